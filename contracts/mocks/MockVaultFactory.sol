@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+import {IVaultFactory} from "../interfaces/IVaultFactory.sol";
+import {MockBase} from "./MockBase.sol";
+
+/// @title Mock vault factory
+/// @notice Answers the round and the minimum margin it was given, and lets a
+/// mock vault settle the round.
+/// @dev For tests only and unsafe for production: see `MockBase`. Nothing
+/// looks at the clock: a round can be settled before its end.
+///
+/// It answers `IVaultFactory`, but does not say `is IVaultFactory`: ten
+/// return values are "stack too deep" for the unoptimized viaIR of solc
+/// 0.8.20, and this file has to compile with any settings. A struct of ten
+/// static values is encoded as the ten values are.
+contract MockVaultFactory is MockBase {
+    /// @notice A round: the ten documented values, in their order.
+    struct Round {
+        uint256 strikePrice;
+        uint256 APY;
+        uint256 maxVolume;
+        uint256 filledVolume;
+        uint256 minDeposit;
+        uint256 startTime;
+        uint256 endTime;
+        uint256 settledPrice;
+        uint256 settledAmount;
+        bool settled;
+    }
+
+    /// @notice A round that is not settled yet: the values but the last three.
+    struct NextRound {
+        uint256 strikePrice;
+        uint256 APY;
+        uint256 maxVolume;
+        uint256 filledVolume;
+        uint256 minDeposit;
+        uint256 startTime;
+        uint256 endTime;
+    }
+
+    struct State {
+        Round round;
+        uint256 minMargin;
+    }
+
+    mapping(uint256 generation => State) private _states;
+
+    /// @notice Sets all values of the latest round, the settled ones too.
+    /// @param round The round.
+    function setRound(Round calldata round) external {
+        _state().round = round;
+    }
+
+    /// @notice Puts a new, unsettled round in the place of the latest one,
+    /// whether or not that was settled.
+    /// @dev A struct of static values is encoded as these values one by one.
+    /// @param next The new round.
+    function startNextRound(NextRound calldata next) external {
+        _state().round = abi.decode(
+            abi.encode(next, uint256(0), uint256(0), false),
+            (Round)
+        );
+    }
+
+    /// @notice Settles the latest round. The mock vault calls it.
+    /// @dev Reverts with `RoundAlreadySettled` if it is settled.
+    /// @param settledPrice The settled price; real value multiplied by 1E18.
+    /// @param settledAmount The settled order amount.
+    function settleLatestRound(
+        uint256 settledPrice,
+        uint256 settledAmount
+    ) external scriptable {
+        Round storage round = _state().round;
+        if (round.settled) _revertAlreadySettled(round);
+
+        _settle(round, settledPrice, settledAmount);
+    }
+
+    /// @notice Sets the X token margin to pay when issuing a vault.
+    /// @param margin The margin.
+    function setMinSLDMargin(uint256 margin) external {
+        _state().minMargin = margin;
+    }
+
+    /// @notice `IVaultFactory.getLatestRoundInfo`.
+    /// @return The latest round.
+    function getLatestRoundInfo()
+        external
+        view
+        scriptable
+        returns (Round memory)
+    {
+        return _state().round;
+    }
+
+    /// @notice `IVaultFactory.minSLDMargin`.
+    /// @return The X token margin to pay when issuing a vault.
+    function minSLDMargin() external view scriptable returns (uint256) {
+        return _state().minMargin;
+    }
+
+    /// @inheritdoc MockBase
+    function mockKind() external pure override returns (bytes32) {
+        return keccak256("hardhat-vault/MockVaultFactory");
+    }
+
+    function _isScriptable(
+        bytes4 selector
+    ) internal pure override returns (bool) {
+        return
+            selector == _getLatestRoundInfoSelector() ||
+            selector == IVaultFactory.minSLDMargin.selector ||
+            selector == this.settleLatestRound.selector;
+    }
+
+    function _settle(
+        Round storage round,
+        uint256 settledPrice,
+        uint256 settledAmount
+    ) private {
+        round.settledPrice = settledPrice;
+        round.settledAmount = settledAmount;
+        round.settled = true;
+    }
+
+    function _revertAlreadySettled(Round memory round) private pure {
+        revert RoundAlreadySettled(
+            round.startTime,
+            round.endTime,
+            round.strikePrice
+        );
+    }
+
+    function _state() private view returns (State storage) {
+        return _states[_currentGeneration()];
+    }
+
+    /// @dev Spells out the type of the interface's function: if that changes,
+    /// this no longer compiles.
+    function _getLatestRoundInfoSelector() private pure returns (bytes4) {
+        function()
+            external
+            view
+            returns (
+                uint256,
+                uint256,
+                uint256,
+                uint256,
+                uint256,
+                uint256,
+                uint256,
+                uint256,
+                uint256,
+                bool
+            ) getLatestRoundInfo_ = IVaultFactory(address(0))
+                .getLatestRoundInfo;
+        return getLatestRoundInfo_.selector;
+    }
+}
