@@ -1,0 +1,135 @@
+import { getAddress } from "ethers";
+
+import { vaultError } from "../errors.js";
+import { enumNames } from "../protocol/index.js";
+import type { Field } from "../protocol/index.js";
+import { escapeUntrusted } from "../untrusted-text.js";
+
+const MAX_UINT256 = 2n ** 256n - 1n;
+
+/** A block to read at: a number or one of the tags of Ethereum's JSON-RPC. */
+export type BlockTag =
+  number | bigint | "latest" | "safe" | "finalized" | "earliest" | "pending";
+
+const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
+
+/**
+ * Checks an address and returns it with its checksum.
+ *
+ * @param where What the address is for, named in the error.
+ * @throws VaultError VAULT_INVALID_ADDRESS
+ */
+export function parseAddress(value: unknown, where: string): string {
+  const fail = (problem: string): never => {
+    throw vaultError("VAULT_INVALID_ADDRESS", {
+      where,
+      value: describeInput(value),
+      problem,
+    });
+  };
+  if (typeof value !== "string") {
+    return fail("not a string");
+  }
+  if (!/^0x[0-9a-fA-F]{40}$/u.test(value)) {
+    return fail("not 0x and 40 hex digits");
+  }
+  try {
+    return getAddress(value);
+  } catch {
+    return fail("its checksum is wrong");
+  }
+}
+
+/**
+ * Checks an unsigned 256-bit integer.
+ *
+ * @throws VaultError VAULT_INVALID_INTEGER
+ */
+export function parseUint256(value: unknown, where: string): bigint {
+  if (
+    (typeof value === "bigint" ||
+      (typeof value === "number" && Number.isSafeInteger(value))) &&
+    value >= 0 &&
+    value <= MAX_UINT256
+  ) {
+    return BigInt(value);
+  }
+  throw vaultError("VAULT_INVALID_INTEGER", {
+    where,
+    bits: 256,
+    value: describeInput(value),
+  });
+}
+
+/**
+ * Checks a contract type: its number or its name.
+ *
+ * @throws VaultError VAULT_INVALID_ENUM
+ */
+export function parseContractType(value: unknown, where: string): bigint {
+  for (const [number, name] of Object.entries(enumNames.contractType)) {
+    const isNumber =
+      (typeof value === "number" || typeof value === "bigint") &&
+      BigInt(number) === toBigIntOrUndefined(value);
+    const isName =
+      typeof value === "string" && value.toLowerCase() === name.toLowerCase();
+    if (isNumber || isName) {
+      return BigInt(number);
+    }
+  }
+  throw vaultError("VAULT_INVALID_ENUM", {
+    where,
+    allowed: Object.entries(enumNames.contractType)
+      .map(([number, name]) => `${name} (${number})`)
+      .join(", "),
+    value: describeInput(value),
+  });
+}
+
+/** Checks the value of an operation's argument, by the argument's unit. */
+export function parseInput(field: Field, value: unknown): bigint {
+  return field.unit === "contractType"
+    ? parseContractType(value, field.name)
+    : parseUint256(value, field.name);
+}
+
+/**
+ * Turns a block tag into what goes over the wire.
+ *
+ * @throws VaultError VAULT_INVALID_BLOCK
+ */
+export function parseBlockTag(value: unknown, where = "blockTag"): string {
+  if (typeof value === "string") {
+    if (blockTags.includes(value)) {
+      return value;
+    }
+  } else if (
+    (typeof value === "bigint" ||
+      (typeof value === "number" && Number.isSafeInteger(value))) &&
+    value >= 0 &&
+    value < 2n ** 64n
+  ) {
+    return `0x${value.toString(16)}`;
+  }
+  throw vaultError("VAULT_INVALID_BLOCK", {
+    where,
+    value: describeInput(value),
+  });
+}
+
+/** What was passed, for an error text. */
+export function describeInput(value: unknown): string {
+  const text =
+    typeof value === "string"
+      ? JSON.stringify(value)
+      : typeof value === "object" && value !== null
+        ? "an object"
+        : String(value);
+  return escapeUntrusted(text.length > 120 ? `${text.slice(0, 120)}…` : text);
+}
+
+function toBigIntOrUndefined(value: number | bigint): bigint | undefined {
+  return typeof value === "bigint" || Number.isInteger(value)
+    ? BigInt(value)
+    : undefined;
+}

@@ -1,0 +1,103 @@
+import { AbiCoder } from "ethers";
+
+import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
+import { decodeUtf8 } from "./utf8.js";
+
+/** Why a call reverted, as far as its revert data says. */
+export interface RevertReason {
+  readonly kind: "string" | "panic" | "custom" | "unknown" | "none";
+  /** For a person; holds the contract's own words, not yet escaped. */
+  readonly text: string;
+  /** The revert data, 0x hex. */
+  readonly data: string;
+}
+
+const ERROR_STRING_SELECTOR = "0x08c379a0";
+const PANIC_SELECTOR = "0x4e487b71";
+
+/** The codes of Solidity's documentation, "Panic via assert". */
+const panicMeanings: ReadonlyMap<bigint, string> = new Map([
+  [0x00n, "compiler-inserted panic"],
+  [0x01n, "assertion failed"],
+  [0x11n, "arithmetic overflow or underflow"],
+  [0x12n, "division or modulo by zero"],
+  [0x21n, "value out of range of an enum"],
+  [0x22n, "incorrectly encoded storage byte array"],
+  [0x31n, "pop of an empty array"],
+  [0x32n, "array index out of bounds"],
+  [0x41n, "too much memory allocated"],
+  [0x51n, "call of an uninitialised function pointer"],
+]);
+
+/**
+ * Decodes revert data: `Error(string)`, `Panic(uint256)`, a custom error of our
+ * mocks, else its four bytes. The protocol documents no errors (section 7).
+ */
+export function decodeRevertReason(data: string): RevertReason {
+  if (data === "0x") {
+    return { kind: "none", text: "no reason given", data };
+  }
+  const selector = data.slice(0, 10).toLowerCase();
+  return (
+    (selector === ERROR_STRING_SELECTOR
+      ? decodeErrorString(data)
+      : undefined) ??
+    (selector === PANIC_SELECTOR ? decodePanic(data) : undefined) ??
+    decodeCustomError(data) ?? {
+      kind: "unknown",
+      text:
+        selector.length === 10
+          ? `unknown error ${selector} with ${(data.length - 10) / 2} bytes of arguments`
+          : `unknown error data ${data}`,
+      data,
+    }
+  );
+}
+
+function decodeErrorString(data: string): RevertReason | undefined {
+  const values = decodeArguments(["bytes"], data);
+  // The coder's values are typed any; the type asked for is bytes.
+  const bytes: unknown = values?.[0];
+  return typeof bytes === "string"
+    ? { kind: "string", text: decodeUtf8(bytes), data }
+    : undefined;
+}
+
+function decodePanic(data: string): RevertReason | undefined {
+  const code: unknown = decodeArguments(["uint256"], data)?.[0];
+  if (typeof code !== "bigint") {
+    return undefined;
+  }
+  const hex = `0x${code.toString(16).padStart(2, "0")}`;
+  const meaning = panicMeanings.get(code) ?? "unknown panic code";
+  return { kind: "panic", text: `panic ${hex}: ${meaning}`, data };
+}
+
+function decodeCustomError(data: string): RevertReason | undefined {
+  try {
+    const parsed = IMockErrors__factory.createInterface().parseError(data);
+    if (parsed === null) {
+      return undefined;
+    }
+    const args = parsed.fragment.inputs.map(
+      ({ name }, index) => `${name}: ${String(parsed.args[index])}`,
+    );
+    return { kind: "custom", text: `${parsed.name}(${args.join(", ")})`, data };
+  } catch {
+    // The four bytes are ours by chance, the arguments are not.
+    return undefined;
+  }
+}
+
+function decodeArguments(
+  types: readonly string[],
+  data: string,
+): readonly unknown[] | undefined {
+  try {
+    return AbiCoder.defaultAbiCoder()
+      .decode([...types], `0x${data.slice(10)}`)
+      .toArray();
+  } catch {
+    return undefined;
+  }
+}

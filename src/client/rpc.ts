@@ -1,0 +1,231 @@
+import { VaultError, vaultError } from "../errors.js";
+import { quoteForeignText } from "../untrusted-text.js";
+import type { Eip1193Provider } from "./eip1193.js";
+import { decodeRevertReason } from "./revert-reason.js";
+import type { RevertReason } from "./revert-reason.js";
+
+/** A refusal by the contract itself, not yet an error of an operation. */
+export class RevertedCall {
+  constructor(public readonly reason: RevertReason) {}
+}
+
+/**
+ * Sends one request.
+ *
+ * @returns The result, or the revert where the contract refused the call.
+ * @throws VaultError VAULT_NETWORK_UNREACHABLE, VAULT_RPC_TIMEOUT,
+ * VAULT_RPC_INVALID_RESPONSE, VAULT_RPC_ERROR, VAULT_WRONG_CHAIN,
+ * VAULT_CONFIG_VARIABLE
+ */
+export async function requestRpc(
+  provider: Eip1193Provider,
+  network: string,
+  method: string,
+  params: readonly unknown[],
+): Promise<unknown> {
+  try {
+    return await provider.request({ method, params });
+  } catch (error) {
+    const revert = findRevert(error);
+    if (revert !== undefined) {
+      return new RevertedCall(revert);
+    }
+    throw toRpcError(error, network, method);
+  }
+}
+
+/** Like {@link requestRpc}, for a method that no contract can refuse. */
+export async function requestQuantity(
+  provider: Eip1193Provider,
+  network: string,
+  method: string,
+  params: readonly unknown[] = [],
+): Promise<bigint> {
+  return parseQuantity(
+    await requestRpc(provider, network, method, params),
+    network,
+    method,
+  );
+}
+
+/**
+ * Reads a JSON-RPC quantity.
+ *
+ * @throws VaultError VAULT_RPC_INVALID_RESPONSE
+ */
+export function parseQuantity(
+  value: unknown,
+  network: string,
+  method: string,
+): bigint {
+  if (typeof value === "string" && /^0x[0-9a-f]{1,64}$/iu.test(value)) {
+    return BigInt(value);
+  }
+  throw invalidResponse(network, method, "a quantity was expected");
+}
+
+export function isHexData(value: unknown): value is string {
+  return typeof value === "string" && /^0x(?:[0-9a-f]{2})*$/iu.test(value);
+}
+
+export function invalidResponse(
+  network: string,
+  method: string,
+  problem: string,
+): VaultError {
+  return vaultError("VAULT_RPC_INVALID_RESPONSE", { network, method, problem });
+}
+
+/**
+ * Finds out what a failed request means. Nodes and libraries nest the
+ * interesting part differently, so the whole chain of causes is looked at.
+ */
+export function toRpcError(
+  error: unknown,
+  network: string,
+  method: string,
+): VaultError {
+  const links = chainOf(error);
+  const ours = links.find((link) => VaultError.isVaultError(link));
+  if (VaultError.isVaultError(ours)) {
+    return ours;
+  }
+  const problem = quoteForeignText(messageOf(error));
+  const codes = new Set(links.flatMap(({ code }) => code ?? []));
+  const hardhatCodes = new Set(
+    links.flatMap(({ errorCode }) => errorCode ?? []),
+  );
+  if (hardhatCodes.has("HHE708")) {
+    const chainIds = links.find(({ errorCode }) => errorCode === "HHE708");
+    const named = asRecord(chainIds?.["messageArguments"]);
+    return vaultError(
+      "VAULT_WRONG_CHAIN",
+      {
+        network,
+        expected: String(named["configChainId"]),
+        actual: String(named["connectionChainId"]),
+      },
+      error,
+    );
+  }
+  if (hardhatCodes.has("HHE7")) {
+    return vaultError(
+      "VAULT_CONFIG_VARIABLE",
+      { where: `Network ${network}`, problem },
+      error,
+    );
+  }
+  if (
+    hardhatCodes.has("HHE704") ||
+    [...codes].some((code) => timeoutCodes.has(code)) ||
+    links.some(({ name }) => name === "TimeoutError")
+  ) {
+    return vaultError("VAULT_RPC_TIMEOUT", { network, method }, error);
+  }
+  if (
+    hardhatCodes.has("HHE702") ||
+    links.some((link) => link instanceof SyntaxError)
+  ) {
+    // The body is not repeated: an HTML page helps nobody, and a proxy's error
+    // page may repeat the request with its key.
+    return invalidResponse(network, method, "the body could not be parsed");
+  }
+  const status = links.find(({ statusCode }) => statusCode !== undefined);
+  if (status !== undefined) {
+    return vaultError(
+      "VAULT_NETWORK_UNREACHABLE",
+      { network, problem: `HTTP status ${String(status.statusCode)}.` },
+      error,
+    );
+  }
+  const unreachable = [...codes].find((code) => connectionCodes.has(code));
+  if (hardhatCodes.has("HHE703") || unreachable !== undefined) {
+    return vaultError(
+      "VAULT_NETWORK_UNREACHABLE",
+      { network, problem: `${unreachable ?? "connection refused"}.` },
+      error,
+    );
+  }
+  return vaultError("VAULT_RPC_ERROR", { network, method, problem }, error);
+}
+
+const timeoutCodes: ReadonlySet<unknown> = new Set([
+  "ETIMEDOUT",
+  "TIMEOUT",
+  "UND_ERR_HEADERS_TIMEOUT",
+  "UND_ERR_BODY_TIMEOUT",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+const connectionCodes: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EPIPE",
+  "UND_ERR_SOCKET",
+]);
+
+/** JSON-RPC error code of a revert with data, in geth and anvil. */
+const EXECUTION_REVERTED = 3;
+
+function findRevert(error: unknown): RevertReason | undefined {
+  const links = chainOf(error);
+  const saysRevert = links.some(
+    ({ code, message }) =>
+      code === EXECUTION_REVERTED ||
+      (message !== undefined && /\brevert|VM Exception/iu.test(message)),
+  );
+  if (!saysRevert) {
+    return undefined;
+  }
+  const data = links
+    .flatMap((link) => [link["data"], link["result"]])
+    .find(isHexData);
+  return decodeRevertReason(data ?? "0x");
+}
+
+interface ErrorLink extends Readonly<Record<string, unknown>> {
+  readonly code?: unknown;
+  readonly errorCode?: unknown;
+  readonly message?: string;
+  readonly name?: unknown;
+  readonly statusCode?: unknown;
+}
+
+/** The error and everything it wraps, outermost first. */
+function chainOf(error: unknown): readonly ErrorLink[] {
+  const found = new Set<object>();
+  const queue: unknown[] = [error];
+  while (queue.length > 0) {
+    const next = queue.shift();
+    if (typeof next !== "object" || next === null || found.has(next)) {
+      continue;
+    }
+    found.add(next);
+    const { cause, data, error: inner, info, errors } = asRecord(next);
+    queue.push(
+      cause,
+      data,
+      inner,
+      info,
+      ...(Array.isArray(errors) ? (errors as unknown[]) : []),
+    );
+  }
+  return [...found].map(asRecord);
+}
+
+function asRecord(value: unknown): ErrorLink {
+  // Properties of an unknown object, each still unknown; errors have theirs on
+  // the prototype too, so a spread would lose `message`.
+  return typeof value === "object" && value !== null
+    ? (value as ErrorLink)
+    : {};
+}
+
+function messageOf(error: unknown): string {
+  const { message } = asRecord(error);
+  return typeof message === "string" ? message : String(error);
+}

@@ -1,0 +1,262 @@
+/**
+ * Who has to act on an error:
+ *
+ * - `user`: what was typed or configured is wrong; nothing was sent.
+ * - `chain`: the contracts refused or answered something else than documented.
+ * - `rpc`: the node, or the way to it, failed.
+ * - `bug`: a state that this package believes impossible.
+ */
+export type ErrorKind = "user" | "chain" | "rpc" | "bug";
+
+interface ErrorDescriptor {
+  readonly kind: ErrorKind;
+  /** What happened and where; `{name}` marks an argument. */
+  readonly message: string;
+  /** What to do about it. */
+  readonly fix: string;
+}
+
+/** Every error that this package raises, by its code. */
+export const errorTable = {
+  VAULT_INVALID_ADDRESS: {
+    kind: "user",
+    message: "{where} is not a valid address: {value} ({problem}).",
+    fix: "Give 0x and 40 hex digits, all lower case or with a correct checksum.",
+  },
+  VAULT_CONTRACT_NOT_CONFIGURED: {
+    kind: "user",
+    message:
+      "{operation} needs the {contract} contract, which has no address on network {network}.",
+    fix: "Set {path} in the Hardhat configuration, or pass --at {role}=0x…{hint}",
+  },
+  VAULT_INVALID_DEPLOYMENT_FILE: {
+    kind: "user",
+    message: "{file} cannot be used: {problem}.",
+    fix: "Delete it and run `npx hardhat vault deploy-mocks` again.",
+  },
+  VAULT_INVALID_AT: {
+    kind: "user",
+    message: "--at cannot be read: {problem}.",
+    fix: "Write --at role=0x…[,role=0x…]; the roles are {roles}.",
+  },
+  VAULT_INVALID_INTEGER: {
+    kind: "user",
+    message: "{where} is not a whole number from 0 to 2^{bits} - 1: {value}.",
+    fix: "Give a non-negative whole number in that range, in decimal or 0x hex.",
+  },
+  VAULT_INVALID_ENUM: {
+    kind: "user",
+    message: "{where} is not one of {allowed}: {value}.",
+    fix: "Use one of the listed values; nothing was sent.",
+  },
+  VAULT_INVALID_DECIMAL: {
+    kind: "user",
+    message: "{where} is not a decimal number of at least 0: {value}.",
+    fix: "Write it with digits and at most one point, as in 12.5.",
+  },
+  VAULT_TOO_MANY_DIGITS: {
+    kind: "user",
+    message:
+      "{where} has more digits than its scale holds: {value} (at most {decimals} after the point, and the integer must fit 256 bits).",
+    fix: "Round it yourself; it is never rounded silently.",
+  },
+  VAULT_INVALID_TIME: {
+    kind: "user",
+    message: "{where} is not a time: {value}.",
+    fix: "Use an ISO date (2026-01-31 or 2026-01-31T12:00:00Z), a span from the chain's clock (+7d, +12h, +30m) or Unix seconds.",
+  },
+  VAULT_TIME_IN_PAST: {
+    kind: "user",
+    message:
+      "{where} is {value}, which is not after the chain's clock ({chainTime}).",
+    fix: "Give a later time.",
+  },
+  VAULT_TOKEN_DECIMALS_NOT_CONFIGURED: {
+    kind: "user",
+    message:
+      "{where} is an amount in tokens, and the token precision of network {network} is not configured.",
+    fix: "Set networks.{network}.vault.tokenDecimals, or pass --raw and integers as on the wire.",
+  },
+  VAULT_INVALID_BLOCK: {
+    kind: "user",
+    message: "{where} is not a block: {value}.",
+    fix: "Use a block number or one of latest, safe, finalized, earliest, pending.",
+  },
+  VAULT_BLOCK_NOT_FOUND: {
+    kind: "chain",
+    message: "Network {network} has no block {block}.",
+    fix: "Check the number, and that the node is synchronised that far.",
+  },
+  VAULT_INVALID_ARGUMENT: {
+    kind: "user",
+    message: "{where}: {problem}.",
+    fix: "See `npx hardhat vault <task> --help`.",
+  },
+  VAULT_UNKNOWN_NETWORK: {
+    kind: "user",
+    message: "There is no network {network} in the Hardhat configuration.",
+    fix: "Use one of: {known}.",
+  },
+  VAULT_CONFIG_VARIABLE: {
+    kind: "user",
+    message: "{where} could not be resolved: {problem}",
+    fix: "Set the configuration variable, in the environment or with a keystore.",
+  },
+  VAULT_NO_CODE: {
+    kind: "chain",
+    message:
+      "There is no contract code at {address}, the {contract} contract on network {network} (address from {source}).",
+    fix: "Check that address and that --network names the chain it is deployed on.",
+  },
+  VAULT_CALL_REVERTED: {
+    kind: "chain",
+    message: "{operation} reverted: {reason} ({contract} contract {address}).",
+    fix: "The contract refused the call; the reason is its own.",
+  },
+  VAULT_RETURN_DATA_TOO_SHORT: {
+    kind: "chain",
+    message:
+      "{operation} answered {actual} bytes where the ABI needs {expected} ({contract} contract {address}).",
+    fix: "The address probably belongs to another contract; check where it comes from: {source}.",
+  },
+  VAULT_RETURN_DATA_MALFORMED: {
+    kind: "chain",
+    message:
+      "{operation} answered bytes that are not what the ABI says: {problem} ({contract} contract {address}).",
+    fix: "The address probably belongs to another contract; check where it comes from: {source}.",
+  },
+  VAULT_WRONG_CHAIN: {
+    kind: "user",
+    message:
+      "Network {network} is configured for chain id {expected}, but the node answers {actual}.",
+    fix: "Correct networks.{network}.chainId or the URL. Nothing was sent.",
+  },
+  VAULT_NETWORK_UNREACHABLE: {
+    kind: "rpc",
+    message: "Network {network} cannot be reached: {problem}",
+    fix: "Check that the node runs and that the configured URL is right.",
+  },
+  VAULT_RPC_TIMEOUT: {
+    kind: "rpc",
+    message: "Network {network} did not answer {method} in time.",
+    fix: "Try again, or raise networks.{network}.timeout.",
+  },
+  VAULT_RPC_ERROR: {
+    kind: "rpc",
+    message: "Network {network} refused {method}: {problem}",
+    fix: "The text is the node's own.",
+  },
+  VAULT_RPC_INVALID_RESPONSE: {
+    kind: "rpc",
+    message:
+      "Network {network} answered {method} with something that is not JSON-RPC: {problem}",
+    fix: "Check that the configured URL is an Ethereum JSON-RPC endpoint.",
+  },
+  VAULT_HARDHAT_ERROR: {
+    kind: "user",
+    message: "Hardhat refused: {problem}",
+    fix: "The text is Hardhat's own.",
+  },
+  VAULT_INTERNAL: {
+    kind: "bug",
+    message: "hardhat-vault failed in a way it should not: {problem}",
+    fix: "Please report it, with what you ran.",
+  },
+} as const satisfies Readonly<Record<string, ErrorDescriptor>>;
+
+/** Code of an error that this package raises. */
+export type VaultErrorCode = keyof typeof errorTable;
+
+type TagsOf<Template extends string> =
+  Template extends `${string}{${infer Tag}}${infer Rest}`
+    ? Tag | TagsOf<Rest>
+    : never;
+
+/** The arguments that the texts of an error need. */
+export type VaultErrorArguments<Code extends VaultErrorCode> = Record<
+  TagsOf<
+    (typeof errorTable)[Code]["message"] | (typeof errorTable)[Code]["fix"]
+  >,
+  string | number | bigint
+>;
+
+const brand: unique symbol = Symbol.for("hardhat-vault.VaultError");
+
+/**
+ * An error of this package: a code of {@link errorTable}, a text that says what
+ * happened and where, and one that says what to do.
+ */
+export class VaultError extends Error {
+  public override readonly name = "VaultError";
+  public readonly code: VaultErrorCode;
+  public readonly kind: ErrorKind;
+  /** What happened and where, without the fix. */
+  public readonly shortMessage: string;
+  /** What to do about it. */
+  public readonly fix: string;
+  /** The values in the texts, by name; integers as decimal strings. */
+  public readonly details: Readonly<Record<string, string | number>>;
+
+  constructor(
+    code: VaultErrorCode,
+    args: Readonly<Record<string, string | number | bigint>>,
+    cause?: unknown,
+  ) {
+    const { kind, message, fix } = errorTable[code];
+    const shortMessage = fillTemplate(message, args);
+    const filledFix = fillTemplate(fix, args);
+    super(
+      `${shortMessage} ${filledFix}`,
+      cause === undefined ? undefined : { cause },
+    );
+    this.code = code;
+    this.kind = kind;
+    this.shortMessage = shortMessage;
+    this.fix = filledFix;
+    this.details = Object.fromEntries(
+      Object.entries(args).map(([key, value]) => [
+        key,
+        typeof value === "bigint" ? value.toString() : value,
+      ]),
+    );
+    Object.defineProperty(this, brand, { value: true });
+    // Hardhat's command line recognises errors of plugins by this property and
+    // prints their message alone, without asking people to report a bug of
+    // Hardhat. Set by hand because the client must not import Hardhat.
+    Object.defineProperty(this, "_isHardhatPluginError", { value: true });
+    Object.defineProperty(this, "pluginId", { value: "hardhat-vault" });
+  }
+
+  /** Recognises a VaultError also of another copy of this package. */
+  public static isVaultError(value: unknown): value is VaultError {
+    return typeof value === "object" && value !== null && brand in value;
+  }
+}
+
+/** Creates a {@link VaultError}, its arguments checked against its texts. */
+export function vaultError<Code extends VaultErrorCode>(
+  code: Code,
+  args: VaultErrorArguments<Code>,
+  cause?: unknown,
+): VaultError {
+  return new VaultError(code, args, cause);
+}
+
+/** Fails with VAULT_INTERNAL if what must hold does not. */
+export function assertInvariant(
+  condition: boolean,
+  problem: string,
+): asserts condition {
+  if (!condition) {
+    throw vaultError("VAULT_INTERNAL", { problem });
+  }
+}
+
+function fillTemplate(
+  template: string,
+  args: Readonly<Record<string, string | number | bigint>>,
+): string {
+  return template.replaceAll(/\{(\w+)\}/gu, (tag, name: string) =>
+    Object.hasOwn(args, name) ? String(args[name]) : tag,
+  );
+}

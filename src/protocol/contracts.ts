@@ -1,0 +1,28 @@
+/**
+ * The contract roles of the protocol (section 1) and the ABI that each one
+ * answers. Six addresses, five ABIs: both pools are `LiquidityPool`.
+ */
+export const contractRoles = {
+  underlyingAsset: { abi: "UnderlyingAsset", label: "underlying asset" },
+  publicPool: { abi: "LiquidityPool", label: "public pool" },
+  privatePool: { abi: "LiquidityPool", label: "private pool" },
+  trading: { abi: "Trading", label: "trading" },
+  vaultFactory: { abi: "VaultFactory", label: "vault factory" },
+  vault: { abi: "Vault", label: "vault" },
+} as const;
+
+/** Name of a contract role, as configuration and `--at` spell it. */
+export type ContractRole = keyof typeof contractRoles;
+
+/** Name of one of the hand-authored ABIs. */
+export type AbiName = (typeof contractRoles)[ContractRole]["abi"];
+
+// Object.keys is typed string[]; the table above is a constant, so its keys are
+// exactly the roles.
+export const contractRoleNames = Object.keys(
+  contractRoles,
+) as readonly ContractRole[];
+
+export function isContractRole(value: string): value is ContractRole {
+  return Object.hasOwn(contractRoles, value);
+}

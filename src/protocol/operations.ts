@@ -1,0 +1,419 @@
+import type { ContractRole } from "./contracts.js";
+import type { Unit } from "./units.js";
+
+/** The Solidity types that occur on this protocol's wire. */
+export type WireType = "uint256" | "uint8" | "bool" | "string" | "address";
+
+/** One argument or one returned value of an operation. */
+export interface Field {
+  /** The name in our API and JSON. */
+  readonly name: string;
+  /** The name in the ABI, where it is another one. */
+  readonly abiName?: string;
+  readonly type: WireType;
+  readonly unit: Unit;
+  /** The name of an argument on the command line, in Hardhat's camel case. */
+  readonly option?: string;
+  /** One phrase for a person, from section 2 or 4 of the protocol. */
+  readonly label: string;
+}
+
+export interface Operation {
+  /** Row number in the protocol's section 4.2. */
+  readonly row: number;
+  readonly kind: "read" | "transaction";
+  /** Function name on the wire, where it is not the operation's name. */
+  readonly functionName?: string;
+  /** Documented four-byte selector; a constant of the protocol. */
+  readonly selector: `0x${string}`;
+  /**
+   * The contract that is asked: one role, or (for a function that several
+   * deployed contracts share) a choice by name.
+   */
+  readonly target: ContractRole | Readonly<Record<string, ContractRole>>;
+  readonly inputs: readonly Field[];
+  readonly outputs: readonly Field[];
+  /** Key of the result in every JSON document and in a snapshot. */
+  readonly key: string;
+  /** Task that reads it: `hardhat vault <task>`. */
+  readonly task: string;
+  /** One imperative sentence, the description of the task. */
+  readonly description: string;
+}
+
+/**
+ * The ten operations of the protocol (section 4.2), as data. Everything that
+ * enumerates operations derives from this table: the client's methods and
+ * types, the ABI test, tasks, `status`, `request`, snapshots and simulations.
+ */
+export const operations = {
+  /**
+   * Reads the funding fee rate for calls or puts.
+   *
+   * Protocol, section 4.2, operation 1.
+   *
+   * @param contractType CALL (1) or PUT (2); anything else is refused before a
+   * request is made.
+   * @returns The rate as an unscaled integer: real value times 1E8.
+   */
+  getFundingFeeRate: {
+    row: 1,
+    kind: "read",
+    selector: "0xc138aa5f",
+    target: "underlyingAsset",
+    inputs: [
+      {
+        name: "contractType",
+        abiName: "_contractType",
+        type: "uint8",
+        unit: "contractType",
+        option: "type",
+        label: "Contract type",
+      },
+    ],
+    outputs: [
+      {
+        name: "fundingFeeRate",
+        abiName: "_fundingFeeRate",
+        type: "uint256",
+        unit: "rate",
+        label: "Funding fee rate",
+      },
+    ],
+    key: "fundingFeeRate",
+    task: "funding-rate",
+    description: "Show the funding fee rate for calls and puts",
+  },
+
+  /**
+   * Reads the latest round of the vault.
+   *
+   * Protocol, sections 2.1 and 4.2, operation 2.
+   *
+   * @returns Ten fields. Prices are real value times 1E18; `APY` times 1E18
+   * (1E18 is 100%); volumes and `minDeposit` times 1E(token precision); times
+   * are Unix seconds; the scale of `settledAmount` is not documented.
+   */
+  getLatestRoundInfo: {
+    row: 2,
+    kind: "read",
+    selector: "0x2016e80b",
+    target: "vaultFactory",
+    inputs: [],
+    outputs: [
+      {
+        name: "strikePrice",
+        type: "uint256",
+        unit: "price",
+        label: "Strike price",
+      },
+      { name: "APY", type: "uint256", unit: "percent", label: "APY" },
+      {
+        name: "maxVolume",
+        type: "uint256",
+        unit: "token",
+        label: "Maximum volume",
+      },
+      {
+        name: "filledVolume",
+        type: "uint256",
+        unit: "token",
+        label: "Filled volume",
+      },
+      {
+        name: "minDeposit",
+        type: "uint256",
+        unit: "token",
+        label: "Minimum deposit",
+      },
+      {
+        name: "startTime",
+        type: "uint256",
+        unit: "timestamp",
+        label: "Start",
+      },
+      { name: "endTime", type: "uint256", unit: "timestamp", label: "End" },
+      {
+        name: "settledPrice",
+        type: "uint256",
+        unit: "price",
+        label: "Settled price",
+      },
+      {
+        name: "settledAmount",
+        type: "uint256",
+        unit: "raw",
+        label: "Settled amount",
+      },
+      { name: "settled", type: "bool", unit: "none", label: "Settled" },
+    ],
+    key: "round",
+    task: "round",
+    description: "Show the latest round of the vault",
+  },
+
+  /**
+   * Reads one order.
+   *
+   * Protocol, sections 2.3 and 4.2, operation 3. The scales of an order's
+   * numbers are not documented. What a contract answers for an id that does
+   * not exist is not documented either.
+   *
+   * @param orderID The order's id, 0 to 2^256 - 1.
+   * @returns Thirteen fields, unscaled.
+   */
+  getOrderInfo: {
+    row: 3,
+    kind: "read",
+    selector: "0xd311636b",
+    target: "trading",
+    inputs: [
+      {
+        name: "orderID",
+        type: "uint256",
+        unit: "none",
+        option: "id",
+        label: "Order id",
+      },
+    ],
+    outputs: [
+      { name: "exType", type: "string", unit: "none", label: "Pair" },
+      { name: "holder", type: "address", unit: "none", label: "Holder" },
+      {
+        name: "number",
+        type: "uint256",
+        unit: "raw",
+        label: "Open positions",
+      },
+      { name: "exFee", type: "uint256", unit: "raw", label: "Opening fee" },
+      {
+        name: "lockFee",
+        type: "uint256",
+        unit: "raw",
+        label: "Accumulated position fee",
+      },
+      {
+        name: "newLockFee",
+        type: "uint256",
+        unit: "raw",
+        label: "Next position fee",
+      },
+      {
+        name: "openPrice",
+        type: "uint256",
+        unit: "raw",
+        label: "Opening price",
+      },
+      { name: "marginAmount", type: "uint256", unit: "raw", label: "Margin" },
+      {
+        name: "marginFee",
+        type: "uint256",
+        unit: "raw",
+        label: "Liquidation fee",
+      },
+      { name: "startTime", type: "uint256", unit: "raw", label: "Opened" },
+      {
+        name: "closePrice",
+        type: "uint256",
+        unit: "raw",
+        label: "Closing price",
+      },
+      {
+        name: "contractType",
+        type: "uint8",
+        unit: "contractType",
+        label: "Direction",
+      },
+      { name: "state", type: "uint8", unit: "orderState", label: "State" },
+    ],
+    key: "order",
+    task: "order",
+    description: "Show one order",
+  },
+
+  /**
+   * Calculates the margins to pay for the next round.
+   *
+   * Protocol, section 4.2, operation 4.
+   *
+   * @param round `maxVolume`: real value times 1E(token precision); `APY`:
+   * times 1E18 (1E18 is 100%); `endTime`: end of the next round, Unix seconds.
+   * @returns Both margins, unscaled; their scale is not documented.
+   */
+  calMargins: {
+    row: 4,
+    kind: "read",
+    selector: "0xb6624fb0",
+    target: "vault",
+    inputs: [
+      {
+        name: "maxVolume",
+        abiName: "_maxVolume",
+        type: "uint256",
+        unit: "token",
+        option: "maxVolume",
+        label: "Maximum volume of the next round",
+      },
+      {
+        name: "APY",
+        abiName: "_APY",
+        type: "uint256",
+        unit: "percent",
+        option: "apy",
+        label: "APY of the next round",
+      },
+      {
+        name: "endTime",
+        abiName: "_endTime",
+        type: "uint256",
+        unit: "timestamp",
+        option: "endTime",
+        label: "End of the next round",
+      },
+    ],
+    outputs: [
+      {
+        name: "baseMarginAmount",
+        type: "uint256",
+        unit: "raw",
+        label: "Base token margin to pay",
+      },
+      {
+        name: "xMarginAmount",
+        type: "uint256",
+        unit: "raw",
+        label: "X token margin to pay",
+      },
+    ],
+    key: "margins",
+    task: "margins",
+    description: "Calculate the margins to pay for the next round",
+  },
+
+  /**
+   * Reads the amounts of one liquidity pool.
+   *
+   * Protocol, sections 2.2 and 4.2, operations 5 and 6 (one function of two
+   * contracts).
+   *
+   * @param pool "public" or "private".
+   * @returns `deposit`, `availabe` (spelled so on the wire) and `locked`,
+   * unscaled; their scale is not documented.
+   */
+  getLPAmountInfo: {
+    row: 5,
+    kind: "read",
+    selector: "0x53ac2d24",
+    target: { public: "publicPool", private: "privatePool" },
+    inputs: [],
+    outputs: [
+      { name: "deposit", type: "uint256", unit: "raw", label: "Deposited" },
+      { name: "availabe", type: "uint256", unit: "raw", label: "Available" },
+      { name: "locked", type: "uint256", unit: "raw", label: "Locked" },
+    ],
+    key: "pools",
+    task: "pools",
+    description: "Show the amounts of both liquidity pools",
+  },
+
+  /**
+   * Reads the vault's volume.
+   *
+   * Protocol, section 4.2, operation 7.
+   *
+   * @returns The volume, unscaled; its scale is not documented.
+   */
+  queryVolume: {
+    row: 7,
+    kind: "read",
+    selector: "0xa69590a8",
+    target: "vault",
+    inputs: [],
+    outputs: [
+      { name: "volume", type: "uint256", unit: "raw", label: "Volume" },
+    ],
+    key: "volume",
+    task: "volume",
+    description: "Show the volume of the vault",
+  },
+
+  /**
+   * Reads the margins that can be withdrawn from the vault.
+   *
+   * Protocol, sections 2.5 and 4.2, operation 8.
+   *
+   * @returns Both margins, unscaled; their scale is not documented.
+   */
+  queryMarginBalance: {
+    row: 8,
+    kind: "read",
+    selector: "0xea17f924",
+    target: "vault",
+    inputs: [],
+    outputs: [
+      {
+        name: "baseMarginAmount",
+        type: "uint256",
+        unit: "raw",
+        label: "Withdrawable base token margin",
+      },
+      {
+        name: "xMarginAmount",
+        type: "uint256",
+        unit: "raw",
+        label: "Withdrawable X token margin",
+      },
+    ],
+    key: "marginBalance",
+    task: "margin-balance",
+    description: "Show the margins that can be withdrawn from the vault",
+  },
+
+  /**
+   * Reads the X token margin to pay when issuing a vault.
+   *
+   * Protocol, section 4.2, operation 9. On the wire the function is
+   * `minSLDMargin()`: the documented selector is that name's.
+   *
+   * @returns The margin, unscaled; its scale is not documented.
+   */
+  minXMargin: {
+    row: 9,
+    kind: "read",
+    functionName: "minSLDMargin",
+    selector: "0x789f4b5a",
+    target: "vaultFactory",
+    inputs: [],
+    outputs: [
+      {
+        name: "minXMargin",
+        abiName: "",
+        type: "uint256",
+        unit: "raw",
+        label: "Minimum X token margin",
+      },
+    ],
+    key: "minXMargin",
+    task: "min-margin",
+    description: "Show the X token margin to pay when issuing a vault",
+  },
+
+  /**
+   * Settles the vault's current round, whichever that is when the transaction
+   * is mined.
+   *
+   * Protocol, section 4.2, operation 10 and note 5. State-changing, no value,
+   * returns nothing; preconditions and caller restrictions are not documented.
+   */
+  settleAll: {
+    row: 10,
+    kind: "transaction",
+    selector: "0xa015aefe",
+    target: "vault",
+    inputs: [],
+    outputs: [],
+    key: "settlement",
+    task: "settle",
+    description: "Settle the current round of the vault",
+  },
+} as const satisfies Readonly<Record<string, Operation>>;

@@ -1,0 +1,158 @@
+import { contractRoles } from "./contracts.js";
+import type { ContractRole } from "./contracts.js";
+import { enumNames } from "./enums.js";
+import type { ContractTypeName } from "./enums.js";
+import { operations } from "./operations.js";
+import type { Field, Operation } from "./operations.js";
+import type {
+  OperationName,
+  OperationResult,
+  ReadOperationName,
+} from "./types.js";
+
+/** One call of a read operation, complete with its arguments. */
+export interface Reading {
+  readonly operation: ReadOperationName;
+  readonly role: ContractRole;
+  /** The operation's arguments, as the client's method takes them. */
+  readonly args: readonly unknown[];
+  /** Where its value stands in JSON and in a snapshot, as in `pools.public`. */
+  readonly path: readonly [key: string, variant?: string];
+}
+
+/** What stands at a reading's place: its value, or whatever else `Wrap` says. */
+type Places<
+  Name extends ReadOperationName,
+  Wrapped,
+> = (typeof operations)[Name]["target"] extends string
+  ? (typeof operations)[Name]["inputs"] extends readonly []
+    ? Wrapped
+    : Record<ContractTypeName, Wrapped>
+  : Record<keyof (typeof operations)[Name]["target"], Wrapped>;
+
+type IsStandalone<Inputs extends readonly Field[]> =
+  Exclude<Inputs[number]["unit"], "contractType"> extends never ? true : false;
+
+/** Read operations that need no argument a person would have to choose. */
+export type StandaloneOperationName = {
+  [Name in ReadOperationName]: IsStandalone<
+    (typeof operations)[Name]["inputs"]
+  > extends true
+    ? Name
+    : never;
+}[ReadOperationName];
+
+/**
+ * Every reading that needs no argument from a person, by JSON key, each value
+ * or what `Otherwise` names in its place.
+ */
+export type StandaloneReadings<Otherwise = never> = {
+  [Name in StandaloneOperationName as (typeof operations)[Name]["key"]]: Places<
+    Name,
+    OperationResult<Name> | Otherwise
+  >;
+};
+
+export const operationNames =
+  // Object.keys is typed string[]; the table is a constant, so its keys are
+  // exactly the operations.
+  Object.keys(operations) as readonly OperationName[];
+
+export const readOperationNames: readonly ReadOperationName[] =
+  operationNames.filter(isReadOperation);
+
+export function isOperationName(name: string): name is OperationName {
+  return Object.hasOwn(operations, name);
+}
+
+export function isReadOperation(
+  name: OperationName,
+): name is ReadOperationName {
+  return operations[name].kind === "read";
+}
+
+/** The table's entry by its general type, for code that serves every entry. */
+export function operationEntry(name: OperationName): Operation {
+  return operations[name];
+}
+
+/** The function's name on the wire. */
+export function wireName(name: OperationName): string {
+  return operationEntry(name).functionName ?? name;
+}
+
+/** The contracts an operation can be asked of, by the word that chooses one. */
+export function targetsOf(
+  name: OperationName,
+): ReadonlyArray<{ variant?: string; role: ContractRole }> {
+  const { target } = operationEntry(name);
+  return typeof target === "string"
+    ? [{ role: target }]
+    : Object.entries(target).map(([variant, role]) => ({ variant, role }));
+}
+
+/** The name of the ABI that has the operation's function. */
+export function abiOf(name: OperationName): string {
+  const [target] = targetsOf(name);
+  if (target === undefined) {
+    throw new Error(`operation ${name} names no contract`);
+  }
+  return contractRoles[target.role].abi;
+}
+
+/** True if no argument has to be chosen by a person, but for enums. */
+export function isStandalone(name: ReadOperationName): boolean {
+  return operationEntry(name).inputs.every(
+    ({ unit }) => unit === "contractType",
+  );
+}
+
+/**
+ * The calls that read everything one operation has to say: one for each
+ * contract it can be asked of and for each value of its enum argument.
+ */
+export function readingsOf(name: ReadOperationName): readonly Reading[] {
+  const { inputs, key } = operationEntry(name);
+  return targetsOf(name).flatMap(({ variant, role }): Reading[] => {
+    if (variant !== undefined) {
+      return [{ operation: name, role, args: [variant], path: [key, variant] }];
+    }
+    if (inputs.length === 0) {
+      return [{ operation: name, role, args: [], path: [key] }];
+    }
+    return Object.values(enumNames.contractType).map((word) => ({
+      operation: name,
+      role,
+      args: [word],
+      path: [key, word],
+    }));
+  });
+}
+
+/** Every reading that needs no argument from a person, in table order. */
+export const standaloneReadings: readonly Reading[] = readOperationNames
+  .filter(isStandalone)
+  .flatMap(readingsOf);
+
+/** Puts a value at a reading's place in the object under construction. */
+export function placeReading(
+  into: Record<string, unknown>,
+  [key, variant]: Reading["path"],
+  value: unknown,
+): void {
+  if (variant === undefined) {
+    into[key] = value;
+    return;
+  }
+  const existing = into[key];
+  into[key] = {
+    ...(typeof existing === "object" ? existing : undefined),
+    [variant]: value,
+  };
+}
+
+/** How many arguments the client's method of this operation takes. */
+export function argumentCount(name: OperationName): number {
+  const { target, inputs } = operationEntry(name);
+  return (typeof target === "string" ? 0 : 1) + (inputs.length === 0 ? 0 : 1);
+}
