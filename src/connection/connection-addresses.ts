@@ -1,0 +1,76 @@
+import type { NetworkConfig } from "hardhat/types/config";
+
+import type { AddressBook, LocatedAddress } from "../client/addresses.js";
+import { parseAddress } from "../client/inputs.js";
+import { toRpcError } from "../client/rpc.js";
+import type { ContractRole } from "../protocol/index.js";
+import type { DeploymentAddresses } from "./deployment-addresses.js";
+
+/**
+ * Where a connection finds addresses: mocks that were bound to it, then the
+ * configuration, then what `vault deploy-mocks` left behind.
+ */
+export class ConnectionAddresses implements AddressBook {
+  readonly #networkName: string;
+  readonly #networkConfig: NetworkConfig;
+  readonly #deployment: DeploymentAddresses | undefined;
+  #bound: AddressBook | undefined;
+
+  constructor(
+    networkName: string,
+    networkConfig: NetworkConfig,
+    deployment: DeploymentAddresses | undefined,
+  ) {
+    this.#networkName = networkName;
+    this.#networkConfig = networkConfig;
+    this.#deployment = deployment;
+  }
+
+  /** From now on these addresses come first. */
+  public bind(addresses: AddressBook): void {
+    this.#bound = addresses;
+  }
+
+  public async find(role: ContractRole): Promise<LocatedAddress | undefined> {
+    return (
+      (await this.#bound?.find(role)) ??
+      (await this.findConfigured(role)) ??
+      (await this.#deployment?.find(role))
+    );
+  }
+
+  /**
+   * The address that the configuration names, whatever is bound.
+   *
+   * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE
+   */
+  public async findConfigured(
+    role: ContractRole,
+  ): Promise<LocatedAddress | undefined> {
+    const configured = this.#networkConfig.vault.contracts[role];
+    if (configured === undefined) {
+      return undefined;
+    }
+    const source = this.#pathOf(role);
+    let value: string;
+    try {
+      value = await configured.get();
+    } catch (error) {
+      throw toRpcError(error, this.#networkName, source);
+    }
+    return { address: parseAddress(value, source), source };
+  }
+
+  public describeMissing(role: ContractRole): { path: string; hint: string } {
+    const deployHint =
+      this.#networkConfig.type === "http"
+        ? (this.#deployment?.describeAbsence() ??
+          " For a local node, `npx hardhat vault deploy-mocks` deploys mocks.")
+        : " An in-process network starts empty: call deployMocks() first, or choose another network with --network.";
+    return { path: this.#pathOf(role), hint: `.${deployHint}` };
+  }
+
+  #pathOf(role: ContractRole): string {
+    return `networks.${this.#networkName}.vault.contracts.${role}`;
+  }
+}

@@ -1,0 +1,180 @@
+import { mkdir, readFile } from "node:fs/promises";
+import path from "node:path";
+
+import writeFileAtomic from "write-file-atomic";
+import { z } from "zod";
+
+import type { LocatedAddress } from "../client/addresses.js";
+import type { Eip1193Provider } from "../client/eip1193.js";
+import { isHexData, requestQuantity, requestRpc } from "../client/rpc.js";
+import { vaultError } from "../errors.js";
+import { contractRoleNames } from "../protocol/index.js";
+import type { ContractRole } from "../protocol/index.js";
+
+const addressSchema = z.string().regex(/^0x[0-9a-fA-F]{40}$/u);
+
+const deploymentSchema = z
+  .object({
+    version: z.literal(1),
+    chainId: z.number().int().nonnegative(),
+    /** Several local nodes share a chain id; their genesis tells them apart. */
+    genesisHash: z.string(),
+    block: z.number().int().nonnegative(),
+    scenario: z.string(),
+    contracts: z
+      .object(
+        // The keys are the roles; fromEntries forgets them.
+        Object.fromEntries(
+          contractRoleNames.map((role) => [role, addressSchema]),
+        ) as Record<ContractRole, typeof addressSchema>,
+      )
+      .strict(),
+  })
+  .strict();
+
+/** What `vault deploy-mocks` remembers of a persistent network. */
+export type MockDeployment = Readonly<z.infer<typeof deploymentSchema>>;
+
+/** Folder in the project's root. */
+export const DEPLOYMENTS_FOLDER = "vault-deployments";
+
+/**
+ * The addresses of mocks that were deployed to a persistent network, as long as
+ * it is the same chain and the code is still there.
+ */
+export class DeploymentAddresses {
+  readonly #provider: Eip1193Provider;
+  readonly #network: string;
+  readonly #folder: string;
+  #found: Promise<MockDeployment | undefined> | undefined;
+  #absence: string | undefined;
+
+  constructor(provider: Eip1193Provider, network: string, projectRoot: string) {
+    this.#provider = provider;
+    this.#network = network;
+    this.#folder = path.join(projectRoot, DEPLOYMENTS_FOLDER);
+  }
+
+  /** @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if the file cannot be used */
+  public async find(role: ContractRole): Promise<LocatedAddress | undefined> {
+    this.#found ??= this.#load();
+    const deployment = await this.#found;
+    const address = deployment?.contracts[role];
+    return deployment === undefined || address === undefined
+      ? undefined
+      : { address, source: relativeFile(deployment.chainId) };
+  }
+
+  /** Why a file that exists is not used, as a sentence with a leading blank. */
+  public describeAbsence(): string | undefined {
+    return this.#absence;
+  }
+
+  /** Writes the file; it appears whole or not at all. */
+  public async save(deployment: MockDeployment): Promise<string> {
+    await mkdir(this.#folder, { recursive: true });
+    await writeFileAtomic(
+      this.#fileOf(deployment.chainId),
+      `${JSON.stringify(deployment, undefined, 2)}\n`,
+    );
+    this.#found = Promise.resolve(deployment);
+    return relativeFile(deployment.chainId);
+  }
+
+  /** Hash of the chain's first block. */
+  public async genesisHash(): Promise<string> {
+    const genesis = await requestRpc(
+      this.#provider,
+      this.#network,
+      "eth_getBlockByNumber",
+      ["0x0", false],
+    );
+    const hash: unknown =
+      typeof genesis === "object" && genesis !== null && "hash" in genesis
+        ? genesis.hash
+        : undefined;
+    // Some archives are pruned so far that they have no first block; then
+    // nothing can be matched, and nothing is.
+    return isHexData(hash) ? hash : "unknown";
+  }
+
+  async #load(): Promise<MockDeployment | undefined> {
+    const chainId = Number(
+      await requestQuantity(this.#provider, this.#network, "eth_chainId"),
+    );
+    const deployment = await this.#readFile(chainId);
+    if (deployment === undefined) {
+      return undefined;
+    }
+    const file = relativeFile(chainId);
+    if (
+      deployment.chainId !== chainId ||
+      deployment.genesisHash !== (await this.genesisHash())
+    ) {
+      this.#absence = ` ${file} belongs to another chain with the same id (the node was probably restarted): run \`npx hardhat vault deploy-mocks\` again.`;
+      return undefined;
+    }
+    const codes = await Promise.all(
+      Object.values(deployment.contracts).map(
+        async (address) =>
+          await requestRpc(this.#provider, this.#network, "eth_getCode", [
+            address,
+            "latest",
+          ]),
+      ),
+    );
+    if (codes.includes("0x")) {
+      this.#absence = ` The mocks of ${file} are not on the chain any more: run \`npx hardhat vault deploy-mocks\` again.`;
+      return undefined;
+    }
+    return deployment;
+  }
+
+  async #readFile(chainId: number): Promise<MockDeployment | undefined> {
+    let text: string;
+    try {
+      text = await readFile(this.#fileOf(chainId), "utf8");
+    } catch (error) {
+      if (
+        error instanceof Error &&
+        "code" in error &&
+        error.code === "ENOENT"
+      ) {
+        return undefined;
+      }
+      throw invalidFile(chainId, "it cannot be read", error);
+    }
+    let json: unknown;
+    try {
+      json = JSON.parse(text);
+    } catch (error) {
+      throw invalidFile(chainId, "it is not JSON", error);
+    }
+    const parsed = deploymentSchema.safeParse(json);
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      throw invalidFile(
+        chainId,
+        `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`,
+        parsed.error,
+      );
+    }
+    return parsed.data;
+  }
+
+  #fileOf(chainId: number): string {
+    return path.join(this.#folder, `${chainId}.json`);
+  }
+}
+
+function relativeFile(chainId: number): string {
+  return `${DEPLOYMENTS_FOLDER}/${chainId}.json`;
+}
+
+function invalidFile(chainId: number, problem: string, cause: unknown): Error {
+  return vaultError(
+    "VAULT_INVALID_DEPLOYMENT_FILE",
+    { file: relativeFile(chainId), problem },
+    cause,
+  );
+}

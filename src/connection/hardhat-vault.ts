@@ -1,0 +1,130 @@
+import type { ContractRunner } from "ethers";
+import type { HookContext } from "hardhat/types/hooks";
+import type { ChainType, NetworkConnection } from "hardhat/types/network";
+
+import { FixedAddresses, LayeredAddresses } from "../client/addresses.js";
+import type { AddressBook, ContractAddresses } from "../client/addresses.js";
+import { VaultClient } from "../client/vault-client.js";
+import type {
+  DeployMocksOptions,
+  MockVaultHandle,
+} from "../mocks/deploy-mocks.js";
+import type { Settlement, SettleAllOptions } from "../settlement/settle-all.js";
+import { ConnectionAddresses } from "./connection-addresses.js";
+import { DeploymentAddresses } from "./deployment-addresses.js";
+
+/**
+ * `connection.vault`: a {@link VaultClient} over a Hardhat connection, with
+ * addresses from its configuration, that can also settle, simulate a
+ * settlement and deploy mocks.
+ */
+export class HardhatVault extends VaultClient {
+  /** The connection that everything goes over. */
+  public readonly connection: NetworkConnection<ChainType | string>;
+  /** @internal */
+  public readonly context: HookContext;
+  /** @internal The connection's own addresses, below those of `at()`. */
+  public readonly connectionAddresses: ConnectionAddresses;
+  /** @internal Undefined where nothing persists: on an in-process network. */
+  public readonly deployments: DeploymentAddresses | undefined;
+
+  private constructor(
+    parts: Pick<
+      HardhatVault,
+      "connection" | "context" | "connectionAddresses" | "deployments"
+    >,
+    addresses: AddressBook = parts.connectionAddresses,
+  ) {
+    const { networkConfig, networkName, provider } = parts.connection;
+    super(
+      // The params of Hardhat's provider type are not readonly inside objects;
+      // it is the same standard.
+      provider,
+      addresses,
+      { from: networkConfig.from, networkName },
+    );
+    this.connection = parts.connection;
+    this.context = parts.context;
+    this.connectionAddresses = parts.connectionAddresses;
+    this.deployments = parts.deployments;
+  }
+
+  /** @internal */
+  public static forConnection(
+    connection: NetworkConnection<ChainType | string>,
+    context: HookContext,
+  ): HardhatVault {
+    const { networkConfig, networkName, provider } = connection;
+    const deployments =
+      networkConfig.type === "http"
+        ? new DeploymentAddresses(
+            provider,
+            networkName,
+            context.config.paths.root,
+          )
+        : undefined;
+    return new HardhatVault({
+      connection,
+      context,
+      connectionAddresses: new ConnectionAddresses(
+        networkName,
+        networkConfig,
+        deployments,
+      ),
+      deployments,
+    });
+  }
+
+  /**
+   * The same vault with other addresses: those named replace its own.
+   *
+   * @param source Where they come from, for error texts.
+   * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
+   */
+  public override at(
+    contracts: ContractAddresses,
+    source = "at()",
+  ): HardhatVault {
+    return new HardhatVault(
+      this,
+      new LayeredAddresses(
+        new FixedAddresses(contracts, source),
+        this.addresses,
+      ),
+    );
+  }
+
+  /**
+   * Settles the vault's current round.
+   *
+   * Protocol, section 4.2, operation 10. `settleAll` names no round: the round
+   * is read first and again right before sending, and nothing is sent if it
+   * changed.
+   *
+   * @returns What happened; see `status`. Once a transaction was sent this
+   * never throws.
+   * @throws VaultError if the chain cannot be read before anything is sent
+   */
+  public async settleAll(options: SettleAllOptions = {}): Promise<Settlement> {
+    const { settleAll } = await import("../settlement/settle-all.js");
+    return await settleAll(this, options);
+  }
+
+  /**
+   * Deploys the six mocks and binds this connection's vault to them.
+   *
+   * @returns The handle that scripts them; its `vault` is bound to them
+   * whatever happens to the connection.
+   * @throws VaultError VAULT_UNKNOWN_SCENARIO and those of a failed request
+   */
+  public async deployMocks(
+    options: DeployMocksOptions = {},
+  ): Promise<MockVaultHandle> {
+    const { deployMocks } = await import("../mocks/deploy-mocks.js");
+    return await deployMocks(this, options);
+  }
+
+  protected override runner(): ContractRunner {
+    return this.connection.ethers.provider;
+  }
+}

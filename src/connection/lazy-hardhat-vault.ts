@@ -1,0 +1,89 @@
+import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
+
+import type { ContractAddresses } from "../client/addresses.js";
+import type { VaultContracts, VaultReads } from "../client/vault-client.js";
+import { readOperationNames } from "../protocol/index.js";
+import type { HardhatVault } from "./hardhat-vault.js";
+
+/** The methods of a vault that only need a connection once they are called. */
+const forwardedMethods = [
+  ...readOperationNames,
+  "snapshot",
+  "block",
+  "chainId",
+  "addressOf",
+  "settleAll",
+  "deployMocks",
+] as const satisfies ReadonlyArray<keyof HardhatVault>;
+
+/** The read methods, each of which opens the connection when it is called. */
+export type LazyVaultReads = VaultReads;
+
+/**
+ * `hre.vault`: a vault whose connection is opened by the first call, so that it
+ * can stand on the runtime environment at no cost.
+ */
+export interface LazyHardhatVault
+  extends
+    LazyVaultReads,
+    Pick<
+      HardhatVault,
+      | "snapshot"
+      | "block"
+      | "chainId"
+      | "addressOf"
+      | "settleAll"
+      | "deployMocks"
+    > {
+  /** The TypeChain-typed contracts, by role; opens the connection. */
+  readonly contracts: Promise<VaultContracts>;
+  /** The same vault with other addresses, its connection still unopened. */
+  at(contracts: ContractAddresses): LazyHardhatVault;
+  /**
+   * The vault of another network of the configuration, or of a connection that
+   * is already open.
+   */
+  connect(network: string | NetworkConnection): Promise<HardhatVault>;
+}
+
+/** Creates `hre.vault` over `network.getOrCreate()`. */
+export function createLazyHardhatVault(
+  network: NetworkManager,
+): LazyHardhatVault {
+  return lazyVault(network, async () => (await network.getOrCreate()).vault);
+}
+
+function lazyVault(
+  network: NetworkManager,
+  open: () => Promise<HardhatVault>,
+): LazyHardhatVault {
+  const forwarding = Object.fromEntries(
+    forwardedMethods.map((name) => [
+      name,
+      async (...args: readonly unknown[]): Promise<unknown> => {
+        const vault = await open();
+        // The method and its arguments belong together by name; the type of
+        // LazyHardhatVault says so to callers.
+        const method = vault[name] as (...args: unknown[]) => Promise<unknown>;
+        return await method.apply(vault, [...args]);
+      },
+    ]),
+  );
+  const own = {
+    get contracts(): Promise<VaultContracts> {
+      return open().then((vault) => vault.contracts);
+    },
+    at: (contracts: ContractAddresses): LazyHardhatVault =>
+      lazyVault(network, async () => (await open()).at(contracts)),
+    connect: async (
+      target: string | NetworkConnection,
+    ): Promise<HardhatVault> =>
+      typeof target === "string"
+        ? (await network.getOrCreate(target)).vault
+        : target.vault,
+  };
+  // `own` is the target so that its getter is not evaluated by the copy.
+  // `forwarding` has exactly the methods that the type picks, but fromEntries
+  // forgets their names.
+  return Object.assign(own, forwarding) as unknown as LazyHardhatVault;
+}

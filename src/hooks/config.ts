@@ -1,0 +1,89 @@
+import type {
+  ConfigurationVariableResolver,
+  HardhatUserConfig,
+  NetworkConfig,
+} from "hardhat/types/config";
+import type {
+  ConfigHooks,
+  HardhatUserConfigValidationError,
+} from "hardhat/types/hooks";
+
+import { isContractRole } from "../protocol/contracts.js";
+import type {
+  VaultNetworkConfig,
+  VaultNetworkUserConfig,
+} from "./config-types.js";
+
+// Hardhat runs these hooks at every start and again for every connection with
+// an override, so the schema is only loaded where there is something to check.
+export default async (): Promise<Partial<ConfigHooks>> =>
+  await Promise.resolve({ validateUserConfig, resolveUserConfig });
+
+async function validateUserConfig(
+  userConfig: HardhatUserConfig,
+): Promise<HardhatUserConfigValidationError[]> {
+  const errors: HardhatUserConfigValidationError[] = [];
+  for (const [networkName, vault] of vaultSettings(userConfig)) {
+    const { validateVaultNetworkUserConfig } =
+      await import("./config-schema.js");
+    errors.push(...(await validateVaultNetworkUserConfig(networkName, vault)));
+  }
+  return errors;
+}
+
+async function resolveUserConfig(
+  userConfig: HardhatUserConfig,
+  resolveConfigurationVariable: ConfigurationVariableResolver,
+  next: (
+    nextUserConfig: HardhatUserConfig,
+    nextResolveConfigurationVariable: ConfigurationVariableResolver,
+  ) => ReturnType<ConfigHooks["resolveUserConfig"]>,
+): ReturnType<ConfigHooks["resolveUserConfig"]> {
+  const resolvedConfig = await next(userConfig, resolveConfigurationVariable);
+  const networks: Record<string, NetworkConfig> = {};
+  // Hardhat's own resolver drops the keys of networks that it does not know.
+  for (const [name, network] of Object.entries(resolvedConfig.networks)) {
+    networks[name] = {
+      ...network,
+      vault: resolveVaultNetworkConfig(
+        userConfig.networks?.[name]?.vault,
+        resolveConfigurationVariable,
+      ),
+    };
+  }
+  return { ...resolvedConfig, networks };
+}
+
+function resolveVaultNetworkConfig(
+  { contracts, tokenDecimals }: VaultNetworkUserConfig = {},
+  resolveConfigurationVariable: ConfigurationVariableResolver,
+): VaultNetworkConfig {
+  const resolved: VaultNetworkConfig["contracts"] = {};
+  for (const [role, address] of Object.entries(contracts ?? {})) {
+    if (isContractRole(role) && address !== undefined) {
+      resolved[role] = resolveConfigurationVariable(address);
+    }
+  }
+  return {
+    contracts: resolved,
+    ...(tokenDecimals === undefined ? {} : { tokenDecimals }),
+  };
+}
+
+/** The networks that have a `vault` key, before anything is validated. */
+function vaultSettings(
+  userConfig: HardhatUserConfig,
+): Array<[string, unknown]> {
+  const networks: unknown = userConfig.networks;
+  if (typeof networks !== "object" || networks === null) {
+    return [];
+  }
+  return Object.entries(networks).flatMap(
+    ([name, network]: [string, unknown]) =>
+      typeof network === "object" && network !== null && "vault" in network
+        ? network.vault === undefined
+          ? []
+          : [[name, network.vault] satisfies [string, unknown]]
+        : [],
+  );
+}

@@ -1,0 +1,23 @@
+import { definePlugin } from "hardhat/plugins";
+import type { HardhatPlugin } from "hardhat/types/plugins";
+
+import { vaultTasks } from "../tasks/index.js";
+
+export type * from "./type-extensions.js";
+export type * from "./types.js";
+export { VaultError } from "./errors.js";
+export { ContractType, OrderState } from "./protocol/enums.js";
+
+const hardhatVault: HardhatPlugin = definePlugin({
+  id: "hardhat-vault",
+  npmPackage: "hardhat-vault",
+  dependencies: () => [import("@nomicfoundation/hardhat-ethers")],
+  hookHandlers: {
+    config: () => import("./hooks/config.js"),
+    hre: () => import("./hooks/hre.js"),
+    network: () => import("./hooks/network.js"),
+  },
+  tasks: vaultTasks,
+});
+
+export default hardhatVault;

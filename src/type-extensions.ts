@@ -1,0 +1,46 @@
+import type { HardhatVault } from "./connection/hardhat-vault.js";
+import type { LazyHardhatVault } from "./connection/lazy-hardhat-vault.js";
+import type {
+  VaultNetworkConfig,
+  VaultNetworkUserConfig,
+} from "./hooks/config-types.js";
+
+// The plugin depends on hardhat-ethers, so a consumer who lists only this
+// plugin gets its types too.
+export type * from "@nomicfoundation/hardhat-ethers";
+
+declare module "hardhat/types/config" {
+  interface HttpNetworkUserConfig {
+    vault?: VaultNetworkUserConfig;
+  }
+  interface EdrNetworkUserConfig {
+    vault?: VaultNetworkUserConfig;
+  }
+  interface HttpNetworkConfig {
+    vault: VaultNetworkConfig;
+  }
+  interface EdrNetworkConfig {
+    vault: VaultNetworkConfig;
+  }
+}
+
+declare module "hardhat/types/network" {
+  interface NetworkConnection<
+    // eslint-disable-next-line @typescript-eslint/no-unused-vars -- the parameter must be repeated to extend the interface
+    ChainTypeT extends ChainType | string = DefaultChainType,
+  > {
+    /** The protocol's contracts on this connection. */
+    vault: HardhatVault;
+  }
+}
+
+declare module "hardhat/types/hre" {
+  interface HardhatRuntimeEnvironment {
+    /**
+     * The protocol's contracts on the connection of
+     * `hre.network.getOrCreate()`, opened on first use. Its chain is not the
+     * chain of another `hre.network.create()`: there, use `connection.vault`.
+     */
+    vault: LazyHardhatVault;
+  }
+}

@@ -1,0 +1,14 @@
+/**
+ * The public types, for `import type { … } from "hardhat-vault/types"` and, at
+ * the entry point, from "hardhat-vault".
+ */
+export type * from "./client/index.js";
+export type { HardhatVault } from "./connection/hardhat-vault.js";
+export type {
+  LazyHardhatVault,
+  LazyVaultReads,
+} from "./connection/lazy-hardhat-vault.js";
+export type {
+  VaultNetworkConfig,
+  VaultNetworkUserConfig,
+} from "./hooks/config-types.js";

@@ -1,0 +1,136 @@
+import { emptyTask, task } from "hardhat/config";
+import { ArgumentType } from "hardhat/types/arguments";
+import type {
+  NewTaskDefinitionBuilder,
+  TaskDefinition,
+} from "hardhat/types/tasks";
+
+import { contractRoleNames } from "../src/protocol/contracts.js";
+import {
+  operationEntry,
+  readOperationNames,
+} from "../src/protocol/readings.js";
+import type { ReadOperationName } from "../src/protocol/types.js";
+import type { Unit } from "../src/protocol/units.js";
+
+// This file describes the tasks and loads none of them: it is imported by every
+// run of Hardhat.
+
+// Values are parsed by us and not by Hardhat, whose integers have no bound and
+// whose errors are not ours.
+function textOption<Name extends string>(
+  name: Name,
+  description: string,
+): {
+  name: Name;
+  description: string;
+  type: ArgumentType.STRING_WITHOUT_DEFAULT;
+  defaultValue: undefined;
+} {
+  return {
+    name,
+    description,
+    type: ArgumentType.STRING_WITHOUT_DEFAULT,
+    defaultValue: undefined,
+  };
+}
+
+const from = textOption("from", "Send the call from this address");
+
+type VaultTaskBuilder = NewTaskDefinitionBuilder<{
+  json: boolean;
+  at: string | undefined;
+}>;
+
+function vaultTask(name: string, description: string): VaultTaskBuilder {
+  return task(["vault", name], description)
+    .addFlag({
+      name: "json",
+      description: "Print one JSON document on stdout and nothing else",
+    })
+    .addOption(
+      textOption(
+        "at",
+        `Use these addresses: role=0x…[,role=0x…]; roles: ${contractRoleNames.join(", ")}`,
+      ),
+    );
+}
+
+type ReadTaskBuilder = NewTaskDefinitionBuilder<{
+  json: boolean;
+  at: string | undefined;
+  raw: boolean;
+  block: string | undefined;
+  from: string | undefined;
+}>;
+
+function readTask(name: string, description: string): ReadTaskBuilder {
+  return vaultTask(name, description)
+    .addFlag({
+      name: "raw",
+      description: "Show and take integers as on the wire, unscaled",
+    })
+    .addOption(
+      textOption(
+        "block",
+        "Read at this block: a number, latest, safe, finalized, earliest or pending",
+      ),
+    )
+    .addOption(from);
+}
+
+/** The task of one read operation, described by the operations table. */
+function operationTask(operation: ReadOperationName): TaskDefinition {
+  const { task: name, description, inputs } = operationEntry(operation);
+  let builder = readTask(name, description);
+  for (const { option, name: inputName, label, unit } of inputs) {
+    const argument = option ?? inputName;
+    builder =
+      unit === "none"
+        ? builder.addPositionalArgument({ name: argument, description: label })
+        : builder.addOption(
+            textOption(argument, `${label}${optionFormats[unit] ?? ""}`),
+          );
+  }
+  return builder
+    .setAction(async () => {
+      const { createReadAction } = await import("./read.js");
+      return { default: createReadAction(operation) };
+    })
+    .build();
+}
+
+const optionFormats: { readonly [Name in Unit]?: string } = {
+  contractType: ": call or put; both unless given",
+  token: ", in tokens",
+  percent: ", in percent",
+  timestamp: ": ISO date, +7d (from the chain's clock) or Unix seconds",
+};
+
+export const vaultTasks: TaskDefinition[] = [
+  emptyTask("vault", "Read, settle and test the vault protocol").build(),
+  ...readOperationNames.map(operationTask),
+  readTask("status", "Show every reading of the vault at one block")
+    .setAction(async () => await import("./status.js"))
+    .build(),
+  vaultTask("request", "Print the JSON-RPC request of an operation")
+    .addPositionalArgument({
+      name: "operation",
+      description: "Name of the operation, as in getLatestRoundInfo",
+    })
+    .addVariadicArgument({
+      name: "args",
+      description: "The operation's arguments, as on the wire",
+      defaultValue: [],
+    })
+    .addOption(
+      textOption("pool", "Pool to ask, for getLPAmountInfo: public or private"),
+    )
+    .addOption(from)
+    .addFlag({
+      name: "curl",
+      description: "Print a curl command; it takes the URL from $RPC_URL",
+    })
+    .setAction(async () => await import("./request.js"))
+    .build(),
+];

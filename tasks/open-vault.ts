@@ -1,0 +1,102 @@
+import type { NetworkConfig } from "hardhat/types/config";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+
+import { FixedAddresses } from "../src/client/addresses.js";
+import type { ContractAddresses } from "../src/client/addresses.js";
+import { toRpcError } from "../src/client/rpc.js";
+import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import { vaultError } from "../src/errors.js";
+import { contractRoleNames, isContractRole } from "../src/protocol/index.js";
+import { escapeUntrusted } from "../src/untrusted-text.js";
+
+/** The network of `--network`, or Hardhat's default one. */
+export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
+  readonly name: string;
+  readonly config: NetworkConfig;
+} {
+  const { networks } = hre.config;
+  const name = hre.globalOptions.network ?? "default";
+  const config = Object.hasOwn(networks, name) ? networks[name] : undefined;
+  if (config === undefined) {
+    throw vaultError("VAULT_UNKNOWN_NETWORK", {
+      network: escapeUntrusted(name),
+      known: Object.keys(networks).join(", "),
+    });
+  }
+  return { name, config };
+}
+
+/**
+ * Opens the selected network for one task and closes it afterwards.
+ *
+ * @param access `read` opens an HTTP network without its accounts, so that a
+ * plain read never resolves, or asks for, a private key.
+ * @param at The value of `--at`.
+ */
+export async function withVault<T>(
+  hre: HardhatRuntimeEnvironment,
+  access: "read" | "write",
+  at: string | undefined,
+  work: (vault: HardhatVault) => Promise<T>,
+): Promise<T> {
+  const { name: network, config } = selectedNetwork(hre);
+  const addresses = parseAt(at);
+  // An in-process chain lives as long as its connection: a task that a script
+  // runs must see the chain that the script's `hre.vault` sees.
+  const isShared = config.type === "edr-simulated";
+  let connection;
+  try {
+    connection = isShared
+      ? await hre.network.getOrCreate(network)
+      : await hre.network.create({
+          network,
+          ...(access === "read" ? { override: { accounts: "remote" } } : {}),
+        });
+  } catch (error) {
+    throw toRpcError(error, network, "the connection");
+  }
+  try {
+    return await work(
+      addresses === undefined
+        ? connection.vault
+        : connection.vault.at(addresses, "--at"),
+    );
+  } finally {
+    if (!isShared) {
+      await connection.close();
+    }
+  }
+}
+
+/**
+ * Reads `--at`: `role=0x…[,role=0x…]`.
+ *
+ * @throws VaultError VAULT_INVALID_AT, VAULT_INVALID_ADDRESS
+ */
+export function parseAt(at: string | undefined): ContractAddresses | undefined {
+  if (at === undefined) {
+    return undefined;
+  }
+  const fail = (problem: string): never => {
+    throw vaultError("VAULT_INVALID_AT", {
+      problem,
+      roles: contractRoleNames.join(", "),
+    });
+  };
+  const addresses: Record<string, string> = {};
+  for (const part of at.split(",")) {
+    const [role = "", address, ...more] = part.trim().split("=");
+    if (address === undefined || more.length > 0) {
+      fail(`"${escapeUntrusted(part)}" is not role=address`);
+    } else if (!isContractRole(role)) {
+      fail(`"${escapeUntrusted(role)}" is not a contract role`);
+    } else if (Object.hasOwn(addresses, role)) {
+      fail(`${role} is given twice`);
+    } else {
+      addresses[role] = address;
+    }
+  }
+  // Checks the addresses now, before a connection is opened for them.
+  new FixedAddresses(addresses, "--at");
+  return addresses;
+}

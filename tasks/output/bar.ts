@@ -1,0 +1,17 @@
+const BAR_WIDTH = 24;
+
+/**
+ * A bar of how much of a whole is used, with the percentage to one decimal,
+ * rounded down so that 100 % means all of it.
+ */
+export function utilisationBar(part: bigint, whole: bigint): string {
+  if (whole === 0n) {
+    return `${"░".repeat(BAR_WIDTH)} (nothing to fill)`;
+  }
+  const perMille = (part * 1000n) / whole;
+  const filled = Number(
+    (perMille > 1000n ? 1000n : perMille) * BigInt(BAR_WIDTH),
+  );
+  const blocks = Math.floor(filled / 1000);
+  return `${"█".repeat(blocks)}${"░".repeat(BAR_WIDTH - blocks)} ${perMille / 10n}.${perMille % 10n} %`;
+}

@@ -1,0 +1,22 @@
+import type { BlockInfo } from "../../src/client/block.js";
+import { escapeUntrusted } from "../../src/untrusted-text.js";
+import type { Style } from "./style.js";
+import { formatTimestamp } from "./time.js";
+
+/** What every document says about where its figures come from. */
+export interface Envelope {
+  readonly network: string;
+  readonly chainId: number;
+  readonly block: BlockInfo;
+}
+
+/** The same for a person, in one line. */
+export function renderHeading(
+  title: string,
+  { network, chainId, block }: Envelope,
+  style: Style,
+): string {
+  return `${style.title(title)}  ${style.dim(
+    `${escapeUntrusted(network)} (chain ${chainId}), block ${block.number}, ${formatTimestamp(BigInt(block.timestamp))}`,
+  )}`;
+}

@@ -1,0 +1,105 @@
+import { isFailedReading } from "../../src/client/snapshot.js";
+import { operationEntry } from "../../src/protocol/index.js";
+import type { ReadOperationName } from "../../src/protocol/index.js";
+import { utilisationBar } from "./bar.js";
+import { formatValue } from "./format-value.js";
+import type { FormatContext } from "./format-value.js";
+import type { Style } from "./style.js";
+import { alignColumns } from "./table.js";
+
+/** One value of an operation, or its failure, under the heading it gets. */
+export interface ShownReading {
+  /** The word that tells several readings of one operation apart. */
+  readonly variant?: string | undefined;
+  readonly value: unknown;
+}
+
+/** The readings of one operation as a titled block for a person. */
+export function renderReadings(
+  operation: ReadOperationName,
+  readings: readonly ShownReading[],
+  context: FormatContext,
+  style: Style,
+): string {
+  const rows = readings.flatMap(({ variant, value }) => {
+    const prefix = variant === undefined ? "" : `${capitalise(variant)} `;
+    return isFailedReading(value)
+      ? [[`${prefix}${style.bad("failed")}`, value.error.shortMessage, ""]]
+      : [
+          ...fieldRows(operation, value, context, prefix),
+          ...extraRows(operation, value, context, prefix),
+        ];
+  });
+  return alignColumns(
+    rows.map(([label = "", text = "", note = ""]) => [
+      label,
+      text,
+      note === "" ? "" : style.dim(note),
+    ]),
+  );
+}
+
+function fieldRows(
+  operation: ReadOperationName,
+  value: unknown,
+  context: FormatContext,
+  prefix: string,
+): string[][] {
+  const { outputs } = operationEntry(operation);
+  const values: Readonly<Record<string, unknown>> =
+    typeof value === "object" ? { ...value } : {};
+  return outputs.map((field) => {
+    const { text, note = "" } = formatValue(
+      field,
+      outputs.length === 1 ? value : values[field.name],
+      context,
+    );
+    const label = prefix === "" ? field.label : prefix + lower(field.label);
+    return [label, text, note];
+  });
+}
+
+/**
+ * What a person wants to see at a glance beside the plain fields. An operation
+ * that has none needs no entry.
+ */
+function extraRows(
+  operation: ReadOperationName,
+  value: unknown,
+  { raw }: FormatContext,
+  prefix: string,
+): string[][] {
+  if (raw || typeof value !== "object" || value === null) {
+    return [];
+  }
+  const numbers: Readonly<Record<string, unknown>> = { ...value };
+  const bar = (part: unknown, whole: unknown): string =>
+    typeof part === "bigint" && typeof whole === "bigint"
+      ? utilisationBar(part, whole)
+      : "";
+  switch (operation) {
+    case "getLatestRoundInfo":
+      return [["Filled", bar(numbers["filledVolume"], numbers["maxVolume"])]];
+    case "getLPAmountInfo":
+      return [
+        [
+          `${prefix}used`,
+          bar(numbers["locked"], numbers["deposit"]),
+          "locked of deposited",
+        ],
+      ];
+    default:
+      return [];
+  }
+}
+
+function capitalise(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1);
+}
+
+/** A label in the middle of a phrase; an abbreviation stays as it is. */
+function lower(label: string): string {
+  return /^[A-Z]{2}/u.test(label)
+    ? label
+    : label.slice(0, 1).toLowerCase() + label.slice(1);
+}

@@ -1,0 +1,187 @@
+import { parseUnits } from "ethers";
+
+import {
+  describeInput,
+  parseBlockTag,
+  parseUint256,
+} from "../src/client/inputs.js";
+import type { BlockTag } from "../src/client/inputs.js";
+import { vaultError } from "../src/errors.js";
+import { units } from "../src/protocol/index.js";
+import type { Field } from "../src/protocol/index.js";
+import { formatTimestamp } from "./output/time.js";
+
+/** What the values of options are read against. */
+export interface ParseContext {
+  readonly network: string;
+  readonly tokenDecimals: number | undefined;
+  /** The chain's clock, Unix seconds. */
+  readonly chainTime: number;
+  /** Integers as on the wire. */
+  readonly raw: boolean;
+}
+
+/**
+ * Reads a whole number as a person types it: decimal digits or 0x hex.
+ *
+ * @throws VaultError VAULT_INVALID_INTEGER
+ */
+export function parseInteger(text: string, where: string): bigint {
+  const isInteger = /^(?:[0-9]+|0x[0-9a-fA-F]+)$/u.test(text);
+  return parseUint256(isInteger ? BigInt(text) : text, where);
+}
+
+/**
+ * Reads `--block`.
+ *
+ * @throws VaultError VAULT_INVALID_BLOCK
+ */
+export function parseBlock(text: string | undefined): BlockTag {
+  const value =
+    text !== undefined && /^(?:[0-9]+|0x[0-9a-fA-F]+)$/u.test(text)
+      ? BigInt(text)
+      : (text ?? "latest");
+  parseBlockTag(value, "--block");
+  // The line above has refused everything that is not a block tag.
+  return value as BlockTag;
+}
+
+/**
+ * Reads the value of an operation's argument by the argument's unit: tokens,
+ * percent, a time, or (with `raw`) the integer of the wire.
+ *
+ * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_DECIMAL,
+ * VAULT_TOO_MANY_DIGITS, VAULT_INVALID_TIME, VAULT_TIME_IN_PAST,
+ * VAULT_TOKEN_DECIMALS_NOT_CONFIGURED
+ */
+export function parseArgument(
+  { unit, option, name }: Field,
+  text: string,
+  context: ParseContext,
+): bigint | string {
+  const where = optionName(option ?? name, unit);
+  const { raw, tokenDecimals, network } = context;
+  switch (unit) {
+    case "contractType":
+      // Checked by the encoder, which takes the same words.
+      return /^[0-9]+$/u.test(text) ? BigInt(text) : text;
+    case "timestamp":
+      return parseFutureTime(text, where, context);
+    case "percent":
+      return raw
+        ? parseInteger(text, where)
+        : parseDecimal(text, where, units.percent.decimals);
+    case "token":
+      if (raw) {
+        return parseInteger(text, where);
+      }
+      if (tokenDecimals === undefined) {
+        throw vaultError("VAULT_TOKEN_DECIMALS_NOT_CONFIGURED", {
+          where,
+          network,
+        });
+      }
+      return parseDecimal(text, where, tokenDecimals);
+    case "rate":
+    case "price":
+    case "raw":
+    case "orderState":
+    case "none":
+      return parseInteger(text, where);
+  }
+}
+
+/** How a person writes the option: `--max-volume`, or a positional's name. */
+export function optionName(option: string, unit: Field["unit"]): string {
+  const kebab = option.replaceAll(
+    /[A-Z]/gu,
+    (letter) => `-${letter.toLowerCase()}`,
+  );
+  return unit === "none" ? `<${kebab}>` : `--${kebab}`;
+}
+
+/**
+ * Reads a decimal number exactly: more digits than the scale holds are refused,
+ * never rounded.
+ */
+function parseDecimal(text: string, where: string, decimals: number): bigint {
+  const value = describeInput(text);
+  if (!/^(?:[0-9]+\.?[0-9]*|\.[0-9]+)$/u.test(text)) {
+    throw vaultError("VAULT_INVALID_DECIMAL", { where, value });
+  }
+  try {
+    return parseUint256(parseUnits(text, decimals), where);
+  } catch (error) {
+    throw vaultError(
+      "VAULT_TOO_MANY_DIGITS",
+      { where, value, decimals },
+      error,
+    );
+  }
+}
+
+const spanSeconds: Readonly<Record<string, bigint>> = {
+  s: 1n,
+  m: 60n,
+  h: 3_600n,
+  d: 86_400n,
+  w: 604_800n,
+};
+
+/**
+ * Reads a time: Unix seconds, a span from the chain's clock, or an ISO date,
+ * which is UTC where it names no zone.
+ *
+ * @throws VaultError VAULT_INVALID_TIME
+ */
+export function parseTime(
+  text: string,
+  where: string,
+  chainTime: number,
+): bigint {
+  if (/^[0-9]+$/u.test(text)) {
+    return parseUint256(BigInt(text), where);
+  }
+  const [, count, spanUnit = ""] = /^\+([0-9]+)([smhdw])$/u.exec(text) ?? [];
+  if (count !== undefined) {
+    return parseUint256(
+      BigInt(chainTime) + BigInt(count) * (spanSeconds[spanUnit] ?? 0n),
+      where,
+    );
+  }
+  const [, date, time = "T00:00:00", zone = "Z"] =
+    /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2})?)?(Z|[+-]\d{2}:\d{2})?$/u.exec(
+      text,
+    ) ?? [];
+  const milliseconds = Date.parse(`${date ?? ""}${time}${zone}`);
+  // Date.parse rolls 31 February over to March; the round trip tells.
+  const isRealDate =
+    date !== undefined &&
+    !Number.isNaN(milliseconds) &&
+    new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
+  if (!isRealDate || milliseconds < 0) {
+    throw vaultError("VAULT_INVALID_TIME", {
+      where,
+      value: describeInput(text),
+    });
+  }
+  return BigInt(milliseconds) / 1000n;
+}
+
+function parseFutureTime(
+  text: string,
+  where: string,
+  { chainTime, raw }: ParseContext,
+): bigint {
+  const time = raw
+    ? parseInteger(text, where)
+    : parseTime(text, where, chainTime);
+  if (time <= BigInt(chainTime)) {
+    throw vaultError("VAULT_TIME_IN_PAST", {
+      where,
+      value: formatTimestamp(time),
+      chainTime: formatTimestamp(BigInt(chainTime)),
+    });
+  }
+  return time;
+}

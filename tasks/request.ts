@@ -1,0 +1,169 @@
+import type { NewTaskActionFunction } from "hardhat/types/tasks";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import { ZeroAddress } from "ethers";
+
+import {
+  FixedAddresses,
+  LayeredAddresses,
+  requireAddress,
+} from "../src/client/addresses.js";
+import type { AddressBook } from "../src/client/addresses.js";
+import { encodeCall } from "../src/client/codec.js";
+import { describeInput, parseAddress } from "../src/client/inputs.js";
+import { ConnectionAddresses } from "../src/connection/connection-addresses.js";
+import { vaultError } from "../src/errors.js";
+import {
+  isOperationName,
+  isReadOperation,
+  operationEntry,
+  operationNames,
+} from "../src/protocol/index.js";
+import type { OperationName } from "../src/protocol/index.js";
+import { toSafeJson } from "../src/untrusted-text.js";
+import { parseAt, selectedNetwork } from "./open-vault.js";
+import { parseInteger } from "./parse-options.js";
+import { runTask } from "./run-task.js";
+import type { TaskReport } from "./run-task.js";
+
+interface RequestTaskArguments {
+  json: boolean;
+  at: string | undefined;
+  operation: string;
+  args: string[];
+  pool: string | undefined;
+  from: string | undefined;
+  curl: boolean;
+}
+
+interface RequestContext {
+  readonly network: string;
+  readonly addresses: AddressBook;
+  /** Sender where `--from` names none. */
+  readonly from: string;
+}
+
+const action: NewTaskActionFunction<RequestTaskArguments> = async (args, hre) =>
+  await runTask(
+    args.json,
+    async () => await buildRequest(args, addressesWithoutNetwork(args.at, hre)),
+  );
+
+export default action;
+
+/**
+ * Builds the request of an operation exactly as a client would send it
+ * (protocol, section 4.1). Nothing is sent.
+ */
+export async function buildRequest(
+  args: RequestTaskArguments,
+  { addresses, network, from: defaultFrom }: RequestContext,
+  now: () => number = Date.now,
+): Promise<TaskReport> {
+  const operation = parseOperation(args.operation);
+  const call = encodeCall(operation, parseWireArguments(operation, args));
+  const from =
+    args.from === undefined ? defaultFrom : parseAddress(args.from, "--from");
+  const { address: to } = await requireAddress(addresses, call.role, {
+    operation,
+    network,
+  });
+  if (!isReadOperation(operation)) {
+    const document = {
+      operation,
+      to,
+      data: call.data,
+      value: "0x0",
+      explanation:
+        "settleAll changes state: it is sent as a transaction, not with eth_call. The protocol does not document how that transaction is to be submitted, so only its call data is printed. `vault settle` sends it.",
+    };
+    return {
+      json: document,
+      text: () => JSON.stringify(document, undefined, 2),
+    };
+  }
+  const request = {
+    jsonrpc: "2.0",
+    id: now(),
+    method: "eth_call",
+    params: [{ from, to, data: call.data }, "latest"],
+  };
+  return {
+    json: request,
+    text: () =>
+      args.curl
+        ? `curl -sS -X POST -H 'Content-Type: application/json' --data '${toSafeJson(request)}' "$RPC_URL"`
+        : JSON.stringify(request, undefined, 2),
+  };
+}
+
+function parseOperation(name: string): OperationName {
+  if (!isOperationName(name)) {
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where: "<operation>",
+      allowed: operationNames.join(", "),
+      value: describeInput(name),
+    });
+  }
+  return name;
+}
+
+function parseWireArguments(
+  operation: OperationName,
+  { args, pool }: RequestTaskArguments,
+): unknown[] {
+  const { inputs, target } = operationEntry(operation);
+  if (args.length !== inputs.length) {
+    const names = inputs.map(({ name }) => name).join(" ");
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: operation,
+      problem: `it takes ${inputs.length === 0 ? "no arguments" : `${inputs.length} (${names})`}, got ${args.length}`,
+    });
+  }
+  if (typeof target === "string" && pool !== undefined) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "--pool",
+      problem: `${operation} is not asked of a pool`,
+    });
+  }
+  const values = inputs.map(({ unit, name }, index) => {
+    const text = args[index] ?? "";
+    return unit === "contractType" && !/^[0-9]+$/u.test(text)
+      ? text
+      : parseInteger(text, `<${name}>`);
+  });
+  return [
+    ...(typeof target === "string" ? [] : [pool]),
+    ...(inputs.length <= 1
+      ? values
+      : [
+          Object.fromEntries(
+            inputs.map(({ name }, index) => [name, values[index]]),
+          ),
+        ]),
+  ];
+}
+
+/** Looks up addresses without opening the network, whose URL may be secret. */
+function addressesWithoutNetwork(
+  at: string | undefined,
+  hre: HardhatRuntimeEnvironment,
+): RequestContext {
+  const network = selectedNetwork(hre);
+  const overrides = parseAt(at);
+  const configured = new ConnectionAddresses(
+    network.name,
+    network.config,
+    undefined,
+  );
+  return {
+    network: network.name,
+    from: network.config.from ?? ZeroAddress,
+    addresses:
+      overrides === undefined
+        ? configured
+        : new LayeredAddresses(
+            new FixedAddresses(overrides, "--at"),
+            configured,
+          ),
+  };
+}

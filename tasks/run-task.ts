@@ -1,0 +1,132 @@
+import { errorResult, successfulResult } from "hardhat/utils/result";
+import type { Result } from "hardhat/types/utils";
+
+import { VaultError, vaultError } from "../src/errors.js";
+import { quoteForeignText, toSafeJson } from "../src/untrusted-text.js";
+import { createStyle } from "./output/style.js";
+import type { Style } from "./output/style.js";
+
+/** Where a task writes, so that a test needs no terminal. */
+export interface TaskOutput {
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+}
+
+export interface OutputStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+}
+
+/** What a task has to say. */
+export interface TaskReport {
+  /** The document of `--json`; bigints become decimal strings. */
+  readonly json: unknown;
+  /** The text for a person, asked for only without `--json`. */
+  text(style: Style): string;
+  /** False for exit code 1; true unless given. */
+  readonly ok?: boolean;
+}
+
+/**
+ * Runs a task to its end: prints its report, or its error, the way that
+ * `--json` asks for.
+ *
+ * Errors are printed here and never thrown on: Hardhat would print a stack and
+ * causes, secrets included.
+ *
+ * @returns What Hardhat turns into the exit code.
+ */
+export async function runTask(
+  json: boolean,
+  work: () => Promise<TaskReport>,
+  { stdout, stderr }: TaskOutput = process,
+): Promise<Result<undefined, undefined>> {
+  try {
+    const report = json ? await withStdoutOnStderr(work) : await work();
+    stdout.write(
+      json
+        ? `${toSafeJson(toJsonValue(report.json))}\n`
+        : `${report.text(createStyle(stdout))}\n`,
+    );
+    return report.ok === false ? errorResult() : successfulResult();
+  } catch (thrown) {
+    const error = toVaultError(thrown);
+    if (json) {
+      stdout.write(`${toSafeJson({ error: toErrorJson(error, true) })}\n`);
+    } else {
+      const style = createStyle(stderr);
+      stderr.write(
+        `${style.bad("Error")} ${error.shortMessage}\n${error.fix} ${style.dim(`(${error.code})`)}\n`,
+      );
+    }
+    return errorResult();
+  }
+}
+
+/** An error as it stands in a JSON document. */
+export function toErrorJson(
+  { code, message, details }: VaultError,
+  withDetails = false,
+): object {
+  return withDetails ? { code, message, details } : { code, message };
+}
+
+/** bigints as decimal strings, at any depth (design of every document). */
+export function toJsonValue(value: unknown): unknown {
+  if (typeof value === "bigint") {
+    return value.toString();
+  }
+  if (VaultError.isVaultError(value)) {
+    return toErrorJson(value);
+  }
+  if (Array.isArray(value)) {
+    return value.map(toJsonValue);
+  }
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [key, toJsonValue(inner)]),
+    );
+  }
+  return value;
+}
+
+function toVaultError(thrown: unknown): VaultError {
+  if (VaultError.isVaultError(thrown)) {
+    return thrown;
+  }
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const isHardhatError =
+    thrown instanceof Error &&
+    "errorCode" in thrown &&
+    typeof thrown.errorCode === "string" &&
+    thrown.errorCode.startsWith("HHE");
+  return vaultError(
+    isHardhatError ? "VAULT_HARDHAT_ERROR" : "VAULT_INTERNAL",
+    { problem: quoteForeignText(message) },
+    thrown,
+  );
+}
+
+/**
+ * Lets everything that others print to stdout meanwhile (Solidity's
+ * `console.log` in an in-process network, prompts for configuration variables)
+ * go to stderr, so that stdout holds the document alone.
+ */
+async function withStdoutOnStderr<T>(work: () => Promise<T>): Promise<T> {
+  const { stdout, stderr } = process;
+  const ownWrite = Object.getOwnPropertyDescriptor(stdout, "write");
+  Object.defineProperty(stdout, "write", {
+    configurable: true,
+    writable: true,
+    value: stderr.write.bind(stderr),
+  });
+  try {
+    return await work();
+  } finally {
+    if (ownWrite === undefined) {
+      Reflect.deleteProperty(stdout, "write");
+    } else {
+      Object.defineProperty(stdout, "write", ownWrite);
+    }
+  }
+}

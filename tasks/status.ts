@@ -1,0 +1,105 @@
+import type { NewTaskActionFunction } from "hardhat/types/tasks";
+
+import { isFailedReading } from "../src/client/snapshot.js";
+import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import {
+  isStandalone,
+  operationEntry,
+  readOperationNames,
+  readingsOf,
+} from "../src/protocol/index.js";
+import { withVault } from "./open-vault.js";
+import { renderHeading } from "./output/heading.js";
+import { renderReadings } from "./output/readings.js";
+import { parseBlock } from "./parse-options.js";
+import type { ReadTaskArguments } from "./read.js";
+import { runTask } from "./run-task.js";
+import type { TaskReport } from "./run-task.js";
+import { parseAddress } from "../src/client/inputs.js";
+
+const action: NewTaskActionFunction<ReadTaskArguments> = async (args, hre) =>
+  await runTask(args.json, async () => {
+    const blockTag = parseBlock(args.block);
+    const from =
+      args.from === undefined ? undefined : parseAddress(args.from, "--from");
+    return await withVault(
+      hre,
+      "read",
+      args.at,
+      async (vault) =>
+        await readStatus(vault, { blockTag, from, raw: args.raw }),
+    );
+  });
+
+export default action;
+
+/** Takes a snapshot and reports every reading, also those that failed. */
+export async function readStatus(
+  vault: HardhatVault,
+  {
+    blockTag,
+    from,
+    raw,
+  }: {
+    blockTag: ReturnType<typeof parseBlock>;
+    from: string | undefined;
+    raw: boolean;
+  },
+): Promise<TaskReport> {
+  const { chainId, block, ...readings } = await vault.snapshot({
+    blockTag,
+    from,
+  });
+  const envelope = { network: vault.networkName, chainId, block };
+  const byKey: Readonly<Record<string, unknown>> = { ...readings };
+  const sections = readOperationNames.filter(isStandalone).map((operation) => ({
+    operation,
+    readings: readingsOf(operation).map(({ path: [key, variant] }) => ({
+      variant,
+      value: valueAt(byKey, key, variant),
+    })),
+  }));
+  const failures = sections
+    .flatMap(({ readings: shown }) => shown)
+    .filter(({ value }) => isFailedReading(value)).length;
+  const context = {
+    tokenDecimals: vault.connection.networkConfig.vault.tokenDecimals,
+    chainTime: block.timestamp,
+    raw,
+  };
+  return {
+    json: { ...envelope, status: readings },
+    ok: failures === 0,
+    text: (style) =>
+      [
+        renderHeading("Vault status", envelope, style),
+        ...sections.map(
+          ({ operation, readings: shown }) =>
+            `${style.title(titleOf(operation))}\n${renderReadings(operation, shown, context, style)}`,
+        ),
+        ...(failures === 0
+          ? []
+          : [style.bad(`${failures} of the readings failed.`)]),
+      ].join("\n\n"),
+  };
+}
+
+function titleOf(operation: (typeof readOperationNames)[number]): string {
+  const { task } = operationEntry(operation);
+  const words = task.replaceAll("-", " ");
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}
+
+function valueAt(
+  readings: Readonly<Record<string, unknown>>,
+  key: string,
+  variant: string | undefined,
+): unknown {
+  const place = readings[key];
+  if (variant === undefined) {
+    return place;
+  }
+  const variants: Readonly<Record<string, unknown>> =
+    typeof place === "object" ? { ...place } : {};
+  return variants[variant];
+}
