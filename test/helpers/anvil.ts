@@ -1,0 +1,26 @@
+import { createRequire } from "node:module";
+
+import { startServerProcess } from "./child-process.js";
+import type { ServerProcess } from "./child-process.js";
+
+const { resolve } = createRequire(import.meta.url);
+
+/** Starts anvil on a free port, or on the given one. */
+export async function startAnvil(
+  options: { port?: number; args?: readonly string[] } = {},
+): Promise<ServerProcess> {
+  return await startServerProcess(
+    anvilBinary(),
+    ["--port", String(options.port ?? 0), ...(options.args ?? [])],
+    /Listening on 127\.0\.0\.1:(\d+)/u,
+  );
+}
+
+/**
+ * The binary of this platform's package. The package's own launcher would stay
+ * between us and it, and a killed launcher leaves its anvil running.
+ */
+function anvilBinary(): string {
+  const arch = process.arch === "x64" ? "amd64" : process.arch;
+  return resolve(`@foundry-rs/anvil-${process.platform}-${arch}/bin/anvil`);
+}

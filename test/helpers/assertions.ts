@@ -1,0 +1,30 @@
+import { expect } from "chai";
+
+import { VaultError } from "../../src/errors.js";
+import type { VaultErrorCode } from "../../src/errors.js";
+
+/** Waits for a failure and checks its code; what it says is for the caller. */
+export async function expectVaultError(
+  work: Promise<unknown> | (() => unknown),
+  code: VaultErrorCode,
+): Promise<VaultError> {
+  const thrown = await caughtFrom(work);
+  if (!VaultError.isVaultError(thrown)) {
+    throw new Error(`expected ${code}, got ${String(thrown)}`, {
+      cause: thrown,
+    });
+  }
+  expect(thrown.code, thrown.message).to.equal(code);
+  return thrown;
+}
+
+async function caughtFrom(
+  work: Promise<unknown> | (() => unknown),
+): Promise<unknown> {
+  try {
+    await (typeof work === "function" ? work() : work);
+  } catch (error) {
+    return error;
+  }
+  throw new Error("expected a failure, but it succeeded");
+}

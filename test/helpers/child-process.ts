@@ -1,0 +1,69 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+
+/** A server that runs as a child process of the tests. */
+export interface ServerProcess {
+  readonly url: string;
+  readonly port: number;
+  readonly process: ChildProcess;
+  stop(): Promise<void>;
+}
+
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) {
+    child.kill("SIGKILL");
+  }
+});
+
+/**
+ * Starts a server and waits for the line in which it names its address.
+ *
+ * @param addressPattern Matches that line, with the port as first group.
+ */
+export async function startServerProcess(
+  command: string,
+  args: readonly string[],
+  addressPattern: RegExp,
+  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<ServerProcess> {
+  const child = spawn(command, args, {
+    ...options,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.add(child);
+  let output = "";
+  const port = await new Promise<number>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString();
+      const found = addressPattern.exec(output)?.[1];
+      if (found !== undefined) {
+        resolve(Number(found));
+      }
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.on("error", reject);
+    child.on("exit", (code) => {
+      running.delete(child);
+      reject(
+        new Error(
+          `${command} ended with ${String(code)} before it listened:\n${output}`,
+        ),
+      );
+    });
+  });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    process: child,
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) {
+        const exited = once(child, "exit");
+        child.kill("SIGKILL");
+        await exited;
+      }
+    },
+  };
+}

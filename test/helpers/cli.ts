@@ -1,0 +1,54 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+import { hardhatCli } from "./hardhat-node.js";
+
+/** What a command left behind. */
+export interface CommandResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly exitCode: number | null;
+}
+
+export interface CommandOptions {
+  /** Folder with the Hardhat configuration. */
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What is typed; without it there is no standard input. */
+  readonly input?: string;
+}
+
+/** Runs `hardhat <args>` as a child process, as a user would. */
+export async function runHardhat(
+  args: readonly string[],
+  { cwd, env = {}, input }: CommandOptions,
+): Promise<CommandResult> {
+  const child = spawn(process.execPath, [hardhatCli, ...args], {
+    cwd,
+    env: { ...environmentWithoutColours(), ...env },
+    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  child.stdin?.end(input);
+  await once(child, "close");
+  return { stdout, stderr, exitCode: child.exitCode };
+}
+
+/** The environment as a script has it: nothing that asks for colours or CI. */
+function environmentWithoutColours(): NodeJS.ProcessEnv {
+  const environment: NodeJS.ProcessEnv = {
+    ...process.env,
+    HARDHAT_DISABLE_TELEMETRY_PROMPT: "true",
+  };
+  for (const name of ["CI", "FORCE_COLOR", "NO_COLOR", "NODE_OPTIONS"]) {
+    Reflect.deleteProperty(environment, name);
+  }
+  return environment;
+}

@@ -1,0 +1,43 @@
+import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
+import path from "node:path";
+
+const helpersFolder = import.meta.dirname;
+const repositoryRoot = path.resolve(helpersFolder, "../..");
+const fixtures = path.resolve(helpersFolder, "../fixture-projects");
+
+// Inside the repository, so that the projects resolve the installed packages
+// as any project below a node_modules folder does; `cache/` is git-ignored.
+const workFolder = path.join(repositoryRoot, "cache", "test-projects");
+
+const created = new Set<string>();
+
+/** A copy of a fixture project that a test may write to. */
+export interface FixtureProject {
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+/** Copies `test/fixture-projects/<name>` to a folder of its own. */
+export async function useFixtureProject(name: string): Promise<FixtureProject> {
+  await mkdir(workFolder, { recursive: true });
+  const folder = await mkdtemp(path.join(workFolder, `${name}-`));
+  await cp(path.join(fixtures, name), folder, { recursive: true });
+  created.add(folder);
+  return {
+    path: folder,
+    remove: async () => {
+      created.delete(folder);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Removes every copy that is still there. */
+export async function removeFixtureProjects(): Promise<void> {
+  await Promise.all(
+    [...created].map(async (folder) => {
+      await rm(folder, { recursive: true, force: true });
+    }),
+  );
+  created.clear();
+}
