@@ -15,6 +15,7 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
   readonly config: NetworkConfig;
 } {
   const { networks } = hre.config;
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- typed as always there, but undefined without --network
   const name = hre.globalOptions.network ?? "default";
   const config = Object.hasOwn(networks, name) ? networks[name] : undefined;
   if (config === undefined) {

@@ -42,7 +42,7 @@ export function parseBlock(text: string | undefined): BlockTag {
       ? BigInt(text)
       : (text ?? "latest");
   parseBlockTag(value, "--block");
-  // The line above has refused everything that is not a block tag.
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the line above has refused everything that is not a block tag
   return value as BlockTag;
 }
 

@@ -85,8 +85,7 @@ export async function readOperation(
       async (call) =>
         await vault.read(
           operation,
-          // Either the table's own arguments or values that were parsed by the
-          // table's units; the encoder checks them again.
+          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table's own arguments, or values parsed by the table's units; the encoder checks them again
           call.args as OperationArguments<typeof operation>,
           options,
         ),

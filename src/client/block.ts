@@ -29,7 +29,7 @@ export async function readBlock(
       block: blockTag.startsWith("0x") ? BigInt(blockTag).toString() : blockTag,
     });
   }
-  if (typeof block !== "object" || block === undefined) {
+  if (typeof block !== "object") {
     throw invalidResponse(network, method, "a block was expected");
   }
   const { number, timestamp }: Readonly<Record<string, unknown>> = {

@@ -94,9 +94,11 @@ function decodeArguments(
   data: string,
 ): readonly unknown[] | undefined {
   try {
-    return AbiCoder.defaultAbiCoder()
+    // The coder's values are typed any; callers take them as unknown.
+    const values: readonly unknown[] = AbiCoder.defaultAbiCoder()
       .decode([...types], `0x${data.slice(10)}`)
       .toArray();
+    return values;
   } catch {
     return undefined;
   }

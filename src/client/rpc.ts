@@ -138,7 +138,9 @@ export function toRpcError(
       error,
     );
   }
-  const unreachable = [...codes].find((code) => connectionCodes.has(code));
+  const unreachable = [...codes]
+    .filter((code) => typeof code === "string")
+    .find((code) => connectionCodes.has(code));
   if (hardhatCodes.has("HHE703") || unreachable !== undefined) {
     return vaultError(
       "VAULT_NETWORK_UNREACHABLE",
@@ -206,22 +208,19 @@ function chainOf(error: unknown): readonly ErrorLink[] {
     }
     found.add(next);
     const { cause, data, error: inner, info, errors } = asRecord(next);
-    queue.push(
-      cause,
-      data,
-      inner,
-      info,
-      ...(Array.isArray(errors) ? (errors as unknown[]) : []),
-    );
+    queue.push(cause, data, inner, info, ...listOf(errors));
   }
   return [...found].map(asRecord);
 }
 
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
 function asRecord(value: unknown): ErrorLink {
-  // Properties of an unknown object, each still unknown; errors have theirs on
-  // the prototype too, so a spread would lose `message`.
   return typeof value === "object" && value !== null
-    ? (value as ErrorLink)
+    ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- properties of an unknown object, each still unknown; a spread would lose those of an error's prototype
+      (value as ErrorLink)
     : {};
 }
 

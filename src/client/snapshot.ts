@@ -46,7 +46,7 @@ export async function takeSnapshot(
       try {
         return await client.read(
           operation,
-          // The table that made this reading also makes the argument types.
+          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table that made this reading also makes the argument types
           args as OperationArguments<ReadOperationName>,
           { from, blockTag: block.number },
         );
@@ -62,6 +62,6 @@ export async function takeSnapshot(
   standaloneReadings.forEach(({ path }, index) => {
     placeReading(places, path, values[index]);
   });
-  // The loop above fills exactly the places that the type names.
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop above fills exactly the places that the type names
   return { chainId, block, ...places } as VaultSnapshot;
 }

@@ -1,5 +1,5 @@
 import { BrowserProvider, Contract, ZeroAddress } from "ethers";
-import type { ContractRunner, Eip1193Provider as EthersEip1193 } from "ethers";
+import type { ContractRunner } from "ethers";
 
 import type {
   LiquidityPool,
@@ -172,7 +172,7 @@ export class VaultClient {
    */
   public async addressOf(
     role: ContractRole,
-    operation: string = `the ${contractRoles[role].label}`,
+    operation = `the ${contractRoles[role].label}`,
   ): Promise<LocatedAddress> {
     return await requireAddress(this.addresses, role, {
       operation,
@@ -200,8 +200,7 @@ export class VaultClient {
       "eth_call",
       [{ from, to: address, data: call.data }, blockTag],
     );
-    // The table says what type the decoded value has; the decoder follows the
-    // same table entry.
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
     return (await this.decodeAnswer(
       call,
       { address, source },
@@ -297,9 +296,7 @@ export class VaultClient {
 
   /** Who sends the contracts' own calls; a subclass may know better. */
   protected runner(): ContractRunner {
-    // ethers' own type of an EIP-1193 provider has a mutable params array; it
-    // is never written to.
-    return new BrowserProvider(this.provider as EthersEip1193, "any");
+    return new BrowserProvider(this.provider, "any");
   }
 
   #readContext({ from, blockTag }: ReadOptions): {
@@ -336,8 +333,7 @@ export class VaultClient {
         new Contract(target, contractFactories[abi].createInterface(), runner),
       ] as const;
     });
-    // TypeChain's types describe what the generic contract does with this ABI;
-    // its own connect() takes no addressable.
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- TypeChain's types describe what the generic contract does with this ABI; its own connect() takes no addressable
     return Object.fromEntries(byRole) as unknown as VaultContracts;
   }
 }
@@ -346,17 +342,17 @@ for (const operation of readOperationNames) {
   Object.defineProperty(VaultClient.prototype, operation, {
     configurable: true,
     writable: true,
-    value: async function (
+    async value(
       this: VaultClient,
       ...argsAndOptions: unknown[]
     ): Promise<unknown> {
       const count = argumentCount(operation);
       const args = argsAndOptions.slice(0, count);
-      // What the caller passed is checked by the encoder and the options'
-      // parsers, whatever the types said.
       return await this.read(
         operation,
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what the caller passed is checked by the encoder, whatever the types said
         args as OperationArguments<typeof operation>,
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- checked by the options' parsers
         argsAndOptions[count] as ReadOptions | undefined,
       );
     },

@@ -23,7 +23,7 @@ const deploymentSchema = z
     scenario: z.string(),
     contracts: z
       .object(
-        // The keys are the roles; fromEntries forgets them.
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the keys are the roles, which fromEntries forgets
         Object.fromEntries(
           contractRoleNames.map((role) => [role, addressSchema]),
         ) as Record<ContractRole, typeof addressSchema>,

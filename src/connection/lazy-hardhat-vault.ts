@@ -2,6 +2,7 @@ import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
 import type { ContractAddresses } from "../client/addresses.js";
 import type { VaultContracts, VaultReads } from "../client/vault-client.js";
+import { assertInvariant } from "../errors.js";
 import { readOperationNames } from "../protocol/index.js";
 import type { HardhatVault } from "./hardhat-vault.js";
 
@@ -62,10 +63,10 @@ function lazyVault(
       name,
       async (...args: readonly unknown[]): Promise<unknown> => {
         const vault = await open();
-        // The method and its arguments belong together by name; the type of
-        // LazyHardhatVault says so to callers.
-        const method = vault[name] as (...args: unknown[]) => Promise<unknown>;
-        return await method.apply(vault, [...args]);
+        const method: unknown = Reflect.get(vault, name);
+        assertInvariant(typeof method === "function", `vault.${name}`);
+        const result: unknown = Reflect.apply(method, vault, args);
+        return await result;
       },
     ]),
   );
@@ -83,7 +84,6 @@ function lazyVault(
         : target.vault,
   };
   // `own` is the target so that its getter is not evaluated by the copy.
-  // `forwarding` has exactly the methods that the type picks, but fromEntries
-  // forgets their names.
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- `forwarding` has exactly the methods that the type picks, but fromEntries forgets their names
   return Object.assign(own, forwarding) as unknown as LazyHardhatVault;
 }

@@ -74,16 +74,15 @@ function resolveVaultNetworkConfig(
 function vaultSettings(
   userConfig: HardhatUserConfig,
 ): Array<[string, unknown]> {
+  // Not validated yet: whatever the types say, it may be anything.
   const networks: unknown = userConfig.networks;
-  if (typeof networks !== "object" || networks === null) {
-    return [];
-  }
-  return Object.entries(networks).flatMap(
-    ([name, network]: [string, unknown]) =>
-      typeof network === "object" && network !== null && "vault" in network
-        ? network.vault === undefined
-          ? []
-          : [[name, network.vault] satisfies [string, unknown]]
-        : [],
+  return Object.entries(
+    typeof networks === "object" && networks !== null ? networks : {},
+  ).flatMap(([name, network]: [string, unknown]) =>
+    typeof network === "object" && network !== null && "vault" in network
+      ? network.vault === undefined
+        ? []
+        : [[name, network.vault] satisfies [string, unknown]]
+      : [],
   );
 }

@@ -17,8 +17,7 @@ export type ContractRole = keyof typeof contractRoles;
 /** Name of one of the hand-authored ABIs. */
 export type AbiName = (typeof contractRoles)[ContractRole]["abi"];
 
-// Object.keys is typed string[]; the table above is a constant, so its keys are
-// exactly the roles.
+// eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- Object.keys is typed string[]; the table is a constant, so its keys are exactly the roles
 export const contractRoleNames = Object.keys(
   contractRoles,
 ) as readonly ContractRole[];

@@ -54,8 +54,7 @@ export type StandaloneReadings<Otherwise = never> = {
 };
 
 export const operationNames =
-  // Object.keys is typed string[]; the table is a constant, so its keys are
-  // exactly the operations.
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- Object.keys is typed string[]; the table is a constant, so its keys are exactly the operations
   Object.keys(operations) as readonly OperationName[];
 
 export const readOperationNames: readonly ReadOperationName[] =
