@@ -152,6 +152,82 @@ export const errorTable = {
       "Network {network} answered {method} with something that is not JSON-RPC: {problem}",
     fix: "Check that the configured URL is an Ethereum JSON-RPC endpoint.",
   },
+  VAULT_NO_SIGNER: {
+    kind: "user",
+    message: "Network {network} has no account to settle with.",
+    fix: "Set networks.{network}.accounts, or use a node that holds keys.",
+  },
+  VAULT_UNKNOWN_SIGNER: {
+    kind: "user",
+    message:
+      "{from} is not an account of network {network}; its accounts are: {known}.",
+    fix: "Give one of these as from, or add its key to networks.{network}.accounts. Nothing was sent.",
+  },
+  VAULT_INVALID_KEY: {
+    kind: "user",
+    message: "Private key number {index} of network {network} is not valid.",
+    fix: "Check networks.{network}.accounts, or the configuration variable it names; keys count from 0.",
+  },
+  VAULT_ROUND_CHANGED: {
+    kind: "chain",
+    message: "This was meant for {expected}, but the vault is in {actual} now.",
+    fix: "Look at `vault round`, and start again if that is the round to settle.",
+  },
+  VAULT_CHAIN_CHANGED: {
+    kind: "rpc",
+    message:
+      "Network {network} answered chain id {expected} at first and {actual} now.",
+    fix: "Check what the configured URL points to.",
+  },
+  VAULT_INSUFFICIENT_FUNDS: {
+    kind: "user",
+    message:
+      "{from} has {balance} wei on network {network}, and the settlement may cost {cost} wei.",
+    fix: "Fund the account, or choose another one with from. Nothing was sent.",
+  },
+  VAULT_PENDING_TRANSACTIONS: {
+    kind: "user",
+    message:
+      "{count} transactions of {from} are not mined yet on network {network}, from nonce {nonce} on; the settlement would wait behind them.",
+    fix: "Wait for them, or replace them in the wallet that sent them. Nothing was sent.",
+  },
+  VAULT_NOT_CONFIRMED: {
+    kind: "user",
+    message: "The question was not answered with Yes.",
+    fix: "Nothing was sent.",
+  },
+  VAULT_NO_TERMINAL: {
+    kind: "user",
+    message: "There is no terminal to ask on.",
+    fix: "Pass --yes to settle without a question. Nothing was sent.",
+  },
+  VAULT_SETTLEMENT_NEEDED: {
+    kind: "chain",
+    message: "There is a round to settle: {round}.",
+    fix: "`vault settle` settles it. Nothing was sent.",
+  },
+  VAULT_SETTLEMENT_UNFINISHED: {
+    kind: "user",
+    message:
+      "The outcome of an earlier settlement is not known yet: transaction {transaction}.",
+    fix: "Find it out with `vault settle --resume`; the journal is {file}. Nothing was sent.",
+  },
+  VAULT_NOTHING_TO_RESUME: {
+    kind: "user",
+    message:
+      "There is no settlement of vault {vault} on network {network} to resume ({file}).",
+    fix: "Start one with `vault settle`. Nothing was sent.",
+  },
+  VAULT_INVALID_JOURNAL: {
+    kind: "user",
+    message: "The settlement journal {file} cannot be used: {problem}.",
+    fix: "It may be the only record of a transaction that was sent: look at it, check the account on the chain, and delete it only then.",
+  },
+  VAULT_JOURNAL_NOT_WRITTEN: {
+    kind: "user",
+    message: "The settlement journal {file} could not be written: {problem}.",
+    fix: "Make that folder writable; without a journal nothing is sent.",
+  },
   VAULT_HARDHAT_ERROR: {
     kind: "user",
     message: "Hardhat refused: {problem}",

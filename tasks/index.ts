@@ -113,6 +113,37 @@ export const vaultTasks: TaskDefinition[] = [
   readTask("status", "Show every reading of the vault at one block")
     .setAction(async () => await import("./status.js"))
     .build(),
+  vaultTask("settle", "Settle the vault's current round")
+    .addFlag({ name: "yes", description: "Settle without asking" })
+    .addOption(
+      textOption("from", "Settle with this one of the network's accounts"),
+    )
+    .addOption(
+      textOption(
+        "confirmations",
+        "Wait until so many blocks hold the transaction; 1 unless given",
+      ),
+    )
+    .addOption(
+      textOption(
+        "timeout",
+        "Wait so many seconds for that, after sending; 300 unless given",
+      ),
+    )
+    .addFlag({
+      name: "resume",
+      description: "Find out, or finish, what an interrupted settlement did",
+    })
+    .addFlag({
+      name: "assert",
+      description: "Send nothing; exit with 1 if there is a round to settle",
+    })
+    .addFlag({
+      name: "calldata",
+      description: "Send nothing; print the unsigned transaction as JSON",
+    })
+    .setAction(async () => await import("./settle.js"))
+    .build(),
   vaultTask("request", "Print the JSON-RPC request of an operation")
     .addPositionalArgument({
       name: "operation",

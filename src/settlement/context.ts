@@ -1,0 +1,169 @@
+import type { LocatedAddress } from "../client/addresses.js";
+import { encodeCall } from "../client/codec.js";
+import type { HardhatVault } from "../connection/hardhat-vault.js";
+import { vaultError } from "../errors.js";
+import type { VaultRound } from "../protocol/index.js";
+import { Chain } from "./chain.js";
+import type { Header } from "./chain.js";
+import { Deadline } from "./deadline.js";
+import { Journal } from "./journal.js";
+import { describeRound, isSameRound } from "./round-identity.js";
+import { SettlementStopped, refusal } from "./stopped.js";
+import type { SettleAllOptions, SettlementEvent } from "./types.js";
+
+const DEFAULT_TIMEOUT = { http: 300_000, "edr-simulated": 10_000 } as const;
+const DEFAULT_POLLING_INTERVAL = { http: 1_000, "edr-simulated": 50 } as const;
+
+/** Everything that a settlement works with. */
+export class SettlementContext {
+  public readonly vault: HardhatVault;
+  public readonly chain: Chain;
+  public readonly chainId: number;
+  public readonly contract: LocatedAddress;
+  /** The call data of settleAll. */
+  public readonly data: string;
+  /** Undefined in process, where nothing outlives the process. */
+  public readonly journal: Journal | undefined;
+  public readonly confirmations: number;
+  public readonly pollingInterval: number;
+  readonly #timeout: number;
+  readonly #onEvent: SettleAllOptions["onEvent"];
+
+  private constructor(
+    vault: HardhatVault,
+    options: SettleAllOptions,
+    { chainId, contract }: { chainId: number; contract: LocatedAddress },
+  ) {
+    const { type } = vault.connection.networkConfig;
+    this.vault = vault;
+    this.chain = new Chain(vault.provider, vault.networkName);
+    this.chainId = chainId;
+    this.contract = contract;
+    this.data = encodeCall("settleAll", []).data;
+    this.journal =
+      type === "http"
+        ? new Journal(
+            vault.context.config.paths.root,
+            chainId,
+            contract.address,
+          )
+        : undefined;
+    this.confirmations = checkWhole(options.confirmations ?? 1);
+    this.#timeout = checkDuration(
+      "timeout",
+      options.timeout ?? DEFAULT_TIMEOUT[type],
+    );
+    this.pollingInterval = checkDuration(
+      "pollingInterval",
+      options.pollingInterval ?? DEFAULT_POLLING_INTERVAL[type],
+    );
+    this.#onEvent = options.onEvent;
+  }
+
+  /**
+   * @throws SettlementStopped on a chain that is not the configured one
+   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_ARGUMENT
+   * and those of a failed request
+   */
+  public static async create(
+    vault: HardhatVault,
+    options: SettleAllOptions,
+  ): Promise<SettlementContext> {
+    const chainId = await vault.chainId();
+    requireConfiguredChain(vault, chainId);
+    const contract = await vault.addressOf("vault", "settleAll");
+    return new SettlementContext(vault, options, { chainId, contract });
+  }
+
+  public readonly readRound = async (
+    block: number | "latest",
+  ): Promise<VaultRound> =>
+    await this.vault.read("getLatestRoundInfo", [], { blockTag: block });
+
+  /** The round at one block, and that block. */
+  public async readRoundNow(): Promise<{ header: Header; round: VaultRound }> {
+    const header = await this.chain.latestHeader();
+    return { header, round: await this.readRound(header.number) };
+  }
+
+  /**
+   * Looks again, right before the transaction leaves.
+   *
+   * @returns Why it must not leave, or undefined.
+   */
+  public async checkRound(
+    meant: VaultRound,
+  ): Promise<SettlementStopped | undefined> {
+    const chainId = await this.chain.chainId();
+    if (chainId !== this.chainId) {
+      return refusal("VAULT_CHAIN_CHANGED", {
+        network: this.chain.network,
+        expected: this.chainId,
+        actual: chainId,
+      });
+    }
+    // The round comes last: what happens after it was read, nobody can see.
+    const round = await this.readRound("latest");
+    if (!isSameRound(round, meant)) {
+      return refusal("VAULT_ROUND_CHANGED", {
+        expected: describeRound(meant),
+        actual: describeRound(round),
+      });
+    }
+    return round.settled
+      ? new SettlementStopped(
+          "nothing-to-do",
+          "The round was settled by somebody else meanwhile.",
+        )
+      : undefined;
+  }
+
+  public newDeadline(): Deadline {
+    return new Deadline(this.#timeout);
+  }
+
+  /** Tells the caller; what the caller does with it is no reason to stop. */
+  public readonly emit = (event: SettlementEvent): void => {
+    try {
+      this.#onEvent?.(event);
+    } catch {
+      // A listener that fails must not lose a transaction on its way.
+    }
+  };
+
+  /** Hash of the first block; "unknown" where nothing is journalled. */
+  public async genesisHash(): Promise<string> {
+    return (await this.vault.deployments?.genesisHash()) ?? "unknown";
+  }
+}
+
+function requireConfiguredChain(vault: HardhatVault, actual: number): void {
+  const { chainId: expected } = vault.connection.networkConfig;
+  if (expected !== undefined && expected !== actual) {
+    throw refusal("VAULT_WRONG_CHAIN", {
+      network: vault.networkName,
+      expected,
+      actual,
+    });
+  }
+}
+
+function checkWhole(confirmations: number): number {
+  if (!Number.isSafeInteger(confirmations) || confirmations < 1) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "confirmations",
+      problem: `a whole number of at least 1 is needed, got ${confirmations}`,
+    });
+  }
+  return confirmations;
+}
+
+function checkDuration(where: string, milliseconds: number): number {
+  if (!Number.isFinite(milliseconds) || milliseconds <= 0) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where,
+      problem: `more than 0 milliseconds are needed, got ${milliseconds}`,
+    });
+  }
+  return milliseconds;
+}

@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** The moment until which a settlement is waited for. */
+export class Deadline {
+  readonly #end: number;
+
+  constructor(milliseconds: number) {
+    this.#end = performance.now() + milliseconds;
+  }
+
+  public get isOver(): boolean {
+    return performance.now() >= this.#end;
+  }
+
+  /** Waits, but not beyond the deadline. */
+  public async pause(milliseconds: number): Promise<void> {
+    await sleep(Math.max(0, Math.min(milliseconds, this.#remaining())));
+  }
+
+  /**
+   * The result of the work, or undefined if the deadline comes first. The work
+   * itself goes on: a request cannot be called back.
+   */
+  public async within<T>(work: Promise<T>): Promise<T | undefined> {
+    const abort = new AbortController();
+    try {
+      return await Promise.race([
+        work,
+        sleep(Math.max(0, this.#remaining()), undefined, {
+          signal: abort.signal,
+        }),
+      ]);
+    } finally {
+      abort.abort();
+    }
+  }
+
+  #remaining(): number {
+    return this.#end - performance.now();
+  }
+}

@@ -1,0 +1,144 @@
+import type { NetworkConfig } from "hardhat/types/config";
+
+import { RevertedCall, parseQuantity } from "../client/rpc.js";
+import { VaultError } from "../errors.js";
+import type { Chain, Header, SettlementCall } from "./chain.js";
+
+/** What a transaction offers to pay for gas, in wei. */
+export type Fees =
+  | { readonly gasPrice: bigint }
+  | { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint };
+
+// The figures below are those of Hardhat's own handlers, which a transaction
+// that is signed here does not pass: the same configuration has to give the
+// same transaction, whoever signs it.
+
+/** The base fee may rise by an eighth per block; this many blocks are paid. */
+const RISES_PAID = 2n;
+const REWARD_PERCENTILE = 50;
+/** A gas limit keeps below the block's, which changes from block to block. */
+const BLOCK_SHARE = { numerator: 95n, denominator: 100n };
+
+/** The fees by the network's configuration, else by the chain's market. */
+export async function resolveFees(
+  chain: Chain,
+  { gasPrice }: Pick<NetworkConfig, "gasPrice">,
+  { baseFeePerGas }: Header,
+): Promise<Fees> {
+  if (gasPrice !== "auto") {
+    return { gasPrice };
+  }
+  const suggested =
+    baseFeePerGas === undefined ? undefined : await suggestFees(chain);
+  return suggested ?? { gasPrice: await chain.quantity("eth_gasPrice") };
+}
+
+/** The gas limit, or the revert that an estimate runs into. */
+export async function resolveGas(
+  chain: Chain,
+  { gas, gasMultiplier }: Pick<NetworkConfig, "gas" | "gasMultiplier">,
+  call: SettlementCall,
+  { gasLimit: blockGasLimit }: Header,
+): Promise<bigint | RevertedCall> {
+  if (gas !== "auto") {
+    return gas;
+  }
+  const method = "eth_estimateGas";
+  const answer = await chain.request(method, [call]);
+  if (answer instanceof RevertedCall) {
+    return answer;
+  }
+  const estimate = parseQuantity(answer, chain.network, method);
+  if (gasMultiplier === 1) {
+    return estimate;
+  }
+  const multiplied = BigInt(Math.floor(Number(estimate) * gasMultiplier));
+  const limit =
+    (blockGasLimit * BLOCK_SHARE.numerator) / BLOCK_SHARE.denominator;
+  return multiplied > limit ? limit - 1n : multiplied;
+}
+
+/** The most that a unit of gas can cost, in wei. */
+export function maxPricePerGas(fees: Fees): bigint {
+  return "gasPrice" in fees ? fees.gasPrice : fees.maxFeePerGas;
+}
+
+/** What a unit of gas costs at the current base fee, in wei. */
+export function currentPricePerGas(
+  fees: Fees,
+  { baseFeePerGas }: Header,
+): bigint {
+  if ("gasPrice" in fees || baseFeePerGas === undefined) {
+    return maxPricePerGas(fees);
+  }
+  const price = baseFeePerGas + fees.maxPriorityFeePerGas;
+  return price < fees.maxFeePerGas ? price : fees.maxFeePerGas;
+}
+
+/** @returns Undefined where the node has no fee history. */
+async function suggestFees(chain: Chain): Promise<Fees | undefined> {
+  const method = "eth_feeHistory";
+  let history: unknown;
+  try {
+    history = await chain.request(method, [
+      "0x1",
+      "latest",
+      [REWARD_PERCENTILE],
+    ]);
+  } catch (error) {
+    if (isRefusedMethod(error)) {
+      return undefined;
+    }
+    throw error;
+  }
+  const { nextBaseFee, reward } = readHistory(history);
+  if (nextBaseFee === undefined || reward === undefined) {
+    return undefined;
+  }
+  const paidReward = parseQuantity(reward, chain.network, method);
+  const maxPriorityFeePerGas =
+    paidReward === 0n ? await suggestPriorityFee(chain) : paidReward;
+  const maxFeePerGas =
+    (parseQuantity(nextBaseFee, chain.network, method) * 9n ** RISES_PAID) /
+    8n ** RISES_PAID;
+  return {
+    maxFeePerGas:
+      maxFeePerGas < maxPriorityFeePerGas
+        ? maxFeePerGas + maxPriorityFeePerGas
+        : maxFeePerGas,
+    maxPriorityFeePerGas,
+  };
+}
+
+function readHistory(history: unknown): {
+  nextBaseFee: unknown;
+  reward: unknown;
+} {
+  const { baseFeePerGas, reward }: Readonly<Record<string, unknown>> =
+    typeof history === "object" ? { ...history } : {};
+  const [rewards] = listOf(reward);
+  const [firstReward] = listOf(rewards);
+  return { nextBaseFee: listOf(baseFeePerGas).at(-1), reward: firstReward };
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** At least 1 wei, also where the node has no such method. */
+async function suggestPriorityFee(chain: Chain): Promise<bigint> {
+  try {
+    const fee = await chain.quantity("eth_maxPriorityFeePerGas");
+    return fee === 0n ? 1n : fee;
+  } catch (error) {
+    if (isRefusedMethod(error)) {
+      return 1n;
+    }
+    throw error;
+  }
+}
+
+/** The node answered, and said no: it does not have the method. */
+function isRefusedMethod(error: unknown): boolean {
+  return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR";
+}

@@ -1,0 +1,205 @@
+import { mkdir, readFile } from "node:fs/promises";
+import path from "node:path";
+
+import writeFileAtomic from "write-file-atomic";
+import { z } from "zod";
+
+import { vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
+import type { VaultRound } from "../protocol/index.js";
+import { isSignedAs } from "./transaction.js";
+import type { PreparedTransaction } from "./transaction.js";
+
+const FOLDER = "vault-deployments";
+/** Nobody else's business: only the owner reads and writes it. */
+const FILE_MODE = 0o600;
+
+const integer = z
+  .string()
+  .regex(/^[0-9]+$/u)
+  .transform(BigInt);
+const count = z.number().int().nonnegative();
+const hex = z.string().regex(/^0x(?:[0-9a-f]{2})*$/iu);
+const hash = z.string().regex(/^0x[0-9a-f]{64}$/iu);
+const address = z.string().regex(/^0x[0-9a-f]{40}$/iu);
+
+const round = z
+  .object({
+    strikePrice: integer,
+    APY: integer,
+    maxVolume: integer,
+    filledVolume: integer,
+    minDeposit: integer,
+    startTime: integer,
+    endTime: integer,
+    settledPrice: integer,
+    settledAmount: integer,
+    settled: z.boolean(),
+  })
+  .strict();
+
+const fees = z.union([
+  z.object({ gasPrice: integer }).strict(),
+  z.object({ maxFeePerGas: integer, maxPriorityFeePerGas: integer }).strict(),
+]);
+
+const entrySchema = z
+  .object({
+    version: z.literal(1),
+    /** False until its outcome is known. */
+    finished: z.boolean(),
+    chainId: count,
+    /** Local nodes share a chain id; their first block tells them apart. */
+    genesisHash: z.string(),
+    vault: address,
+    /** The latest block before it was sent. */
+    sentAfterBlock: count,
+    round,
+    transaction: z
+      .object({
+        from: address,
+        to: address,
+        data: hex,
+        chainId: count,
+        nonce: count,
+        gas: integer,
+        fees: fees.optional(),
+        hash: hash.optional(),
+        raw: hex.optional(),
+      })
+      .strict(),
+  })
+  .strict();
+
+/** What is remembered of a settlement, from before it is sent. */
+export interface JournalEntry {
+  readonly finished: boolean;
+  readonly chainId: number;
+  readonly genesisHash: string;
+  readonly vault: string;
+  readonly sentAfterBlock: number;
+  readonly round: VaultRound;
+  readonly transaction: PreparedTransaction;
+}
+
+/**
+ * The latest settlement of one vault on one chain, in a file of the project.
+ * It holds no key: the signed transaction can only do what was confirmed.
+ */
+export class Journal {
+  /** Relative to the project's root, for texts. */
+  public readonly file: string;
+  readonly #folder: string;
+  readonly #path: string;
+  readonly #chainId: number;
+  readonly #vault: string;
+
+  constructor(projectRoot: string, chainId: number, vault: string) {
+    const name = `settlement-${chainId}-${vault.toLowerCase()}.json`;
+    this.file = `${FOLDER}/${name}`;
+    this.#folder = path.join(projectRoot, FOLDER);
+    this.#path = path.join(this.#folder, name);
+    this.#chainId = chainId;
+    this.#vault = vault;
+  }
+
+  /**
+   * @returns The entry, or undefined if there is none.
+   * @throws VaultError VAULT_INVALID_JOURNAL
+   */
+  public async read(): Promise<JournalEntry | undefined> {
+    const text = await this.#readText();
+    if (text === undefined) {
+      return undefined;
+    }
+    let json: unknown;
+    try {
+      json = JSON.parse(text);
+    } catch (error) {
+      throw this.#invalid("it is not JSON", error);
+    }
+    const parsed = entrySchema.safeParse(json);
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      throw this.#invalid(
+        `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`,
+        parsed.error,
+      );
+    }
+    return this.#checked(parsed.data);
+  }
+
+  /**
+   * Writes the entry; the file appears whole or not at all.
+   *
+   * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN
+   */
+  public async write(entry: JournalEntry): Promise<void> {
+    try {
+      await mkdir(this.#folder, { recursive: true });
+      await writeFileAtomic(
+        this.#path,
+        `${JSON.stringify({ version: 1, ...entry }, integersAsText, 2)}\n`,
+        { mode: FILE_MODE },
+      );
+    } catch (error) {
+      throw vaultError(
+        "VAULT_JOURNAL_NOT_WRITTEN",
+        { file: this.file, problem: codeOf(error) },
+        error,
+      );
+    }
+  }
+
+  async #readText(): Promise<string | undefined> {
+    try {
+      return await readFile(this.#path, "utf8");
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") {
+        return undefined;
+      }
+      throw this.#invalid(`it cannot be read (${codeOf(error)})`, error);
+    }
+  }
+
+  #checked(entry: z.infer<typeof entrySchema>): JournalEntry {
+    const { raw, hash: known, fees: paid, ...rest } = entry.transaction;
+    const belongsHere =
+      entry.chainId === this.#chainId &&
+      rest.chainId === this.#chainId &&
+      isSameAddress(entry.vault, this.#vault) &&
+      isSameAddress(rest.to, this.#vault);
+    if (!belongsHere) {
+      throw this.#invalid(
+        `it is of vault ${entry.vault} on chain ${entry.chainId}, not of vault ${this.#vault} on chain ${this.#chainId}`,
+      );
+    }
+    const transaction = { ...rest, raw, hash: known, fees: paid };
+    if (raw !== undefined && !isSignedAs(raw, transaction)) {
+      throw this.#invalid("its signed bytes are not its transaction");
+    }
+    return { ...entry, transaction };
+  }
+
+  #invalid(problem: string, cause?: unknown): VaultError {
+    return vaultError(
+      "VAULT_INVALID_JOURNAL",
+      { file: this.file, problem },
+      cause,
+    );
+  }
+}
+
+function isSameAddress(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+function integersAsText(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? value.toString() : value;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error
+    ? String(error.code)
+    : String(error);
+}

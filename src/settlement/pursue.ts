@@ -1,0 +1,282 @@
+import { VaultError } from "../errors.js";
+import type { Chain, Receipt } from "./chain.js";
+import type { Deadline } from "./deadline.js";
+import { send } from "./send.js";
+import type { SendAnswer } from "./send.js";
+import { look } from "./sight.js";
+import type { Sight, Sought } from "./sight.js";
+import type { SettlementStopped } from "./stopped.js";
+import type { SettlementEvent } from "./types.js";
+
+/** A settlement that may be on its way. */
+export interface Pursuit {
+  readonly chain: Chain;
+  readonly transaction: Sought;
+  readonly confirmations: number;
+  readonly deadline: Deadline;
+  readonly pollingInterval: number;
+  /**
+   * Whether it may be sent once more: same chain, same round, unsettled.
+   *
+   * @returns Why not, or undefined.
+   * @throws VaultError if that cannot be found out now
+   */
+  readonly checkRound: () => Promise<SettlementStopped | undefined>;
+  /** Told a hash that was not known before. */
+  readonly onHash: (hash: string) => Promise<void>;
+  readonly emit: (event: SettlementEvent) => void;
+}
+
+/** Where a pursuit ended. */
+export type Pursued =
+  | { readonly kind: "mined"; readonly hash: string; readonly receipt: Receipt }
+  /** Will not be sent again, and the chain does not have it. */
+  | {
+      readonly kind: "over";
+      readonly hash: string | undefined;
+      readonly status: "nothing-to-do" | "refused" | "reverted" | "unconfirmed";
+      readonly reason: string;
+    }
+  /** Time ran out; it may still be mined. */
+  | {
+      readonly kind: "open";
+      readonly hash: string | undefined;
+      readonly receipt: Receipt | undefined;
+      readonly reason: string;
+    };
+
+/**
+ * Follows a transaction until it is mined deep enough, can never be mined, or
+ * time is over; sends it again where the node lost it. Never throws.
+ *
+ * @param start `send` if the round was checked just now, else `look`.
+ */
+export async function pursue(
+  pursuit: Pursuit,
+  start: "send" | "look",
+): Promise<Pursued> {
+  const { deadline, pollingInterval } = pursuit;
+  const state = new PursuitState(pursuit);
+  let next: "send" | "look" | "check and send" = start;
+  for (;;) {
+    const step = next;
+    // Whatever fails, the next thing is to look, never to send.
+    next = "look";
+    try {
+      if (step === "check and send") {
+        const obstacle = await deadline.within(pursuit.checkRound());
+        if (obstacle !== undefined) {
+          return state.stopped(obstacle);
+        }
+      }
+      if (step === "send" || (step === "check and send" && !deadline.isOver)) {
+        await state.note(await sendOnce(state, pursuit));
+      }
+      const sight = await state.see();
+      const end = state.judge(sight);
+      if (end !== undefined) {
+        return end;
+      }
+      if (sight?.kind === "unknown") {
+        next = "check and send";
+      }
+    } catch (error) {
+      state.fail(error);
+    }
+    if (deadline.isOver) {
+      return state.timedOut();
+    }
+    await deadline.pause(pollingInterval);
+  }
+}
+
+async function sendOnce(
+  { transaction }: PursuitState,
+  { chain, deadline }: Pursuit,
+): Promise<SendAnswer> {
+  const answer = send(chain, transaction);
+  // A node or a device that signs may wait for a person; only bytes that can
+  // be sent again are left behind.
+  return transaction.raw === undefined
+    ? await answer
+    : ((await deadline.within(answer)) ?? {
+        kind: "lost",
+        problem: "no answer in time",
+      });
+}
+
+/** What a pursuit has learned so far. */
+class PursuitState {
+  public transaction: Sought;
+  readonly #pursuit: Pursuit;
+  #receipt: Receipt | undefined;
+  #depth = 0;
+  #refusal: string | undefined;
+  #wasSeen = false;
+  #sendProblem = "";
+  #last = "nothing was seen of it yet";
+
+  constructor(pursuit: Pursuit) {
+    this.#pursuit = pursuit;
+    this.transaction = pursuit.transaction;
+  }
+
+  public async note(answer: SendAnswer): Promise<void> {
+    this.#refusal = undefined;
+    this.#sendProblem = "";
+    switch (answer.kind) {
+      case "accepted":
+        await this.#learnHash(answer.hash);
+        break;
+      case "nonce-taken":
+        this.#sendProblem = `, and says that nonce ${this.transaction.nonce} is taken`;
+        this.#trouble("the node says that the nonce is taken");
+        break;
+      case "refused":
+        this.#refusal = answer.problem;
+        this.#trouble(`the node refused the transaction: ${answer.problem}`);
+        break;
+      case "lost":
+        this.#sendProblem = `; sending it failed: ${answer.problem}`;
+        this.#trouble(
+          `the answer to sending was lost (${answer.problem}); looking for the transaction`,
+        );
+        break;
+    }
+  }
+
+  /** @returns Undefined if the deadline came first. */
+  public async see(): Promise<Sight | undefined> {
+    const { chain, confirmations, deadline } = this.#pursuit;
+    const head =
+      confirmations > 1
+        ? await deadline.within(chain.quantity("eth_blockNumber"))
+        : undefined;
+    const sight = await deadline.within(look(chain, this.transaction));
+    if (sight === undefined) {
+      return undefined;
+    }
+    if (sight.kind === "mined" || sight.kind === "waiting") {
+      this.#wasSeen = true;
+      await this.#learnHash(sight.hash);
+    }
+    if (sight.kind === "mined") {
+      this.#noteReceipt(sight.receipt);
+      this.#depth =
+        head === undefined
+          ? 1
+          : Math.max(1, Number(head) - sight.receipt.blockNumber + 1);
+    } else if (this.#receipt !== undefined) {
+      this.#trouble(
+        `a re-org took the transaction out of block ${this.#receipt.blockNumber}`,
+      );
+      this.#receipt = undefined;
+    }
+    return sight;
+  }
+
+  /** @returns The end, or undefined to go on. */
+  public judge(sight: Sight | undefined): Pursued | undefined {
+    const { hash, nonce, from } = this.transaction;
+    switch (sight?.kind) {
+      case "mined":
+        this.#last = `it is in block ${sight.receipt.blockNumber}, with ${this.#depth} of ${this.#pursuit.confirmations} confirmations`;
+        return this.#depth >= this.#pursuit.confirmations
+          ? { kind: "mined", hash: sight.hash, receipt: sight.receipt }
+          : undefined;
+      case "waiting":
+        this.#last =
+          sight.behind === 0
+            ? "it waits in the node's pool"
+            : `it waits in the node's pool behind a gap: its nonce is ${nonce}, and the account's next one is ${nonce - sight.behind}`;
+        return undefined;
+      case "replaced":
+        return {
+          kind: "over",
+          hash,
+          status: "unconfirmed",
+          reason: `It was replaced: ${sight.by === undefined ? "another transaction" : `transaction ${sight.by}`} of ${from} used its nonce ${nonce}, so it can never be mined.`,
+        };
+      case "unknown":
+        if (this.#refusal !== undefined) {
+          return {
+            kind: "over",
+            hash,
+            status: "refused",
+            reason: `The node did not take the transaction: ${this.#refusal}`,
+          };
+        }
+        this.#noteDropped();
+        return undefined;
+      case undefined:
+        return undefined;
+    }
+  }
+
+  public fail(error: unknown): void {
+    const problem = VaultError.isVaultError(error)
+      ? error.shortMessage
+      : String(error);
+    this.#last = problem;
+    this.#trouble(problem);
+  }
+
+  public stopped({ status, reason }: SettlementStopped): Pursued {
+    const { hash, from, nonce } = this.transaction;
+    return {
+      kind: "over",
+      hash,
+      status,
+      reason: `${reason} The transaction was sent before, the node does not have it now, and it is not sent again. Should another node still have it, the next transaction of ${from} with nonce ${nonce} replaces it.`,
+    };
+  }
+
+  public timedOut(): Pursued {
+    return {
+      kind: "open",
+      hash: this.transaction.hash,
+      receipt: this.#receipt,
+      reason: `The time is over: ${this.#last}.`,
+    };
+  }
+
+  async #learnHash(hash: string | undefined): Promise<void> {
+    if (hash === undefined || hash === this.transaction.hash) {
+      return;
+    }
+    if (this.transaction.hash !== undefined) {
+      this.#trouble(
+        `the transaction was replaced by ${hash}, which makes the same settlement`,
+      );
+    }
+    this.transaction = { ...this.transaction, hash };
+    this.#pursuit.emit({ type: "hash", hash });
+    await this.#pursuit.onHash(hash);
+  }
+
+  #noteReceipt(receipt: Receipt): void {
+    if (this.#receipt?.blockHash === receipt.blockHash) {
+      return;
+    }
+    if (this.#receipt !== undefined) {
+      this.#trouble(
+        `a re-org moved the transaction from block ${this.#receipt.blockNumber} to ${receipt.blockNumber}`,
+      );
+    }
+    this.#receipt = receipt;
+    const { hash, blockNumber } = receipt;
+    this.#pursuit.emit({ type: "mined", hash, blockNumber });
+  }
+
+  #noteDropped(): void {
+    this.#last = `the node does not have it${this.#sendProblem}`;
+    if (this.#wasSeen) {
+      this.#trouble("the node dropped the transaction");
+      this.#wasSeen = false;
+    }
+  }
+
+  #trouble(message: string): void {
+    this.#pursuit.emit({ type: "trouble", message });
+  }
+}

@@ -1,0 +1,293 @@
+import type { BlockInfo } from "../client/block.js";
+import type { HardhatVault } from "../connection/hardhat-vault.js";
+import { vaultError } from "../errors.js";
+import type { VaultRound } from "../protocol/index.js";
+import { SettlementContext } from "./context.js";
+import type { Header } from "./chain.js";
+import { execute } from "./execute.js";
+import type { JournalEntry } from "./journal.js";
+import { requireCode, runPreflight } from "./preflight.js";
+import { describeRound } from "./round-identity.js";
+import { resolveSigner } from "./signer.js";
+import type { Signer } from "./signer.js";
+import { SettlementStopped, asStopped, refusal } from "./stopped.js";
+import { prepareTransaction } from "./transaction.js";
+import type { PreparedTransaction } from "./transaction.js";
+import type { SettleAllOptions, Settlement } from "./types.js";
+
+export type {
+  SettleAllOptions,
+  Settlement,
+  SettlementEvent,
+  SettlementPreflight,
+  SettlementStatus,
+  SigningKind,
+} from "./types.js";
+
+/** A settlement, and where on the chain it was looked at. */
+export interface LocatedSettlement {
+  readonly settlement: Settlement;
+  readonly chainId: number;
+  /** The block of `before`; undefined if none was read. */
+  readonly block: BlockInfo | undefined;
+}
+
+/** @see HardhatVault.settleAll */
+export async function settleAll(
+  vault: HardhatVault,
+  options: SettleAllOptions,
+): Promise<Settlement> {
+  return (await settleLocated(vault, options)).settlement;
+}
+
+/** Like {@link settleAll}, for a caller that has to name chain and block. */
+export async function settleLocated(
+  vault: HardhatVault,
+  options: SettleAllOptions,
+): Promise<LocatedSettlement> {
+  const progress: Progress = {};
+  let settlement: Settlement;
+  try {
+    const context = await SettlementContext.create(vault, options);
+    settlement =
+      options.resume === true
+        ? await resume(context, progress)
+        : await settle(context, options, progress);
+  } catch (error) {
+    const stopped = asStopped(error);
+    if (stopped === undefined) {
+      throw error;
+    }
+    settlement = notSent(stopped, progress.round);
+  }
+  return {
+    settlement,
+    // Not asked again where the settlement itself has asked.
+    chainId: progress.chainId ?? (await vault.chainId()),
+    block: progress.header,
+  };
+}
+
+/** What is known so far, also when the work ends early. */
+interface Progress {
+  chainId?: number;
+  header?: Header;
+  round?: VaultRound;
+}
+
+async function settle(
+  context: SettlementContext,
+  options: SettleAllOptions,
+  progress: Progress,
+): Promise<Settlement> {
+  const { chain, chainId, contract, vault } = context;
+  progress.chainId = chainId;
+  const config = vault.connection.networkConfig;
+  const signer =
+    options.assertOnly === true
+      ? undefined
+      : await resolveSigner(chain, config, options.from);
+  const { header, round } = await context.readRoundNow();
+  progress.header = header;
+  progress.round = round;
+
+  const genesisHash = await refuseUnfinished(context, signer);
+  if (round.settled) {
+    throw new SettlementStopped(
+      "nothing-to-do",
+      "The round is settled already.",
+    );
+  }
+  if (signer === undefined) {
+    throw refusal("VAULT_SETTLEMENT_NEEDED", { round: describeRound(round) });
+  }
+
+  await requireCode(chain, contract);
+  const call = {
+    from: signer.address,
+    to: contract.address,
+    data: context.data,
+  };
+  const preflight = await runPreflight(chain, {
+    chainId,
+    round,
+    contract,
+    signer,
+    call,
+    header,
+    config,
+  });
+  context.emit({ type: "preflight", preflight: preflight.shown });
+  if (!preflight.ok) {
+    throw new SettlementStopped("reverted", preflight.shown.reason ?? "");
+  }
+  const { balance } = preflight.shown;
+  if (balance < preflight.maxCost) {
+    throw refusal("VAULT_INSUFFICIENT_FUNDS", {
+      from: signer.address,
+      network: chain.network,
+      balance,
+      cost: preflight.maxCost,
+    });
+  }
+  const answer = (await options.confirm?.(preflight.shown)) ?? true;
+  if (answer !== true) {
+    throw new SettlementStopped("refused", answer);
+  }
+
+  const transaction = await prepareTransaction(chain, signer, {
+    ...call,
+    chainId,
+    nonce: await freeNonce(context, signer),
+    gas: preflight.gas,
+    fees: signer.kind === "in-process" ? undefined : preflight.fees,
+  });
+  const entry: JournalEntry = {
+    finished: false,
+    chainId,
+    genesisHash,
+    vault: contract.address,
+    sentAfterBlock: header.number,
+    round,
+    transaction,
+  };
+  await context.journal?.write(entry);
+  await checkBeforeSending(context, entry);
+  announce(context, transaction);
+  return await execute(context, entry, "send");
+}
+
+async function resume(
+  context: SettlementContext,
+  progress: Progress,
+): Promise<Settlement> {
+  const { chainId, journal, chain } = context;
+  progress.chainId = chainId;
+  const entry = await journal?.read();
+  if (journal === undefined || entry === undefined) {
+    throw refusal("VAULT_NOTHING_TO_RESUME", {
+      vault: context.contract.address,
+      network: chain.network,
+      file: journal?.file ?? "in process there is no journal",
+    });
+  }
+  progress.header = await chain.latestHeader();
+  const genesisHash = await context.genesisHash();
+  if (!isSameChain(entry, genesisHash)) {
+    throw vaultError("VAULT_INVALID_JOURNAL", {
+      file: journal.file,
+      problem: `it is of another chain with the same id ${chainId}, whose first block is ${entry.genesisHash} and not ${genesisHash}`,
+    });
+  }
+  progress.round = entry.round;
+  announce(context, entry.transaction);
+  return await execute(context, entry, "look");
+}
+
+/**
+ * A settlement whose outcome is not known yet is never followed by another
+ * one: two transactions could settle two rounds.
+ *
+ * @returns The hash of the chain's first block.
+ */
+async function refuseUnfinished(
+  context: SettlementContext,
+  signer: Signer | undefined,
+): Promise<string> {
+  if (context.journal === undefined || signer === undefined) {
+    return "unknown";
+  }
+  const [entry, genesisHash] = await Promise.all([
+    context.journal.read(),
+    context.genesisHash(),
+  ]);
+  if (entry === undefined || entry.finished) {
+    return genesisHash;
+  }
+  if (!isSameChain(entry, genesisHash)) {
+    context.emit({
+      type: "trouble",
+      message: `${context.journal.file} is of a chain that is gone (its first block was ${entry.genesisHash}); it is overwritten`,
+    });
+    return genesisHash;
+  }
+  const { hash, nonce } = entry.transaction;
+  throw refusal(
+    "VAULT_SETTLEMENT_UNFINISHED",
+    {
+      transaction: hash ?? `the one with nonce ${nonce}, its hash not known`,
+      file: context.journal.file,
+    },
+    hash,
+  );
+}
+
+/** Nodes without their first block cannot be told apart, and are not. */
+function isSameChain({ genesisHash }: JournalEntry, actual: string): boolean {
+  return genesisHash === actual || [genesisHash, actual].includes("unknown");
+}
+
+/**
+ * The account's next nonce. Behind transactions that wait already, ours would
+ * be stuck with them, and one of them may be a settlement.
+ */
+async function freeNonce(
+  { chain }: SettlementContext,
+  { address, kind }: Signer,
+): Promise<number> {
+  if (kind === "in-process") {
+    return await chain.nonce(address, "pending");
+  }
+  const [mined, pending] = await Promise.all([
+    chain.nonce(address, "latest"),
+    chain.nonce(address, "pending"),
+  ]);
+  if (pending > mined) {
+    throw refusal("VAULT_PENDING_TRANSACTIONS", {
+      from: address,
+      network: chain.network,
+      count: pending - mined,
+      nonce: mined,
+    });
+  }
+  return mined;
+}
+
+/** The last look before the transaction leaves for the first time. */
+async function checkBeforeSending(
+  context: SettlementContext,
+  entry: JournalEntry,
+): Promise<void> {
+  try {
+    const obstacle = await context.checkRound(entry.round);
+    if (obstacle !== undefined) {
+      throw obstacle;
+    }
+  } catch (error) {
+    // Nothing has left, so there is nothing to resume.
+    await context.journal?.write({ ...entry, finished: true });
+    throw error;
+  }
+}
+
+function announce(
+  { emit }: SettlementContext,
+  { hash, nonce }: PreparedTransaction,
+): void {
+  emit({ type: "sending", hash: hash ?? null, nonce });
+}
+
+function notSent(
+  { status, reason, hash }: SettlementStopped,
+  round: VaultRound | undefined,
+): Settlement {
+  return {
+    status,
+    reason,
+    hash: hash ?? null,
+    blockNumber: null,
+    gasUsed: null,
+    before: round ?? null,
+    after: null,
+  };
+}

@@ -1,0 +1,164 @@
+import { HDNodeWallet, Wallet, pbkdf2, toUtf8Bytes } from "ethers";
+import type { BaseWallet, Transaction } from "ethers";
+import type {
+  HttpNetworkHDAccountsConfig,
+  NetworkConfig,
+} from "hardhat/types/config";
+
+import { parseAddress } from "../client/inputs.js";
+import { invalidResponse, toRpcError } from "../client/rpc.js";
+import { vaultError } from "../errors.js";
+import type { Chain } from "./chain.js";
+import { refusal } from "./stopped.js";
+import type { SigningKind } from "./types.js";
+
+/** The account that settles, and how its transactions get signed. */
+export interface Signer {
+  readonly address: string;
+  readonly kind: SigningKind;
+  /**
+   * The signed bytes, where a key of the configuration signs; the key itself
+   * stays here.
+   */
+  readonly sign?: (transaction: Transaction) => Promise<string>;
+}
+
+/**
+ * Finds the account that settles: the given one, else the network's `from`,
+ * else its first.
+ *
+ * @throws SettlementStopped if there is none
+ * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE,
+ * VAULT_INVALID_KEY and those of a failed request
+ */
+export async function resolveSigner(
+  chain: Chain,
+  config: NetworkConfig,
+  given: string | { readonly address: string } | undefined,
+): Promise<Signer> {
+  const from = parseFrom(given, config);
+  if (config.type === "edr-simulated") {
+    // Whether an account that is not its own is impersonated, only the
+    // in-process network knows; it refuses one that is not.
+    const address = from ?? (await accountsOf(chain))[0];
+    return { address: required(address, chain), kind: "in-process" };
+  }
+  const local = await findLocalKey(chain, config.accounts, from);
+  if (local !== undefined) {
+    return {
+      address: local.address,
+      kind: "local",
+      sign: async (transaction) => await local.signTransaction(transaction),
+    };
+  }
+  // The node's accounts, or those of a plugin such as a hardware wallet's.
+  const accounts = await accountsOf(chain);
+  const address = required(from ?? accounts[0], chain);
+  if (!accounts.includes(address)) {
+    throw refusal("VAULT_UNKNOWN_SIGNER", {
+      from: address,
+      network: chain.network,
+      known: accounts.length === 0 ? "none" : accounts.join(", "),
+    });
+  }
+  return { address, kind: "remote" };
+}
+
+function parseFrom(
+  given: string | { readonly address: string } | undefined,
+  config: NetworkConfig,
+): string | undefined {
+  if (given !== undefined) {
+    return parseAddress(
+      typeof given === "string" ? given : given.address,
+      "from",
+    );
+  }
+  return config.from === undefined
+    ? undefined
+    : parseAddress(config.from, "from of the network's configuration");
+}
+
+function required(address: string | undefined, { network }: Chain): string {
+  if (address === undefined) {
+    throw refusal("VAULT_NO_SIGNER", { network });
+  }
+  return address;
+}
+
+async function accountsOf(chain: Chain): Promise<readonly string[]> {
+  const method = "eth_accounts";
+  const accounts = await chain.request(method, []);
+  if (!Array.isArray(accounts)) {
+    throw invalidResponse(chain.network, method, "a list was expected");
+  }
+  return accounts.map((account) =>
+    parseAddress(account, `An account of network ${chain.network}`),
+  );
+}
+
+async function findLocalKey(
+  { network }: Chain,
+  accounts: Extract<NetworkConfig, { type: "http" }>["accounts"],
+  from: string | undefined,
+): Promise<BaseWallet | undefined> {
+  if (accounts === "remote") {
+    return undefined;
+  }
+  const keys = Array.isArray(accounts)
+    ? accounts.map(
+        (account) => async () => new Wallet(await account.getHexString()),
+      )
+    : await mnemonicKeys(network, accounts);
+  for (const [index, readKey] of keys.entries()) {
+    let wallet: BaseWallet;
+    try {
+      wallet = await readKey();
+    } catch (error) {
+      throw invalidKey(network, index, error);
+    }
+    if (from === undefined || wallet.address === from) {
+      return wallet;
+    }
+  }
+  return undefined;
+}
+
+async function mnemonicKeys(
+  network: string,
+  config: HttpNetworkHDAccountsConfig,
+): Promise<ReadonlyArray<() => Promise<BaseWallet>>> {
+  let mnemonic: string;
+  let passphrase: string;
+  try {
+    mnemonic = await config.mnemonic.get();
+    passphrase = await config.passphrase.get();
+  } catch (error) {
+    throw toRpcError(error, network, "the mnemonic");
+  }
+  // Not ethers' Mnemonic, which refuses a phrase with a wrong checksum word
+  // that Hardhat takes.
+  const seed = pbkdf2(
+    toUtf8Bytes(mnemonic.trim(), "NFKD"),
+    toUtf8Bytes(`mnemonic${passphrase}`, "NFKD"),
+    2048,
+    64,
+    "sha512",
+  );
+  const parent = HDNodeWallet.fromSeed(seed).derivePath(
+    config.path.replace(/\/$/u, ""),
+  );
+  return Array.from(
+    { length: config.count },
+    (_, index) => async () =>
+      await Promise.resolve(parent.deriveChild(config.initialIndex + index)),
+  );
+}
+
+/** Nothing of the cause is repeated: a parser's complaint may quote the key. */
+function invalidKey(network: string, index: number, cause: unknown): Error {
+  const known = toRpcError(cause, network, "the keys");
+  return known.code === "VAULT_CONFIG_VARIABLE"
+    ? known
+    : vaultError("VAULT_INVALID_KEY", { network, index });
+}

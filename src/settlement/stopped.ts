@@ -1,0 +1,39 @@
+import { VaultError, vaultError } from "../errors.js";
+import type { VaultErrorArguments, VaultErrorCode } from "../errors.js";
+import type { SettlementStatus } from "./types.js";
+
+/**
+ * Ends a settlement before anything was sent. An expected outcome, and so a
+ * status with a reason for the caller, not an error.
+ */
+export class SettlementStopped extends Error {
+  public override readonly name = "SettlementStopped";
+
+  constructor(
+    public readonly status: Exclude<SettlementStatus, "settled">,
+    public readonly reason: string,
+    /** A transaction that was sent before. */
+    public readonly hash?: string,
+  ) {
+    super(reason);
+  }
+}
+
+/** A refusal for one of the reasons in the table of errors. */
+export function refusal<Code extends VaultErrorCode>(
+  code: Code,
+  args: VaultErrorArguments<Code>,
+  hash?: string,
+): SettlementStopped {
+  return new SettlementStopped("refused", vaultError(code, args).message, hash);
+}
+
+/** Errors that are a refusal when they come before anything was sent. */
+export function asStopped(error: unknown): SettlementStopped | undefined {
+  if (error instanceof SettlementStopped) {
+    return error;
+  }
+  return VaultError.isVaultError(error) && error.code === "VAULT_WRONG_CHAIN"
+    ? new SettlementStopped("refused", error.message)
+    : undefined;
+}

@@ -1,0 +1,113 @@
+import type { LocatedAddress } from "../client/addresses.js";
+import type { VaultRound } from "../protocol/index.js";
+
+/**
+ * How a settlement ended:
+ *
+ * - `settled`: mined, and the round that was meant is settled.
+ * - `nothing-to-do`: the round is settled already; nothing was sent by us now.
+ * - `refused`: nothing was sent, or the node did not take it; see `reason`.
+ * - `reverted`: the contract refuses it, in the preflight (`hash` is null) or
+ *   when it was mined.
+ * - `unconfirmed`: it was sent, and its effect could not be seen in time, or
+ *   is not what was meant; see `reason`.
+ */
+export type SettlementStatus =
+  "settled" | "nothing-to-do" | "refused" | "reverted" | "unconfirmed";
+
+/** What a settlement did; what does not apply is null. */
+export interface Settlement {
+  readonly status: SettlementStatus;
+  /**
+   * Why, in words; null where the status says everything. Can hold the
+   * contract's own words: escape it before it goes to a terminal.
+   */
+  readonly reason: string | null;
+  /** Hash of the transaction, as soon as there may be one on its way. */
+  readonly hash: string | null;
+  /** Block that it was mined in. */
+  readonly blockNumber: number | null;
+  readonly gasUsed: bigint | null;
+  /** The round before anything was sent; values unscaled. */
+  readonly before: VaultRound | null;
+  /** The round in the block of the transaction; values unscaled. */
+  readonly after: VaultRound | null;
+}
+
+/** What is about to happen, for whoever has to agree to it. */
+export interface SettlementPreflight {
+  readonly chainId: number;
+  /** Timestamp of the block that `round` was read at, Unix seconds. */
+  readonly chainTime: number;
+  readonly round: VaultRound;
+  /** The vault contract. */
+  readonly contract: LocatedAddress;
+  readonly from: string;
+  /** Who signs: a key of the configuration, the node, or Hardhat itself. */
+  readonly signing: SigningKind;
+  /** Balance of `from` in wei. */
+  readonly balance: bigint;
+  /** Gas that the transaction may use; null where the simulation reverts. */
+  readonly gas: bigint | null;
+  /** What that gas costs at the current price, in wei. */
+  readonly cost: bigint | null;
+  /** What that gas costs at most, in wei. */
+  readonly maxCost: bigint | null;
+  /** Outcome of the simulated call. */
+  readonly outcome: "succeeds" | "reverts";
+  /** Why it reverts, in the contract's own words, not escaped. */
+  readonly reason: string | null;
+}
+
+/** `local`: configured key; `remote`: node or plugin; `in-process`: Hardhat. */
+export type SigningKind = "local" | "remote" | "in-process";
+
+/** Progress of a settlement. */
+export type SettlementEvent =
+  | { readonly type: "preflight"; readonly preflight: SettlementPreflight }
+  /** It leaves now; the hash is known already where a key here signed it. */
+  | {
+      readonly type: "sending";
+      readonly hash: string | null;
+      readonly nonce: number;
+    }
+  | { readonly type: "hash"; readonly hash: string }
+  | {
+      readonly type: "mined";
+      readonly hash: string;
+      readonly blockNumber: number;
+    }
+  /** Something went wrong that is being dealt with. */
+  | { readonly type: "trouble"; readonly message: string };
+
+/** Options of `settleAll`. */
+export interface SettleAllOptions {
+  /**
+   * Account that settles: an address, or anything that has one (a signer).
+   * Else the network's `from`, else its first account.
+   */
+  readonly from?: string | { readonly address: string } | undefined;
+  /**
+   * Blocks that must hold the transaction, its own included; 1 unless given.
+   * On a live chain take as many as its re-orgs are deep.
+   */
+  readonly confirmations?: number | undefined;
+  /**
+   * Milliseconds to wait, counted from sending, until it is `unconfirmed`;
+   * 300,000 unless given, 10,000 in process.
+   */
+  readonly timeout?: number | undefined;
+  /** Milliseconds between two looks at the chain; 1,000 unless given. */
+  readonly pollingInterval?: number | undefined;
+  /** Sends nothing: `refused` if there is a round to settle. */
+  readonly assertOnly?: boolean | undefined;
+  /** Takes up the settlement that the journal has, instead of a new one. */
+  readonly resume?: boolean | undefined;
+  /**
+   * Asked once, after the preflight: true to go on, or why not. Without it
+   * nobody is asked.
+   */
+  readonly confirm?:
+    ((preflight: SettlementPreflight) => Promise<true | string>) | undefined;
+  readonly onEvent?: ((event: SettlementEvent) => void) | undefined;
+}

@@ -1,0 +1,250 @@
+import askToConfirm from "@inquirer/confirm";
+import type { NewTaskActionFunction } from "hardhat/types/tasks";
+
+import type { BlockInfo } from "../src/client/block.js";
+import { describeInput, parseAddress } from "../src/client/inputs.js";
+import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import { vaultError } from "../src/errors.js";
+import { buildSettlement } from "../src/settlement/calldata.js";
+import { settleLocated } from "../src/settlement/settle-all.js";
+import type {
+  SettleAllOptions,
+  SettlementPreflight,
+} from "../src/settlement/settle-all.js";
+import { toSafeJson } from "../src/untrusted-text.js";
+import { withVault } from "./open-vault.js";
+import type { FormatContext } from "./output/format-value.js";
+import {
+  renderEvent,
+  renderPreflight,
+  renderSettlement,
+} from "./output/settlement.js";
+import { createStyle } from "./output/style.js";
+import { parseInteger } from "./parse-options.js";
+import { runTask, toJsonValue } from "./run-task.js";
+import type { OutputStream, TaskReport } from "./run-task.js";
+
+export interface SettleTaskArguments {
+  readonly json: boolean;
+  readonly at: string | undefined;
+  readonly from: string | undefined;
+  readonly yes: boolean;
+  readonly assert: boolean;
+  readonly calldata: boolean;
+  readonly resume: boolean;
+  readonly confirmations: string | undefined;
+  readonly timeout: string | undefined;
+}
+
+/** What settling needs of a person and a terminal. */
+export interface SettleConsole {
+  readonly stderr: OutputStream;
+  /** Undefined where there is nobody to ask. */
+  readonly ask: ((question: string) => Promise<boolean>) | undefined;
+}
+
+const action: NewTaskActionFunction<SettleTaskArguments> = async (args, hre) =>
+  await runTask(args.json, async () => {
+    const options = parseSettleArguments(args);
+    const needsNoKey = args.assert || args.calldata;
+    return await withVault(
+      hre,
+      needsNoKey ? "read" : "write",
+      args.at,
+      async (vault) =>
+        args.calldata
+          ? await printCalldata(vault, args)
+          : await settle(vault, args, options, processConsole()),
+    );
+  });
+
+export default action;
+
+/** Settles and reports, asking first unless `--yes`. */
+export async function settle(
+  vault: HardhatVault,
+  args: Pick<SettleTaskArguments, "yes">,
+  options: SettleAllOptions,
+  { stderr, ask }: SettleConsole,
+): Promise<TaskReport> {
+  const style = createStyle(stderr);
+  const say = (text: string): void => {
+    stderr.write(`${text}\n`);
+  };
+  let chainTime = 0;
+  const context = (): FormatContext => ({
+    tokenDecimals: vault.connection.networkConfig.vault.tokenDecimals,
+    chainTime,
+    raw: false,
+  });
+  const { settlement, chainId, block } = await settleLocated(vault, {
+    ...options,
+    onEvent: (event) => {
+      if (event.type === "preflight") {
+        ({ chainTime } = event.preflight);
+        say(
+          renderPreflight(
+            event.preflight,
+            { network: vault.networkName, chainId: event.preflight.chainId },
+            context(),
+            style,
+          ),
+        );
+      } else {
+        say(renderEvent(event, style));
+      }
+    },
+    ...(args.yes ? {} : { confirm: createConfirm(ask) }),
+  });
+  const envelope = {
+    network: vault.networkName,
+    chainId,
+    block: (await blockOf(vault, settlement.blockNumber)) ?? block ?? null,
+  };
+  chainTime = envelope.block?.timestamp ?? chainTime;
+  return {
+    json: { ...envelope, settlement },
+    ok:
+      settlement.status === "settled" || settlement.status === "nothing-to-do",
+    text: (outStyle) =>
+      renderSettlement(
+        settlement,
+        envelope.block === null
+          ? undefined
+          : { ...envelope, block: envelope.block },
+        context(),
+        outStyle,
+      ),
+  };
+}
+
+/**
+ * Reads the options of `vault settle`.
+ *
+ * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
+ * VAULT_INVALID_ADDRESS
+ */
+export function parseSettleArguments(
+  args: Omit<SettleTaskArguments, "json" | "at" | "yes">,
+): SettleAllOptions {
+  const modes = (["assert", "calldata", "resume"] as const).filter(
+    (mode) => args[mode],
+  );
+  if (modes.length > 1) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: modes.map((mode) => `--${mode}`).join(" and "),
+      problem: "they exclude each other",
+    });
+  }
+  return {
+    assertOnly: args.assert,
+    resume: args.resume,
+    from:
+      args.from === undefined ? undefined : parseAddress(args.from, "--from"),
+    confirmations: parseConfirmations(args.confirmations),
+    timeout: parseTimeout(args.timeout),
+  };
+}
+
+function parseConfirmations(text: string | undefined): number | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
+  const confirmations = Number(parseInteger(text, "--confirmations"));
+  if (confirmations < 1 || !Number.isSafeInteger(confirmations)) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "--confirmations",
+      problem: `a whole number of at least 1 is needed, got ${describeInput(text)}`,
+    });
+  }
+  return confirmations;
+}
+
+/** Seconds on the command line, milliseconds in the API. */
+function parseTimeout(text: string | undefined): number | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
+  const seconds = /^[0-9]+(?:\.[0-9]+)?$/u.test(text) ? Number(text) : 0;
+  if (seconds <= 0) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "--timeout",
+      problem: `a number of seconds above 0 is needed, got ${describeInput(text)}`,
+    });
+  }
+  return seconds * 1000;
+}
+
+async function printCalldata(
+  vault: HardhatVault,
+  { from }: Pick<SettleTaskArguments, "from">,
+): Promise<TaskReport> {
+  const { chainId, header, to, data, estimatedGas } = await buildSettlement(
+    vault,
+    from,
+  );
+  const document = {
+    network: vault.networkName,
+    chainId,
+    block: { number: header.number, timestamp: header.timestamp },
+    to,
+    data,
+    value: "0",
+    estimatedGas,
+  };
+  return {
+    json: document,
+    // It goes to a program in either case, the wallet's.
+    text: () => toSafeJson(toJsonValue(document), 2),
+  };
+}
+
+function createConfirm(
+  ask: SettleConsole["ask"],
+): (preflight: SettlementPreflight) => Promise<true | string> {
+  return async () => {
+    if (ask === undefined) {
+      return vaultError("VAULT_NO_TERMINAL", {}).message;
+    }
+    return (
+      (await ask("Settle this round now?")) ||
+      vaultError("VAULT_NOT_CONFIRMED", {}).message
+    );
+  };
+}
+
+function processConsole(): SettleConsole {
+  const { stdin, stderr } = process;
+  return {
+    stderr,
+    ask:
+      stdin.isTTY && stderr.isTTY
+        ? async (message) => {
+            try {
+              return await askToConfirm(
+                { message, default: false },
+                { output: stderr },
+              );
+            } catch {
+              // Ctrl-C and a closed input are no Yes.
+              return false;
+            }
+          }
+        : undefined,
+  };
+}
+
+/** The block of the settlement itself; its figures are known without it. */
+async function blockOf(
+  vault: HardhatVault,
+  blockNumber: number | null,
+): Promise<BlockInfo | undefined> {
+  if (blockNumber === null) {
+    return undefined;
+  }
+  try {
+    return await vault.block(blockNumber);
+  } catch {
+    return undefined;
+  }
+}
