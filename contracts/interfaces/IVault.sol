@@ -16,10 +16,7 @@ interface IVault {
         uint256 _maxVolume,
         uint256 _APY,
         uint256 _endTime
-    )
-        external
-        view
-        returns (uint256 baseMarginAmount, uint256 xMarginAmount);
+    ) external view returns (uint256 baseMarginAmount, uint256 xMarginAmount);
 
     /// @notice The vault's volume.
     /// @return volume The volume; its scale is not documented.

@@ -33,8 +33,8 @@ contract MockTrading is MockBase {
         uint8 state;
     }
 
-    enum Source {
-        Default,
+    enum Status {
+        Untouched,
         Set,
         Removed
     }
@@ -46,7 +46,7 @@ contract MockTrading is MockBase {
     }
 
     struct State {
-        mapping(uint256 orderID => Source) sources;
+        mapping(uint256 orderID => Status) statuses;
         mapping(uint256 orderID => Order) orders;
         Range generated;
         bool missingOrdersRevert;
@@ -94,7 +94,7 @@ contract MockTrading is MockBase {
     /// @notice Makes an order a missing one, whether it was set or generated.
     /// @param orderID The order's id.
     function removeOrder(uint256 orderID) external {
-        _setSource(orderID, Source.Removed);
+        _setStatus(orderID, Status.Removed);
     }
 
     /// @notice Makes every id of a range an order computed from the id,
@@ -139,10 +139,7 @@ contract MockTrading is MockBase {
         return selector == ITrading.getOrderInfo.selector;
     }
 
-    function _requireSameLength(
-        uint256 orderIDs,
-        uint256 orders
-    ) private pure {
+    function _requireSameLength(uint256 orderIDs, uint256 orders) private pure {
         if (orderIDs != orders) revert LengthMismatch(orderIDs, orders);
     }
 
@@ -156,29 +153,44 @@ contract MockTrading is MockBase {
     }
 
     function _setOrder(uint256 orderID, Order memory order) private {
-        _setSource(orderID, Source.Set);
+        _setStatus(orderID, Status.Set);
         _state().orders[orderID] = order;
     }
 
-    function _setSource(uint256 orderID, Source source) private {
-        _state().sources[orderID] = source;
+    function _setStatus(uint256 orderID, Status status) private {
+        _state().statuses[orderID] = status;
     }
 
-    function _order(uint256 orderID) private view returns (Order memory order) {
-        Source source = _state().sources[orderID];
-        if (source == Source.Set) return _state().orders[orderID];
-        if (source == Source.Default && _isGenerated(orderID)) {
-            return _generatedOrder(orderID);
+    function _order(uint256 orderID) private view returns (Order memory) {
+        if (_has(orderID, Status.Set)) return _state().orders[orderID];
+        if (_isGenerated(orderID)) {
+            return _generatedOrder(orderID % DISTINCT_ORDERS);
         }
-        if (_state().missingOrdersRevert) revert OrderNotFound(orderID);
+        return _missingOrder(orderID);
     }
 
     function _isGenerated(uint256 orderID) private view returns (bool) {
-        Range memory range = _state().generated;
+        if (!_has(orderID, Status.Untouched)) return false;
+        return _contains(_state().generated, orderID);
+    }
+
+    function _contains(
+        Range memory range,
+        uint256 orderID
+    ) private pure returns (bool) {
         return
-            range.exists &&
-            orderID >= range.firstId &&
-            orderID <= range.lastId;
+            range.exists && orderID >= range.firstId && orderID <= range.lastId;
+    }
+
+    function _has(uint256 orderID, Status status) private view returns (bool) {
+        return _state().statuses[orderID] == status;
+    }
+
+    function _missingOrder(
+        uint256 orderID
+    ) private view returns (Order memory order) {
+        if (_state().missingOrdersRevert) revert OrderNotFound(orderID);
+        return order;
     }
 
     function _state() private view returns (State storage) {
@@ -186,10 +198,18 @@ contract MockTrading is MockBase {
     }
 
     function _generatedOrder(
-        uint256 orderID
+        uint256 n
     ) private pure returns (Order memory order) {
-        uint256 n = orderID % DISTINCT_ORDERS;
-        order.exType = bytes.concat(bytes3(TICKERS << (24 * (n % 5))), "-USDT");
+        order.exType = bytes.concat(_ticker(n % 5), "-USDT");
+        _generateValues(order, n);
+    }
+
+    function _ticker(uint256 index) private pure returns (bytes3) {
+        return bytes3(TICKERS << (24 * index));
+    }
+
+    /// @dev Writes all but exType; see `generateOrders`.
+    function _generateValues(Order memory order, uint256 n) private pure {
         assembly ("memory-safe") {
             let amount := div(mul(add(n, 1), UNIT), 100)
             let openPrice := mul(add(100, mod(n, 997)), UNIT)
@@ -238,7 +258,9 @@ contract MockTrading is MockBase {
     /// @dev Spells out the type of the function that the fallback stands for:
     /// if the interface changes, this no longer compiles.
     function _getOrderInfoSelector() private pure returns (bytes4) {
-        function(uint256)
+        function(
+            uint256
+        )
             external
             view
             returns (

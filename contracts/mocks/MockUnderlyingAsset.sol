@@ -26,13 +26,7 @@ contract MockUnderlyingAsset is IUnderlyingAsset, MockBase {
     /// @dev This mock refuses any other type with `UnknownContractType`.
     function getFundingFeeRate(
         uint8 _contractType
-    )
-        external
-        view
-        override
-        scriptable
-        returns (uint256 _fundingFeeRate)
-    {
+    ) external view override scriptable returns (uint256 _fundingFeeRate) {
         _requireKnown(_contractType);
         return _rates[_currentGeneration()][_contractType];
     }

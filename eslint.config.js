@@ -1,0 +1,208 @@
+// @ts-check
+import comments from "@eslint-community/eslint-plugin-eslint-comments/configs";
+import js from "@eslint/js";
+import { defineConfig, globalIgnores } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+/**
+ * What a part of src/ must not import, by the last folders of the path.
+ * Imports point one way: tasks → hooks, settlement, simulation → client →
+ * protocol and bindings.
+ *
+ * @param {string[]} files
+ * @param {{ regex: string, message: string }[]} patterns
+ * @returns {import("eslint").Linter.Config}
+ */
+const forbidImports = (files, patterns) => ({
+  files,
+  rules: {
+    "@typescript-eslint/no-restricted-imports": ["error", { patterns }],
+  },
+});
+
+const noTasks = {
+  regex: "(^|/)tasks/",
+  message: "Only the plugin's entry, src/index.ts, imports task definitions.",
+};
+const noHardhat = {
+  regex: "^(hardhat|@nomicfoundation/hardhat-(?!utils))(/|$|-)",
+  message: "This part works without Hardhat, over any EIP-1193 provider.",
+};
+/** @param {string[]} folders */
+const noFolders = (...folders) => ({
+  regex: `(^|/)(${folders.join("|")})/`,
+  message:
+    "Imports point one way: tasks → hooks, settlement, simulation → client → protocol and bindings.",
+});
+
+const upperLayers = ["connection", "hooks", "settlement", "simulation"];
+
+export default defineConfig(
+  globalIgnores([
+    "dist/",
+    "artifacts/",
+    "cache/",
+    "coverage/",
+    "src/abi/",
+    "src/bindings/",
+    "src/mocks/artifacts.ts",
+    "src/client/lens/artifact.ts",
+    "test/fixture-projects/",
+  ]),
+  js.configs.recommended,
+  tseslint.configs.strictTypeChecked,
+  tseslint.configs.stylisticTypeChecked,
+  comments.recommended,
+  {
+    languageOptions: {
+      parserOptions: {
+        projectService: true,
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+    linterOptions: { reportUnusedDisableDirectives: "error" },
+    rules: {
+      "@eslint-community/eslint-comments/require-description": [
+        "error",
+        { ignore: ["eslint-enable"] },
+      ],
+      "@eslint-community/eslint-comments/disable-enable-pair": [
+        "error",
+        { allowWholeFile: true },
+      ],
+
+      eqeqeq: "error",
+      "no-param-reassign": "error",
+      "object-shorthand": "error",
+      "@typescript-eslint/no-shadow": "error",
+      "@typescript-eslint/array-type": ["error", { default: "array-simple" }],
+      "@typescript-eslint/ban-ts-comment": [
+        "error",
+        {
+          "ts-expect-error": "allow-with-description",
+          minimumDescriptionLength: 5,
+        },
+      ],
+      "@typescript-eslint/consistent-type-assertions": [
+        "error",
+        { assertionStyle: "never" },
+      ],
+      "@typescript-eslint/consistent-type-imports": [
+        "error",
+        // The types of modules that must not be loaded.
+        { disallowTypeAnnotations: false },
+      ],
+      "@typescript-eslint/consistent-type-exports": "error",
+      "@typescript-eslint/consistent-indexed-object-style": "off",
+      "@typescript-eslint/dot-notation": [
+        "error",
+        // Brackets tell that the key is data, not a declared property.
+        { allowIndexSignaturePropertyAccess: true },
+      ],
+      "@typescript-eslint/explicit-module-boundary-types": "error",
+      "@typescript-eslint/no-confusing-void-expression": [
+        "error",
+        { ignoreArrowShorthand: true },
+      ],
+      "@typescript-eslint/no-empty-object-type": [
+        "error",
+        { allowInterfaces: "with-single-extends" },
+      ],
+      "@typescript-eslint/no-import-type-side-effects": "error",
+      // Hardhat's own `ChainType | string`.
+      "@typescript-eslint/no-redundant-type-constituents": "off",
+      "@typescript-eslint/no-unused-vars": [
+        "error",
+        { argsIgnorePattern: "^_", varsIgnorePattern: "^_" },
+      ],
+      "@typescript-eslint/prefer-readonly": "error",
+      "@typescript-eslint/promise-function-async": "off",
+      "@typescript-eslint/restrict-template-expressions": [
+        "error",
+        // A bigint and a number print as what they are.
+        { allowNumber: true },
+      ],
+      "@typescript-eslint/return-await": ["error", "always"],
+      "@typescript-eslint/strict-boolean-expressions": [
+        "error",
+        {
+          allowString: false,
+          allowNumber: false,
+          allowNullableObject: false,
+        },
+      ],
+      "@typescript-eslint/switch-exhaustiveness-check": [
+        "error",
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+    },
+  },
+
+  // The arrows between the parts of src/. Later entries replace earlier ones.
+  {
+    ...forbidImports(["src/**/*.ts"], [noTasks]),
+    ignores: ["src/index.ts"],
+  },
+  forbidImports(
+    ["src/{settlement,simulation,mocks}/**/*.ts"],
+    [noTasks, noFolders("hooks")],
+  ),
+  forbidImports(
+    ["src/client/**/*.ts"],
+    [noTasks, noHardhat, noFolders("mocks", ...upperLayers)],
+  ),
+  // What the client is built on.
+  forbidImports(
+    ["src/{errors,untrusted-text}.ts"],
+    [noTasks, noHardhat, noFolders("client", "mocks", ...upperLayers)],
+  ),
+  forbidImports(
+    ["src/protocol/**/*.ts"],
+    [
+      {
+        regex: "^(?!\\./)",
+        message: "The protocol is pure data: it imports nothing else.",
+      },
+    ],
+  ),
+
+  {
+    files: ["test/**/*.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector:
+            "CallExpression[callee.property.name='only'][callee.object.name=/^(describe|context|suite|it|test|specify)$/]",
+          message: "Remove .only, or all other tests are left out.",
+        },
+        {
+          selector:
+            "CallExpression[callee.property.name='skip']:matches([callee.object.type='ThisExpression'], [callee.object.name=/^(describe|context|suite|it|test|specify)$/])",
+          message:
+            "A test that does not run proves nothing. If it really cannot run, disable this rule here and give the reason.",
+        },
+        {
+          selector:
+            "CallExpression[callee.name=/^(xit|xdescribe|xcontext|xspecify)$/]",
+          message: "A test that does not run proves nothing.",
+        },
+      ],
+      // chai: `expect(x).to.be.true`.
+      "@typescript-eslint/no-unused-expressions": "off",
+    },
+  },
+  {
+    files: ["**/*.js", "**/*.mjs"],
+    rules: {
+      // tsc knows better.
+      "no-undef": "off",
+      // JSDoc gives these types; JSON.parse and the like have no better ones.
+      "@typescript-eslint/explicit-module-boundary-types": "off",
+      "@typescript-eslint/no-unsafe-argument": "off",
+      "@typescript-eslint/no-unsafe-assignment": "off",
+      "@typescript-eslint/no-unsafe-member-access": "off",
+      "@typescript-eslint/no-unsafe-return": "off",
+    },
+  },
+);

@@ -1,0 +1,52 @@
+import { globSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+import hardhatMocha from "@nomicfoundation/hardhat-mocha";
+import { defineConfig, overrideTask } from "hardhat/config";
+
+import vault from "./src/index.js";
+
+const { resolve } = createRequire(import.meta.url);
+
+/** All tests. Without this, Hardhat would also run helpers and fixtures. */
+function testFiles(): string[] {
+  return globSync("test/**/*.ts", {
+    cwd: import.meta.dirname,
+    exclude: ["test/helpers", "test/fixture-projects", "test/types"],
+  })
+    .sort()
+    .map((file) => path.join(import.meta.dirname, file));
+}
+
+export default defineConfig({
+  plugins: [vault, hardhatMocha],
+  solidity: {
+    // The compiler of the npm package: nothing is downloaded. Default settings,
+    // since projects that import the contracts compile them with their own.
+    version: "0.8.37",
+    path: resolve("solc/soljson.js"),
+  },
+  networks: {
+    localhost: { type: "http", url: "http://127.0.0.1:8545" },
+  },
+  test: {
+    mocha: {
+      timeout: 60_000,
+      forbidOnly: process.env.CI !== undefined,
+      reporter: resolve("./scripts/mocha-reporter.ts"),
+    },
+  },
+  tasks: [
+    overrideTask(["test", "mocha"])
+      .setInlineAction((args, _hre, runSuper) => {
+        const given: unknown = args.testFiles;
+        return runSuper(
+          Array.isArray(given) && given.length > 0
+            ? args
+            : { ...args, testFiles: testFiles() },
+        );
+      })
+      .build(),
+  ],
+});

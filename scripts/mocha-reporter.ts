@@ -1,0 +1,19 @@
+/**
+ * mocha's `spec` report, with a plain last line that scripts can read:
+ * `12 passed, 0 failed` (and `, 1 skipped`), from mocha's own statistics.
+ */
+import Mocha from "mocha";
+
+export default class SpecWithTotals extends Mocha.reporters.Spec {
+  constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
+    super(runner, options);
+    runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
+      // Hardhat still prints an empty line after mocha has ended.
+      process.once("exit", () => {
+        const { passes, failures, pending } = this.stats;
+        const skipped = pending > 0 ? `, ${pending} skipped` : "";
+        console.log(`${passes} passed, ${failures} failed${skipped}`);
+      });
+    });
+  }
+}
