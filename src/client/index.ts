@@ -6,6 +6,14 @@ export type {
 } from "./addresses.js";
 export type { Eip1193Provider } from "./eip1193.js";
 export type { BlockTag } from "./inputs.js";
+export { isEmptyOrder, isFailedOrder } from "./orders/read-orders.js";
+export type {
+  FailedOrder,
+  ListedOrder,
+  Order,
+  OrdersOptions,
+  OrdersProgress,
+} from "./orders/read-orders.js";
 export { isFailedReading } from "./snapshot.js";
 export type { FailedReading, VaultSnapshot } from "./snapshot.js";
 export { VaultClient } from "./vault-client.js";

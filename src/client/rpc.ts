@@ -65,7 +65,11 @@ export function parseQuantity(
 }
 
 export function isHexData(value: unknown): value is string {
-  return typeof value === "string" && /^0x(?:[0-9a-f]{2})*$/iu.test(value);
+  return (
+    typeof value === "string" &&
+    value.length % 2 === 0 &&
+    /^0x[0-9a-f]*$/iu.test(value)
+  );
 }
 
 export function invalidResponse(

@@ -3,9 +3,23 @@ import { placeReading, standaloneReadings } from "../protocol/index.js";
 import type {
   OperationArguments,
   ReadOperationName,
+  Reading,
   StandaloneReadings,
 } from "../protocol/index.js";
+import type { LocatedAddress } from "./addresses.js";
+import { decodeAnswer } from "./answer.js";
 import type { BlockInfo } from "./block.js";
+import { encodeCall } from "./codec.js";
+import type { EncodedCall } from "./codec.js";
+import {
+  callLens,
+  encodeReadCalls,
+  isLensSupported,
+  knownLensSupport,
+} from "./lens/lens.js";
+import type { LensContext } from "./lens/lens.js";
+import { entryAnswer } from "./lens/lens-answer.js";
+import type { LensAnswer, LensEntry } from "./lens/lens-answer.js";
 import type { ReadOptions, VaultClient } from "./vault-client.js";
 
 /** What stands in the place of a reading that failed. */
@@ -32,36 +46,193 @@ export function isFailedReading(reading: unknown): reading is FailedReading {
   );
 }
 
+/** A picture of the chain: where it was taken, and a value for each reading. */
+interface Picture {
+  readonly chainId: number;
+  readonly block: BlockInfo;
+  /** In the order of {@link standaloneReadings}. */
+  readonly values: readonly unknown[];
+}
+
 /** @see VaultClient.snapshot */
 export async function takeSnapshot(
   client: VaultClient,
-  { from, blockTag }: ReadOptions,
+  options: ReadOptions,
 ): Promise<VaultSnapshot> {
-  const [chainId, block] = await Promise.all([
-    client.chainId(),
-    client.block(blockTag),
-  ]);
-  const values = await Promise.all(
-    standaloneReadings.map(async ({ operation, args }) => {
-      try {
-        return await client.read(
-          operation,
-          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table that made this reading also makes the argument types
-          args as OperationArguments<ReadOperationName>,
-          { from, blockTag: block.number },
-        );
-      } catch (error) {
-        if (!VaultError.isVaultError(error) || error.kind === "bug") {
-          throw error;
-        }
-        return { error };
-      }
-    }),
-  );
+  const { chainId, block, values } =
+    (await readInOneCall(client, options)) ??
+    (await readCallByCall(client, options));
   const places: Record<string, unknown> = {};
   standaloneReadings.forEach(({ path }, index) => {
     placeReading(places, path, values[index]);
   });
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop above fills exactly the places that the type names
   return { chainId, block, ...places } as VaultSnapshot;
+}
+
+/** A reading with all that its call needs, or the reason why it has none. */
+type PreparedReading =
+  | (Reading & { readonly call: EncodedCall; readonly target: LocatedAddress })
+  | (Reading & FailedReading);
+
+/** @returns Undefined where one call is not possible. */
+async function readInOneCall(
+  client: VaultClient,
+  options: ReadOptions,
+): Promise<Picture | undefined> {
+  const { from, blockTag } = client.readContext(options);
+  const context: LensContext = {
+    provider: client.provider,
+    network: client.networkName,
+    from,
+    blockTag,
+  };
+  if (knownLensSupport(client.provider) === false) {
+    return undefined;
+  }
+  const readings = await Promise.all(
+    standaloneReadings.map(async (reading) => await prepare(client, reading)),
+  );
+  const calls = readings.flatMap((reading) =>
+    "call" in reading
+      ? { target: reading.target.address, data: reading.call.data }
+      : [],
+  );
+  if (calls.some(({ target }) => target === from)) {
+    // The lens would stand in the place of what is to be read.
+    return undefined;
+  }
+  const answer = await tryLens(context, encodeReadCalls(calls));
+  if (answer?.entries.length !== calls.length) {
+    return undefined;
+  }
+  // A chain may number its blocks otherwise than its EVM does.
+  const block = blockTag.startsWith("0x")
+    ? { ...answer.block, number: Number(blockTag) }
+    : answer.block;
+  const pinned = pinTo(block, from, blockTag);
+  const entries = answer.entries.values();
+  const values = await Promise.all(
+    readings.map(async (reading) =>
+      "error" in reading
+        ? { error: reading.error }
+        : await readEntry(
+            client,
+            reading,
+            answer,
+            entries.next().value,
+            pinned,
+          ),
+    ),
+  );
+  return { chainId: answer.chainId, block, values };
+}
+
+async function readEntry(
+  client: VaultClient,
+  reading: Extract<PreparedReading, { readonly call: EncodedCall }>,
+  answer: LensAnswer,
+  entry: LensEntry | undefined,
+  pinned: ReadOptions,
+): Promise<unknown> {
+  if (entry === undefined || entry.status === "unknown") {
+    return await readOne(client, reading, pinned);
+  }
+  return await orFailure(
+    async () =>
+      await decodeAnswer({
+        ...reading,
+        network: client.networkName,
+        answer: entryAnswer(answer, entry),
+        hasCode: async () => await Promise.resolve(entry.hasCode),
+      }),
+  );
+}
+
+async function prepare(
+  client: VaultClient,
+  reading: Reading,
+): Promise<PreparedReading> {
+  try {
+    const call = encodeCall(reading.operation, reading.args);
+    const target = await client.addressOf(call.role, reading.operation);
+    return { ...reading, call, target };
+  } catch (error) {
+    return { ...reading, error: expectedError(error) };
+  }
+}
+
+/** Runs the lens; undefined where it does not work, whatever the reason. */
+async function tryLens(
+  context: LensContext,
+  data: string,
+): Promise<LensAnswer | undefined> {
+  try {
+    return await callLens(context, data);
+  } catch (error) {
+    if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
+      throw error;
+    }
+    // Is it this call, or any with an override? That is worth remembering.
+    await isLensSupported(context);
+    return undefined;
+  }
+}
+
+async function readCallByCall(
+  client: VaultClient,
+  { from, blockTag }: ReadOptions,
+): Promise<Picture> {
+  const [chainId, block] = await Promise.all([
+    client.chainId(),
+    client.block(blockTag),
+  ]);
+  const pinned = pinTo(block, from, blockTag);
+  const values = await Promise.all(
+    standaloneReadings.map(
+      async (reading) => await readOne(client, reading, pinned),
+    ),
+  );
+  return { chainId, block, values };
+}
+
+function pinTo(
+  { number }: BlockInfo,
+  from: string | undefined,
+  blockTag: unknown,
+): ReadOptions {
+  // A pending block has no number that a node could be asked for.
+  return { from, blockTag: blockTag === "pending" ? blockTag : number };
+}
+
+async function readOne(
+  client: VaultClient,
+  { operation, args }: Reading,
+  pinned: ReadOptions,
+): Promise<unknown> {
+  return await orFailure(
+    async () =>
+      await client.read(
+        operation,
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table that made this reading also makes the argument types
+        args as OperationArguments<ReadOperationName>,
+        pinned,
+      ),
+  );
+}
+
+async function orFailure(work: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await work();
+  } catch (error) {
+    return { error: expectedError(error) };
+  }
+}
+
+/** The error if it is one that a reading may have; anything else is thrown. */
+function expectedError(error: unknown): VaultError {
+  if (!VaultError.isVaultError(error) || error.kind === "bug") {
+    throw error;
+  }
+  return error;
 }

@@ -8,7 +8,6 @@ import type {
   Vault,
   VaultFactory,
 } from "../bindings/index.js";
-import { vaultError } from "../errors.js";
 import {
   argumentCount,
   contractRoleNames,
@@ -16,7 +15,6 @@ import {
   readOperationNames,
 } from "../protocol/index.js";
 import type {
-  AbiName,
   ContractRole,
   OperationArguments,
   OperationName,
@@ -24,7 +22,6 @@ import type {
   ReadOperationName,
   operations,
 } from "../protocol/index.js";
-import { escapeUntrusted } from "../untrusted-text.js";
 import {
   FixedAddresses,
   LayeredAddresses,
@@ -37,18 +34,14 @@ import type {
   LocatedAddress,
 } from "./addresses.js";
 import { readBlock } from "./block.js";
-import { contractFactories, decodeResult, encodeCall } from "./codec.js";
-import type { EncodedCall } from "./codec.js";
+import { decodeAnswer } from "./answer.js";
+import { contractFactories, encodeCall } from "./codec.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { parseAddress, parseBlockTag } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
-import {
-  RevertedCall,
-  invalidResponse,
-  isHexData,
-  requestQuantity,
-  requestRpc,
-} from "./rpc.js";
+import { readOrders } from "./orders/read-orders.js";
+import type { ListedOrder, OrdersOptions } from "./orders/read-orders.js";
+import { requestQuantity, requestRpc } from "./rpc.js";
 import { takeSnapshot } from "./snapshot.js";
 import type { VaultSnapshot } from "./snapshot.js";
 
@@ -192,25 +185,31 @@ export class VaultClient {
     options: ReadOptions = {},
   ): Promise<OperationResult<Name>> {
     const call = encodeCall(operation, args);
-    const { from, blockTag } = this.#readContext(options);
-    const { address, source } = await this.addressOf(call.role, operation);
-    const result = await requestRpc(
+    const { from, blockTag } = this.readContext(options);
+    const target = await this.addressOf(call.role, operation);
+    const answer = await requestRpc(
       this.provider,
       this.networkName,
       "eth_call",
-      [{ from, to: address, data: call.data }, blockTag],
+      [{ from, to: target.address, data: call.data }, blockTag],
     );
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
-    return (await this.decodeAnswer(
+    return (await decodeAnswer({
       call,
-      { address, source },
-      result,
-      blockTag,
-    )) as OperationResult<Name>;
+      target,
+      network: this.networkName,
+      answer,
+      hasCode: async () => await this.#hasCode(target.address, blockTag),
+    })) as OperationResult<Name>;
   }
 
   /**
    * Takes every reading that needs no argument, all at one block.
+   *
+   * One `eth_call` makes them all, with a state override that puts a lens at
+   * the caller's address; the contracts see the same caller as in a call of
+   * their own. A node that refuses overrides is asked with one call a reading,
+   * all pinned to one block number, from then on.
    *
    * A reading that fails stands as `{ error }` in its place.
    *
@@ -218,6 +217,31 @@ export class VaultClient {
    */
   public async snapshot(options: ReadOptions = {}): Promise<VaultSnapshot> {
     return await takeSnapshot(this, options);
+  }
+
+  /**
+   * Reads a range of orders, in the order of their ids, all at one block.
+   *
+   * Values are unscaled, as in {@link VaultReads.getOrderInfo}. Whole ranges
+   * are read with one `eth_call` each where the node allows state overrides,
+   * else one order a call. How much is asked for at once adapts to what the
+   * node can bear. No more is read ahead than the calls under way, so memory
+   * does not grow with the range.
+   *
+   * An order that cannot be read stands as `{ orderID, error }` in its place.
+   * An id that does not exist is one of those (the contract reverts) or an
+   * order whose every value is zero: {@link isEmptyOrder}.
+   *
+   * @throws VaultError when iterated: VAULT_INVALID_INTEGER,
+   * VAULT_INVALID_ARGUMENT, VAULT_INVALID_ENUM, VAULT_INVALID_ADDRESS,
+   * VAULT_INVALID_BLOCK, VAULT_BLOCK_NOT_FOUND,
+   * VAULT_CONTRACT_NOT_CONFIGURED, VAULT_NO_CODE, and those of a node that
+   * does not answer; the reason of `signal` when it is aborted
+   */
+  public orders(
+    options: OrdersOptions,
+  ): AsyncGenerator<ListedOrder, void, undefined> {
+    return readOrders(this, options);
   }
 
   /** Number and timestamp (Unix seconds) of a block. */
@@ -239,67 +263,11 @@ export class VaultClient {
   }
 
   /**
-   * Turns the answer to a call into its value or into the error that it is.
+   * The options of a read as they go over the wire.
    *
-   * @throws VaultError VAULT_CALL_REVERTED, VAULT_NO_CODE,
-   * VAULT_RETURN_DATA_TOO_SHORT, VAULT_RETURN_DATA_MALFORMED,
-   * VAULT_RPC_INVALID_RESPONSE
+   * @internal
    */
-  protected async decodeAnswer(
-    { operation, role }: EncodedCall,
-    { address, source }: LocatedAddress,
-    answer: unknown,
-    blockTag: string,
-  ): Promise<unknown> {
-    const contract = contractRoles[role].label;
-    if (answer instanceof RevertedCall) {
-      throw vaultError("VAULT_CALL_REVERTED", {
-        operation,
-        reason: escapeUntrusted(answer.reason.text),
-        contract,
-        address,
-      });
-    }
-    if (!isHexData(answer)) {
-      throw invalidResponse(this.networkName, "eth_call", "not hex data");
-    }
-    if (answer === "0x" && !(await this.#hasCode(address, blockTag))) {
-      throw vaultError("VAULT_NO_CODE", {
-        address,
-        contract,
-        network: this.networkName,
-        source,
-      });
-    }
-    const decoded = decodeResult(operation, role, answer);
-    if ("value" in decoded) {
-      return decoded.value;
-    }
-    if (decoded.problem === "short") {
-      throw vaultError("VAULT_RETURN_DATA_TOO_SHORT", {
-        operation,
-        actual: (answer.length - 2) / 2,
-        expected: decoded.expected,
-        contract,
-        address,
-        source,
-      });
-    }
-    throw vaultError("VAULT_RETURN_DATA_MALFORMED", {
-      operation,
-      problem: decoded.text,
-      contract,
-      address,
-      source,
-    });
-  }
-
-  /** Who sends the contracts' own calls; a subclass may know better. */
-  protected runner(): ContractRunner {
-    return new BrowserProvider(this.provider, "any");
-  }
-
-  #readContext({ from, blockTag }: ReadOptions): {
+  public readContext({ from, blockTag }: ReadOptions): {
     from: string;
     blockTag: string;
   } {
@@ -307,6 +275,11 @@ export class VaultClient {
       from: from === undefined ? this.#from : parseAddress(from, "from"),
       blockTag: parseBlockTag(blockTag ?? "latest"),
     };
+  }
+
+  /** Who sends the contracts' own calls; a subclass may know better. */
+  protected runner(): ContractRunner {
+    return new BrowserProvider(this.provider, "any");
   }
 
   async #hasCode(address: string, blockTag: string): Promise<boolean> {
@@ -320,21 +293,33 @@ export class VaultClient {
   }
 
   #createContracts(): VaultContracts {
-    const runner = this.runner();
-    const byRole = contractRoleNames.map((role) => {
-      const abi: AbiName = contractRoles[role].abi;
-      const target = {
-        // ethers resolves an addressable when it is used, so that looking at
-        // `contracts` needs no configuration variable.
-        getAddress: async () => (await this.addressOf(role)).address,
-      };
-      return [
-        role,
-        new Contract(target, contractFactories[abi].createInterface(), runner),
-      ] as const;
-    });
+    const contracts = {};
+    const created = new Map<ContractRole, Contract>();
+    for (const role of contractRoleNames) {
+      Object.defineProperty(contracts, role, {
+        enumerable: true,
+        get: () => {
+          const contract = created.get(role) ?? this.#createContract(role);
+          created.set(role, contract);
+          return contract;
+        },
+      });
+    }
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- TypeChain's types describe what the generic contract does with this ABI; its own connect() takes no addressable
-    return Object.fromEntries(byRole) as unknown as VaultContracts;
+    return contracts as VaultContracts;
+  }
+
+  #createContract(role: ContractRole): Contract {
+    const { abi } = contractRoles[role];
+    const contract = new Contract(
+      { getAddress: async () => (await this.addressOf(role)).address },
+      contractFactories[abi].createInterface(),
+      this.runner(),
+    );
+    // ethers asks for the address right away. That there is none is an error
+    // of whoever uses the contract, not one that nobody handles.
+    contract.getAddress().catch(() => undefined);
+    return contract;
   }
 }
 

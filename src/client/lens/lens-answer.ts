@@ -1,0 +1,91 @@
+import type { Buffer } from "node:buffer";
+
+import { id } from "ethers";
+
+import { decodeRevertReason } from "../revert-reason.js";
+import { RevertedCall } from "../rpc.js";
+import { isSmallWord, readSmallWord, viewOf } from "./words.js";
+
+/** What one call inside the lens came to; see contracts/lens/VaultLens.sol. */
+export interface LensEntry {
+  /** `unknown`: it has to be made by itself. */
+  readonly status: "reverted" | "returned" | "unknown";
+  readonly hasCode: boolean;
+  /** Where the returned data, or the revert's, lies in the answer's bytes. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface LensAnswer {
+  /** Of the block that the lens ran at; the timestamp in Unix seconds. */
+  readonly block: { readonly number: number; readonly timestamp: number };
+  readonly chainId: number;
+  readonly entries: readonly LensEntry[];
+  readonly bytes: Buffer;
+}
+
+const FORMAT = id("hardhat-vault/VaultLens/1").slice(2);
+const WORD = 32;
+const HEADER = 4 * WORD;
+
+/** In the order of the lens' constants. */
+const statuses = ["reverted", "returned", "unknown"] as const;
+
+/**
+ * Takes a lens' answer apart.
+ *
+ * @returns Undefined where the bytes are not the answer of a lens, whole and
+ * with nothing behind it.
+ */
+export function parseLensAnswer(bytes: Buffer): LensAnswer | undefined {
+  if (bytes.length < HEADER || bytes.toString("hex", 0, WORD) !== FORMAT) {
+    return undefined;
+  }
+  const view = viewOf(bytes);
+  for (const word of [1, 2, 3]) {
+    // Larger ones would not be safe integers.
+    if (!isSmallWord(view, word * WORD, 6)) {
+      return undefined;
+    }
+  }
+  const entries: LensEntry[] = [];
+  let offset = HEADER;
+  while (offset < bytes.length) {
+    if (bytes.length - offset < WORD) {
+      return undefined;
+    }
+    const status = statuses[view.getUint8(offset)];
+    const start = offset + WORD;
+    const end = start + view.getUint32(start - 4);
+    if (status === undefined || end > bytes.length) {
+      return undefined;
+    }
+    entries.push({
+      status,
+      hasCode: view.getUint8(offset + 1) === 1,
+      start,
+      end,
+    });
+    offset = end;
+  }
+  return {
+    block: {
+      number: readSmallWord(view, WORD),
+      timestamp: readSmallWord(view, 2 * WORD),
+    },
+    chainId: readSmallWord(view, 3 * WORD),
+    entries,
+    bytes,
+  };
+}
+
+/** What the entry's call would have answered by itself. */
+export function entryAnswer(
+  { bytes }: LensAnswer,
+  { status, start, end }: LensEntry,
+): string | RevertedCall {
+  const data = `0x${bytes.toString("hex", start, end)}`;
+  return status === "reverted"
+    ? new RevertedCall(decodeRevertReason(data))
+    : data;
+}

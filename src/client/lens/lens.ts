@@ -1,0 +1,133 @@
+import { Buffer } from "node:buffer";
+
+import { Interface } from "ethers";
+
+import { VaultError, vaultError } from "../../errors.js";
+import { quoteForeignText } from "../../untrusted-text.js";
+import type { Eip1193Provider } from "../eip1193.js";
+import { RevertedCall, invalidResponse, requestRpc } from "../rpc.js";
+import { VaultLensArtifact } from "./artifact.js";
+import { parseLensAnswer } from "./lens-answer.js";
+import type { LensAnswer } from "./lens-answer.js";
+
+/** Where and how a lens reads. */
+export interface LensContext {
+  readonly provider: Eip1193Provider;
+  /** What error texts call the network. */
+  readonly network: string;
+  /** The caller that the contracts see. */
+  readonly from: string;
+  /** As on the wire. */
+  readonly blockTag: string;
+}
+
+/**
+ * Whether a provider's node applies state overrides, once that is known.
+ */
+const supportByProvider = new WeakMap<Eip1193Provider, boolean>();
+
+const lensInterface = new Interface(VaultLensArtifact.abi);
+
+/** Call data that reads several contracts. */
+export function encodeReadCalls(
+  calls: ReadonlyArray<{ readonly target: string; readonly data: string }>,
+): string {
+  return lensInterface.encodeFunctionData("readCalls", [
+    calls.map(({ target, data }) => [target, data]),
+  ]);
+}
+
+/** Call data that reads orders by id, at most `count` of them. */
+export function encodeReadOrders(
+  trading: string,
+  firstId: bigint,
+  count: number,
+): string {
+  return lensInterface.encodeFunctionData("readOrders", [
+    trading,
+    firstId,
+    count,
+  ]);
+}
+
+/** What is known about overrides on this provider, without asking. */
+export function knownLensSupport(
+  provider: Eip1193Provider,
+): boolean | undefined {
+  return supportByProvider.get(provider);
+}
+
+/**
+ * Whether the node applies state overrides. The first time it is asked, with
+ * the smallest call there is; the answer is remembered.
+ *
+ * @throws VaultError if the node does not answer at all
+ */
+export async function isLensSupported(context: LensContext): Promise<boolean> {
+  const known = knownLensSupport(context.provider);
+  if (known !== undefined) {
+    return known;
+  }
+  try {
+    // At the latest block: another may be unknown or pruned.
+    await callLens({ ...context, blockTag: "latest" }, encodeReadCalls([]));
+    return true;
+  } catch (error) {
+    if (!VaultError.isVaultError(error) || !isRefusal(error)) {
+      throw error;
+    }
+    supportByProvider.set(context.provider, false);
+    return false;
+  }
+}
+
+/**
+ * Runs the lens inside one `eth_call`.
+ *
+ * Its code is put at the address of the caller, so that to the contracts it
+ * reads it is that caller. Whatever code the caller has is hidden meanwhile.
+ *
+ * @throws VaultError those of a failed request, and
+ * VAULT_RPC_INVALID_RESPONSE if the answer is not the lens'
+ */
+export async function callLens(
+  { provider, network, from, blockTag }: LensContext,
+  data: string,
+): Promise<LensAnswer> {
+  const answer = await requestRpc(provider, network, "eth_call", [
+    { from, to: from, data },
+    blockTag,
+    { [from]: { code: VaultLensArtifact.deployedBytecode } },
+  ]);
+  if (answer instanceof RevertedCall) {
+    // The lens never reverts: this is how some nodes say "out of gas".
+    throw vaultError("VAULT_RPC_ERROR", {
+      network,
+      method: "eth_call",
+      problem: quoteForeignText(answer.reason.text),
+    });
+  }
+  const parsed = typeof answer === "string" ? parseAnswer(answer) : undefined;
+  if (parsed === undefined) {
+    throw invalidResponse(
+      network,
+      "eth_call",
+      "a call with a state override has no such answer",
+    );
+  }
+  supportByProvider.set(provider, true);
+  return parsed;
+}
+
+function parseAnswer(answer: string): LensAnswer | undefined {
+  const bytes = Buffer.from(answer.slice(2), "hex");
+  // Buffer stops at what is not hex.
+  return answer.startsWith("0x") && bytes.length * 2 === answer.length - 2
+    ? parseLensAnswer(bytes)
+    : undefined;
+}
+
+/** The node answered, and not with what a lens says. */
+function isRefusal({ code }: VaultError): boolean {
+  return code === "VAULT_RPC_ERROR" || code === "VAULT_RPC_INVALID_RESPONSE";
+}

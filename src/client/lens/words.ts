@@ -1,0 +1,49 @@
+const WORD = 32;
+
+/** A view for reading the big-endian words of an ABI encoding. */
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** True if all but the last `size` bytes of a word are zero. */
+export function isSmallWord(
+  view: DataView,
+  offset: number,
+  size: number,
+): boolean {
+  for (let index = offset; index < offset + WORD - size; ++index) {
+    if (view.getUint8(index) !== 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/** The number in a word that {@link isSmallWord} with at most 6 bytes. */
+export function readSmallWord(view: DataView, offset: number): number {
+  return (
+    view.getUint16(offset + WORD - 6) * 2 ** 32 +
+    view.getUint32(offset + WORD - 4)
+  );
+}
+
+/** The uint256 of a word. */
+export function readWord(view: DataView, offset: number): bigint {
+  const high =
+    view.getUint32(offset) |
+    view.getUint32(offset + 4) |
+    view.getUint32(offset + 8) |
+    view.getUint32(offset + 12);
+  const lowest = view.getBigUint64(offset + 24);
+  const low = view.getBigUint64(offset + 16);
+  if (high === 0) {
+    // Nearly every amount; twice as fast as shifting all four parts.
+    return low === 0n ? lowest : (low << 64n) | lowest;
+  }
+  return (
+    (view.getBigUint64(offset) << 192n) |
+    (view.getBigUint64(offset + 8) << 128n) |
+    (low << 64n) |
+    lowest
+  );
+}

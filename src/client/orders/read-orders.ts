@@ -1,0 +1,276 @@
+import { pMapIterable } from "p-map";
+
+import { vaultError } from "../../errors.js";
+import { OrderState, enumNames } from "../../protocol/index.js";
+import type { OrderInfo } from "../../protocol/index.js";
+import {
+  describeInput,
+  parseAddress,
+  parseBlockTag,
+  parseUint256,
+} from "../inputs.js";
+import { isLensSupported } from "../lens/lens.js";
+import type { FailedReading } from "../snapshot.js";
+import type { ReadOptions, VaultClient } from "../vault-client.js";
+import { ChunkSize } from "./chunk-size.js";
+import { OrderReader } from "./order-reader.js";
+
+/** An order and its id. Values are unscaled, as on the wire. */
+export type Order = { readonly orderID: bigint } & OrderInfo;
+
+/** What stands in the place of an order that could not be read. */
+export interface FailedOrder extends FailedReading {
+  readonly orderID: bigint;
+}
+
+/** What a scan has to say about one id. */
+export type ListedOrder = Order | FailedOrder;
+
+/** How far a scan has come. */
+export interface OrdersProgress {
+  /** Ids that were dealt with, whether or not they passed the filters. */
+  readonly done: number;
+  /** Ids of the range. */
+  readonly total: number;
+}
+
+/** Options of {@link VaultClient.orders}. */
+export interface OrdersOptions extends ReadOptions {
+  /** First id of the range. */
+  readonly firstId: bigint | number;
+  /** Last id of the range, included. */
+  readonly lastId: bigint | number;
+  /** Only orders in this state; failed ones are listed in any case. */
+  readonly state?:
+    OrderState | (typeof enumNames.orderState)[OrderState] | undefined;
+  /** Only orders of this holder; failed ones are listed in any case. */
+  readonly holder?: string | undefined;
+  /** Leave out orders whose every value is zero; false unless given. */
+  readonly skipEmpty?: boolean | undefined;
+  /** Most orders in one request; 1,000 unless given. */
+  readonly chunkSize?: number | undefined;
+  /**
+   * Requests under way at a time; 4 unless given, or 16 where the node refuses
+   * state overrides and each order is a request.
+   */
+  readonly concurrency?: number | undefined;
+  /** Ends the scan when aborted: the iteration throws its reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called each time further ids were dealt with. */
+  readonly onProgress?: ((progress: OrdersProgress) => void) | undefined;
+}
+
+/** True if an entry of a scan says why its order could not be read. */
+export function isFailedOrder(order: ListedOrder): order is FailedOrder {
+  return "error" in order;
+}
+
+/** True if every value is zero: how a contract may answer an unknown id. */
+export function isEmptyOrder(order: ListedOrder): order is Order {
+  return (
+    !isFailedOrder(order) &&
+    Object.entries(order).every(
+      ([name, value]) => name === "orderID" || isZero(value),
+    )
+  );
+}
+
+const INITIAL_CHUNK = 250;
+const MAX_CHUNK = 1_000;
+const CONCURRENCY = 4;
+const CONCURRENCY_OF_SINGLE_READS = 16;
+
+/** @see VaultClient.orders */
+export async function* readOrders(
+  client: VaultClient,
+  options: OrdersOptions,
+): AsyncGenerator<ListedOrder, void, undefined> {
+  const { first, last, matches, maxChunk, concurrency } = parseOptions(options);
+  const { from } = client.readContext(options);
+  options.signal?.throwIfAborted();
+  const blockTag = await pinBlock(client, options);
+  const target = await client.addressOf("trading", "orders");
+
+  const lens = {
+    provider: client.provider,
+    network: client.networkName,
+    from,
+    blockTag: parseBlockTag(blockTag),
+  };
+  // Where the caller is the trading contract, the lens would take its place.
+  const usesLens = from !== target.address && (await isLensSupported(lens));
+  const chunkSize = usesLens
+    ? new ChunkSize(INITIAL_CHUNK, maxChunk)
+    : new ChunkSize(1, 1);
+  const stop = new AbortController();
+  const signal =
+    options.signal === undefined
+      ? stop.signal
+      : AbortSignal.any([options.signal, stop.signal]);
+  const reader = new OrderReader({
+    client,
+    target,
+    lens: usesLens ? lens : undefined,
+    pinned: { from, blockTag },
+    chunkSize,
+    signal,
+  });
+
+  const total = Number(last - first + 1n);
+  let done = 0;
+  try {
+    const chunks = pMapIterable(
+      ranges(first, last, chunkSize),
+      async (range) => await orAbort(reader.read(range), signal),
+      {
+        concurrency:
+          concurrency ?? (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
+      },
+    );
+    for await (const chunk of chunks) {
+      for (const order of chunk) {
+        if (isFailedOrder(order) || matches(order)) {
+          yield order;
+          options.signal?.throwIfAborted();
+        }
+      }
+      done += chunk.length;
+      options.onProgress?.({ done, total });
+    }
+  } finally {
+    stop.abort();
+  }
+}
+
+/** Ids from `first` to `last`, both included. */
+export interface IdRange {
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+/** Cuts a range into chunks, each as large as is right when it is asked for. */
+function* ranges(
+  first: bigint,
+  last: bigint,
+  chunkSize: ChunkSize,
+): Generator<IdRange, void, undefined> {
+  let next = first;
+  while (next <= last) {
+    const end = next + BigInt(chunkSize.current) - 1n;
+    const range = { first: next, last: end < last ? end : last };
+    yield range;
+    next = range.last + 1n;
+  }
+}
+
+async function pinBlock(
+  client: VaultClient,
+  { blockTag = "latest" }: ReadOptions,
+): Promise<number> {
+  if (blockTag === "pending") {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "blockTag",
+      problem:
+        "orders are read with several calls, which a pending block cannot be pinned for",
+    });
+  }
+  return (await client.block(blockTag)).number;
+}
+
+/** Waits for the work or for the signal, whichever is first. */
+async function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let giveUp: (() => void) | undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    giveUp = () => {
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the reason is the caller's own and is passed on as it is
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", giveUp);
+    if (signal.aborted) {
+      giveUp();
+    }
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    if (giveUp !== undefined) {
+      signal.removeEventListener("abort", giveUp);
+    }
+  }
+}
+
+function parseOptions(options: OrdersOptions): {
+  first: bigint;
+  last: bigint;
+  matches: (order: Order) => boolean;
+  maxChunk: number;
+  concurrency: number | undefined;
+} {
+  const first = parseUint256(options.firstId, "firstId");
+  const last = parseUint256(options.lastId, "lastId");
+  if (first > last) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "firstId",
+      problem: `${first} is above lastId, which is ${last}`,
+    });
+  }
+  const state =
+    options.state === undefined ? undefined : parseOrderState(options.state);
+  const holder =
+    options.holder === undefined
+      ? undefined
+      : parseAddress(options.holder, "holder");
+  const skipEmpty = options.skipEmpty === true;
+  return {
+    first,
+    last,
+    matches: (order) =>
+      (state === undefined || order.state === state) &&
+      (holder === undefined || order.holder === holder) &&
+      !(skipEmpty && isEmptyOrder(order)),
+    maxChunk: parseCount(options.chunkSize, "chunkSize") ?? MAX_CHUNK,
+    concurrency: parseCount(options.concurrency, "concurrency"),
+  };
+}
+
+/**
+ * Checks an order state: its number or its name.
+ *
+ * @throws VaultError VAULT_INVALID_ENUM
+ */
+function parseOrderState(value: unknown): OrderState {
+  for (const state of Object.values(OrderState)) {
+    if (value === state || value === enumNames.orderState[state]) {
+      return state;
+    }
+  }
+  throw vaultError("VAULT_INVALID_ENUM", {
+    where: "state",
+    allowed: Object.entries(enumNames.orderState)
+      .map(([number, name]) => `${name} (${number})`)
+      .join(", "),
+    value: describeInput(value),
+  });
+}
+
+function parseCount(
+  value: number | undefined,
+  where: string,
+): number | undefined {
+  if (value === undefined || (Number.isSafeInteger(value) && value > 0)) {
+    return value;
+  }
+  throw vaultError("VAULT_INVALID_ARGUMENT", {
+    where,
+    problem: `a whole number from 1 is needed, got ${describeInput(value)}`,
+  });
+}
+
+function isZero(value: unknown): boolean {
+  return (
+    value === 0n ||
+    value === 0 ||
+    value === "" ||
+    value === "0x0000000000000000000000000000000000000000"
+  );
+}
