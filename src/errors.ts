@@ -228,6 +228,35 @@ export const errorTable = {
     message: "The settlement journal {file} could not be written: {problem}.",
     fix: "Make that folder writable; without a journal nothing is sent.",
   },
+  VAULT_CANNOT_FORK_IN_PROCESS: {
+    kind: "user",
+    message:
+      "Network {network} runs in process and cannot be forked: there is no node to fork from.",
+    fix: "Call simulateSettleAll() on it, which undoes what it did; or fork a network of type http.",
+  },
+  VAULT_FORK_NETWORK_TAKEN: {
+    kind: "user",
+    message:
+      "The configuration defines networks.{network} as something else than an edr-simulated network, and forks are made with that one.",
+    fix: "Give that network another name.",
+  },
+  VAULT_ARCHIVE_NODE_NEEDED: {
+    kind: "rpc",
+    message:
+      "Network {network} has block {block}, but not the state of the chain at that block: {problem}",
+    fix: "Use an archive node, or a newer block.",
+  },
+  VAULT_NO_SENDER: {
+    kind: "user",
+    message: "It is not known who would settle on network {network}.",
+    fix: "Name an account with --as 0x… (option as), or set networks.{network}.from; no key is needed for it.",
+  },
+  VAULT_NOT_A_TOKEN: {
+    kind: "user",
+    message:
+      "{token} does not answer balanceOf as a token does on network {network}: {problem}.",
+    fix: "Check the address; tokens are ERC-20 contracts.",
+  },
   VAULT_HARDHAT_ERROR: {
     kind: "user",
     message: "Hardhat refused: {problem}",

@@ -12,3 +12,11 @@ export type {
   VaultNetworkConfig,
   VaultNetworkUserConfig,
 } from "./hooks/config-types.js";
+export type { ForkConnection, ForkOptions } from "./simulation/fork.js";
+export type { SimulateSettleAllOptions } from "./simulation/simulate-settle-all.js";
+export type {
+  BalanceChange,
+  ReadingChange,
+  Simulation,
+  SimulationStatus,
+} from "./simulation/types.js";

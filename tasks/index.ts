@@ -144,6 +144,42 @@ export const vaultTasks: TaskDefinition[] = [
     })
     .setAction(async () => await import("./settle.js"))
     .build(),
+  vaultTask(
+    "simulate",
+    "Settle on a fork, show every value before and after, and send nothing",
+  )
+    .addOption(
+      textOption("as", "Settle as this account; any one, no key is needed"),
+    )
+    .addOption(
+      textOption(
+        "atTime",
+        "Settle at this time: end (of the round), ISO date, +1h (from the chain's clock) or Unix seconds",
+      ),
+    )
+    .addOption(
+      textOption("orders", "Show what changes in these orders, as in 1,2,5-9"),
+    )
+    .addOption(
+      textOption(
+        "tokens",
+        "Show what changes in balances of these ERC-20 tokens: 0x…[,0x…]",
+      ),
+    )
+    .addOption(
+      textOption(
+        "block",
+        "Fork this block: a number, safe or finalized; the newest unless given",
+      ),
+    )
+    .addOption(
+      textOption(
+        "hardfork",
+        "Execute by the rules of this hardfork, as in prague; Hardhat's newest unless given",
+      ),
+    )
+    .setAction(async () => await import("./simulate.js"))
+    .build(),
   vaultTask("request", "Print the JSON-RPC request of an operation")
     .addPositionalArgument({
       name: "operation",

@@ -6,6 +6,7 @@ import {
   parseUint256,
 } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
+import { parseTime } from "../src/client/parse-time.js";
 import { vaultError } from "../src/errors.js";
 import { units } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
@@ -118,54 +119,6 @@ function parseDecimal(text: string, where: string, decimals: number): bigint {
       error,
     );
   }
-}
-
-const spanSeconds: Readonly<Record<string, bigint>> = {
-  s: 1n,
-  m: 60n,
-  h: 3_600n,
-  d: 86_400n,
-  w: 604_800n,
-};
-
-/**
- * Reads a time: Unix seconds, a span from the chain's clock, or an ISO date,
- * which is UTC where it names no zone.
- *
- * @throws VaultError VAULT_INVALID_TIME
- */
-export function parseTime(
-  text: string,
-  where: string,
-  chainTime: number,
-): bigint {
-  if (/^[0-9]+$/u.test(text)) {
-    return parseUint256(BigInt(text), where);
-  }
-  const [, count, spanUnit = ""] = /^\+([0-9]+)([smhdw])$/u.exec(text) ?? [];
-  if (count !== undefined) {
-    return parseUint256(
-      BigInt(chainTime) + BigInt(count) * (spanSeconds[spanUnit] ?? 0n),
-      where,
-    );
-  }
-  const [, date, time = "T00:00:00", zone = "Z"] =
-    /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2})?)?(Z|[+-]\d{2}:\d{2})?$/u.exec(
-      text,
-    ) ?? [];
-  const milliseconds = Date.parse(`${date ?? ""}${time}${zone}`);
-  // Date.parse rolls 31 February over to March; the round trip tells.
-  const isRealDate =
-    date !== undefined &&
-    !Number.isNaN(milliseconds) &&
-    new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
-  if (!isRealDate || milliseconds < 0) {
-    throw vaultError("VAULT_INVALID_TIME", {
-      where,
-      value: describeInput(text),
-    });
-  }
-  return BigInt(milliseconds) / 1000n;
 }
 
 function parseFutureTime(

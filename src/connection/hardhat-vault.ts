@@ -4,14 +4,23 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import { FixedAddresses, LayeredAddresses } from "../client/addresses.js";
 import type { AddressBook, ContractAddresses } from "../client/addresses.js";
+import type {
+  ListedOrder,
+  OrdersOptions,
+} from "../client/orders/read-orders.js";
 import { VaultClient } from "../client/vault-client.js";
 import type {
   DeployMocksOptions,
   MockVaultHandle,
 } from "../mocks/deploy-mocks.js";
 import type { Settlement, SettleAllOptions } from "../settlement/settle-all.js";
+import type { ForkConnection, ForkOptions } from "../simulation/fork.js";
+import type { SimulateSettleAllOptions } from "../simulation/simulate-settle-all.js";
+import type { Simulation } from "../simulation/types.js";
 import { ConnectionAddresses } from "./connection-addresses.js";
 import { DeploymentAddresses } from "./deployment-addresses.js";
+
+const IN_PROCESS_CHUNK = 50;
 
 /**
  * `connection.vault`: a {@link VaultClient} over a Hardhat connection, with
@@ -94,6 +103,19 @@ export class HardhatVault extends VaultClient {
     );
   }
 
+  /** @inheritdoc */
+  public override orders(
+    options: OrdersOptions,
+  ): AsyncGenerator<ListedOrder, void, undefined> {
+    // In process there is no round trip to save, and Hardhat's tracing slows
+    // down with the length of a call.
+    return super.orders(
+      this.connection.networkConfig.type === "edr-simulated"
+        ? { ...options, chunkSize: options.chunkSize ?? IN_PROCESS_CHUNK }
+        : options,
+    );
+  }
+
   /**
    * Settles the vault's current round.
    *
@@ -108,6 +130,43 @@ export class HardhatVault extends VaultClient {
   public async settleAll(options: SettleAllOptions = {}): Promise<Settlement> {
     const { settleAll } = await import("../settlement/settle-all.js");
     return await settleAll(this, options);
+  }
+
+  /**
+   * Rehearses the settlement of the current round and reports every value
+   * before and after. Nothing is sent to the chain.
+   *
+   * An HTTP network is forked in process, at its newest block unless told
+   * otherwise. On an in-process network it happens on the network itself and is
+   * undone: do nothing else on it meanwhile.
+   *
+   * @returns What would happen. A contract that refuses is `reverted`, with its
+   * reason, and not an exception.
+   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_NO_CODE,
+   * VAULT_NO_SENDER, VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED,
+   * VAULT_TIME_IN_PAST, VAULT_INVALID_TIME, VAULT_INVALID_ARGUMENT,
+   * VAULT_NOT_A_TOKEN and those of a failed request
+   */
+  public async simulateSettleAll(
+    options: SimulateSettleAllOptions = {},
+  ): Promise<Simulation> {
+    const { simulateSettleAll } =
+      await import("../simulation/simulate-settle-all.js");
+    return await simulateSettleAll(this, options);
+  }
+
+  /**
+   * Forks this HTTP network in process, whatever its chain id is.
+   *
+   * @returns A connection to the fork, its `vault` bound to the addresses of
+   * this one. It has Hardhat's usual accounts. Close it when done.
+   * @throws VaultError VAULT_CANNOT_FORK_IN_PROCESS, VAULT_BLOCK_NOT_FOUND,
+   * VAULT_INVALID_BLOCK, VAULT_INVALID_ARGUMENT, VAULT_FORK_NETWORK_TAKEN and
+   * those of a failed request
+   */
+  public async fork(options: ForkOptions = {}): Promise<ForkConnection> {
+    const { fork } = await import("../simulation/fork.js");
+    return await fork(this, options);
   }
 
   /**

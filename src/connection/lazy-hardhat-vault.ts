@@ -1,6 +1,10 @@
 import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
 import type { ContractAddresses } from "../client/addresses.js";
+import type {
+  ListedOrder,
+  OrdersOptions,
+} from "../client/orders/read-orders.js";
 import type { VaultContracts, VaultReads } from "../client/vault-client.js";
 import { assertInvariant } from "../errors.js";
 import { readOperationNames } from "../protocol/index.js";
@@ -14,6 +18,8 @@ const forwardedMethods = [
   "chainId",
   "addressOf",
   "settleAll",
+  "simulateSettleAll",
+  "fork",
   "deployMocks",
 ] as const satisfies ReadonlyArray<keyof HardhatVault>;
 
@@ -30,10 +36,13 @@ export interface LazyHardhatVault
     Pick<
       HardhatVault,
       | "snapshot"
+      | "orders"
       | "block"
       | "chainId"
       | "addressOf"
       | "settleAll"
+      | "simulateSettleAll"
+      | "fork"
       | "deployMocks"
     > {
   /** The TypeChain-typed contracts, by role; opens the connection. */
@@ -71,6 +80,11 @@ function lazyVault(
     ]),
   );
   const own = {
+    async *orders(
+      options: OrdersOptions,
+    ): AsyncGenerator<ListedOrder, void, undefined> {
+      yield* (await open()).orders(options);
+    },
     get contracts(): Promise<VaultContracts> {
       return open().then((vault) => vault.contracts);
     },

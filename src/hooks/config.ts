@@ -1,7 +1,9 @@
 import type {
   ConfigurationVariableResolver,
+  EdrNetworkUserConfig,
   HardhatUserConfig,
   NetworkConfig,
+  NetworkUserConfig,
 } from "hardhat/types/config";
 import type {
   ConfigHooks,
@@ -9,6 +11,7 @@ import type {
 } from "hardhat/types/hooks";
 
 import { isContractRole } from "../protocol/contracts.js";
+import { FORK_NETWORK } from "../simulation/fork-network.js";
 import type {
   VaultNetworkConfig,
   VaultNetworkUserConfig,
@@ -17,7 +20,31 @@ import type {
 // Hardhat runs these hooks at every start and again for every connection with
 // an override, so the schema is only loaded where there is something to check.
 export default async (): Promise<Partial<ConfigHooks>> =>
-  await Promise.resolve({ validateUserConfig, resolveUserConfig });
+  await Promise.resolve({
+    extendUserConfig,
+    validateUserConfig,
+    resolveUserConfig,
+  });
+
+/** Adds the network that forks are made with; what the user has comes first. */
+async function extendUserConfig(
+  userConfig: HardhatUserConfig,
+  next: (nextUserConfig: HardhatUserConfig) => Promise<HardhatUserConfig>,
+): Promise<HardhatUserConfig> {
+  const extended = await next(userConfig);
+  const networks: unknown = extended.networks ?? {};
+  // What is not an object is for the validation to complain about.
+  return typeof networks === "object"
+    ? {
+        ...extended,
+        networks: { [FORK_NETWORK]: forkNetwork, ...extended.networks },
+      }
+    : extended;
+}
+
+const forkNetwork = {
+  type: "edr-simulated",
+} as const satisfies EdrNetworkUserConfig;
 
 async function validateUserConfig(
   userConfig: HardhatUserConfig,
@@ -44,7 +71,9 @@ async function resolveUserConfig(
   // Hardhat's own resolver drops the keys of networks that it does not know.
   for (const [name, network] of Object.entries(resolvedConfig.networks)) {
     networks[name] = {
-      ...network,
+      ...(name === FORK_NETWORK
+        ? withForkCacheDir(network, userConfig.networks?.[name])
+        : network),
       vault: resolveVaultNetworkConfig(
         userConfig.networks?.[name]?.vault,
         resolveConfigurationVariable,
@@ -68,6 +97,29 @@ function resolveVaultNetworkConfig(
     contracts: resolved,
     ...(tokenDecimals === undefined ? {} : { tokenDecimals }),
   };
+}
+
+/**
+ * Hardhat gives all forks one folder for what they remember. A fork of ours
+ * names its own; see createForkCache.
+ */
+function withForkCacheDir(
+  network: NetworkConfig,
+  userNetwork: NetworkUserConfig | undefined,
+): NetworkConfig {
+  if (
+    network.type !== "edr-simulated" ||
+    network.forking === undefined ||
+    userNetwork?.type !== "edr-simulated"
+  ) {
+    return network;
+  }
+  const { cacheDir }: Readonly<Record<string, unknown>> = {
+    ...userNetwork.forking,
+  };
+  return typeof cacheDir === "string"
+    ? { ...network, forking: { ...network.forking, cacheDir } }
+    : network;
 }
 
 /** The networks that have a `vault` key, before anything is validated. */

@@ -1,8 +1,10 @@
 import type { HookContext, NetworkHooks } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
+import { FORK_NETWORK } from "../simulation/fork-network.js";
+
 export default async (): Promise<Partial<NetworkHooks>> =>
-  await Promise.resolve({ newConnection });
+  await Promise.resolve({ newConnection, closeConnection });
 
 async function newConnection<ChainTypeT extends ChainType | string>(
   context: HookContext,
@@ -14,4 +16,19 @@ async function newConnection<ChainTypeT extends ChainType | string>(
   const { HardhatVault } = await import("../connection/hardhat-vault.js");
   connection.vault = HardhatVault.forConnection(connection, context);
   return connection;
+}
+
+async function closeConnection<ChainTypeT extends ChainType | string>(
+  context: HookContext,
+  connection: NetworkConnection<ChainTypeT>,
+  next: (
+    nextContext: HookContext,
+    nextConnection: NetworkConnection<ChainTypeT>,
+  ) => Promise<void>,
+): Promise<void> {
+  await next(context, connection);
+  if (connection.networkName === FORK_NETWORK) {
+    const { removeForkCacheOf } = await import("../simulation/fork-cache.js");
+    await removeForkCacheOf(connection.networkConfig);
+  }
 }

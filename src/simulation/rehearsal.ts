@@ -1,0 +1,122 @@
+import { encodeCall } from "../client/codec.js";
+import type { HardhatVault } from "../connection/hardhat-vault.js";
+import { assertInvariant } from "../errors.js";
+import { compareBalances } from "./balances.js";
+import { readState } from "./chain-state.js";
+import type { ChainState, StateSubjects } from "./chain-state.js";
+import { compareReadings } from "./readings.js";
+import { SimulatedChain, toQuantity } from "./simulated-chain.js";
+import type { Simulation } from "./types.js";
+
+/** A settlement to rehearse, all of it checked. */
+export interface Rehearsal {
+  readonly sender: string;
+  /** Address of the vault contract. */
+  readonly target: string;
+  readonly subjects: StateSubjects;
+  /** The state that it starts from. */
+  readonly before: ChainState;
+  /** Date of the block, Unix seconds; the chain's own time unless given. */
+  readonly blockTime: number | undefined;
+  /** Gas limit of the transaction; what the rules allow unless given. */
+  readonly gas: bigint | undefined;
+}
+
+/** EIP-7825: what one transaction may use, from the osaka hardfork on. */
+const TRANSACTION_GAS_CAP = 16_777_216n;
+
+const hardforksWithoutGasCap: ReadonlySet<string> = new Set([
+  "byzantium",
+  "constantinople",
+  "petersburg",
+  "istanbul",
+  "muirGlacier",
+  "berlin",
+  "london",
+  "arrowGlacier",
+  "grayGlacier",
+  "merge",
+  "shanghai",
+  "cancun",
+  "prague",
+]);
+
+/**
+ * Calls `settleAll` in a transaction of its own block and tells what changed.
+ * The network mines nothing by itself meanwhile, and impersonates the sender.
+ *
+ * @param vault Of an in-process network; it is left as the settlement leaves it.
+ */
+export async function rehearse(
+  vault: HardhatVault,
+  { sender, target, subjects, before, blockTime, gas }: Rehearsal,
+): Promise<Simulation> {
+  const chain = new SimulatedChain(vault);
+  const gasPrice = await chain.quantity("eth_gasPrice");
+  const gasLimit = gas ?? (await usableGas(vault, chain));
+  const funding = await fund(chain, sender, gasLimit * gasPrice);
+  const hash = await chain.request("eth_sendTransaction", {
+    from: sender,
+    to: target,
+    data: encodeCall("settleAll", []).data,
+    gas: toQuantity(gasLimit),
+    gasPrice: toQuantity(gasPrice),
+  });
+  assertInvariant(typeof hash === "string", "a transaction without a hash");
+  await chain.mine(blockTime);
+  const { block, gasUsed, failure } = await chain.outcomeOf(hash);
+  const after = await readState(vault, block.number, subjects);
+  return {
+    status: failure === null ? "settled" : "reverted",
+    reason: failure,
+    gasUsed,
+    block,
+    changes: compareReadings(
+      before.readings,
+      after.readings,
+      subjects.orderIDs,
+    ),
+    balances: compareBalances(before.balances, after.balances, funding),
+  };
+}
+
+/** As much gas as the block has room for and the rules allow a transaction. */
+async function usableGas(
+  { connection }: HardhatVault,
+  chain: SimulatedChain,
+): Promise<bigint> {
+  const { networkConfig, chainType } = connection;
+  assertInvariant(
+    networkConfig.type === "edr-simulated",
+    "a simulation on a network that is not in process",
+  );
+  const { transactionGasCap, hardfork } = networkConfig;
+  const gasLimit = await chain.nextGasLimit();
+  const cap =
+    transactionGasCap ??
+    (chainType !== "op" && !hardforksWithoutGasCap.has(hardfork)
+      ? TRANSACTION_GAS_CAP
+      : false);
+  return cap === false || gasLimit < cap ? gasLimit : cap;
+}
+
+/**
+ * Gives the account what its gas may cost, if it has not so much: a rehearsal
+ * tells what the contract does, not whether the account is rich.
+ */
+async function fund(
+  chain: SimulatedChain,
+  account: string,
+  cost: bigint,
+): Promise<{ account: string; amount: bigint }> {
+  const balance = await chain.quantity("eth_getBalance", account, "latest");
+  if (balance >= cost) {
+    return { account, amount: 0n };
+  }
+  await chain.request(
+    "hardhat_setBalance",
+    account,
+    toQuantity(balance + cost),
+  );
+  return { account, amount: cost };
+}

@@ -1,0 +1,96 @@
+import { describeInput } from "../client/inputs.js";
+import { parseTime } from "../client/parse-time.js";
+import { vaultError } from "../errors.js";
+import type { VaultRound } from "../protocol/index.js";
+
+/**
+ * When to settle: `end` for the round's end, a span from the chain's clock
+ * (`+1h`), an ISO date, or Unix seconds.
+ */
+export type SimulationTime = string | number | bigint;
+
+const END = "end";
+const WHERE = "--at-time";
+
+/** The largest time that is exact as a JavaScript number. */
+const MAX_TIME = BigInt(Number.MAX_SAFE_INTEGER);
+
+/**
+ * Refuses what is no time at all, before any request.
+ *
+ * @throws VaultError VAULT_INVALID_TIME, VAULT_INVALID_INTEGER
+ */
+export function checkTime(time: SimulationTime | undefined): void {
+  if (time !== undefined && time !== END) {
+    readTime(time, 0);
+  }
+}
+
+/**
+ * The timestamp of the simulated block; undefined for the chain's own clock.
+ *
+ * `end` is the round's last second, `endTime` itself. Where that has passed,
+ * the round has ended already and the chain's own clock will do: time moves
+ * forwards only.
+ *
+ * @param chainTime Timestamp of the block before, Unix seconds.
+ * @throws VaultError VAULT_TIME_IN_PAST, VAULT_INVALID_TIME
+ */
+export function targetTime(
+  time: SimulationTime | undefined,
+  chainTime: number,
+  round: VaultRound | undefined,
+): number | undefined {
+  if (time === undefined) {
+    return undefined;
+  }
+  if (time === END) {
+    if (round === undefined) {
+      throw vaultError("VAULT_INVALID_ARGUMENT", {
+        where: WHERE,
+        problem: "the round's end is not known, since the round cannot be read",
+      });
+    }
+    return round.endTime <= BigInt(chainTime)
+      ? undefined
+      : withinRange(round.endTime, END);
+  }
+  const target = readTime(time, chainTime);
+  if (target <= BigInt(chainTime)) {
+    throw vaultError("VAULT_TIME_IN_PAST", {
+      where: WHERE,
+      value: describeTime(target),
+      chainTime: describeTime(BigInt(chainTime)),
+    });
+  }
+  return withinRange(target, time);
+}
+
+function readTime(time: SimulationTime, chainTime: number): bigint {
+  if (typeof time === "string") {
+    return parseTime(time, WHERE, chainTime);
+  }
+  if (time < 0 || !Number.isInteger(Number(time))) {
+    throw vaultError("VAULT_INVALID_TIME", {
+      where: WHERE,
+      value: describeInput(time),
+    });
+  }
+  return BigInt(time);
+}
+
+function withinRange(target: bigint, time: SimulationTime): number {
+  if (target > MAX_TIME) {
+    throw vaultError("VAULT_INVALID_TIME", {
+      where: WHERE,
+      value: `${describeInput(time)}, which is ${target} seconds: too late for any block`,
+    });
+  }
+  return Number(target);
+}
+
+function describeTime(seconds: bigint): string {
+  return seconds > 8_640_000_000_000n
+    ? `${seconds} (Unix seconds)`
+    : new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z");
+}

@@ -1,0 +1,136 @@
+import { formatUnits } from "ethers";
+
+import {
+  contractRoles,
+  operationEntry,
+  standaloneReadings,
+} from "../../src/protocol/index.js";
+import type { Field } from "../../src/protocol/index.js";
+import type { LocatedSimulation } from "../../src/simulation/simulate-settle-all.js";
+import type {
+  ReadingChange,
+  ReadingValue,
+} from "../../src/simulation/types.js";
+import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { formatValue } from "./format-value.js";
+import type { FormatContext } from "./format-value.js";
+import { renderHeading } from "./heading.js";
+import type { Envelope } from "./heading.js";
+import type { Style } from "./style.js";
+import { alignColumns } from "./table.js";
+import { formatTimestamp } from "./time.js";
+
+/** Decimals of a chain's own currency, on every EVM chain. */
+const NATIVE_DECIMALS = 18;
+
+/** A simulated settlement for a person. */
+export function renderSimulation(
+  located: LocatedSimulation,
+  envelope: Envelope,
+  context: FormatContext,
+  style: Style,
+): string {
+  const { simulation } = located;
+  return [
+    `${renderHeading("Simulated settlement", envelope, style)}\n${renderOutcome(located, style)}`,
+    ...section(
+      "Readings",
+      simulation.changes.map((change) => changeRow(change, context)),
+      style,
+    ),
+    ...section("Balances", balanceRows(located), style),
+    style.dim(`Nothing was sent to ${escapeUntrusted(envelope.network)}.`),
+  ].join("\n\n");
+}
+
+function renderOutcome(
+  { simulation, sender }: LocatedSimulation,
+  style: Style,
+): string {
+  const { status, reason, gasUsed, block } = simulation;
+  const reasonText = escapeUntrusted(reason ?? "");
+  const outcome = {
+    settled: style.good("settled"),
+    reverted: style.bad(`reverted: ${reasonText}`),
+    "nothing-to-do": `nothing to do: ${reasonText}`,
+  }[status];
+  return alignColumns([
+    ["Outcome", outcome],
+    ["Settled by", sender],
+    ...(gasUsed === null ? [] : [["Gas used", gasUsed.toString()]]),
+    ...(block === null
+      ? []
+      : [
+          [
+            "In block",
+            `${block.number}, ${formatTimestamp(BigInt(block.timestamp))}`,
+          ],
+        ]),
+  ]);
+}
+
+function section(
+  title: string,
+  rows: ReadonlyArray<readonly string[]>,
+  style: Style,
+): readonly string[] {
+  return rows.length === 0
+    ? []
+    : [
+        alignColumns([
+          [style.title(title), style.dim("before"), style.dim("after")],
+          ...rows,
+        ]),
+      ];
+}
+
+function changeRow(
+  { reading, field, before, after }: ReadingChange,
+  context: FormatContext,
+): readonly string[] {
+  const described = describeField(reading, field);
+  const show = (value: ReadingValue): string => {
+    if (described === undefined) {
+      return value === null ? "no error" : String(value);
+    }
+    const { text, note } = formatValue(described, value, context);
+    return note === undefined ? text : `${text} (${note})`;
+  };
+  return [
+    `${reading} ${described?.label.toLowerCase() ?? field}`,
+    show(before),
+    show(after),
+  ];
+}
+
+function describeField(reading: string, field: string): Field | undefined {
+  const operation =
+    standaloneReadings.find(({ path }) => path.join(".") === reading)
+      ?.operation ?? "getOrderInfo";
+  return operationEntry(operation).outputs.find(({ name }) => name === field);
+}
+
+function balanceRows({
+  simulation,
+  sender,
+  contracts,
+}: LocatedSimulation): ReadonlyArray<readonly string[]> {
+  return simulation.balances.map(({ account, token, before, after }) => {
+    const role = contracts.find(({ address }) => address === account)?.role;
+    const owner =
+      role === undefined
+        ? account === sender
+          ? "sender"
+          : account
+        : `${contractRoles[role].label} contract`;
+    const show = (amount: bigint): string =>
+      token === "native"
+        ? formatUnits(amount, NATIVE_DECIMALS)
+        : amount.toString();
+    return [
+      `${owner}, ${token === "native" ? "native currency" : token}`,
+      show(before),
+      show(after),
+    ];
+  });
+}

@@ -1,0 +1,139 @@
+import type { NewTaskActionFunction } from "hardhat/types/tasks";
+
+import { describeInput, parseAddress } from "../src/client/inputs.js";
+import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import { vaultError } from "../src/errors.js";
+import { findSender } from "../src/simulation/sender.js";
+import { simulateLocated } from "../src/simulation/simulate-settle-all.js";
+import type { SimulateSettleAllOptions } from "../src/simulation/simulate-settle-all.js";
+import { checkTime } from "../src/simulation/target-time.js";
+import { selectedNetwork, withVault } from "./open-vault.js";
+import { renderSimulation } from "./output/simulation.js";
+import { parseBlock, parseInteger } from "./parse-options.js";
+import { runTask } from "./run-task.js";
+import type { OutputStream, TaskReport } from "./run-task.js";
+
+export interface SimulateTaskArguments {
+  readonly json: boolean;
+  readonly at: string | undefined;
+  readonly as: string | undefined;
+  readonly atTime: string | undefined;
+  readonly orders: string | undefined;
+  readonly tokens: string | undefined;
+  readonly block: string | undefined;
+  readonly hardfork: string | undefined;
+}
+
+/** A typing error in a range should not read millions of orders. */
+const MAX_ORDERS = 10_000n;
+
+const action: NewTaskActionFunction<SimulateTaskArguments> = async (
+  args,
+  hre,
+) =>
+  await runTask(args.json, async () => {
+    const options = parseSimulateArguments(args);
+    const { name, config } = selectedNetwork(hre);
+    return await withVault(
+      hre,
+      "read",
+      args.at,
+      async (vault) =>
+        await simulate(
+          vault,
+          {
+            ...options,
+            // The connection was opened without accounts, so that naming one
+            // needs no key; without a name, the configured ones are looked at.
+            as: options.as ?? (await findSender(vault.provider, name, config)),
+          },
+          process.stderr,
+        ),
+    );
+  });
+
+export default action;
+
+/** Simulates and reports. */
+export async function simulate(
+  vault: HardhatVault,
+  options: SimulateSettleAllOptions,
+  stderr: OutputStream,
+): Promise<TaskReport> {
+  if (stderr.isTTY === true) {
+    stderr.write(
+      `Simulating a settlement of ${vault.networkName} in process…\n`,
+    );
+  }
+  const located = await simulateLocated(vault, options);
+  const { simulation, chainId, block } = located;
+  const envelope = { network: vault.networkName, chainId, block };
+  const { vault: vaultConfig } = vault.connection.networkConfig;
+  return {
+    json: { ...envelope, simulation },
+    ok: simulation.status !== "reverted",
+    text: (style) =>
+      renderSimulation(
+        located,
+        envelope,
+        {
+          tokenDecimals: vaultConfig.tokenDecimals,
+          chainTime: (simulation.block ?? block).timestamp,
+          raw: false,
+        },
+        style,
+      ),
+  };
+}
+
+/**
+ * Reads the options of `vault simulate`, before any request.
+ *
+ * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT,
+ * VAULT_INVALID_BLOCK, VAULT_INVALID_INTEGER, VAULT_INVALID_TIME
+ */
+export function parseSimulateArguments(
+  args: Omit<SimulateTaskArguments, "json" | "at">,
+): SimulateSettleAllOptions {
+  checkTime(args.atTime);
+  return {
+    as: args.as === undefined ? undefined : parseAddress(args.as, "--as"),
+    atTime: args.atTime,
+    orders: args.orders === undefined ? [] : parseOrders(args.orders),
+    tokens: (args.tokens?.split(",") ?? []).map((token) =>
+      parseAddress(token.trim(), "--tokens"),
+    ),
+    blockNumber: args.block === undefined ? undefined : parseBlock(args.block),
+    hardfork: args.hardfork,
+  };
+}
+
+/**
+ * Reads `--orders`: ids and ranges, as in `1,2,5-9`.
+ *
+ * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ARGUMENT
+ */
+function parseOrders(text: string): readonly bigint[] {
+  const ids = new Set<bigint>();
+  for (const part of text.split(",")) {
+    const [firstText = "", lastText = firstText, ...more] = part
+      .split("-")
+      .map((id) => id.trim());
+    const first = parseInteger(firstText, "--orders");
+    const last = parseInteger(lastText, "--orders");
+    if (more.length > 0 || last < first) {
+      throw invalidOrders(`${describeInput(part)} is not a range, as in 5-9`);
+    }
+    if (last - first >= MAX_ORDERS) {
+      throw invalidOrders(`at most ${MAX_ORDERS} orders can be compared`);
+    }
+    for (let id = first; id <= last; id += 1n) {
+      ids.add(id);
+    }
+  }
+  return [...ids];
+}
+
+function invalidOrders(problem: string): Error {
+  return vaultError("VAULT_INVALID_ARGUMENT", { where: "--orders", problem });
+}
