@@ -28,6 +28,8 @@ export default defineConfig({
     path: resolve("solc/soljson.js"),
   },
   networks: {
+    // The mocks of the demo have amounts with 18 decimals.
+    default: { type: "edr-simulated", vault: { tokenDecimals: 18 } },
     localhost: { type: "http", url: "http://127.0.0.1:8545" },
   },
   test: {

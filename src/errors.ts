@@ -102,6 +102,21 @@ export const errorTable = {
     message: "{where} could not be resolved: {problem}",
     fix: "Set the configuration variable, in the environment or with a keystore.",
   },
+  VAULT_UNKNOWN_SCENARIO: {
+    kind: "user",
+    message: "There is no scenario {scenario}.",
+    fix: "Use one of: {known}.",
+  },
+  VAULT_NO_ACCOUNT: {
+    kind: "user",
+    message: "Network {network} has no account to deploy mocks from.",
+    fix: "Set networks.{network}.accounts, or use a local node that has accounts.",
+  },
+  VAULT_MOCK_SCRIPT_FAILED: {
+    kind: "chain",
+    message: "The mocks on network {network} could not be scripted: {problem}.",
+    fix: "Check that the contracts are mocks of hardhat-vault and that the account can pay for gas.",
+  },
   VAULT_NO_CODE: {
     kind: "chain",
     message:

@@ -180,6 +180,15 @@ export const vaultTasks: TaskDefinition[] = [
     )
     .setAction(async () => await import("./simulate.js"))
     .build(),
+  vaultTask("deploy-mocks", "Deploy mocks of the six contracts")
+    .addOption(
+      textOption(
+        "scenario",
+        "Canned state of the mocks; open-round unless given",
+      ),
+    )
+    .setAction(async () => await import("./deploy-mocks.js"))
+    .build(),
   vaultTask("request", "Print the JSON-RPC request of an operation")
     .addPositionalArgument({
       name: "operation",

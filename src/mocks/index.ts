@@ -1,0 +1,21 @@
+export * from "./artifacts.js";
+export { inProcessMockAddresses } from "./deploy-mocks.js";
+export type { DeployMocksOptions } from "./deploy-mocks.js";
+export { generatedOrder } from "./generated-order.js";
+export type {
+  MockContracts,
+  MockVaultHandle,
+  RecordedSettlement,
+} from "./mock-vault-handle.js";
+export { encodeRevertData } from "./revert-data.js";
+export type { ScriptedReason } from "./revert-data.js";
+export { scenarios } from "./scenarios.js";
+export type { ScenarioName } from "./scenarios.js";
+export type { MockAddresses } from "./script.js";
+export type {
+  MockOrder,
+  MockOverrides,
+  MockState,
+  NextRound,
+  ScriptedSettlement,
+} from "./types.js";

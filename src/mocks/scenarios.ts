@@ -1,0 +1,251 @@
+import { ContractType, OrderState } from "../protocol/index.js";
+import type { MockOrder, MockState } from "./types.js";
+
+const ONE = 10n ** 18n;
+const DAY = 86_400n;
+const MAX = 2n ** 256n - 1n;
+
+const order: MockOrder = {
+  exType: "BTC-USDT",
+  holder: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+  number: 2n * ONE,
+  exFee: ONE / 100n,
+  lockFee: ONE / 200n,
+  newLockFee: ONE / 1_000n,
+  openPrice: 64_000n * ONE,
+  marginAmount: 12_800n * ONE,
+  marginFee: 128n * ONE,
+  startTime: 1_700_000_000n,
+  closePrice: 0n,
+  contractType: ContractType.CALL,
+  state: OrderState.OPEN,
+};
+
+const orders: MockState["orders"] = new Map([
+  [1n, order],
+  [
+    2n,
+    {
+      ...order,
+      exType: "ETH-USDT",
+      holder: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+      number: 15n * ONE,
+      openPrice: 3_200n * ONE,
+      marginAmount: 4_800n * ONE,
+      marginFee: 48n * ONE,
+      startTime: 1_700_003_600n,
+      contractType: ContractType.PUT,
+    },
+  ],
+  [
+    3n,
+    {
+      ...order,
+      openPrice: 61_500n * ONE,
+      startTime: 1_699_900_000n,
+      closePrice: 63_250n * ONE,
+      state: OrderState.CLOSED,
+    },
+  ],
+]);
+
+/** An unsettled round, filled in part; the base of the other scenarios. */
+function openRound(chainTime: bigint): MockState {
+  return {
+    fundingFeeRate: { call: 25_000n, put: 17_500n },
+    pools: {
+      public: {
+        deposit: 5_000_000n * ONE,
+        availabe: 3_750_000n * ONE,
+        locked: 1_250_000n * ONE,
+      },
+      private: {
+        deposit: 1_200_000n * ONE,
+        availabe: 900_000n * ONE,
+        locked: 300_000n * ONE,
+      },
+    },
+    round: {
+      strikePrice: 65_000n * ONE,
+      APY: (185n * ONE) / 1_000n,
+      maxVolume: 1_000n * ONE,
+      filledVolume: 420n * ONE,
+      minDeposit: ONE / 10n,
+      startTime: chainTime - 2n * DAY,
+      endTime: chainTime + 5n * DAY,
+      settledPrice: 0n,
+      settledAmount: 0n,
+      settled: false,
+    },
+    orders,
+    generatedOrders: null,
+    margins: {
+      baseMarginAmount: 52_500n * ONE,
+      xMarginAmount: 10_500n * ONE,
+    },
+    marginBalance: {
+      baseMarginAmount: 4_200n * ONE,
+      xMarginAmount: 840n * ONE,
+    },
+    volume: 420n * ONE,
+    minXMargin: 1_000n * ONE,
+    settlement: {
+      settledPrice: 66_250n * ONE,
+      settledAmount: 420n * ONE,
+    },
+  };
+}
+
+function expiredRound(chainTime: bigint): MockState {
+  const base = openRound(chainTime);
+  return {
+    ...base,
+    round: {
+      ...base.round,
+      startTime: chainTime - 8n * DAY,
+      endTime: chainTime - DAY,
+    },
+  };
+}
+
+function settledRound(chainTime: bigint): MockState {
+  const base = expiredRound(chainTime);
+  return {
+    ...base,
+    round: { ...base.round, ...base.settlement, settled: true },
+  };
+}
+
+function fullRound(chainTime: bigint): MockState {
+  const base = openRound(chainTime);
+  return {
+    ...base,
+    round: { ...base.round, filledVolume: base.round.maxVolume },
+    volume: base.round.maxVolume,
+  };
+}
+
+function emptyVault(chainTime: bigint): MockState {
+  const base = openRound(chainTime);
+  return {
+    ...base,
+    round: { ...base.round, filledVolume: 0n },
+    orders: new Map(),
+    marginBalance: { baseMarginAmount: 0n, xMarginAmount: 0n },
+    volume: 0n,
+  };
+}
+
+function noLiquidity(chainTime: bigint): MockState {
+  const base = openRound(chainTime);
+  const empty = { deposit: 0n, availabe: 0n, locked: 0n };
+  return { ...base, pools: { public: empty, private: empty } };
+}
+
+function manyOrders(chainTime: bigint): MockState {
+  return {
+    ...openRound(chainTime),
+    orders: new Map(),
+    generatedOrders: { firstId: 1n, lastId: 1_000n },
+  };
+}
+
+const zeroOrder: MockOrder = {
+  exType: "",
+  holder: "0x0000000000000000000000000000000000000000",
+  number: 0n,
+  exFee: 0n,
+  lockFee: 0n,
+  newLockFee: 0n,
+  openPrice: 0n,
+  marginAmount: 0n,
+  marginFee: 0n,
+  startTime: 0n,
+  closePrice: 0n,
+  contractType: 0,
+  state: 0,
+};
+
+const maxOrder: MockOrder = {
+  exType: "long ".repeat(400),
+  holder: "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF",
+  number: MAX,
+  exFee: MAX,
+  lockFee: MAX,
+  newLockFee: MAX,
+  openPrice: MAX,
+  marginAmount: MAX,
+  marginFee: MAX,
+  startTime: MAX,
+  closePrice: MAX,
+  contractType: 255,
+  state: 255,
+};
+
+/** Strings that break what trusts them: each is one order's `exType`. */
+const oddStrings: ReadonlyArray<string | Uint8Array> = [
+  "=1+1",
+  '"quoted", and\r\nbroken\tlines',
+  "\u001b[31mred\u001b[0m\u0007\u0000",
+  "right\u202eto\u2066left",
+  "比特币-🚀",
+  new Uint8Array([0xff, 0xfe, 0x42, 0xc3, 0x28]),
+];
+
+function extremes(): MockState {
+  const full = { deposit: MAX, availabe: MAX, locked: MAX };
+  return {
+    fundingFeeRate: { call: 0n, put: MAX },
+    pools: { public: full, private: { deposit: 0n, availabe: 0n, locked: 0n } },
+    round: {
+      strikePrice: MAX,
+      APY: MAX,
+      maxVolume: MAX,
+      filledVolume: MAX,
+      minDeposit: 0n,
+      startTime: 0n,
+      endTime: MAX,
+      settledPrice: 0n,
+      settledAmount: 0n,
+      settled: false,
+    },
+    orders: new Map([
+      [0n, zeroOrder],
+      [MAX, maxOrder],
+      ...oddStrings.map((exType, index): [bigint, MockOrder] => [
+        BigInt(index + 1),
+        { ...order, exType },
+      ]),
+    ]),
+    generatedOrders: null,
+    margins: { baseMarginAmount: MAX, xMarginAmount: 0n },
+    marginBalance: { baseMarginAmount: 0n, xMarginAmount: MAX },
+    volume: MAX,
+    minXMargin: MAX,
+    settlement: { settledPrice: MAX, settledAmount: MAX },
+  };
+}
+
+/**
+ * The canned states of the mocks. Times are relative to the chain's clock, so
+ * that an open round is open whenever the mocks are deployed.
+ *
+ * In each but `settled-round` a settlement succeeds and writes a non-zero
+ * price.
+ */
+export const scenarios = {
+  "open-round": openRound,
+  "expired-round": expiredRound,
+  "settled-round": settledRound,
+  "full-round": fullRound,
+  "empty-vault": emptyVault,
+  "no-liquidity": noLiquidity,
+  "many-orders": manyOrders,
+  extremes,
+} as const satisfies Readonly<Record<string, (chainTime: bigint) => MockState>>;
+
+export type ScenarioName = keyof typeof scenarios;
+
+export function isScenarioName(name: string): name is ScenarioName {
+  return Object.hasOwn(scenarios, name);
+}

@@ -1,0 +1,87 @@
+import type { NewTaskActionFunction } from "hardhat/types/tasks";
+
+import { describeInput } from "../src/client/inputs.js";
+import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import { vaultError } from "../src/errors.js";
+import { isScenarioName, scenarios } from "../src/mocks/scenarios.js";
+import type { ScenarioName } from "../src/mocks/scenarios.js";
+import { contractRoles } from "../src/protocol/index.js";
+import { withVault } from "./open-vault.js";
+import { renderHeading } from "./output/heading.js";
+import { alignColumns } from "./output/table.js";
+import { runTask } from "./run-task.js";
+import type { TaskReport } from "./run-task.js";
+
+interface DeployMocksTaskArguments {
+  readonly json: boolean;
+  readonly at: string | undefined;
+  readonly scenario: string | undefined;
+}
+
+const action: NewTaskActionFunction<DeployMocksTaskArguments> = async (
+  { json, at, scenario },
+  hre,
+) =>
+  await runTask(json, async () => {
+    if (at !== undefined) {
+      throw vaultError("VAULT_INVALID_ARGUMENT", {
+        where: "--at",
+        problem: "mocks are deployed to new addresses, none can be given",
+      });
+    }
+    const name = parseScenario(scenario);
+    return await withVault(
+      hre,
+      "write",
+      undefined,
+      async (vault) => await deployAndSave(vault, name),
+    );
+  });
+
+export default action;
+
+/** Deploys mocks and, where the network persists, remembers where they are. */
+export async function deployAndSave(
+  vault: HardhatVault,
+  scenario: ScenarioName,
+): Promise<TaskReport> {
+  const { addresses } = await vault.deployMocks({ scenario });
+  const [chainId, block] = await Promise.all([vault.chainId(), vault.block()]);
+  const file = await vault.deployments?.save({
+    version: 1,
+    chainId,
+    genesisHash: await vault.deployments.genesisHash(),
+    block: block.number,
+    scenario,
+    contracts: addresses,
+  });
+  const envelope = { network: vault.networkName, chainId, block };
+  return {
+    json: { ...envelope, contracts: addresses, scenario },
+    text: (style) =>
+      [
+        renderHeading(`Mocks deployed (${scenario})`, envelope, style),
+        alignColumns(
+          Object.entries(contractRoles).map(([role, { label }]) => [
+            label,
+            Reflect.get(addresses, role),
+          ]),
+        ),
+        style.dim(
+          file === undefined
+            ? "This network lives in this process: the mocks end with it."
+            : `Written to ${file}; tasks on this chain use them where the configuration names no address.`,
+        ),
+      ].join("\n"),
+  };
+}
+
+function parseScenario(name = "open-round"): ScenarioName {
+  if (!isScenarioName(name)) {
+    throw vaultError("VAULT_UNKNOWN_SCENARIO", {
+      scenario: describeInput(name),
+      known: Object.keys(scenarios).join(", "),
+    });
+  }
+  return name;
+}
