@@ -60,16 +60,19 @@ export async function pursue(
   let next: "send" | "look" | "check and send" = start;
   for (;;) {
     const step = next;
+    let obstacle: SettlementStopped | undefined;
     // Whatever fails, the next thing is to look, never to send.
     next = "look";
     try {
       if (step === "check and send") {
-        const obstacle = await deadline.within(pursuit.checkRound());
-        if (obstacle !== undefined) {
-          return state.stopped(obstacle);
-        }
+        obstacle = await deadline.within(pursuit.checkRound());
       }
-      if (step === "send" || (step === "check and send" && !deadline.isOver)) {
+      if (
+        step === "send" ||
+        (step === "check and send" &&
+          obstacle === undefined &&
+          !deadline.isOver)
+      ) {
         await state.note(await sendOnce(state, pursuit));
       }
       const sight = await state.see();
@@ -78,6 +81,11 @@ export async function pursue(
         return end;
       }
       if (sight?.kind === "unknown") {
+        // Looked for once more after the obstacle was found: the round may be
+        // settled by the very transaction that seemed lost.
+        if (obstacle !== undefined) {
+          return state.stopped(obstacle);
+        }
         next = "check and send";
       }
     } catch (error) {
@@ -113,6 +121,7 @@ class PursuitState {
   #depth = 0;
   #refusal: string | undefined;
   #wasSeen = false;
+  #hasSent = false;
   #sendProblem = "";
   #last = "nothing was seen of it yet";
 
@@ -122,6 +131,7 @@ class PursuitState {
   }
 
   public async note(answer: SendAnswer): Promise<void> {
+    this.#hasSent = true;
     this.#refusal = undefined;
     this.#sendProblem = "";
     switch (answer.kind) {
@@ -221,14 +231,21 @@ class PursuitState {
     this.#trouble(problem);
   }
 
+  /**
+   * What was sent a moment ago may still be on its way, so only a pursuit that
+   * sent nothing itself takes an unknown transaction for lost.
+   */
   public stopped({ status, reason }: SettlementStopped): Pursued {
     const { hash, from, nonce } = this.transaction;
-    return {
-      kind: "over",
-      hash,
-      status,
-      reason: `${reason} The transaction was sent before, the node does not have it now, and it is not sent again. Should another node still have it, the next transaction of ${from} with nonce ${nonce} replaces it.`,
-    };
+    const found = `${reason} The node does not have the transaction that was sent before, and it is not sent again.`;
+    return this.#hasSent
+      ? { kind: "open", hash, receipt: undefined, reason: found }
+      : {
+          kind: "over",
+          hash,
+          status,
+          reason: `${found} Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`,
+        };
   }
 
   public timedOut(): Pursued {

@@ -22,7 +22,8 @@ export async function startHardhatNode(): Promise<ServerProcess> {
   const port = await freePort();
   return await startServerProcess(
     process.execPath,
-    [hardhatCli, "node", "--port", String(port)],
+    // In a container, Hardhat would listen on every interface.
+    [hardhatCli, "node", "--hostname", "127.0.0.1", "--port", String(port)],
     /JSON-RPC server at http:\/\/127\.0\.0\.1:(\d+)/u,
     { cwd: project.path },
   );

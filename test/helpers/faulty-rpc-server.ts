@@ -1,0 +1,212 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { startRpcServer } from "./rpc-server.js";
+import type { Exchange, RecordedRequest, RpcReply } from "./rpc-server.js";
+
+/**
+ * What can go wrong with one request. "after" means that the node got it and
+ * only the answer is lost.
+ */
+export const faultKinds = [
+  "drop before forwarding",
+  "drop after forwarding",
+  "delay past the timeout",
+  "429 without Retry-After",
+  "429 with Retry-After",
+  "429 with a long Retry-After",
+  "500",
+  "502 after forwarding",
+  "non-JSON body",
+  "truncated JSON",
+  "wrong id",
+  "JSON-RPC error",
+  "JSON-RPC error after forwarding",
+] as const;
+
+export type FaultKind = (typeof faultKinds)[number];
+
+/** The request of a method that a fault hits, counted from 0. */
+export interface RequestKey {
+  readonly method: string;
+  readonly occurrence: number;
+}
+
+export interface FaultyRpcServer {
+  readonly url: string;
+  /** What was asked since the last `reset`. */
+  readonly requests: readonly RecordedRequest[];
+  /** One request fails, once. */
+  inject(fault: RequestKey & { readonly kind: FaultKind }): void;
+  /** These methods are answered as by a node that does not have them. */
+  hide(...methods: readonly string[]): void;
+  /** Awaited before the request goes on, as something else on the chain. */
+  before(key: RequestKey, action: () => Promise<void>): void;
+  /** Another answer than the node's: the whole result. */
+  answer(method: string, result: (request: RecordedRequest) => unknown): void;
+  /** Faults and actions whose request did not come. */
+  readonly unused: readonly string[];
+  /** Forgets faults, actions, answers and records; keeps hidden methods. */
+  reset(): void;
+  /** Resolves when no request is under way any more. */
+  idle(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a JSON-RPC server that fails as told, in front of a real node. */
+export async function startFaultyRpcServer({
+  upstream,
+  delay,
+}: {
+  readonly upstream: string;
+  /** Milliseconds that "delay past the timeout" holds a request back. */
+  readonly delay: number;
+}): Promise<FaultyRpcServer> {
+  const hidden = new Set<string>();
+  let faults = new Map<string, FaultKind>();
+  let actions = new Map<string, () => Promise<void>>();
+  let answers = new Map<string, (request: RecordedRequest) => unknown>();
+  let counts = new Map<string, number>();
+  const underWay = new Set<Promise<unknown>>();
+
+  const server = await startRpcServer({ upstream });
+  server.handler = async (exchange) => {
+    const work = handle(exchange);
+    underWay.add(work);
+    try {
+      return await work;
+    } finally {
+      underWay.delete(work);
+    }
+  };
+
+  async function handle(exchange: Exchange): Promise<RpcReply | undefined> {
+    const { request } = exchange;
+    const occurrence = counts.get(request.method) ?? 0;
+    counts.set(request.method, occurrence + 1);
+    const key = keyOf({ method: request.method, occurrence });
+    const act = actions.get(key);
+    actions.delete(key);
+    await act?.();
+    const fault = faults.get(key);
+    faults.delete(key);
+    if (fault !== undefined) {
+      return await fail(fault, exchange, delay);
+    }
+    if (hidden.has(request.method)) {
+      return { error: { code: -32601, message: "Method not found" } };
+    }
+    const answer = answers.get(request.method);
+    return answer === undefined ? undefined : { result: answer(request) };
+  }
+
+  return {
+    url: server.url,
+    requests: server.requests,
+    get unused() {
+      return [...faults.keys(), ...actions.keys()];
+    },
+    inject({ kind, ...key }) {
+      faults.set(keyOf(key), kind);
+    },
+    hide(...methods) {
+      methods.forEach((method) => hidden.add(method));
+    },
+    before(key, action) {
+      actions.set(keyOf(key), action);
+    },
+    answer(method, result) {
+      answers.set(method, result);
+    },
+    reset() {
+      faults = new Map();
+      actions = new Map();
+      answers = new Map();
+      counts = new Map();
+      server.requests.length = 0;
+    },
+    async idle() {
+      while (underWay.size > 0) {
+        await Promise.allSettled(underWay);
+      }
+    },
+    async stop() {
+      await server.stop();
+    },
+  };
+}
+
+async function fail(
+  kind: FaultKind,
+  exchange: Exchange,
+  delay: number,
+): Promise<RpcReply | undefined> {
+  const { request, response } = exchange;
+  const forward = async (): Promise<string> => await exchange.forward();
+  const status = (code: number, headers: Record<string, string> = {}): void => {
+    response.writeHead(code, { "content-type": "text/html", ...headers });
+    response.end(`<html><body>${code}</body></html>`);
+  };
+  const body = (text: string): void => {
+    response.setHeader("content-type", "application/json");
+    response.end(text);
+  };
+  switch (kind) {
+    case "drop before forwarding":
+      response.destroy();
+      break;
+    case "drop after forwarding":
+      await forward();
+      response.destroy();
+      break;
+    case "delay past the timeout":
+      // The request itself arrives, long after it was given up.
+      await sleep(delay);
+      await forward();
+      response.destroy();
+      break;
+    case "429 without Retry-After":
+      status(429);
+      break;
+    case "429 with Retry-After":
+      status(429, { "retry-after": "0" });
+      break;
+    case "429 with a long Retry-After":
+      status(429, { "retry-after": "60" });
+      break;
+    case "500":
+      status(500);
+      break;
+    case "502 after forwarding":
+      await forward();
+      status(502);
+      break;
+    case "non-JSON body":
+      body("<html>Service Unavailable</html>");
+      break;
+    case "truncated JSON": {
+      const text = await forward();
+      body(text.slice(0, text.length / 2));
+      break;
+    }
+    case "wrong id": {
+      const answer: unknown = JSON.parse(await forward());
+      body(
+        JSON.stringify({
+          ...(typeof answer === "object" ? answer : {}),
+          id: `not ${String(request.id)}`,
+        }),
+      );
+      break;
+    }
+    case "JSON-RPC error":
+      return { error: { code: -32603, message: "Internal error" } };
+    case "JSON-RPC error after forwarding":
+      await forward();
+      return { error: { code: -32603, message: "Internal error" } };
+  }
+  return "handled";
+}
+
+function keyOf({ method, occurrence }: RequestKey): string {
+  return `${method} ${occurrence}`;
+}

@@ -1,0 +1,392 @@
+import { readFile, rm } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+import { Wallet } from "ethers";
+
+import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
+import { VaultError } from "../../src/errors.js";
+import type {
+  SettleAllOptions,
+  Settlement,
+  SettlementEvent,
+} from "../../src/settlement/settle-all.js";
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import {
+  faultKinds,
+  startFaultyRpcServer,
+} from "../helpers/faulty-rpc-server.js";
+import type {
+  FaultKind,
+  FaultyRpcServer,
+  RequestKey,
+} from "../helpers/faulty-rpc-server.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { createWorld, devKey } from "../helpers/settlement-world.js";
+import type { SettlementWorld } from "../helpers/settlement-world.js";
+
+/** How long Hardhat waits for an answer, and how long a late one takes. */
+const REQUEST_TIMEOUT = 700;
+const LATE = 900;
+
+/** So many settlements run at a time, each with a vault and accounts its own. */
+const LANES = 8;
+
+const accountModes = {
+  "local keys": { hidden: [] },
+  "remote, node signs": { hidden: [] },
+  // Differs from the one above only where the nonce is read, and after it.
+  "remote, node sends": { hidden: ["eth_signTransaction"] },
+} as const;
+
+type AccountMode = keyof typeof accountModes;
+const modes =
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- Object.keys is typed string[]; the table is a constant
+  Object.keys(accountModes) as readonly AccountMode[];
+
+const rivals = ["somebody else settles", "the next round opens"] as const;
+
+const sendMethods = ["eth_sendRawTransaction", "eth_sendTransaction"];
+
+/** One vault, and one server in front of the node that all lanes share. */
+interface Lane {
+  readonly world: SettlementWorld;
+  readonly server: FaultyRpcServer;
+  readonly vault: HardhatVault;
+  readonly settler: string;
+  readonly journal: string;
+  close(): Promise<void>;
+}
+
+interface Result {
+  readonly settlement: Settlement | undefined;
+  readonly error: VaultError | undefined;
+  readonly events: readonly SettlementEvent[];
+  /** What was asked, the resuming run left out. */
+  readonly keys: readonly RequestKey[];
+}
+
+describe("settleAll under faults", function () {
+  this.timeout(240_000);
+
+  let node: ServerProcess;
+  let project: FixtureProject;
+
+  before(async () => {
+    node = await startAnvil({ args: ["--accounts", String(2 * LANES)] });
+    project = await useFixtureProject("plain");
+  });
+  after(async () => {
+    await project.remove();
+    await node.stop();
+  });
+
+  for (const mode of modes) {
+    describe(mode, () => {
+      let lanes: readonly Lane[] = [];
+      let requests: readonly RequestKey[];
+
+      before(async () => {
+        lanes = await openLanes(node.url, project, mode);
+        requests = await requestsOfSettlement(lanes);
+        if (mode === "remote, node sends") {
+          requests = requests.slice(
+            requests.findIndex(
+              ({ method }) => method === "eth_getTransactionCount",
+            ),
+          );
+        }
+      });
+      after(async () => {
+        await Promise.all(lanes.map(async (lane) => await lane.close()));
+      });
+
+      it("should end right whatever request fails, and however", async () => {
+        await runCases(
+          `${faultKinds.length} faults × ${requests.length} requests`,
+          lanes,
+          requests.flatMap((key) =>
+            faultKinds.map((kind) => ({ ...key, kind })),
+          ),
+          checkFault,
+        );
+      });
+
+      for (const rival of rivals) {
+        it(`should end right at whatever request ${rival}`, async () => {
+          await runCases(
+            `${rival} × ${requests.length} requests, and once more where sending is lost`,
+            lanes,
+            requests.flatMap((key) =>
+              [false, true].map((lostSend) => ({ ...key, rival, lostSend })),
+            ),
+            checkRival,
+          );
+        });
+      }
+    });
+  }
+});
+
+/** A settlement in which one request fails. */
+async function checkFault(
+  lane: Lane,
+  fault: RequestKey & { readonly kind: FaultKind },
+): Promise<void> {
+  lane.server.inject(fault);
+  const before = await chainState(lane);
+  const { settlement, error, keys } = await settle(lane, {});
+  await lane.server.idle();
+  const after = await chainState(lane);
+
+  const ours = await lane.world.settlers(before.count);
+  const wasSent = keys.some(({ method }) => sendMethods.includes(method));
+  if (settlement?.status === "settled") {
+    expect(ours, "settlements on chain").to.deep.equal([lane.settler]);
+    expect(after.round).to.deep.equal({ ...before.round, settled: true });
+    await expectMined(lane, settlement);
+    expect(await isJournalFinished(lane)).to.equal(true);
+    return;
+  }
+  // The one fault that is an answer: the node says no before it took it.
+  const isRefusal =
+    fault.kind === "JSON-RPC error" && sendMethods.includes(fault.method);
+  if (wasSent) {
+    expect(isRefusal, settlement?.reason ?? undefined).to.equal(true);
+    expect(settlement?.status).to.equal("refused");
+  } else {
+    expect(settlement).to.equal(undefined);
+    expect(error?.kind).to.equal("rpc");
+  }
+  expect(ours, "settlements on chain").to.deep.equal([]);
+  expect(after.nonce).to.equal(before.nonce);
+  // Nothing is left behind that would keep the next settlement from working.
+  expect((await settle(lane, {})).settlement?.status).to.equal("settled");
+}
+
+/** A settlement during which the round changes under its feet. */
+async function checkRival(
+  lane: Lane,
+  {
+    rival,
+    lostSend,
+    ...stage
+  }: RequestKey & { readonly rival: string; readonly lostSend: boolean },
+): Promise<void> {
+  const { world, server } = lane;
+  server.before(stage, async () => {
+    await (rival === "the next round opens"
+      ? world.openNextRound()
+      : world.settleByOther());
+  });
+  if (lostSend) {
+    for (const method of sendMethods) {
+      server.inject({ method, occurrence: 0, kind: "drop before forwarding" });
+    }
+  }
+  const before = await chainState(lane);
+  const { settlement, keys } = await settle(lane, {});
+  await server.idle();
+  const after = await chainState(lane);
+
+  const ours = (await world.settlers(before.count)).filter(
+    (settler) => settler === lane.settler,
+  );
+  expect(ours.length, "settlements by us").to.be.at.most(1);
+  if (after.nonce > before.nonce) {
+    expect(settlement?.hash, "a hash is never lost").not.to.equal(null);
+    await expectMined(lane, settlement);
+  }
+  const isNextRound = after.round.startTime !== settlement?.before?.startTime;
+  const settledTheNext = isNextRound && after.round.settled;
+  if (settledTheNext) {
+    // Between the last look and the node nobody can look: this is the one
+    // request, and what happened is said loudly.
+    expect(sendMethods).to.include(stage.method);
+    expect(stage.occurrence).to.equal(0);
+    expect(settlement?.status).to.equal("unconfirmed");
+    expect(settlement?.reason).to.match(/^MISMATCH/u);
+    return;
+  }
+  if (settlement?.status === "settled") {
+    expect(ours).to.deep.equal([lane.settler]);
+    return;
+  }
+  expect(ours).to.deep.equal([]);
+  expect(settlement?.status).to.be.oneOf(
+    rival === "the next round opens"
+      ? ["refused", "unconfirmed"]
+      : ["nothing-to-do", "reverted", "unconfirmed"],
+  );
+  expect(settlement?.status === "unconfirmed").to.equal(
+    lostSend && keys.some(({ method }) => sendMethods.includes(method)),
+  );
+}
+
+async function settle(lane: Lane, options: SettleAllOptions): Promise<Result> {
+  const { server, vault } = lane;
+  const events: SettlementEvent[] = [];
+  let settlement: Settlement | undefined;
+  let error: VaultError | undefined;
+  try {
+    settlement = await vault.settleAll({
+      from: lane.settler,
+      pollingInterval: 20,
+      timeout: 10_000,
+      onEvent: (event) => events.push(event),
+      ...options,
+    });
+  } catch (thrown) {
+    if (!VaultError.isVaultError(thrown) || thrown.kind === "bug") {
+      throw thrown;
+    }
+    error = thrown;
+  }
+  return { settlement, error, events, keys: keysOf(server) };
+}
+
+/** The requests of a settlement without any fault, in order. */
+async function requestsOfSettlement([lane]: readonly Lane[]): Promise<
+  readonly RequestKey[]
+> {
+  if (lane === undefined) {
+    throw new Error("there is a lane");
+  }
+  await startCase(lane);
+  const { settlement, keys } = await settle(lane, {});
+  expect(settlement?.status).to.equal("settled");
+  return keys;
+}
+
+function keysOf({ requests }: FaultyRpcServer): readonly RequestKey[] {
+  const counts = new Map<string, number>();
+  return requests.map(({ method }) => {
+    const occurrence = counts.get(method) ?? 0;
+    counts.set(method, occurrence + 1);
+    return { method, occurrence };
+  });
+}
+
+/** A new round, nothing injected, no journal. */
+async function startCase({ world, server, journal }: Lane): Promise<void> {
+  await server.idle();
+  server.reset();
+  await world.openNextRound();
+  await rm(journal, { force: true });
+}
+
+async function chainState({ world, settler }: Lane): Promise<{
+  count: number;
+  round: Awaited<ReturnType<SettlementWorld["round"]>>;
+  nonce: number;
+}> {
+  const [count, round, nonce] = await Promise.all([
+    world.settlementCount(),
+    world.round(),
+    world.provider.getTransactionCount(settler),
+  ]);
+  return { count, round, nonce };
+}
+
+async function expectMined(
+  { world, settler }: Lane,
+  settlement: Settlement | undefined,
+): Promise<void> {
+  const receipt = await world.provider.getTransactionReceipt(
+    settlement?.hash ?? "",
+  );
+  expect(receipt?.from).to.equal(settler);
+  expect(settlement?.blockNumber).to.equal(receipt?.blockNumber);
+}
+
+async function isJournalFinished({ journal }: Lane): Promise<unknown> {
+  const entry: unknown = JSON.parse(await readFile(journal, "utf8"));
+  return typeof entry === "object" && entry !== null && "finished" in entry
+    ? entry.finished
+    : undefined;
+}
+
+/** Runs all cases, as many at a time as there are lanes, and prints how many. */
+async function runCases<Case>(
+  title: string,
+  lanes: readonly Lane[],
+  cases: readonly Case[],
+  check: (lane: Lane, one: Case) => Promise<void>,
+): Promise<void> {
+  const queue = [...cases];
+  const failures: string[] = [];
+  let missed = 0;
+  await Promise.all(
+    lanes.map(async (lane) => {
+      for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
+        try {
+          await startCase(lane);
+          await check(lane, one);
+        } catch (error) {
+          failures.push(`${JSON.stringify(one)}: ${String(error)}`);
+        }
+        missed += lane.server.unused.length > 0 ? 1 : 0;
+      }
+    }),
+  );
+  process.stdout.write(
+    `        ${title}: ${cases.length} cases, ${cases.length - failures.length} right, ${failures.length} wrong (in ${missed} the request did not come)\n`,
+  );
+  expect(failures).to.deep.equal([]);
+}
+
+async function openLanes(
+  url: string,
+  project: FixtureProject,
+  mode: AccountMode,
+): Promise<readonly Lane[]> {
+  return await Promise.all(
+    Array.from({ length: LANES }, (_, index) =>
+      openLane(url, project, mode, index),
+    ),
+  );
+}
+
+async function openLane(
+  url: string,
+  project: FixtureProject,
+  mode: AccountMode,
+  index: number,
+): Promise<Lane> {
+  const key = devKey(index);
+  const world = await createWorld(url, devKey(LANES + index));
+  const server = await startFaultyRpcServer({ upstream: url, delay: LATE });
+  server.hide(...accountModes[mode].hidden);
+  const hre = await createTestHre(
+    {
+      networks: {
+        live: httpNetwork(server.url, {
+          timeout: REQUEST_TIMEOUT,
+          accounts: mode === "local keys" ? [key] : "remote",
+          vault: { contracts: world.contracts },
+        }),
+      },
+    },
+    { projectRoot: project.path },
+  );
+  const { vault } = await hre.network.create("live");
+  return {
+    world,
+    server,
+    vault,
+    settler: new Wallet(key).address,
+    journal: path.join(
+      project.path,
+      "vault-deployments",
+      `settlement-31337-${world.contracts.vault.toLowerCase()}.json`,
+    ),
+    close: async () => {
+      world.close();
+      await vault.connection.close();
+      await server.stop();
+    },
+  };
+}
