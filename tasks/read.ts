@@ -59,7 +59,7 @@ export async function readOperation(
   texts: OperationTexts,
   vault: HardhatVault,
 ): Promise<TaskReport> {
-  const { inputs, key, description } = operationEntry(operation);
+  const { inputs, key, title } = operationEntry(operation);
   const { tokenDecimals } = vault.connection.networkConfig.vault;
   const { envelope, options } = await pinBlock(vault, args);
   const context = {
@@ -72,7 +72,7 @@ export async function readOperation(
     const text = textOf(field, texts);
     return text === undefined ? undefined : parseArgument(field, text, context);
   });
-  const calls = given.includes(undefined)
+  const calls = given.every((value) => value === undefined)
     ? readingsOf(operation)
     : [
         {
@@ -98,7 +98,7 @@ export async function readOperation(
   return {
     json: { ...envelope, ...places },
     text: (style) =>
-      `${renderHeading(description.replace(/^\w+ (?:the )?/u, ""), envelope, style)}\n${renderReadings(
+      `${renderHeading(title, envelope, style)}\n${renderReadings(
         operation,
         calls.map(({ path: [, variant] }, index) => ({
           variant,

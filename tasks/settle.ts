@@ -96,10 +96,14 @@ export async function settle(
     },
     ...(args.yes ? {} : { confirm: createConfirm(ask) }),
   });
+  const seen = (await blockOf(vault, settlement.blockNumber)) ?? block;
   const envelope = {
     network: vault.networkName,
     chainId,
-    block: (await blockOf(vault, settlement.blockNumber)) ?? block ?? null,
+    block:
+      seen === undefined
+        ? null
+        : { number: seen.number, timestamp: seen.timestamp },
   };
   chainTime = envelope.block?.timestamp ?? chainTime;
   return {

@@ -75,19 +75,13 @@ export async function readStatus(
         renderHeading("Vault status", envelope, style),
         ...sections.map(
           ({ operation, readings: shown }) =>
-            `${style.title(titleOf(operation))}\n${renderReadings(operation, shown, context, style)}`,
+            `${style.title(operationEntry(operation).title)}\n${renderReadings(operation, shown, context, style)}`,
         ),
         ...(failures === 0
           ? []
           : [style.bad(`${failures} of the readings failed.`)]),
       ].join("\n\n"),
   };
-}
-
-function titleOf(operation: (typeof readOperationNames)[number]): string {
-  const { task } = operationEntry(operation);
-  const words = task.replaceAll("-", " ");
-  return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
 
 function valueAt(

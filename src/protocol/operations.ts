@@ -37,6 +37,8 @@ export interface Operation {
   readonly key: string;
   /** Task that reads it: `hardhat vault <task>`. */
   readonly task: string;
+  /** What a person reads above the result. */
+  readonly title: string;
   /** One imperative sentence, the description of the task. */
   readonly description: string;
 }
@@ -82,6 +84,7 @@ export const operations = {
     ],
     key: "fundingFeeRate",
     task: "funding-rate",
+    title: "Funding fee rate",
     description: "Show the funding fee rate for calls and puts",
   },
 
@@ -149,6 +152,7 @@ export const operations = {
     ],
     key: "round",
     task: "round",
+    title: "Latest round",
     description: "Show the latest round of the vault",
   },
 
@@ -228,6 +232,7 @@ export const operations = {
     ],
     key: "order",
     task: "order",
+    title: "Order",
     description: "Show one order",
   },
 
@@ -287,6 +292,7 @@ export const operations = {
     ],
     key: "margins",
     task: "margins",
+    title: "Margins to pay",
     description: "Calculate the margins to pay for the next round",
   },
 
@@ -313,6 +319,7 @@ export const operations = {
     ],
     key: "pools",
     task: "pools",
+    title: "Liquidity pools",
     description: "Show the amounts of both liquidity pools",
   },
 
@@ -334,6 +341,7 @@ export const operations = {
     ],
     key: "volume",
     task: "volume",
+    title: "Volume",
     description: "Show the volume of the vault",
   },
 
@@ -366,6 +374,7 @@ export const operations = {
     ],
     key: "marginBalance",
     task: "margin-balance",
+    title: "Margin balance",
     description: "Show the margins that can be withdrawn from the vault",
   },
 
@@ -395,6 +404,7 @@ export const operations = {
     ],
     key: "minXMargin",
     task: "min-margin",
+    title: "Minimum X margin",
     description: "Show the X token margin to pay when issuing a vault",
   },
 
@@ -414,6 +424,7 @@ export const operations = {
     outputs: [],
     key: "settlement",
     task: "settle",
+    title: "Settlement",
     description: "Settle the current round of the vault",
   },
 } as const satisfies Readonly<Record<string, Operation>>;
