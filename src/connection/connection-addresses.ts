@@ -7,14 +7,15 @@ import type { ContractRole } from "../protocol/index.js";
 import type { DeploymentAddresses } from "./deployment-addresses.js";
 
 /**
- * Where a connection finds addresses: mocks that were bound to it, then the
- * configuration, then what `vault deploy-mocks` left behind.
+ * Where a connection finds addresses: mocks that were bound to it, then (on a
+ * fork) those of the forked network, then the configuration, then what `vault deploy-mocks` left behind.
  */
 export class ConnectionAddresses implements AddressBook {
   readonly #networkName: string;
   readonly #networkConfig: NetworkConfig;
   readonly #deployment: DeploymentAddresses | undefined;
   #bound: AddressBook | undefined;
+  #upstream: AddressBook | undefined;
 
   constructor(
     networkName: string,
@@ -31,9 +32,15 @@ export class ConnectionAddresses implements AddressBook {
     this.#bound = addresses;
   }
 
+  /** This connection is a fork: what is not bound is where it is upstream. */
+  public follow(upstream: AddressBook): void {
+    this.#upstream = upstream;
+  }
+
   public async find(role: ContractRole): Promise<LocatedAddress | undefined> {
     return (
       (await this.#bound?.find(role)) ??
+      (await this.#upstream?.find(role)) ??
       (await this.findConfigured(role)) ??
       (await this.#deployment?.find(role))
     );
@@ -62,6 +69,9 @@ export class ConnectionAddresses implements AddressBook {
   }
 
   public describeMissing(role: ContractRole): { path: string; hint: string } {
+    if (this.#upstream !== undefined) {
+      return this.#upstream.describeMissing(role);
+    }
     const deployHint =
       this.#networkConfig.type === "http"
         ? (this.#deployment?.describeAbsence() ??

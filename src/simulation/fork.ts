@@ -116,7 +116,7 @@ export async function createFork(
         }),
     );
     assertIsFork(connection.networkConfig, cacheDir);
-    connection.vault.connectionAddresses.bind(plan.addresses);
+    connection.vault.connectionAddresses.follow(plan.addresses);
     return connection;
   } catch (error) {
     if (cacheDir !== undefined) {

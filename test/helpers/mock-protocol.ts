@@ -1,0 +1,114 @@
+import { ContractFactory, JsonRpcProvider } from "ethers";
+import type { Signer } from "ethers";
+
+import { MockLiquidityPool__factory } from "../../src/bindings/factories/MockLiquidityPool__factory.js";
+import { MockTrading__factory } from "../../src/bindings/factories/MockTrading__factory.js";
+import { MockUnderlyingAsset__factory } from "../../src/bindings/factories/MockUnderlyingAsset__factory.js";
+import { MockVaultFactory__factory } from "../../src/bindings/factories/MockVaultFactory__factory.js";
+import { MockVault__factory } from "../../src/bindings/factories/MockVault__factory.js";
+import type {
+  MockLiquidityPool,
+  MockTrading,
+  MockUnderlyingAsset,
+  MockVault,
+  MockVaultFactory,
+} from "../../src/bindings/index.js";
+import {
+  MockLiquidityPoolArtifact,
+  MockTradingArtifact,
+  MockUnderlyingAssetArtifact,
+  MockVaultArtifact,
+  MockVaultFactoryArtifact,
+} from "../../src/mocks/artifacts.js";
+import type { ContractRole } from "../../src/protocol/index.js";
+
+/** `settledPrice` and `settledAmount` that a settlement writes. */
+export const SETTLEMENT = { price: 1_875n * 10n ** 18n, amount: 4_200n };
+
+export interface MockProtocol {
+  readonly mocks: {
+    readonly underlyingAsset: MockUnderlyingAsset;
+    readonly publicPool: MockLiquidityPool;
+    readonly privatePool: MockLiquidityPool;
+    readonly trading: MockTrading;
+    readonly vaultFactory: MockVaultFactory;
+    readonly vault: MockVault;
+  };
+  /** For `vault.contracts` of a network. */
+  readonly contracts: Readonly<Record<ContractRole, string>>;
+}
+
+/**
+ * The six mocks, deployed by hand: for tests that script a contract in ways
+ * that a scenario does not, or that must not depend on what deploys scenarios.
+ */
+export async function deployProtocol(
+  deployer: Signer,
+  roundEnd = 2_000_000_000n,
+): Promise<MockProtocol> {
+  const [asset, publicPool, privatePool, trading, factory, vault] = [
+    await deploy(MockUnderlyingAssetArtifact, deployer),
+    await deploy(MockLiquidityPoolArtifact, deployer),
+    await deploy(MockLiquidityPoolArtifact, deployer),
+    await deploy(MockTradingArtifact, deployer),
+    await deploy(MockVaultFactoryArtifact, deployer),
+    await deploy(MockVaultArtifact, deployer),
+  ];
+  const mocks = {
+    underlyingAsset: MockUnderlyingAsset__factory.connect(asset, deployer),
+    publicPool: MockLiquidityPool__factory.connect(publicPool, deployer),
+    privatePool: MockLiquidityPool__factory.connect(privatePool, deployer),
+    trading: MockTrading__factory.connect(trading, deployer),
+    vaultFactory: MockVaultFactory__factory.connect(factory, deployer),
+    vault: MockVault__factory.connect(vault, deployer),
+  };
+  await (
+    await mocks.vaultFactory.startNextRound({
+      strikePrice: 1_900n * 10n ** 18n,
+      APY: 10n ** 17n,
+      maxVolume: 1_000n,
+      filledVolume: 400n,
+      minDeposit: 10n,
+      startTime: roundEnd - 604_800n,
+      endTime: roundEnd,
+    })
+  ).wait();
+  await (await mocks.vault.setFactory(factory)).wait();
+  await (
+    await mocks.vault.setSettlement(SETTLEMENT.price, SETTLEMENT.amount)
+  ).wait();
+  return {
+    mocks,
+    contracts: {
+      underlyingAsset: asset,
+      publicPool,
+      privatePool,
+      trading,
+      vaultFactory: factory,
+      vault,
+    },
+  };
+}
+
+/** An ethers provider that caches nothing and polls often. */
+export function directProvider(url: string): JsonRpcProvider {
+  return new JsonRpcProvider(url, undefined, {
+    staticNetwork: true,
+    cacheTimeout: -1,
+    batchMaxCount: 1,
+    pollingInterval: 10,
+  });
+}
+
+async function deploy(
+  { abi, bytecode }: { abi: readonly object[]; bytecode: string },
+  deployer: Signer,
+): Promise<string> {
+  const contract = await new ContractFactory(
+    JSON.stringify(abi),
+    bytecode,
+    deployer,
+  ).deploy();
+  await contract.waitForDeployment();
+  return await contract.getAddress();
+}
