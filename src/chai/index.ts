@@ -1,0 +1,22 @@
+/**
+ * Chai matchers for vaults, orders and settlements. Importing this module
+ * registers them:
+ *
+ * ```ts
+ * import "hardhat-vault/chai";
+ * ```
+ *
+ * The default export is the same as a Chai plugin, for a copy of Chai that is
+ * not the one this package finds: `chai.use(vaultMatchers)`.
+ */
+import { use } from "chai";
+
+import { vaultMatchers } from "./vault-matchers.js";
+
+export type * from "./type-extensions.js";
+export type { ExpectedReadings, ExpectedValue } from "./expected-readings.js";
+export type { ReadableVault } from "./readable-vault.js";
+
+use(vaultMatchers);
+
+export default vaultMatchers;

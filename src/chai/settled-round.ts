@@ -1,0 +1,38 @@
+import type { VaultRound } from "../protocol/index.js";
+import { describeRound } from "./describe-round.js";
+import { MatcherContext } from "./matcher-context.js";
+import { awaitRound } from "./round-details.js";
+
+/** Adds `settledRound()`. */
+export function supportSettledRound(
+  chai: Chai.ChaiStatic,
+  utils: Chai.ChaiUtils,
+): void {
+  utils.addMethod(
+    chai.Assertion.prototype,
+    "settledRound",
+    function check(this: object): object {
+      const context = new MatcherContext(this, chai, utils, check);
+      context.preventChaining("settledRound");
+      return awaitRound(context, findSettledRound(context));
+    },
+  );
+}
+
+async function findSettledRound(
+  context: MatcherContext,
+): Promise<VaultRound | undefined> {
+  const vault = context.requireVault(
+    context.subject,
+    "the subject of .settledRound()",
+  );
+  const round = await vault.getLatestRoundInfo();
+  context.check(
+    round.settled,
+    () =>
+      `expected the vault's latest round to be settled, but it is not (${describeRound(round)})`,
+    () =>
+      `expected the vault's latest round not to be settled, but it is (${describeRound(round)})`,
+  );
+  return context.negated ? undefined : round;
+}

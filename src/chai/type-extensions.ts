@@ -1,0 +1,92 @@
+// The global namespace below is declared by Chai's types.
+import type {} from "chai";
+
+import type { ExpectedReadings } from "./expected-readings.js";
+import type { ReadableVault } from "./readable-vault.js";
+
+// `declare global`, because that is what @types/chai does.
+declare global {
+  // eslint-disable-next-line @typescript-eslint/no-namespace -- @types/chai uses a namespace, and only a namespace merges with it
+  namespace Chai {
+    interface Assertion {
+      /**
+       * Asserts that a transaction settled the round that was the vault's
+       * latest in the block before it: not settled there, settled in the
+       * transaction's block. `await` it.
+       *
+       * The subject is a transaction, its hash, what `settleAll()` resolved
+       * to, or a promise of one of these. A rejected promise and a reverted
+       * transaction fail, with `.not` too.
+       *
+       * @param vault Where the round is read: `connection.vault`, `hre.vault`
+       * or the `vault` of mocks.
+       * @example
+       * await expect(vault.settleAll())
+       *   .to.settleRound(vault)
+       *   .withPrice(2_000n * 10n ** 18n);
+       */
+      settleRound(vault: ReadableVault): SettledRoundAssertion;
+
+      /**
+       * Asserts that the latest round of a vault is settled. `await` it.
+       *
+       * @example
+       * await expect(connection.vault).to.not.have.settledRound();
+       */
+      settledRound(): SettledRoundAssertion;
+
+      /**
+       * Asserts that a transaction changed readings of a vault, from the block
+       * before it to its own. `await` it.
+       *
+       * With `.not`, none of the stated changes may have happened. Without
+       * `expected`, any reading counts as a change. Readings that are not
+       * named may change or not.
+       *
+       * @param expected What the readings changed to, as in a snapshot, or
+       * `{ from, to }`, or `{ by }`. Integers are unscaled. A reading that
+       * already had the value does not count as changed.
+       * @example
+       * await expect(tx).to.changeReadings(vault, {
+       *   round: { settled: true },
+       *   pools: { public: { locked: { by: -100n } } },
+       * });
+       */
+      changeReadings(
+        vault: ReadableVault,
+        expected?: ExpectedReadings,
+      ): VaultAssertion;
+
+      /** Asserts that an order is open (state 1). */
+      open: Assertion;
+      /** Asserts that an order is closed (state 2). */
+      closed: Assertion;
+      /**
+       * Asserts that an order is a call: `contractType` 1, by the numbering of
+       * the argument of `getFundingFeeRate` (protocol, section 2.4).
+       */
+      call: Assertion;
+      /** Asserts that an order is a put: `contractType` 2; see {@link call}. */
+      put: Assertion;
+    }
+
+    /** An assertion that needs `await`. */
+    interface VaultAssertion extends Assertion, Promise<void> {}
+
+    /** An assertion on a settled round that can look at its result too. */
+    interface SettledRoundAssertion extends VaultAssertion {
+      /**
+       * Asserts the price it was settled with. Not after `.not`.
+       *
+       * @param settledPrice Real value times 1E18.
+       */
+      withPrice(settledPrice: bigint | number): SettledRoundAssertion;
+      /**
+       * Asserts the settled order amount. Not after `.not`.
+       *
+       * @param settledAmount Unscaled; its scale is not documented.
+       */
+      withAmount(settledAmount: bigint | number): SettledRoundAssertion;
+    }
+  }
+}

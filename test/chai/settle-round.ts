@@ -1,0 +1,339 @@
+import { expect } from "chai";
+
+import "../../src/chai/index.js";
+import { VaultError } from "../../src/errors.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import {
+  SETTLED_AMOUNT,
+  SETTLED_PRICE,
+  createMatcherWorld,
+  failureOf,
+  openRound,
+} from "../helpers/matcher-world.js";
+import type { MatcherWorld } from "../helpers/matcher-world.js";
+
+describe("chai - settleRound", () => {
+  let world: MatcherWorld;
+  beforeEach(async () => {
+    world = await createMatcherWorld();
+  });
+  afterEach(async () => {
+    await world.connection.close();
+  });
+
+  it("should pass on each thing that stands for the transaction", async () => {
+    const { vault, mockVault, mockFactory } = world;
+    await expect(mockVault.settleAll()).to.settleRound(vault);
+
+    await mockFactory.setRound(openRound);
+    const tx = await mockVault.settleAll();
+    await expect(tx).to.settleRound(vault);
+    await expect(tx.hash).to.settleRound(vault);
+    await expect(await tx.wait()).to.settleRound(vault);
+
+    await mockFactory.setRound(openRound);
+    await expect(vault.settleAll()).to.settleRound(vault);
+  });
+
+  it("should compare the price and the amount", async () => {
+    const { vault, mockVault } = world;
+    const tx = await mockVault.settleAll();
+    await expect(tx)
+      .to.settleRound(vault)
+      .withPrice(SETTLED_PRICE)
+      .withAmount(Number(SETTLED_AMOUNT));
+    await expect(tx).to.settleRound(vault).withAmount(SETTLED_AMOUNT);
+
+    expect(
+      await failureOf(() => expect(tx).to.settleRound(vault).withPrice(5n)),
+    ).to.equal(
+      `expected the round to be settled with settledPrice 5 (real value 0.000000000000000005), but it is ${SETTLED_PRICE} (real value 2000.0)`,
+    );
+    expect(
+      await failureOf(() =>
+        expect(tx)
+          .to.settleRound(vault)
+          .withPrice(SETTLED_PRICE)
+          .withAmount(78n),
+      ),
+    ).to.equal(
+      "expected the round to be settled with settledAmount 78, but it is 77",
+    );
+    // The first of two wrong details must not be forgotten for the second.
+    expect(
+      await failureOf(() =>
+        expect(tx)
+          .to.settleRound(vault)
+          .withPrice(5n)
+          .withAmount(SETTLED_AMOUNT),
+      ),
+    ).to.match(/settledPrice/u);
+  });
+
+  it("should fail on a transaction that did not settle", async () => {
+    const { vault, mockVault } = world;
+    const tx = await mockVault.setVolume(1n);
+    await expect(tx).to.not.settleRound(vault);
+    expect(await failureOf(() => expect(tx).to.settleRound(vault))).to.match(
+      /^expected transaction 0x[0-9a-f]{64} to settle the vault's round, but it is still not settled \(startTime 1700000000, endTime 1800000000, strikePrice 1900\.0\)$/u,
+    );
+    expect(
+      await failureOf(() => expect(tx).to.settleRound(vault).withPrice(0n)),
+    ).to.match(/still not settled/u);
+  });
+
+  it("should fail with .not on a transaction that settled", async () => {
+    const { vault, mockVault } = world;
+    expect(
+      await failureOf(() =>
+        expect(mockVault.settleAll()).to.not.settleRound(vault),
+      ),
+    ).to.match(
+      /not to settle the vault's round, but it did .*settledPrice 2000000000000000000000, settledAmount 77/u,
+    );
+  });
+
+  it("should fail on a later transaction, the round being settled", async () => {
+    const { vault, mockVault } = world;
+    await mockVault.settleAll();
+    const later = await mockVault.setVolume(1n);
+    expect(await failureOf(() => expect(later).to.settleRound(vault))).to.match(
+      /it was settled before/u,
+    );
+    await expect(later).to.not.settleRound(vault);
+  });
+
+  it("should fail where another round took its place", async () => {
+    const { vault, mockFactory } = world;
+    const tx = await mockFactory.setRound({
+      ...openRound,
+      startTime: openRound.endTime,
+      endTime: openRound.endTime + 1n,
+      settledPrice: 1n,
+      settled: true,
+    });
+    expect(await failureOf(() => expect(tx).to.settleRound(vault))).to.match(
+      /another round took its place\n {2}before: .*\n {3}after: /u,
+    );
+  });
+
+  it("should pass on a revert neither with nor without .not", async () => {
+    const { vault, mockVault } = world;
+    await mockVault.settleAll();
+    const revert = /RoundAlreadySettled/u;
+    for (const assertion of [
+      () => expect(mockVault.settleAll()).to.settleRound(vault),
+      () => expect(mockVault.settleAll()).to.not.settleRound(vault),
+    ]) {
+      // The rejection itself comes through, not a failed assertion.
+      const error = await assertion().then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(String(error)).to.match(revert);
+      expect(error).to.not.have.property("name", "AssertionError");
+    }
+  });
+
+  it("should fail on a mined revert, with and without .not", async () => {
+    const { connection, vault, mockVault } = world;
+    const { provider } = connection;
+    await mockVault.settleAll();
+    await provider.request({ method: "evm_setAutomine", params: [false] });
+    const tx = await mockVault.settleAll({ gasLimit: 500_000n });
+    await provider.request({ method: "evm_mine", params: [] });
+    for (const assertion of [
+      () => expect(tx).to.settleRound(vault),
+      () => expect(tx).to.not.settleRound(vault),
+    ]) {
+      expect(await failureOf(assertion)).to.match(
+        /^transaction 0x[0-9a-f]{64} reverted, so it changed nothing/u,
+      );
+    }
+  });
+
+  it("should wait for a transaction that is not mined yet", async () => {
+    const { connection, vault, mockVault } = world;
+    const { provider } = connection;
+    await provider.request({ method: "evm_setAutomine", params: [false] });
+    const tx = await mockVault.settleAll({ gasLimit: 500_000n });
+    const assertion = expect(tx).to.settleRound(vault);
+    await provider.request({ method: "evm_mine", params: [] });
+    await assertion;
+  });
+
+  it("should fail where the block holds other transactions too", async () => {
+    const { connection, vault, mockVault } = world;
+    const { provider } = connection;
+    await provider.request({ method: "evm_setAutomine", params: [false] });
+    const settling = await mockVault.settleAll({ gasLimit: 500_000n });
+    const other = await mockVault.setVolume(1n, { gasLimit: 500_000n });
+    await provider.request({ method: "evm_mine", params: [] });
+    for (const assertion of [
+      () => expect(settling).to.settleRound(vault),
+      () => expect(other).to.settleRound(vault),
+      () => expect(other).to.not.settleRound(vault),
+    ]) {
+      expect(await failureOf(assertion)).to.match(/holds 2 transactions/u);
+    }
+  });
+
+  it("should tell a settlement that sent nothing by its reason", async () => {
+    const { vault } = world;
+    const refused = await vault.settleAll({
+      confirm: async () => await Promise.resolve("because"),
+    });
+    expect(refused.status).to.equal("refused");
+    for (const assertion of [
+      () => expect(refused).to.settleRound(vault),
+      () => expect(refused).to.not.settleRound(vault),
+    ]) {
+      expect(await failureOf(assertion)).to.match(
+        /^expected a settlement that was sent, but it was refused: .*because/u,
+      );
+    }
+  });
+
+  it("should fail on a settlement with nothing to do, and pass .not", async () => {
+    const { vault } = world;
+    await vault.settleAll();
+    const second = await vault.settleAll();
+    await expect(second).to.not.settleRound(vault);
+    expect(
+      await failureOf(() => expect(second).to.settleRound(vault)),
+    ).to.match(/nothing was sent: the settlement had nothing to do/u);
+  });
+
+  it("should fail on a transaction of another network, also with .not", async () => {
+    const { vault } = world;
+    const elsewhere = await createMatcherWorld();
+    try {
+      const tx = await elsewhere.mockVault.settleAll();
+      // Another nonce than any transaction of this world has.
+      const second = await elsewhere.mockVault.setVolume(123_456n);
+      await tx.wait();
+      for (const assertion of [
+        () => expect(second).to.settleRound(vault),
+        () => expect(second).to.not.settleRound(vault),
+      ]) {
+        expect(await failureOf(assertion)).to.match(
+          /is not known on the vault's network.*hre\.vault and network\.create\(\) are different chains/u,
+        );
+      }
+    } finally {
+      await elsewhere.connection.close();
+    }
+  });
+
+  it("should pass on an unreadable round neither with nor without .not", async () => {
+    const { connection, mockVault, vault } = world;
+    const tx = await mockVault.settleAll();
+    const wrong = vault.at({ vaultFactory: await mockVault.getAddress() });
+    for (const assertion of [
+      () => expect(tx).to.settleRound(wrong),
+      () => expect(tx).to.not.settleRound(wrong),
+    ]) {
+      const error = await assertion().then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(VaultError.isVaultError(error)).to.equal(true);
+    }
+    await expectVaultError(
+      expect(tx).to.settleRound(connection.vault),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+  });
+
+  it("should refuse what is not a transaction or not a vault", async () => {
+    const { vault, mockVault } = world;
+    for (const subject of [undefined, 1, "0x12", {}, { hash: 5 }]) {
+      expect(
+        await failureOf(() => expect(subject).to.not.settleRound(vault)),
+      ).to.match(/^expected a transaction, its hash or a settlement, got/u);
+    }
+    const tx = await mockVault.settleAll();
+    expect(() =>
+      // @ts-expect-error -- a contract is not a vault that can be read
+      expect(tx).to.settleRound(mockVault),
+    ).to.throw("must be a vault (connection.vault, hre.vault or mocks.vault)");
+  });
+
+  it("should refuse details after .not and without a round", async () => {
+    const { vault, mockVault } = world;
+    const tx = await mockVault.setVolume(1n);
+    expect(() => expect(tx).to.not.settleRound(vault).withPrice(1n)).to.throw(
+      ".withPrice() cannot follow .not",
+    );
+    expect(() => {
+      const assertion: unknown = expect(tx);
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types have it only after a round
+      void (assertion as Chai.SettledRoundAssertion).withAmount(1n);
+    }).to.throw(".withAmount() must follow");
+    expect(() => expect(tx).to.settleRound(vault).withPrice(-1n)).to.throw(
+      "withPrice is not a whole number",
+    );
+    expect(() => expect(tx).to.settleRound(vault).withAmount(1.5)).to.throw(
+      "withAmount is not a whole number",
+    );
+  });
+
+  it("should refuse a second matcher on the same subject", async () => {
+    const { vault, mockVault } = world;
+    const tx = await mockVault.settleAll();
+    const first = expect(tx).to.settleRound(vault);
+    expect(() => first.and.to.changeReadings(vault)).to.throw(
+      "changeReadings cannot be chained after settleRound",
+    );
+    await first;
+  });
+});
+
+describe("chai - settledRound", () => {
+  let world: MatcherWorld;
+  before(async () => {
+    world = await createMatcherWorld();
+  });
+  after(async () => {
+    await world.connection.close();
+  });
+
+  it("should tell an open round", async () => {
+    const { vault } = world;
+    await expect(vault).to.not.have.settledRound();
+    expect(
+      await failureOf(() => expect(vault).to.have.settledRound()),
+    ).to.equal(
+      "expected the vault's latest round to be settled, but it is not (startTime 1700000000, endTime 1800000000, strikePrice 1900.0)",
+    );
+  });
+
+  it("should tell a settled round and its result", async () => {
+    const { vault, mockVault } = world;
+    await mockVault.settleAll();
+    await expect(vault)
+      .to.have.settledRound()
+      .withPrice(SETTLED_PRICE)
+      .withAmount(SETTLED_AMOUNT);
+    expect(
+      await failureOf(() => expect(vault).to.not.have.settledRound()),
+    ).to.match(/not to be settled, but it is .*settledAmount 77/u);
+    expect(
+      await failureOf(() =>
+        expect(vault).to.have.settledRound().withAmount(1n),
+      ),
+    ).to.equal(
+      "expected the round to be settled with settledAmount 1, but it is 77",
+    );
+  });
+
+  it("should not take a failed read for an unsettled round", async () => {
+    await expectVaultError(
+      expect(world.connection.vault).to.not.have.settledRound(),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    expect(
+      await failureOf(() => expect({}).to.not.have.settledRound()),
+    ).to.match(/must be a vault/u);
+  });
+});

@@ -1,0 +1,79 @@
+import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
+import type { NetworkConnection } from "hardhat/types/network";
+
+import {
+  MockLiquidityPool__factory,
+  MockUnderlyingAsset__factory,
+  MockVaultFactory__factory,
+  MockVault__factory,
+} from "../../src/bindings/index.js";
+import type { MockVault, MockVaultFactory } from "../../src/bindings/index.js";
+import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
+import type { VaultRound } from "../../src/protocol/index.js";
+import { createTestHre } from "./hre.js";
+
+/** Mock contracts on an in-process network, and a vault that reads them. */
+export interface MatcherWorld {
+  readonly connection: NetworkConnection;
+  readonly vault: HardhatVault;
+  readonly mockVault: MockVault;
+  readonly mockFactory: MockVaultFactory;
+  readonly signer: HardhatEthersSigner;
+}
+
+export const SETTLED_PRICE = 2_000n * 10n ** 18n;
+export const SETTLED_AMOUNT = 77n;
+
+export const openRound: VaultRound = {
+  strikePrice: 1_900n * 10n ** 18n,
+  APY: 10n ** 17n,
+  maxVolume: 1_000n,
+  filledVolume: 600n,
+  minDeposit: 1n,
+  startTime: 1_700_000_000n,
+  endTime: 1_800_000_000n,
+  settledPrice: 0n,
+  settledAmount: 0n,
+  settled: false,
+};
+
+/** Contracts of our own, not `deployMocks()`: that has tests of its own. */
+export async function createMatcherWorld(): Promise<MatcherWorld> {
+  const hre = await createTestHre();
+  const connection = await hre.network.create();
+  const [signer] = await connection.ethers.getSigners();
+  if (signer === undefined) {
+    throw new Error("an in-process network has accounts");
+  }
+  const mockVault = await new MockVault__factory(signer).deploy();
+  const mockFactory = await new MockVaultFactory__factory(signer).deploy();
+  const pool = await new MockLiquidityPool__factory(signer).deploy();
+  const underlying = await new MockUnderlyingAsset__factory(signer).deploy();
+  await mockVault.setFactory(mockFactory);
+  await mockVault.setSettlement(SETTLED_PRICE, SETTLED_AMOUNT);
+  await mockVault.setVolume(100n);
+  await mockFactory.setRound(openRound);
+  const vault = connection.vault.at({
+    vault: await mockVault.getAddress(),
+    vaultFactory: await mockFactory.getAddress(),
+    publicPool: await pool.getAddress(),
+    privatePool: await pool.getAddress(),
+    underlyingAsset: await underlying.getAddress(),
+  });
+  return { connection, vault, mockVault, mockFactory, signer };
+}
+
+/** The failure of an assertion; anything else is thrown. */
+export async function failureOf(
+  assertion: () => PromiseLike<unknown>,
+): Promise<string> {
+  try {
+    await assertion();
+  } catch (error) {
+    if (error instanceof Error && error.name === "AssertionError") {
+      return error.message;
+    }
+    throw error;
+  }
+  throw new Error("the assertion passed, but it must fail");
+}
