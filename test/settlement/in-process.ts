@@ -1,0 +1,287 @@
+import { expect } from "chai";
+import type { HardhatUserConfig } from "hardhat/types/config";
+import type { NetworkConnection } from "hardhat/types/network";
+
+import type { MockVaultHandle } from "../../src/mocks/index.js";
+import type { SettlementPreflight } from "../../src/settlement/settle-all.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { createTestHre } from "../helpers/hre.js";
+
+describe("settleAll in process", () => {
+  let connection: NetworkConnection;
+  let mocks: MockVaultHandle;
+
+  const open = async (userConfig: HardhatUserConfig = {}): Promise<void> => {
+    const hre = await createTestHre(userConfig);
+    connection = await hre.network.create();
+    mocks = await connection.vault.deployMocks();
+  };
+  beforeEach(async () => {
+    await open();
+  });
+  afterEach(async () => {
+    await connection.close();
+  });
+
+  it("should settle with the first account and ask nobody", async () => {
+    const { vault, ethers } = connection;
+
+    const settlement = await vault.settleAll();
+
+    const [first] = await ethers.getSigners();
+    const [recorded] = await mocks.settlements();
+    expect(settlement).to.include({ status: "settled", reason: null });
+    expect(settlement.before?.settled).to.equal(false);
+    expect(settlement.after).to.deep.equal(await vault.getLatestRoundInfo());
+    expect(settlement.blockNumber).to.equal(
+      await ethers.provider.getBlockNumber(),
+    );
+    expect(settlement.gasUsed).to.equal(
+      (await ethers.provider.getTransactionReceipt(settlement.hash ?? ""))
+        ?.gasUsed,
+    );
+    expect(recorded?.caller).to.equal(first?.address);
+  });
+
+  it("should have nothing to do for a settled round", async () => {
+    await connection.vault.settleAll();
+
+    const settlement = await connection.vault.settleAll();
+
+    expect(settlement).to.deep.include({
+      status: "nothing-to-do",
+      hash: null,
+      blockNumber: null,
+      gasUsed: null,
+      before: await connection.vault.getLatestRoundInfo(),
+      after: null,
+    });
+    expect(await mocks.settlements()).to.have.length(1);
+  });
+
+  it("should take a signer, an address or an impersonated account", async () => {
+    const { vault, ethers, provider } = connection;
+    const [, second, third] = await ethers.getSigners();
+    const stranger = "0x00000000000000000000000000000000000A11cE";
+    await provider.request({
+      method: "hardhat_impersonateAccount",
+      params: [stranger],
+    });
+    await provider.request({
+      method: "hardhat_setBalance",
+      params: [stranger, "0xde0b6b3a7640000"],
+    });
+
+    for (const from of [second, third?.address, stranger]) {
+      const { status, reason } = await vault.settleAll({ from });
+      expect(status, String(reason)).to.equal("settled");
+      await mocks.startNextRound();
+    }
+
+    expect((await mocks.settlements()).map(({ caller }) => caller)).to.eql([
+      second?.address,
+      third?.address,
+      stranger,
+    ]);
+  });
+
+  const reverts = [
+    ["a string", "not yet", "not yet"],
+    ["a panic", { panic: 0x11 }, "panic 0x11: arithmetic overflow"],
+    ["no data", { data: "0x" }, "no reason given"],
+  ] as const;
+  for (const [name, scripted, expected] of reverts) {
+    it(`should say why the contract refuses: ${name}`, async () => {
+      await mocks.failNext("settleAll", scripted);
+      const preflights: SettlementPreflight[] = [];
+
+      const settlement = await connection.vault.settleAll({
+        onEvent: (event) => {
+          if (event.type === "preflight") {
+            preflights.push(event.preflight);
+          }
+        },
+      });
+
+      expect(settlement).to.include({ status: "reverted", hash: null });
+      expect(settlement.reason).to.include(expected);
+      expect(preflights).to.have.length(1);
+      expect(preflights[0]).to.include({ outcome: "reverts", gas: null });
+      expect(await mocks.settlements()).to.deep.equal([]);
+    });
+  }
+
+  it("should send nothing when the answer is no", async () => {
+    const settlement = await connection.vault.settleAll({
+      confirm: async () => await Promise.resolve("I would rather not."),
+    });
+
+    expect(settlement).to.include({
+      status: "refused",
+      reason: "I would rather not.",
+      hash: null,
+    });
+    expect(settlement.before?.settled).to.equal(false);
+    expect(await mocks.settlements()).to.deep.equal([]);
+  });
+
+  it("should send nothing when the round changes while it is asked", async () => {
+    const settlement = await connection.vault.settleAll({
+      confirm: async ({ round }) => {
+        await mocks.startNextRound({ endTime: round.endTime + 1n });
+        return true;
+      },
+    });
+
+    expect(settlement).to.include({ status: "refused", hash: null });
+    expect(settlement.reason).to.include("This was meant for the round from");
+    expect(await mocks.settlements()).to.deep.equal([]);
+  });
+
+  it("should have nothing to do when somebody settles while it is asked", async () => {
+    const { vault } = connection;
+
+    const settlement = await vault.settleAll({
+      confirm: async () => {
+        await vault.settleAll();
+        return true;
+      },
+    });
+
+    expect(settlement).to.include({ status: "nothing-to-do", hash: null });
+    expect(await mocks.settlements()).to.have.length(1);
+  });
+
+  it("should refuse with assertOnly as long as there is a round to settle", async () => {
+    const { vault } = connection;
+
+    expect(await vault.settleAll({ assertOnly: true })).to.include({
+      status: "refused",
+      hash: null,
+    });
+    expect(await mocks.settlements()).to.deep.equal([]);
+    await vault.settleAll();
+    expect(await vault.settleAll({ assertOnly: true })).to.include({
+      status: "nothing-to-do",
+    });
+  });
+
+  it("should refuse an address without code, whose call would succeed", async () => {
+    const vault = connection.vault.at({
+      vault: "0x00000000000000000000000000000000000000AA",
+    });
+
+    const { message } = await expectVaultError(
+      vault.settleAll(),
+      "VAULT_NO_CODE",
+    );
+
+    expect(message).to.include("0x00000000000000000000000000000000000000AA");
+  });
+
+  it("should be unconfirmed, hash and all, where nobody mines", async () => {
+    const { vault, provider } = connection;
+    await provider.request({ method: "evm_setAutomine", params: [false] });
+
+    const settlement = await vault.settleAll({ timeout: 300 });
+
+    expect(settlement).to.include({ status: "unconfirmed", blockNumber: null });
+    expect(settlement.hash).to.match(/^0x[0-9a-f]{64}$/u);
+    expect(settlement.reason).to.include("it waits in the node's pool");
+    await provider.request({ method: "evm_mine", params: [] });
+    expect((await vault.getLatestRoundInfo()).settled).to.equal(true);
+  });
+
+  it("should wait for the block that a test mines", async () => {
+    const { vault, provider } = connection;
+    await provider.request({ method: "evm_setAutomine", params: [false] });
+
+    const settlement = await vault.settleAll({
+      pollingInterval: 20,
+      onEvent: ({ type }) => {
+        if (type === "hash") {
+          void provider.request({ method: "evm_mine", params: [] });
+        }
+      },
+    });
+
+    expect(settlement).to.include({ status: "settled" });
+  });
+
+  it("should report a revert that only mining shows", async () => {
+    const { vault, provider } = connection;
+    await provider.request({ method: "evm_setAutomine", params: [false] });
+    const [, other] = await connection.ethers.getSigners();
+    // Mined in the same block, before ours: it pays more.
+    const overtake = async (): Promise<true> => {
+      await provider.request({
+        method: "eth_sendTransaction",
+        params: [
+          {
+            from: other?.address,
+            to: mocks.addresses.vault,
+            data: "0xa015aefe",
+            gas: "0x4c4b40",
+            maxFeePerGas: "0x174876e800",
+            maxPriorityFeePerGas: "0x174876e800",
+          },
+        ],
+      });
+      return true;
+    };
+
+    const settlement = await vault.settleAll({
+      pollingInterval: 20,
+      confirm: overtake,
+      onEvent: ({ type }) => {
+        if (type === "hash") {
+          void provider.request({ method: "evm_mine", params: [] });
+        }
+      },
+    });
+
+    expect(settlement, settlement.reason ?? "").to.include({
+      status: "reverted",
+    });
+    expect(settlement.reason).to.include("RoundAlreadySettled(");
+    expect(settlement.hash).to.match(/^0x[0-9a-f]{64}$/u);
+    expect(Number(settlement.gasUsed)).to.be.greaterThan(0);
+    expect(settlement.after?.settled).to.equal(true);
+    expect(await mocks.settlements()).to.have.length(1);
+  });
+
+  it("should refuse options that make no sense", async () => {
+    const { vault } = connection;
+    for (const options of [
+      { confirmations: 0 },
+      { confirmations: 1.5 },
+      { timeout: -1 },
+      { pollingInterval: Number.NaN },
+    ]) {
+      await expectVaultError(
+        vault.settleAll(options),
+        "VAULT_INVALID_ARGUMENT",
+      );
+    }
+    await expectVaultError(
+      vault.settleAll({ from: "0x1234" }),
+      "VAULT_INVALID_ADDRESS",
+    );
+  });
+
+  it("should not care what a listener does", async () => {
+    const settlement = await connection.vault.settleAll({
+      onEvent: () => {
+        throw new Error("the listener's own problem");
+      },
+    });
+
+    expect(settlement.status).to.equal("settled");
+  });
+
+  it("should have nothing to resume: there is no journal", async () => {
+    expect(await connection.vault.settleAll({ resume: true })).to.include({
+      status: "refused",
+    });
+  });
+});
