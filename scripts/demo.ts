@@ -18,7 +18,11 @@ async function show(
     const flag = `--${option.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
     return value === true ? flag : `${flag} ${String(value)}`;
   });
-  const shown = name === "order" ? [String(args["id"])] : options;
+  // Positional arguments stand alone on a command line.
+  const shown =
+    name === "order" || name === "request"
+      ? Object.values(args).map(String)
+      : options;
   say(`\n${explanation}`);
   say(["$ npx hardhat vault", name, ...shown].join(" "));
   await hre.tasks.getTask(["vault", name]).run(args);

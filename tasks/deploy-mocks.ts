@@ -5,7 +5,7 @@ import type { HardhatVault } from "../src/connection/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import { isScenarioName, scenarios } from "../src/mocks/scenarios.js";
 import type { ScenarioName } from "../src/mocks/scenarios.js";
-import { contractRoles } from "../src/protocol/index.js";
+import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { withVault } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import { alignColumns } from "./output/table.js";
@@ -62,9 +62,9 @@ export async function deployAndSave(
       [
         renderHeading(`Mocks deployed (${scenario})`, envelope, style),
         alignColumns(
-          Object.entries(contractRoles).map(([role, { label }]) => [
-            label,
-            Reflect.get(addresses, role),
+          contractRoleNames.map((role) => [
+            contractRoles[role].label,
+            addresses[role],
           ]),
         ),
         style.dim(

@@ -45,7 +45,8 @@ interface RequestContext {
 const action: NewTaskActionFunction<RequestTaskArguments> = async (args, hre) =>
   await runTask(
     args.json,
-    async () => await buildRequest(args, addressesWithoutNetwork(args.at, hre)),
+    async () =>
+      await buildRequest(args, await addressesWithoutRequests(args.at, hre)),
   );
 
 export default action;
@@ -143,18 +144,20 @@ function parseWireArguments(
   ];
 }
 
-/** Looks up addresses without opening the network, whose URL may be secret. */
-function addressesWithoutNetwork(
+/**
+ * Looks up addresses without a word to the network: an HTTP network is not even
+ * opened, since its URL may be a secret that is not at hand.
+ */
+async function addressesWithoutRequests(
   at: string | undefined,
   hre: HardhatRuntimeEnvironment,
-): RequestContext {
+): Promise<RequestContext> {
   const network = selectedNetwork(hre);
   const overrides = parseAt(at);
-  const configured = new ConnectionAddresses(
-    network.name,
-    network.config,
-    undefined,
-  );
+  const configured =
+    network.config.type === "edr-simulated"
+      ? (await hre.network.getOrCreate(network.name)).vault.connectionAddresses
+      : new ConnectionAddresses(network.name, network.config, undefined);
   return {
     network: network.name,
     from: network.config.from ?? ZeroAddress,

@@ -72,12 +72,20 @@ export class ConnectionAddresses implements AddressBook {
     if (this.#upstream !== undefined) {
       return this.#upstream.describeMissing(role);
     }
-    const deployHint =
-      this.#networkConfig.type === "http"
-        ? (this.#deployment?.describeAbsence() ??
-          " For a local node, `npx hardhat vault deploy-mocks` deploys mocks.")
-        : " An in-process network starts empty: call deployMocks() first, or choose another network with --network.";
-    return { path: this.#pathOf(role), hint: `.${deployHint}` };
+    return { path: this.#pathOf(role), hint: `. ${this.#hint()}` };
+  }
+
+  #hint(): string {
+    if (this.#networkConfig.type !== "http") {
+      return "An in-process network starts empty: call deployMocks() first, or choose another network with --network.";
+    }
+    if (this.#deployment === undefined) {
+      return "What deploy-mocks wrote to vault-deployments/ is not used here: to check it, the network would have to be asked.";
+    }
+    return (
+      this.#deployment.describeAbsence() ??
+      "For a local node, `npx hardhat vault deploy-mocks` deploys mocks."
+    );
   }
 
   #pathOf(role: ContractRole): string {

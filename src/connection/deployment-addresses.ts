@@ -65,7 +65,7 @@ export class DeploymentAddresses {
       : { address, source: relativeFile(deployment.chainId) };
   }
 
-  /** Why a file that exists is not used, as a sentence with a leading blank. */
+  /** Why a file that exists is not used. */
   public describeAbsence(): string | undefined {
     return this.#absence;
   }
@@ -111,7 +111,7 @@ export class DeploymentAddresses {
       deployment.chainId !== chainId ||
       deployment.genesisHash !== (await this.genesisHash())
     ) {
-      this.#absence = ` ${file} belongs to another chain with the same id (the node was probably restarted): run \`npx hardhat vault deploy-mocks\` again.`;
+      this.#absence = `${file} belongs to another chain with the same id (the node was probably restarted): run \`npx hardhat vault deploy-mocks\` again.`;
       return undefined;
     }
     const codes = await Promise.all(
@@ -124,7 +124,7 @@ export class DeploymentAddresses {
       ),
     );
     if (codes.includes("0x")) {
-      this.#absence = ` The mocks of ${file} are not on the chain any more: run \`npx hardhat vault deploy-mocks\` again.`;
+      this.#absence = `The mocks of ${file} are not on the chain any more: run \`npx hardhat vault deploy-mocks\` again.`;
       return undefined;
     }
     return deployment;
