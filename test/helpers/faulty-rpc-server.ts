@@ -41,11 +41,11 @@ export interface FaultyRpcServer {
   hide(...methods: readonly string[]): void;
   /** Awaited before the request goes on, as something else on the chain. */
   before(key: RequestKey, action: () => Promise<void>): void;
-  /** Another answer than the node's: the whole result. */
-  answer(method: string, result: (request: RecordedRequest) => unknown): void;
+  /** Another answer than the node's: the whole result, made from the node's. */
+  rewrite(method: string, change: (result: unknown) => unknown): void;
   /** Faults and actions whose request did not come. */
   readonly unused: readonly string[];
-  /** Forgets faults, actions, answers and records; keeps hidden methods. */
+  /** Forgets faults, actions, changes and records; keeps hidden methods. */
   reset(): void;
   /** Resolves when no request is under way any more. */
   idle(): Promise<void>;
@@ -64,7 +64,7 @@ export async function startFaultyRpcServer({
   const hidden = new Set<string>();
   let faults = new Map<string, FaultKind>();
   let actions = new Map<string, () => Promise<void>>();
-  let answers = new Map<string, (request: RecordedRequest) => unknown>();
+  let changes = new Map<string, (result: unknown) => unknown>();
   let counts = new Map<string, number>();
   const underWay = new Set<Promise<unknown>>();
 
@@ -95,8 +95,14 @@ export async function startFaultyRpcServer({
     if (hidden.has(request.method)) {
       return { error: { code: -32601, message: "Method not found" } };
     }
-    const answer = answers.get(request.method);
-    return answer === undefined ? undefined : { result: answer(request) };
+    const change = changes.get(request.method);
+    if (change === undefined) {
+      return undefined;
+    }
+    const { result }: Readonly<Record<string, unknown>> = {
+      ...asObject(JSON.parse(await exchange.forward())),
+    };
+    return { result: change(result) };
   }
 
   return {
@@ -114,13 +120,13 @@ export async function startFaultyRpcServer({
     before(key, action) {
       actions.set(keyOf(key), action);
     },
-    answer(method, result) {
-      answers.set(method, result);
+    rewrite(method, change) {
+      changes.set(method, change);
     },
     reset() {
       faults = new Map();
       actions = new Map();
-      answers = new Map();
+      changes = new Map();
       counts = new Map();
       server.requests.length = 0;
     },
@@ -189,10 +195,9 @@ async function fail(
       break;
     }
     case "wrong id": {
-      const answer: unknown = JSON.parse(await forward());
       body(
         JSON.stringify({
-          ...(typeof answer === "object" ? answer : {}),
+          ...asObject(JSON.parse(await forward())),
           id: `not ${String(request.id)}`,
         }),
       );
@@ -205,6 +210,10 @@ async function fail(
       return { error: { code: -32603, message: "Internal error" } };
   }
   return "handled";
+}
+
+function asObject(value: unknown): object {
+  return typeof value === "object" && value !== null ? value : {};
 }
 
 function keyOf({ method, occurrence }: RequestKey): string {

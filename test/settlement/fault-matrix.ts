@@ -1,10 +1,7 @@
 import { readFile, rm } from "node:fs/promises";
-import path from "node:path";
 
 import { expect } from "chai";
-import { Wallet } from "ethers";
 
-import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
 import { VaultError } from "../../src/errors.js";
 import type {
   SettleAllOptions,
@@ -13,10 +10,7 @@ import type {
 } from "../../src/settlement/settle-all.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import {
-  faultKinds,
-  startFaultyRpcServer,
-} from "../helpers/faulty-rpc-server.js";
+import { faultKinds } from "../helpers/faulty-rpc-server.js";
 import type {
   FaultKind,
   FaultyRpcServer,
@@ -24,8 +18,8 @@ import type {
 } from "../helpers/faulty-rpc-server.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
-import { createWorld, devKey } from "../helpers/settlement-world.js";
+import { openLane } from "../helpers/settlement-lane.js";
+import type { SettlementLane } from "../helpers/settlement-lane.js";
 import type { SettlementWorld } from "../helpers/settlement-world.js";
 
 /** How long Hardhat waits for an answer, and how long a late one takes. */
@@ -50,16 +44,6 @@ const modes =
 const rivals = ["somebody else settles", "the next round opens"] as const;
 
 const sendMethods = ["eth_sendRawTransaction", "eth_sendTransaction"];
-
-/** One vault, and one server in front of the node that all lanes share. */
-interface Lane {
-  readonly world: SettlementWorld;
-  readonly server: FaultyRpcServer;
-  readonly vault: HardhatVault;
-  readonly settler: string;
-  readonly journal: string;
-  close(): Promise<void>;
-}
 
 interface Result {
   readonly settlement: Settlement | undefined;
@@ -86,7 +70,7 @@ describe("settleAll under faults", function () {
 
   for (const mode of modes) {
     describe(mode, () => {
-      let lanes: readonly Lane[] = [];
+      let lanes: readonly SettlementLane[] = [];
       let requests: readonly RequestKey[];
 
       before(async () => {
@@ -133,7 +117,7 @@ describe("settleAll under faults", function () {
 
 /** A settlement in which one request fails. */
 async function checkFault(
-  lane: Lane,
+  lane: SettlementLane,
   fault: RequestKey & { readonly kind: FaultKind },
 ): Promise<void> {
   lane.server.inject(fault);
@@ -169,7 +153,7 @@ async function checkFault(
 
 /** A settlement during which the round changes under its feet. */
 async function checkRival(
-  lane: Lane,
+  lane: SettlementLane,
   {
     rival,
     lostSend,
@@ -226,7 +210,10 @@ async function checkRival(
   );
 }
 
-async function settle(lane: Lane, options: SettleAllOptions): Promise<Result> {
+async function settle(
+  lane: SettlementLane,
+  options: SettleAllOptions,
+): Promise<Result> {
   const { server, vault } = lane;
   const events: SettlementEvent[] = [];
   let settlement: Settlement | undefined;
@@ -249,7 +236,7 @@ async function settle(lane: Lane, options: SettleAllOptions): Promise<Result> {
 }
 
 /** The requests of a settlement without any fault, in order. */
-async function requestsOfSettlement([lane]: readonly Lane[]): Promise<
+async function requestsOfSettlement([lane]: readonly SettlementLane[]): Promise<
   readonly RequestKey[]
 > {
   if (lane === undefined) {
@@ -271,14 +258,18 @@ function keysOf({ requests }: FaultyRpcServer): readonly RequestKey[] {
 }
 
 /** A new round, nothing injected, no journal. */
-async function startCase({ world, server, journal }: Lane): Promise<void> {
+async function startCase({
+  world,
+  server,
+  journal,
+}: SettlementLane): Promise<void> {
   await server.idle();
   server.reset();
   await world.openNextRound();
   await rm(journal, { force: true });
 }
 
-async function chainState({ world, settler }: Lane): Promise<{
+async function chainState({ world, settler }: SettlementLane): Promise<{
   count: number;
   round: Awaited<ReturnType<SettlementWorld["round"]>>;
   nonce: number;
@@ -292,7 +283,7 @@ async function chainState({ world, settler }: Lane): Promise<{
 }
 
 async function expectMined(
-  { world, settler }: Lane,
+  { world, settler }: SettlementLane,
   settlement: Settlement | undefined,
 ): Promise<void> {
   const receipt = await world.provider.getTransactionReceipt(
@@ -302,7 +293,9 @@ async function expectMined(
   expect(settlement?.blockNumber).to.equal(receipt?.blockNumber);
 }
 
-async function isJournalFinished({ journal }: Lane): Promise<unknown> {
+async function isJournalFinished({
+  journal,
+}: SettlementLane): Promise<unknown> {
   const entry: unknown = JSON.parse(await readFile(journal, "utf8"));
   return typeof entry === "object" && entry !== null && "finished" in entry
     ? entry.finished
@@ -312,9 +305,9 @@ async function isJournalFinished({ journal }: Lane): Promise<unknown> {
 /** Runs all cases, as many at a time as there are lanes, and prints how many. */
 async function runCases<Case>(
   title: string,
-  lanes: readonly Lane[],
+  lanes: readonly SettlementLane[],
   cases: readonly Case[],
-  check: (lane: Lane, one: Case) => Promise<void>,
+  check: (lane: SettlementLane, one: Case) => Promise<void>,
 ): Promise<void> {
   const queue = [...cases];
   const failures: string[] = [];
@@ -342,51 +335,22 @@ async function openLanes(
   url: string,
   project: FixtureProject,
   mode: AccountMode,
-): Promise<readonly Lane[]> {
+): Promise<readonly SettlementLane[]> {
   return await Promise.all(
-    Array.from({ length: LANES }, (_, index) =>
-      openLane(url, project, mode, index),
-    ),
-  );
-}
-
-async function openLane(
-  url: string,
-  project: FixtureProject,
-  mode: AccountMode,
-  index: number,
-): Promise<Lane> {
-  const key = devKey(index);
-  const world = await createWorld(url, devKey(LANES + index));
-  const server = await startFaultyRpcServer({ upstream: url, delay: LATE });
-  server.hide(...accountModes[mode].hidden);
-  const hre = await createTestHre(
-    {
-      networks: {
-        live: httpNetwork(server.url, {
+    Array.from({ length: LANES }, async (_, index) => {
+      const lane = await openLane({
+        node: url,
+        projectRoot: project.path,
+        settlerIndex: index,
+        otherIndex: LANES + index,
+        settings: {
           timeout: REQUEST_TIMEOUT,
-          accounts: mode === "local keys" ? [key] : "remote",
-          vault: { contracts: world.contracts },
-        }),
-      },
-    },
-    { projectRoot: project.path },
+          ...(mode === "local keys" ? {} : { accounts: "remote" }),
+        },
+        delay: LATE,
+      });
+      lane.server.hide(...accountModes[mode].hidden);
+      return lane;
+    }),
   );
-  const { vault } = await hre.network.create("live");
-  return {
-    world,
-    server,
-    vault,
-    settler: new Wallet(key).address,
-    journal: path.join(
-      project.path,
-      "vault-deployments",
-      `settlement-31337-${world.contracts.vault.toLowerCase()}.json`,
-    ),
-    close: async () => {
-      world.close();
-      await vault.connection.close();
-      await server.stop();
-    },
-  };
 }

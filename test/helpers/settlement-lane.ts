@@ -1,0 +1,97 @@
+import path from "node:path";
+
+import { Wallet } from "ethers";
+import type { HttpNetworkUserConfig } from "hardhat/types/config";
+
+import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
+import { startFaultyRpcServer } from "./faulty-rpc-server.js";
+import type { FaultyRpcServer } from "./faulty-rpc-server.js";
+import { createTestHre, httpNetwork } from "./hre.js";
+import { createWorld, devKey } from "./settlement-world.js";
+import type { SettlementWorld } from "./settlement-world.js";
+
+/**
+ * One vault on a node, a server in front of that node that fails as told, and
+ * a connection through the server. Lanes do not get into each other's way.
+ */
+export interface SettlementLane {
+  readonly world: SettlementWorld;
+  readonly server: FaultyRpcServer;
+  readonly vault: HardhatVault;
+  /** The account that settles. */
+  readonly settler: string;
+  /** The vault's journal file, whether or not it exists. */
+  readonly journal: string;
+  /** Another connection through the same server, from another configuration. */
+  connect(settings: Partial<HttpNetworkUserConfig>): Promise<HardhatVault>;
+  close(): Promise<void>;
+}
+
+export interface LaneOptions {
+  /** URL of the node. */
+  readonly node: string;
+  readonly projectRoot: string;
+  /** Account of the node's mnemonic that settles; key 0 unless given. */
+  readonly settlerIndex?: number;
+  /** Account of everybody else. */
+  readonly otherIndex?: number;
+  /** Network settings, beside URL and addresses. */
+  readonly settings?: Partial<HttpNetworkUserConfig>;
+  /** Milliseconds of the server's "delay past the timeout". */
+  readonly delay?: number;
+}
+
+/** Opens a lane with an open round, its settler's key in the configuration. */
+export async function openLane({
+  node,
+  projectRoot,
+  settlerIndex = 0,
+  otherIndex = 2,
+  settings = {},
+  delay = 1_000,
+}: LaneOptions): Promise<SettlementLane> {
+  const key = devKey(settlerIndex);
+  const world = await createWorld(node, devKey(otherIndex));
+  const server = await startFaultyRpcServer({ upstream: node, delay });
+  const connections: Array<HardhatVault["connection"]> = [];
+  const connect = async (
+    ownSettings: Partial<HttpNetworkUserConfig>,
+  ): Promise<HardhatVault> => {
+    const hre = await createTestHre(
+      {
+        networks: {
+          live: httpNetwork(server.url, {
+            accounts: [key],
+            vault: { contracts: world.contracts },
+            ...ownSettings,
+          }),
+        },
+      },
+      { projectRoot },
+    );
+    const connection = await hre.network.create("live");
+    connections.push(connection);
+    return connection.vault;
+  };
+  return {
+    world,
+    server,
+    vault: await connect(settings),
+    settler: new Wallet(key).address,
+    journal: path.join(
+      projectRoot,
+      "vault-deployments",
+      `settlement-31337-${world.contracts.vault.toLowerCase()}.json`,
+    ),
+    connect,
+    close: async () => {
+      world.close();
+      await Promise.all(
+        connections.map(async (connection) => {
+          await connection.close();
+        }),
+      );
+      await server.stop();
+    },
+  };
+}

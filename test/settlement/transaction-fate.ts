@@ -1,0 +1,397 @@
+import { rm } from "node:fs/promises";
+
+import { expect } from "chai";
+import { Transaction } from "ethers";
+
+import type {
+  SettleAllOptions,
+  Settlement,
+  SettlementEvent,
+} from "../../src/settlement/settle-all.js";
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { openLane } from "../helpers/settlement-lane.js";
+import type { SettlementLane } from "../helpers/settlement-lane.js";
+
+const POLLING = { pollingInterval: 20 };
+
+describe("what can become of a settlement's transaction", () => {
+  let node: ServerProcess;
+  let project: FixtureProject;
+  let lane: SettlementLane;
+  let restore: () => Promise<void>;
+
+  before(async () => {
+    node = await startAnvil();
+    project = await useFixtureProject("plain");
+    lane = await openLane({ node: node.url, projectRoot: project.path });
+    restore = await lane.world.checkpoint();
+  });
+  beforeEach(async () => {
+    lane.server.reset();
+    await rm(lane.journal, { force: true });
+    await setMining(false);
+  });
+  afterEach(async () => {
+    await send("anvil_dropAllTransactions");
+    await setMining(true);
+    await restore();
+  });
+  after(async () => {
+    await lane.close();
+    await node.stop();
+    await project.remove();
+  });
+
+  const send = async (
+    method: string,
+    ...params: readonly unknown[]
+  ): Promise<unknown> => {
+    const result: unknown = await lane.world.provider.send(method, [...params]);
+    return result;
+  };
+  const setMining = async (enabled: boolean): Promise<void> => {
+    await send("evm_setAutomine", enabled);
+  };
+  const resume = async (): Promise<Settlement> =>
+    await lane.vault.settleAll({ ...POLLING, resume: true, timeout: 1_000 });
+
+  /** Settles, and acts as soon as the node has the transaction. */
+  const settleAnd = async (
+    act: (hash: string) => Promise<void>,
+    options: SettleAllOptions = {},
+  ): Promise<{ settlement: Settlement; troubles: string[] }> => {
+    const events: SettlementEvent[] = [];
+    let acted = false;
+    lane.server.before(
+      { method: "eth_getTransactionReceipt", occurrence: 0 },
+      async () => {
+        const sending = events.find(({ type }) => type === "sending");
+        acted = true;
+        await act(sending?.type === "sending" ? (sending.hash ?? "") : "");
+      },
+    );
+    const settlement = await lane.vault.settleAll({
+      ...POLLING,
+      timeout: 5_000,
+      onEvent: (event) => events.push(event),
+      ...options,
+    });
+    expect(acted).to.equal(true);
+    return {
+      settlement,
+      troubles: events.flatMap((event) =>
+        event.type === "trouble" ? [event.message] : [],
+      ),
+    };
+  };
+
+  it("should stay unconfirmed until somebody mines, then be found by --resume", async () => {
+    const { settlement } = await settleAnd(
+      async () => {
+        await setMining(false);
+      },
+      { timeout: 300 },
+    );
+
+    expect(settlement).to.include({
+      status: "unconfirmed",
+      blockNumber: null,
+      after: null,
+    });
+    expect(settlement.reason).to.include("it waits in the node's pool");
+    expect(settlement.reason).to.include("--resume");
+
+    const second = await lane.vault.settleAll(POLLING);
+    expect(second).to.include({ status: "refused", hash: settlement.hash });
+    expect(second.reason).to.include("--resume").and.include(settlement.hash);
+
+    await lane.world.mine();
+    const resumed = await resume();
+    expect(resumed, resumed.reason ?? "").to.include({
+      status: "settled",
+      hash: settlement.hash,
+    });
+    expect(resumed.before).to.deep.equal(settlement.before);
+    expect(await resume(), "resuming is idempotent").to.deep.equal(resumed);
+    expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
+  });
+
+  it("should wait for as many confirmations as asked", async () => {
+    const { settlement } = await settleAnd(
+      async () => {
+        await send("anvil_mine", "0x3");
+      },
+      { confirmations: 3 },
+    );
+
+    expect(settlement).to.include({ status: "settled" });
+    expect(await lane.world.provider.getBlockNumber()).to.equal(
+      (settlement.blockNumber ?? 0) + 2,
+    );
+  });
+
+  it("should be unconfirmed with its block when confirmations are missing", async () => {
+    const { settlement } = await settleAnd(
+      async () => {
+        await send("anvil_mine", "0x2");
+      },
+      { confirmations: 3, timeout: 400 },
+    );
+
+    expect(settlement).to.include({ status: "unconfirmed", after: null });
+    expect(settlement.blockNumber).to.be.a("number");
+    expect(settlement.gasUsed).to.be.a("bigint");
+    expect(settlement.reason).to.include("2 of 3 confirmations");
+    await send("anvil_mine", "0x1");
+    const resumed = await lane.vault.settleAll({
+      ...POLLING,
+      resume: true,
+      confirmations: 3,
+    });
+    expect(resumed).to.include({ status: "settled", hash: settlement.hash });
+  });
+
+  it("should send a dropped transaction again, the same bytes", async () => {
+    const { settlement, troubles } = await settleAnd(async (hash) => {
+      await setMining(false);
+      lane.server.before(
+        { method: "eth_getTransactionReceipt", occurrence: 2 },
+        async () => {
+          await send("anvil_dropTransaction", hash);
+        },
+      );
+      lane.server.before(
+        { method: "eth_sendRawTransaction", occurrence: 1 },
+        async () => {
+          await setMining(true);
+        },
+      );
+    });
+
+    expect(settlement, settlement.reason ?? "").to.include({
+      status: "settled",
+    });
+    expect(troubles.join()).to.include("dropped the transaction");
+    const sent = lane.server.requests
+      .filter(({ method }) => method === "eth_sendRawTransaction")
+      .map(({ params }) => params[0]);
+    expect(new Set(sent).size).to.equal(1);
+    expect(sent.length).to.be.greaterThan(1);
+    expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
+  });
+
+  it("should name the transaction that took its place", async () => {
+    let rival: unknown;
+    const { settlement } = await settleAnd(async (hash) => {
+      const ours = await lane.world.provider.getTransaction(hash);
+      rival = await send("eth_sendTransaction", {
+        from: lane.settler,
+        to: lane.settler,
+        nonce: `0x${(ours?.nonce ?? 0).toString(16)}`,
+        gas: "0x5208",
+        gasPrice: "0x2540be400",
+      });
+      await lane.world.mine();
+    });
+
+    expect(settlement).to.include({ status: "unconfirmed", blockNumber: null });
+    expect(settlement.hash).to.be.a("string").and.not.equal(rival);
+    expect(settlement.reason).to.include("replaced").and.include(rival);
+    expect(await lane.world.settlers()).to.deep.equal([]);
+    // That outcome is final: the next settlement is not held up by it.
+    await setMining(true);
+    expect(await lane.vault.settleAll(POLLING)).to.include({
+      status: "settled",
+    });
+  });
+
+  it("should follow its own settlement under another hash, sped up by a wallet", async () => {
+    let faster: unknown;
+    const { settlement, troubles } = await settleAnd(async (hash) => {
+      const ours = await lane.world.provider.getTransaction(hash);
+      faster = await send("eth_sendTransaction", {
+        from: lane.settler,
+        to: ours?.to,
+        data: ours?.data,
+        nonce: `0x${(ours?.nonce ?? 0).toString(16)}`,
+        gas: "0x4c4b40",
+        gasPrice: "0x2540be400",
+      });
+      await lane.world.mine();
+    });
+
+    expect(settlement, settlement.reason ?? "").to.include({
+      status: "settled",
+      hash: faster,
+    });
+    expect(troubles.join()).to.include("replaced by");
+    expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
+  });
+
+  it("should see a re-org that takes the transaction out of its block", async () => {
+    const snapshot = await send("evm_snapshot");
+    const { settlement, troubles } = await settleAnd(
+      async () => {
+        await lane.world.mine();
+        lane.server.before(
+          { method: "eth_getTransactionReceipt", occurrence: 2 },
+          async () => {
+            await send("evm_revert", snapshot);
+            await send("anvil_dropAllTransactions");
+          },
+        );
+        lane.server.before(
+          { method: "eth_sendRawTransaction", occurrence: 1 },
+          async () => {
+            await setMining(true);
+          },
+        );
+        lane.server.before(
+          { method: "eth_getTransactionReceipt", occurrence: 6 },
+          async () => {
+            await send("anvil_mine", "0x3");
+          },
+        );
+      },
+      { confirmations: 2 },
+    );
+
+    expect(settlement, settlement.reason ?? "").to.include({
+      status: "settled",
+    });
+    expect(troubles.join()).to.include("re-org took the transaction out");
+    expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
+  });
+
+  it("should name a nonce gap", async () => {
+    lane.server.rewrite("eth_getTransactionCount", (result) =>
+      lane.server.requests.some(
+        ({ method }) => method === "eth_sendRawTransaction",
+      )
+        ? result
+        : `0x${(Number(result) + 2).toString(16)}`,
+    );
+
+    const { settlement } = await settleAnd(
+      async () => {
+        await lane.world.mine();
+      },
+      { timeout: 300 },
+    );
+
+    expect(settlement).to.include({ status: "unconfirmed" });
+    expect(settlement.reason).to.match(
+      /behind a gap: its nonce is (\d+), and the account's next one is/u,
+    );
+  });
+
+  it("should say loudly that what was settled is not what was meant", async () => {
+    await setMining(true);
+    // After the last look at the round, where nobody can prevent it.
+    lane.server.before(
+      { method: "eth_sendRawTransaction", occurrence: 0 },
+      async () => {
+        await lane.world.openNextRound();
+      },
+    );
+
+    const settlement = await lane.vault.settleAll(POLLING);
+
+    expect(settlement).to.include({ status: "unconfirmed" });
+    expect(settlement.reason).to.match(
+      /^MISMATCH: it was meant for the round/u,
+    );
+    expect(settlement.blockNumber).to.be.a("number");
+    expect(settlement.after?.startTime).not.to.equal(
+      settlement.before?.startTime,
+    );
+  });
+
+  it("should believe its own signature before the node's hash", async () => {
+    await setMining(true);
+    lane.server.rewrite("eth_sendRawTransaction", () => `0x${"11".repeat(32)}`);
+
+    const settlement = await lane.vault.settleAll(POLLING);
+
+    const [raw] =
+      lane.server.requests.find(
+        ({ method }) => method === "eth_sendRawTransaction",
+      )?.params ?? [];
+    expect(settlement).to.include({
+      status: "settled",
+      hash: Transaction.from(String(raw)).hash,
+    });
+  });
+});
+
+describe("a node that restarts between broadcast and receipt", () => {
+  let project: FixtureProject;
+  let node: ServerProcess;
+  let lane: SettlementLane;
+
+  beforeEach(async () => {
+    project = await useFixtureProject("plain");
+    node = await startAnvil();
+    lane = await openLane({ node: node.url, projectRoot: project.path });
+    await lane.world.provider.send("evm_setAutomine", [false]);
+  });
+  afterEach(async () => {
+    await lane.close();
+    await node.stop();
+    await project.remove();
+  });
+
+  const restart = async (): Promise<void> => {
+    const { port } = node;
+    await node.stop();
+    node = await startAnvil({ port });
+  };
+
+  it("should send it again where the node kept its blocks", async () => {
+    lane.server.before(
+      { method: "eth_getTransactionReceipt", occurrence: 0 },
+      async () => {
+        const state: unknown = await lane.world.provider.send(
+          "anvil_dumpState",
+          [],
+        );
+        await restart();
+        await lane.world.provider.send("anvil_loadState", [state]);
+      },
+    );
+
+    const settlement = await lane.vault.settleAll({
+      ...POLLING,
+      timeout: 10_000,
+    });
+
+    expect(settlement, settlement.reason ?? "").to.include({
+      status: "settled",
+    });
+    expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
+  });
+
+  it("should not lose the hash where the node lost everything", async () => {
+    lane.server.before(
+      { method: "eth_getTransactionReceipt", occurrence: 0 },
+      restart,
+    );
+
+    const settlement = await lane.vault.settleAll({
+      ...POLLING,
+      timeout: 1_000,
+    });
+
+    expect(settlement).to.include({ status: "unconfirmed" });
+    expect(settlement.hash).to.match(/^0x[0-9a-f]{64}$/u);
+    expect(settlement.reason).to.include("There is no contract code at");
+    expect(
+      lane.server.requests.filter(
+        ({ method }) => method === "eth_sendRawTransaction",
+      ),
+    ).to.have.length(1);
+  });
+});
