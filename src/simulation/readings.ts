@@ -46,6 +46,10 @@ export function roundOf({ snapshot }: Readings): VaultRound | undefined {
   return isFailedReading(snapshot.round) ? undefined : snapshot.round;
 }
 
+/** How nodes say that the contract's code itself failed, without a revert. */
+const executionFailure =
+  /out of ?gas|opcode|EVM error|stack (?:under|over)flow|jump|instruction/iu;
+
 /** The first failure that is not the contracts' but the node's. */
 export function nodeFailureOf({
   snapshot,
@@ -56,7 +60,14 @@ export function nodeFailureOf({
     ...orders,
   ]
     .flatMap((value) => (isFailedReading(value) ? [value.error] : []))
-    .find(({ kind }) => kind === "rpc");
+    .find(
+      ({ kind, code, details }) =>
+        kind === "rpc" &&
+        !(
+          code === "VAULT_RPC_ERROR" &&
+          executionFailure.test(String(details["problem"]))
+        ),
+    );
 }
 
 /** Every field that differs, in the order of the operations, orders last. */

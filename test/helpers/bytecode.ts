@@ -1,0 +1,65 @@
+import { concat, toBeHex } from "ethers";
+
+// Contracts that do one odd thing, too small for a compiler.
+
+/** Answers every call with as many words, each of them the block's number. */
+export function answersBlockNumber(words: number): string {
+  return concat([
+    ...Array.from({ length: words }, (_, index) => storeBlockNumber(index)),
+    returnWords(words),
+  ]);
+}
+
+/**
+ * Answers every call as `getOrderInfo` does: an empty string, and the block's
+ * number in every other field.
+ */
+export function answersOrderOfBlockNumber(): string {
+  const fields = 13;
+  return concat([
+    // The string's offset; its length, after the fields, stays 0.
+    push2(fields * 32),
+    "0x600052",
+    ...Array.from({ length: fields - 1 }, (_, index) =>
+      storeBlockNumber(index + 1),
+    ),
+    returnWords(fields + 1),
+  ]);
+}
+
+/** Sends all that it has to whoever calls. */
+export const paysItsCaller = "0x5f5f5f5f47335af100";
+
+/** Runs an invalid instruction. */
+export const failsInvalid = "0xfe";
+
+/** Uses up about as much gas when it is called `settleAll`, and succeeds. */
+export function burnsGas(gas: number): string {
+  // Memory of n words costs 3 n + n² / 512: one store far out does it.
+  const words = Math.floor((Math.sqrt(9 + gas / 128) - 3) * 256);
+  return concat([
+    // Of another function's call: stop.
+    "0x5f3560e01c63a015aefe14600f57005b",
+    "0x5f62",
+    toBeHex((words - 1) * 32, 3),
+    "0x5200",
+  ]);
+}
+
+/** Answers one word, and reverts from the given block on. */
+export function failsFromBlock(block: number): string {
+  // if (number < block) return one word; else revert.
+  return concat([push2(block), "0x4310600b575f5ffd5b60205ff3"]);
+}
+
+function storeBlockNumber(index: number): string {
+  return concat(["0x43", push2(index * 32), "0x52"]);
+}
+
+function returnWords(words: number): string {
+  return concat([push2(words * 32), "0x6000f3"]);
+}
+
+function push2(value: number): string {
+  return concat(["0x61", toBeHex(value, 2)]);
+}
