@@ -1,0 +1,346 @@
+import { expect } from "chai";
+import type { EdrNetworkUserConfig } from "hardhat/types/config";
+
+import type { HardhatVault } from "../../src/types.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { createTestHre } from "../helpers/hre.js";
+import { SETTLEMENT, deployProtocol } from "../helpers/mock-protocol.js";
+import type { MockProtocol } from "../helpers/mock-protocol.js";
+
+const NOBODY = "0x00000000000000000000000000000000000000AA";
+const ROUND_END = 2_000_000_000;
+
+/** An in-process network with the mocks on it. */
+class World {
+  public constructor(
+    public readonly vault: HardhatVault,
+    public readonly protocol: MockProtocol,
+  ) {}
+
+  public async send(method: string, ...params: unknown[]): Promise<unknown> {
+    return await this.vault.provider.request({ method, params });
+  }
+
+  public async block(tag: string): Promise<Readonly<Record<string, unknown>>> {
+    const block = await this.send("eth_getBlockByNumber", tag, false);
+    return typeof block === "object" ? { ...block } : {};
+  }
+
+  public async close(): Promise<void> {
+    await this.vault.connection.close();
+  }
+}
+
+async function createWorld(
+  settings: Partial<EdrNetworkUserConfig> = {},
+): Promise<World> {
+  const hre = await createTestHre({
+    networks: { local: { ...settings, type: "edr-simulated" } },
+  });
+  const connection = await hre.network.create("local");
+  await connection.provider.request({
+    method: "evm_setAutomine",
+    params: [true],
+  });
+  const protocol = await deployProtocol(
+    await connection.ethers.provider.getSigner(0),
+    BigInt(ROUND_END),
+  );
+  await connection.provider.request({
+    method: "evm_setAutomine",
+    params: [settings.mining?.auto ?? settings.mining === undefined],
+  });
+  return new World(connection.vault.at(protocol.contracts), protocol);
+}
+
+describe("simulation - simulateSettleAll in process", () => {
+  let world: World;
+
+  beforeEach(async () => {
+    world = await createWorld();
+  });
+
+  afterEach(async () => {
+    await world.close();
+  });
+
+  it("should report what a settlement changes", async () => {
+    const { number } = await world.vault.block();
+    const simulation = await world.vault.simulateSettleAll();
+    expect(simulation).to.deep.include({
+      status: "settled",
+      reason: null,
+      changes: [
+        {
+          reading: "round",
+          field: "settledPrice",
+          before: 0n,
+          after: SETTLEMENT.price,
+        },
+        {
+          reading: "round",
+          field: "settledAmount",
+          before: 0n,
+          after: SETTLEMENT.amount,
+        },
+        { reading: "round", field: "settled", before: false, after: true },
+      ],
+    });
+    expect(simulation.block?.number).to.equal(number + 1);
+  });
+
+  it("should report the same as what really happens", async () => {
+    const simulated = await world.vault.simulateSettleAll();
+    const settlement = await world.vault.settleAll();
+    expect(settlement.status).to.equal(simulated.status);
+    expect(settlement.gasUsed).to.equal(simulated.gasUsed);
+    expect(settlement.blockNumber).to.equal(simulated.block?.number);
+  });
+
+  it("should decode a revert", async () => {
+    const { vault } = world.protocol.mocks;
+    await vault.setRevert(vault.settleAll.fragment.selector, "0x");
+    const { status, reason } = await world.vault.simulateSettleAll();
+    expect({ status, reason }).to.deep.equal({
+      status: "reverted",
+      reason: "no reason given",
+    });
+  });
+
+  it("should do nothing where the round is settled already", async () => {
+    await world.protocol.mocks.vault.settleAll();
+    const { status } = await world.vault.simulateSettleAll();
+    expect(status).to.equal("nothing-to-do");
+  });
+
+  it("should settle as anybody, at any time", async () => {
+    const { block, balances } = await world.vault.simulateSettleAll({
+      as: NOBODY,
+      atTime: "end",
+    });
+    expect(block?.timestamp).to.equal(ROUND_END);
+    expect(balances.map(({ account }) => account)).to.deep.equal([NOBODY]);
+  });
+
+  it("should report the same twice", async () => {
+    const first = await world.vault.simulateSettleAll({ atTime: "end" });
+    const second = await world.vault.simulateSettleAll({ atTime: "end" });
+    expect(second).to.deep.equal(first);
+  });
+
+  it("should refuse to fork what is in process", async () => {
+    for (const [name, options] of [
+      ["blockNumber", { blockNumber: 1 }],
+      ["hardfork", { hardfork: "prague" }],
+    ] as const) {
+      const error = await expectVaultError(
+        world.vault.simulateSettleAll(options),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(error.details["where"]).to.equal(name);
+    }
+  });
+
+  it("should refuse what is wrong, and leave everything as it was", async () => {
+    const before = await world.block("latest");
+    await expectVaultError(
+      world.vault.simulateSettleAll({ atTime: 5 }),
+      "VAULT_TIME_IN_PAST",
+    );
+    await expectVaultError(
+      world.vault.at({ vault: NOBODY }).simulateSettleAll(),
+      "VAULT_NO_CODE",
+    );
+    // The simulator refuses the transaction, in the middle of it all.
+    await expectVaultError(
+      world.vault.simulateSettleAll({ gas: 100 }),
+      "VAULT_RPC_ERROR",
+    );
+    expect(await world.block("latest")).to.deep.equal(before);
+    expect(await world.send("hardhat_getAutomine")).to.equal(true);
+  });
+
+  it("should let simulations wait for each other", async () => {
+    const [one, other, third] = await Promise.all([
+      world.vault.simulateSettleAll({ atTime: "end" }),
+      world.vault.simulateSettleAll({ atTime: "end", as: NOBODY }),
+      world.vault.simulateSettleAll({ atTime: "end" }),
+    ]);
+    expect([one.status, other.status]).to.deep.equal(["settled", "settled"]);
+    expect(third).to.deep.equal(one);
+  });
+
+  describe("leaves no trace", () => {
+    const simulate = async (): Promise<void> => {
+      const { status } = await world.vault.simulateSettleAll({
+        as: NOBODY,
+        atTime: "+30d",
+      });
+      expect(status).to.equal("settled");
+    };
+
+    it("should leave state, balances, nonces and blocks", async () => {
+      const [account] = await world.vault.connection.ethers.getSigners();
+      const look = async (): Promise<unknown[]> => [
+        await world.block("latest"),
+        await world.send("eth_getTransactionCount", NOBODY, "pending"),
+        await world.send(
+          "eth_getTransactionCount",
+          account?.address,
+          "pending",
+        ),
+        await world.send("eth_getBalance", NOBODY, "latest"),
+        await world.vault.snapshot(),
+        await world.protocol.mocks.vault.settlementCount(),
+      ];
+      const before = await look();
+      await simulate();
+      expect(await look()).to.deep.equal(before);
+    });
+
+    it("should leave the clock", async () => {
+      await world.send("evm_increaseTime", 10_000);
+      await world.send("evm_mine");
+      const before = Number((await world.block("pending"))["timestamp"]);
+      await simulate();
+      await world.send("evm_mine");
+      const { timestamp } = await world.vault.block();
+      // Real time goes on meanwhile, by less than this.
+      expect(timestamp - before).to.be.within(0, 20);
+    });
+
+    it("should leave a time that was set for the next block", async () => {
+      await world.send("evm_setNextBlockTimestamp", 3_333_333_333);
+      await world.vault.simulateSettleAll();
+      await world.send("evm_mine");
+      expect((await world.vault.block()).timestamp).to.equal(3_333_333_333);
+    });
+
+    it("should leave the base fee of the next block, also one that was set", async () => {
+      const fee = async (): Promise<unknown> =>
+        (await world.block("pending"))["baseFeePerGas"];
+      const before = await fee();
+      await simulate();
+      expect(await fee()).to.equal(before);
+      await world.send("hardhat_setNextBlockBaseFeePerGas", "0x77359400");
+      await simulate();
+      await world.send("evm_mine");
+      expect((await world.block("latest"))["baseFeePerGas"]).to.equal(
+        "0x77359400",
+      );
+    });
+
+    it("should leave the randomness of the next block", async () => {
+      await world.send("hardhat_setPrevRandao", `0x${"12".repeat(32)}`);
+      await simulate();
+      await world.send("evm_mine");
+      expect((await world.block("latest"))["mixHash"]).to.equal(
+        `0x${"12".repeat(32)}`,
+      );
+    });
+
+    it("should leave impersonation, of who was and who was not", async () => {
+      const isImpersonated = async (): Promise<unknown> =>
+        await world.send("hardhat_stopImpersonatingAccount", NOBODY);
+      await simulate();
+      expect(await isImpersonated()).to.equal(false);
+      await world.send("hardhat_impersonateAccount", NOBODY);
+      await simulate();
+      expect(await isImpersonated()).to.equal(true);
+    });
+
+    it("should leave snapshots that were taken before", async () => {
+      const snapshot = await world.send("evm_snapshot");
+      await world.protocol.mocks.vault.setVolume(5);
+      await simulate();
+      expect(await world.vault.queryVolume()).to.equal(5n);
+      expect(await world.send("evm_revert", snapshot)).to.equal(true);
+      expect(await world.vault.queryVolume()).to.equal(0n);
+    });
+
+    it("should leave automatic mining on", async () => {
+      await simulate();
+      expect(await world.send("hardhat_getAutomine")).to.equal(true);
+      const { number } = await world.vault.block();
+      await world.protocol.mocks.vault.setVolume(5);
+      expect((await world.vault.block()).number).to.equal(number + 1);
+    });
+
+    it("should leave automatic mining off, and what waits waiting", async () => {
+      await world.send("evm_setAutomine", false);
+      const waiting = await world.protocol.mocks.vault.setVolume(5);
+      const { number } = await world.vault.block();
+      const { changes } = await world.vault.simulateSettleAll();
+      // What others wait for is not an effect of the settlement.
+      expect(changes.map(({ reading }) => reading)).not.to.include("volume");
+      expect(await world.send("hardhat_getAutomine")).to.equal(false);
+      expect((await world.vault.block()).number).to.equal(number);
+      await world.send("evm_mine");
+      expect((await waiting.wait())?.blockNumber).to.equal(number + 1);
+      expect(await world.vault.queryVolume()).to.equal(5n);
+    });
+  });
+
+  it("should leave the user's mining mode: neither automatic nor timed", async () => {
+    const manual = await createWorld({ mining: { auto: false } });
+    try {
+      const before = await manual.block("latest");
+      const { status } = await manual.vault.simulateSettleAll();
+      expect(status).to.equal("settled");
+      expect(await manual.send("hardhat_getAutomine")).to.equal(false);
+      expect(await manual.block("latest")).to.deep.equal(before);
+    } finally {
+      await manual.close();
+    }
+  });
+
+  it("should leave the user's mining mode: timed", async () => {
+    const timed = await createWorld({
+      mining: { auto: false, interval: 1_000 },
+    });
+    try {
+      const { status } = await timed.vault.simulateSettleAll();
+      expect(status).to.equal("settled");
+      const { number } = await timed.vault.block();
+      expect(await timed.send("hardhat_getAutomine")).to.equal(false);
+      expect((await timed.vault.getLatestRoundInfo()).settled).to.equal(false);
+      // Blocks go on coming by themselves.
+      while ((await timed.vault.block()).number < number + 2) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    } finally {
+      await timed.close();
+    }
+  });
+
+  it("should work where a failed transaction is no exception", async () => {
+    const quiet = await createWorld({ throwOnTransactionFailures: false });
+    try {
+      const { vault } = quiet.protocol.mocks;
+      await vault.setRevert(vault.settleAll.fragment.selector, "0xdeadbeef");
+      const { reason } = await quiet.vault.simulateSettleAll();
+      expect(reason).to.contain("0xdeadbeef");
+    } finally {
+      await quiet.close();
+    }
+  });
+
+  for (const settings of [
+    { hardfork: "cancun" },
+    { hardfork: "prague", blockGasLimit: 30_000_000 },
+    { blockGasLimit: false },
+    { transactionGasCap: 5_000_000n },
+    { chainType: "op" },
+    { initialBaseFeePerGas: 0, minGasPrice: 0 },
+  ] as const) {
+    it(`should work on a network with ${Object.entries(settings).join(" and ")}`, async () => {
+      const odd = await createWorld(settings);
+      try {
+        const { status } = await odd.vault.simulateSettleAll({ as: NOBODY });
+        expect(status).to.equal("settled");
+      } finally {
+        await odd.close();
+      }
+    });
+  }
+});
