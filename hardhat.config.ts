@@ -22,10 +22,13 @@ function testFiles(): string[] {
 export default defineConfig({
   plugins: [vault, hardhatMocha],
   solidity: {
-    // The compiler of the npm package: nothing is downloaded. Default settings,
-    // since projects that import the contracts compile them with their own.
+    // The compiler of the npm package: nothing is downloaded. Projects that
+    // import the contracts compile them with their own settings.
     version: "0.8.37",
     path: resolve("solc/soljson.js"),
+    // The bytecode that is shipped runs on every chain and on forks of any
+    // hardfork: newer targets use opcodes that some do not have.
+    settings: { evmVersion: "paris" },
   },
   networks: {
     // The mocks of the demo have amounts with 18 decimals.

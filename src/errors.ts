@@ -117,6 +117,23 @@ export const errorTable = {
     message: "The mocks on network {network} could not be scripted: {problem}.",
     fix: "Check that the contracts are mocks of hardhat-vault and that the account can pay for gas.",
   },
+  VAULT_NOT_A_MOCK: {
+    kind: "chain",
+    message:
+      "The {contract} contract {address} on network {network} is not a mock, so it cannot be scripted.",
+    fix: "Script what deployMocks(), mockAt() or `vault deploy-mocks` put there; after a snapshot was reverted, deploy again.",
+  },
+  VAULT_LIVE_NETWORK: {
+    kind: "user",
+    message:
+      "Network {network} (chain id {chainId}, client {client}) does not look like a development node: {action}.",
+    fix: "Choose an in-process network, anvil or `hardhat node` with --network{otherwise}. Nothing was sent.",
+  },
+  VAULT_INVALID_FIXTURE: {
+    kind: "user",
+    message: "The fixture {file} cannot be used: {problem}.",
+    fix: "Record it again with `npx hardhat vault capture --out {file}`.",
+  },
   VAULT_NO_CODE: {
     kind: "chain",
     message:

@@ -10,16 +10,17 @@ import { withVault } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import { alignColumns } from "./output/table.js";
 import { runTask } from "./run-task.js";
-import type { TaskReport } from "./run-task.js";
+import type { TaskOutput, TaskReport } from "./run-task.js";
 
 interface DeployMocksTaskArguments {
   readonly json: boolean;
   readonly at: string | undefined;
   readonly scenario: string | undefined;
+  readonly yes: boolean;
 }
 
 const action: NewTaskActionFunction<DeployMocksTaskArguments> = async (
-  { json, at, scenario },
+  { json, at, scenario, yes },
   hre,
 ) =>
   await runTask(json, async () => {
@@ -34,18 +35,24 @@ const action: NewTaskActionFunction<DeployMocksTaskArguments> = async (
       hre,
       "write",
       undefined,
-      async (vault) => await deployAndSave(vault, name),
+      async (vault) => await deployAndSave(vault, name, yes),
     );
   });
 
 export default action;
 
-/** Deploys mocks and, where the network persists, remembers where they are. */
+/**
+ * Deploys mocks and, where the network persists, remembers where they are.
+ *
+ * @param allowLiveNetwork The value of `--yes`.
+ */
 export async function deployAndSave(
   vault: HardhatVault,
   scenario: ScenarioName,
+  allowLiveNetwork: boolean,
+  { stderr }: Pick<TaskOutput, "stderr"> = process,
 ): Promise<TaskReport> {
-  const { addresses } = await vault.deployMocks({ scenario });
+  const { addresses } = await vault.deployMocks({ scenario, allowLiveNetwork });
   const [chainId, block] = await Promise.all([vault.chainId(), vault.block()]);
   const file = await vault.deployments?.save({
     version: 1,
@@ -55,6 +62,11 @@ export async function deployAndSave(
     scenario,
     contracts: addresses,
   });
+  if (file === undefined) {
+    stderr.write(
+      "This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.\n",
+    );
+  }
   const envelope = { network: vault.networkName, chainId, block };
   return {
     json: { ...envelope, contracts: addresses, scenario },
@@ -67,11 +79,13 @@ export async function deployAndSave(
             addresses[role],
           ]),
         ),
-        style.dim(
-          file === undefined
-            ? "This network lives in this process: the mocks end with it."
-            : `Written to ${file}; tasks on this chain use them where the configuration names no address.`,
-        ),
+        ...(file === undefined
+          ? []
+          : [
+              style.dim(
+                `Written to ${file}; tasks on this chain use them where the configuration names no address.`,
+              ),
+            ]),
       ].join("\n"),
   };
 }

@@ -187,6 +187,10 @@ export const vaultTasks: TaskDefinition[] = [
         "Canned state of the mocks; open-round unless given",
       ),
     )
+    .addFlag({
+      name: "yes",
+      description: "Deploy also to a network where it costs money",
+    })
     .setAction(async () => await import("./deploy-mocks.js"))
     .build(),
   vaultTask("request", "Print the JSON-RPC request of an operation")

@@ -1,54 +1,155 @@
+import { describeInput, parseUint256 } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
-import { operations } from "../protocol/index.js";
+import { checkAllValues, checkValues } from "./check-values.js";
+import { generatedOrder } from "./generated-order.js";
 import type { MockOrder, MockOverrides, MockState } from "./types.js";
 
 /**
  * A scenario with some of its values changed.
  *
- * @throws VaultError VAULT_INVALID_ARGUMENT if an order that the scenario does
- * not have is named in part
+ * @throws VaultError VAULT_INVALID_ARGUMENT if there is no such value, or an
+ * order that the scenario does not have is named in part;
+ * VAULT_INVALID_INTEGER, VAULT_INVALID_ADDRESS
  */
 export function applyOverrides(
   state: MockState,
-  { pools, orders, ...overrides }: MockOverrides,
+  overrides: MockOverrides,
 ): MockState {
+  requireKnownKeys(overrides, state, "overrides");
+  requireKnownKeys(overrides.pools, state.pools, "overrides.pools");
+  requireKnownKeys(
+    overrides.fundingFeeRate,
+    state.fundingFeeRate,
+    "overrides.fundingFeeRate",
+  );
+  const generatedOrders =
+    overrides.generatedOrders === undefined
+      ? state.generatedOrders
+      : overrides.generatedOrders;
+  const { call, put } = {
+    ...state.fundingFeeRate,
+    ...overrides.fundingFeeRate,
+  };
   return {
-    ...state,
-    ...overrides,
-    fundingFeeRate: { ...state.fundingFeeRate, ...overrides.fundingFeeRate },
-    pools: {
-      public: { ...state.pools.public, ...pools?.public },
-      private: { ...state.pools.private, ...pools?.private },
+    fundingFeeRate: {
+      call: parseUint256(call, "overrides.fundingFeeRate.call"),
+      put: parseUint256(put, "overrides.fundingFeeRate.put"),
     },
-    round: { ...state.round, ...overrides.round },
-    margins: { ...state.margins, ...overrides.margins },
-    marginBalance: { ...state.marginBalance, ...overrides.marginBalance },
-    settlement: { ...state.settlement, ...overrides.settlement },
-    orders: new Map([
-      ...state.orders,
-      ...Object.entries(orders ?? {}).map(
-        ([key, changes]): [bigint, MockOrder] => {
-          const id = BigInt(key);
-          return [
-            id,
-            completeOrder(id, { ...state.orders.get(id), ...changes }),
-          ];
-        },
+    pools: {
+      public: {
+        ...state.pools.public,
+        ...checkValues(
+          "getLPAmountInfo",
+          overrides.pools?.public ?? {},
+          "overrides.pools.public",
+        ),
+      },
+      private: {
+        ...state.pools.private,
+        ...checkValues(
+          "getLPAmountInfo",
+          overrides.pools?.private ?? {},
+          "overrides.pools.private",
+        ),
+      },
+    },
+    round: {
+      ...state.round,
+      ...checkValues(
+        "getLatestRoundInfo",
+        overrides.round ?? {},
+        "overrides.round",
       ),
-    ]),
+    },
+    orders: applyOrders({ ...state, generatedOrders }, overrides.orders),
+    generatedOrders,
+    missingOrdersRevert:
+      overrides.missingOrdersRevert ?? state.missingOrdersRevert,
+    margins: {
+      ...state.margins,
+      ...checkValues(
+        "calMargins",
+        overrides.margins ?? {},
+        "overrides.margins",
+      ),
+    },
+    marginBalance: {
+      ...state.marginBalance,
+      ...checkValues(
+        "queryMarginBalance",
+        overrides.marginBalance ?? {},
+        "overrides.marginBalance",
+      ),
+    },
+    volume: parseUint256(overrides.volume ?? state.volume, "overrides.volume"),
+    minXMargin: parseUint256(
+      overrides.minXMargin ?? state.minXMargin,
+      "overrides.minXMargin",
+    ),
+    settlement: {
+      ...state.settlement,
+      ...checkValues(
+        "getLatestRoundInfo",
+        overrides.settlement ?? {},
+        "overrides.settlement",
+      ),
+    },
+    failures: overrides.failures ?? state.failures,
   };
 }
 
-function completeOrder(id: bigint, order: Partial<MockOrder>): MockOrder {
-  const missing = orderFields.filter((field) => order[field] === undefined);
-  if (missing.length > 0) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: `overrides.orders[${id}]`,
-      problem: `the scenario has no such order to change, and ${missing.join(", ")} is missing`,
-    });
+function applyOrders(
+  state: MockState,
+  overrides: MockOverrides["orders"] = {},
+): MockState["orders"] {
+  const orders = new Map(state.orders);
+  for (const [key, changes] of Object.entries(overrides)) {
+    const where = `overrides.orders[${describeInput(key)}]`;
+    const orderID = parseUint256(
+      /^[0-9]+$/u.test(key) ? BigInt(key) : key,
+      where,
+    );
+    if (changes === null) {
+      orders.set(orderID, null);
+    } else if (changes !== undefined) {
+      orders.set(
+        orderID,
+        checkAllValues<MockOrder>(
+          "getOrderInfo",
+          { ...existingOrder(state, orderID), ...changes },
+          where,
+        ),
+      );
+    }
   }
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- nothing is missing, as was just checked
-  return order as MockOrder;
+  return orders;
 }
 
-const orderFields = operations.getOrderInfo.outputs.map(({ name }) => name);
+function existingOrder(
+  { orders, generatedOrders: range }: MockState,
+  orderID: bigint,
+): Partial<MockOrder> {
+  const isGenerated =
+    range !== null && orderID >= range.firstId && orderID <= range.lastId;
+  return (
+    orders.get(orderID) ??
+    (isGenerated ? generatedOrder(orderID) : undefined) ??
+    {}
+  );
+}
+
+/** A misspelt key must not be an override that does nothing. */
+function requireKnownKeys(
+  changes: object | undefined,
+  known: object,
+  where: string,
+): void {
+  for (const key of Object.keys(changes ?? {})) {
+    if (!Object.hasOwn(known, key)) {
+      throw vaultError("VAULT_INVALID_ARGUMENT", {
+        where,
+        problem: `there is no ${describeInput(key)} to change; there are ${Object.keys(known).join(", ")}`,
+      });
+    }
+  }
+}

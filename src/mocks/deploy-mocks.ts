@@ -1,6 +1,8 @@
+import { getAddress } from "ethers";
+
 import { FixedAddresses } from "../client/addresses.js";
 import { describeInput } from "../client/inputs.js";
-import { requestRpc } from "../client/rpc.js";
+import { invalidResponse, requestRpc } from "../client/rpc.js";
 import type { HardhatVault } from "../connection/hardhat-vault.js";
 import { vaultError } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
@@ -13,11 +15,14 @@ import {
   MockVaultArtifact,
   MockVaultFactoryArtifact,
 } from "./artifacts.js";
-import { InProcessSender, NodeSender, firstSigner } from "./mock-sender.js";
+import { requireDevelopmentNode } from "./local-node.js";
+import { createMockSender } from "./mock-sender.js";
+import type { MockSender } from "./mock-sender.js";
 import { MockVaultHandle } from "./mock-vault-handle.js";
+import { requireMocks } from "./require-mocks.js";
 import { isScenarioName, scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { calls, callsForState, mockFactories } from "./script.js";
+import { calls, callsForState, encodeScript } from "./script.js";
 import type { MockAddresses } from "./script.js";
 import type { MockOverrides } from "./types.js";
 
@@ -29,6 +34,11 @@ export interface DeployMocksOptions {
   readonly scenario?: ScenarioName | undefined;
   /** Changes to it. */
   readonly overrides?: MockOverrides | undefined;
+  /**
+   * Deploy also where it may cost money: on a node that is neither in process
+   * nor anvil, `hardhat node` or Ganache. False unless given.
+   */
+  readonly allowLiveNetwork?: boolean | undefined;
 }
 
 /** What error texts say of addresses that `deployMocks()` bound. */
@@ -60,7 +70,11 @@ export const inProcessMockAddresses: MockAddresses = {
 /** @see HardhatVault.deployMocks */
 export async function deployMocks(
   vault: HardhatVault,
-  { scenario = "open-round", overrides = {} }: DeployMocksOptions,
+  {
+    scenario = "open-round",
+    overrides = {},
+    allowLiveNetwork = false,
+  }: DeployMocksOptions,
 ): Promise<MockVaultHandle> {
   if (!isScenarioName(scenario)) {
     throw vaultError("VAULT_UNKNOWN_SCENARIO", {
@@ -68,52 +82,100 @@ export async function deployMocks(
       known: Object.keys(scenarios).join(", "),
     });
   }
+  if (!allowLiveNetwork) {
+    await requireDevelopmentNode(vault, "deploying mocks there costs money");
+  }
   const { timestamp } = await vault.block("latest");
   const state = applyOverrides(
     scenarios[scenario](BigInt(timestamp)),
     overrides,
   );
+  const sender = createMockSender(vault);
   const isInProcess = vault.connection.networkConfig.type === "edr-simulated";
   const addresses = isInProcess
-    ? await placeMocks(vault)
-    : await deployToNode(vault);
-  const handle = new MockVaultHandle({
+    ? await placeMocks(vault, inProcessMockAddresses)
+    : await deployToNode(vault, sender);
+  await sender.send(
+    encodeScript(addresses, [
+      // Code at a fixed address may have served another scenario before.
+      ...(isInProcess ? contractRoleNames.map(calls.reset) : []),
+      ...callsForState(state, addresses),
+    ]),
+  );
+  vault.connectionAddresses.bind(new FixedAddresses(addresses, SOURCE));
+  return new MockVaultHandle({
     vault: vault.at(addresses, SOURCE),
     addresses,
     scenario,
-    sender: isInProcess ? new InProcessSender(vault) : new NodeSender(vault),
+    sender,
   });
-  await handle.script(
-    // Code at a fixed address may have served another scenario before.
-    ...(isInProcess ? contractRoleNames.map(calls.reset) : []),
-    ...callsForState(state, addresses),
+}
+
+/**
+ * A handle for mocks that are there already, such as those of
+ * `vault deploy-mocks`, at the addresses that the vault has now.
+ *
+ * @throws VaultError VAULT_NOT_A_MOCK, VAULT_CONTRACT_NOT_CONFIGURED and those
+ * of a failed request
+ */
+export async function connectMocks(
+  vault: HardhatVault,
+): Promise<MockVaultHandle> {
+  const addresses = await locateAll(vault);
+  await requireMocks(vault, addresses, contractRoleNames);
+  return new MockVaultHandle({
+    vault: vault.at(addresses, "connectMocks()"),
+    addresses,
+    scenario: null,
+    sender: createMockSender(vault),
+  });
+}
+
+async function locateAll(vault: HardhatVault): Promise<MockAddresses> {
+  const located = await Promise.all(
+    contractRoleNames.map(
+      async (role) => [role, (await vault.addressOf(role)).address] as const,
+    ),
   );
-  vault.connectionAddresses.bind(new FixedAddresses(addresses, SOURCE));
-  return handle;
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
+  return Object.fromEntries(located) as MockAddresses;
 }
 
 /** Puts the mocks' code at their addresses; they need no constructor. */
-async function placeMocks(vault: HardhatVault): Promise<MockAddresses> {
+async function placeMocks(
+  vault: HardhatVault,
+  addresses: MockAddresses,
+): Promise<MockAddresses> {
   await Promise.all(
     contractRoleNames.map(
       async (role) =>
         await requestRpc(vault.provider, vault.networkName, "hardhat_setCode", [
-          inProcessMockAddresses[role],
+          addresses[role],
           artifacts[role].deployedBytecode,
         ]),
     ),
   );
-  return inProcessMockAddresses;
+  return addresses;
 }
 
-async function deployToNode(vault: HardhatVault): Promise<MockAddresses> {
-  const signer = await firstSigner(vault);
-  const addresses: Partial<Record<ContractRole, string>> = {};
-  for (const role of contractRoleNames) {
-    const contract = await new mockFactories[role](signer).deploy();
-    await contract.waitForDeployment();
-    addresses[role] = await contract.getAddress();
-  }
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop has set every role
-  return addresses as MockAddresses;
+async function deployToNode(
+  { networkName }: HardhatVault,
+  sender: MockSender,
+): Promise<MockAddresses> {
+  const mined = await sender.send(
+    contractRoleNames.map((role) => ({ data: artifacts[role].bytecode })),
+  );
+  const deployed = contractRoleNames.map((role, index) => {
+    const address = mined[index]?.contractAddress;
+    if (address === undefined || address === null) {
+      throw invalidResponse(
+        networkName,
+        "eth_getTransactionReceipt",
+        "a deployment has no contractAddress",
+      );
+    }
+    return [role, getAddress(address)] as const;
+  });
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
+  return Object.fromEntries(deployed) as MockAddresses;
 }

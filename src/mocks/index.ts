@@ -1,5 +1,5 @@
 export * from "./artifacts.js";
-export { inProcessMockAddresses } from "./deploy-mocks.js";
+export { connectMocks, inProcessMockAddresses } from "./deploy-mocks.js";
 export type { DeployMocksOptions } from "./deploy-mocks.js";
 export { generatedOrder } from "./generated-order.js";
 export type {
@@ -17,5 +17,7 @@ export type {
   MockOverrides,
   MockState,
   NextRound,
+  OrderKey,
+  ScriptedFailure,
   ScriptedSettlement,
 } from "./types.js";

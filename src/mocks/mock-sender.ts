@@ -1,10 +1,34 @@
-import type { HardhatVault } from "../connection/hardhat-vault.js";
-import { vaultError } from "../errors.js";
-import { requestRpc, RevertedCall } from "../client/rpc.js";
+import { setTimeout as sleep } from "node:timers/promises";
 
-/** Sends the transactions that script mocks, and waits until they are mined. */
+import { RevertedCall, invalidResponse, requestRpc } from "../client/rpc.js";
+import type { HardhatVault } from "../connection/hardhat-vault.js";
+import { VaultError, vaultError } from "../errors.js";
+
+/** A transaction that deploys a mock (without `to`) or scripts some. */
+export interface MockTransaction {
+  readonly to?: string;
+  readonly data: string;
+}
+
+/** What is left of a transaction that succeeded. */
+export interface MinedTransaction {
+  /** The new contract, of a transaction without `to`. */
+  readonly contractAddress: string | null;
+}
+
+/** Sends transactions in order, and waits until all of them have succeeded. */
 export interface MockSender {
-  send(to: string, data: string): Promise<void>;
+  /** @throws VaultError VAULT_MOCK_SCRIPT_FAILED and those of a request */
+  send(
+    transactions: readonly MockTransaction[],
+  ): Promise<readonly MinedTransaction[]>;
+}
+
+/** The sender that suits the connection. */
+export function createMockSender(vault: HardhatVault): MockSender {
+  return vault.connection.networkConfig.type === "edr-simulated"
+    ? new InProcessSender(vault)
+    : new NodeSender(vault);
 }
 
 /**
@@ -13,80 +37,218 @@ export interface MockSender {
  */
 const SCRIPTER = "0x7661756c740000000000000000000000000000ff";
 
-const SCRIPTER_BALANCE = `0x${(10n ** 30n).toString(16)}`;
+/** Osaka refuses transactions with more gas. */
+const MAX_TRANSACTION_GAS = 16_777_216n;
 
-/** A sender for an in-process network. */
-export class InProcessSender implements MockSender {
+// Above every base fee that a test may have set; the account can pay it, and
+// what it pays is burnt: no block producer is tipped.
+const MAX_FEE_PER_GAS = 2n ** 96n;
+const SCRIPTER_BALANCE = MAX_FEE_PER_GAS * MAX_TRANSACTION_GAS * 1_000n;
+
+/** Blocks to mine for a transaction that others stand before. */
+const MAX_BLOCKS = 20;
+
+class InProcessSender implements MockSender {
   readonly #vault: HardhatVault;
 
   constructor(vault: HardhatVault) {
     this.#vault = vault;
   }
 
-  public async send(to: string, data: string): Promise<void> {
-    await this.#request("hardhat_impersonateAccount", [SCRIPTER]);
+  public async send(
+    transactions: readonly MockTransaction[],
+  ): Promise<readonly MinedTransaction[]> {
+    const [fields] = await Promise.all([
+      this.#commonFields(),
+      this.#request("hardhat_impersonateAccount", [SCRIPTER]),
+      this.#request("hardhat_setBalance", [SCRIPTER, toHex(SCRIPTER_BALANCE)]),
+    ]);
     try {
-      await this.#request("hardhat_setBalance", [SCRIPTER, SCRIPTER_BALANCE]);
-      const hash = await this.#request("eth_sendTransaction", [
-        { from: SCRIPTER, to, data },
-      ]);
-      // Where the user turned automatic mining off, a script must not wait for
-      // a block that nobody mines.
-      if ((await this.#request("hardhat_getAutomine", [])) !== true) {
-        await this.#request("evm_mine", []);
+      const hashes: unknown[] = [];
+      for (const transaction of transactions) {
+        hashes.push(
+          await this.#request("eth_sendTransaction", [
+            { ...fields, ...transaction },
+          ]),
+        );
       }
-      const receipt = await this.#request("eth_getTransactionReceipt", [hash]);
-      if (receipt === null) {
-        throw scriptFailed(this.#vault.networkName, "it was not mined");
+      const mined: MinedTransaction[] = [];
+      for (const hash of hashes) {
+        mined.push(await this.#receipt(hash));
       }
+      return mined;
     } finally {
       await this.#request("hardhat_stopImpersonatingAccount", [SCRIPTER]);
     }
   }
 
-  async #request(method: string, params: readonly unknown[]): Promise<unknown> {
-    const { provider, networkName } = this.#vault;
-    const answer = await requestRpc(provider, networkName, method, params);
-    if (answer instanceof RevertedCall) {
-      throw scriptFailed(networkName, answer.reason.text);
+  /** Everything explicit: a user's gas settings may not suit this sender. */
+  async #commonFields(): Promise<Readonly<Record<string, string>>> {
+    const block = await this.#request("eth_getBlockByNumber", [
+      "latest",
+      false,
+    ]);
+    const { gasLimit, baseFeePerGas }: Readonly<Record<string, unknown>> =
+      typeof block === "object" ? { ...block } : {};
+    const blockGas =
+      typeof gasLimit === "string" ? BigInt(gasLimit) : MAX_TRANSACTION_GAS;
+    return {
+      from: SCRIPTER,
+      gas: toHex(
+        blockGas < MAX_TRANSACTION_GAS ? blockGas : MAX_TRANSACTION_GAS,
+      ),
+      ...(baseFeePerGas === undefined
+        ? { gasPrice: "0x0" }
+        : {
+            maxFeePerGas: toHex(MAX_FEE_PER_GAS),
+            maxPriorityFeePerGas: "0x0",
+          }),
+    };
+  }
+
+  /**
+   * Where the user turned automatic mining off, a script must not wait for a
+   * block that nobody mines: it mines one, with all that is pending.
+   */
+  async #receipt(hash: unknown): Promise<MinedTransaction> {
+    for (let blocks = 0; blocks <= MAX_BLOCKS; blocks += 1) {
+      const receipt = await this.#request("eth_getTransactionReceipt", [hash]);
+      if (receipt !== null) {
+        return parseReceipt(this.#vault.networkName, receipt);
+      }
+      await this.#request("evm_mine", []);
     }
-    return answer;
+    throw scriptFailed(
+      this.#vault.networkName,
+      "the transaction does not fit into a block",
+    );
+  }
+
+  async #request(method: string, params: readonly unknown[]): Promise<unknown> {
+    return await requestOrFail(this.#vault, method, params);
   }
 }
 
-/** A sender for a node: the network's `from`, else its first account. */
-export class NodeSender implements MockSender {
+const RECEIPT_TIMEOUT_MS = 120_000;
+const FIRST_POLL_MS = 10;
+const LONGEST_POLL_MS = 1_000;
+
+/** Sends from the network's `from`, else from its first account. */
+class NodeSender implements MockSender {
   readonly #vault: HardhatVault;
+  #from: Promise<string> | undefined;
 
   constructor(vault: HardhatVault) {
     this.#vault = vault;
   }
 
-  public async send(to: string, data: string): Promise<void> {
-    const signer = await firstSigner(this.#vault);
-    const transaction = await signer.sendTransaction({ to, data });
-    const receipt = await transaction.wait();
-    if (receipt?.status !== 1) {
-      throw scriptFailed(this.#vault.networkName, "it was mined and failed");
+  public async send(
+    transactions: readonly MockTransaction[],
+  ): Promise<readonly MinedTransaction[]> {
+    this.#from ??= firstAccount(this.#vault);
+    const from = await this.#from;
+    // All are sent before the first is waited for: on a chain with slow blocks
+    // they share one.
+    const hashes: unknown[] = [];
+    for (const transaction of transactions) {
+      hashes.push(
+        await requestOrFail(this.#vault, "eth_sendTransaction", [
+          { from, ...transaction },
+        ]),
+      );
     }
+    return await Promise.all(
+      hashes.map(async (hash) => await this.#waitFor(hash)),
+    );
+  }
+
+  async #waitFor(hash: unknown): Promise<MinedTransaction> {
+    const deadline = Date.now() + RECEIPT_TIMEOUT_MS;
+    for (let pause = FIRST_POLL_MS; Date.now() < deadline; pause *= 2) {
+      const receipt = await requestOrFail(
+        this.#vault,
+        "eth_getTransactionReceipt",
+        [hash],
+      );
+      if (receipt !== null) {
+        return parseReceipt(this.#vault.networkName, receipt);
+      }
+      await sleep(Math.min(pause, LONGEST_POLL_MS));
+    }
+    throw scriptFailed(
+      this.#vault.networkName,
+      `transaction ${String(hash)} was not mined within ${RECEIPT_TIMEOUT_MS / 1000} seconds; does the node mine blocks by itself?`,
+    );
   }
 }
 
 /** @throws VaultError VAULT_NO_ACCOUNT */
-export async function firstSigner(
-  vault: HardhatVault,
-): ReturnType<HardhatVault["connection"]["ethers"]["getSigner"]> {
-  const { ethers, networkConfig } = vault.connection;
-  if (networkConfig.from !== undefined) {
-    return await ethers.getSigner(networkConfig.from);
-  }
-  const [signer] = await ethers.getSigners();
-  if (signer === undefined) {
+async function firstAccount(vault: HardhatVault): Promise<string> {
+  const { networkConfig } = vault.connection;
+  const accounts: unknown =
+    networkConfig.from === undefined
+      ? await requestOrFail(vault, "eth_accounts", [])
+      : [networkConfig.from];
+  const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined;
+  if (typeof first !== "string") {
     throw vaultError("VAULT_NO_ACCOUNT", { network: vault.networkName });
   }
-  return signer;
+  return first;
 }
 
-function scriptFailed(network: string, problem: string): Error {
-  return vaultError("VAULT_MOCK_SCRIPT_FAILED", { network, problem });
+/** Like `requestRpc`, but a node's refusal is that of the script. */
+async function requestOrFail(
+  { provider, networkName }: HardhatVault,
+  method: string,
+  params: readonly unknown[],
+): Promise<unknown> {
+  let answer;
+  try {
+    answer = await requestRpc(provider, networkName, method, params);
+  } catch (error) {
+    throw VaultError.isVaultError(error) &&
+      error.code === "VAULT_RPC_ERROR" &&
+      method === "eth_sendTransaction"
+      ? scriptFailed(networkName, String(error.details["problem"]), error)
+      : error;
+  }
+  if (answer instanceof RevertedCall) {
+    throw scriptFailed(networkName, answer.reason.text);
+  }
+  return answer;
+}
+
+function parseReceipt(network: string, receipt: unknown): MinedTransaction {
+  const { status, contractAddress }: Readonly<Record<string, unknown>> =
+    typeof receipt === "object" ? { ...receipt } : {};
+  if (status !== "0x1") {
+    throw scriptFailed(network, "the transaction was mined and failed");
+  }
+  if (typeof contractAddress === "string") {
+    return { contractAddress };
+  }
+  if (contractAddress !== null && contractAddress !== undefined) {
+    throw invalidResponse(
+      network,
+      "eth_getTransactionReceipt",
+      "contractAddress is not an address",
+    );
+  }
+  return { contractAddress: null };
+}
+
+function toHex(value: bigint): string {
+  return `0x${value.toString(16)}`;
+}
+
+function scriptFailed(
+  network: string,
+  problem: string,
+  cause?: unknown,
+): VaultError {
+  return vaultError(
+    "VAULT_MOCK_SCRIPT_FAILED",
+    { network, problem: problem.replace(/\.$/u, "") },
+    cause,
+  );
 }

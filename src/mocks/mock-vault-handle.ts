@@ -12,8 +12,7 @@ import type { HardhatVault } from "../connection/hardhat-vault.js";
 import {
   ContractType,
   contractRoleNames,
-  operationEntry,
-  targetsOf,
+  operations,
 } from "../protocol/index.js";
 import type {
   ContractTypeName,
@@ -24,10 +23,16 @@ import type {
   VaultRound,
 } from "../protocol/index.js";
 import type { MockSender } from "./mock-sender.js";
-import { encodeRevertData } from "./revert-data.js";
+import { checkAllValues, checkValues } from "./check-values.js";
+import { requireMocks } from "./require-mocks.js";
 import type { ScriptedReason } from "./revert-data.js";
 import type { ScenarioName } from "./scenarios.js";
-import { calls, encodeScript, mockFactories } from "./script.js";
+import {
+  calls,
+  callsForOrders,
+  encodeScript,
+  mockFactories,
+} from "./script.js";
 import type { MockAddresses, ScriptCall } from "./script.js";
 import type { MockOrder, NextRound, ScriptedSettlement } from "./types.js";
 
@@ -49,12 +54,22 @@ export interface RecordedSettlement {
   readonly blockNumber: bigint;
 }
 
-/** How many orders one transaction may carry, about 300,000 gas each. */
-const ORDERS_PER_TRANSACTION = 40;
+/** Length of a next round where the latest one has none. */
+const DEFAULT_ROUND_SECONDS = 7n * 86_400n;
+
+const MAX_UINT256 = 2n ** 256n - 1n;
+
+const ORDER_FIELDS = operations.getOrderInfo.outputs.length;
 
 /**
- * Scripts six mocks. Every method is one transaction and resolves once it is
- * mined; values are unscaled, as on the wire.
+ * Scripts mocks. Every method is one transaction (many orders take more) and
+ * resolves once it is mined; values are unscaled, as on the wire.
+ *
+ * Every method throws VAULT_NOT_A_MOCK if the contract is not a mock,
+ * VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER or VAULT_INVALID_ADDRESS for a
+ * value that the contract cannot hold, and VAULT_MOCK_SCRIPT_FAILED if the
+ * transaction fails. Those that keep what is not named read it first, and fail
+ * as that reading does.
  */
 export class MockVaultHandle {
   /** A vault bound to the mocks, whatever the connection is bound to later. */
@@ -86,17 +101,38 @@ export class MockVaultHandle {
 
   /** Sets the latest round; what is not named keeps its value. */
   public async setRound(round: Partial<VaultRound>): Promise<void> {
+    const changes = checkValues("getLatestRoundInfo", round, "round");
     const current = await this.vault.getLatestRoundInfo();
-    await this.script(calls.round({ ...current, ...round }));
+    await this.script(calls.round({ ...current, ...changes }));
   }
 
   /**
-   * Puts a new, unsettled round in place of the latest one; what is not named
-   * is as in the round before.
+   * Puts a new, unsettled round in place of the latest one.
+   *
+   * Unless named, its terms are those of the latest round, nothing is filled,
+   * and it starts by the chain's clock and is as long as the latest one.
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
-    const current = await this.vault.getLatestRoundInfo();
-    await this.script(calls.startNextRound({ ...current, ...round }));
+    const changes = checkValues("getLatestRoundInfo", round, "round");
+    const [latest, block] = await Promise.all([
+      this.vault.getLatestRoundInfo(),
+      this.vault.block(),
+    ]);
+    const startTime = changes.startTime ?? BigInt(block.timestamp);
+    const length = latest.endTime - latest.startTime;
+    const endTime = startTime + (length > 0n ? length : DEFAULT_ROUND_SECONDS);
+    await this.script(
+      calls.startNextRound({
+        strikePrice: latest.strikePrice,
+        APY: latest.APY,
+        maxVolume: latest.maxVolume,
+        filledVolume: 0n,
+        minDeposit: latest.minDeposit,
+        startTime,
+        endTime: endTime > MAX_UINT256 ? MAX_UINT256 : endTime,
+        ...changes,
+      }),
+    );
   }
 
   /** Sets one order; of an order that exists, what is not named stays. */
@@ -105,20 +141,32 @@ export class MockVaultHandle {
     order: Partial<MockOrder>,
   ): Promise<void> {
     const id = parseUint256(orderID, "orderID");
-    const current = await this.vault.getOrderInfo(id);
-    await this.addOrders(new Map([[id, { ...current, ...order }]]));
+    const changes = checkValues("getOrderInfo", order, `order ${id}`);
+    const isWhole = Object.keys(changes).length === ORDER_FIELDS;
+    const current = isWhole ? {} : await this.vault.getOrderInfo(id);
+    await this.addOrders(
+      new Map([
+        [
+          id,
+          checkAllValues<MockOrder>(
+            "getOrderInfo",
+            { ...current, ...changes },
+            `order ${id}`,
+          ),
+        ],
+      ]),
+    );
   }
 
   /** Sets whole orders by id, in as few transactions as their gas allows. */
   public async addOrders(
     orders: ReadonlyMap<bigint, MockOrder>,
   ): Promise<void> {
-    const entries = [...orders];
-    for (let at = 0; at < entries.length; at += ORDERS_PER_TRANSACTION) {
-      await this.script(
-        calls.orders(new Map(entries.slice(at, at + ORDERS_PER_TRANSACTION))),
-      );
-    }
+    const checked = [...orders].map(([id, order]): [bigint, MockOrder] => [
+      parseUint256(id, "orderID"),
+      checkAllValues("getOrderInfo", order, `order ${id}`),
+    ]);
+    await this.script(...callsForOrders(new Map(checked)));
   }
 
   /** Makes an order a missing one. */
@@ -149,11 +197,12 @@ export class MockVaultHandle {
     pool: PoolName,
     amounts: Partial<PoolAmounts>,
   ): Promise<void> {
+    const changes = checkValues("getLPAmountInfo", amounts, `${pool} pool`);
     const current = await this.vault.getLPAmountInfo(pool);
     await this.script(
       calls.pool(pool === "public" ? "publicPool" : "privatePool", {
         ...current,
-        ...amounts,
+        ...changes,
       }),
     );
   }
@@ -167,35 +216,48 @@ export class MockVaultHandle {
       parseContractType(contractType, "contractType") ===
       BigInt(ContractType.CALL);
     await this.script(
-      calls.fundingFeeRate(isCall ? ContractType.CALL : ContractType.PUT, rate),
+      calls.fundingFeeRate(
+        isCall ? ContractType.CALL : ContractType.PUT,
+        parseUint256(rate, "rate"),
+      ),
     );
   }
 
   /** Sets what `calMargins` answers, whatever it is asked. */
   public async setMargins(margins: Readonly<MarginAmounts>): Promise<void> {
-    await this.script(calls.margins(margins));
+    await this.script(
+      calls.margins(checkAllValues("calMargins", margins, "margins")),
+    );
   }
 
   /** Sets the margins that can be withdrawn. */
   public async setMarginBalance(
     margins: Readonly<MarginAmounts>,
   ): Promise<void> {
-    await this.script(calls.marginBalance(margins));
+    await this.script(
+      calls.marginBalance(
+        checkAllValues("queryMarginBalance", margins, "margins"),
+      ),
+    );
   }
 
   /** Sets the vault's volume. */
   public async setVolume(volume: bigint): Promise<void> {
-    await this.script(calls.volume(volume));
+    await this.script(calls.volume(parseUint256(volume, "volume")));
   }
 
   /** Sets the X token margin to pay when issuing a vault. */
   public async setMinXMargin(margin: bigint): Promise<void> {
-    await this.script(calls.minXMargin(margin));
+    await this.script(calls.minXMargin(parseUint256(margin, "margin")));
   }
 
   /** Sets what the next `settleAll` writes to the round. */
   public async setSettlement(settlement: ScriptedSettlement): Promise<void> {
-    await this.script(calls.settlement(settlement));
+    await this.script(
+      calls.settlement(
+        checkValues("getLatestRoundInfo", settlement, "settlement"),
+      ),
+    );
   }
 
   /**
@@ -203,33 +265,34 @@ export class MockVaultHandle {
    * `deployMocks()`. A call that reverts leaves no trace on a chain, so a mock
    * cannot count how often it has failed.
    *
-   * For an operation of several contracts (the pools) all of them fail.
+   * @param reason A text, `{ panic }`, `{ customError, args }` or `{ data }`;
+   * `{ data: "0x" }` is a revert without a reason.
+   * @param options `pool`: the one pool that fails; both unless given.
    */
   public async failNext(
     operation: OperationName,
     reason: ScriptedReason = "scripted failure",
+    { pool }: { readonly pool?: PoolName } = {},
   ): Promise<void> {
-    const data = encodeRevertData(reason);
-    const { selector } = operationEntry(operation);
-    await this.script(
-      ...targetsOf(operation).map(({ role }) =>
-        calls.revert(role, selector, data),
-      ),
-    );
+    await this.script(...calls.fail({ operation, pool, reason }));
   }
 
   /** Ends what {@link failNext} began. */
-  public async succeed(operation: OperationName): Promise<void> {
-    const { selector } = operationEntry(operation);
-    await this.script(
-      ...targetsOf(operation).map(({ role }) =>
-        calls.clearRevert(role, selector),
-      ),
-    );
+  public async succeed(
+    operation: OperationName,
+    { pool }: { readonly pool?: PoolName } = {},
+  ): Promise<void> {
+    await this.script(...calls.succeed(operation, pool));
   }
 
-  /** The settlements that the mock vault has seen, oldest first. */
+  /**
+   * The settlements that the mock vault has seen, oldest first. One that
+   * reverted has left no trace.
+   *
+   * @throws VaultError VAULT_NOT_A_MOCK
+   */
   public async settlements(): Promise<RecordedSettlement[]> {
+    await requireMocks(this.vault, this.addresses, ["vault"]);
     const { vault } = this.contracts;
     const count = Number(await vault.settlementCount());
     return await Promise.all(
@@ -240,10 +303,14 @@ export class MockVaultHandle {
     );
   }
 
-  /** @internal Makes several calls in one transaction, all or none. */
+  /** @internal Makes several calls, in as few transactions as they fit into. */
   public async script(...script: readonly ScriptCall[]): Promise<void> {
-    const { to, data } = encodeScript(this.addresses, script);
-    await this.#sender.send(to, data);
+    await requireMocks(
+      this.vault,
+      this.addresses,
+      new Set(script.map(({ role }) => role)),
+    );
+    await this.#sender.send(encodeScript(this.addresses, script));
   }
 
   #createContracts(): MockContracts {

@@ -1,13 +1,18 @@
-import { AbiCoder, concat, isHexString } from "ethers";
+import { AbiCoder, Interface, concat } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { describeInput } from "../client/inputs.js";
+import { isHexData } from "../client/rpc.js";
 import { vaultError } from "../errors.js";
 
 /**
- * Why a mock is to revert: a string for `Error(string)`, a panic code, a custom
- * error of the mocks with its arguments, or the revert data itself ("0x" for
- * none).
+ * Why a mock is to revert:
+ *
+ * - a string: `Error(string)`, as `require(false, "…")` gives
+ * - `panic`: `Panic(uint256)`, as 0x11 for an arithmetic overflow
+ * - `customError`: one of the mocks' own by its name, or any other by its
+ *   signature, as in `"Paused(address account)"`
+ * - `data`: the revert data itself, 0x hex; `"0x"` for a revert without reason
  */
 export type ScriptedReason =
   | string
@@ -17,46 +22,61 @@ export type ScriptedReason =
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT */
 export function encodeRevertData(reason: ScriptedReason): string {
+  try {
+    return encode(reason);
+  } catch (error) {
+    throw vaultError(
+      "VAULT_INVALID_ARGUMENT",
+      {
+        where: "The reason to revert",
+        problem:
+          error instanceof InvalidReason
+            ? error.message
+            : `it cannot be encoded: ${describeInput(error instanceof Error ? error.message : error)}`,
+      },
+      error,
+    );
+  }
+}
+
+class InvalidReason extends Error {}
+
+function encode(reason: ScriptedReason): string {
   const coder = AbiCoder.defaultAbiCoder();
   if (typeof reason === "string") {
-    return concat(["0x08c379a0", coder.encode(["string"], [reason])]);
+    // Bytes are encoded as a string is; ethers refuses lone surrogates in one.
+    const text = new TextEncoder().encode(reason);
+    return concat(["0x08c379a0", coder.encode(["bytes"], [text])]);
   }
   if ("panic" in reason) {
     return concat(["0x4e487b71", coder.encode(["uint256"], [reason.panic])]);
   }
   if ("data" in reason) {
-    if (!isHexString(reason.data)) {
-      throw invalidReason(`data is not 0x hex: ${describeInput(reason.data)}`);
+    if (!isHexData(reason.data)) {
+      throw new InvalidReason(
+        `data is not 0x hex: ${describeInput(reason.data)}`,
+      );
     }
     return reason.data;
   }
-  const errors = IMockErrors__factory.createInterface();
-  try {
-    // ethers looks the name up at run time too, and refuses an unknown one.
-    const fragment = errors.fragments
-      .filter((each) => each.type === "error")
-      .map((each) => errors.getError(each.format()))
-      .find((each) => each?.name === reason.customError);
-    if (fragment === undefined || fragment === null) {
-      throw invalidReason(
-        `the mocks have no error ${describeInput(reason.customError)}`,
-      );
-    }
-    return errors.encodeErrorResult(fragment, [...(reason.args ?? [])]);
-  } catch (error) {
-    throw error instanceof Error && "code" in error && !("fix" in error)
-      ? invalidReason(
-          `the arguments do not fit ${describeInput(reason.customError)}`,
-          error,
-        )
-      : error;
-  }
+  return encodeCustomError(reason.customError, reason.args ?? []);
 }
 
-function invalidReason(problem: string, cause?: unknown): Error {
-  return vaultError(
-    "VAULT_INVALID_ARGUMENT",
-    { where: "The reason to revert", problem },
-    cause,
-  );
+function encodeCustomError(error: string, args: readonly unknown[]): string {
+  const errors: Interface = error.includes("(")
+    ? new Interface([`error ${error}`])
+    : IMockErrors__factory.createInterface();
+  // getError would also take a selector, and throws for an unknown name.
+  const name = error.replace(/\(.*/su, "").trim();
+  const fragment = errors.fragments.some(
+    (known) => "name" in known && known.name === name,
+  )
+    ? errors.getError(name)
+    : null;
+  if (fragment === null) {
+    throw new InvalidReason(
+      `the mocks have no error ${describeInput(error)}; give the signature of another one, as in "Paused(address account)"`,
+    );
+  }
+  return errors.encodeErrorResult(fragment, [...args]);
 }

@@ -49,6 +49,11 @@ const orders: MockState["orders"] = new Map([
   ],
 ]);
 
+/** Never below zero: a test's clock may start anywhere. */
+function before(chainTime: bigint, seconds: bigint): bigint {
+  return chainTime > seconds ? chainTime - seconds : 0n;
+}
+
 /** An unsettled round, filled in part; the base of the other scenarios. */
 function openRound(chainTime: bigint): MockState {
   return {
@@ -71,7 +76,7 @@ function openRound(chainTime: bigint): MockState {
       maxVolume: 1_000n * ONE,
       filledVolume: 420n * ONE,
       minDeposit: ONE / 10n,
-      startTime: chainTime - 2n * DAY,
+      startTime: before(chainTime, 2n * DAY),
       endTime: chainTime + 5n * DAY,
       settledPrice: 0n,
       settledAmount: 0n,
@@ -79,6 +84,7 @@ function openRound(chainTime: bigint): MockState {
     },
     orders,
     generatedOrders: null,
+    missingOrdersRevert: false,
     margins: {
       baseMarginAmount: 52_500n * ONE,
       xMarginAmount: 10_500n * ONE,
@@ -93,6 +99,7 @@ function openRound(chainTime: bigint): MockState {
       settledPrice: 66_250n * ONE,
       settledAmount: 420n * ONE,
     },
+    failures: [],
   };
 }
 
@@ -102,8 +109,8 @@ function expiredRound(chainTime: bigint): MockState {
     ...base,
     round: {
       ...base.round,
-      startTime: chainTime - 8n * DAY,
-      endTime: chainTime - DAY,
+      startTime: before(chainTime, 8n * DAY),
+      endTime: before(chainTime, DAY),
     },
   };
 }
@@ -218,11 +225,13 @@ function extremes(): MockState {
       ]),
     ]),
     generatedOrders: null,
+    missingOrdersRevert: false,
     margins: { baseMarginAmount: MAX, xMarginAmount: 0n },
     marginBalance: { baseMarginAmount: 0n, xMarginAmount: MAX },
     volume: MAX,
     minXMargin: MAX,
     settlement: { settledPrice: MAX, settledAmount: MAX },
+    failures: [],
   };
 }
 
@@ -231,7 +240,7 @@ function extremes(): MockState {
  * that an open round is open whenever the mocks are deployed.
  *
  * In each but `settled-round` a settlement succeeds and writes a non-zero
- * price.
+ * price and amount.
  */
 export const scenarios = {
   "open-round": openRound,

@@ -1,17 +1,25 @@
-import { toUtf8Bytes } from "ethers";
-
 import { MockLiquidityPool__factory } from "../bindings/factories/MockLiquidityPool__factory.js";
 import { MockTrading__factory } from "../bindings/factories/MockTrading__factory.js";
 import { MockUnderlyingAsset__factory } from "../bindings/factories/MockUnderlyingAsset__factory.js";
 import { MockVaultFactory__factory } from "../bindings/factories/MockVaultFactory__factory.js";
 import { MockVault__factory } from "../bindings/factories/MockVault__factory.js";
-import { ContractType } from "../protocol/index.js";
+import { assertInvariant } from "../errors.js";
+import { ContractType, operationEntry, targetsOf } from "../protocol/index.js";
 import type {
   ContractRole,
+  OperationName,
   PoolAmounts,
+  PoolName,
   VaultRound,
 } from "../protocol/index.js";
-import type { MockOrder, MockState, NextRound } from "./types.js";
+import type { MockTransaction } from "./mock-sender.js";
+import { encodeRevertData } from "./revert-data.js";
+import type {
+  MockOrder,
+  MockState,
+  NextRound,
+  ScriptedFailure,
+} from "./types.js";
 
 /** The factory of each role's mock. */
 export const mockFactories = {
@@ -66,7 +74,8 @@ export const calls = {
         ...order,
         exType:
           typeof order.exType === "string"
-            ? toUtf8Bytes(order.exType)
+            ? // A lone surrogate becomes U+FFFD; ethers would throw.
+              new TextEncoder().encode(order.exType)
             : order.exType,
       })),
     ]),
@@ -133,15 +142,51 @@ export const calls = {
       settledAmount,
     ]),
   }),
-  revert: (role: ContractRole, selector: string, data: string): ScriptCall => ({
-    role,
-    data: vault.encodeFunctionData("setRevert", [selector, data]),
-  }),
-  clearRevert: (role: ContractRole, selector: string): ScriptCall => ({
-    role,
-    data: vault.encodeFunctionData("clearRevert", [selector]),
-  }),
+  fail: ({ operation, pool: name, reason }: ScriptedFailure): ScriptCall[] => {
+    const data = vault.encodeFunctionData("setRevert", [
+      operationEntry(operation).selector,
+      encodeRevertData(reason),
+    ]);
+    return rolesOf(operation, name).map((role) => ({ role, data }));
+  },
+  succeed: (operation: OperationName, name?: PoolName): ScriptCall[] => {
+    const data = vault.encodeFunctionData("clearRevert", [
+      operationEntry(operation).selector,
+    ]);
+    return rolesOf(operation, name).map((role) => ({ role, data }));
+  },
 };
+
+/** The contracts that have an operation, or the one that is named. */
+function rolesOf(
+  operation: OperationName,
+  name: PoolName | undefined,
+): ContractRole[] {
+  return targetsOf(operation)
+    .filter(({ variant }) => name === undefined || variant === name)
+    .map(({ role }) => role);
+}
+
+/** How many orders one call sets: about 300,000 gas each. */
+const ORDERS_PER_CALL = 20;
+
+/** Sets and removes orders, in calls small enough to share a transaction. */
+export function callsForOrders(orders: MockState["orders"]): ScriptCall[] {
+  const set: Array<[bigint, MockOrder]> = [];
+  const removed: bigint[] = [];
+  for (const [orderID, order] of orders) {
+    if (order === null) {
+      removed.push(orderID);
+    } else {
+      set.push([orderID, order]);
+    }
+  }
+  const chunks: ScriptCall[] = [];
+  for (let at = 0; at < set.length; at += ORDERS_PER_CALL) {
+    chunks.push(calls.orders(new Map(set.slice(at, at + ORDERS_PER_CALL))));
+  }
+  return [...chunks, ...removed.map(calls.removeOrder)];
+}
 
 /** The calls that bring fresh mocks into a state. */
 export function callsForState(
@@ -153,7 +198,7 @@ export function callsForState(
     calls.fundingFeeRate(ContractType.PUT, state.fundingFeeRate.put),
     calls.pool("publicPool", state.pools.public),
     calls.pool("privatePool", state.pools.private),
-    ...(state.orders.size === 0 ? [] : [calls.orders(state.orders)]),
+    ...callsForOrders(state.orders),
     ...(state.generatedOrders === null
       ? []
       : [
@@ -162,6 +207,7 @@ export function callsForState(
             state.generatedOrders.lastId,
           ),
         ]),
+    ...(state.missingOrdersRevert ? [calls.missingOrdersRevert(true)] : []),
     calls.round(state.round),
     calls.minXMargin(state.minXMargin),
     calls.factory(factory),
@@ -169,18 +215,51 @@ export function callsForState(
     calls.marginBalance(state.marginBalance),
     calls.volume(state.volume),
     calls.settlement(state.settlement),
+    ...state.failures.flatMap(calls.fail),
   ];
 }
 
-/** The transaction that makes several calls at once, sent to the mock vault. */
+/**
+ * How much call data one transaction takes. A word of it is at most one word
+ * of storage, about 23,000 gas, and a transaction has at most 16.7 million.
+ */
+const BYTES_PER_TRANSACTION = 500 * 32;
+
+/** The transactions that make the calls, in order and as few as fit. */
 export function encodeScript(
   addresses: MockAddresses,
   script: readonly ScriptCall[],
-): { to: string; data: string } {
+): MockTransaction[] {
+  const batches: ScriptCall[][] = [];
+  let room = 0;
+  for (const call of script) {
+    const size = (call.data.length - 2) / 2;
+    const last = batches.at(-1);
+    if (last === undefined || size > room) {
+      batches.push([call]);
+      room = BYTES_PER_TRANSACTION - size;
+    } else {
+      last.push(call);
+      room -= size;
+    }
+  }
+  return batches.map((batch) => encodeBatch(addresses, batch));
+}
+
+/** Any mock runs a script for all of them: here, the first that is called. */
+function encodeBatch(
+  addresses: MockAddresses,
+  batch: readonly ScriptCall[],
+): MockTransaction {
+  const [first] = batch;
+  assertInvariant(first !== undefined, "an empty batch of a script");
   return {
-    to: addresses.vault,
-    data: vault.encodeFunctionData("script", [
-      script.map(({ role, data }) => ({ target: addresses[role], data })),
-    ]),
+    to: addresses[first.role],
+    data:
+      batch.length === 1
+        ? first.data
+        : vault.encodeFunctionData("script", [
+            batch.map(({ role, data }) => ({ target: addresses[role], data })),
+          ]),
   };
 }

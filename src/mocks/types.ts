@@ -1,11 +1,13 @@
 import type {
   ContractTypeName,
   MarginAmounts,
+  OperationName,
   OrderInfo,
   PoolAmounts,
   PoolName,
   VaultRound,
 } from "../protocol/index.js";
+import type { ScriptedReason } from "./revert-data.js";
 
 /** An order of the mock; `exType` as bytes can hold what is not UTF-8. */
 export type MockOrder = Readonly<
@@ -30,31 +32,52 @@ export interface MockState {
   readonly fundingFeeRate: Readonly<Record<ContractTypeName, bigint>>;
   readonly pools: Readonly<Record<PoolName, Readonly<PoolAmounts>>>;
   readonly round: Readonly<VaultRound>;
-  /** Orders by their id. */
-  readonly orders: ReadonlyMap<bigint, MockOrder>;
+  /** Orders by their id; null for one of `generatedOrders` that is missing. */
+  readonly orders: ReadonlyMap<bigint, MockOrder | null>;
   /** Ids whose orders the mock computes; see `generatedOrder`. */
   readonly generatedOrders: {
     readonly firstId: bigint;
     readonly lastId: bigint;
   } | null;
+  /** Whether an order that is not there reverts; else it is all zeros. */
+  readonly missingOrdersRevert: boolean;
   readonly margins: Readonly<MarginAmounts>;
   readonly marginBalance: Readonly<MarginAmounts>;
   readonly volume: bigint;
   readonly minXMargin: bigint;
   readonly settlement: ScriptedSettlement;
+  /** Readings and operations that revert, until `succeed(operation)`. */
+  readonly failures: readonly ScriptedFailure[];
 }
+
+/** An operation that reverts. */
+export interface ScriptedFailure {
+  readonly operation: OperationName;
+  /** The one pool that fails; both unless given. */
+  readonly pool?: PoolName | undefined;
+  readonly reason: ScriptedReason;
+}
+
+/** An order's id as the key of an object: a number, or decimal digits. */
+export type OrderKey = number | `${bigint}`;
 
 /** Changes to a scenario: every field of every value can be named alone. */
 export interface MockOverrides {
   readonly fundingFeeRate?: Partial<MockState["fundingFeeRate"]>;
   readonly pools?: { readonly [Pool in PoolName]?: Partial<PoolAmounts> };
   readonly round?: Partial<VaultRound>;
-  /** Orders by id: a whole order, or changes to one that the scenario has. */
-  readonly orders?: Readonly<Record<string, Partial<MockOrder>>>;
+  /**
+   * Orders by id: changes to one that the scenario has, else a whole order;
+   * null for none.
+   */
+  readonly orders?: { readonly [Id in OrderKey]?: Partial<MockOrder> | null };
+  readonly missingOrdersRevert?: boolean;
   readonly generatedOrders?: MockState["generatedOrders"];
   readonly margins?: Partial<MarginAmounts>;
   readonly marginBalance?: Partial<MarginAmounts>;
   readonly volume?: bigint;
   readonly minXMargin?: bigint;
   readonly settlement?: Partial<ScriptedSettlement>;
+  /** In place of the scenario's. */
+  readonly failures?: readonly ScriptedFailure[];
 }
