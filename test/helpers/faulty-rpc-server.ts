@@ -39,6 +39,8 @@ export interface FaultyRpcServer {
   inject(fault: RequestKey & { readonly kind: FaultKind }): void;
   /** These methods are answered as by a node that does not have them. */
   hide(...methods: readonly string[]): void;
+  /** Ends what `hide` began. */
+  show(): void;
   /** Awaited before the request goes on, as something else on the chain. */
   before(key: RequestKey, action: () => Promise<void>): void;
   /** Another answer than the node's: the whole result, made from the node's. */
@@ -116,6 +118,9 @@ export async function startFaultyRpcServer({
     },
     hide(...methods) {
       methods.forEach((method) => hidden.add(method));
+    },
+    show() {
+      hidden.clear();
     },
     before(key, action) {
       actions.set(keyOf(key), action);

@@ -1,0 +1,216 @@
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import { startAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { openLane } from "../helpers/settlement-lane.js";
+import type { SettlementLane } from "../helpers/settlement-lane.js";
+
+const POLLING = { pollingInterval: 20, timeout: 1_000 };
+
+describe("the journal of a settlement", () => {
+  let node: ServerProcess;
+  let project: FixtureProject;
+  let lane: SettlementLane;
+  let restore: () => Promise<void>;
+  /** The journal of a settlement that was signed and never left. */
+  let unsent: Record<string, unknown>;
+
+  before(async () => {
+    node = await startAnvil();
+    project = await useFixtureProject("plain");
+    lane = await openLane({ node: node.url, projectRoot: project.path });
+    restore = await lane.world.checkpoint();
+    // The second chain id is asked for between journal and broadcast.
+    lane.server.before({ method: "eth_chainId", occurrence: 1 }, async () => {
+      unsent = asRecord(JSON.parse(await readFile(lane.journal, "utf8")));
+    });
+    await lane.vault.settleAll(POLLING);
+    expect(unsent).to.include({ finished: false });
+  });
+  beforeEach(async () => {
+    await restore();
+    lane.server.reset();
+    await rm(lane.journal, { force: true });
+  });
+  after(async () => {
+    await lane.close();
+    await node.stop();
+    await project.remove();
+  });
+
+  const write = async (content: unknown): Promise<void> => {
+    await mkdir(path.dirname(lane.journal), { recursive: true });
+    await writeFile(
+      lane.journal,
+      typeof content === "string" ? content : JSON.stringify(content),
+    );
+  };
+  const resume = { ...POLLING, resume: true };
+  const sent = (): number =>
+    lane.server.requests.filter(
+      ({ method }) => method === "eth_sendRawTransaction",
+    ).length;
+
+  it("should hold no key", () => {
+    expect(Object.keys(unsent).sort()).to.deep.equal([
+      "chainId",
+      "finished",
+      "genesisHash",
+      "round",
+      "sentAfterBlock",
+      "transaction",
+      "vault",
+      "version",
+    ]);
+    expect(JSON.stringify(unsent)).not.to.include("ac0974bec39a17e3");
+  });
+
+  it("should be what --resume sends where nothing was sent", async () => {
+    await write(unsent);
+
+    const settlement = await lane.vault.settleAll(resume);
+
+    expect(settlement, settlement.reason ?? "").to.include({
+      status: "settled",
+      hash: asRecord(unsent["transaction"])["hash"],
+    });
+    expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
+    expect(sent()).to.equal(1);
+  });
+
+  it("should keep a second settlement from being made", async () => {
+    await write(unsent);
+
+    const settlement = await lane.vault.settleAll(POLLING);
+
+    expect(settlement).to.include({
+      status: "refused",
+      hash: asRecord(unsent["transaction"])["hash"],
+    });
+    expect(settlement.reason).to.include("--resume");
+    expect(sent()).to.equal(0);
+  });
+
+  it("should not be sent once somebody else has settled its round", async () => {
+    await write(unsent);
+    await lane.world.settleByOther();
+
+    const settlement = await lane.vault.settleAll(resume);
+
+    expect(settlement).to.include({
+      status: "nothing-to-do",
+      hash: asRecord(unsent["transaction"])["hash"],
+    });
+    expect(sent()).to.equal(0);
+    expect((await lane.vault.settleAll(POLLING)).status).to.equal(
+      "nothing-to-do",
+    );
+  });
+
+  it("should not be sent in another round, and not stand in its way", async () => {
+    await write(unsent);
+    await lane.world.openNextRound();
+
+    const settlement = await lane.vault.settleAll(resume);
+
+    expect(settlement).to.include({ status: "refused" });
+    expect(settlement.reason).to.include("This was meant for the round from");
+    expect(sent()).to.equal(0);
+    expect((await lane.vault.settleAll(POLLING)).status).to.equal("settled");
+    expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
+  });
+
+  it("should be nothing to resume where there is none", async () => {
+    expect(await lane.vault.settleAll(resume)).to.include({
+      status: "refused",
+      hash: null,
+    });
+  });
+
+  const broken: ReadonlyArray<
+    readonly [name: string, change: () => unknown, problem: string]
+  > = [
+    ["is empty", () => "", "not JSON"],
+    ["is cut", () => JSON.stringify(unsent).slice(0, 300), "not JSON"],
+    ["is of a later version", () => ({ ...unsent, version: 2 }), "version"],
+    ["lacks a part", () => ({ ...unsent, round: undefined }), "round"],
+    [
+      "is of another chain",
+      () => ({ ...unsent, chainId: 1 }),
+      "on chain 1, not of vault",
+    ],
+    [
+      "is of another vault",
+      () => ({ ...unsent, vault: `0x${"12".repeat(20)}` }),
+      "it is of vault 0x1212",
+    ],
+    [
+      "has another transaction's bytes",
+      () => ({
+        ...unsent,
+        transaction: { ...asRecord(unsent["transaction"]), nonce: 77 },
+      }),
+      "its signed bytes are not its transaction",
+    ],
+    [
+      "has bytes that are none",
+      () => ({
+        ...unsent,
+        transaction: { ...asRecord(unsent["transaction"]), raw: "0x02ffff" },
+      }),
+      "its signed bytes are not its transaction",
+    ],
+    [
+      "pays to another address",
+      () => ({
+        ...unsent,
+        transaction: {
+          ...asRecord(unsent["transaction"]),
+          to: `0x${"12".repeat(20)}`,
+        },
+      }),
+      "it is of vault",
+    ],
+  ];
+  for (const [name, change, problem] of broken) {
+    it(`should be refused, and kept, when it ${name}`, async () => {
+      await write(change());
+      const text = await readFile(lane.journal, "utf8");
+
+      for (const options of [POLLING, resume]) {
+        const { message } = await expectVaultError(
+          lane.vault.settleAll(options),
+          "VAULT_INVALID_JOURNAL",
+        );
+        expect(message).to.include(problem);
+      }
+
+      expect(sent()).to.equal(0);
+      expect(await readFile(lane.journal, "utf8")).to.equal(text);
+    });
+  }
+
+  it("should be told from the journal of a node that was started anew", async () => {
+    await write({ ...unsent, genesisHash: `0x${"ab".repeat(32)}` });
+
+    const { message } = await expectVaultError(
+      lane.vault.settleAll(resume),
+      "VAULT_INVALID_JOURNAL",
+    );
+    expect(message).to.include("another chain with the same id 31337");
+    expect(sent()).to.equal(0);
+
+    // Its transaction cannot matter here, so a new settlement may be made.
+    expect((await lane.vault.settleAll(POLLING)).status).to.equal("settled");
+  });
+});
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}

@@ -1,0 +1,239 @@
+import { readdir, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+import { Wallet } from "ethers";
+import { configVariable } from "hardhat/config";
+import type { HttpNetworkUserConfig } from "hardhat/types/config";
+
+import type { SettleAllOptions } from "../../src/settlement/settle-all.js";
+import { startAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { openLane } from "../helpers/settlement-lane.js";
+import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { DEV_KEYS } from "../helpers/settlement-world.js";
+
+describe("when a settlement is refused", () => {
+  let node: ServerProcess;
+  let project: FixtureProject;
+  let lane: SettlementLane;
+  let restore: () => Promise<void>;
+
+  before(async () => {
+    node = await startAnvil();
+    project = await useFixtureProject("plain");
+    lane = await openLane({ node: node.url, projectRoot: project.path });
+    restore = await lane.world.checkpoint();
+  });
+  beforeEach(async () => {
+    lane.server.reset();
+    await rm(lane.journal, { force: true });
+  });
+  afterEach(async () => {
+    // Whatever the reason: nothing was sent.
+    const methods = lane.server.requests.map(({ method }) => method);
+    expect(methods).not.to.include("eth_sendRawTransaction");
+    expect(methods).not.to.include("eth_sendTransaction");
+    expect(await lane.world.settlers()).to.deep.equal([]);
+    await lane.world.provider.send("anvil_dropAllTransactions", []);
+    await restore();
+  });
+  after(async () => {
+    await lane.close();
+    await node.stop();
+    await project.remove();
+  });
+
+  const expectRefused = async (
+    settings: Partial<HttpNetworkUserConfig>,
+    options: SettleAllOptions = {},
+  ): Promise<string> => {
+    const vault = await lane.connect(settings);
+    const settlement = await vault.settleAll({
+      pollingInterval: 20,
+      ...options,
+    });
+    expect(settlement, settlement.reason ?? "").to.include({
+      status: "refused",
+      hash: null,
+      blockNumber: null,
+      gasUsed: null,
+      after: null,
+    });
+    return settlement.reason ?? "";
+  };
+
+  it("should name an unknown --from and the known accounts", async () => {
+    const stranger = Wallet.createRandom().address;
+
+    expect(await expectRefused({ accounts: "remote" }, { from: stranger }))
+      .to.include(stranger)
+      .and.include(lane.settler);
+    expect(await expectRefused({}, { from: stranger }))
+      .to.include(stranger)
+      .and.include(lane.settler);
+  });
+
+  it("should say that there is no account at all", async () => {
+    expect(await expectRefused({ accounts: [] })).to.include(
+      "has no account to settle with",
+    );
+  });
+
+  it("should want enough balance for the gas", async () => {
+    await lane.world.provider.send("anvil_setBalance", [lane.settler, "0x64"]);
+
+    expect(await expectRefused({})).to.match(
+      /has 100 wei on network live, and the settlement may cost \d+ wei/u,
+    );
+  });
+
+  it("should say the same with an empty account", async () => {
+    await lane.world.provider.send("anvil_setBalance", [lane.settler, "0x0"]);
+
+    expect(await expectRefused({})).to.include("has 0 wei on network live");
+  });
+
+  it("should not queue behind transactions that are not mined", async () => {
+    await lane.world.provider.send("evm_setAutomine", [false]);
+    await lane.world.provider.send("eth_sendTransaction", [
+      { from: lane.settler, to: lane.settler },
+    ]);
+
+    expect(await expectRefused({})).to.include("1 transactions of");
+    await lane.world.provider.send("evm_setAutomine", [true]);
+  });
+
+  it("should not go to a chain that is not the configured one", async () => {
+    const reason = await expectRefused({ chainId: 1 });
+
+    expect(reason).to.include("chain id 1").and.include("31337");
+  });
+
+  it("should not go to a chain that changed since the preflight", async () => {
+    const reason = await expectRefused(
+      {},
+      {
+        confirm: async () => {
+          lane.server.rewrite("eth_chainId", () => "0x1");
+          return await Promise.resolve(true);
+        },
+      },
+    );
+
+    expect(reason).to.include("answered chain id 31337 at first and 1 now");
+  });
+
+  it("should keep the reason that the contract gives, before sending", async () => {
+    await (
+      await lane.world.vault.setRevert(
+        "0xa015aefe",
+        // Error(string) with an escape sequence in it, as a hostile vault may.
+        `0x08c379a0${"20".padStart(64, "0")}${"4".padStart(64, "0")}${"1b5b326a".padEnd(64, "0")}`,
+      )
+    ).wait();
+
+    const settlement = await lane.vault.settleAll();
+
+    expect(settlement).to.include({
+      status: "reverted",
+      reason: "\u001b[2j",
+      hash: null,
+    });
+  });
+
+  it("should refuse an address without code", async () => {
+    const empty = Wallet.createRandom().address;
+
+    const { message } = await expectVaultError(
+      lane.vault.at({ vault: empty }).settleAll(),
+      "VAULT_NO_CODE",
+    );
+
+    expect(message).to.include(empty).and.include("at()");
+  });
+
+  it("should send nothing where it cannot write its journal", async () => {
+    const folder = path.dirname(lane.journal);
+    await rm(folder, { recursive: true, force: true });
+
+    const { message } = await expectVaultError(
+      lane.vault.settleAll({
+        confirm: async () => {
+          await writeFile(folder, "a file where the folder should be");
+          return true;
+        },
+      }),
+      "VAULT_JOURNAL_NOT_WRITTEN",
+    );
+    await rm(folder);
+
+    expect(message).to.include("without a journal nothing is sent");
+  });
+
+  it("should leave nothing half-written beside its journal", async () => {
+    await expectRefused(
+      {},
+      {
+        confirm: async () => {
+          await lane.world.openNextRound();
+          return true;
+        },
+      },
+    );
+
+    const files = await readdir(path.dirname(lane.journal));
+    expect(files).to.deep.equal([path.basename(lane.journal)]);
+  });
+
+  for (const [name, value] of [
+    ["is not set", undefined],
+    ["is not a key", "0x1234567890"],
+  ] as const) {
+    it(`should name a configuration variable that ${name}, not its value`, async () => {
+      if (value !== undefined) {
+        process.env["VAULT_TEST_KEY"] = value;
+      }
+      try {
+        const vault = await lane.connect({
+          accounts: [configVariable("VAULT_TEST_KEY")],
+        });
+
+        const error = await expectVaultError(
+          vault.settleAll(),
+          value === undefined ? "VAULT_CONFIG_VARIABLE" : "VAULT_INVALID_KEY",
+        );
+
+        expect(JSON.stringify([error.message, error.details])).not.to.include(
+          "1234567890",
+        );
+      } finally {
+        delete process.env["VAULT_TEST_KEY"];
+      }
+    });
+  }
+
+  it("should take a key from a configuration variable", async () => {
+    process.env["VAULT_TEST_KEY"] = DEV_KEYS[1];
+    try {
+      const vault = await lane.connect({
+        accounts: [configVariable("VAULT_TEST_KEY")],
+      });
+      let from;
+
+      await vault.settleAll({
+        confirm: async (preflight) => {
+          ({ from } = preflight);
+          return await Promise.resolve("only looking");
+        },
+      });
+
+      expect(from).to.equal(new Wallet(DEV_KEYS[1]).address);
+    } finally {
+      delete process.env["VAULT_TEST_KEY"];
+    }
+  });
+});

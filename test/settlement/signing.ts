@@ -1,0 +1,188 @@
+import { expect } from "chai";
+import { Transaction, Wallet } from "ethers";
+import type { HttpNetworkUserConfig } from "hardhat/types/config";
+
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { openLane } from "../helpers/settlement-lane.js";
+import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { DEV_KEYS, DEV_MNEMONIC } from "../helpers/settlement-world.js";
+
+describe("how a settlement is signed", () => {
+  let node: ServerProcess;
+  let project: FixtureProject;
+  let lane: SettlementLane;
+  let restore: () => Promise<void>;
+
+  before(async () => {
+    node = await startAnvil();
+    project = await useFixtureProject("plain");
+    lane = await openLane({ node: node.url, projectRoot: project.path });
+    restore = await lane.world.checkpoint();
+  });
+  beforeEach(() => {
+    lane.server.reset();
+  });
+  afterEach(async () => {
+    lane.server.show();
+    await lane.world.provider.send("evm_setAutomine", [true]);
+    await restore();
+  });
+  after(async () => {
+    await lane.close();
+    await node.stop();
+    await project.remove();
+  });
+
+  /** The signed transaction that went over the wire last. */
+  const lastRaw = (): string => {
+    const sent = lane.server.requests.filter(
+      ({ method }) => method === "eth_sendRawTransaction",
+    );
+    return String(sent.at(-1)?.params[0]);
+  };
+
+  const settleWith = async (
+    settings: Partial<HttpNetworkUserConfig>,
+  ): Promise<Transaction> => {
+    const vault = await lane.connect(settings);
+    const settlement = await vault.settleAll({ pollingInterval: 20 });
+    expect(settlement.status, settlement.reason ?? "").to.equal("settled");
+    return Transaction.from(lastRaw());
+  };
+
+  const configurations: ReadonlyArray<
+    readonly [name: string, settings: Partial<HttpNetworkUserConfig>]
+  > = [
+    ["an array of keys", { accounts: [DEV_KEYS[0]] }],
+    ["a mnemonic", { accounts: { mnemonic: DEV_MNEMONIC } }],
+    [
+      "a mnemonic with path, index and passphrase",
+      {
+        accounts: {
+          mnemonic: DEV_MNEMONIC,
+          path: "m/44'/60'/0'/0/",
+          initialIndex: 3,
+          count: 2,
+          passphrase: "",
+        },
+      },
+    ],
+    [
+      "from in the configuration",
+      {
+        accounts: [DEV_KEYS[0], DEV_KEYS[1]],
+        from: new Wallet(DEV_KEYS[1]).address,
+      },
+    ],
+    ["a fixed gas price", { accounts: [DEV_KEYS[0]], gasPrice: 3_000_000_000 }],
+    ["a fixed gas limit", { accounts: [DEV_KEYS[0]], gas: 700_000 }],
+    ["a gas multiplier", { accounts: [DEV_KEYS[0]], gasMultiplier: 1.7 }],
+    [
+      "a gas multiplier beyond the block's limit",
+      { accounts: [DEV_KEYS[0]], gasMultiplier: 900 },
+    ],
+  ];
+  for (const [name, settings] of configurations) {
+    it(`should be the bytes that Hardhat itself would send: ${name}`, async () => {
+      // Hardhat goes first. Its transaction is not mined, so that ours meets
+      // the same nonce and the same base fee.
+      const { connection } = await lane.connect(settings);
+      await lane.world.provider.send("evm_setAutomine", [false]);
+      await connection.provider.request({
+        method: "eth_sendTransaction",
+        params: [{ to: lane.world.contracts.vault, data: "0xa015aefe" }],
+      });
+      const hardhats = lastRaw();
+      await lane.world.provider.send("anvil_dropAllTransactions", []);
+      lane.server.before(
+        { method: "eth_getTransactionReceipt", occurrence: 0 },
+        async () => {
+          await lane.world.mine();
+        },
+      );
+
+      await settleWith(settings);
+
+      expect(Transaction.from(lastRaw()).toJSON()).to.deep.equal(
+        Transaction.from(hardhats).toJSON(),
+      );
+      expect(lastRaw()).to.equal(hardhats);
+    });
+  }
+
+  it("should pay the gas price where the chain has no EIP-1559", async () => {
+    lane.server.hide("eth_feeHistory", "eth_maxPriorityFeePerGas");
+    lane.server.rewrite("eth_getBlockByNumber", (block) => {
+      const { baseFeePerGas: _, ...legacy }: Record<string, unknown> = {
+        ...(typeof block === "object" ? block : {}),
+      };
+      return legacy;
+    });
+
+    const { type, gasPrice } = await settleWith({});
+
+    expect(type).to.equal(0);
+    expect(Number(gasPrice)).to.be.greaterThan(0);
+  });
+
+  it("should pay the gas price where the node has no fee history", async () => {
+    lane.server.hide("eth_feeHistory");
+
+    const { type } = await settleWith({});
+
+    expect(type).to.equal(0);
+  });
+
+  it("should let a node sign that can, and check what it signed", async () => {
+    const vault = await lane.connect({ accounts: "remote" });
+    lane.server.rewrite("eth_signTransaction", () => lastForeignRaw);
+    const foreign = new Wallet(DEV_KEYS[0]);
+    const lastForeignRaw = await foreign.signTransaction({
+      to: foreign.address,
+      nonce: 0,
+      gasLimit: 21_000,
+      gasPrice: 3_000_000_000,
+      chainId: 31337,
+    });
+
+    const settlement = await vault.settleAll({ pollingInterval: 20 });
+
+    // Not what was asked for, so it is not sent; the node sends instead.
+    expect(settlement.status, settlement.reason ?? "").to.equal("settled");
+    const methods = lane.server.requests.map(({ method }) => method);
+    expect(methods).to.include("eth_sendTransaction");
+    expect(methods).not.to.include("eth_sendRawTransaction");
+  });
+
+  it("should read the raw bytes where a node wraps them, as geth does", async () => {
+    const vault = await lane.connect({ accounts: "remote" });
+    lane.server.rewrite("eth_signTransaction", (raw) => ({ raw, tx: {} }));
+
+    const settlement = await vault.settleAll({ pollingInterval: 20 });
+
+    expect(settlement.status).to.equal("settled");
+    expect(lane.server.requests.map(({ method }) => method)).to.include(
+      "eth_sendRawTransaction",
+    );
+  });
+
+  it("should send accounts that a plugin owns through eth_sendTransaction", async () => {
+    // A hardware wallet's plugin answers eth_accounts and eth_sendTransaction
+    // in front of the node, beside the keys of the configuration.
+    const device = new Wallet(DEV_KEYS[1]).address;
+    const vault = await lane.connect({ accounts: "remote" });
+    lane.server.hide("eth_signTransaction");
+    lane.server.rewrite("eth_accounts", () => [device.toLowerCase()]);
+
+    const settlement = await vault.settleAll({
+      from: device,
+      pollingInterval: 20,
+    });
+
+    expect(settlement.status).to.equal("settled");
+    expect(await lane.world.settlers()).to.deep.equal([device]);
+  });
+});
