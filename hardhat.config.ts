@@ -38,6 +38,8 @@ export default defineConfig({
   test: {
     mocha: {
       timeout: 60_000,
+      // Each file starts nodes of its own on free ports.
+      parallel: true,
       forbidOnly: process.env.CI !== undefined,
       reporter: resolve("./scripts/mocha-reporter.ts"),
     },
