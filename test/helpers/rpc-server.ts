@@ -22,8 +22,8 @@ export interface Exchange {
   /** How often this method was asked for before. */
   readonly occurrence: number;
   readonly response: ServerResponse;
-  /** Asks the real node; the answer's whole text. */
-  forward(): Promise<string>;
+  /** Asks the real node, the same or something else; the answer's text. */
+  readonly forward: (changed?: RecordedRequest) => Promise<string>;
 }
 
 /**
@@ -87,14 +87,14 @@ export async function startRpcServer({
         ({ method }) => method === request.method,
       ).length;
       requests.push(request);
-      const forward = async (): Promise<string> => {
+      const forward = async (changed = request): Promise<string> => {
         if (upstream === undefined) {
           throw new Error(`no answer for ${request.method}`);
         }
         const forwarded = await fetch(upstream, {
           method: "POST",
           headers: { "content-type": "application/json" },
-          body: JSON.stringify(request),
+          body: JSON.stringify(changed),
         });
         return await forwarded.text();
       };

@@ -174,7 +174,7 @@ export class OrderReader {
       throw error;
     }
     signal.throwIfAborted();
-    await requestRpc(client.provider, client.networkName, "eth_getCode", [
+    await requestRpc(client.provider, client.networkName, "eth_getBalance", [
       target.address,
       parseBlockTag(pinned.blockTag),
     ]);

@@ -1,0 +1,442 @@
+import { expect } from "chai";
+import { ZeroAddress } from "ethers";
+
+import { MockTrading__factory } from "../../src/bindings/factories/MockTrading__factory.js";
+import {
+  VaultClient,
+  isEmptyOrder,
+  isFailedOrder,
+} from "../../src/client/index.js";
+import type {
+  ListedOrder,
+  OrdersOptions,
+  OrdersProgress,
+} from "../../src/client/index.js";
+import type { Eip1193Provider } from "../../src/client/eip1193.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { createTestHre } from "../helpers/hre.js";
+import { recordCalls } from "../helpers/recording-provider.js";
+import { deployGeneratedOrders } from "../helpers/trading.js";
+import { sendTransaction } from "../helpers/transactions.js";
+
+const mock = MockTrading__factory.createInterface();
+const UNUSED = "0x00000000000000000000000000000000000A11cE";
+
+async function collect(
+  client: Pick<VaultClient, "orders">,
+  options: OrdersOptions,
+): Promise<ListedOrder[]> {
+  return await collectAll(client.orders(options));
+}
+
+async function collectAll(
+  orders: AsyncIterable<ListedOrder>,
+): Promise<ListedOrder[]> {
+  const collected: ListedOrder[] = [];
+  for await (const order of orders) {
+    collected.push(order);
+  }
+  return collected;
+}
+
+const idsOf = (orders: readonly ListedOrder[]): bigint[] =>
+  orders.map(({ orderID }) => orderID);
+
+const range = (first: number, last: number): bigint[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => BigInt(first + index));
+
+describe("client - orders", () => {
+  let provider: Eip1193Provider;
+  let trading: string;
+  let client: VaultClient;
+
+  beforeEach(async () => {
+    const hre = await createTestHre();
+    ({ provider } = await hre.network.create());
+    trading = await deployGeneratedOrders(provider, 1n, 100_000n);
+    client = new VaultClient(provider, { trading });
+  });
+
+  describe("a range", () => {
+    it("should list every id of it, in order", async () => {
+      const orders = await collect(client, { firstId: 5, lastId: 505n });
+      expect(idsOf(orders)).to.deep.equal(range(5, 505));
+      expect(orders.some(isFailedOrder)).to.equal(false);
+    });
+
+    it("should list a single order as getOrderInfo reads it", async () => {
+      expect(await collect(client, { firstId: 77, lastId: 77 })).to.deep.equal([
+        { orderID: 77n, ...(await client.getOrderInfo(77)) },
+      ]);
+    });
+
+    it("should reach the largest id there is", async () => {
+      const lastId = 2n ** 256n - 1n;
+      const orders = await collect(client, { firstId: lastId - 2n, lastId });
+      expect(idsOf(orders)).to.deep.equal([lastId - 2n, lastId - 1n, lastId]);
+    });
+
+    it("should not depend on how it is cut and how much is under way", async () => {
+      const expected = await collect(client, { firstId: 1, lastId: 40 });
+      for (const [chunkSize, concurrency] of [
+        [1, 1],
+        [7, 3],
+        [40, 2],
+        [1_000, 20],
+      ] as const) {
+        expect(
+          await collect(client, {
+            firstId: 1,
+            lastId: 40,
+            chunkSize,
+            concurrency,
+          }),
+        ).to.deep.equal(expected);
+      }
+    });
+  });
+
+  describe("missing orders", () => {
+    it("should be listed as empty where all is zero", async () => {
+      await sendTransaction(provider, {
+        to: trading,
+        data: mock.encodeFunctionData("removeOrder", [3]),
+      });
+      const orders = await collect(client, { firstId: 1, lastId: 5 });
+      expect(idsOf(orders.filter(isEmptyOrder))).to.deep.equal([3n]);
+      expect(orders).to.have.length(5);
+    });
+
+    it("should be left out by skipEmpty", async () => {
+      await sendTransaction(provider, {
+        to: trading,
+        data: mock.encodeFunctionData("removeOrder", [3]),
+      });
+      const orders = await collect(client, {
+        firstId: 1,
+        lastId: 5,
+        skipEmpty: true,
+      });
+      expect(idsOf(orders)).to.deep.equal([1n, 2n, 4n, 5n]);
+    });
+
+    it("should be failed orders with their reason where the contract reverts", async () => {
+      for (const data of [
+        mock.encodeFunctionData("removeOrder", [3]),
+        mock.encodeFunctionData("setMissingOrdersRevert", [true]),
+      ]) {
+        await sendTransaction(provider, { to: trading, data });
+      }
+      for (const skipEmpty of [false, true]) {
+        const orders = await collect(client, {
+          firstId: 1,
+          lastId: 5,
+          state: "open",
+          skipEmpty,
+        });
+        const failed = orders.filter(isFailedOrder);
+        expect(idsOf(failed)).to.deep.equal([3n]);
+        expect(failed[0]?.error.code).to.equal("VAULT_CALL_REVERTED");
+        expect(failed[0]?.error.message).to.include("OrderNotFound");
+      }
+    });
+  });
+
+  describe("filters", () => {
+    it("should keep orders of a state, by number or word", async () => {
+      const open = await collect(client, { firstId: 1, lastId: 9, state: 1 });
+      expect(idsOf(open)).to.deep.equal([1n, 2n, 4n, 5n, 7n, 8n]);
+      const closed = await collect(client, {
+        firstId: 1,
+        lastId: 9,
+        state: "closed",
+      });
+      expect(idsOf(closed)).to.deep.equal([3n, 6n, 9n]);
+    });
+
+    it("should keep orders of a holder, however it is spelled", async () => {
+      const { holder } = await client.getOrderInfo(2);
+      const orders = await collect(client, {
+        firstId: 1,
+        lastId: 14,
+        holder: holder.toLowerCase(),
+      });
+      expect(idsOf(orders)).to.deep.equal([2n, 9n]);
+    });
+  });
+
+  describe("the block", () => {
+    it("should be one for all chunks, whatever happens meanwhile", async () => {
+      const orders: ListedOrder[] = [];
+      for await (const order of client.orders({
+        firstId: 1,
+        lastId: 200,
+        chunkSize: 10,
+        concurrency: 1,
+      })) {
+        if (orders.length === 5) {
+          await sendTransaction(provider, {
+            to: trading,
+            data: mock.encodeFunctionData("generateOrders", [1, 2]),
+          });
+        }
+        orders.push(order);
+      }
+      expect(orders.filter(isEmptyOrder)).to.deep.equal([]);
+      const [after] = await collect(client, { firstId: 3, lastId: 3 });
+      expect(after !== undefined && isEmptyOrder(after)).to.equal(true);
+    });
+
+    it("should be the one that blockTag names", async () => {
+      const { number } = await client.block();
+      await sendTransaction(provider, {
+        to: trading,
+        data: mock.encodeFunctionData("generateOrders", [1, 2]),
+      });
+      const [order] = await collect(client, {
+        firstId: 3,
+        lastId: 3,
+        blockTag: number,
+      });
+      expect(order !== undefined && isEmptyOrder(order)).to.equal(false);
+    });
+
+    it("should not be pending, which cannot be pinned", async () => {
+      await expectVaultError(
+        collect(client, { firstId: 1, lastId: 2, blockTag: "pending" }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+    });
+
+    it("should be refused where there is none", async () => {
+      await expectVaultError(
+        collect(client, { firstId: 1, lastId: 2, blockTag: 1_000_000 }),
+        "VAULT_BLOCK_NOT_FOUND",
+      );
+    });
+  });
+
+  describe("requests", () => {
+    it("should be a call a chunk, with two params and an override", async () => {
+      const recorder = recordCalls(provider);
+      await collect(new VaultClient(recorder, { trading }), {
+        firstId: 1,
+        lastId: 100,
+        chunkSize: 50,
+      });
+      expect(recorder.calls.map(({ method }) => method)).to.deep.equal([
+        "eth_getBlockByNumber",
+        // Whether the node allows overrides at all.
+        "eth_call",
+        "eth_call",
+        "eth_call",
+      ]);
+      expect(recorder.calls.at(-1)?.params).to.have.length(3);
+    });
+
+    it("should ask once only whether the node allows overrides", async () => {
+      const recorder = recordCalls(provider);
+      for (const addresses of [{ trading }, { trading, vault: UNUSED }]) {
+        await collect(new VaultClient(recorder, addresses), {
+          firstId: 1,
+          lastId: 2,
+        });
+      }
+      const calls = recorder.calls.filter(
+        ({ method }) => method === "eth_call",
+      );
+      expect(calls).to.have.length(3);
+    });
+
+    it("should be single where the caller is the contract itself", async () => {
+      const recorder = recordCalls(provider);
+      const orders = await collect(new VaultClient(recorder, { trading }), {
+        firstId: 1,
+        lastId: 3,
+        from: trading,
+      });
+      expect(
+        idsOf(orders.filter((order) => !isFailedOrder(order))),
+      ).to.deep.equal([1n, 2n, 3n]);
+      for (const { params } of recorder.calls.slice(1)) {
+        expect(params).to.have.length(2);
+      }
+    });
+
+    it("should be no more than are wanted: a slow reader stops them", async () => {
+      const recorder = recordCalls(provider);
+      const orders = new VaultClient(recorder, { trading }).orders({
+        firstId: 1,
+        lastId: 100_000,
+        chunkSize: 10,
+        concurrency: 3,
+      });
+      for (let taken = 0; taken < 10; ++taken) {
+        await orders.next();
+      }
+      // Give what is under way the time to end and to start more.
+      for (let round = 0; round < 10; ++round) {
+        await client.block();
+      }
+      const chunks = recorder.calls.length - 2;
+      expect(chunks).to.be.within(3, 5);
+      await orders.return();
+    });
+
+    it("should end when the reader leaves", async () => {
+      const recorder = recordCalls(provider);
+      for await (const order of new VaultClient(recorder, { trading }).orders({
+        firstId: 1,
+        lastId: 100_000,
+        chunkSize: 5,
+      })) {
+        if (order.orderID === 12n) {
+          break;
+        }
+      }
+      const made = recorder.calls.length;
+      for (let round = 0; round < 10; ++round) {
+        await client.block();
+      }
+      expect(recorder.calls.length).to.equal(made);
+    });
+  });
+
+  describe("signal", () => {
+    it("should end the scan with its reason, also during a request", async () => {
+      const controller = new AbortController();
+      const reason = new Error("enough");
+      const recorder = recordCalls(provider, async ({ params }) => {
+        if (params?.length === 3 && recorder.calls.length > 4) {
+          controller.abort(reason);
+          // This request never ends.
+          await new Promise(() => undefined);
+        }
+      });
+      const orders = new VaultClient(recorder, { trading }).orders({
+        firstId: 1,
+        lastId: 1_000,
+        chunkSize: 5,
+        concurrency: 1,
+        signal: controller.signal,
+      });
+      let thrown: unknown;
+      try {
+        for await (const order of orders) {
+          expect(isFailedOrder(order)).to.equal(false);
+        }
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown).to.equal(reason);
+    });
+
+    it("should send nothing if it is aborted already", async () => {
+      const recorder = recordCalls(provider);
+      const reason = new Error("too late");
+      let thrown: unknown;
+      try {
+        await collect(new VaultClient(recorder, { trading }), {
+          firstId: 1,
+          lastId: 10,
+          signal: AbortSignal.abort(reason),
+        });
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown).to.equal(reason);
+      expect(recorder.calls).to.deep.equal([]);
+    });
+  });
+
+  it("should tell how far it has come", async () => {
+    const seen: OrdersProgress[] = [];
+    await collect(client, {
+      firstId: 1,
+      lastId: 25,
+      chunkSize: 10,
+      state: "open",
+      onProgress: (progress) => seen.push(progress),
+    });
+    expect(seen).to.deep.equal([
+      { done: 10, total: 25 },
+      { done: 20, total: 25 },
+      { done: 25, total: 25 },
+    ]);
+  });
+
+  describe("mistakes", () => {
+    const mistakes = [
+      [{ firstId: -1 }, "VAULT_INVALID_INTEGER"],
+      [{ lastId: 1.5 }, "VAULT_INVALID_INTEGER"],
+      [{ firstId: 9 }, "VAULT_INVALID_ARGUMENT"],
+      [{ state: 7 }, "VAULT_INVALID_ENUM"],
+      [{ state: "shut" }, "VAULT_INVALID_ENUM"],
+      [{ holder: "0x12" }, "VAULT_INVALID_ADDRESS"],
+      [{ chunkSize: 0 }, "VAULT_INVALID_ARGUMENT"],
+      [{ concurrency: 2.5 }, "VAULT_INVALID_ARGUMENT"],
+      [{ from: "me" }, "VAULT_INVALID_ADDRESS"],
+    ] as const;
+    for (const [mistake, code] of mistakes) {
+      it(`should be refused before any request: ${JSON.stringify(mistake)}`, async () => {
+        const recorder = recordCalls(provider);
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types refuse some of these mistakes
+        const options = { firstId: 1, lastId: 5, ...mistake } as OrdersOptions;
+        await expectVaultError(
+          collect(new VaultClient(recorder, { trading }), options),
+          code,
+        );
+        expect(recorder.calls).to.deep.equal([]);
+      });
+    }
+
+    it("should end the scan where there is no contract", async () => {
+      for (const from of [ZeroAddress, UNUSED]) {
+        await expectVaultError(
+          collect(new VaultClient(provider, { trading: UNUSED }), {
+            firstId: 1,
+            lastId: 5,
+            from,
+          }),
+          "VAULT_NO_CODE",
+        );
+      }
+    });
+
+    it("should end the scan where no contract is configured", async () => {
+      await expectVaultError(
+        collect(new VaultClient(provider, {}), { firstId: 1, lastId: 5 }),
+        "VAULT_CONTRACT_NOT_CONFIGURED",
+      );
+    });
+  });
+
+  it("should end the scan, not each order, when the node is gone", async () => {
+    let gone = false;
+    const recorder = recordCalls(provider, () => {
+      if (gone) {
+        throw Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
+      }
+    });
+    const orders = new VaultClient(recorder, { trading }).orders({
+      firstId: 1,
+      lastId: 1_000,
+      chunkSize: 10,
+      concurrency: 1,
+    });
+    await orders.next();
+    gone = true;
+    await expectVaultError(collectAll(orders), "VAULT_NETWORK_UNREACHABLE");
+  });
+
+  it("should be offered by hre.vault, which connects when it is iterated", async () => {
+    const hre = await createTestHre();
+    const connection = await hre.network.getOrCreate();
+    const address = await deployGeneratedOrders(connection.provider, 1n, 5n);
+    const orders = await collect(hre.vault.at({ trading: address }), {
+      firstId: 1,
+      lastId: 5,
+    });
+    expect(idsOf(orders)).to.deep.equal(range(1, 5));
+  });
+});
