@@ -1,0 +1,97 @@
+import type { MockOverrides } from "../../src/mocks/types.js";
+import type {
+  OperationArguments,
+  OperationResult,
+  ReadOperationName,
+} from "../../src/protocol/index.js";
+
+const MAX = 2n ** 256n - 1n;
+
+export const ORDER_ID = 2n ** 200n + 7n;
+
+const round = {
+  strikePrice: 11n,
+  APY: 12n,
+  maxVolume: 13n,
+  filledVolume: 14n,
+  minDeposit: 15n,
+  startTime: 16n,
+  endTime: 17n,
+  settledPrice: 18n,
+  settledAmount: MAX,
+  settled: true,
+};
+
+const order = {
+  exType: "ÄTH/USDT 🚀 longer than one word",
+  holder: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+  number: 21n,
+  exFee: 22n,
+  lockFee: 23n,
+  newLockFee: 24n,
+  openPrice: 25n,
+  marginAmount: 26n,
+  marginFee: 27n,
+  startTime: 28n,
+  closePrice: 29n,
+  contractType: 7,
+  state: 255,
+};
+
+/** A state in which no two values are the same, so that none can be swapped. */
+export const distinctState: MockOverrides = {
+  fundingFeeRate: { call: 1n, put: 2n },
+  pools: {
+    public: { deposit: 31n, availabe: 32n, locked: 33n },
+    private: { deposit: 34n, availabe: 35n, locked: 36n },
+  },
+  round,
+  orders: { [ORDER_ID.toString()]: order },
+  margins: { baseMarginAmount: 41n, xMarginAmount: 42n },
+  marginBalance: { baseMarginAmount: 43n, xMarginAmount: 44n },
+  volume: 45n,
+  minXMargin: 46n,
+};
+
+/** A read in that state, and what it has to answer. */
+export interface ExpectedRead {
+  readonly operation: ReadOperationName;
+  readonly args: readonly unknown[];
+  readonly expected: unknown;
+}
+
+function read<Name extends ReadOperationName>(
+  operation: Name,
+  args: OperationArguments<Name>,
+  expected: OperationResult<Name>,
+): ExpectedRead {
+  return { operation, args, expected };
+}
+
+/** Every read operation, with every choice it has. */
+export const expectedReads: readonly ExpectedRead[] = [
+  read("getFundingFeeRate", ["call"], 1n),
+  read("getFundingFeeRate", [2], 2n),
+  read("getLatestRoundInfo", [], round),
+  read("getOrderInfo", [ORDER_ID], order),
+  read("calMargins", [{ maxVolume: 1n, APY: 2n, endTime: 3n }], {
+    baseMarginAmount: 41n,
+    xMarginAmount: 42n,
+  }),
+  read("getLPAmountInfo", ["public"], {
+    deposit: 31n,
+    availabe: 32n,
+    locked: 33n,
+  }),
+  read("getLPAmountInfo", ["private"], {
+    deposit: 34n,
+    availabe: 35n,
+    locked: 36n,
+  }),
+  read("queryVolume", [], 45n),
+  read("queryMarginBalance", [], {
+    baseMarginAmount: 43n,
+    xMarginAmount: 44n,
+  }),
+  read("minXMargin", [], 46n),
+];

@@ -1,0 +1,27 @@
+import { startAnvil } from "./anvil.js";
+import { startHardhatNode } from "./hardhat-node.js";
+
+/** A node to run a suite on; without a URL it is Hardhat's own process. */
+export interface TestNode {
+  readonly url: string | undefined;
+  stop(): Promise<void>;
+}
+
+/** The nodes that everything has to work on. */
+export const everyNode: ReadonlyArray<{
+  readonly name: string;
+  readonly start: () => Promise<TestNode>;
+}> = [
+  {
+    name: "an in-process network",
+    start: async () =>
+      await Promise.resolve({
+        url: undefined,
+        stop: async () => {
+          await Promise.resolve();
+        },
+      }),
+  },
+  { name: "hardhat node", start: startHardhatNode },
+  { name: "anvil", start: async () => await startAnvil() },
+];
