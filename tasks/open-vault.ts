@@ -7,6 +7,7 @@ import { toRpcError } from "../src/client/rpc.js";
 import type { HardhatVault } from "../src/connection/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import { contractRoleNames, isContractRole } from "../src/protocol/index.js";
+import { FORK_NETWORK } from "../src/simulation/fork-network.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 
 /** The network of `--network`, or Hardhat's default one. */
@@ -21,7 +22,9 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
   if (config === undefined) {
     throw vaultError("VAULT_UNKNOWN_NETWORK", {
       network: escapeUntrusted(name),
-      known: Object.keys(networks).join(", "),
+      known: Object.keys(networks)
+        .filter((known) => known !== FORK_NETWORK)
+        .join(", "),
     });
   }
   return { name, config };

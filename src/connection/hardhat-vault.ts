@@ -161,7 +161,7 @@ export class HardhatVault extends VaultClient {
    * @returns A connection to the fork, its `vault` bound to the addresses of
    * this one. It has Hardhat's usual accounts. Close it when done.
    * @throws VaultError VAULT_CANNOT_FORK_IN_PROCESS, VAULT_BLOCK_NOT_FOUND,
-   * VAULT_INVALID_BLOCK, VAULT_INVALID_ARGUMENT, VAULT_FORK_NETWORK_TAKEN and
+   * VAULT_INVALID_BLOCK, VAULT_INVALID_ENUM, VAULT_FORK_NETWORK_TAKEN and
    * those of a failed request
    */
   public async fork(options: ForkOptions = {}): Promise<ForkConnection> {

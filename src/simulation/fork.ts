@@ -1,6 +1,7 @@
 import type { NetworkConfig } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
+import { describeInput } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
 import { toRpcError } from "../client/rpc.js";
 import type { HardhatVault } from "../connection/hardhat-vault.js";
@@ -170,15 +171,16 @@ function toForkError(
   hardfork: string | undefined,
 ): Error {
   const known = toRpcError(error, network, "the requests of a fork");
-  // Hardhat names its hardforks in the error about an unknown one.
-  return hardfork !== undefined && /hardfork/iu.test(known.message)
-    ? vaultError(
-        "VAULT_INVALID_ARGUMENT",
-        {
-          where: "hardfork",
-          problem: String(known.details["problem"]).replace(/\.$/u, ""),
-        },
+  if (hardfork === undefined || !/hardfork/iu.test(known.message)) {
+    return known;
+  }
+  // Hardhat's text is about its own configuration, and lists what there is.
+  const allowed = /Valid hardforks[^:]*: ([\w, ]+)/u.exec(known.message)?.[1];
+  return allowed === undefined
+    ? known
+    : vaultError(
+        "VAULT_INVALID_ENUM",
+        { where: "hardfork", allowed, value: describeInput(hardfork) },
         error,
-      )
-    : known;
+      );
 }

@@ -35,7 +35,7 @@ export function renderSimulation(
     `${renderHeading("Simulated settlement", envelope, style)}\n${renderOutcome(located, style)}`,
     ...section(
       "Readings",
-      simulation.changes.map((change) => changeRow(change, context)),
+      simulation.changes.map((change) => changeRow(change, context, style)),
       style,
     ),
     ...section("Balances", balanceRows(located), style),
@@ -78,8 +78,8 @@ function section(
     ? []
     : [
         alignColumns([
-          [style.title(title), style.dim("before"), style.dim("after")],
-          ...rows,
+          [style.title(title), style.dim("before"), style.dim("after"), ""],
+          ...rows.map((row) => [...row, ""].slice(0, 4)),
         ]),
       ];
 }
@@ -87,20 +87,29 @@ function section(
 function changeRow(
   { reading, field, before, after }: ReadingChange,
   context: FormatContext,
+  style: Style,
 ): readonly string[] {
   const described = describeField(reading, field);
-  const show = (value: ReadingValue): string => {
-    if (described === undefined) {
-      return value === null ? "no error" : String(value);
-    }
-    const { text, note } = formatValue(described, value, context);
-    return note === undefined ? text : `${text} (${note})`;
-  };
+  const label = `${reading} ${described?.label.toLowerCase() ?? field}`;
+  if (described === undefined) {
+    return [capitalise(label), showCode(before), showCode(after)];
+  }
+  const shown = formatValue(described, after, context);
   return [
-    `${reading} ${described?.label.toLowerCase() ?? field}`,
-    show(before),
-    show(after),
+    capitalise(label),
+    formatValue(described, before, context).text,
+    shown.text,
+    style.dim(shown.note ?? ""),
   ];
+}
+
+/** Of a reading that fails before or after, there is only the error's code. */
+function showCode(code: ReadingValue): string {
+  return code === null ? "no error" : String(code);
+}
+
+function capitalise(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 function describeField(reading: string, field: string): Field | undefined {
@@ -128,7 +137,7 @@ function balanceRows({
         ? formatUnits(amount, NATIVE_DECIMALS)
         : amount.toString();
     return [
-      `${owner}, ${token === "native" ? "native currency" : token}`,
+      capitalise(`${owner}, ${token === "native" ? "native currency" : token}`),
       show(before),
       show(after),
     ];

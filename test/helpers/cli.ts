@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
 import { hardhatCli } from "./hardhat-node.js";
@@ -18,16 +19,24 @@ export interface CommandOptions {
   readonly input?: string;
 }
 
-/** Runs `hardhat <args>` as a child process, as a user would. */
-export async function runHardhat(
+/** Starts `hardhat <args>` as a child process, as a user would. */
+export function startHardhat(
   args: readonly string[],
   { cwd, env = {}, input }: CommandOptions,
-): Promise<CommandResult> {
-  const child = spawn(process.execPath, [hardhatCli, ...args], {
+): ChildProcess {
+  return spawn(process.execPath, [hardhatCli, ...args], {
     cwd,
     env: { ...environmentWithoutColours(), ...env },
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
+}
+
+/** Runs `hardhat <args>` to its end. */
+export async function runHardhat(
+  args: readonly string[],
+  options: CommandOptions,
+): Promise<CommandResult> {
+  const child = startHardhat(args, options);
   let stdout = "";
   let stderr = "";
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -36,7 +45,7 @@ export async function runHardhat(
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
-  child.stdin?.end(input);
+  child.stdin?.end(options.input);
   await once(child, "close");
   return { stdout, stderr, exitCode: child.exitCode };
 }
@@ -47,7 +56,14 @@ function environmentWithoutColours(): NodeJS.ProcessEnv {
     ...process.env,
     HARDHAT_DISABLE_TELEMETRY_PROMPT: "true",
   };
-  for (const name of ["CI", "FORCE_COLOR", "NO_COLOR", "NODE_OPTIONS"]) {
+  // The tests run in a Hardhat that names its own configuration.
+  const hardhats = Object.keys(process.env).filter((name) =>
+    name.startsWith("HARDHAT_"),
+  );
+  for (const name of [
+    ...["CI", "FORCE_COLOR", "NO_COLOR", "NODE_OPTIONS"],
+    ...hardhats.filter((name) => name !== "HARDHAT_DISABLE_TELEMETRY_PROMPT"),
+  ]) {
     Reflect.deleteProperty(environment, name);
   }
   return environment;

@@ -217,7 +217,7 @@ describe("simulation - fork", () => {
     await fork.close();
     const error = await expectVaultError(
       connection.vault.fork({ hardfork: "atlantis" }),
-      "VAULT_INVALID_ARGUMENT",
+      "VAULT_INVALID_ENUM",
     );
     expect(error.message).to.contain("hardfork").and.to.contain("prague");
   });
