@@ -21,6 +21,8 @@ function testFiles(): string[] {
 
 export default defineConfig({
   plugins: [vault, hardhatMocha],
+  // By default, every .sol file below test/, those of fixture projects too.
+  paths: { tests: { solidity: "test/solidity" } },
   solidity: {
     // The compiler of the npm package: nothing is downloaded. Projects that
     // import the contracts compile them with their own settings.
@@ -31,9 +33,13 @@ export default defineConfig({
     settings: { evmVersion: "paris" },
   },
   networks: {
-    // The mocks of the demo have amounts with 18 decimals.
+    // The amounts of the mocks' scenarios have 18 decimals.
     default: { type: "edr-simulated", vault: { tokenDecimals: 18 } },
-    localhost: { type: "http", url: "http://127.0.0.1:8545" },
+    localhost: {
+      type: "http",
+      url: "http://127.0.0.1:8545",
+      vault: { tokenDecimals: 18 },
+    },
   },
   test: {
     mocha: {
