@@ -43,6 +43,8 @@ export interface FaultyRpcServer {
   show(): void;
   /** Awaited before the request goes on, as something else on the chain. */
   before(key: RequestKey, action: () => Promise<void>): void;
+  /** The same, once the node has answered and before that answer goes back. */
+  afterwards(key: RequestKey, action: () => Promise<void>): void;
   /** Another answer than the node's: the whole result, made from the node's. */
   rewrite(method: string, change: (result: unknown) => unknown): void;
   /** Faults and actions whose request did not come. */
@@ -66,6 +68,7 @@ export async function startFaultyRpcServer({
   const hidden = new Set<string>();
   let faults = new Map<string, FaultKind>();
   let actions = new Map<string, () => Promise<void>>();
+  let lateActions = new Map<string, () => Promise<void>>();
   let changes = new Map<string, (result: unknown) => unknown>();
   let counts = new Map<string, number>();
   const underWay = new Set<Promise<unknown>>();
@@ -97,6 +100,14 @@ export async function startFaultyRpcServer({
     if (hidden.has(request.method)) {
       return { error: { code: -32601, message: "Method not found" } };
     }
+    const actLate = lateActions.get(key);
+    if (actLate !== undefined) {
+      lateActions.delete(key);
+      const answer = await exchange.forward();
+      await actLate();
+      exchange.response.end(answer);
+      return "handled";
+    }
     const change = changes.get(request.method);
     if (change === undefined) {
       return undefined;
@@ -125,12 +136,16 @@ export async function startFaultyRpcServer({
     before(key, action) {
       actions.set(keyOf(key), action);
     },
+    afterwards(key, action) {
+      lateActions.set(keyOf(key), action);
+    },
     rewrite(method, change) {
       changes.set(method, change);
     },
     reset() {
       faults = new Map();
       actions = new Map();
+      lateActions = new Map();
       changes = new Map();
       counts = new Map();
       server.requests.length = 0;

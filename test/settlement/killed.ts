@@ -1,0 +1,218 @@
+import { once } from "node:events";
+import { readFile, rm } from "node:fs/promises";
+
+import { expect } from "chai";
+
+import type { Settlement } from "../../src/settlement/settle-all.js";
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { startHardhat } from "../helpers/cli.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { openLane } from "../helpers/settlement-lane.js";
+import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { devKey } from "../helpers/settlement-world.js";
+import type { RequestKey } from "../helpers/faulty-rpc-server.js";
+
+/** Killed settlements run side by side, each with a vault of its own. */
+const LANES = 3;
+
+const sendMethods = ["eth_sendRawTransaction", "eth_sendTransaction"];
+
+/** When it is killed: before the node gets a request, or when it has it. */
+type Moment = "before the request arrives" | "after the request arrived";
+
+interface Kill extends RequestKey {
+  readonly moment: Moment;
+}
+
+for (const mode of ["local keys", "remote accounts"] as const) {
+  describe(`a settlement that is killed, and --resume: ${mode}`, function () {
+    this.timeout(120_000);
+
+    let node: ServerProcess;
+    let project: FixtureProject;
+    let lanes: readonly SettlementLane[] = [];
+
+    before(async () => {
+      node = await startAnvil();
+      project = await useFixtureProject("plain");
+      lanes = await Promise.all(
+        Array.from({ length: LANES }, async (_, index) => {
+          const lane = await openLane({
+            node: node.url,
+            projectRoot: project.path,
+            settlerIndex: index,
+            otherIndex: LANES + index,
+            settings: mode === "local keys" ? {} : { accounts: "remote" },
+          });
+          if (mode === "remote accounts") {
+            lane.server.hide("eth_signTransaction");
+          }
+          return lane;
+        }),
+      );
+    });
+    after(async () => {
+      await Promise.all(lanes.map(async (lane) => await lane.close()));
+      await node.stop();
+      await project.remove();
+    });
+
+    it("should settle once whenever it is killed", async () => {
+      const all = await stages(lanes[0]);
+      // Up to the nonce, both ways of signing are one.
+      const kills =
+        mode === "local keys"
+          ? all
+          : all.slice(
+              all.findIndex(
+                ({ method }) => method === "eth_getTransactionCount",
+              ),
+            );
+      const queue = [...kills];
+      const failures: string[] = [];
+
+      await Promise.all(
+        lanes.map(async (lane, index) => {
+          for (
+            let kill = queue.shift();
+            kill !== undefined;
+            kill = queue.shift()
+          ) {
+            try {
+              await checkKill(lane, index, kill);
+            } catch (error) {
+              failures.push(`${JSON.stringify(kill)}: ${String(error)}`);
+            }
+          }
+        }),
+      );
+
+      process.stdout.write(
+        `      ${kills.length} kills, ${kills.length - failures.length} right, ${failures.length} wrong\n`,
+      );
+      expect(failures).to.deep.equal([]);
+    });
+
+    async function checkKill(
+      lane: SettlementLane,
+      index: number,
+      kill: Kill,
+    ): Promise<void> {
+      await reset(lane);
+      const countBefore = await lane.world.settlementCount();
+
+      const stderr = await settleAndKill(lane, index, kill);
+
+      const wasJournalled = await isUnfinished(lane);
+      const resumed = await lane.vault.settleAll({
+        pollingInterval: 20,
+        resume: true,
+      });
+      if (wasJournalled) {
+        expect(resumed, resumed.reason ?? "").to.include({ status: "settled" });
+        // What was printed before the end is the hash of what was settled.
+        const printed = /Transaction (0x[0-9a-f]{64})/u.exec(stderr)?.[1];
+        expect(printed ?? resumed.hash).to.equal(resumed.hash);
+      } else {
+        // Nothing was sent, and nothing is in the way of another try.
+        expect(resumed).to.include({ status: "refused", hash: null });
+        expect(await settle(lane)).to.include({ status: "settled" });
+      }
+      expect(await lane.world.settlers(countBefore)).to.deep.equal([
+        lane.settler,
+      ]);
+    }
+
+    /** @returns What it had printed on stderr by then. */
+    async function settleAndKill(
+      lane: SettlementLane,
+      index: number,
+      { moment, ...key }: Kill,
+    ): Promise<string> {
+      const child = startHardhat(
+        ["vault", "settle", "--yes", "--json", "--network", "test"],
+        {
+          cwd: project.path,
+          env: {
+            TEST_URL: lane.server.url,
+            TEST_VAULT: JSON.stringify({ contracts: lane.world.contracts }),
+            TEST_NETWORK: JSON.stringify({
+              accounts: mode === "local keys" ? [devKey(index)] : "remote",
+              from: lane.settler,
+            }),
+          },
+        },
+      );
+      let stderr = "";
+      child.stderr?.on("data", (text: Buffer) => {
+        stderr += text.toString();
+      });
+      const killed = once(child, "close");
+      const die = async (): Promise<void> => {
+        child.kill("SIGKILL");
+        await killed;
+      };
+      if (moment === "before the request arrives") {
+        lane.server.before(key, die);
+        lane.server.inject({ ...key, kind: "drop before forwarding" });
+      } else {
+        lane.server.afterwards(key, die);
+      }
+      await killed;
+      await lane.server.idle();
+      expect(child.signalCode, stderr).to.equal("SIGKILL");
+      return stderr;
+    }
+  });
+}
+
+/** Every request of a settlement, and both sides of the one that sends. */
+async function stages(lane: SettlementLane | undefined): Promise<Kill[]> {
+  if (lane === undefined) {
+    throw new Error("there is a lane");
+  }
+  await reset(lane);
+  expect(await settle(lane)).to.include({ status: "settled" });
+  const counts = new Map<string, number>();
+  const keys = lane.server.requests.map(({ method }) => {
+    const occurrence = counts.get(method) ?? 0;
+    counts.set(method, occurrence + 1);
+    return { method, occurrence };
+  });
+  return keys.flatMap((key): Kill[] => [
+    { ...key, moment: "before the request arrives" },
+    ...(sendMethods.includes(key.method)
+      ? [{ ...key, moment: "after the request arrived" } as const]
+      : []),
+  ]);
+}
+
+async function reset({
+  server,
+  world,
+  journal,
+}: SettlementLane): Promise<void> {
+  server.reset();
+  await world.openNextRound();
+  await rm(journal, { force: true });
+}
+
+async function settle({ vault, settler }: SettlementLane): Promise<Settlement> {
+  return await vault.settleAll({ from: settler, pollingInterval: 20 });
+}
+
+async function isUnfinished({ journal }: SettlementLane): Promise<boolean> {
+  try {
+    const entry: unknown = JSON.parse(await readFile(journal, "utf8"));
+    return (
+      typeof entry === "object" &&
+      entry !== null &&
+      "finished" in entry &&
+      entry.finished === false
+    );
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,300 @@
+import { rm } from "node:fs/promises";
+
+import { expect } from "chai";
+
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { runHardhat } from "../helpers/cli.js";
+import type { CommandResult } from "../helpers/cli.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { openLane } from "../helpers/settlement-lane.js";
+import type { SettlementLane } from "../helpers/settlement-lane.js";
+import {
+  DEV_KEYS,
+  SETTLED_AMOUNT,
+  SETTLED_PRICE,
+} from "../helpers/settlement-world.js";
+import { parseSettleArguments, settle } from "../../tasks/settle.js";
+import { expectVaultError } from "../helpers/assertions.js";
+
+describe("vault settle", () => {
+  let node: ServerProcess;
+  let project: FixtureProject;
+  let lane: SettlementLane;
+  let restore: () => Promise<void>;
+
+  before(async () => {
+    node = await startAnvil();
+    project = await useFixtureProject("plain");
+    lane = await openLane({ node: node.url, projectRoot: project.path });
+    restore = await lane.world.checkpoint();
+  });
+  beforeEach(async () => {
+    lane.server.reset();
+    await rm(lane.journal, { force: true });
+  });
+  afterEach(async () => {
+    await restore();
+  });
+  after(async () => {
+    await lane.close();
+    await node.stop();
+    await project.remove();
+  });
+
+  const run = async (
+    args: readonly string[],
+    network: object = { accounts: [DEV_KEYS[0]] },
+  ): Promise<CommandResult> =>
+    await runHardhat(["vault", "settle", ...args, "--network", "test"], {
+      cwd: project.path,
+      env: {
+        TEST_URL: lane.server.url,
+        TEST_VAULT: JSON.stringify({ contracts: lane.world.contracts }),
+        TEST_NETWORK: JSON.stringify(network),
+      },
+    });
+  const runJson = async (
+    args: readonly string[],
+    network?: object,
+  ): Promise<CommandResult & { document: Record<string, unknown> }> => {
+    const result = await run([...args, "--json"], network);
+    return { ...result, document: asRecord(JSON.parse(result.stdout)) };
+  };
+  const sentMethods = (): string[] =>
+    lane.server.requests
+      .map(({ method }) => method)
+      .filter((method) => method.startsWith("eth_send"));
+
+  it("should settle with --yes and print one JSON document", async () => {
+    const { document, stderr, exitCode } = await runJson(["--yes"]);
+
+    const settlement = asRecord(document["settlement"]);
+    const blockNumber = await lane.world.provider.getBlockNumber();
+    expect(exitCode).to.equal(0);
+    expect(Object.keys(document)).to.deep.equal([
+      "network",
+      "chainId",
+      "block",
+      "settlement",
+    ]);
+    expect(document).to.deep.include({
+      network: "test",
+      chainId: 31337,
+      block: {
+        number: blockNumber,
+        timestamp: (await lane.world.provider.getBlock(blockNumber))?.timestamp,
+      },
+    });
+    expect(Object.keys(settlement)).to.deep.equal([
+      "status",
+      "reason",
+      "hash",
+      "blockNumber",
+      "gasUsed",
+      "before",
+      "after",
+    ]);
+    expect(settlement).to.include({
+      status: "settled",
+      reason: null,
+      blockNumber,
+    });
+    expect(settlement["gasUsed"]).to.match(/^[0-9]+$/u);
+    expect(settlement["before"]).to.include({
+      settled: false,
+      settledPrice: "0",
+    });
+    expect(settlement["after"]).to.include({
+      settled: true,
+      settledPrice: SETTLED_PRICE.toString(),
+      settledAmount: SETTLED_AMOUNT.toString(),
+    });
+    expect(stderr).to.include(`Transaction ${String(settlement["hash"])}`);
+    for (const shown of [
+      "About to settle this round",
+      lane.world.contracts.vault,
+      lane.settler,
+      "Balance",
+      "Gas",
+      "Cost",
+      "succeeds",
+    ]) {
+      expect(stderr).to.include(shown);
+    }
+
+    const again = await runJson(["--yes"]);
+    expect(again.exitCode).to.equal(0);
+    expect(again.document["settlement"]).to.include({
+      status: "nothing-to-do",
+      hash: null,
+    });
+  });
+
+  it("should say what changed, for a person", async () => {
+    const { stdout, stderr, exitCode } = await run(["--yes"]);
+
+    expect(exitCode, stderr).to.equal(0);
+    expect(stdout).to.match(/Outcome\s+Settled/u);
+    expect(stdout).to.match(/Settled price\s+0\s+→\s+1875/u);
+    expect(stdout).to.match(/Settled\s+no\s+→\s+yes/u);
+    // eslint-disable-next-line no-control-regex -- finding one is the point
+    expect(stdout + stderr).not.to.match(/\u001b/u);
+  });
+
+  it("should refuse where there is no terminal and no --yes", async () => {
+    const { document, stderr, exitCode } = await runJson([]);
+
+    expect(exitCode).to.equal(1);
+    expect(asRecord(document["settlement"])["status"]).to.equal("refused");
+    expect(asRecord(document["settlement"])["reason"]).to.include("--yes");
+    expect(stderr).to.include("About to settle this round");
+    expect(sentMethods()).to.deep.equal([]);
+  });
+
+  it("should ask, and take only a Yes", async () => {
+    const questions: string[] = [];
+    const stderr: string[] = [];
+    const answerWith = async (answer: boolean): Promise<string> => {
+      const report = await settle(
+        lane.vault,
+        { yes: false },
+        { pollingInterval: 20 },
+        {
+          stderr: { write: (text) => stderr.push(text) },
+          ask: async (question) => {
+            questions.push(question);
+            return await Promise.resolve(answer);
+          },
+        },
+      );
+      return String(asRecord(asRecord(report.json)["settlement"])["status"]);
+    };
+
+    expect(await answerWith(false)).to.equal("refused");
+    expect(sentMethods()).to.deep.equal([]);
+    expect(await answerWith(true)).to.equal("settled");
+    expect(questions).to.deep.equal([
+      "Settle this round now?",
+      "Settle this round now?",
+    ]);
+  });
+
+  it("should only look with --assert, without any key", async () => {
+    const network = { accounts: [`0x${"00".repeat(31)}01`] };
+    const before = await runJson(["--assert"], network);
+    expect(before.exitCode).to.equal(1);
+    expect(before.document["settlement"]).to.include({
+      status: "refused",
+      hash: null,
+    });
+    expect(sentMethods()).to.deep.equal([]);
+    await lane.world.settleByOther();
+
+    const after = await runJson(["--assert"], network);
+
+    expect(after.exitCode).to.equal(0);
+    expect(after.document["settlement"]).to.include({
+      status: "nothing-to-do",
+    });
+    expect(lane.server.requests.map(({ method }) => method)).not.to.include(
+      "eth_accounts",
+    );
+  });
+
+  it("should print the unsigned transaction with --calldata", async () => {
+    const { stdout, exitCode, stderr } = await run(["--calldata"]);
+
+    expect(exitCode, stderr).to.equal(0);
+    const document = asRecord(JSON.parse(stdout));
+    expect(document).to.include({
+      network: "test",
+      chainId: 31337,
+      to: lane.world.contracts.vault,
+      data: "0xa015aefe",
+      value: "0",
+    });
+    expect(document["estimatedGas"]).to.match(/^[0-9]+$/u);
+    expect((await runJson(["--calldata"])).document).to.deep.equal(document);
+    expect(sentMethods()).to.deep.equal([]);
+  });
+
+  it("should name what is wrong with the chain, without its block", async () => {
+    const { document, exitCode } = await runJson(["--yes"], {
+      accounts: [DEV_KEYS[0]],
+      chainId: 1,
+    });
+
+    expect(exitCode).to.equal(1);
+    expect(document).to.deep.include({ chainId: 31337, block: null });
+    expect(document["settlement"]).to.include({ status: "refused" });
+    expect(sentMethods()).to.deep.equal([]);
+  });
+
+  it("should resume nothing where there is nothing", async () => {
+    const { document, exitCode } = await runJson(["--resume"]);
+
+    expect(exitCode).to.equal(1);
+    expect(document["settlement"]).to.include({ status: "refused" });
+  });
+
+  it("should say it in the error form when the node is down", async () => {
+    const { stdout, stderr, exitCode } = await runHardhat(
+      ["vault", "settle", "--yes", "--json", "--network", "test"],
+      {
+        cwd: project.path,
+        env: {
+          CI: "true",
+          TEST_URL: "http://127.0.0.1:9",
+          TEST_VAULT: JSON.stringify({ contracts: lane.world.contracts }),
+          TEST_NETWORK: JSON.stringify({ accounts: [DEV_KEYS[0]] }),
+        },
+      },
+    );
+
+    expect(exitCode).to.equal(1);
+    expect(asRecord(asRecord(JSON.parse(stdout))["error"])["code"]).to.equal(
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    expect(stderr).not.to.include("    at ");
+  });
+
+  const none = {
+    from: undefined,
+    assert: false,
+    calldata: false,
+    resume: false,
+    confirmations: undefined,
+    timeout: undefined,
+  };
+  const mistakes = [
+    [{ assert: true, resume: true }, "VAULT_INVALID_ARGUMENT"],
+    [{ assert: true, calldata: true }, "VAULT_INVALID_ARGUMENT"],
+    [{ confirmations: "0" }, "VAULT_INVALID_ARGUMENT"],
+    [{ confirmations: "1.5" }, "VAULT_INVALID_INTEGER"],
+    [{ confirmations: "many" }, "VAULT_INVALID_INTEGER"],
+    [{ timeout: "0" }, "VAULT_INVALID_ARGUMENT"],
+    [{ timeout: "-5" }, "VAULT_INVALID_ARGUMENT"],
+    [{ timeout: "5m" }, "VAULT_INVALID_ARGUMENT"],
+    [{ from: "0x1234" }, "VAULT_INVALID_ADDRESS"],
+  ] as const;
+  for (const [args, code] of mistakes) {
+    it(`should refuse ${JSON.stringify(args)} before any network`, async () => {
+      await expectVaultError(
+        () => parseSettleArguments({ ...none, ...args }),
+        code,
+      );
+    });
+  }
+
+  it("should take seconds on the command line", () => {
+    expect(
+      parseSettleArguments({ ...none, timeout: "2.5", confirmations: "12" }),
+    ).to.include({ timeout: 2_500, confirmations: 12 });
+  });
+});
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
