@@ -29,7 +29,13 @@ export function alignColumns(
     style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
     colAligns: [...alignments],
   });
-  table.push(...rows.map((row) => [...row]));
+  // The library gives a short row a line break of its own.
+  const width = Math.max(0, ...rows.map(({ length }) => length));
+  table.push(
+    ...rows.map((row) =>
+      Array.from({ length: width }, (_, index) => row[index] ?? ""),
+    ),
+  );
   return table
     .toString()
     .split("\n")
