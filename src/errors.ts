@@ -27,7 +27,7 @@ export const errorTable = {
     kind: "user",
     message:
       "{operation} needs the {contract} contract, which has no address on network {network}.",
-    fix: "Set {path} in the Hardhat configuration, or pass --at {role}=0x…{hint}",
+    fix: "Set {path}{hint}",
   },
   VAULT_INVALID_DEPLOYMENT_FILE: {
     kind: "user",

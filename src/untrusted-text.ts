@@ -47,6 +47,19 @@ export function redactUrls(text: string): string {
   return text.replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]]+/giu, "<url>");
 }
 
+/**
+ * Removes from the words of a node also what is left of a URL without its
+ * beginning: paths, and tokens long enough to be a key. Hex data stays.
+ */
+export function redactSecrets(text: string): string {
+  return redactUrls(text)
+    .replaceAll(/(?<![^\s"'(=])\/[^\s"'<>)\]]+/gu, "<path>")
+    .replaceAll(
+      /(?<![\w-])(?!0x)(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{20,}/giu,
+      "<hidden>",
+    );
+}
+
 /** A text of another origin, in one line, safe and without secrets. */
 export function quoteForeignText(text: string, maxLength = 500): string {
   const oneLine = redactUrls(text).replaceAll(/\s+/gu, " ").trim();

@@ -23,7 +23,7 @@ export interface LocatedAddress {
 export interface AddressBook {
   /** @returns The address, or undefined if this book has none for the role. */
   find(role: ContractRole): Promise<LocatedAddress | undefined>;
-  /** What to do about a missing address: configuration path and further hint. */
+  /** What to do about a missing address: what to set, and the rest of that sentence. */
   describeMissing(role: ContractRole): { path: string; hint: string };
 }
 
@@ -92,7 +92,6 @@ export async function requireAddress(
       operation,
       contract: contractRoles[role].label,
       network,
-      role,
       ...addresses.describeMissing(role),
     });
   }

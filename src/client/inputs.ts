@@ -11,6 +11,9 @@ const MAX_UINT256 = 2n ** 256n - 1n;
 export type BlockTag =
   number | bigint | "latest" | "safe" | "finalized" | "earliest" | "pending";
 
+/** What lands in the wrong option or variable once in a while. */
+const privateKeyLike = /^\s*(?:0x)?[0-9a-f]{64}\s*$/iu;
+
 const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
 
 /**
@@ -119,6 +122,9 @@ export function parseBlockTag(value: unknown, where = "blockTag"): string {
 
 /** What was passed, for an error text. */
 export function describeInput(value: unknown): string {
+  if (typeof value === "string" && privateKeyLike.test(value)) {
+    return "64 hex digits, not shown since they may be a private key";
+  }
   const text =
     typeof value === "string"
       ? JSON.stringify(value)

@@ -1,5 +1,5 @@
 import { VaultError, vaultError } from "../errors.js";
-import { quoteForeignText } from "../untrusted-text.js";
+import { quoteForeignText, redactSecrets } from "../untrusted-text.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { decodeRevertReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
@@ -94,7 +94,6 @@ export function toRpcError(
   if (VaultError.isVaultError(ours)) {
     return ours;
   }
-  const problem = quoteForeignText(messageOf(error));
   const codes = new Set(links.flatMap(({ code }) => code ?? []));
   const hardhatCodes = new Set(
     links.flatMap(({ errorCode }) => errorCode ?? []),
@@ -112,12 +111,8 @@ export function toRpcError(
       error,
     );
   }
-  if (hardhatCodes.has("HHE7")) {
-    return vaultError(
-      "VAULT_CONFIG_VARIABLE",
-      { where: `Network ${network}`, problem },
-      error,
-    );
+  if (configVariableCodes.some((code) => hardhatCodes.has(code))) {
+    return toConfigVariableError(error, `Network ${network}`);
   }
   if (
     hardhatCodes.has("HHE704") ||
@@ -152,8 +147,30 @@ export function toRpcError(
       error,
     );
   }
+  // A node's own words: some repeat the path, or the key in it.
+  const problem = quoteForeignText(redactSecrets(messageOf(error)));
   return vaultError("VAULT_RPC_ERROR", { network, method, problem }, error);
 }
+
+/**
+ * The error of a configuration variable without a value, or with one that does
+ * not fit; Hardhat's text names the variable and not its value.
+ *
+ * @param where What needs it.
+ */
+export function toConfigVariableError(
+  error: unknown,
+  where: string,
+): VaultError {
+  return vaultError(
+    "VAULT_CONFIG_VARIABLE",
+    { where, problem: quoteForeignText(messageOf(error)) },
+    error,
+  );
+}
+
+/** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
+const configVariableCodes = ["HHE7", "HHE28", "HHE29", "HHE30"];
 
 const timeoutCodes: ReadonlySet<unknown> = new Set([
   "ETIMEDOUT",

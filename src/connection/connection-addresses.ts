@@ -2,7 +2,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 
 import type { AddressBook, LocatedAddress } from "../client/addresses.js";
 import { parseAddress } from "../client/inputs.js";
-import { toRpcError } from "../client/rpc.js";
+import { toConfigVariableError } from "../client/rpc.js";
 import type { ContractRole } from "../protocol/index.js";
 import type { DeploymentAddresses } from "./deployment-addresses.js";
 
@@ -63,7 +63,7 @@ export class ConnectionAddresses implements AddressBook {
     try {
       value = await configured.get();
     } catch (error) {
-      throw toRpcError(error, this.#networkName, source);
+      throw toConfigVariableError(error, source);
     }
     return { address: parseAddress(value, source), source };
   }
@@ -72,7 +72,10 @@ export class ConnectionAddresses implements AddressBook {
     if (this.#upstream !== undefined) {
       return this.#upstream.describeMissing(role);
     }
-    return { path: this.#pathOf(role), hint: `. ${this.#hint()}` };
+    return {
+      path: this.#pathOf(role),
+      hint: ` in the Hardhat configuration, or pass --at ${role}=0x…. ${this.#hint()}`,
+    };
   }
 
   #hint(): string {

@@ -1,0 +1,215 @@
+import { inspect } from "node:util";
+
+import { expect } from "chai";
+
+import { VaultClient } from "../../src/client/index.js";
+import { describeEnumValue } from "../../src/protocol/index.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { orderWords } from "../helpers/documented-answers.js";
+
+const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const contracts = {
+  underlyingAsset: ADDRESS,
+  publicPool: ADDRESS,
+  trading: ADDRESS,
+  vaultFactory: ADDRESS,
+  vault: ADDRESS,
+};
+
+const word = (value: bigint | number | string): string =>
+  (typeof value === "string" ? value : BigInt(value).toString(16)).padStart(
+    64,
+    "0",
+  );
+const ascii = (text: string): Uint8Array => Buffer.from(text);
+
+/** A client whose every call is answered with these bytes. */
+function clientOf(answer: unknown, code: unknown = "0x00"): VaultClient {
+  return new VaultClient(
+    {
+      request: async ({ method }) =>
+        await Promise.resolve(method === "eth_getCode" ? code : answer),
+    },
+    contracts,
+    { networkName: "testnet" },
+  );
+}
+
+describe("answers of contracts", () => {
+  it("should decode an order word by word", async () => {
+    const order = await clientOf(
+      orderWords({ exType: ascii("BTC-USDT"), contractType: 2, state: 2 }),
+    ).getOrderInfo(5n);
+    expect(order).to.deep.equal({
+      exType: "BTC-USDT",
+      holder: ADDRESS,
+      number: 1n,
+      exFee: 2n,
+      lockFee: 3n,
+      newLockFee: 4n,
+      openPrice: 5n,
+      marginAmount: 6n,
+      marginFee: 7n,
+      startTime: 8n,
+      closePrice: 9n,
+      contractType: 2,
+      state: 2,
+    });
+    expect(Object.keys(order).slice(0, 3)).to.deep.equal([
+      "exType",
+      "holder",
+      "number",
+    ]);
+  });
+
+  it("should keep the largest integers exact", async () => {
+    const max = 2n ** 256n - 1n;
+    expect(await clientOf(`0x${word(max)}`).queryVolume()).to.equal(max);
+    expect(
+      await clientOf(`0x${word(max)}${word(max)}`).queryMarginBalance(),
+    ).to.deep.equal({ baseMarginAmount: max, xMarginAmount: max });
+  });
+
+  it("should take hex digits of either case", async () => {
+    expect(await clientOf(`0x${word("ABCDEF")}`).queryVolume()).to.equal(
+      0xabcdefn,
+    );
+  });
+
+  const texts: ReadonlyArray<
+    readonly [name: string, bytes: Uint8Array, expected: string]
+  > = [
+    ["no text", ascii(""), ""],
+    ["31 bytes", ascii("a".repeat(31)), "a".repeat(31)],
+    ["32 bytes", ascii("a".repeat(32)), "a".repeat(32)],
+    ["33 bytes", ascii("a".repeat(33)), "a".repeat(33)],
+    ["several bytes a character", ascii("₿/€ 🚀"), "₿/€ 🚀"],
+    ["control characters", ascii("\u001b[2J\n\0"), "\u001b[2J\n\0"],
+    ["a byte order mark", ascii("\ufeffBTC"), "\ufeffBTC"],
+    ["a lone continuation byte", Uint8Array.of(0x41, 0x80), "A\ufffd"],
+    ["a cut-off character", Uint8Array.of(0xf0, 0x9f, 0x9a), "\ufffd"],
+    ["a surrogate", Uint8Array.of(0xed, 0xa0, 0x80), "\ufffd\ufffd\ufffd"],
+  ];
+  for (const [name, exType, expected] of texts) {
+    it(`should read a pair with ${name}`, async () => {
+      const order = await clientOf(orderWords({ exType })).getOrderInfo(1n);
+      expect(order.exType).to.equal(expected);
+    });
+  }
+
+  it("should give the number of an enum value that is not documented", async () => {
+    const order = await clientOf(
+      orderWords({ exType: ascii(""), contractType: 0, state: 255 }),
+    ).getOrderInfo(1n);
+    expect([order.contractType, order.state]).to.deep.equal([0, 255]);
+    expect(describeEnumValue("orderState", 255)).to.equal("unknown (255)");
+    expect(describeEnumValue("contractType", 0)).to.equal("unknown (0)");
+    expect(describeEnumValue("orderState", 2)).to.equal("closed");
+  });
+
+  describe("that are not what the ABI says", () => {
+    const short: ReadonlyArray<readonly [data: string, actual: number]> = [
+      ["0x", 0],
+      ["0x01", 1],
+      [`0x${word(1).repeat(9)}`, 288],
+      [`0x${word(1).repeat(10).slice(0, -2)}`, 319],
+    ];
+    for (const [data, actual] of short) {
+      it(`should refuse ${actual} bytes for a round`, async () => {
+        const { details } = await expectVaultError(
+          clientOf(data).getLatestRoundInfo(),
+          "VAULT_RETURN_DATA_TOO_SHORT",
+        );
+        expect(details).to.deep.equal({
+          operation: "getLatestRoundInfo",
+          actual,
+          expected: 320,
+          contract: "vault factory",
+          address: ADDRESS,
+          source: "VaultClient",
+        });
+      });
+    }
+
+    const order = orderWords({ exType: ascii("BTC-USDT") });
+    const replaced = (index: number, value: string): string =>
+      `${order.slice(0, 2 + index * 64)}${value}${order.slice(66 + index * 64)}`;
+    const malformed: ReadonlyArray<
+      readonly [name: string, data: string, read: "order" | "round"]
+    > = [
+      ["an offset past the end", replaced(0, word(10_000)), "order"],
+      ["an offset near 2^256", replaced(0, "f".repeat(64)), "order"],
+      ["an offset into the fixed words", replaced(0, word(0)), "order"],
+      ["a length past the end", replaced(13, word(33)), "order"],
+      ["a length near 2^256", replaced(13, "f".repeat(64)), "order"],
+      ["no text after the fixed words", order.slice(0, 2 + 13 * 64), "order"],
+      ["a holder of 21 bytes", replaced(1, word(2n ** 160n)), "order"],
+      ["a state of nine bits", replaced(12, word(256)), "order"],
+      ["a contract type of nine bits", replaced(11, word(257)), "order"],
+      [
+        "a struct with one more offset in front",
+        `0x${word(32)}${order.slice(2)}`,
+        "order",
+      ],
+      ["a bool of 2", `0x${word(1).repeat(9)}${word(2)}`, "round"],
+      ["one word too many", `0x${word(1).repeat(11)}`, "round"],
+    ];
+    for (const [name, data, operation] of malformed) {
+      it(`should refuse ${name}`, async () => {
+        const client = clientOf(data);
+        const { message } = await expectVaultError(
+          operation === "order"
+            ? client.getOrderInfo(1n)
+            : client.getLatestRoundInfo(),
+          "VAULT_RETURN_DATA_MALFORMED",
+        );
+        expect(message).to.contain(ADDRESS).and.to.contain("VaultClient");
+      });
+    }
+
+    for (const answer of [null, 1, {}, "nonsense", "0x0", "0xzz", undefined]) {
+      it(`should refuse ${inspect(answer)} for bytes`, async () => {
+        const { details } = await expectVaultError(
+          clientOf(answer).queryVolume(),
+          "VAULT_RPC_INVALID_RESPONSE",
+        );
+        expect(details["network"]).to.equal("testnet");
+      });
+    }
+  });
+
+  it("should tell an address without code from a contract without an answer", async () => {
+    const { details } = await expectVaultError(
+      clientOf("0x", "0x").minXMargin(),
+      "VAULT_NO_CODE",
+    );
+    expect(details).to.deep.equal({
+      address: ADDRESS,
+      contract: "vault factory",
+      network: "testnet",
+      source: "VaultClient",
+    });
+    await expectVaultError(
+      clientOf("0x", "0x60").minXMargin(),
+      "VAULT_RETURN_DATA_TOO_SHORT",
+    );
+  });
+
+  it("should name the missing address, and ask nobody", async () => {
+    const client = new VaultClient(
+      {
+        request: () => {
+          throw new Error("nothing may be sent");
+        },
+      },
+      { trading: undefined },
+    );
+    const { message, details } = await expectVaultError(
+      client.getOrderInfo(1n),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    expect(details["contract"]).to.equal("trading");
+    expect(message).to.contain('"trading" of the client\'s addresses');
+    expect(message).to.not.contain("--at");
+  });
+});

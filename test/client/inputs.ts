@@ -1,0 +1,202 @@
+import { inspect } from "node:util";
+
+import { expect } from "chai";
+import fc from "fast-check";
+
+import {
+  describeInput,
+  parseAddress,
+  parseBlockTag,
+  parseContractType,
+  parseUint256,
+} from "../../src/client/inputs.js";
+import { parseTime } from "../../src/client/parse-time.js";
+import { expectVaultError } from "../helpers/assertions.js";
+
+const CHECKSUMMED = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const MAX = 2n ** 256n - 1n;
+const NOW = 1_700_000_000;
+
+describe("inputs", () => {
+  it("should give an address its checksum", () => {
+    for (const given of [
+      CHECKSUMMED,
+      CHECKSUMMED.toLowerCase(),
+      `0x${CHECKSUMMED.slice(2).toUpperCase()}`,
+    ]) {
+      expect(parseAddress(given, "it")).to.equal(CHECKSUMMED);
+    }
+  });
+
+  const addresses: ReadonlyArray<readonly [given: unknown, problem: string]> = [
+    [CHECKSUMMED.replace("C8", "c8"), "its checksum is wrong"],
+    [CHECKSUMMED.slice(0, -1), "not 0x and 40 hex digits"],
+    [`${CHECKSUMMED}00`, "not 0x and 40 hex digits"],
+    [CHECKSUMMED.slice(2), "not 0x and 40 hex digits"],
+    [CHECKSUMMED.replace("0x", "0X"), "not 0x and 40 hex digits"],
+    // ethers would take an ICAP address and a name.
+    ["XE65GB6LDNXYOFTX0NSV3FUWKOWIXAMJK36", "not 0x and 40 hex digits"],
+    ["vault.eth", "not 0x and 40 hex digits"],
+    ["", "not 0x and 40 hex digits"],
+    [`${CHECKSUMMED}\n`, "not 0x and 40 hex digits"],
+    [12, "not a string"],
+    [null, "not a string"],
+    [undefined, "not a string"],
+  ];
+  for (const [given, problem] of addresses) {
+    it(`should refuse ${inspect(given)} as an address`, async () => {
+      const error = await expectVaultError(
+        () => parseAddress(given, "The address of it"),
+        "VAULT_INVALID_ADDRESS",
+      );
+      expect(error.details["problem"]).to.equal(problem);
+      expect(error.message).to.match(/^The address of it is not/u);
+    });
+  }
+
+  it("should take exactly the integers from 0 to 2^256 - 1", async () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: MAX }), (value) => {
+        expect(parseUint256(value, "it")).to.equal(value);
+      }),
+    );
+    expect(parseUint256(Number.MAX_SAFE_INTEGER, "it")).to.equal(
+      2n ** 53n - 1n,
+    );
+    for (const value of [
+      -1n,
+      MAX + 1n,
+      -1,
+      0.5,
+      2 ** 53,
+      NaN,
+      Infinity,
+      "1",
+      true,
+      null,
+      undefined,
+    ]) {
+      await expectVaultError(
+        () => parseUint256(value, "it"),
+        "VAULT_INVALID_INTEGER",
+      );
+    }
+  });
+
+  it("should take a contract type by number and by name", async () => {
+    for (const call of [1, 1n, "call", "CALL"]) {
+      expect(parseContractType(call, "it")).to.equal(1n);
+    }
+    for (const put of [2, 2n, "put"]) {
+      expect(parseContractType(put, "it")).to.equal(2n);
+    }
+    for (const other of [0, 3, 1.5, -1n, "", "calls", "1", null, {}]) {
+      const { details } = await expectVaultError(
+        () => parseContractType(other, "--type"),
+        "VAULT_INVALID_ENUM",
+      );
+      expect(details["allowed"]).to.equal("call (1), put (2)");
+    }
+  });
+
+  it("should name a block by tag or number only", async () => {
+    expect(parseBlockTag(18n)).to.equal("0x12");
+    expect(parseBlockTag("safe")).to.equal("safe");
+    for (const other of [
+      "",
+      "0x12",
+      "12",
+      "LATEST",
+      1.5,
+      -1,
+      2n ** 64n,
+      null,
+    ]) {
+      await expectVaultError(
+        () => parseBlockTag(other, "--block"),
+        "VAULT_INVALID_BLOCK",
+      );
+    }
+  });
+
+  it("should show what was given in one safe, short line", () => {
+    expect(describeInput("a\u001b[31m\nb")).to.equal('"a\\u001b[31m\\nb"');
+    expect(describeInput("x\u202ey")).to.equal('"x\\u{202e}y"');
+    expect(describeInput("x".repeat(500))).to.have.lengthOf.below(130);
+    expect(describeInput({ a: 1 })).to.equal("an object");
+    expect(describeInput(undefined)).to.equal("undefined");
+  });
+
+  it("should never show what may be a private key", async () => {
+    const key =
+      "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318";
+    for (const given of [key, `0x${key}`, ` ${key}\n`]) {
+      const { message } = await expectVaultError(
+        () => parseAddress(given, "--from"),
+        "VAULT_INVALID_ADDRESS",
+      );
+      expect(message).to.not.contain(key);
+      expect(message).to.contain("private key");
+    }
+  });
+});
+
+describe("times", () => {
+  const times: ReadonlyArray<readonly [given: string, seconds: bigint]> = [
+    ["0", 0n],
+    ["1800000000", 1_800_000_000n],
+    ["+0s", 1_700_000_000n],
+    ["+90s", 1_700_000_090n],
+    ["+30m", 1_700_001_800n],
+    ["+12h", 1_700_043_200n],
+    ["+7d", 1_700_604_800n],
+    ["+2w", 1_701_209_600n],
+    ["2026-01-31", 1_769_817_600n],
+    ["2026-01-31T12:00", 1_769_860_800n],
+    ["2026-01-31T12:00:01Z", 1_769_860_801n],
+    ["2026-01-31T12:00:00+02:00", 1_769_853_600n],
+    ["2024-02-29", 1_709_164_800n],
+  ];
+  for (const [given, seconds] of times) {
+    it(`should read ${given}`, () => {
+      expect(parseTime(given, "--end-time", NOW)).to.equal(seconds);
+    });
+  }
+
+  for (const given of [
+    "",
+    "tomorrow",
+    "7d",
+    "+7",
+    "+7x",
+    "+-7d",
+    "-7d",
+    "1.5",
+    "0x10",
+    "2026-02-30",
+    "2025-02-29",
+    "2026-13-01",
+    "2026-01-31T25:00",
+    "2026-01-31 12:00",
+    "31.01.2026",
+    "1969-12-31",
+    "2026-01-31T12:00:00+99:99",
+  ]) {
+    it(`should refuse "${given}"`, async () => {
+      const { message } = await expectVaultError(
+        () => parseTime(given, "--end-time", NOW),
+        "VAULT_INVALID_TIME",
+      );
+      expect(message).to.contain("--end-time").and.to.contain("+7d");
+    });
+  }
+
+  it("should refuse a time beyond 256 bits", async () => {
+    for (const given of [`+${2n ** 256n}d`, String(2n ** 256n)]) {
+      await expectVaultError(
+        () => parseTime(given, "--end-time", NOW),
+        "VAULT_INVALID_INTEGER",
+      );
+    }
+  });
+});

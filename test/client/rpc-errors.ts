@@ -1,0 +1,309 @@
+import { expect } from "chai";
+
+import { VaultClient } from "../../src/client/index.js";
+import type { VaultErrorCode } from "../../src/errors.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { documentedAnswer } from "../helpers/documented-answers.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
+
+const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+/** As providers put them into the path, the query or the user part. */
+const KEY = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
+
+/** The shapes in which nodes and libraries tell of a revert. */
+const reverts: ReadonlyArray<
+  readonly [name: string, error: unknown, reason: string]
+> = [
+  [
+    "geth: code 3 with data",
+    {
+      code: 3,
+      message: "execution reverted: no",
+      data: `0x08c379a0${"20".padStart(64, "0")}${"2".padStart(64, "0")}${"6e6f".padEnd(64, "0")}`,
+    },
+    "no",
+  ],
+  [
+    "code 3 without data",
+    { code: 3, message: "execution reverted" },
+    "no reason given",
+  ],
+  [
+    "an error nested in data",
+    {
+      code: -32603,
+      message: "Internal error",
+      data: {
+        message: "VM Exception while processing transaction",
+        data: `0x4e487b71${"12".padStart(64, "0")}`,
+      },
+    },
+    "panic 0x12: division or modulo by zero",
+  ],
+  [
+    "an unknown panic code",
+    {
+      code: 3,
+      message: "execution reverted",
+      data: `0x4e487b71${"99".padStart(64, "0")}`,
+    },
+    "panic 0x99: unknown panic code",
+  ],
+  [
+    "a cause",
+    new Error("call failed", {
+      cause: { code: 3, message: "reverted", data: "0x12345678aa" },
+    }),
+    "unknown error 0x12345678 with 1 bytes of arguments",
+  ],
+  [
+    "a string error whose text is cut off",
+    {
+      code: 3,
+      message: "execution reverted",
+      data: `0x08c379a0${"20".padStart(64, "0")}${"ff".padStart(64, "0")}`,
+    },
+    "unknown error 0x08c379a0 with 64 bytes of arguments",
+  ],
+  [
+    "fewer than four bytes",
+    { code: 3, message: "execution reverted", data: "0x1234" },
+    "unknown error data 0x1234",
+  ],
+  [
+    "an own error whose arguments are missing",
+    {
+      code: 3,
+      message: "execution reverted",
+      // OrderNotFound(uint256)
+      data: "0xa1d6cb1c",
+    },
+    "unknown error 0xa1d6cb1c with 0 bytes of arguments",
+  ],
+];
+
+function failingClient(error: unknown): VaultClient {
+  return new VaultClient(
+    {
+      request: () => {
+        throw error;
+      },
+    },
+    { vault: ADDRESS },
+    { networkName: "testnet" },
+  );
+}
+
+describe("failed requests", () => {
+  for (const [name, error, reason] of reverts) {
+    it(`should find the reason of a revert in ${name}`, async () => {
+      const { details } = await expectVaultError(
+        failingClient(error).queryVolume(),
+        "VAULT_CALL_REVERTED",
+      );
+      expect(details["reason"]).to.equal(reason);
+    });
+  }
+
+  const failures: ReadonlyArray<
+    readonly [name: string, error: unknown, code: VaultErrorCode]
+  > = [
+    ["an error without any code", new Error("boom"), "VAULT_RPC_ERROR"],
+    ["no error at all", undefined, "VAULT_RPC_ERROR"],
+    ["a string", "boom", "VAULT_RPC_ERROR"],
+    [
+      "a refused connection, in a cause",
+      new TypeError("fetch failed", {
+        cause: Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
+      }),
+      "VAULT_NETWORK_UNREACHABLE",
+    ],
+    [
+      "several addresses that refuse",
+      new AggregateError([
+        Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
+      ]),
+      "VAULT_NETWORK_UNREACHABLE",
+    ],
+    [
+      "a time-out",
+      Object.assign(new Error("slow"), { name: "TimeoutError" }),
+      "VAULT_RPC_TIMEOUT",
+    ],
+    [
+      "a body that is not JSON",
+      new SyntaxError("<"),
+      "VAULT_RPC_INVALID_RESPONSE",
+    ],
+    [
+      "an unknown method",
+      { code: -32601, message: "Method not found" },
+      "VAULT_RPC_ERROR",
+    ],
+  ];
+  for (const [name, error, code] of failures) {
+    it(`should call ${name} ${code}`, async () => {
+      const { message } = await expectVaultError(
+        failingClient(error).queryVolume(),
+        code,
+      );
+      expect(message).to.contain("testnet");
+    });
+  }
+
+  it("should survive causes that go round in circles", async () => {
+    const error: { message: string; cause?: unknown } = { message: "round" };
+    error.cause = error;
+    await expectVaultError(
+      failingClient(error).queryVolume(),
+      "VAULT_RPC_ERROR",
+    );
+  });
+
+  describe("over HTTP, with a key in the URL", () => {
+    let server: RpcServer;
+    before(async () => {
+      server = await startRpcServer({});
+    });
+    after(async () => {
+      await server.stop();
+    });
+
+    const text =
+      (status: number, body: string): RpcHandler =>
+      ({ response }) => {
+        response.writeHead(status, { "content-type": "text/html" });
+        response.end(body);
+        return "handled";
+      };
+    const cases: ReadonlyArray<
+      readonly [name: string, handler: RpcHandler, code: VaultErrorCode]
+    > = [
+      ["HTTP 401", text(401, `bad key ${KEY}`), "VAULT_NETWORK_UNREACHABLE"],
+      ["HTTP 404", text(404, `no /v3/${KEY}`), "VAULT_NETWORK_UNREACHABLE"],
+      ["HTTP 500", text(500, `<p>/v3/${KEY}</p>`), "VAULT_NETWORK_UNREACHABLE"],
+      [
+        "a page instead of JSON",
+        text(200, `<html>/v3/${KEY}</html>`),
+        "VAULT_RPC_INVALID_RESPONSE",
+      ],
+      [
+        "JSON of another kind",
+        text(200, `{"path":"/v3/${KEY}"}`),
+        "VAULT_RPC_INVALID_RESPONSE",
+      ],
+      [
+        "an error that repeats the URL",
+        () => ({
+          error: {
+            code: -32000,
+            message: `https://node.test/v3/${KEY} is off`,
+          },
+        }),
+        "VAULT_RPC_ERROR",
+      ],
+      [
+        "an error that repeats the path",
+        () => ({
+          error: { code: -32000, message: `Cannot POST /v3/${KEY}?x=${KEY}` },
+        }),
+        "VAULT_RPC_ERROR",
+      ],
+      [
+        "an error that repeats the key",
+        () => ({
+          error: { code: -32000, message: `project ${KEY} is over its limit` },
+        }),
+        "VAULT_RPC_ERROR",
+      ],
+      [
+        "a closed connection",
+        ({ response }) => {
+          response.destroy();
+          return "handled";
+        },
+        "VAULT_NETWORK_UNREACHABLE",
+      ],
+    ];
+    for (const [name, handler, code] of cases) {
+      it(`should keep the key out of the error of ${name}`, async () => {
+        server.handler = handler;
+        const hre = await createTestHre({
+          networks: {
+            live: httpNetwork(`${server.url}/v3/${KEY}?key=${KEY}`, {
+              vault: { contracts: { vault: ADDRESS } },
+            }),
+          },
+        });
+        const { vault } = await hre.network.create("live");
+        const error = await expectVaultError(vault.queryVolume(), code);
+        expect(error.message).to.contain("live").and.not.contain(KEY);
+        expect(JSON.stringify(error.details)).to.not.contain(KEY);
+      });
+    }
+
+    it("should say that nothing listens", async () => {
+      const closed = await startRpcServer({});
+      await closed.stop();
+      const hre = await createTestHre({
+        networks: {
+          live: httpNetwork(`${closed.url}/v3/${KEY}`, {
+            vault: { contracts: { vault: ADDRESS } },
+          }),
+        },
+      });
+      const { vault } = await hre.network.create("live");
+      const { message } = await expectVaultError(
+        vault.queryVolume(),
+        "VAULT_NETWORK_UNREACHABLE",
+      );
+      expect(message).to.contain("ECONNREFUSED").and.not.contain(KEY);
+    });
+
+    it("should say that nobody answers in time", async () => {
+      server.handler = () => "handled";
+      const hre = await createTestHre({
+        networks: {
+          live: httpNetwork(`${server.url}/${KEY}`, {
+            timeout: 50,
+            vault: { contracts: { vault: ADDRESS } },
+          }),
+        },
+      });
+      const { vault } = await hre.network.create("live");
+      const { message } = await expectVaultError(
+        vault.queryVolume(),
+        "VAULT_RPC_TIMEOUT",
+      );
+      expect(message).to.contain("networks.live.timeout");
+    });
+
+    it("should tell a node of another chain", async () => {
+      server.handler = ({ request }) => ({ result: documentedAnswer(request) });
+      const hre = await createTestHre({
+        networks: {
+          live: httpNetwork(server.url, {
+            chainId: 56,
+            vault: { contracts: { vault: ADDRESS } },
+          }),
+        },
+      });
+      const { vault } = await hre.network.create("live");
+      server.requests.length = 0;
+      const { details } = await expectVaultError(
+        vault.queryVolume(),
+        "VAULT_WRONG_CHAIN",
+      );
+      expect(details).to.deep.equal({
+        network: "live",
+        expected: "56",
+        actual: "1",
+      });
+      expect(server.requests.map(({ method }) => method)).to.not.contain(
+        "eth_call",
+      );
+    });
+  });
+});

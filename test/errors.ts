@@ -1,0 +1,99 @@
+import { expect } from "chai";
+import { HardhatPluginError } from "hardhat/plugins";
+
+import {
+  VaultError,
+  assertInvariant,
+  errorTable,
+  vaultError,
+} from "../src/errors.js";
+import type { VaultErrorCode } from "../src/errors.js";
+import { expectVaultError } from "./helpers/assertions.js";
+
+describe("errors", () => {
+  for (const [code, { message, fix, kind }] of Object.entries(errorTable)) {
+    it(`should say what ${code} is and what to do`, () => {
+      expect(code).to.match(/^VAULT_[A-Z0-9_]+$/u);
+      expect(kind).to.be.oneOf(["user", "chain", "rpc", "bug"]);
+      expect(fix).to.match(/[.}]$/u);
+      expect(message).to.match(/[.}]$/u);
+      const tags = [...`${message} ${fix}`.matchAll(/\{(\w+)\}/gu)].map(
+        ([, tag = ""]) => tag,
+      );
+      const error = new VaultError(
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a key of the table, which Object.entries forgets
+        code as VaultErrorCode,
+        Object.fromEntries(tags.map((tag) => [tag, `<${tag}>`])),
+      );
+      expect(error.message).to.equal(`${error.shortMessage} ${error.fix}`);
+      expect(error.message).to.not.match(/[{}]/u);
+      for (const tag of tags) {
+        expect(error.message).to.contain(`<${tag}>`);
+      }
+    });
+  }
+
+  it("should carry its arguments, integers as decimal strings", () => {
+    const cause = new Error("why");
+    const error = vaultError(
+      "VAULT_RETURN_DATA_TOO_SHORT",
+      {
+        operation: "queryVolume",
+        actual: 3,
+        expected: 2n ** 70n,
+        contract: "vault",
+        address: "0x12",
+        source: "here",
+      },
+      cause,
+    );
+    expect(error).to.be.instanceOf(Error);
+    expect(error.name).to.equal("VaultError");
+    expect(error.kind).to.equal("chain");
+    expect(error.cause).to.equal(cause);
+    expect(error.details).to.deep.equal({
+      operation: "queryVolume",
+      actual: 3,
+      expected: "1180591620717411303424",
+      contract: "vault",
+      address: "0x12",
+      source: "here",
+    });
+    expect(JSON.parse(JSON.stringify(error.details))).to.deep.equal(
+      error.details,
+    );
+  });
+
+  it("should not read the braces of its arguments as its own", () => {
+    const { message } = vaultError("VAULT_UNKNOWN_SCENARIO", {
+      scenario: "{known}",
+      known: "$& {scenario}",
+    });
+    expect(message).to.contain("scenario {known}.");
+    expect(message).to.contain("$& {scenario}");
+  });
+
+  it("should be recognised also from another copy of the package", () => {
+    const twin = { [Symbol.for("hardhat-vault.VaultError")]: true };
+    expect(VaultError.isVaultError(twin)).to.equal(true);
+    for (const other of [new Error("x"), null, undefined, "x", {}]) {
+      expect(VaultError.isVaultError(other)).to.equal(false);
+    }
+  });
+
+  it("should look to Hardhat as the error of a plugin, without its stack", () => {
+    const error = vaultError("VAULT_INTERNAL", { problem: "x" });
+    expect(HardhatPluginError.isHardhatPluginError(error)).to.equal(true);
+    expect(Reflect.get(error, "pluginId")).to.equal("hardhat-vault");
+    expect(Object.keys(error)).to.not.include("_isHardhatPluginError");
+  });
+
+  it("should call what must not be a bug", async () => {
+    assertInvariant(true, "fine");
+    const { kind } = await expectVaultError(
+      () => assertInvariant(false, "not fine"),
+      "VAULT_INTERNAL",
+    );
+    expect(kind).to.equal("bug");
+  });
+});

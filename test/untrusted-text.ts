@@ -1,0 +1,109 @@
+import { expect } from "chai";
+import fc from "fast-check";
+
+import {
+  escapeUntrusted,
+  quoteForeignText,
+  redactSecrets,
+  redactUrls,
+  toSafeJson,
+} from "../src/untrusted-text.js";
+
+/** What a terminal obeys or a reader cannot see, written independently. */
+function isHarmful(codePoint: number): boolean {
+  return (
+    codePoint < 0x20 ||
+    (codePoint >= 0x7f && codePoint <= 0x9f) ||
+    (codePoint >= 0x200b && codePoint <= 0x200f) ||
+    (codePoint >= 0x2028 && codePoint <= 0x202e) ||
+    (codePoint >= 0x2066 && codePoint <= 0x2069) ||
+    codePoint === 0xfeff ||
+    (codePoint >= 0xd800 && codePoint <= 0xdfff)
+  );
+}
+
+function harmfulOf(text: string): number[] {
+  return Array.from(text, (each) => each.codePointAt(0) ?? 0).filter(isHarmful);
+}
+
+const anyText = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc
+    .array(fc.integer({ min: 0, max: 0xffff }))
+    .map((units) => String.fromCharCode(...units)),
+);
+
+describe("text of others", () => {
+  it("should leave nothing that a terminal obeys", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(harmfulOf(escapeUntrusted(text))).to.deep.equal([]);
+      }),
+    );
+  });
+
+  it("should leave ordinary text as it is, in any script", () => {
+    const text = "BTC-USDT ₿ ä é 日本 العربية 🚀 100 %";
+    expect(escapeUntrusted(text)).to.equal(text);
+    expect(toSafeJson(text)).to.equal(JSON.stringify(text));
+  });
+
+  it("should show what it escaped", () => {
+    expect(escapeUntrusted("\u001b[31m\n\u202e\u{e0041}")).to.equal(
+      "\\u{1b}[31m\\u{a}\\u{202e}\\u{e0041}",
+    );
+  });
+
+  it("should write JSON that is safe to show and means the same", () => {
+    fc.assert(
+      fc.property(anyText, anyText, (key, value) => {
+        const json = toSafeJson({ [`k${key}`]: [value] });
+        expect(harmfulOf(json)).to.deep.equal([]);
+        expect(JSON.parse(json)).to.deep.equal({ [`k${key}`]: [value] });
+      }),
+    );
+  });
+
+  it("should keep the line breaks between tokens, and only those", () => {
+    const json = toSafeJson({ a: "x\ny", b: [1] }, 2);
+    expect(json.split("\n")).to.have.lengthOf(6);
+    expect(JSON.parse(json)).to.deep.equal({ a: "x\ny", b: [1] });
+  });
+
+  const key = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
+  for (const text of [
+    `https://node.test/v3/${key}`,
+    `wss://user:${key}@node.test:8546/?key=${key}`,
+    `"http://127.0.0.1:1/${key}"`,
+    `(see https://${key}.node.test/)`,
+  ]) {
+    it(`should remove the URL from ${text}`, () => {
+      expect(redactUrls(text)).to.contain("<url>").and.not.contain(key);
+    });
+  }
+
+  for (const text of [
+    `Cannot POST /v3/${key}`,
+    `Cannot POST /v3/short-1?k=2`,
+    `project ${key} is unknown`,
+    `key=${key}`,
+    `"${key.toUpperCase()}"`,
+  ]) {
+    it(`should remove the secret from ${text}`, () => {
+      expect(redactSecrets(text).toLowerCase()).to.not.contain(key);
+      expect(redactSecrets(text)).to.match(/<path>|<hidden>/u);
+    });
+  }
+
+  it("should keep what a reader needs of a node's words", () => {
+    const text =
+      "header not found for 0x70997970C51812dc3A010C7d01b50e0d17dc79C8, eth_getTransactionByBlockHashAndIndex w/o data 12/34";
+    expect(redactSecrets(text)).to.equal(text);
+  });
+
+  it("should quote in one line, and not for ever", () => {
+    expect(quoteForeignText(" a\r\n\tb\u001b ")).to.equal("a b\\u{1b}");
+    expect(quoteForeignText("x".repeat(1_000))).to.have.lengthOf(501);
+    expect(quoteForeignText("x".repeat(1_000), 10)).to.equal("xxxxxxxxxx…");
+  });
+});
