@@ -1,0 +1,134 @@
+import { readFile, readdir } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+import { id } from "ethers";
+
+import * as constantAbis from "../../src/abi/index.js";
+import {
+  abiOf,
+  operationEntry,
+  operationNames,
+  wireName,
+} from "../../src/protocol/index.js";
+import { compile, contractSources } from "../helpers/solc.js";
+import type { CompilerOutput } from "../helpers/solc.js";
+
+const abiFolder = path.resolve(import.meta.dirname, "../../abi");
+
+/** Protocol, section 4.2; copied from there by hand. */
+const documentedSelectors = {
+  getFundingFeeRate: "0xc138aa5f",
+  getLatestRoundInfo: "0x2016e80b",
+  getOrderInfo: "0xd311636b",
+  calMargins: "0xb6624fb0",
+  getLPAmountInfo: "0x53ac2d24",
+  queryVolume: "0xa69590a8",
+  queryMarginBalance: "0xea17f924",
+  minXMargin: "0x789f4b5a",
+  settleAll: "0xa015aefe",
+} as const;
+
+const abiNames = [
+  "LiquidityPool",
+  "Trading",
+  "UnderlyingAsset",
+  "Vault",
+  "VaultFactory",
+] as const;
+
+async function readAbi(name: string): Promise<Array<Record<string, unknown>>> {
+  const abi: unknown = JSON.parse(
+    await readFile(path.join(abiFolder, `${name}.json`), "utf8"),
+  );
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- an ABI is a list of objects, or the comparisons fail
+  return abi as Array<Record<string, unknown>>;
+}
+
+function sorted(abi: readonly unknown[]): unknown[] {
+  return [...abi].sort((a, b) =>
+    JSON.stringify(a).localeCompare(JSON.stringify(b)),
+  );
+}
+
+describe("contracts - ABIs and interfaces", () => {
+  let output: CompilerOutput;
+
+  before(async function () {
+    this.timeout(60_000);
+    const sources = await contractSources();
+    output = compile(
+      "0.8.37",
+      Object.fromEntries(
+        Object.entries(sources).filter(([file]) =>
+          file.startsWith("contracts/interfaces/"),
+        ),
+      ),
+      {},
+    );
+  });
+
+  it("should have five ABI files and nothing else", async () => {
+    const files = await readdir(abiFolder);
+    expect(files.sort()).to.deep.equal(abiNames.map((name) => `${name}.json`));
+  });
+
+  for (const name of abiNames) {
+    it(`should have the same functions in ${name}.json and I${name}`, async () => {
+      const compiled =
+        output.contracts[`contracts/interfaces/I${name}.sol`]?.[`I${name}`];
+      expect(compiled, `I${name} compiled`).not.to.equal(undefined);
+      expect(sorted(await readAbi(name))).to.deep.equal(
+        sorted(compiled?.abi ?? []),
+      );
+    });
+
+    it(`should export ${name}.json as a constant`, async () => {
+      const key = `${name.charAt(0).toLowerCase()}${name.slice(1)}Abi`;
+      expect(Reflect.get(constantAbis, key)).to.deep.equal(await readAbi(name));
+    });
+  }
+
+  // Ten operations of nine functions: both pools have the same one.
+  for (const operation of operationNames) {
+    it(`should use the documented selector of ${operation}`, async () => {
+      const documented = documentedSelectors[operation];
+      expect(operationEntry(operation).selector).to.equal(documented);
+
+      const abi = await readAbi(abiOf(operation));
+      const entry = abi.find(({ name }) => name === wireName(operation));
+      const inputs: unknown = entry?.["inputs"];
+      const types = Array.isArray(inputs)
+        ? inputs.map((input: unknown) =>
+            String(Reflect.get(Object(input), "type")),
+          )
+        : [];
+      const signature = `${wireName(operation)}(${types.join(",")})`;
+      expect(id(signature).slice(0, 10), signature).to.equal(documented);
+
+      const file = `I${abiOf(operation)}`;
+      const { evm } = output.contracts[`contracts/interfaces/${file}.sol`]?.[
+        file
+      ] ?? { evm: { methodIdentifiers: {} } };
+      const identifiers: Readonly<Record<string, string>> =
+        evm.methodIdentifiers;
+      expect(`0x${identifiers[signature] ?? ""}`).to.equal(documented);
+    });
+  }
+
+  it("should cover all ten operations of the protocol", () => {
+    const rows = operationNames.flatMap((operation) =>
+      operation === "getLPAmountInfo" ? [5, 6] : operationEntry(operation).row,
+    );
+    expect(rows.sort((a, b) => a - b)).to.deep.equal([
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+    ]);
+  });
+
+  it("should not find the tenth selector under its documented name", () => {
+    expect(id("minXMargin()").slice(0, 10)).to.equal("0xfe6071c3");
+    expect(id("minSLDMargin()").slice(0, 10)).to.equal(
+      documentedSelectors.minXMargin,
+    );
+  });
+});

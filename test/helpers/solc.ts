@@ -1,0 +1,78 @@
+import { readFile } from "node:fs/promises";
+import { glob } from "node:fs/promises";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const { resolve } = createRequire(import.meta.url);
+const load = createRequire(import.meta.url);
+const root = path.resolve(import.meta.dirname, "../..");
+
+/** The compilers of the npm packages, oldest and newest supported among them. */
+export const solcPackages = {
+  "0.8.20": "solc-0.8.20",
+  "0.8.28": "solc-0.8.28",
+  "0.8.37": "solc",
+} as const;
+
+export type SolcVersion = keyof typeof solcPackages;
+
+/** What the compiler says of one contract. */
+export interface CompiledContract {
+  readonly abi: readonly unknown[];
+  readonly evm: {
+    readonly bytecode: { readonly object: string };
+    readonly methodIdentifiers: Readonly<Record<string, string>>;
+  };
+}
+
+export interface CompilerOutput {
+  readonly errors?: ReadonlyArray<{
+    readonly severity: string;
+    readonly formattedMessage: string;
+  }>;
+  readonly contracts: Readonly<
+    Record<string, Readonly<Record<string, CompiledContract>>>
+  >;
+}
+
+/** All of the package's contracts, by the path that the package exports. */
+export async function contractSources(): Promise<
+  Record<string, { content: string }>
+> {
+  const sources: Record<string, { content: string }> = {};
+  for await (const file of glob("contracts/**/*.sol", { cwd: root })) {
+    sources[file] = { content: await readFile(path.join(root, file), "utf8") };
+  }
+  return sources;
+}
+
+/** Runs a compiler on sources, without a project around them. */
+export function compile(
+  version: SolcVersion,
+  sources: Record<string, { content: string }>,
+  settings: Readonly<Record<string, unknown>>,
+): CompilerOutput {
+  // The package has no types; this is its documented interface.
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above
+  const solc = load(resolve(solcPackages[version])) as {
+    compile(input: string): string;
+  };
+  const output: unknown = JSON.parse(
+    solc.compile(
+      JSON.stringify({
+        language: "Solidity",
+        sources,
+        settings: {
+          ...settings,
+          outputSelection: {
+            "*": {
+              "*": ["abi", "evm.bytecode.object", "evm.methodIdentifiers"],
+            },
+          },
+        },
+      }),
+    ),
+  );
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the shape that the compiler documents
+  return output as CompilerOutput;
+}
