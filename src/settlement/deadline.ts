@@ -14,7 +14,10 @@ export class Deadline {
 
   /** Waits, but not beyond the deadline. */
   public async pause(milliseconds: number): Promise<void> {
-    await sleep(Math.max(0, Math.min(milliseconds, this.#remaining())));
+    const time = Math.min(milliseconds, this.#remaining());
+    if (time > 0) {
+      await sleep(time);
+    }
   }
 
   /**

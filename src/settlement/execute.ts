@@ -6,6 +6,9 @@ import { pursue } from "./pursue.js";
 import type { Pursued } from "./pursue.js";
 import type { Settlement } from "./types.js";
 
+/** Milliseconds; a node that mines at once has done so by then. */
+const FIRST_LOOK_AFTER = 100;
+
 /**
  * Sends a prepared settlement, or takes up one that may be on its way, and
  * follows it to its outcome.
@@ -36,6 +39,10 @@ export async function execute(
         confirmations,
         deadline,
         pollingInterval,
+        firstLookAfter:
+          context.journal === undefined
+            ? 0
+            : Math.min(FIRST_LOOK_AFTER, pollingInterval),
         emit,
         transaction: {
           ...entry.transaction,

@@ -1,12 +1,15 @@
 import { VaultError } from "../errors.js";
 import type { Chain, Receipt } from "./chain.js";
-import type { Deadline } from "./deadline.js";
+import { Deadline } from "./deadline.js";
 import { send } from "./send.js";
 import type { SendAnswer } from "./send.js";
 import { look } from "./sight.js";
 import type { Sight, Sought } from "./sight.js";
 import type { SettlementStopped } from "./stopped.js";
 import type { SettlementEvent } from "./types.js";
+
+/** So many polling intervals a last question may take. */
+const GAP_PATIENCE = 5;
 
 /** A settlement that may be on its way. */
 export interface Pursuit {
@@ -15,6 +18,8 @@ export interface Pursuit {
   readonly confirmations: number;
   readonly deadline: Deadline;
   readonly pollingInterval: number;
+  /** Milliseconds that a node gets to mine or queue what it accepted. */
+  readonly firstLookAfter: number;
   /**
    * Whether it may be sent once more: same chain, same round, unsettled.
    *
@@ -26,6 +31,9 @@ export interface Pursuit {
   readonly onHash: (hash: string) => Promise<void>;
   readonly emit: (event: SettlementEvent) => void;
 }
+
+/** `check and send`: once more, if the round still allows it. */
+type Step = "send" | "look" | "check and send";
 
 /** Where a pursuit ended. */
 export type Pursued =
@@ -55,9 +63,9 @@ export async function pursue(
   pursuit: Pursuit,
   start: "send" | "look",
 ): Promise<Pursued> {
-  const { deadline, pollingInterval } = pursuit;
+  const { deadline, pollingInterval, firstLookAfter } = pursuit;
   const state = new PursuitState(pursuit);
-  let next: "send" | "look" | "check and send" = start;
+  let next: Step = start;
   for (;;) {
     const step = next;
     let obstacle: SettlementStopped | undefined;
@@ -74,6 +82,7 @@ export async function pursue(
           !deadline.isOver)
       ) {
         await state.note(await sendOnce(state, pursuit));
+        await deadline.pause(firstLookAfter);
       }
       const sight = await state.see();
       const end = state.judge(sight);
@@ -89,10 +98,10 @@ export async function pursue(
         next = "check and send";
       }
     } catch (error) {
-      state.fail(error);
+      state.fail(error, step);
     }
     if (deadline.isOver) {
-      return state.timedOut();
+      return await state.timedOut();
     }
     await deadline.pause(pollingInterval);
   }
@@ -147,7 +156,7 @@ class PursuitState {
         this.#trouble(`the node refused the transaction: ${answer.problem}`);
         break;
       case "lost":
-        this.#sendProblem = `; sending it failed: ${answer.problem}`;
+        this.#sendProblem = `, and sending it failed: ${answer.problem}`;
         this.#trouble(
           `the answer to sending was lost (${answer.problem}); looking for the transaction`,
         );
@@ -195,10 +204,7 @@ class PursuitState {
           ? { kind: "mined", hash: sight.hash, receipt: sight.receipt }
           : undefined;
       case "waiting":
-        this.#last =
-          sight.behind === 0
-            ? "it waits in the node's pool"
-            : `it waits in the node's pool behind a gap: its nonce is ${nonce}, and the account's next one is ${nonce - sight.behind}`;
+        this.#last = "it waits in the node's pool";
         return undefined;
       case "replaced":
         return {
@@ -223,10 +229,13 @@ class PursuitState {
     }
   }
 
-  public fail(error: unknown): void {
+  public fail(error: unknown, step: Step): void {
     const problem = VaultError.isVaultError(error)
       ? error.shortMessage
       : String(error);
+    if (step === "check and send") {
+      this.#sendProblem = `, and it could not be sent again: ${problem}`;
+    }
     this.#last = problem;
     this.#trouble(problem);
   }
@@ -248,13 +257,32 @@ class PursuitState {
         };
   }
 
-  public timedOut(): Pursued {
+  public async timedOut(): Promise<Pursued> {
     return {
       kind: "open",
       hash: this.transaction.hash,
       receipt: this.#receipt,
-      reason: `The time is over: ${this.#last}.`,
+      reason: `The time is over: ${this.#last.replace(/\.$/u, "")}${await this.#describeGap()}.`,
     };
+  }
+
+  /** A node keeps what cannot be mined yet and does not say so. */
+  async #describeGap(): Promise<string> {
+    const { from, nonce } = this.transaction;
+    const { chain, pollingInterval } = this.#pursuit;
+    if (this.#receipt !== undefined || !this.#wasSeen) {
+      return "";
+    }
+    try {
+      const next = await new Deadline(GAP_PATIENCE * pollingInterval).within(
+        chain.nonce(from, "latest"),
+      );
+      return next !== undefined && next < nonce
+        ? ` behind a gap: its nonce is ${nonce}, and the account's next one is ${next}`
+        : "";
+    } catch {
+      return "";
+    }
   }
 
   async #learnHash(hash: string | undefined): Promise<void> {

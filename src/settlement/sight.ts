@@ -4,12 +4,8 @@ import type { PreparedTransaction } from "./transaction.js";
 /** What the chain shows of a transaction. */
 export type Sight =
   | { readonly kind: "mined"; readonly hash: string; readonly receipt: Receipt }
-  /** In the node's pool. `behind`: so many nonces are missing before it. */
-  | {
-      readonly kind: "waiting";
-      readonly hash: string | undefined;
-      readonly behind: number;
-    }
+  /** In the node's pool. */
+  | { readonly kind: "waiting"; readonly hash: string | undefined }
   /** Its nonce went to another transaction: it can never be mined. */
   | { readonly kind: "replaced"; readonly by: string | undefined }
   /** The node does not have it, and its nonce is free. */
@@ -26,8 +22,7 @@ export interface Sought extends PreparedTransaction {
  */
 export async function look(chain: Chain, sought: Sought): Promise<Sight> {
   const { hash, from, nonce } = sought;
-  const byHash =
-    hash === undefined ? undefined : await lookByHash(chain, sought, hash);
+  const byHash = hash === undefined ? undefined : await lookByHash(chain, hash);
   if (byHash !== undefined) {
     return byHash;
   }
@@ -42,7 +37,7 @@ export async function look(chain: Chain, sought: Sought): Promise<Sight> {
   if (winner !== undefined && isSameSettlement(winner, sought)) {
     const receipt = await chain.receipt(winner.hash);
     return receipt === undefined
-      ? { kind: "waiting", hash: winner.hash, behind: 0 }
+      ? { kind: "waiting", hash: winner.hash }
       : { kind: "mined", hash: winner.hash, receipt };
   }
   return { kind: "replaced", by: winner?.hash };
@@ -50,18 +45,15 @@ export async function look(chain: Chain, sought: Sought): Promise<Sight> {
 
 async function lookByHash(
   chain: Chain,
-  { from, nonce }: Sought,
   hash: string,
 ): Promise<Sight | undefined> {
   const receipt = await chain.receipt(hash);
   if (receipt !== undefined) {
     return { kind: "mined", hash, receipt };
   }
-  if ((await chain.transaction(hash)) === undefined) {
-    return undefined;
-  }
-  const next = await chain.nonce(from, "latest");
-  return { kind: "waiting", hash, behind: Math.max(0, nonce - next) };
+  return (await chain.transaction(hash)) === undefined
+    ? undefined
+    : { kind: "waiting", hash };
 }
 
 async function lookInPool(chain: Chain, sought: Sought): Promise<Sight> {
@@ -71,7 +63,7 @@ async function lookInPool(chain: Chain, sought: Sought): Promise<Sight> {
   const found = (await chain.transactionsOf("pending")).find((transaction) =>
     isSameSettlement(transaction, sought),
   );
-  return { kind: "waiting", hash: found?.hash, behind: 0 };
+  return { kind: "waiting", hash: found?.hash };
 }
 
 /**
