@@ -113,6 +113,29 @@ export const vaultTasks: TaskDefinition[] = [
   readTask("status", "Show every reading of the vault at one block")
     .setAction(async () => await import("./status.js"))
     .build(),
+  readTask("orders", "List a range of orders")
+    .addOption(textOption("firstId", "First order id of the range"))
+    .addOption(textOption("lastId", "Last order id of the range"))
+    .addOption(textOption("state", "Only orders in this state: open or closed"))
+    .addOption(textOption("holder", "Only orders of this address"))
+    .addOption(
+      textOption(
+        "format",
+        "Stream without an envelope: ndjson (an object a line) or csv",
+      ),
+    )
+    .addOption(
+      textOption(
+        "out",
+        "Write to this file, which appears whole or not at all",
+      ),
+    )
+    .addFlag({
+      name: "skipEmpty",
+      description: "Leave out orders whose every value is zero",
+    })
+    .setAction(async () => await import("./orders.js"))
+    .build(),
   vaultTask("settle", "Settle the vault's current round")
     .addFlag({ name: "yes", description: "Settle without asking" })
     .addOption(

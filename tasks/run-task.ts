@@ -3,6 +3,7 @@ import type { Result } from "hardhat/types/utils";
 
 import { VaultError, vaultError } from "../src/errors.js";
 import { quoteForeignText, toSafeJson } from "../src/untrusted-text.js";
+import type { WriteText } from "./output/destination.js";
 import { createStyle } from "./output/style.js";
 import type { Style } from "./output/style.js";
 
@@ -27,6 +28,13 @@ export interface TaskReport {
   readonly ok?: boolean;
 }
 
+/** A task that has written all it has to say by itself, piece by piece. */
+export interface StreamedReport {
+  readonly streamed: true;
+  /** False for exit code 1. */
+  readonly ok: boolean;
+}
+
 /**
  * Runs a task to its end: prints its report, or its error, the way that
  * `--json` asks for.
@@ -34,20 +42,25 @@ export interface TaskReport {
  * Errors are printed here and never thrown on: Hardhat would print a stack and
  * causes, secrets included.
  *
+ * @param work Is given what writes to stdout, for output piece by piece.
  * @returns What Hardhat turns into the exit code.
  */
 export async function runTask(
   json: boolean,
-  work: () => Promise<TaskReport>,
+  work: (write: WriteText) => Promise<TaskReport | StreamedReport>,
   { stdout, stderr }: TaskOutput = process,
 ): Promise<Result<undefined, undefined>> {
   try {
-    const report = json ? await withStdoutOnStderr(work) : await work();
-    stdout.write(
-      json
-        ? `${toSafeJson(toJsonValue(report.json))}\n`
-        : `${report.text(createStyle(stdout))}\n`,
-    );
+    const report = json
+      ? await withStdoutOnStderr(work)
+      : await work(trueStdout());
+    if (!("streamed" in report)) {
+      stdout.write(
+        json
+          ? `${toSafeJson(toJsonValue(report.json))}\n`
+          : `${report.text(createStyle(stdout))}\n`,
+      );
+    }
     return report.ok === false ? errorResult() : successfulResult();
   } catch (thrown) {
     const error = toVaultError(thrown);
@@ -107,13 +120,25 @@ function toVaultError(thrown: unknown): VaultError {
   );
 }
 
+/** Writes to stdout, also after it was replaced. */
+function trueStdout(): WriteText {
+  const { stdout } = process;
+  const write = stdout.write.bind(stdout);
+  return (text, done) => write(text, done);
+}
+
 /**
  * Lets everything that others print to stdout meanwhile (Solidity's
  * `console.log` in an in-process network, prompts for configuration variables)
  * go to stderr, so that stdout holds the document alone.
+ *
+ * @param work Is given what still writes to stdout.
  */
-async function withStdoutOnStderr<T>(work: () => Promise<T>): Promise<T> {
+export async function withStdoutOnStderr<T>(
+  work: (write: WriteText) => Promise<T>,
+): Promise<T> {
   const { stdout, stderr } = process;
+  const write = trueStdout();
   const ownWrite = Object.getOwnPropertyDescriptor(stdout, "write");
   Object.defineProperty(stdout, "write", {
     configurable: true,
@@ -121,7 +146,7 @@ async function withStdoutOnStderr<T>(work: () => Promise<T>): Promise<T> {
     value: stderr.write.bind(stderr),
   });
   try {
-    return await work();
+    return await work(write);
   } finally {
     if (ownWrite === undefined) {
       Reflect.deleteProperty(stdout, "write");

@@ -1,0 +1,286 @@
+import type { NewTaskActionFunction } from "hardhat/types/tasks";
+
+import { isEmptyOrder, isFailedOrder } from "../src/client/index.js";
+import type { ListedOrder, OrdersOptions } from "../src/client/index.js";
+import { describeInput, parseAddress } from "../src/client/inputs.js";
+import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import { vaultError } from "../src/errors.js";
+import type { VaultError } from "../src/errors.js";
+import { enumNames } from "../src/protocol/index.js";
+import { toSafeJson } from "../src/untrusted-text.js";
+import { withVault } from "./open-vault.js";
+import { writeToFile, writeToStdout } from "./output/destination.js";
+import type { WriteText } from "./output/destination.js";
+import { renderHeading } from "./output/heading.js";
+import type { Envelope } from "./output/heading.js";
+import { IdRanges } from "./output/id-ranges.js";
+import { toCsv, toNdjson, toOrderJson, toTable } from "./output/orders.js";
+import { startProgress } from "./output/progress.js";
+import type { Progress, ProgressStream } from "./output/progress.js";
+import { createStyle } from "./output/style.js";
+import type { Style } from "./output/style.js";
+import { parseBlock, parseInteger } from "./parse-options.js";
+import { pinBlock } from "./read.js";
+import type { ReadTaskArguments } from "./read.js";
+import { runTask, withStdoutOnStderr } from "./run-task.js";
+import type { StreamedReport } from "./run-task.js";
+
+export interface OrdersTaskArguments extends ReadTaskArguments {
+  readonly firstId: string | undefined;
+  readonly lastId: string | undefined;
+  readonly state: string | undefined;
+  readonly holder: string | undefined;
+  readonly format: string | undefined;
+  readonly out: string | undefined;
+  readonly skipEmpty: boolean;
+}
+
+type Format = "table" | "json" | "ndjson" | "csv";
+
+interface OrdersRequest {
+  readonly scan: Pick<OrdersOptions, "state" | "holder" | "skipEmpty"> & {
+    readonly firstId: bigint;
+    readonly lastId: bigint;
+  };
+  readonly format: Format;
+}
+
+const action: NewTaskActionFunction<OrdersTaskArguments> = async (args, hre) =>
+  await runTask(args.json, async (writeStdout) => {
+    const request = parseOrdersArguments(args);
+    const { stdout, stderr } = process;
+    const list = async (write: WriteText): Promise<StreamedReport> =>
+      await withVault(
+        hre,
+        "read",
+        args.at,
+        async (vault) =>
+          await listOrders(vault, args, request, { write, stdout, stderr }),
+      );
+    return args.format === undefined
+      ? await list(writeStdout)
+      : await withStdoutOnStderr(list);
+  });
+
+export default action;
+
+/**
+ * Checks what can be checked without a network.
+ *
+ * @throws VaultError of the argument that is wrong
+ */
+export function parseOrdersArguments(args: OrdersTaskArguments): OrdersRequest {
+  parseBlock(args.block);
+  if (args.from !== undefined) {
+    parseAddress(args.from, "--from");
+  }
+  const { format, json } = args;
+  if (format !== undefined && json) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "--format",
+      problem:
+        "lines have no place in the one document of --json; leave one of the two out",
+    });
+  }
+  const firstId = parseId(args.firstId, "--first-id");
+  const lastId = parseId(args.lastId, "--last-id");
+  if (firstId > lastId) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "--first-id",
+      problem: `${firstId} is above --last-id, which is ${lastId}`,
+    });
+  }
+  return {
+    scan: {
+      firstId,
+      lastId,
+      state: oneOf(args.state, Object.values(enumNames.orderState), "--state"),
+      holder:
+        args.holder === undefined
+          ? undefined
+          : parseAddress(args.holder, "--holder"),
+      skipEmpty: args.skipEmpty,
+    },
+    format:
+      oneOf(format, ["ndjson", "csv"] as const, "--format") ??
+      (json ? "json" : "table"),
+  };
+}
+
+/** Where a listing is written, and where its progress is shown. */
+export interface OrdersOutput {
+  /** Writes to the true stdout. */
+  readonly write: WriteText;
+  readonly stdout: { readonly isTTY?: boolean | undefined };
+  readonly stderr: ProgressStream;
+}
+
+/** Lists a range of orders, written as they are read. */
+export async function listOrders(
+  vault: HardhatVault,
+  args: OrdersTaskArguments,
+  { scan, format }: OrdersRequest,
+  { write, stdout, stderr }: OrdersOutput,
+): Promise<StreamedReport> {
+  const { out } = args;
+  const { envelope, options } = await pinBlock(vault, args);
+  // Lines that appear one by one on the same terminal are progress enough.
+  const isShown =
+    out !== undefined ||
+    stdout.isTTY !== true ||
+    format === "table" ||
+    format === "json";
+  const progress = startProgress(isShown ? stderr : undefined, {
+    total: Number(scan.lastId - scan.firstId + 1n),
+    unit: "orders",
+  });
+  const tally = new Tally();
+  const orders = tally.count(
+    vault.orders({
+      ...scan,
+      ...options,
+      onProgress: ({ done }) => {
+        progress.update(done);
+      },
+    }),
+  );
+  const style = createStyle(out === undefined ? stdout : {});
+  const pieces = hideBefore(
+    progress,
+    format === "csv"
+      ? toCsv(orders)
+      : format === "ndjson"
+        ? toNdjson(orders)
+        : format === "json"
+          ? toDocument(envelope, orders)
+          : toText(envelope, orders, tally, args.raw, style),
+  );
+  let isRead = true;
+  try {
+    if (out === undefined) {
+      isRead = await writeToStdout(pieces, write);
+    } else {
+      await writeToFile(pieces, out);
+    }
+  } finally {
+    progress.hide();
+  }
+  if (!isRead) {
+    return { streamed: true, ok: true };
+  }
+  if (format !== "table" && format !== "json" && tally.isNotable) {
+    stderr.write(`${tally.describe(createStyle(stderr))}\n`);
+  }
+  return { streamed: true, ok: tally.failed.count === 0 };
+}
+
+/** What a listing held, and which ids were no orders. */
+class Tally {
+  public readonly empty = new IdRanges();
+  public readonly failed = new IdRanges();
+  #listed = 0;
+  #firstError: VaultError | undefined;
+
+  public get isNotable(): boolean {
+    return this.empty.count > 0 || this.failed.count > 0;
+  }
+
+  public async *count(
+    orders: AsyncIterable<ListedOrder>,
+  ): AsyncGenerator<ListedOrder, void, undefined> {
+    for await (const order of orders) {
+      this.#listed += 1;
+      if (isFailedOrder(order)) {
+        this.failed.add(order.orderID);
+        this.#firstError ??= order.error;
+      } else if (isEmptyOrder(order)) {
+        this.empty.add(order.orderID);
+      }
+      yield order;
+    }
+  }
+
+  public describe(style: Style): string {
+    const { empty, failed } = this;
+    const orders = this.#listed - empty.count - failed.count;
+    return [
+      `${orders} ${orders === 1 ? "order" : "orders"}.`,
+      ...(empty.count === 0
+        ? []
+        : [`Empty, with every value zero: ${empty.describe()}.`]),
+      ...(this.#firstError === undefined
+        ? []
+        : [
+            style.bad(`Failed: ${failed.describe()}.`),
+            `The first of these: ${this.#firstError.shortMessage}`,
+          ]),
+    ].join("\n");
+  }
+}
+
+async function* toDocument(
+  envelope: Envelope,
+  orders: AsyncIterable<ListedOrder>,
+): AsyncGenerator<string, void, undefined> {
+  const listed: unknown[] = [];
+  for await (const order of orders) {
+    listed.push(toOrderJson(order));
+  }
+  yield `${toSafeJson({ ...envelope, orders: listed })}\n`;
+}
+
+async function* toText(
+  envelope: Envelope,
+  orders: AsyncIterable<ListedOrder>,
+  tally: Tally,
+  raw: boolean,
+  style: Style,
+): AsyncGenerator<string, void, undefined> {
+  yield `${renderHeading("Orders", envelope, style)}\n`;
+  const context = {
+    tokenDecimals: undefined,
+    chainTime: envelope.block.timestamp,
+    raw,
+  };
+  yield* toTable(orders, context, style);
+  yield `${tally.describe(style)}\n${style.dim(
+    "Integers as on the wire: their scale is not documented. Fees: --json, --format ndjson or csv.",
+  )}\n`;
+}
+
+/** A bar and a table on one terminal must not be written over each other. */
+async function* hideBefore(
+  progress: Progress,
+  pieces: AsyncIterable<string>,
+): AsyncGenerator<string, void, undefined> {
+  for await (const piece of pieces) {
+    progress.hide();
+    yield piece;
+  }
+}
+
+function parseId(text: string | undefined, where: string): bigint {
+  if (text === undefined) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where,
+      problem: "it is missing",
+    });
+  }
+  return parseInteger(text, where);
+}
+
+function oneOf<Word extends string>(
+  text: string | undefined,
+  words: readonly Word[],
+  where: string,
+): Word | undefined {
+  const found = words.find((word) => word === text);
+  if (text !== undefined && found === undefined) {
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where,
+      allowed: words.join(", "),
+      value: describeInput(text),
+    });
+  }
+  return found;
+}

@@ -1,0 +1,112 @@
+import { createWriteStream, rmSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { Readable, Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+
+import { vaultError } from "../../src/errors.js";
+import { escapeUntrusted } from "../../src/untrusted-text.js";
+
+/** Writes one piece of text and says when it is written, or why not. */
+export type WriteText = (
+  text: string,
+  done: (error?: Error | null) => void,
+) => unknown;
+
+/**
+ * Writes pieces as fast as they are taken, no faster.
+ *
+ * @returns False where the reader went away (`| head`), which ends the pieces.
+ */
+export async function writeToStdout(
+  pieces: AsyncIterable<string>,
+  write: WriteText,
+): Promise<boolean> {
+  // A closed pipe is also told to the stream itself, where it would be an
+  // uncaught exception.
+  process.stdout.on("error", ignore);
+  try {
+    await pipeline(
+      // One piece at a time: what is shown elsewhere follows what is written.
+      Readable.from(pieces, { highWaterMark: 1 }),
+      new Writable({
+        decodeStrings: false,
+        write(text: string, _encoding, done) {
+          write(text, done);
+        },
+      }),
+    );
+    return true;
+  } catch (error) {
+    if (hasCode(error, "EPIPE")) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+/**
+ * Writes pieces to a file that appears, or is replaced, once all are written.
+ *
+ * @throws VaultError VAULT_INVALID_ARGUMENT if the file cannot be written
+ */
+export async function writeToFile(
+  pieces: AsyncIterable<string>,
+  file: string,
+): Promise<void> {
+  // Beside the file, so that renaming it is one step.
+  const temporary = `${file}.${process.pid}.partial`;
+  try {
+    // Before anything is read: a mistake should not cost a scan.
+    await (await open(temporary, "wx")).close();
+  } catch (error) {
+    throw cannotWrite(file, error);
+  }
+  const removeAndDie = (signal: NodeJS.Signals): void => {
+    rmSync(temporary, { force: true });
+    // Nobody else listens any more: now it does what it usually does.
+    process.kill(process.pid, signal);
+  };
+  for (const signal of deadlySignals) {
+    process.once(signal, removeAndDie);
+  }
+  try {
+    await pipeline(
+      Readable.from(pieces),
+      createWriteStream(temporary, { flush: true }),
+    );
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw isSystemError(error) ? cannotWrite(file, error) : error;
+  } finally {
+    for (const signal of deadlySignals) {
+      process.removeListener(signal, removeAndDie);
+    }
+  }
+}
+
+const deadlySignals = ["SIGINT", "SIGTERM"] as const;
+
+function cannotWrite(file: string, cause: unknown): Error {
+  const problem = cause instanceof Error ? cause.message : String(cause);
+  return vaultError(
+    "VAULT_INVALID_ARGUMENT",
+    {
+      where: "--out",
+      problem: escapeUntrusted(`${file} cannot be written (${problem})`),
+    },
+    cause,
+  );
+}
+
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
+
+function ignore(): void {
+  // The write's own callback has the error.
+}

@@ -1,0 +1,380 @@
+import { once } from "node:events";
+import { readFile, readdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import { MockTrading__factory } from "../../src/bindings/factories/MockTrading__factory.js";
+import { generatedOrder } from "../../src/mocks/generated-order.js";
+import { VaultClient } from "../../src/client/index.js";
+import type { Eip1193Provider } from "../../src/client/index.js";
+import type { VaultErrorCode } from "../../src/errors.js";
+import { parseOrdersArguments } from "../../tasks/orders.js";
+import type { OrdersTaskArguments } from "../../tasks/orders.js";
+import { startAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { runHardhat, startHardhat } from "../helpers/cli.js";
+import type { CommandResult } from "../helpers/cli.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import { deployGeneratedOrders } from "../helpers/trading.js";
+import { sendTransaction } from "../helpers/transactions.js";
+
+const LAST_ID = 200_000n;
+/** All zero. */
+const EMPTY_ID = 5n;
+/** Has a pair that is a formula, moves the cursor and needs quotes. */
+const NASTY_ID = 8n;
+const NASTY_PAIR = '=HYPERLINK("http://x"),\u001b[2J\u202e';
+
+const mock = MockTrading__factory.createInterface();
+
+/** An order as it stands in JSON. */
+function orderJson(id: bigint): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries({ orderID: id, ...generatedOrder(id) }).map(
+      ([name, value]) => [
+        name,
+        typeof value === "bigint" ? value.toString() : value,
+      ],
+    ),
+  );
+}
+
+function parseLines(text: string): Array<Record<string, unknown>> {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => {
+      const parsed: unknown = JSON.parse(line);
+      return { ...(typeof parsed === "object" ? parsed : {}) };
+    });
+}
+
+describe("tasks - orders", () => {
+  let anvil: ServerProcess;
+  let provider: Eip1193Provider;
+  let trading: string;
+  let project: FixtureProject;
+
+  before(async () => {
+    anvil = await startAnvil();
+    const hre = await createTestHre({
+      networks: { remote: httpNetwork(anvil.url) },
+    });
+    ({ provider } = await hre.network.create("remote"));
+    trading = await deployGeneratedOrders(provider, 1n, LAST_ID);
+    for (const data of [
+      mock.encodeFunctionData("removeOrder", [EMPTY_ID]),
+      mock.encodeFunctionData("setOrder", [
+        NASTY_ID,
+        {
+          ...generatedOrder(NASTY_ID),
+          exType: Buffer.from(NASTY_PAIR),
+        },
+      ]),
+    ]) {
+      await sendTransaction(provider, { to: trading, data });
+    }
+    project = await useFixtureProject("plain");
+  });
+
+  after(async () => {
+    await anvil.stop();
+    await project.remove();
+  });
+
+  const environment = (url = anvil.url): Record<string, string> => ({
+    TEST_URL: url,
+    TEST_VAULT: JSON.stringify({ contracts: { trading } }),
+  });
+
+  const commandLine = (args: readonly string[]): string[] => [
+    "vault",
+    "orders",
+    "--network",
+    "test",
+    ...args,
+  ];
+
+  async function orders(...args: string[]): Promise<CommandResult> {
+    return await runHardhat(commandLine(args), {
+      cwd: project.path,
+      env: environment(),
+    });
+  }
+
+  it("should print a table with every id, escaped, and what is empty", async () => {
+    const { stdout, stderr, exitCode } = await orders(
+      ...["--first-id", "1", "--last-id", "9"],
+    );
+    expect(stderr).to.equal("");
+    expect(exitCode).to.equal(0);
+    expect(stdout).to.match(/^Orders {2}test \(chain 31337\), block \d+/u);
+    for (let id = 1; id <= 9; ++id) {
+      expect(stdout).to.match(new RegExp(`^ *${id}  `, "mu"));
+    }
+    expect(stdout).to.include(
+      generatedOrder(1n).openPrice.toString(),
+      "raw integers: the scale is not documented",
+    );
+    expect(stdout).to.include("call (1)");
+    expect(stdout).to.include("8 orders.");
+    expect(stdout).to.include("Empty, with every value zero: 5.");
+    // eslint-disable-next-line no-control-regex -- there must be none
+    expect(stdout).to.not.match(/[\u001b\u202e]/u);
+  });
+
+  it("should print one JSON document", async () => {
+    const { stdout, stderr, exitCode } = await orders(
+      ...["--first-id", "3", "--last-id", "5", "--json"],
+    );
+    expect(stderr).to.equal("");
+    expect(exitCode).to.equal(0);
+    const [document] = parseLines(stdout);
+    expect(document).to.have.keys(["network", "chainId", "block", "orders"]);
+    expect(document?.["orders"]).to.deep.equal([
+      orderJson(3n),
+      orderJson(4n),
+      {
+        ...Object.fromEntries(
+          Object.entries(orderJson(1n)).map(([name, value]) => [
+            name,
+            typeof value === "number" ? 0 : "0",
+          ]),
+        ),
+        orderID: "5",
+        exType: "",
+        holder: "0x0000000000000000000000000000000000000000",
+        empty: true,
+      },
+    ]);
+  });
+
+  it("should stream NDJSON, filtered, without an envelope", async () => {
+    const { stdout, exitCode } = await orders(
+      ...["--first-id", "1", "--last-id", "9", "--state", "closed"],
+      ...["--skip-empty", "--format", "ndjson"],
+    );
+    expect(exitCode).to.equal(0);
+    expect(parseLines(stdout)).to.deep.equal([
+      orderJson(3n),
+      orderJson(6n),
+      orderJson(9n),
+    ]);
+  });
+
+  it("should write CSV that is safe to open in a spreadsheet", async () => {
+    const { stdout, stderr, exitCode } = await orders(
+      ...["--first-id", "4", "--last-id", "8", "--format", "csv"],
+    );
+    expect(exitCode).to.equal(0);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines[0]).to.equal(
+      "orderID,exType,holder,number,exFee,lockFee,newLockFee,openPrice,marginAmount,marginFee,startTime,closePrice,contractType,state,status,error",
+    );
+    expect(lines).to.have.length(6);
+    expect(lines[1]).to.equal(`${Object.values(orderJson(4n)).join(",")},ok,`);
+    expect(lines[2]).to.match(/^5,,0x0{40},(?:0,){11}empty,$/u);
+    expect(lines[5]).to.include(
+      `8,"'=HYPERLINK(""http://x""),\\u{1b}[2J\\u{202e}",`,
+    );
+    expect(stderr).to.include("Empty, with every value zero: 5.");
+  });
+
+  it("should report failed orders in their place and exit with 1", async () => {
+    const reverting = await deployGeneratedOrders(provider, 1n, 3n);
+    await sendTransaction(provider, {
+      to: reverting,
+      data: mock.encodeFunctionData("setMissingOrdersRevert", [true]),
+    });
+    const range = ["--first-id", "2", "--last-id", "5"];
+    const at = ["--at", `trading=${reverting}`];
+
+    const ndjson = await orders(...range, ...at, "--format", "ndjson");
+    expect(ndjson.exitCode).to.equal(1);
+    const lines = parseLines(ndjson.stdout);
+    expect(lines.map(({ orderID }) => orderID)).to.deep.equal([
+      ...["2", "3", "4", "5"],
+    ]);
+    expect(lines[2]).to.have.nested.property(
+      "error.code",
+      "VAULT_CALL_REVERTED",
+    );
+    expect(ndjson.stderr).to.include("Failed: 4-5.");
+
+    const table = await orders(...range, ...at);
+    expect(table.exitCode).to.equal(1);
+    expect(table.stdout).to.match(/^ *4 +failed$/mu);
+    expect(table.stdout).to.include("OrderNotFound");
+  });
+
+  describe("--out", () => {
+    const shown = async (): Promise<string[]> =>
+      (await readdir(project.path)).filter((file) => file.startsWith("out"));
+
+    it("should write the file and nothing to stdout", async () => {
+      const { stdout, exitCode } = await orders(
+        ...["--first-id", "1", "--last-id", "3"],
+        ...["--format", "ndjson", "--out", "out.ndjson"],
+      );
+      expect(exitCode).to.equal(0);
+      expect(stdout).to.equal("");
+      expect(
+        parseLines(
+          await readFile(path.join(project.path, "out.ndjson"), "utf8"),
+        ),
+      ).to.deep.equal([orderJson(1n), orderJson(2n), orderJson(3n)]);
+      expect(await shown()).to.deep.equal(["out.ndjson"]);
+    });
+
+    it("should leave an earlier file as it was when the scan fails", async () => {
+      await writeFile(path.join(project.path, "out.ndjson"), "earlier");
+      const server = await startRpcServer({
+        upstream: anvil.url,
+        handler: ({ request, occurrence, response }) => {
+          if (request.method !== "eth_call" || occurrence < 5) {
+            return undefined;
+          }
+          server.handler = ({ response: later }) => {
+            later.destroy();
+            return "handled";
+          };
+          response.destroy();
+          return "handled";
+        },
+      });
+      try {
+        const { stdout, stderr, exitCode } = await runHardhat(
+          commandLine([
+            ...["--first-id", "1", "--last-id", "9000"],
+            ...["--format", "ndjson", "--out", "out.ndjson"],
+          ]),
+          { cwd: project.path, env: environment(server.url) },
+        );
+        expect(exitCode).to.equal(1);
+        expect(stdout).to.equal("");
+        expect(stderr).to.include("VAULT_NETWORK_UNREACHABLE");
+        expect(await shown()).to.deep.equal(["out.ndjson"]);
+        expect(
+          await readFile(path.join(project.path, "out.ndjson"), "utf8"),
+        ).to.equal("earlier");
+      } finally {
+        await server.stop();
+      }
+    });
+
+    it("should refuse a file that cannot be written before it reads", async () => {
+      const { stderr, exitCode } = await orders(
+        ...["--first-id", "1", "--last-id", "3"],
+        ...["--format", "csv", "--out", "no/such/folder/out.csv"],
+      );
+      expect(exitCode).to.equal(1);
+      expect(stderr).to.include("VAULT_INVALID_ARGUMENT");
+      expect(stderr).to.include("--out");
+    });
+
+    it("should let two processes share a range, to be concatenated", async () => {
+      const { number } = await new VaultClient(provider, {}).block();
+      const shard = async (
+        first: number,
+        last: number,
+        out: string,
+      ): Promise<CommandResult> =>
+        await orders(
+          ...["--first-id", String(first), "--last-id", String(last)],
+          ...["--block", String(number), "--skip-empty"],
+          ...["--format", "ndjson", "--out", out],
+        );
+      const results = await Promise.all([
+        shard(1, 700, "out-1.ndjson"),
+        shard(701, 1_400, "out-2.ndjson"),
+      ]);
+      expect(results.map(({ exitCode }) => exitCode)).to.deep.equal([0, 0]);
+      const whole = await orders(
+        ...["--first-id", "1", "--last-id", "1400"],
+        ...["--block", String(number), "--skip-empty", "--format", "ndjson"],
+      );
+      const shards = await Promise.all(
+        ["out-1.ndjson", "out-2.ndjson"].map(
+          async (file) => await readFile(path.join(project.path, file), "utf8"),
+        ),
+      );
+      expect(shards.join("")).to.equal(whole.stdout);
+    });
+  });
+
+  it("should end quietly when the reader has enough", async () => {
+    const child = startHardhat(
+      commandLine([
+        ...["--first-id", "1", "--last-id", LAST_ID.toString()],
+        ...["--format", "ndjson"],
+      ]),
+      { cwd: project.path, env: environment() },
+    );
+    let stderr = "";
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    child.stdout?.once("data", () => {
+      child.stdout?.destroy();
+    });
+    await once(child, "close");
+    expect(stderr).to.equal("");
+    expect(child.exitCode).to.equal(0);
+  });
+
+  it("should refuse a mistake with an error document under --json", async () => {
+    const { stdout, exitCode } = await orders(
+      ...["--first-id", "6", "--last-id", "5", "--json"],
+    );
+    expect(exitCode).to.equal(1);
+    expect(parseLines(stdout)[0]).to.have.nested.property(
+      "error.code",
+      "VAULT_INVALID_ARGUMENT",
+    );
+  });
+
+  describe("mistakes", () => {
+    const good: OrdersTaskArguments = {
+      json: false,
+      raw: false,
+      at: undefined,
+      block: undefined,
+      from: undefined,
+      firstId: "1",
+      lastId: "5",
+      state: undefined,
+      holder: undefined,
+      format: undefined,
+      out: undefined,
+      skipEmpty: false,
+    };
+    const mistakes: ReadonlyArray<
+      readonly [mistake: Partial<OrdersTaskArguments>, code: VaultErrorCode]
+    > = [
+      [{ firstId: undefined }, "VAULT_INVALID_ARGUMENT"],
+      [{ lastId: undefined }, "VAULT_INVALID_ARGUMENT"],
+      [{ firstId: "6" }, "VAULT_INVALID_ARGUMENT"],
+      [{ firstId: "x" }, "VAULT_INVALID_INTEGER"],
+      [{ lastId: "" }, "VAULT_INVALID_INTEGER"],
+      [{ state: "7" }, "VAULT_INVALID_ENUM"],
+      [{ holder: "0x1" }, "VAULT_INVALID_ADDRESS"],
+      [{ from: "me" }, "VAULT_INVALID_ADDRESS"],
+      [{ format: "xml" }, "VAULT_INVALID_ENUM"],
+      [{ format: "csv", json: true }, "VAULT_INVALID_ARGUMENT"],
+      [{ block: "soon" }, "VAULT_INVALID_BLOCK"],
+    ];
+    for (const [mistake, code] of mistakes) {
+      it(`should be refused without a network: ${JSON.stringify(mistake)}`, async () => {
+        await expectVaultError(
+          () => parseOrdersArguments({ ...good, ...mistake }),
+          code,
+        );
+      });
+    }
+  });
+});

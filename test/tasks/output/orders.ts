@@ -1,0 +1,221 @@
+import { Writable } from "node:stream";
+
+import { expect } from "chai";
+import fc from "fast-check";
+
+import { vaultError } from "../../../src/errors.js";
+import type { ListedOrder } from "../../../src/client/index.js";
+import { generatedOrder } from "../../../src/mocks/generated-order.js";
+import { IdRanges } from "../../../tasks/output/id-ranges.js";
+import {
+  toCsv,
+  toNdjson,
+  toOrderJson,
+  toTable,
+} from "../../../tasks/output/orders.js";
+import { startProgress } from "../../../tasks/output/progress.js";
+import { createStyle } from "../../../tasks/output/style.js";
+
+async function* stream(
+  orders: readonly ListedOrder[],
+): AsyncGenerator<ListedOrder, void, undefined> {
+  for (const order of orders) {
+    yield await Promise.resolve(order);
+  }
+}
+
+async function join(pieces: AsyncIterable<string>): Promise<string> {
+  let text = "";
+  for await (const piece of pieces) {
+    text += piece;
+  }
+  return text;
+}
+
+/** A reader of CSV that knows quotes and nothing else. */
+function parseCsv(text: string): string[][] {
+  const rows: string[][] = [[]];
+  for (const [, quoted, plain = "", end] of text.matchAll(
+    /(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n|$)/gu,
+  )) {
+    rows.at(-1)?.push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end === "\n") {
+      rows.push([]);
+    }
+  }
+  return rows.filter((row) => row.length > 1);
+}
+
+const withPair = (exType: string): ListedOrder => ({
+  orderID: 1n,
+  ...generatedOrder(1n),
+  exType,
+});
+
+const LONG_PAIR = "x".repeat(500);
+
+const anyText = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc
+    .tuple(
+      fc.constantFrom(
+        "=",
+        "+",
+        "-",
+        "@",
+        "\t",
+        "\r",
+        "\n",
+        "＝",
+        '"',
+        "'",
+        " ",
+      ),
+      fc.string(),
+    )
+    .map((parts) => parts.join("")),
+);
+
+describe("tasks - output of orders", () => {
+  it("should never start a CSV cell like a formula, whatever the strings", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyText, anyText, async (pair, reason) => {
+        const csv = await join(
+          toCsv(
+            stream([
+              withPair(pair),
+              {
+                orderID: 2n,
+                error: vaultError("VAULT_RPC_ERROR", {
+                  network: reason,
+                  method: "eth_call",
+                  problem: reason,
+                }),
+              },
+            ]),
+          ),
+        );
+        const rows = parseCsv(csv);
+        expect(rows).to.have.length(3);
+        for (const row of rows) {
+          expect(row).to.have.length(16);
+          for (const cell of row) {
+            expect(cell).to.not.match(/^[=+\-@\t\r\n＝＋－＠]/u);
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("should write one line of NDJSON an order, which is its JSON", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyText, { maxLength: 5 }), async (pairs) => {
+        const orders = pairs.map(withPair);
+        const text = await join(toNdjson(stream(orders)));
+        expect(text === "" ? [] : text.trimEnd().split("\n")).to.have.length(
+          orders.length,
+        );
+        expect(
+          text
+            .split("\n")
+            .slice(0, -1)
+            .map((line): unknown => JSON.parse(line)),
+        ).to.deep.equal(orders.map(toOrderJson));
+      }),
+    );
+  });
+
+  it("should start a new page of a long table, headings included", async () => {
+    const orders = Array.from({ length: 1_001 }, (_, index) => ({
+      orderID: BigInt(index),
+      ...generatedOrder(BigInt(index)),
+    }));
+    const text = await join(
+      toTable(
+        stream(orders),
+        { tokenDecimals: undefined, chainTime: 0, raw: false },
+        createStyle({}),
+      ),
+    );
+    expect(text.match(/^ *Id +Pair/gmu)).to.have.length(3);
+    expect(text.trimEnd().split("\n")).to.have.length(1_004);
+  });
+
+  it("should show an unknown state as what it is, and shorten long pairs", async () => {
+    const text = await join(
+      toTable(
+        stream([
+          { orderID: 1n, ...generatedOrder(1n), exType: LONG_PAIR, state: 7 },
+        ]),
+        { tokenDecimals: undefined, chainTime: 0, raw: false },
+        createStyle({}),
+      ),
+    );
+    expect(text).to.include("unknown (7)");
+    expect(text).to.include(`${LONG_PAIR.slice(0, 40)}…`);
+    expect(text).to.not.include(LONG_PAIR.slice(0, 41));
+  });
+});
+
+describe("tasks - IdRanges", () => {
+  it("should join ids that follow each other", () => {
+    const ids = new IdRanges();
+    for (const id of [3n, 7n, 8n, 9n, 12n]) {
+      ids.add(id);
+    }
+    expect(ids.describe()).to.equal("3, 7-9, 12");
+    expect(ids.count).to.equal(5);
+  });
+
+  it("should count what it does not list", () => {
+    const ids = new IdRanges();
+    for (let id = 0n; id < 50n; id += 2n) {
+      ids.add(id);
+    }
+    expect(ids.describe()).to.match(/^0, 2, .*38 and 5 more$/u);
+  });
+});
+
+class FakeTerminal extends Writable {
+  public readonly isTTY = true;
+  public readonly columns = 120;
+  public text = "";
+
+  public override _write(
+    chunk: unknown,
+    _encoding: BufferEncoding,
+    done: () => void,
+  ): void {
+    this.text += String(chunk);
+    done();
+  }
+}
+
+describe("tasks - progress", () => {
+  it("should show rate and time left on a terminal, and go away", () => {
+    const terminal = new FakeTerminal();
+    const times = [0, 1_000];
+    const progress = startProgress(
+      terminal,
+      { total: 100, unit: "orders" },
+      () => times.shift() ?? 2_000,
+    );
+    progress.update(25);
+    expect(terminal.text).to.include("25 %  25 of 100 orders  25/s  3s left");
+    progress.hide();
+    const { length } = terminal.text;
+    progress.hide();
+    expect(terminal.text).to.have.length(length);
+  });
+
+  it("should show nothing where there is no terminal", () => {
+    const terminal = Object.assign(new FakeTerminal(), { isTTY: false });
+    for (const target of [terminal, undefined]) {
+      const progress = startProgress(target, { total: 10, unit: "orders" });
+      progress.update(5);
+      progress.hide();
+    }
+    expect(terminal.text).to.equal("");
+  });
+});
