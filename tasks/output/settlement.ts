@@ -27,8 +27,8 @@ const signingNames: Readonly<Record<SigningKind, string>> = {
 const statusTexts: Readonly<Record<SettlementStatus, string>> = {
   settled: "Settled",
   "nothing-to-do": "Nothing to do",
-  refused: "Refused: nothing was settled",
-  reverted: "Reverted: nothing was settled",
+  refused: "Refused",
+  reverted: "Reverted",
   unconfirmed: "Unconfirmed",
 };
 
@@ -56,15 +56,19 @@ export function renderPreflight(
     renderReadings("getLatestRoundInfo", [{ value: round }], context, style),
     "",
     alignColumns([
-      ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
+      ["Network", `${escapeUntrusted(network)} (chain ${chainId})`, ""],
       ["Vault contract", contract.address, style.dim(contract.source)],
       ["Signer", from, style.dim(signingNames[signing])],
-      ["Balance", `${formatEther(balance)} (native token)`],
+      ["Balance", formatEther(balance), style.dim("native token")],
       ...(gas === null || cost === null || maxCost === null
         ? []
         : [
-            ["Gas", gas.toString()],
-            ["Cost", `${formatEther(cost)}, at most ${formatEther(maxCost)}`],
+            ["Gas", gas.toString(), style.dim("limit")],
+            [
+              "Cost",
+              formatEther(cost),
+              style.dim(`at most ${formatEther(maxCost)}`),
+            ],
           ]),
       [
         "Simulated",
@@ -73,6 +77,7 @@ export function renderPreflight(
           : style.bad(
               `${preflight.outcome}: ${escapeUntrusted(preflight.reason)}`,
             ),
+        "",
       ],
     ]),
     "",
