@@ -1,6 +1,3 @@
-// The global namespace below is declared by Chai's types.
-import type {} from "chai";
-
 import type { ExpectedReadings } from "./expected-readings.js";
 import type { ReadableVault } from "./readable-vault.js";
 

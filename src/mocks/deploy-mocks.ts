@@ -56,13 +56,14 @@ const artifacts = {
 /**
  * In process every role has one address, always the same, so that fixtures can
  * be loaded in any order and the binding still names code. They start with
- * "vault" in ASCII, where no deployment ends up.
+ * "vault" in ASCII, where no deployment ends up. With checksums, on which viem
+ * insists.
  */
 export const inProcessMockAddresses: MockAddresses = {
   underlyingAsset: "0x7661756C74000000000000000000000000000001",
   publicPool: "0x7661756C74000000000000000000000000000002",
-  privatePool: "0x7661756C74000000000000000000000000000003",
-  trading: "0x7661756C74000000000000000000000000000004",
+  privatePool: "0x7661756c74000000000000000000000000000003",
+  trading: "0x7661756c74000000000000000000000000000004",
   vaultFactory: "0x7661756C74000000000000000000000000000005",
   vault: "0x7661756C74000000000000000000000000000006",
 };

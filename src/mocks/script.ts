@@ -32,7 +32,7 @@ export const mockFactories = {
 } as const satisfies Record<ContractRole, unknown>;
 
 /** Addresses of the six mocks. */
-export type MockAddresses = Readonly<Record<ContractRole, string>>;
+export type MockAddresses = Readonly<Record<ContractRole, `0x${string}`>>;
 
 /** One call of a script: which mock, and what it is told. */
 export interface ScriptCall {

@@ -1,0 +1,79 @@
+/**
+ * Set-up for the tests in test/consumers: installs what the consumer projects
+ * have before they have this package. Takes a minute or two the first time
+ * (about 1 GB in the system's folder for temporary files), no time after that.
+ *
+ * With `CONSUMERS_LOCK=write`, writes their lock files anew.
+ */
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import {
+  lockFileOf,
+  manifestOf,
+  npmOptions,
+  prepareConsumer,
+  projectFolder,
+  repositoryRoot,
+} from "../test/helpers/consumers/consumer-project.js";
+import { consumers } from "../test/helpers/consumers/definitions.js";
+import type { ConsumerDefinition } from "../test/helpers/consumers/definitions.js";
+import { runCommand } from "../test/helpers/consumers/run-command.js";
+
+async function writeLock(definition: ConsumerDefinition): Promise<void> {
+  const folder = `${projectFolder(definition)}-lock`;
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  await writeFile(
+    path.join(folder, "package.json"),
+    await manifestOf(definition),
+  );
+  await runCommand(
+    "npm",
+    [
+      "install",
+      "--package-lock-only",
+      "--omit-lockfile-registry-resolved",
+      ...npmOptions,
+    ],
+    { cwd: folder },
+  );
+  const lock = await readLock(path.join(folder, "package-lock.json"));
+  await writeFile(
+    lockFileOf(definition),
+    `${JSON.stringify(await withAllPlatforms(lock), undefined, 2)}\n`,
+  );
+  await rm(folder, { recursive: true });
+}
+
+interface Lock {
+  readonly packages: Readonly<Record<string, unknown>>;
+}
+
+async function readLock(file: string): Promise<Lock> {
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- npm wrote it
+  return JSON.parse(await readFile(file, "utf8")) as Lock;
+}
+
+/**
+ * A registry mirror may lack a native package of another platform. npm then
+ * leaves it out of the lock file, and `npm ci` finds the lock file wanting.
+ */
+async function withAllPlatforms(lock: Lock): Promise<Lock> {
+  const own = await readLock(path.join(repositoryRoot, "package-lock.json"));
+  const native = Object.entries(own.packages).filter(([location]) =>
+    location.startsWith("node_modules/@nomicfoundation/edr-"),
+  );
+  const packages = Object.entries({
+    ...Object.fromEntries(native),
+    ...lock.packages,
+  }).sort(([one], [other]) => (one < other ? -1 : 1));
+  return { ...lock, packages: Object.fromEntries(packages) };
+}
+
+for (const definition of consumers) {
+  if (process.env.CONSUMERS_LOCK === "write") {
+    await writeLock(definition);
+  }
+  await prepareConsumer(definition);
+}

@@ -1,0 +1,27 @@
+import { readFile } from "node:fs/promises";
+
+/** A fenced block of TypeScript in a document. */
+export interface CodeBlock {
+  /** Line of the document at which its text starts. */
+  readonly line: number;
+  /** The file that its first line names, as in `// test/vault.ts`. */
+  readonly file: string | undefined;
+  readonly text: string;
+}
+
+/** Reads the ```ts blocks of a Markdown document. */
+export async function readCodeBlocks(
+  document: string,
+): Promise<readonly CodeBlock[]> {
+  const markdown = await readFile(document, "utf8");
+  return [...markdown.matchAll(/^```(?:ts|typescript)\n(.*?)^```$/gmsu)].map(
+    (match) => {
+      const text = match[1] ?? "";
+      return {
+        line: markdown.slice(0, match.index).split("\n").length + 1,
+        file: /^\/\/ ([\w./-]+\.ts)\n/u.exec(text)?.[1],
+        text,
+      };
+    },
+  );
+}

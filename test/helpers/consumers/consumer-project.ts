@@ -1,0 +1,233 @@
+import { createHash } from "node:crypto";
+import {
+  cp,
+  glob,
+  mkdir,
+  readFile,
+  readdir,
+  rm,
+  writeFile,
+} from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import type { ConsumerDefinition } from "./definitions.js";
+import { readCodeBlocks } from "./code-blocks.js";
+import { runCommand } from "./run-command.js";
+
+const { resolve } = createRequire(import.meta.url);
+
+export const repositoryRoot = path.resolve(import.meta.dirname, "../../..");
+const fixtures = path.join(repositoryRoot, "test/fixture-projects/consumers");
+const templates = path.join(
+  path.dirname(resolve("hardhat/package.json")),
+  "templates",
+);
+
+/**
+ * Not below this repository: its node_modules would be found from there, and a
+ * dependency that this package forgot to declare with it.
+ */
+export const consumersFolder = path.join(
+  tmpdir(),
+  `hardhat-vault-consumers-${hash(repositoryRoot).slice(0, 12)}`,
+);
+
+export const npmOptions = [
+  "--no-audit",
+  "--no-fund",
+  "--loglevel=error",
+  "--prefer-offline",
+  "--ignore-scripts",
+] as const;
+
+export function projectFolder({ name }: ConsumerDefinition): string {
+  return path.join(consumersFolder, name);
+}
+
+/**
+ * Installs what a consumer has before it has this package, by a committed lock
+ * file. Does nothing where that is done already.
+ */
+export async function prepareConsumer(
+  definition: ConsumerDefinition,
+): Promise<void> {
+  const folder = projectFolder(definition);
+  const manifest = await manifestOf(definition);
+  const lock = await readFile(lockFileOf(definition), "utf8");
+  const stampFile = path.join(folder, "node_modules/.prepared");
+  const stamp = hash(`${manifest}${lock}${process.version}`);
+  if ((await readOptional(stampFile)) === stamp) {
+    return;
+  }
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  await writeManifest(definition);
+  await runCommand("npm", ["ci", ...npmOptions], { cwd: folder });
+  await writeFile(stampFile, stamp);
+}
+
+/** Makes the project fresh, but for the node_modules of `prepareConsumer()`. */
+export async function createConsumer(
+  definition: ConsumerDefinition,
+): Promise<string> {
+  const folder = projectFolder(definition);
+  for (const entry of await readdir(folder)) {
+    if (entry !== "node_modules") {
+      await rm(path.join(folder, entry), { recursive: true });
+    }
+  }
+  if (definition.template !== undefined) {
+    const template = path.join(templates, definition.template);
+    await cp(template, folder, { recursive: true });
+    await editConfiguration(folder);
+    // forge-std is a git dependency.
+    await rm(path.join(folder, "contracts/Counter.t.sol"), { force: true });
+  }
+  await cp(path.join(fixtures, "common"), folder, { recursive: true });
+  await cp(path.join(fixtures, definition.name), folder, { recursive: true });
+  if (definition.template === undefined) {
+    await writeCodeBlocks(folder);
+  }
+  await writeManifest(definition);
+  return folder;
+}
+
+/** The package.json of a consumer that has not installed this package yet. */
+export async function manifestOf(
+  definition: ConsumerDefinition,
+): Promise<string> {
+  const folder =
+    definition.template === undefined
+      ? path.join(fixtures, definition.name)
+      : path.join(templates, definition.template);
+  const text = await readFile(path.join(folder, "package.json"), "utf8");
+  // What a package.json can hold, as far as it is looked at.
+  const manifest: unknown = JSON.parse(text, (key, value: unknown) =>
+    typeof value === "string"
+      ? (definition.versions[key] ?? value.replace(/^workspace:/u, ""))
+      : value,
+  );
+  if (
+    typeof manifest === "object" &&
+    manifest !== null &&
+    "devDependencies" in manifest &&
+    typeof manifest.devDependencies === "object" &&
+    manifest.devDependencies !== null
+  ) {
+    Reflect.deleteProperty(manifest.devDependencies, "forge-std");
+  }
+  return `${JSON.stringify(manifest, undefined, 2)}\n`;
+}
+
+export function lockFileOf({ name }: ConsumerDefinition): string {
+  return path.join(fixtures, name, "package-lock.json");
+}
+
+async function writeManifest(definition: ConsumerDefinition): Promise<void> {
+  const folder = projectFolder(definition);
+  await writeFile(
+    path.join(folder, "package.json"),
+    await manifestOf(definition),
+  );
+  await cp(lockFileOf(definition), path.join(folder, "package-lock.json"));
+}
+
+/**
+ * The edits that a user of a template makes, and one that a machine without
+ * a compiler download needs.
+ */
+async function editConfiguration(folder: string): Promise<void> {
+  const file = path.join(folder, "hardhat.config.ts");
+  const original = await readFile(file, "utf8");
+  const withPlugin = original.includes("plugins: [")
+    ? replace(original, /plugins: \[(\w+)\]/u, "plugins: [$1, vault]")
+    : replace(original, /defineConfig\(\{/u, "$&\n  plugins: [vault],");
+  const withImport = replace(
+    withPlugin,
+    /import \{.*\} from "hardhat\/config";\n/u,
+    '$&import vault from "hardhat-vault";\n',
+  );
+  await writeFile(file, useLocalCompiler(withImport));
+}
+
+/** Names the compiler of the npm package `solc` instead of a download. */
+export function useLocalCompiler(configuration: string): string {
+  const { version } = readSolcManifest();
+  return replace(
+    configuration,
+    /version: "0\.8\.\d+"/gu,
+    `version: "${version}", path: ${JSON.stringify(resolve("solc/soljson.js"))}`,
+  );
+}
+
+function readSolcManifest(): { version: string } {
+  const manifest: unknown = createRequire(import.meta.url)("solc/package.json");
+  if (
+    typeof manifest === "object" &&
+    manifest !== null &&
+    "version" in manifest &&
+    typeof manifest.version === "string"
+  ) {
+    return { version: manifest.version };
+  }
+  throw new Error("solc/package.json has no version");
+}
+
+/**
+ * Writes the code that the documents show: files under the name that they give
+ * (README.md has the last word), other blocks as modules that are only
+ * type-checked.
+ */
+async function writeCodeBlocks(folder: string): Promise<void> {
+  for (const document of await listDocuments()) {
+    const name = path.basename(document, ".md");
+    for (const { file, line, text } of await readCodeBlocks(document)) {
+      const target = path.join(
+        folder,
+        file ?? `snippets/${name}-line-${line}.ts`,
+      );
+      await mkdir(path.dirname(target), { recursive: true });
+      await writeFile(
+        target,
+        file === "hardhat.config.ts"
+          ? useLocalCompiler(text)
+          : `${text}\nexport {};\n`,
+      );
+    }
+  }
+}
+
+async function listDocuments(): Promise<readonly string[]> {
+  const documents: string[] = [];
+  for await (const file of glob(["docs/*.md", "README.md"], {
+    cwd: repositoryRoot,
+  })) {
+    documents.push(path.join(repositoryRoot, file));
+  }
+  // docs/ before README.md, which has the last word.
+  return documents.sort().reverse();
+}
+
+function replace(text: string, pattern: RegExp, replacement: string): string {
+  const replaced = text.replace(pattern, replacement);
+  if (replaced === text) {
+    throw new Error(
+      `nothing in this text matches ${String(pattern)}:\n${text}`,
+    );
+  }
+  return replaced;
+}
+
+async function readOptional(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
