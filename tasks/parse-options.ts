@@ -8,16 +8,19 @@ import {
 import type { BlockTag } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
 import { vaultError } from "../src/errors.js";
-import { units } from "../src/protocol/index.js";
-import type { Field } from "../src/protocol/index.js";
+import { enumNames, units } from "../src/protocol/index.js";
+import type { ContractTypeName, Field } from "../src/protocol/index.js";
 import { formatTimestamp } from "./output/time.js";
 
 /** What the values of options are read against. */
 export interface ParseContext {
   readonly network: string;
   readonly tokenDecimals: number | undefined;
-  /** The chain's clock, Unix seconds. */
-  readonly chainTime: number;
+  /**
+   * The chain's clock, Unix seconds. Before it is known, only the form of a time
+   * can be checked.
+   */
+  readonly chainTime: number | undefined;
   /** Integers as on the wire. */
   readonly raw: boolean;
 }
@@ -51,8 +54,8 @@ export function parseBlock(text: string | undefined): BlockTag {
  * Reads the value of an operation's argument by the argument's unit: tokens,
  * percent, a time, or (with `raw`) the integer of the wire.
  *
- * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_DECIMAL,
- * VAULT_TOO_MANY_DIGITS, VAULT_INVALID_TIME, VAULT_TIME_IN_PAST,
+ * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ENUM,
+ * VAULT_INVALID_DECIMAL, VAULT_TOO_MANY_DIGITS, VAULT_INVALID_TIME, VAULT_TIME_IN_PAST,
  * VAULT_TOKEN_DECIMALS_NOT_CONFIGURED
  */
 export function parseArgument(
@@ -64,8 +67,7 @@ export function parseArgument(
   const { raw, tokenDecimals, network } = context;
   switch (unit) {
     case "contractType":
-      // Checked by the encoder, which takes the same words.
-      return /^[0-9]+$/u.test(text) ? BigInt(text) : text;
+      return parseContractTypeName(text, where);
     case "timestamp":
       return parseFutureTime(text, where, context);
     case "percent":
@@ -90,6 +92,19 @@ export function parseArgument(
     case "none":
       return parseInteger(text, where);
   }
+}
+
+function parseContractTypeName(text: string, where: string): ContractTypeName {
+  const names = Object.values(enumNames.contractType);
+  const name = names.find((each) => each === text);
+  if (name === undefined) {
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where,
+      allowed: names.join(", "),
+      value: describeInput(text),
+    });
+  }
+  return name;
 }
 
 /** How a person writes the option: `--max-volume`, or a positional's name. */
@@ -128,8 +143,8 @@ function parseFutureTime(
 ): bigint {
   const time = raw
     ? parseInteger(text, where)
-    : parseTime(text, where, chainTime);
-  if (time <= BigInt(chainTime)) {
+    : parseTime(text, where, chainTime ?? 0);
+  if (chainTime !== undefined && time <= BigInt(chainTime)) {
     throw vaultError("VAULT_TIME_IN_PAST", {
       where,
       value: formatTimestamp(time),

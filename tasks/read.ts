@@ -1,10 +1,9 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { describeInput, parseAddress } from "../src/client/inputs.js";
+import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/connection/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import {
-  enumNames,
   operationEntry,
   placeReading,
   readingsOf,
@@ -14,7 +13,7 @@ import type {
   OperationArguments,
   ReadOperationName,
 } from "../src/protocol/index.js";
-import { withVault } from "./open-vault.js";
+import { selectedNetwork, withVault } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
 import { renderReadings } from "./output/readings.js";
@@ -42,7 +41,7 @@ export function createReadAction(
     await runTask(args.json, async () => {
       // Which further options there are, only the operations table knows.
       const texts: OperationTexts = { ...args };
-      checkArguments(operation, args, texts);
+      checkArguments(operation, args, texts, selectedNetwork(hre));
       return await withVault(
         hre,
         "read",
@@ -143,7 +142,14 @@ function checkArguments(
   operation: ReadOperationName,
   args: ReadTaskArguments,
   texts: OperationTexts,
+  { name: network, config }: ReturnType<typeof selectedNetwork>,
 ): void {
+  const context = {
+    network,
+    tokenDecimals: config.vault.tokenDecimals,
+    chainTime: undefined,
+    raw: args.raw,
+  };
   parseBlock(args.block);
   if (args.from !== undefined) {
     parseAddress(args.from, "--from");
@@ -156,20 +162,9 @@ function checkArguments(
         problem: "it is missing",
       });
     }
-    if (text !== undefined && field.unit === "contractType") {
-      checkContractTypeName(text);
+    if (text !== undefined) {
+      parseArgument(field, text, context);
     }
-  }
-}
-
-function checkContractTypeName(text: string): void {
-  const names: readonly string[] = Object.values(enumNames.contractType);
-  if (!names.includes(text)) {
-    throw vaultError("VAULT_INVALID_ENUM", {
-      where: "--type",
-      allowed: names.join(", "),
-      value: describeInput(text),
-    });
   }
 }
 

@@ -18,7 +18,7 @@ import {
   operationEntry,
   operationNames,
 } from "../src/protocol/index.js";
-import type { OperationName } from "../src/protocol/index.js";
+import type { Operation, OperationName } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/untrusted-text.js";
 import { parseAt, selectedNetwork } from "./open-vault.js";
 import { parseInteger } from "./parse-options.js";
@@ -120,12 +120,7 @@ function parseWireArguments(
       problem: `it takes ${inputs.length === 0 ? "no arguments" : `${inputs.length} (${names})`}, got ${args.length}`,
     });
   }
-  if (typeof target === "string" && pool !== undefined) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "--pool",
-      problem: `${operation} is not asked of a pool`,
-    });
-  }
+  checkPool(operation, target, pool);
   const values = inputs.map(({ unit, name }, index) => {
     const text = args[index] ?? "";
     return unit === "contractType" && !/^[0-9]+$/u.test(text)
@@ -142,6 +137,36 @@ function parseWireArguments(
           ),
         ]),
   ];
+}
+
+function checkPool(
+  operation: OperationName,
+  target: Operation["target"],
+  pool: string | undefined,
+): void {
+  if (typeof target === "string") {
+    if (pool !== undefined) {
+      throw vaultError("VAULT_INVALID_ARGUMENT", {
+        where: "--pool",
+        problem: `${operation} is not asked of a pool`,
+      });
+    }
+    return;
+  }
+  const allowed = Object.keys(target).join(", ");
+  if (pool === undefined) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "--pool",
+      problem: `${operation} needs one of ${allowed}`,
+    });
+  }
+  if (!Object.hasOwn(target, pool)) {
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where: "--pool",
+      allowed,
+      value: describeInput(pool),
+    });
+  }
 }
 
 /**

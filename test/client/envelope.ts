@@ -8,20 +8,16 @@ import { fetchProvider } from "../helpers/fetch-provider.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
-import { documentedAnswer } from "../helpers/documented-answers.js";
+import {
+  documentedAnswer,
+  documentedContracts,
+} from "../helpers/documented-answers.js";
 
 const ZERO = "0x0000000000000000000000000000000000000000";
 const FROM = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const OTHER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 
-const contracts = {
-  underlyingAsset: "0x0000000000000000000000000000000000000001",
-  publicPool: "0x0000000000000000000000000000000000000002",
-  privatePool: "0x0000000000000000000000000000000000000003",
-  trading: "0x0000000000000000000000000000000000000004",
-  vaultFactory: "0x0000000000000000000000000000000000000005",
-  vault: "0x0000000000000000000000000000000000000006",
-} as const;
+const contracts = documentedContracts;
 
 const word = (hex: string): string => hex.padStart(64, "0");
 

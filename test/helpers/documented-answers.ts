@@ -43,6 +43,16 @@ const returnData: Readonly<Record<string, string>> = {
   "0x789f4b5a": `0x${words(1)}`,
 };
 
+/** Addresses for a network whose node is {@link documentedAnswer}. */
+export const documentedContracts = {
+  underlyingAsset: "0x0000000000000000000000000000000000000001",
+  publicPool: "0x0000000000000000000000000000000000000002",
+  privatePool: "0x0000000000000000000000000000000000000003",
+  trading: "0x0000000000000000000000000000000000000004",
+  vaultFactory: "0x0000000000000000000000000000000000000005",
+  vault: "0x0000000000000000000000000000000000000006",
+} as const;
+
 /** The block that every header of {@link documentedAnswer} is of. */
 export const DOCUMENTED_BLOCK = { number: 1_000, timestamp: 1_700_000_000 };
 
