@@ -12,6 +12,14 @@ export type {
   VaultNetworkConfig,
   VaultNetworkUserConfig,
 } from "./hooks/config-types.js";
+export type {
+  SettleAllOptions,
+  Settlement,
+  SettlementEvent,
+  SettlementPreflight,
+  SettlementStatus,
+  SigningKind,
+} from "./settlement/types.js";
 export type { ForkConnection, ForkOptions } from "./simulation/fork.js";
 export type { SimulateSettleAllOptions } from "./simulation/simulate-settle-all.js";
 export type {

@@ -95,7 +95,9 @@ export async function pursue(
         if (obstacle !== undefined) {
           return state.stopped(obstacle);
         }
-        next = "check and send";
+        if (state.maySendAgain) {
+          next = "check and send";
+        }
       }
     } catch (error) {
       state.fail(error, step);
@@ -131,6 +133,7 @@ class PursuitState {
   #refusal: string | undefined;
   #wasSeen = false;
   #hasSent = false;
+  #wasAccepted = false;
   #sendProblem = "";
   #last = "nothing was seen of it yet";
 
@@ -139,12 +142,22 @@ class PursuitState {
     this.transaction = pursuit.transaction;
   }
 
+  /**
+   * Signed bytes can be sent as often as one likes. What another one signs is
+   * not asked for again once it was taken: a person may have to press a button
+   * each time, and some nodes do not show what waits.
+   */
+  public get maySendAgain(): boolean {
+    return this.transaction.raw !== undefined || !this.#wasAccepted;
+  }
+
   public async note(answer: SendAnswer): Promise<void> {
     this.#hasSent = true;
     this.#refusal = undefined;
     this.#sendProblem = "";
     switch (answer.kind) {
       case "accepted":
+        this.#wasAccepted = true;
         await this.#learnHash(answer.hash);
         break;
       case "nonce-taken":

@@ -92,7 +92,7 @@ export function renderEvent(
   switch (event.type) {
     case "sending":
       return event.hash === null
-        ? `Sending with nonce ${event.nonce} …`
+        ? `Transaction with nonce ${event.nonce}; the node names its hash`
         : `Transaction ${event.hash}`;
     case "hash":
       return `Transaction ${event.hash}`;

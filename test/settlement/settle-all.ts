@@ -1,24 +1,22 @@
-import { readFile, stat } from "node:fs/promises";
-import path from "node:path";
+import { readFile, rm, stat } from "node:fs/promises";
 
 import { expect } from "chai";
 import { Wallet } from "ethers";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
-import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
 import type { SettlementEvent } from "../../src/settlement/settle-all.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { openLane } from "../helpers/settlement-lane.js";
+import type { SettlementLane } from "../helpers/settlement-lane.js";
 import {
   DEV_KEYS,
   DEV_MNEMONIC,
   SETTLED_AMOUNT,
   SETTLED_PRICE,
-  createWorld,
 } from "../helpers/settlement-world.js";
 import type { SettlementWorld } from "../helpers/settlement-world.js";
 
@@ -43,47 +41,34 @@ const accountSettings: ReadonlyArray<
 for (const [nodeName, startNode] of nodes) {
   describe(`settleAll on ${nodeName}`, () => {
     let node: ServerProcess;
+    let lane: SettlementLane;
     let world: SettlementWorld;
     let restore: () => Promise<void>;
     let project: FixtureProject;
 
     before(async () => {
       node = await startNode();
-      world = await createWorld(node.url);
+      project = await useFixtureProject("plain");
+      lane = await openLane({ node: node.url, projectRoot: project.path });
+      ({ world } = lane);
       restore = await world.checkpoint();
     });
     beforeEach(async () => {
-      project = await useFixtureProject("plain");
+      lane.server.reset();
+      await rm(lane.journal, { force: true });
     });
     afterEach(async () => {
       await restore();
-      await project.remove();
     });
     after(async () => {
-      world.close();
+      await lane.close();
       await node.stop();
+      await project.remove();
     });
-
-    const connect = async (
-      settings: Partial<HttpNetworkUserConfig>,
-    ): Promise<HardhatVault> => {
-      const hre = await createTestHre(
-        {
-          networks: {
-            live: httpNetwork(node.url, {
-              vault: { contracts: world.contracts },
-              ...settings,
-            }),
-          },
-        },
-        { projectRoot: project.path },
-      );
-      return (await hre.network.create("live")).vault;
-    };
 
     for (const [name, accounts] of accountSettings) {
       it(`should settle the round with ${name}`, async () => {
-        const vault = await connect({ accounts });
+        const vault = await lane.connect({ accounts });
         const events: SettlementEvent[] = [];
 
         const settlement = await vault.settleAll({
@@ -114,47 +99,69 @@ for (const [nodeName, startNode] of nodes) {
           "sending",
           "mined",
         ]);
-        await vault.connection.close();
       });
 
       it(`should settle with the second of ${name}`, async () => {
         const { address } = new Wallet(DEV_KEYS[1]);
-        const vault = await connect({ accounts });
+        const vault = await lane.connect({ accounts });
 
         const { status } = await vault.settleAll({ from: address });
 
         expect(status).to.equal("settled");
         expect(await world.settlers()).to.deep.equal([address]);
-        await vault.connection.close();
       });
     }
 
     it("should have nothing to do once the round is settled", async () => {
-      const vault = await connect({ accounts: [DEV_KEYS[0]] });
+      const vault = await lane.connect({ accounts: [DEV_KEYS[0]] });
       await world.settleByOther();
 
       const settlement = await vault.settleAll();
 
       expect(settlement).to.include({ status: "nothing-to-do", hash: null });
       expect(settlement.before).to.include({ settled: true });
-      await vault.connection.close();
     });
 
+    for (const accounts of [[DEV_KEYS[0]], "remote"] as const) {
+      const name = accounts === "remote" ? "the node" : "a key";
+      it(`should report what was mined and reverted, sent by ${name}`, async () => {
+        const vault = await lane.connect({
+          accounts: accounts === "remote" ? accounts : [...accounts],
+        });
+        for (const method of [
+          "eth_sendRawTransaction",
+          "eth_sendTransaction",
+        ]) {
+          lane.server.before({ method, occurrence: 0 }, async () => {
+            await world.settleByOther();
+          });
+        }
+
+        const settlement = await vault.settleAll({ pollingInterval: 50 });
+
+        expect(settlement, settlement.reason ?? "").to.include({
+          status: "reverted",
+          blockNumber: await world.provider.getBlockNumber(),
+        });
+        expect(settlement.reason).to.include("RoundAlreadySettled(");
+        const receipt = await world.provider.getTransactionReceipt(
+          settlement.hash ?? "",
+        );
+        expect(receipt?.status).to.equal(0);
+        expect(settlement.gasUsed).to.equal(receipt?.gasUsed);
+        expect(settlement.after?.settled).to.equal(true);
+      });
+    }
+
     it("should leave a finished journal that only its owner reads", async () => {
-      const vault = await connect({ accounts: [DEV_KEYS[0]] });
+      const vault = await lane.connect({ accounts: [DEV_KEYS[0]] });
       const { hash } = await vault.settleAll();
 
-      const file = path.join(
-        project.path,
-        "vault-deployments",
-        `settlement-31337-${world.contracts.vault.toLowerCase()}.json`,
-      );
-      const text = await readFile(file, "utf8");
+      const text = await readFile(lane.journal, "utf8");
       expect(JSON.parse(text)).to.deep.include({ finished: true });
       expect(text).to.include(hash);
       expect(text).not.to.include(DEV_KEYS[0].slice(2));
-      expect((await stat(file)).mode & 0o777).to.equal(0o600);
-      await vault.connection.close();
+      expect((await stat(lane.journal)).mode & 0o777).to.equal(0o600);
     });
   });
 }
