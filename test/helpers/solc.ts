@@ -1,5 +1,4 @@
-import { readFile } from "node:fs/promises";
-import { glob } from "node:fs/promises";
+import { glob, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 

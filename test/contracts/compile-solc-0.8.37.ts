@@ -1,0 +1,3 @@
+import { describeCompiler } from "../helpers/compile-matrix.js";
+
+describeCompiler("0.8.37");

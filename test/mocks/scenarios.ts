@@ -1,0 +1,217 @@
+import { expect } from "chai";
+import { getAddress } from "ethers";
+
+import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
+import {
+  generatedOrder,
+  inProcessMockAddresses,
+} from "../../src/mocks/index.js";
+import { scenarios } from "../../src/mocks/scenarios.js";
+import type { ScenarioName } from "../../src/mocks/scenarios.js";
+import type { MockOrder, MockState } from "../../src/mocks/types.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { everyNode } from "../helpers/every-node.js";
+import type { TestNode } from "../helpers/every-node.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+
+// Object.keys is typed string[]; the keys are the names.
+// eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above
+const scenarioNames = Object.keys(scenarios) as ScenarioName[];
+
+/** What a client reads of an order that a mock was given. */
+function asRead(order: MockOrder): object {
+  return {
+    ...order,
+    exType:
+      typeof order.exType === "string"
+        ? order.exType
+        : new TextDecoder().decode(order.exType),
+    holder: getAddress(order.holder),
+  };
+}
+
+async function expectState(
+  vault: HardhatVault,
+  state: MockState,
+): Promise<void> {
+  const { fundingFeeRate, pools, round, volume, marginBalance, minXMargin } =
+    await vault.snapshot();
+  expect({
+    fundingFeeRate,
+    pools,
+    round,
+    volume,
+    marginBalance,
+    minXMargin,
+  }).to.deep.equal({
+    fundingFeeRate: state.fundingFeeRate,
+    pools: state.pools,
+    round: state.round,
+    volume: state.volume,
+    marginBalance: state.marginBalance,
+    minXMargin: state.minXMargin,
+  });
+  expect(
+    await vault.calMargins({ maxVolume: 1n, APY: 2n, endTime: 3n }),
+  ).to.deep.equal(state.margins);
+  for (const [orderID, order] of state.orders) {
+    if (order !== null) {
+      expect(await vault.getOrderInfo(orderID)).to.deep.equal(asRead(order));
+    }
+  }
+}
+
+for (const { name, start } of everyNode) {
+  describe(`mocks - scenarios on ${name}`, () => {
+    let node: TestNode;
+    let vault: HardhatVault;
+
+    before(async () => {
+      node = await start();
+      const hre = await createTestHre(
+        node.url === undefined
+          ? {}
+          : { networks: { remote: httpNetwork(node.url) } },
+      );
+      ({ vault } = await hre.network.create(
+        node.url === undefined ? "default" : "remote",
+      ));
+    });
+
+    after(async () => {
+      await node.stop();
+    });
+
+    for (const scenario of scenarioNames) {
+      it(`should answer what ${scenario} says`, async () => {
+        // The clock that the scenario's times are relative to.
+        const { timestamp } = await vault.block();
+        const mocks = await vault.deployMocks({ scenario });
+        expect(mocks.scenario).to.equal(scenario);
+        const state = scenarios[scenario](BigInt(timestamp));
+        await expectState(vault, state);
+        await expectState(mocks.vault, state);
+      });
+
+      it(`should settle ${scenario} once`, async () => {
+        const mocks = await vault.deployMocks({ scenario });
+        const before = await vault.getLatestRoundInfo();
+        const [signer] = await vault.connection.ethers.getSigners();
+        const settle = async (): Promise<unknown> =>
+          await signer?.sendTransaction({
+            to: mocks.addresses.vault,
+            data: "0xa015aefe",
+          });
+        if (scenario === "settled-round") {
+          expect(before.settled).to.equal(true);
+        } else {
+          expect(before.settled).to.equal(false);
+          await settle();
+          const { settledPrice, settledAmount } =
+            scenarios[scenario](0n).settlement;
+          expect(settledPrice > 0n && settledAmount > 0n).to.equal(true);
+          expect(await vault.getLatestRoundInfo()).to.deep.equal({
+            ...before,
+            settledPrice,
+            settledAmount,
+            settled: true,
+          });
+          const [settlement, ...others] = await mocks.settlements();
+          expect(others).to.deep.equal([]);
+          const block = await vault.block();
+          expect(settlement).to.deep.equal({
+            caller: signer?.address,
+            timestamp: BigInt(block.timestamp),
+            blockNumber: BigInt(block.number),
+          });
+        }
+        const second: unknown = await settle().catch((error: unknown) => error);
+        expect(second).to.be.instanceOf(Error);
+        const { status } = await vault.settleAll();
+        expect(status).to.equal("nothing-to-do");
+      });
+    }
+
+    it("should refuse a scenario that there is not", async () => {
+      await expectVaultError(
+        // @ts-expect-error -- no such name
+        vault.deployMocks({ scenario: "open" }),
+        "VAULT_UNKNOWN_SCENARIO",
+      );
+    });
+  });
+}
+
+describe("mocks - scenarios", () => {
+  const now = 1_800_000_000n;
+
+  it("should have an open round now, and expired ones in the past", () => {
+    for (const scenario of scenarioNames) {
+      const { round } = scenarios[scenario](now);
+      const isPast = ["expired-round", "settled-round"].includes(scenario);
+      expect(round.endTime < now, scenario).to.equal(isPast);
+      expect(round.startTime < now, scenario).to.equal(true);
+      expect(round.settled, scenario).to.equal(scenario === "settled-round");
+    }
+  });
+
+  it("should have no negative time where the clock is young", () => {
+    for (const scenario of scenarioNames) {
+      const { startTime, endTime } = scenarios[scenario](1n).round;
+      expect(startTime >= 0n && endTime >= 0n, scenario).to.equal(true);
+    }
+  });
+
+  it("should have the documented three orders in an open round", () => {
+    const { orders } = scenarios["open-round"](now);
+    expect(
+      [1n, 2n, 3n].map((id) => [
+        orders.get(id)?.contractType,
+        orders.get(id)?.state,
+      ]),
+    ).to.deep.equal([
+      [1, 1],
+      [2, 1],
+      [1, 2],
+    ]);
+  });
+
+  it("should compute orders as the contract does", async () => {
+    const hre = await createTestHre();
+    const { vault } = await hre.network.create();
+    const mocks = await vault.deployMocks({ scenario: "many-orders" });
+    const lastId = 2n ** 256n - 1n;
+    await mocks.generateOrders(0n, lastId);
+    const ids = [
+      ...Array.from({ length: 50 }, (_, index) => BigInt(index)),
+      ...[996n, 997n, 999_999n, 1_000_000n, 1_000_001n, 123_456_789n],
+      2n ** 255n + 12_345n,
+      lastId,
+    ];
+    for (const id of ids) {
+      expect(await vault.getOrderInfo(id), `order ${id}`).to.deep.equal(
+        generatedOrder(id),
+      );
+    }
+  });
+
+  it("should have orders 1 to 1,000 and no others in many-orders", async () => {
+    const hre = await createTestHre();
+    const { vault } = await hre.network.create();
+    await vault.deployMocks({ scenario: "many-orders" });
+    for (const id of [1n, 500n, 1_000n]) {
+      expect(await vault.getOrderInfo(id)).to.deep.equal(generatedOrder(id));
+    }
+    for (const id of [0n, 1_001n]) {
+      expect((await vault.getOrderInfo(id)).state).to.equal(0);
+    }
+  });
+
+  it("should stand on the same addresses every time", async () => {
+    const hre = await createTestHre();
+    const { vault } = await hre.network.create();
+    expect((await vault.deployMocks()).addresses).to.deep.equal(
+      inProcessMockAddresses,
+    );
+  });
+});

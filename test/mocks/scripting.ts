@@ -1,0 +1,393 @@
+import { expect } from "chai";
+import { id } from "ethers";
+
+import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
+import { VaultError } from "../../src/errors.js";
+import type { MockVaultHandle } from "../../src/mocks/deploy-mocks.js";
+import { connectMocks, generatedOrder } from "../../src/mocks/index.js";
+import type { ScriptedReason } from "../../src/mocks/index.js";
+import { readOperationNames } from "../../src/protocol/index.js";
+import type {
+  OperationArguments,
+  ReadOperationName,
+} from "../../src/protocol/index.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { everyNode } from "../helpers/every-node.js";
+import type { TestNode } from "../helpers/every-node.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+
+const MAX = 2n ** 256n - 1n;
+const STRANGER = "0x00000000000000000000000000000000000000aa";
+
+const someArguments: Readonly<Record<ReadOperationName, readonly unknown[]>> = {
+  getFundingFeeRate: ["call"],
+  getLatestRoundInfo: [],
+  getOrderInfo: [1n],
+  calMargins: [{ maxVolume: 1n, APY: 2n, endTime: 3n }],
+  getLPAmountInfo: ["public"],
+  queryVolume: [],
+  queryMarginBalance: [],
+  minXMargin: [],
+};
+
+const read = async (
+  vault: HardhatVault,
+  operation: ReadOperationName,
+): Promise<unknown> =>
+  await vault.read(
+    operation,
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table above has what each operation takes
+    someArguments[operation] as OperationArguments<ReadOperationName>,
+  );
+
+for (const { name, start } of everyNode) {
+  describe(`mocks - scripting on ${name}`, () => {
+    let node: TestNode;
+    let vault: HardhatVault;
+    let mocks: MockVaultHandle;
+
+    before(async () => {
+      node = await start();
+      const hre = await createTestHre(
+        node.url === undefined
+          ? {}
+          : { networks: { remote: httpNetwork(node.url) } },
+      );
+      ({ vault } = await hre.network.create(
+        node.url === undefined ? "default" : "remote",
+      ));
+    });
+
+    beforeEach(async () => {
+      mocks = await vault.deployMocks();
+    });
+
+    after(async () => {
+      await node.stop();
+    });
+
+    it("should set every answer", async () => {
+      await mocks.setFundingFeeRate("call", 1n);
+      await mocks.setFundingFeeRate(2, 2n);
+      await mocks.setPool("public", { deposit: 3n, availabe: 4n, locked: 5n });
+      await mocks.setPool("private", { deposit: 6n, availabe: 7n, locked: 8n });
+      await mocks.setMargins({ baseMarginAmount: 9n, xMarginAmount: 10n });
+      await mocks.setMarginBalance({
+        baseMarginAmount: 11n,
+        xMarginAmount: 12n,
+      });
+      await mocks.setVolume(13n);
+      await mocks.setMinXMargin(MAX);
+      const { fundingFeeRate, pools, volume, marginBalance, minXMargin } =
+        await vault.snapshot();
+      expect({
+        fundingFeeRate,
+        pools,
+        volume,
+        marginBalance,
+        minXMargin,
+      }).to.deep.equal({
+        fundingFeeRate: { call: 1n, put: 2n },
+        pools: {
+          public: { deposit: 3n, availabe: 4n, locked: 5n },
+          private: { deposit: 6n, availabe: 7n, locked: 8n },
+        },
+        volume: 13n,
+        marginBalance: { baseMarginAmount: 11n, xMarginAmount: 12n },
+        minXMargin: MAX,
+      });
+      expect(
+        await vault.calMargins({ maxVolume: 0n, APY: 0n, endTime: 0n }),
+      ).to.deep.equal({ baseMarginAmount: 9n, xMarginAmount: 10n });
+    });
+
+    it("should keep what is not named", async () => {
+      const round = await vault.getLatestRoundInfo();
+      await mocks.setRound({ APY: 1n });
+      expect(await vault.getLatestRoundInfo()).to.deep.equal({
+        ...round,
+        APY: 1n,
+      });
+      const pool = await vault.getLPAmountInfo("private");
+      await mocks.setPool("private", { locked: 1n });
+      expect(await vault.getLPAmountInfo("private")).to.deep.equal({
+        ...pool,
+        locked: 1n,
+      });
+      const order = await vault.getOrderInfo(1n);
+      await mocks.setOrder(1, { state: 2, closePrice: 5n });
+      expect(await vault.getOrderInfo(1n)).to.deep.equal({
+        ...order,
+        state: 2,
+        closePrice: 5n,
+      });
+    });
+
+    it("should add orders, however many", async () => {
+      const orders = new Map(
+        Array.from({ length: 90 }, (_, index) => [
+          BigInt(index) * 7n,
+          generatedOrder(BigInt(index)),
+        ]),
+      );
+      await mocks.addOrders(orders);
+      for (const orderID of [0n, 7n, 45n * 7n, 89n * 7n]) {
+        expect(await vault.getOrderInfo(orderID)).to.deep.equal(
+          orders.get(orderID),
+        );
+      }
+      await mocks.removeOrder(7);
+      expect((await vault.getOrderInfo(7n)).state).to.equal(0);
+    });
+
+    it("should settle with what was scripted, round after round", async () => {
+      await mocks.setSettlement({ settledPrice: 111n, settledAmount: 222n });
+      expect((await vault.getLatestRoundInfo()).settledPrice).to.equal(0n);
+      expect((await vault.settleAll()).status).to.equal("settled");
+      const settled = await vault.getLatestRoundInfo();
+      expect(settled).to.deep.include({
+        settledPrice: 111n,
+        settledAmount: 222n,
+        settled: true,
+      });
+
+      await mocks.startNextRound({ strikePrice: 77n });
+      const next = await vault.getLatestRoundInfo();
+      const { timestamp } = await vault.block();
+      expect(next).to.deep.include({
+        strikePrice: 77n,
+        APY: settled.APY,
+        filledVolume: 0n,
+        settledPrice: 0n,
+        settledAmount: 0n,
+        settled: false,
+      });
+      expect(next.endTime - next.startTime).to.equal(
+        settled.endTime - settled.startTime,
+      );
+      expect(next.startTime <= BigInt(timestamp)).to.equal(true);
+
+      expect((await vault.settleAll()).status).to.equal("settled");
+      const settlements = await mocks.settlements();
+      expect(settlements).to.have.length(2);
+      const [signer] = await vault.connection.ethers.getSigners();
+      expect(settlements.map(({ caller }) => caller)).to.deep.equal([
+        signer?.address,
+        signer?.address,
+      ]);
+    });
+
+    it("should revert a second settlement of a round", async () => {
+      await vault.settleAll();
+      const { contracts } = mocks;
+      const error: unknown = await contracts.vault.settleAll
+        .staticCall()
+        .catch((thrown: unknown) => thrown);
+      expect(String(Reflect.get(Object(error), "data")).slice(0, 10)).to.equal(
+        id("RoundAlreadySettled(uint256,uint256,uint256)").slice(0, 10),
+      );
+      expect(await mocks.settlements()).to.have.length(1);
+    });
+
+    const reasons: ReadonlyArray<[string, ScriptedReason, RegExp]> = [
+      ["a string", "out of order: ä🚀", /reverted: out of order: ä🚀 \(/u],
+      ["a panic", { panic: 0x11 }, /reverted: panic 0x11: arithmetic/u],
+      [
+        "a custom error of the mocks",
+        { customError: "OrderNotFound", args: [5n] },
+        /reverted: OrderNotFound\(orderID: 5\)/u,
+      ],
+      [
+        "a custom error of others",
+        { customError: "Paused(address account)", args: [STRANGER] },
+        /reverted: unknown error 0x62e78cea with 32 bytes/u,
+      ],
+      ["no reason", { data: "0x" }, /reverted: no reason given/u],
+      [
+        "bytes that say nothing",
+        { data: "0x0102" },
+        /reverted: unknown error data 0x0102/u,
+      ],
+    ];
+    for (const [what, reason, text] of reasons) {
+      it(`should fail with ${what}, until it is to succeed`, async () => {
+        for (const operation of ["queryVolume", "getOrderInfo"] as const) {
+          await mocks.failNext(operation, reason);
+          for (let attempt = 0; attempt < 2; attempt += 1) {
+            const error = await expectVaultError(
+              read(vault, operation),
+              "VAULT_CALL_REVERTED",
+            );
+            expect(error.message).to.match(text);
+          }
+          await mocks.succeed(operation);
+          await read(vault, operation);
+        }
+      });
+    }
+
+    it("should fail and succeed each operation by itself", async () => {
+      for (const operation of readOperationNames) {
+        await mocks.failNext(operation, `no ${operation}`);
+        await expectVaultError(read(vault, operation), "VAULT_CALL_REVERTED");
+        for (const other of readOperationNames) {
+          if (other !== operation) {
+            await read(vault, other);
+          }
+        }
+        await mocks.succeed(operation);
+      }
+    });
+
+    it("should fail a settlement, and change nothing by it", async () => {
+      const before = await vault.getLatestRoundInfo();
+      await mocks.failNext("settleAll", "not yet");
+      const { status, reason } = await vault.settleAll();
+      expect({ status, reason }).to.deep.equal({
+        status: "reverted",
+        reason: "not yet",
+      });
+      expect(await vault.getLatestRoundInfo()).to.deep.equal(before);
+      expect(await mocks.settlements()).to.deep.equal([]);
+      await mocks.succeed("settleAll");
+      expect((await vault.settleAll()).status).to.equal("settled");
+    });
+
+    it("should fail one pool alone", async () => {
+      await mocks.failNext("getLPAmountInfo", "dry", { pool: "private" });
+      await vault.getLPAmountInfo("public");
+      await expectVaultError(
+        vault.getLPAmountInfo("private"),
+        "VAULT_CALL_REVERTED",
+      );
+    });
+
+    it("should find mocks that are there already", async () => {
+      const again = await connectMocks(vault);
+      expect(again.addresses).to.deep.equal(mocks.addresses);
+      expect(again.scenario).to.equal(null);
+      await again.setVolume(5n);
+      expect(await vault.queryVolume()).to.equal(5n);
+    });
+
+    it("should refuse to script what is not a mock", async () => {
+      for (const target of [
+        STRANGER,
+        // A mock, but of another contract.
+        mocks.addresses.trading,
+      ]) {
+        const error = await expectVaultError(
+          connectMocks(vault.at({ vault: target })),
+          "VAULT_NOT_A_MOCK",
+        );
+        expect(error.details).to.include({ contract: "vault" });
+      }
+    });
+  });
+}
+
+describe("mocks - scripting", () => {
+  let vault: HardhatVault;
+  let mocks: MockVaultHandle;
+
+  before(async () => {
+    const hre = await createTestHre();
+    ({ vault } = await hre.network.create());
+    mocks = await vault.deployMocks();
+  });
+
+  it("should refuse to script mocks that a revert took away", async () => {
+    const hre = await createTestHre();
+    const { vault: other, provider } = await hre.network.create();
+    const snapshot: unknown = await provider.request({
+      method: "evm_snapshot",
+    });
+    const gone = await other.deployMocks();
+    await provider.request({ method: "evm_revert", params: [snapshot] });
+    await expectVaultError(gone.setVolume(1n), "VAULT_NOT_A_MOCK");
+    await expectVaultError(gone.settlements(), "VAULT_NOT_A_MOCK");
+  });
+
+  const invalid: ReadonlyArray<[string, () => Promise<void>, RegExp]> = [
+    [
+      "a field that there is not",
+      // @ts-expect-error -- the wire's spelling is "availabe"
+      async () => await mocks.setPool("public", { available: 1n }),
+      /"available" is not a field; the fields are deposit, availabe, locked/u,
+    ],
+    [
+      "a negative number",
+      async () => await mocks.setVolume(-1n),
+      /volume is not a whole number/u,
+    ],
+    [
+      "a number above uint256",
+      async () => await mocks.setRound({ APY: MAX + 1n }),
+      /round\.APY is not a whole number/u,
+    ],
+    [
+      "a fraction",
+      // @ts-expect-error -- numbers are bigints
+      async () => await mocks.setVolume(1.5),
+      /volume is not a whole number/u,
+    ],
+    [
+      "a state above uint8",
+      async () => await mocks.setOrder(1, { state: 256 }),
+      /order 1\.state is not a whole number from 0 to 2\^8/u,
+    ],
+    [
+      "a holder with a wrong checksum",
+      async () =>
+        await mocks.setOrder(1, {
+          holder: "0x70997970C51812dc3A010C7d01b50e0d17dc79c8",
+        }),
+      /order 1\.holder is not a valid address/u,
+    ],
+    [
+      "half a pair of margins",
+      // @ts-expect-error -- both are needed
+      async () => await mocks.setMargins({ xMarginAmount: 1n }),
+      /baseMarginAmount is missing/u,
+    ],
+    [
+      "an error that there is not",
+      async () => await mocks.failNext("queryVolume", { customError: "Nope" }),
+      /the mocks have no error "Nope"/u,
+    ],
+    [
+      "arguments that do not fit the error",
+      async () =>
+        await mocks.failNext("queryVolume", {
+          customError: "OrderNotFound",
+          args: ["one"],
+        }),
+      /cannot be encoded/u,
+    ],
+    [
+      "revert data that is not hex",
+      async () => await mocks.failNext("queryVolume", { data: "0x1" }),
+      /data is not 0x hex/u,
+    ],
+    [
+      "a contract type that there is not",
+      // @ts-expect-error -- 1, 2, call or put
+      async () => await mocks.setFundingFeeRate(3, 1n),
+      /contractType is not one of/u,
+    ],
+  ];
+  for (const [what, script, text] of invalid) {
+    it(`should refuse ${what}`, async () => {
+      const error: unknown = await script().catch((thrown: unknown) => thrown);
+      expect(VaultError.isVaultError(error), String(error)).to.equal(true);
+      expect(String(error)).to.match(text);
+    });
+  }
+
+  it("should be able to fail a reading that scripting needs", async () => {
+    await mocks.failNext("getLatestRoundInfo", "closed");
+    await expectVaultError(mocks.setRound({ APY: 1n }), "VAULT_CALL_REVERTED");
+    await mocks.succeed("getLatestRoundInfo");
+    await mocks.setRound({ APY: 1n });
+  });
+});
