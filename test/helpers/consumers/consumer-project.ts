@@ -12,7 +12,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import type { ConsumerDefinition } from "./definitions.js";
+import type { CompilerSettings, ConsumerDefinition } from "./definitions.js";
 import { readCodeBlocks } from "./code-blocks.js";
 import { runCommand } from "./run-command.js";
 
@@ -159,6 +159,43 @@ export function useLocalCompiler(configuration: string): string {
     configuration,
     /version: "0\.8\.\d+"/gu,
     `version: "${version}", path: ${JSON.stringify(resolve("solc/soljson.js"))}`,
+  );
+}
+
+/**
+ * Writes a configuration that compiles a copy of the project's contract with
+ * each of the settings.
+ */
+export async function writeCompilerVariants(
+  folder: string,
+  compilers: readonly CompilerSettings[],
+): Promise<void> {
+  const variants = path.join(folder, "variants");
+  await mkdir(path.join(variants, "contracts"), { recursive: true });
+  const overrides: Record<string, unknown> = {};
+  for (const [index, compiler] of compilers.entries()) {
+    const file = `contracts/Variant${index}.sol`;
+    await cp(
+      path.join(folder, "contracts/SettleTwice.sol"),
+      path.join(variants, file),
+    );
+    overrides[file] = {
+      version: compiler.version,
+      path: resolve(`${compiler.package}/soljson.js`),
+      settings: {
+        optimizer: { enabled: compiler.optimizer },
+        viaIR: compiler.viaIR,
+      },
+    };
+  }
+  const solidity = {
+    compilers: Object.values(overrides),
+    overrides,
+  };
+  await writeFile(path.join(variants, "package.json"), '{"type":"module"}\n');
+  await writeFile(
+    path.join(variants, "hardhat.config.ts"),
+    `export default { solidity: ${JSON.stringify(solidity, undefined, 2)} };\n`,
   );
 }
 

@@ -11,6 +11,7 @@ import {
   prepareConsumer,
   projectFolder,
   repositoryRoot,
+  writeCompilerVariants,
 } from "./consumer-project.js";
 import type { ConsumerDefinition } from "./definitions.js";
 import { runCommand, strangersEnvironment } from "./run-command.js";
@@ -47,9 +48,7 @@ const actions: Readonly<
   >
 > = {
   "install the tarball": installTarball,
-  "compile its contracts, which import ours": async (folder) => {
-    await hardhat(folder, ["build", "--quiet"]);
-  },
+  "compile its contracts, which import ours": compileContracts,
   "run its own tests and ours, and end by itself": runTests,
   "run tasks against its own node": runTasks,
   "type-check strictly, our declarations included": typeCheck,
@@ -101,6 +100,17 @@ async function installTarball(
   });
   const lock = await readFile(path.join(folder, "package-lock.json"), "utf8");
   expect(lock, "the tarball that was just packed").to.include(integrity);
+}
+
+async function compileContracts(
+  folder: string,
+  { compilers = [] }: ConsumerDefinition,
+): Promise<void> {
+  await hardhat(folder, ["build", "--quiet"]);
+  if (compilers.length > 0) {
+    await writeCompilerVariants(folder, compilers);
+    await hardhat(folder, ["--config", "variants/hardhat.config.ts", "build"]);
+  }
 }
 
 async function runTests(

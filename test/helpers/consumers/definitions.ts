@@ -7,6 +7,16 @@ export interface ConsumerDefinition {
   readonly versions: Readonly<Record<string, string>>;
   /** How its tests are run, after `hardhat`. */
   readonly testCommand: readonly string[];
+  /** Compiler settings that its contracts are compiled with besides its own. */
+  readonly compilers?: readonly CompilerSettings[];
+}
+
+export interface CompilerSettings {
+  /** npm package of the compiler, one of this repository's. */
+  readonly package: string;
+  readonly version: string;
+  readonly optimizer: boolean;
+  readonly viaIR: boolean;
 }
 
 /** Hardhat's templates ask for versions that the registry does not have. */
@@ -17,6 +27,15 @@ const publishedVersions = {
   // The newest that can be installed next to its `ox`.
   viem: "2.57.0",
 };
+
+/**
+ * Two of many, for the way through Hardhat. Every combination, the slow viaIR
+ * too, is compiled in test/contracts/.
+ */
+const compilers: readonly CompilerSettings[] = [
+  { package: "solc-0.8.20", version: "0.8.20", optimizer: false, viaIR: false },
+  { package: "solc-0.8.28", version: "0.8.28", optimizer: true, viaIR: false },
+];
 
 /**
  * The consumers: Hardhat's three templates, and the project that README.md
@@ -40,6 +59,7 @@ export const consumers: readonly ConsumerDefinition[] = [
     template: "03-minimal",
     versions: {},
     testCommand: ["run", "scripts/vault.ts"],
+    compilers,
   },
   {
     name: "readme",
