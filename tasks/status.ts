@@ -1,5 +1,6 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
+import { parseAddress } from "../src/client/inputs.js";
 import { isFailedReading } from "../src/client/snapshot.js";
 import type { HardhatVault } from "../src/connection/hardhat-vault.js";
 import {
@@ -15,7 +16,6 @@ import { parseBlock } from "./parse-options.js";
 import type { ReadTaskArguments } from "./read.js";
 import { runTask } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
-import { parseAddress } from "../src/client/inputs.js";
 
 const action: NewTaskActionFunction<ReadTaskArguments> = async (args, hre) =>
   await runTask(args.json, async () => {
@@ -61,7 +61,9 @@ export async function readStatus(
   }));
   const failures = sections
     .flatMap(({ readings: shown }) => shown)
-    .filter(({ value }) => isFailedReading(value)).length;
+    .flatMap(({ value }) => (isFailedReading(value) ? value.error : []));
+  // Readings often fail for the same reason, and then one remedy is enough.
+  const fixes = new Set(failures.map(({ fix }) => fix));
   const context = {
     tokenDecimals: vault.connection.networkConfig.vault.tokenDecimals,
     chainTime: block.timestamp,
@@ -69,7 +71,7 @@ export async function readStatus(
   };
   return {
     json: { ...envelope, status: readings },
-    ok: failures === 0,
+    ok: failures.length === 0,
     text: (style) =>
       [
         renderHeading("Vault status", envelope, style),
@@ -77,9 +79,14 @@ export async function readStatus(
           ({ operation, readings: shown }) =>
             `${style.title(operationEntry(operation).title)}\n${renderReadings(operation, shown, context, style)}`,
         ),
-        ...(failures === 0
+        ...(failures.length === 0
           ? []
-          : [style.bad(`${failures} of the readings failed.`)]),
+          : [
+              [
+                style.bad(`${failures.length} of the readings failed.`),
+                ...fixes,
+              ].join("\n"),
+            ]),
       ].join("\n\n"),
   };
 }
