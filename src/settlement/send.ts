@@ -18,9 +18,9 @@ export type SendAnswer =
 // The words of geth, erigon, nethermind, besu, reth, anvil and Hardhat: the
 // JSON-RPC standard has no codes for these.
 const alreadyKnown =
-  /already (?:known|imported|exists)|known transaction|already in (?:the )?(?:mem)?pool/iu;
+  /already ?(?:known|imported|exists)|known transaction|already in (?:the )?(?:mem)?pool/iu;
 const nonceTaken =
-  /nonce (?:is )?(?:too low|has already been used|already used)|nonce_?too_?low|oldnonce|replacement transaction|underpriced/iu;
+  /nonce (?:is )?(?:too low|has already been used|already used)|nonce_?too_?low|oldnonce|replacement/iu;
 
 /**
  * Hands the transaction to the node, once. Every failure is an answer here: the

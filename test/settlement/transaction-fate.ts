@@ -310,6 +310,39 @@ describe("what can become of a settlement's transaction", () => {
     );
   });
 
+  it("should ask a signer elsewhere once, and again only with --resume", async () => {
+    const vault = await lane.connect({ accounts: "remote" });
+    lane.server.hide("eth_signTransaction");
+    lane.server.before(
+      { method: "eth_getTransactionReceipt", occurrence: 0 },
+      async () => {
+        await send("anvil_dropAllTransactions");
+      },
+    );
+    const asked = (): readonly unknown[] =>
+      lane.server.requests
+        .filter(({ method }) => method === "eth_sendTransaction")
+        .map(({ params }) => params[0]);
+
+    const settlement = await vault.settleAll({ ...POLLING, timeout: 400 });
+
+    expect(settlement).to.include({ status: "unconfirmed" });
+    expect(settlement.hash).to.match(/^0x[0-9a-f]{64}$/u);
+    expect(asked()).to.have.length(1);
+
+    await setMining(true);
+    const resumed = await vault.settleAll({
+      ...POLLING,
+      resume: true,
+      timeout: 2_000,
+    });
+
+    lane.server.show();
+    expect(resumed, resumed.reason ?? "").to.include({ status: "settled" });
+    expect(asked()[1]).to.deep.equal(asked()[0]);
+    expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
+  });
+
   it("should believe its own signature before the node's hash", async () => {
     await setMining(true);
     lane.server.rewrite("eth_sendRawTransaction", () => `0x${"11".repeat(32)}`);
