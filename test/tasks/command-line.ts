@@ -1,0 +1,257 @@
+import { expect } from "chai";
+
+import type { CommandResult } from "../helpers/cli.js";
+import { runHardhat } from "../helpers/cli.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { startAnvil } from "../helpers/anvil.js";
+import { ORDER_ID, distinctState } from "../helpers/distinct-state.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { parseDocument } from "../helpers/run-vault-task.js";
+
+const KEY = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
+
+/** One command, and what has to come of it. */
+interface Command {
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly network?: string;
+  readonly check: (result: CommandResult) => void;
+}
+
+const succeeds =
+  (...lines: readonly RegExp[]) =>
+  ({ stdout, stderr, exitCode }: CommandResult): void => {
+    expect(stderr).to.equal("");
+    expect(exitCode).to.equal(0);
+    expect(stdout).to.not.contain("\u001b");
+    for (const line of lines) {
+      expect(stdout).to.match(line);
+    }
+  };
+
+const prints =
+  (expected: Readonly<Record<string, unknown>>) =>
+  (result: CommandResult): void => {
+    expect(result.stderr).to.equal("");
+    expect(result.exitCode).to.equal(0);
+    expect(parseDocument(result)).to.deep.include(expected);
+    expect(parseDocument(result)).to.have.all.keys(
+      "network",
+      "chainId",
+      "block",
+      ...Object.keys(expected),
+    );
+  };
+
+const fails =
+  (code: string, ...words: readonly string[]) =>
+  (result: CommandResult): void => {
+    const { stdout, stderr, exitCode } = result;
+    expect(exitCode).to.equal(1);
+    expect(stdout).to.equal("");
+    expect(stderr).to.contain(code);
+    for (const word of words) {
+      expect(stderr).to.contain(word);
+    }
+    expect(stderr)
+      .to.not.match(/\n\s+at /u)
+      .and.not.contain(KEY);
+    expect(stderr.trimEnd().split("\n")).to.have.lengthOf(2);
+  };
+
+const failsAsJson =
+  (code: string) =>
+  (result: CommandResult): void => {
+    expect(result.exitCode).to.equal(1);
+    expect(result.stderr).to.equal("");
+    expect(parseDocument(result))
+      .to.have.nested.property("error.code")
+      .that.equals(code);
+    expect(result.stdout).to.not.contain(KEY);
+  };
+
+const orderID = ORDER_ID.toString();
+
+/** Each read task at least once; the variety is tested in process. */
+const commands: readonly Command[] = [
+  {
+    args: ["funding-rate"],
+    check: succeeds(/^Funding fee rate {2}test \(chain 31337\), block \d+/u),
+  },
+  {
+    args: ["funding-rate", "--type", "put", "--json"],
+    check: prints({ fundingFeeRate: { put: "2" } }),
+  },
+  {
+    args: ["round", "--raw"],
+    check: succeeds(/^Strike price +11$/mu, /^Settled +yes$/mu),
+  },
+  {
+    args: ["order", orderID],
+    env: { FORCE_COLOR: "1" },
+    check: succeeds(/ÄTH\/USDT 🚀/u, /unknown \(7\)/u, /unknown \(255\)/u),
+  },
+  {
+    args: ["pools", "--json", "--block", "latest"],
+    check: prints({
+      pools: {
+        public: { deposit: "31", availabe: "32", locked: "33" },
+        private: { deposit: "34", availabe: "35", locked: "36" },
+      },
+    }),
+  },
+  {
+    args: [
+      ...["margins", "--max-volume", "1.5", "--apy", "12.5"],
+      ...["--end-time", "+7d", "--json"],
+    ],
+    check: prints({
+      margins: { baseMarginAmount: "41", xMarginAmount: "42" },
+    }),
+  },
+  {
+    args: ["volume", "--from", "0x000000000000000000000000000000000000dEaD"],
+    env: { NO_COLOR: "1" },
+    check: succeeds(/^Volume +45 +raw; scale not documented$/mu),
+  },
+  {
+    args: ["margin-balance", "--json"],
+    check: prints({
+      marginBalance: { baseMarginAmount: "43", xMarginAmount: "44" },
+    }),
+  },
+  {
+    args: ["min-margin"],
+    check: succeeds(/^Minimum X token margin +46/mu),
+  },
+  {
+    args: ["status", "--json"],
+    env: { CI: "1" },
+    check: (result) => {
+      expect(result.stderr).to.equal("");
+      expect(result.exitCode).to.equal(0);
+      expect(parseDocument(result))
+        .to.have.property("status")
+        .that.has.all.keys(
+          "fundingFeeRate",
+          "pools",
+          "round",
+          "volume",
+          "marginBalance",
+          "minXMargin",
+        );
+    },
+  },
+  {
+    args: ["request", "getOrderInfo", orderID],
+    check: succeeds(/"method": "eth_call"/u, /"0xd311636b0{13}10{49}7/u),
+  },
+  {
+    args: ["request", "getLPAmountInfo", "--pool", "public", "--curl"],
+    check: succeeds(/^curl .*0x53ac2d24.*"\$RPC_URL"$/mu),
+  },
+
+  // Mistakes, as they look from a shell.
+  {
+    args: ["order", "--", "-1"],
+    env: { CI: "1" },
+    check: fails("VAULT_INVALID_INTEGER", "<id>", '"-1"'),
+  },
+  {
+    args: ["order", "--json", "--", "-1"],
+    env: { CI: "1" },
+    check: failsAsJson("VAULT_INVALID_INTEGER"),
+  },
+  {
+    args: ["status"],
+    network: "withUrlVariable",
+    env: { CI: "1" },
+    check: fails("VAULT_CONFIG_VARIABLE", "TEST_UNSET_URL"),
+  },
+  {
+    args: ["volume"],
+    env: { CI: "1", TEST_URL: `http://127.0.0.1:1/v3/${KEY}` },
+    check: fails("VAULT_NETWORK_UNREACHABLE", "ECONNREFUSED"),
+  },
+  {
+    args: ["volume", "--json"],
+    env: { CI: "1", TEST_NETWORK: '{"chainId":56}' },
+    check: failsAsJson("VAULT_WRONG_CHAIN"),
+  },
+  {
+    args: [
+      "status",
+      "--at",
+      "vault=0x000000000000000000000000000000000000dEaD",
+    ],
+    env: { CI: "1" },
+    check: ({ stdout, stderr, exitCode }) => {
+      expect(exitCode).to.equal(1);
+      expect(stderr).to.equal("");
+      expect(stdout).to.contain("There is no contract code at");
+      expect(stdout).to.contain("2 of the readings failed.");
+      expect(stdout).to.match(/^Minimum X token margin +46/mu);
+    },
+  },
+  {
+    args: ["volume"],
+    network: "nowhere",
+    check: ({ stdout, stderr, exitCode }) => {
+      expect(exitCode).to.equal(1);
+      expect(stdout).to.equal("");
+      expect(stderr).to.contain("nowhere");
+      expect(stderr).to.not.match(/\n\s+at /u);
+    },
+  },
+];
+
+describe("the command line", function () {
+  this.timeout(120_000);
+  let node: ServerProcess;
+  let project: FixtureProject;
+  let env: Readonly<Record<string, string>>;
+
+  before(async () => {
+    [node, project] = await Promise.all([
+      startAnvil(),
+      useFixtureProject("plain"),
+    ]);
+    const hre = await createTestHre({
+      networks: { anvil: httpNetwork(node.url) },
+    });
+    const { vault } = await hre.network.getOrCreate("anvil");
+    const { addresses } = await vault.deployMocks({
+      overrides: distinctState,
+    });
+    env = {
+      TEST_URL: node.url,
+      TEST_VAULT: JSON.stringify({ contracts: addresses, tokenDecimals: 6 }),
+    };
+  });
+  after(async () => {
+    await node.stop();
+    await project.remove();
+  });
+
+  const run = async (command: Command): Promise<CommandResult> =>
+    await runHardhat(
+      ["vault", "--network", command.network ?? "test", ...command.args],
+      { cwd: project.path, env: { ...env, ...command.env } },
+    );
+
+  // Two at a time: a machine that runs tests may have no more than two cores.
+  for (let at = 0; at < commands.length; at += 2) {
+    const pair = commands.slice(at, at + 2);
+    it(`should do ${pair.map(({ args }) => args.join(" ")).join(", and ")}`, async () => {
+      const results = await Promise.all(pair.map(run));
+      pair.forEach(({ check }, index) => {
+        const result = results[index];
+        if (result !== undefined) {
+          check(result);
+        }
+      });
+    });
+  }
+});
