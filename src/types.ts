@@ -12,6 +12,24 @@ export type {
   VaultNetworkConfig,
   VaultNetworkUserConfig,
 } from "./hooks/config-types.js";
+export type { DeployMocksOptions } from "./mocks/deploy-mocks.js";
+export type { MockAtOptions } from "./mocks/mock-at.js";
+export type {
+  MockContracts,
+  MockVaultHandle,
+  RecordedSettlement,
+} from "./mocks/mock-vault-handle.js";
+export type { ScriptedReason } from "./mocks/revert-data.js";
+export type { ScenarioName } from "./mocks/scenarios.js";
+export type {
+  MockOrder,
+  MockOverrides,
+  MockState,
+  NextRound,
+  OrderKey,
+  ScriptedFailure,
+  ScriptedSettlement,
+} from "./mocks/types.js";
 export type {
   SettleAllOptions,
   Settlement,

@@ -1,9 +1,8 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { describeInput } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/connection/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
-import { isScenarioName, scenarios } from "../src/mocks/scenarios.js";
+import { requireScenario } from "../src/mocks/scenarios.js";
 import type { ScenarioName } from "../src/mocks/scenarios.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { withVault } from "./open-vault.js";
@@ -30,7 +29,7 @@ const action: NewTaskActionFunction<DeployMocksTaskArguments> = async (
         problem: "mocks are deployed to new addresses, none can be given",
       });
     }
-    const name = parseScenario(scenario);
+    const name = requireScenario(scenario ?? "open-round");
     return await withVault(
       hre,
       "write",
@@ -88,14 +87,4 @@ export async function deployAndSave(
             ]),
       ].join("\n"),
   };
-}
-
-function parseScenario(name = "open-round"): ScenarioName {
-  if (!isScenarioName(name)) {
-    throw vaultError("VAULT_UNKNOWN_SCENARIO", {
-      scenario: describeInput(name),
-      known: Object.keys(scenarios).join(", "),
-    });
-  }
-  return name;
 }

@@ -37,6 +37,15 @@ export class ConnectionAddresses implements AddressBook {
     this.#upstream = upstream;
   }
 
+  /** The same without what is bound: where production has the contracts. */
+  public get unbound(): AddressBook {
+    return {
+      find: async (role) =>
+        (await this.#upstream?.find(role)) ?? (await this.findConfigured(role)),
+      describeMissing: (role) => ({ path: this.#pathOf(role), hint: "." }),
+    };
+  }
+
   public async find(role: ContractRole): Promise<LocatedAddress | undefined> {
     return (
       (await this.#bound?.find(role)) ??

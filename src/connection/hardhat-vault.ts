@@ -13,6 +13,8 @@ import type {
   DeployMocksOptions,
   MockVaultHandle,
 } from "../mocks/deploy-mocks.js";
+import type { MockAtOptions } from "../mocks/mock-at.js";
+import type { ContractRole } from "../protocol/index.js";
 import type { Settlement, SettleAllOptions } from "../settlement/settle-all.js";
 import type { ForkConnection, ForkOptions } from "../simulation/fork.js";
 import type { SimulateSettleAllOptions } from "../simulation/simulate-settle-all.js";
@@ -174,13 +176,37 @@ export class HardhatVault extends VaultClient {
    *
    * @returns The handle that scripts them; its `vault` is bound to them
    * whatever happens to the connection.
-   * @throws VaultError VAULT_UNKNOWN_SCENARIO and those of a failed request
+   * @throws VaultError VAULT_UNKNOWN_SCENARIO, VAULT_LIVE_NETWORK,
+   * VAULT_NO_ACCOUNT, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
+   * VAULT_INVALID_FIXTURE and those of a failed request
    */
   public async deployMocks(
     options: DeployMocksOptions = {},
   ): Promise<MockVaultHandle> {
     const { deployMocks } = await import("../mocks/deploy-mocks.js");
     return await deployMocks(this, options);
+  }
+
+  /**
+   * Places a mock where one contract is, so that a test can script that one
+   * while the others stay the real ones: on a fork, or in process.
+   *
+   * The mock first answers what the contract there answered, and what the
+   * scenario says where that contract cannot be read. Orders, which cannot all
+   * be read, are the scenario's.
+   *
+   * @returns A handle whose methods for that contract work; those for a
+   * contract that is not a mock throw VAULT_NOT_A_MOCK.
+   * @throws VaultError VAULT_LIVE_NETWORK on anything that is not in process,
+   * anvil or `hardhat node`; VAULT_CONTRACT_NOT_CONFIGURED,
+   * VAULT_UNKNOWN_SCENARIO, VAULT_INVALID_ARGUMENT and those of a failed request
+   */
+  public async mockAt(
+    role: ContractRole,
+    options: MockAtOptions = {},
+  ): Promise<MockVaultHandle> {
+    const { mockAt } = await import("../mocks/mock-at.js");
+    return await mockAt(this, role, options);
   }
 
   protected override runner(): ContractRunner {

@@ -21,6 +21,7 @@ const forwardedMethods = [
   "simulateSettleAll",
   "fork",
   "deployMocks",
+  "mockAt",
 ] as const satisfies ReadonlyArray<keyof HardhatVault>;
 
 /** The read methods, each of which opens the connection when it is called. */
@@ -44,6 +45,7 @@ export interface LazyHardhatVault
       | "simulateSettleAll"
       | "fork"
       | "deployMocks"
+      | "mockAt"
     > {
   /** The TypeChain-typed contracts, by role; opens the connection. */
   readonly contracts: Promise<VaultContracts>;

@@ -1,26 +1,22 @@
 import { getAddress } from "ethers";
 
-import { FixedAddresses } from "../client/addresses.js";
+import { FixedAddresses, requireAddress } from "../client/addresses.js";
 import { describeInput } from "../client/inputs.js";
-import { invalidResponse, requestRpc } from "../client/rpc.js";
+import { invalidResponse } from "../client/rpc.js";
 import type { HardhatVault } from "../connection/hardhat-vault.js";
 import { vaultError } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
-import type { ContractRole } from "../protocol/index.js";
 import { applyOverrides } from "./apply-overrides.js";
 import {
-  MockLiquidityPoolArtifact,
-  MockTradingArtifact,
-  MockUnderlyingAssetArtifact,
-  MockVaultArtifact,
-  MockVaultFactoryArtifact,
-} from "./artifacts.js";
-import { requireDevelopmentNode } from "./local-node.js";
+  requireControllableNode,
+  requireDevelopmentNode,
+} from "./local-node.js";
 import { createMockSender } from "./mock-sender.js";
 import type { MockSender } from "./mock-sender.js";
 import { MockVaultHandle } from "./mock-vault-handle.js";
+import { mockArtifacts, placeMocks, requireDistinct } from "./place-mocks.js";
 import { requireMocks } from "./require-mocks.js";
-import { isScenarioName, scenarios } from "./scenarios.js";
+import { requireScenario, scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
 import { calls, callsForState, encodeScript } from "./script.js";
 import type { MockAddresses } from "./script.js";
@@ -35,6 +31,12 @@ export interface DeployMocksOptions {
   /** Changes to it. */
   readonly overrides?: MockOverrides | undefined;
   /**
+   * `"configured"`: place the mocks' code at the addresses of the network's
+   * configuration (of a fork: of the network that it forks), in place of what
+   * is there. Only in process, on anvil and on `hardhat node`.
+   */
+  readonly at?: "configured" | undefined;
+  /**
    * Deploy also where it may cost money: on a node that is neither in process
    * nor anvil, `hardhat node` or Ganache. False unless given.
    */
@@ -43,15 +45,6 @@ export interface DeployMocksOptions {
 
 /** What error texts say of addresses that `deployMocks()` bound. */
 const SOURCE = "deployMocks()";
-
-const artifacts = {
-  underlyingAsset: MockUnderlyingAssetArtifact,
-  publicPool: MockLiquidityPoolArtifact,
-  privatePool: MockLiquidityPoolArtifact,
-  trading: MockTradingArtifact,
-  vaultFactory: MockVaultFactoryArtifact,
-  vault: MockVaultArtifact,
-} as const satisfies Record<ContractRole, unknown>;
 
 /**
  * In process every role has one address, always the same, so that fixtures can
@@ -74,32 +67,26 @@ export async function deployMocks(
   {
     scenario = "open-round",
     overrides = {},
+    at,
     allowLiveNetwork = false,
   }: DeployMocksOptions,
 ): Promise<MockVaultHandle> {
-  if (!isScenarioName(scenario)) {
-    throw vaultError("VAULT_UNKNOWN_SCENARIO", {
-      scenario: describeInput(scenario),
-      known: Object.keys(scenarios).join(", "),
-    });
-  }
+  const createState = scenarios[requireScenario(scenario)];
   if (!allowLiveNetwork) {
     await requireDevelopmentNode(vault, "deploying mocks there costs money");
   }
   const { timestamp } = await vault.block("latest");
-  const state = applyOverrides(
-    scenarios[scenario](BigInt(timestamp)),
-    overrides,
-  );
+  const state = applyOverrides(createState(BigInt(timestamp)), overrides);
   const sender = createMockSender(vault);
-  const isInProcess = vault.connection.networkConfig.type === "edr-simulated";
-  const addresses = isInProcess
-    ? await placeMocks(vault, inProcessMockAddresses)
-    : await deployToNode(vault, sender);
+  const places = await findPlaces(vault, at);
+  if (places !== undefined) {
+    await placeMocks(vault, places);
+  }
+  const addresses = places ?? (await deployToNode(vault, sender));
   await sender.send(
     encodeScript(addresses, [
       // Code at a fixed address may have served another scenario before.
-      ...(isInProcess ? contractRoleNames.map(calls.reset) : []),
+      ...(places === undefined ? [] : contractRoleNames.map(calls.reset)),
       ...callsForState(state, addresses),
     ]),
   );
@@ -142,20 +129,51 @@ async function locateAll(vault: HardhatVault): Promise<MockAddresses> {
   return Object.fromEntries(located) as MockAddresses;
 }
 
-/** Puts the mocks' code at their addresses; they need no constructor. */
-async function placeMocks(
+/** Where to place code, or undefined where contracts have to be deployed. */
+async function findPlaces(
   vault: HardhatVault,
-  addresses: MockAddresses,
+  at: unknown,
+): Promise<MockAddresses | undefined> {
+  if (at === "configured") {
+    await requireControllableNode(
+      vault,
+      "mocks take the place of contracts only on a chain that is yours",
+    );
+    return await configuredAddresses(vault);
+  }
+  if (at !== undefined) {
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where: "at",
+      allowed: "configured",
+      value: describeInput(at),
+    });
+  }
+  return vault.connection.networkConfig.type === "edr-simulated"
+    ? inProcessMockAddresses
+    : undefined;
+}
+
+/** Where production has the contracts, whatever is bound now. */
+async function configuredAddresses(
+  vault: HardhatVault,
 ): Promise<MockAddresses> {
-  await Promise.all(
+  const found = await Promise.all(
     contractRoleNames.map(
       async (role) =>
-        await requestRpc(vault.provider, vault.networkName, "hardhat_setCode", [
-          addresses[role],
-          artifacts[role].deployedBytecode,
-        ]),
+        [
+          role,
+          (
+            await requireAddress(vault.connectionAddresses.unbound, role, {
+              operation: 'deployMocks({ at: "configured" })',
+              network: vault.networkName,
+            })
+          ).address,
+        ] as const,
     ),
   );
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
+  const addresses = Object.fromEntries(found) as MockAddresses;
+  requireDistinct(addresses, contractRoleNames);
   return addresses;
 }
 
@@ -164,7 +182,7 @@ async function deployToNode(
   sender: MockSender,
 ): Promise<MockAddresses> {
   const mined = await sender.send(
-    contractRoleNames.map((role) => ({ data: artifacts[role].bytecode })),
+    contractRoleNames.map((role) => ({ data: mockArtifacts[role].bytecode })),
   );
   const deployed = contractRoleNames.map((role, index) => {
     const address = mined[index]?.contractAddress;

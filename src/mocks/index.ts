@@ -1,6 +1,7 @@
 export * from "./artifacts.js";
 export { connectMocks, inProcessMockAddresses } from "./deploy-mocks.js";
 export type { DeployMocksOptions } from "./deploy-mocks.js";
+export type { MockAtOptions } from "./mock-at.js";
 export { generatedOrder } from "./generated-order.js";
 export type {
   MockContracts,

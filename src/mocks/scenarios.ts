@@ -1,3 +1,5 @@
+import { describeInput } from "../client/inputs.js";
+import { vaultError } from "../errors.js";
 import { ContractType, OrderState } from "../protocol/index.js";
 import type { MockOrder, MockState } from "./types.js";
 
@@ -257,4 +259,15 @@ export type ScenarioName = keyof typeof scenarios;
 
 export function isScenarioName(name: string): name is ScenarioName {
   return Object.hasOwn(scenarios, name);
+}
+
+/** @throws VaultError VAULT_UNKNOWN_SCENARIO */
+export function requireScenario(name: string): ScenarioName {
+  if (!isScenarioName(name)) {
+    throw vaultError("VAULT_UNKNOWN_SCENARIO", {
+      scenario: describeInput(name),
+      known: Object.keys(scenarios).join(", "),
+    });
+  }
+  return name;
 }

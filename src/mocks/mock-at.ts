@@ -1,0 +1,129 @@
+import { ZeroAddress } from "ethers";
+
+import { describeInput } from "../client/inputs.js";
+import { isFailedReading } from "../client/snapshot.js";
+import type { VaultSnapshot } from "../client/snapshot.js";
+import type { HardhatVault } from "../connection/hardhat-vault.js";
+import { VaultError, vaultError } from "../errors.js";
+import {
+  contractRoleNames,
+  isContractRole,
+  standaloneReadings,
+} from "../protocol/index.js";
+import type { ContractRole } from "../protocol/index.js";
+import { applyOverrides } from "./apply-overrides.js";
+import { requireControllableNode } from "./local-node.js";
+import { createMockSender } from "./mock-sender.js";
+import { MockVaultHandle } from "./mock-vault-handle.js";
+import { placeMocks, requireDistinct } from "./place-mocks.js";
+import { requireScenario, scenarios } from "./scenarios.js";
+import type { ScenarioName } from "./scenarios.js";
+import { calls, callsForState, encodeScript } from "./script.js";
+import type { MockAddresses } from "./script.js";
+import type { MockOverrides } from "./types.js";
+
+/** Options of `mockAt()`. */
+export interface MockAtOptions {
+  /**
+   * What the mock answers, instead of what the contract there answered; for
+   * what cannot be read, `open-round` unless given.
+   */
+  readonly scenario?: ScenarioName | undefined;
+  /** Changes to that. */
+  readonly overrides?: MockOverrides | undefined;
+}
+
+/** @see HardhatVault.mockAt */
+export async function mockAt(
+  vault: HardhatVault,
+  role: ContractRole,
+  { scenario, overrides = {} }: MockAtOptions,
+): Promise<MockVaultHandle> {
+  if (!isContractRole(role)) {
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where: "role",
+      allowed: contractRoleNames.join(", "),
+      value: describeInput(role),
+    });
+  }
+  const createState = scenarios[requireScenario(scenario ?? "open-round")];
+  await requireControllableNode(
+    vault,
+    "mocks take the place of contracts only on a chain that is yours",
+  );
+  const addresses = await locate(vault, role);
+  requireDistinct(addresses, [role]);
+
+  const snapshot = await vault.snapshot();
+  const original = createState(BigInt(snapshot.block.timestamp));
+  const state = applyOverrides(
+    scenario === undefined
+      ? applyOverrides(original, readingsOfRole(snapshot, role))
+      : original,
+    overrides,
+  );
+
+  await placeMocks(vault, addresses, [role]);
+  const sender = createMockSender(vault);
+  await sender.send(
+    encodeScript(addresses, [
+      calls.reset(role),
+      ...callsForState(state, addresses).filter((call) => call.role === role),
+    ]),
+  );
+  return new MockVaultHandle({ vault, addresses, scenario: null, sender });
+}
+
+/** The role's address, and those of the others as far as they have one. */
+async function locate(
+  vault: HardhatVault,
+  wanted: ContractRole,
+): Promise<MockAddresses> {
+  await vault.addressOf(wanted, "mockAt()");
+  const located = await Promise.all(
+    contractRoleNames.map(
+      async (role) => [role, await addressOrZero(vault, role)] as const,
+    ),
+  );
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
+  return Object.fromEntries(located) as MockAddresses;
+}
+
+async function addressOrZero(
+  vault: HardhatVault,
+  role: ContractRole,
+): Promise<string> {
+  try {
+    return (await vault.addressOf(role)).address;
+  } catch (error) {
+    if (
+      VaultError.isVaultError(error) &&
+      error.code === "VAULT_CONTRACT_NOT_CONFIGURED"
+    ) {
+      return ZeroAddress;
+    }
+    throw error;
+  }
+}
+
+/** What a contract answers now, as far as it does. */
+function readingsOfRole(
+  snapshot: VaultSnapshot,
+  wanted: ContractRole,
+): MockOverrides {
+  const readings: Record<string, unknown> = {};
+  for (const { role, path } of standaloneReadings) {
+    const [key, variant] = path;
+    const place: unknown = Reflect.get(snapshot, key);
+    const value: unknown =
+      variant === undefined ? place : Reflect.get(Object(place), variant);
+    if (role === wanted && !isFailedReading(value)) {
+      readings[key] =
+        variant === undefined
+          ? value
+          : { ...Object(readings[key]), [variant]: value };
+    }
+  }
+  // The keys of readings are those of a scenario; overrides are checked anyway.
+  return readings;
+}

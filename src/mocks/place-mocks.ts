@@ -1,0 +1,80 @@
+import { vaultError } from "../errors.js";
+import type { HardhatVault } from "../connection/hardhat-vault.js";
+import { requestRpc } from "../client/rpc.js";
+import { contractRoleNames } from "../protocol/index.js";
+import type { ContractRole } from "../protocol/index.js";
+import {
+  MockLiquidityPoolArtifact,
+  MockTradingArtifact,
+  MockUnderlyingAssetArtifact,
+  MockVaultArtifact,
+  MockVaultFactoryArtifact,
+} from "./artifacts.js";
+import { isMock } from "./require-mocks.js";
+import type { MockAddresses } from "./script.js";
+
+/** The artifact of each role's mock. */
+export const mockArtifacts = {
+  underlyingAsset: MockUnderlyingAssetArtifact,
+  publicPool: MockLiquidityPoolArtifact,
+  privatePool: MockLiquidityPoolArtifact,
+  trading: MockTradingArtifact,
+  vaultFactory: MockVaultFactoryArtifact,
+  vault: MockVaultArtifact,
+} as const satisfies Record<ContractRole, unknown>;
+
+const ZERO_WORD = `0x${"00".repeat(32)}`;
+
+/**
+ * Places the mocks' code where it is to be, whatever stands there. They have
+ * no constructor that would have to run, so the code is all there is.
+ *
+ * Anvil knows these methods by Hardhat's names too.
+ */
+export async function placeMocks(
+  vault: HardhatVault,
+  addresses: MockAddresses,
+  roles: readonly ContractRole[] = contractRoleNames,
+): Promise<void> {
+  await Promise.all(
+    roles.map(async (role) => {
+      const request = async (
+        method: string,
+        params: readonly unknown[],
+      ): Promise<unknown> =>
+        await requestRpc(vault.provider, vault.networkName, method, params);
+      const address = addresses[role];
+      // A mock counts its resets in its first slot, where another contract may
+      // have had anything, also a number that cannot be counted up.
+      if (!(await isMock(vault, role, address))) {
+        await request("hardhat_setStorageAt", [address, "0x0", ZERO_WORD]);
+      }
+      await request("hardhat_setCode", [
+        address,
+        mockArtifacts[role].deployedBytecode,
+      ]);
+    }),
+  );
+}
+
+/**
+ * Fails if two contracts have the same address: there is room for one mock.
+ *
+ * @throws VaultError VAULT_INVALID_ARGUMENT
+ */
+export function requireDistinct(
+  addresses: MockAddresses,
+  roles: readonly ContractRole[],
+): void {
+  for (const role of roles) {
+    const other = contractRoleNames.find(
+      (each) => each !== role && addresses[each] === addresses[role],
+    );
+    if (other !== undefined) {
+      throw vaultError("VAULT_INVALID_ARGUMENT", {
+        where: `The address ${addresses[role]}`,
+        problem: `it is both ${role} and ${other}, and one mock cannot be two contracts`,
+      });
+    }
+  }
+}
