@@ -56,14 +56,14 @@ function environmentWithoutColours(): NodeJS.ProcessEnv {
     ...process.env,
     HARDHAT_DISABLE_TELEMETRY_PROMPT: "true",
   };
-  // The tests run in a Hardhat that names its own configuration.
-  const hardhats = Object.keys(process.env).filter((name) =>
-    name.startsWith("HARDHAT_"),
+  const inherited = Object.keys(environment).filter(
+    (name) =>
+      ["CI", "FORCE_COLOR", "NO_COLOR", "NODE_OPTIONS"].includes(name) ||
+      // The tests run in a Hardhat that names its own configuration.
+      (name.startsWith("HARDHAT_") &&
+        name !== "HARDHAT_DISABLE_TELEMETRY_PROMPT"),
   );
-  for (const name of [
-    ...["CI", "FORCE_COLOR", "NO_COLOR", "NODE_OPTIONS"],
-    ...hardhats.filter((name) => name !== "HARDHAT_DISABLE_TELEMETRY_PROMPT"),
-  ]) {
+  for (const name of inherited) {
     Reflect.deleteProperty(environment, name);
   }
   return environment;
