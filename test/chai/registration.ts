@@ -1,6 +1,9 @@
 import { Assertion, expect, use } from "chai";
 
+import hardhatChaiMatchers from "@nomicfoundation/hardhat-ethers-chai-matchers";
+
 import vaultMatchers from "../../src/chai/index.js";
+import { createMatcherWorld } from "../helpers/matcher-world.js";
 
 describe("chai - registration", () => {
   it("should add exactly the documented matchers", () => {
@@ -27,5 +30,28 @@ describe("chai - registration", () => {
     use(vaultMatchers);
     expect({ state: 1, contractType: 1 }).to.be.open;
     expect([1]).to.be.an("array").that.includes(1);
+  });
+
+  it("should live with Hardhat's own matchers", async () => {
+    const { connection, vault, mockVault } = await createMatcherWorld({
+      plugins: [hardhatChaiMatchers],
+    });
+    try {
+      const tx = await mockVault.settleAll();
+      await expect(tx).to.settleRound(vault);
+      await expect(mockVault.settleAll()).to.be.revertedWithCustomError(
+        mockVault,
+        "RoundAlreadySettled",
+      );
+      await expect(tx).to.not.be.revert(connection.ethers);
+      // A second asynchronous matcher is refused across both packages.
+      const first = expect(tx).to.settleRound(vault);
+      expect(() => first.and.to.emit(mockVault, "Settled")).to.throw(
+        'cannot be chained after "settleRound"',
+      );
+      await first;
+    } finally {
+      await connection.close();
+    }
   });
 });

@@ -1,17 +1,9 @@
-import { mkdir } from "node:fs/promises";
-
-import {
-  consumersFolder,
-  projectFolder,
-} from "../helpers/consumers/consumer-project.js";
-import {
-  consumerSteps,
-  packTarball,
-  runStep,
-} from "../helpers/consumers/consumer-run.js";
-import type { Tarball } from "../helpers/consumers/consumer-run.js";
+import { projectFolder } from "../helpers/consumers/consumer-project.js";
+import { consumerSteps, runStep } from "../helpers/consumers/consumer-run.js";
 import { consumers } from "../helpers/consumers/definitions.js";
 import type { ConsumerDefinition } from "../helpers/consumers/definitions.js";
+import { packTarball } from "../helpers/tarball.js";
+import type { Tarball } from "../helpers/tarball.js";
 
 /** Consumers at a time: each is one busy process after another. */
 const PARALLEL = 2;
@@ -29,8 +21,7 @@ describe("consumers", function () {
   const outcomes = new Map<string, Promise<Outcome>>();
 
   before(async () => {
-    await mkdir(consumersFolder, { recursive: true });
-    const tarball = await packTarball(consumersFolder);
+    const tarball = await packTarball();
     const queues = Array.from({ length: PARALLEL }, async () => {
       await Promise.resolve();
     });

@@ -1,4 +1,5 @@
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
+import type { HardhatUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import {
@@ -38,8 +39,10 @@ export const openRound: VaultRound = {
 };
 
 /** Contracts of our own, not `deployMocks()`: that has tests of its own. */
-export async function createMatcherWorld(): Promise<MatcherWorld> {
-  const hre = await createTestHre();
+export async function createMatcherWorld(
+  userConfig: HardhatUserConfig = {},
+): Promise<MatcherWorld> {
+  const hre = await createTestHre(userConfig);
   const connection = await hre.network.create();
   const [signer] = await connection.ethers.getSigners();
   if (signer === undefined) {

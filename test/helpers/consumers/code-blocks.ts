@@ -7,6 +7,10 @@ export interface CodeBlock {
   /** The file that its first line names, as in `// test/vault.ts`. */
   readonly file: string | undefined;
   readonly text: string;
+  /** It is a whole Hardhat configuration. */
+  readonly isConfiguration: boolean;
+  /** What its `console.log(…); // …` lines promise to print. */
+  readonly promisedOutput: readonly string[];
 }
 
 /** Reads the ```ts blocks of a Markdown document. */
@@ -21,6 +25,10 @@ export async function readCodeBlocks(
         line: markdown.slice(0, match.index).split("\n").length + 1,
         file: /^\/\/ ([\w./-]+\.ts)\n/u.exec(text)?.[1],
         text,
+        isConfiguration: text.includes("\nexport default defineConfig("),
+        promisedOutput: [
+          ...text.matchAll(/^console\.log\(.*\); \/\/ (.*)$/gmu),
+        ].map(([, output = ""]) => output),
       };
     },
   );

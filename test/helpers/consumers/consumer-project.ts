@@ -14,6 +14,7 @@ import path from "node:path";
 
 import type { CompilerSettings, ConsumerDefinition } from "./definitions.js";
 import { readCodeBlocks } from "./code-blocks.js";
+import type { CodeBlock } from "./code-blocks.js";
 import { runCommand } from "./run-command.js";
 
 const { resolve } = createRequire(import.meta.url);
@@ -212,28 +213,50 @@ function readSolcManifest(): { version: string } {
   throw new Error("solc/package.json has no version");
 }
 
+/** Where a document's configuration stands, if it shows one without a name. */
+export function configurationOf(document: string): string {
+  return `${path.basename(document, ".md")}.config.ts`;
+}
+
 /**
- * Writes the code that the documents show: files under the name that they give
- * (README.md has the last word), other blocks as modules that are only
- * type-checked.
+ * Writes the code that the documents show: files under the name that they give,
+ * a configuration beside the project's own, other blocks as modules.
  */
 async function writeCodeBlocks(folder: string): Promise<void> {
-  for (const document of await listDocuments()) {
-    const name = path.basename(document, ".md");
-    for (const { file, line, text } of await readCodeBlocks(document)) {
-      const target = path.join(
-        folder,
-        file ?? `snippets/${name}-line-${line}.ts`,
-      );
-      await mkdir(path.dirname(target), { recursive: true });
-      await writeFile(
-        target,
-        file === "hardhat.config.ts"
-          ? useLocalCompiler(text)
-          : `${text}\nexport {};\n`,
-      );
-    }
+  for (const block of await readDocuments()) {
+    const { document, file, text, isConfiguration } = block;
+    const target = path.join(
+      folder,
+      file ?? (isConfiguration ? configurationOf(document) : snippetOf(block)),
+    );
+    await mkdir(path.dirname(target), { recursive: true });
+    await writeFile(
+      target,
+      file === "hardhat.config.ts"
+        ? useLocalCompiler(text)
+        : `${text}\nexport {};\n`,
+    );
   }
+}
+
+/** Where a block without a name stands in the project. */
+export function snippetOf({ document, line }: DocumentBlock): string {
+  return `snippets/${path.basename(document, ".md")}-line-${line}.ts`;
+}
+
+export interface DocumentBlock extends CodeBlock {
+  readonly document: string;
+}
+
+/** The code blocks of all documents. */
+export async function readDocuments(): Promise<readonly DocumentBlock[]> {
+  const documents = await listDocuments();
+  const blocks = await Promise.all(
+    documents.map(async (document) =>
+      (await readCodeBlocks(document)).map((block) => ({ document, ...block })),
+    ),
+  );
+  return blocks.flat();
 }
 
 async function listDocuments(): Promise<readonly string[]> {
@@ -243,8 +266,7 @@ async function listDocuments(): Promise<readonly string[]> {
   })) {
     documents.push(path.join(repositoryRoot, file));
   }
-  // docs/ before README.md, which has the last word.
-  return documents.sort().reverse();
+  return documents.sort();
 }
 
 function replace(text: string, pattern: RegExp, replacement: string): string {

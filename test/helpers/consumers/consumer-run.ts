@@ -5,26 +5,19 @@ import { expect } from "chai";
 
 import { startServerProcess } from "../child-process.js";
 import { freePort } from "../free-port.js";
+import type { Tarball } from "../tarball.js";
 import {
+  configurationOf,
   createConsumer,
   npmOptions,
   prepareConsumer,
   projectFolder,
-  repositoryRoot,
+  readDocuments,
+  snippetOf,
   writeCompilerVariants,
 } from "./consumer-project.js";
 import type { ConsumerDefinition } from "./definitions.js";
 import { runCommand, strangersEnvironment } from "./run-command.js";
-
-/** What `npm pack` made. */
-export interface Tarball {
-  readonly file: string;
-  readonly integrity: string;
-  /** Paths in the package. */
-  readonly files: readonly string[];
-  /** Bytes, compressed. */
-  readonly size: number;
-}
 
 /** What is tried in a consumer's project, each on what the one before left. */
 export const consumerSteps = [
@@ -63,31 +56,6 @@ export async function runStep(
   await actions[step](projectFolder(definition), definition, tarball);
 }
 
-/** Packs what `npm publish` would; the build must be there already. */
-export async function packTarball(into: string): Promise<Tarball> {
-  const stdout = await runCommand(
-    "npm",
-    ["pack", "--ignore-scripts", "--json", "--pack-destination", into],
-    { cwd: repositoryRoot },
-  );
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- npm's documented output
-  const [packed] = JSON.parse(stdout) as Array<{
-    filename: string;
-    integrity: string;
-    size: number;
-    files: Array<{ path: string }>;
-  }>;
-  if (packed === undefined) {
-    throw new Error("npm packed nothing");
-  }
-  return {
-    file: path.join(into, packed.filename),
-    integrity: packed.integrity,
-    files: packed.files.map((file) => file.path),
-    size: packed.size,
-  };
-}
-
 async function installTarball(
   folder: string,
   definition: ConsumerDefinition,
@@ -115,11 +83,34 @@ async function compileContracts(
 
 async function runTests(
   folder: string,
-  { testCommand }: ConsumerDefinition,
+  { template, testCommand }: ConsumerDefinition,
 ): Promise<void> {
   expect(await hardhat(folder, testCommand)).to.match(
     /[1-9]\d* passing|all assertions hold/u,
   );
+  if (template === undefined) {
+    await runDocuments(folder);
+  }
+}
+
+/** Runs the documents' scripts, and compares what they print with what they say. */
+async function runDocuments(folder: string): Promise<void> {
+  const scripts = (await readDocuments()).filter(
+    ({ promisedOutput }) => promisedOutput.length > 0,
+  );
+  expect(scripts).to.not.be.empty;
+  for (const script of scripts) {
+    const stdout = await hardhat(folder, [
+      "--config",
+      configurationOf("README.md"),
+      "run",
+      "--no-compile",
+      snippetOf(script),
+    ]);
+    expect(stdout.trim().split("\n"), snippetOf(script)).to.deep.equal(
+      script.promisedOutput,
+    );
+  }
 }
 
 async function runTasks(folder: string): Promise<void> {

@@ -1,0 +1,85 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
+
+/** Every name that can be imported. A change here is one for the CHANGELOG. */
+const exportedNames: Readonly<Record<string, readonly string[]>> = {
+  ".": ["ContractType", "OrderState", "VaultError", "default"],
+  "./client": [
+    "ContractType",
+    "OrderState",
+    "VaultClient",
+    "VaultError",
+    "contractRoles",
+    "isEmptyOrder",
+    "isFailedOrder",
+    "isFailedReading",
+    "operations",
+  ],
+  "./abi": [
+    "liquidityPoolAbi",
+    "tradingAbi",
+    "underlyingAssetAbi",
+    "vaultAbi",
+    "vaultFactoryAbi",
+  ],
+  "./bindings": [
+    "IMockErrors__factory",
+    "LiquidityPool__factory",
+    "MockLiquidityPool__factory",
+    "MockTrading__factory",
+    "MockUnderlyingAsset__factory",
+    "MockVaultFactory__factory",
+    "MockVault__factory",
+    "Trading__factory",
+    "UnderlyingAsset__factory",
+    "VaultFactory__factory",
+    "Vault__factory",
+    "factories",
+  ],
+  "./mocks": [
+    "MockLiquidityPoolArtifact",
+    "MockTradingArtifact",
+    "MockUnderlyingAssetArtifact",
+    "MockVaultArtifact",
+    "MockVaultFactoryArtifact",
+    "connectMocks",
+    "encodeRevertData",
+    "generatedOrder",
+    "inProcessMockAddresses",
+    "scenarios",
+  ],
+  "./chai": ["default"],
+  "./types": [],
+};
+
+describe("package - exports", () => {
+  it("should have exactly these entries", async () => {
+    const text = await readFile(
+      path.join(repositoryRoot, "package.json"),
+      "utf8",
+    );
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- our own package.json
+    const { exports } = JSON.parse(text) as { exports: object };
+    expect(Object.keys(exports)).to.have.members([
+      ...Object.keys(exportedNames),
+      "./abi/*.json",
+      "./contracts/*",
+      "./package.json",
+    ]);
+  });
+
+  for (const [entry, names] of Object.entries(exportedNames)) {
+    it(`should export exactly these names from ${entry}`, async () => {
+      // The built package, by its own name.
+      const module: unknown = await import(`hardhat-vault${entry.slice(1)}`);
+      if (typeof module !== "object" || module === null) {
+        throw new TypeError("a module is an object");
+      }
+      expect(Object.keys(module).sort()).to.deep.equal(names);
+    });
+  }
+});

@@ -1,0 +1,102 @@
+import { readFile } from "node:fs/promises";
+import { isBuiltin } from "node:module";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
+import { packTarball } from "../helpers/tarball.js";
+
+/** A third of it is the mocks' bytecode, a fifth the sources for debuggers. */
+const SIZE_BUDGET_BYTES = 600_000;
+
+interface Manifest {
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly "//dependencies": Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
+async function readManifest(): Promise<Manifest> {
+  const text = await readFile(
+    path.join(repositoryRoot, "package.json"),
+    "utf8",
+  );
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- our own package.json
+  return JSON.parse(text) as Manifest;
+}
+
+describe("package - tarball", () => {
+  it("should stay within its size budget", async () => {
+    const { size } = await packTarball();
+    expect(size).to.be.below(SIZE_BUDGET_BYTES);
+  });
+
+  it("should hold what users import or read, and no more", async () => {
+    const { files } = await packTarball();
+    const folders = new Set(files.map((file) => file.split("/")[0]));
+    expect([...folders].sort()).to.deep.equal([
+      "CHANGELOG.md",
+      "LICENSE",
+      "README.md",
+      "abi",
+      "contracts",
+      "dist",
+      "package.json",
+      "src",
+      "tasks",
+    ]);
+    expect(
+      files.filter((file) =>
+        /\.(tsbuildinfo|tgz|env)$|(^|\/)(test|cache|node_modules)\//u.test(
+          file,
+        ),
+      ),
+    ).to.deep.equal([]);
+  });
+
+  it("should run no script when it is installed", async () => {
+    const { scripts } = await readManifest();
+    expect(Object.keys(scripts)).to.not.include.oneOf([
+      "preinstall",
+      "install",
+      "postinstall",
+      "prepare",
+    ]);
+  });
+
+  it("should give a reason for each runtime dependency", async () => {
+    const manifest = await readManifest();
+    expect(Object.keys(manifest["//dependencies"])).to.have.members(
+      Object.keys(manifest.dependencies),
+    );
+  });
+
+  it("should import nothing that it does not depend on", async () => {
+    const { files } = await packTarball();
+    const { dependencies, peerDependencies } = await readManifest();
+    const imported = new Set<string>();
+    for (const file of files.filter((name) =>
+      /^dist\/.*\.(js|d\.ts)$/u.test(name),
+    )) {
+      const text = await readFile(path.join(repositoryRoot, file), "utf8");
+      for (const [, specifier = ""] of text.matchAll(
+        /(?:^(?:import|export|\}).* from |^import |\bimport\()"([^".][^"\n]*)"/gmu,
+      )) {
+        if (!isBuiltin(specifier)) {
+          imported.add(packageOf(specifier));
+        }
+      }
+    }
+    expect([...imported].sort()).to.have.members(
+      Object.keys({ ...dependencies, ...peerDependencies }),
+    );
+  });
+});
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+}

@@ -1,0 +1,46 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+
+import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
+import { runCommand } from "../helpers/consumers/run-command.js";
+import { packTarball } from "../helpers/tarball.js";
+
+describe("package - tools", () => {
+  it("should satisfy publint", async () => {
+    const { file } = await packTarball();
+    const { buffer, byteOffset, byteLength } = await readFile(file);
+    const tarball = buffer.slice(byteOffset, byteOffset + byteLength);
+    const { messages, pkg } = await publint({
+      pack: { tarball },
+      strict: true,
+    });
+    expect(
+      messages.map((message) => formatMessage(message, pkg)),
+    ).to.deep.equal([]);
+  });
+
+  it("should satisfy Are the Types Wrong, for ES modules", async () => {
+    const { file } = await packTarball();
+    await runCommand(
+      process.execPath,
+      [tool("@arethetypeswrong/cli/dist/index.js"), file]
+        // Hardhat 3 and its plugins are ES modules only.
+        .concat("--profile", "esm-only", "--format", "ascii"),
+      { cwd: repositoryRoot },
+    );
+  });
+
+  it("should satisfy knip: nothing unused, nothing undeclared", async () => {
+    await runCommand(process.execPath, [tool("knip/bin/knip.js")], {
+      cwd: repositoryRoot,
+    });
+  });
+});
+
+function tool(file: string): string {
+  return path.join(repositoryRoot, "node_modules", file);
+}
