@@ -90,14 +90,33 @@ export async function deployProtocol(
   };
 }
 
-/** An ethers provider that caches nothing and polls often. */
+/** An ethers provider that caches nothing, for a node that mines at once. */
 export function directProvider(url: string): JsonRpcProvider {
-  return new JsonRpcProvider(url, undefined, {
+  return new DirectProvider(url, undefined, {
     staticNetwork: true,
     cacheTimeout: -1,
     batchMaxCount: 1,
-    pollingInterval: 10,
   });
+}
+
+/**
+ * A loaded anvil answers the hash a little before the block is there, and
+ * `wait()` of ethers waits for ever for a block that comes just then.
+ */
+class DirectProvider extends JsonRpcProvider {
+  public override async send(
+    method: string,
+    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature to override has it
+    params: any[] | Record<string, any>,
+  ): Promise<unknown> {
+    const answer: unknown = await super.send(method, params);
+    if (method === "eth_sendTransaction") {
+      while (
+        (await super.send("eth_getTransactionReceipt", [answer])) === null
+      );
+    }
+    return answer;
+  }
 }
 
 async function deploy(
