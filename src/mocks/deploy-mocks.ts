@@ -1,3 +1,5 @@
+import path from "node:path";
+
 import { getAddress } from "ethers";
 
 import { FixedAddresses, requireAddress } from "../client/addresses.js";
@@ -20,7 +22,7 @@ import { requireScenario, scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
 import { calls, callsForState, encodeScript } from "./script.js";
 import type { MockAddresses } from "./script.js";
-import type { MockOverrides } from "./types.js";
+import type { MockOverrides, MockState } from "./types.js";
 
 export { MockVaultHandle } from "./mock-vault-handle.js";
 
@@ -28,6 +30,11 @@ export { MockVaultHandle } from "./mock-vault-handle.js";
 export interface DeployMocksOptions {
   /** The canned state; `open-round` unless given. */
   readonly scenario?: ScenarioName | undefined;
+  /**
+   * Replays what `vault capture` recorded, instead of a scenario: a path, from
+   * the project's root unless absolute. Times are those of the recording.
+   */
+  readonly fixture?: string | undefined;
   /** Changes to it. */
   readonly overrides?: MockOverrides | undefined;
   /**
@@ -42,6 +49,8 @@ export interface DeployMocksOptions {
    */
   readonly allowLiveNetwork?: boolean | undefined;
 }
+
+const DEFAULT_SCENARIO = "open-round";
 
 /** What error texts say of addresses that `deployMocks()` bound. */
 const SOURCE = "deployMocks()";
@@ -65,20 +74,21 @@ export const inProcessMockAddresses: MockAddresses = {
 export async function deployMocks(
   vault: HardhatVault,
   {
-    scenario = "open-round",
+    scenario,
+    fixture,
     overrides = {},
     at,
     allowLiveNetwork = false,
   }: DeployMocksOptions,
 ): Promise<MockVaultHandle> {
-  const createState = scenarios[requireScenario(scenario)];
+  const createState = await chooseState(vault, scenario, fixture);
   if (!allowLiveNetwork) {
     await requireDevelopmentNode(vault, "deploying mocks there costs money");
   }
+  const places = await findPlaces(vault, at);
   const { timestamp } = await vault.block("latest");
   const state = applyOverrides(createState(BigInt(timestamp)), overrides);
   const sender = createMockSender(vault);
-  const places = await findPlaces(vault, at);
   if (places !== undefined) {
     await placeMocks(vault, places);
   }
@@ -94,9 +104,31 @@ export async function deployMocks(
   return new MockVaultHandle({
     vault: vault.at(addresses, SOURCE),
     addresses,
-    scenario,
+    scenario: fixture === undefined ? (scenario ?? DEFAULT_SCENARIO) : null,
     sender,
   });
+}
+
+async function chooseState(
+  vault: HardhatVault,
+  scenario: ScenarioName | undefined,
+  fixture: string | undefined,
+): Promise<(chainTime: bigint) => MockState> {
+  if (fixture === undefined) {
+    return scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];
+  }
+  if (scenario !== undefined) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "deployMocks()",
+      problem: "it takes a scenario or a fixture, not both",
+    });
+  }
+  // Loaded here since only fixtures need the validation library.
+  const { fixtureState, readFixture } = await import("./fixture.js");
+  const state = fixtureState(
+    await readFixture(path.resolve(vault.context.config.paths.root, fixture)),
+  );
+  return () => state;
 }
 
 /**

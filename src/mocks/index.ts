@@ -1,4 +1,6 @@
 export * from "./artifacts.js";
+export { capture } from "./capture.js";
+export type { Capture, CapturedFixture, CaptureOptions } from "./capture.js";
 export { connectMocks, inProcessMockAddresses } from "./deploy-mocks.js";
 export type { DeployMocksOptions } from "./deploy-mocks.js";
 export type { MockAtOptions } from "./mock-at.js";

@@ -1,0 +1,200 @@
+import type { LocatedAddress } from "../client/addresses.js";
+import { encodeCall } from "../client/codec.js";
+import { RevertedCall, requestRpc } from "../client/rpc.js";
+import { isFailedReading } from "../client/snapshot.js";
+import type { VaultSnapshot } from "../client/snapshot.js";
+import type { HardhatVault } from "../connection/hardhat-vault.js";
+import { VaultError } from "../errors.js";
+import { placeReading, standaloneReadings } from "../protocol/index.js";
+import type { ReadOperationName } from "../protocol/index.js";
+import type { BlockTag } from "../client/inputs.js";
+
+/** What to capture beside the readings that need no argument. */
+export interface CaptureOptions {
+  /** Ids of orders. */
+  readonly orders?: readonly bigint[] | undefined;
+  readonly blockTag?: BlockTag | undefined;
+}
+
+/** A fixture as its file has it: `JSON.stringify` writes it. */
+export interface CapturedFixture {
+  readonly format: "hardhat-vault/fixture";
+  readonly version: 1;
+  readonly chainId: number;
+  readonly block: { readonly number: number; readonly timestamp: number };
+  readonly [reading: string]: unknown;
+}
+
+/** What a capture gives: the fixture, and how much of it failed. */
+export interface Capture {
+  readonly fixture: CapturedFixture;
+  readonly orders: number;
+  /** Readings and orders that the contracts refused, recorded as such. */
+  readonly failed: number;
+}
+
+const CONCURRENT_ORDERS = 16;
+
+/**
+ * Records every reading of a vault at one block. What the contracts refuse is
+ * recorded as a failure; what the network or the configuration refuses is one
+ * of the capture.
+ *
+ * The file has no URLs, names or accounts in it but the orders' holders: only
+ * what anybody can read on the chain.
+ *
+ * @throws VaultError of a reading that failed for another reason than the
+ * contract
+ */
+export async function capture(
+  vault: HardhatVault,
+  { orders = [], blockTag }: CaptureOptions = {},
+): Promise<Capture> {
+  const snapshot = await vault.snapshot({ blockTag });
+  const { chainId, block } = snapshot;
+  const recorder = new Recorder(vault, block.number);
+
+  const readings: Record<string, unknown> = {};
+  for (const { operation, args, path } of standaloneReadings) {
+    placeReading(
+      readings,
+      path,
+      await recorder.record(operation, args, readingAt(snapshot, path)),
+    );
+  }
+  readings["margins"] = await recorder.read("calMargins", [
+    nextRoundOf(snapshot),
+  ]);
+  const recordedOrders: Record<string, unknown> = {};
+  for (let at = 0; at < orders.length; at += CONCURRENT_ORDERS) {
+    const ids = orders.slice(at, at + CONCURRENT_ORDERS);
+    const recorded = await Promise.all(
+      ids.map(async (id) => await recorder.read("getOrderInfo", [id])),
+    );
+    ids.forEach((id, index) => {
+      recordedOrders[id.toString()] = recorded[index];
+    });
+  }
+  return {
+    fixture: {
+      format: "hardhat-vault/fixture",
+      version: 1,
+      chainId,
+      block: { number: block.number, timestamp: block.timestamp },
+      ...readings,
+      orders: recordedOrders,
+    },
+    orders: orders.length,
+    failed: recorder.failed,
+  };
+}
+
+class Recorder {
+  public failed = 0;
+  readonly #vault: HardhatVault;
+  readonly #block: number;
+
+  constructor(vault: HardhatVault, block: number) {
+    this.#vault = vault;
+    this.#block = block;
+  }
+
+  /** Reads at the capture's block. */
+  public async read(
+    operation: ReadOperationName,
+    args: readonly unknown[],
+  ): Promise<unknown> {
+    let value: unknown;
+    try {
+      value = await this.#vault.read(
+        operation,
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the encoder checks arguments, whatever their type
+        args as never,
+        { blockTag: this.#block },
+      );
+    } catch (error) {
+      value = { error };
+    }
+    return await this.record(operation, args, value);
+  }
+
+  /** A value as the file has it. */
+  public async record(
+    operation: ReadOperationName,
+    args: readonly unknown[],
+    value: unknown,
+  ): Promise<unknown> {
+    if (typeof value === "object" && value !== null && "error" in value) {
+      return await this.#recordFailure(operation, args, value.error);
+    }
+    return withDecimalStrings(value);
+  }
+
+  async #recordFailure(
+    operation: ReadOperationName,
+    args: readonly unknown[],
+    error: unknown,
+  ): Promise<unknown> {
+    if (!VaultError.isVaultError(error) || error.kind !== "chain") {
+      throw error;
+    }
+    this.failed += 1;
+    const revertData =
+      error.code === "VAULT_CALL_REVERTED"
+        ? await this.#revertData(operation, args)
+        : undefined;
+    return {
+      error: {
+        code: error.code,
+        ...(revertData === undefined ? {} : { revertData }),
+      },
+    };
+  }
+
+  /** The error has the reason as a text; a replay needs the bytes. */
+  async #revertData(
+    operation: ReadOperationName,
+    args: readonly unknown[],
+  ): Promise<string | undefined> {
+    const { provider, networkName } = this.#vault;
+    const { role, data } = encodeCall(operation, args);
+    const { address }: LocatedAddress = await this.#vault.addressOf(role);
+    const answer = await requestRpc(provider, networkName, "eth_call", [
+      { to: address, data },
+      `0x${this.#block.toString(16)}`,
+    ]);
+    return answer instanceof RevertedCall
+      ? answer.reason.data.toLowerCase()
+      : undefined;
+  }
+}
+
+/** The terms that the latest round has, or of a round that has none. */
+function nextRoundOf({ round }: VaultSnapshot): object {
+  return isFailedReading(round)
+    ? { maxVolume: 0n, APY: 0n, endTime: 0n }
+    : { maxVolume: round.maxVolume, APY: round.APY, endTime: round.endTime };
+}
+
+function readingAt(
+  snapshot: VaultSnapshot,
+  [key, variant]: readonly [key: string, variant?: string],
+): unknown {
+  const place: unknown = Reflect.get(snapshot, key);
+  return variant === undefined ? place : Reflect.get(Object(place), variant);
+}
+
+function withDecimalStrings(value: unknown): unknown {
+  if (typeof value === "bigint") {
+    return value.toString();
+  }
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [
+        key,
+        withDecimalStrings(inner),
+      ]),
+    );
+  }
+  return value;
+}

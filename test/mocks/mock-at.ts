@@ -1,0 +1,252 @@
+import { expect } from "chai";
+import type { NetworkConnection } from "hardhat/types/network";
+
+import type { ContractAddresses } from "../../src/client/addresses.js";
+import { contractRoleNames } from "../../src/protocol/index.js";
+import { startAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { directProvider, deployProtocol } from "../helpers/mock-protocol.js";
+import type { MockProtocol } from "../helpers/mock-protocol.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
+
+/** Addresses as in a production configuration. */
+const contracts: Required<ContractAddresses> = {
+  underlyingAsset: "0x1111111111111111111111111111111111111111",
+  publicPool: "0x2222222222222222222222222222222222222222",
+  privatePool: "0x3333333333333333333333333333333333333333",
+  trading: "0x4444444444444444444444444444444444444444",
+  vaultFactory: "0x5555555555555555555555555555555555555555",
+  vault: "0x6666666666666666666666666666666666666666",
+};
+
+async function connect(
+  url: string | undefined,
+  addresses: ContractAddresses = contracts,
+): Promise<NetworkConnection> {
+  const vault = { contracts: { ...addresses } };
+  const hre = await createTestHre({
+    networks: {
+      test:
+        url === undefined
+          ? { type: "edr-simulated", vault }
+          : httpNetwork(url, { vault }),
+    },
+  });
+  return await hre.network.create("test");
+}
+
+describe("mocks - at production addresses", () => {
+  let anvil: ServerProcess;
+  let live: RpcServer;
+
+  before(async () => {
+    anvil = await startAnvil({ args: ["--chain-id", "56"] });
+    // The same node, but by its name and chain id a live one.
+    live = await startRpcServer({
+      upstream: anvil.url,
+      handler: ({ request }) =>
+        request.method === "web3_clientVersion"
+          ? { result: "Geth/v1.16.4-stable/linux-amd64/go1.25" }
+          : undefined,
+    });
+  });
+
+  after(async () => {
+    await live.stop();
+    await anvil.stop();
+  });
+
+  for (const [where, url] of [
+    ["in process", () => undefined],
+    ["on anvil", () => anvil.url],
+  ] as const) {
+    it(`should take the place of all contracts ${where}`, async () => {
+      const { vault } = await connect(url());
+      const mocks = await vault.deployMocks({ at: "configured" });
+      expect(mocks.addresses).to.deep.equal(contracts);
+      // Also for whoever does not know of the binding.
+      const code = await vault.connection.ethers.provider.getCode(
+        mocks.addresses.vault,
+      );
+      expect(code).not.to.equal("0x");
+      expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
+      const again = await vault.deployMocks({
+        at: "configured",
+        scenario: "settled-round",
+      });
+      expect((await vault.getLatestRoundInfo()).settled).to.equal(true);
+      expect(await again.settlements()).to.deep.equal([]);
+      await mocks.setVolume(3n);
+      expect(await vault.queryVolume()).to.equal(3n);
+    });
+  }
+
+  it("should count from the start where another contract left storage", async () => {
+    const { vault, provider } = await connect(undefined);
+    for (const address of Object.values(contracts)) {
+      await provider.request({
+        method: "hardhat_setStorageAt",
+        params: [address, "0x0", `0x${"ff".repeat(32)}`],
+      });
+    }
+    await vault.deployMocks({ at: "configured" });
+    expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
+  });
+
+  it("should need every address", async () => {
+    const { vault } = await connect(undefined, { vault: contracts.vault });
+    const error = await expectVaultError(
+      vault.deployMocks({ at: "configured" }),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    expect(error.fix).to.contain(
+      "networks.test.vault.contracts.underlyingAsset",
+    );
+  });
+
+  it("should refuse one address for two contracts", async () => {
+    const { vault } = await connect(undefined, {
+      ...contracts,
+      privatePool: contracts.publicPool,
+    });
+    await expectVaultError(
+      vault.deployMocks({ at: "configured" }),
+      "VAULT_INVALID_ARGUMENT",
+    );
+    await expectVaultError(
+      vault.mockAt("publicPool"),
+      "VAULT_INVALID_ARGUMENT",
+    );
+    await vault.mockAt("vault");
+  });
+
+  it("should refuse a network that looks live, and send nothing", async () => {
+    const { vault } = await connect(live.url);
+    live.requests.length = 0;
+    for (const attempt of [
+      async () => await vault.deployMocks({ at: "configured" }),
+      async () => await vault.mockAt("vault"),
+      async () => await vault.deployMocks(),
+    ]) {
+      const error = await expectVaultError(attempt, "VAULT_LIVE_NETWORK");
+      expect(error.details).to.include({ network: "test", chainId: 56 });
+    }
+    await expectVaultError(
+      vault.deployMocks({ at: "configured", allowLiveNetwork: true }),
+      "VAULT_LIVE_NETWORK",
+    );
+    expect(new Set(live.requests.map(({ method }) => method))).to.deep.equal(
+      new Set(["eth_chainId", "web3_clientVersion"]),
+    );
+  });
+
+  it("should deploy to a live network only if told to", async () => {
+    const { vault } = await connect(live.url);
+    const mocks = await vault.deployMocks({ allowLiveNetwork: true });
+    expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
+    expect(mocks.addresses.vault).not.to.equal(contracts.vault);
+  });
+
+  it("should refuse a word that it does not know", async () => {
+    const { vault } = await connect(undefined);
+    await expectVaultError(
+      // @ts-expect-error -- "configured"
+      vault.deployMocks({ at: "production" }),
+      "VAULT_INVALID_ENUM",
+    );
+    await expectVaultError(
+      // @ts-expect-error -- no such contract
+      vault.mockAt("oracle"),
+      "VAULT_INVALID_ENUM",
+    );
+  });
+});
+
+describe("mocks - one contract on a fork", () => {
+  let anvil: ServerProcess;
+  let provider: ReturnType<typeof directProvider>;
+  let protocol: MockProtocol;
+
+  before(async () => {
+    anvil = await startAnvil();
+    provider = directProvider(anvil.url);
+    protocol = await deployProtocol(await provider.getSigner(0));
+    await (await protocol.mocks.publicPool.setLPAmountInfo(5n, 6n, 7n)).wait();
+    await (await protocol.mocks.vault.setVolume(88n)).wait();
+    await (await protocol.mocks.vault.setMarginBalance(1n, 2n)).wait();
+  });
+
+  after(async () => {
+    provider.destroy();
+    await anvil.stop();
+  });
+
+  it("should begin with the real answers, and leave the rest real", async () => {
+    const { vault: real } = await connect(anvil.url, protocol.contracts);
+    const fork = await real.fork();
+    try {
+      const before = await fork.vault.snapshot();
+      const mocks = await fork.vault.mockAt("vault");
+      const { volume, marginBalance, round, pools } =
+        await fork.vault.snapshot();
+      expect({ volume, marginBalance, round, pools }).to.deep.equal({
+        volume: 88n,
+        marginBalance: { baseMarginAmount: 1n, xMarginAmount: 2n },
+        round: before.round,
+        pools: before.pools,
+      });
+
+      await mocks.setVolume(5n);
+      expect(await fork.vault.queryVolume()).to.equal(5n);
+      // Upstream nothing has changed.
+      expect(await real.queryVolume()).to.equal(88n);
+    } finally {
+      await fork.close();
+    }
+  });
+
+  it("should script each contract alone", async () => {
+    const { vault: real } = await connect(anvil.url, protocol.contracts);
+    for (const role of contractRoleNames) {
+      const fork = await real.fork();
+      try {
+        const mocks = await fork.vault.mockAt(role, {
+          scenario: "extremes",
+          overrides: { volume: 4n },
+        });
+        expect(mocks.addresses).to.deep.equal(protocol.contracts);
+        if (role === "vault") {
+          expect(await fork.vault.queryVolume()).to.equal(4n);
+        } else {
+          expect(await fork.vault.queryVolume()).to.equal(88n);
+        }
+      } finally {
+        await fork.close();
+      }
+    }
+  });
+
+  it("should refuse to script what stayed real", async () => {
+    const { vault } = await connect(undefined, { vault: contracts.vault });
+    const mocks = await vault.mockAt("vault");
+    await mocks.setVolume(1n);
+    for (const script of [
+      async () => await mocks.setMinXMargin(1n),
+      async () => await mocks.setFundingFeeRate("call", 1n),
+      async () => await mocks.failNext("getLPAmountInfo"),
+    ]) {
+      await expectVaultError(script, "VAULT_NOT_A_MOCK");
+    }
+  });
+
+  it("should need the contract's address", async () => {
+    const { vault } = await connect(undefined, {});
+    await expectVaultError(
+      vault.mockAt("vault"),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+  });
+});
