@@ -36,12 +36,15 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
  * @param access `read` opens an HTTP network without its accounts, so that a
  * plain read never resolves, or asks for, a private key.
  * @param at The value of `--at`.
+ * @param longestTimeout Milliseconds that one request may take at most, where
+ * the configuration allows more: closing a connection waits for its requests.
  */
 export async function withVault<T>(
   hre: HardhatRuntimeEnvironment,
   access: "read" | "write",
   at: string | undefined,
   work: (vault: HardhatVault) => Promise<T>,
+  longestTimeout = Infinity,
 ): Promise<T> {
   const { name: network, config } = selectedNetwork(hre);
   const addresses = parseAt(at);
@@ -54,7 +57,12 @@ export async function withVault<T>(
       ? await hre.network.getOrCreate(network)
       : await hre.network.create({
           network,
-          ...(access === "read" ? { override: { accounts: "remote" } } : {}),
+          override: {
+            ...(access === "read" ? { accounts: "remote" } : {}),
+            ...(longestTimeout < config.timeout
+              ? { timeout: longestTimeout }
+              : {}),
+          },
         });
   } catch (error) {
     throw toRpcError(error, network, "the connection");

@@ -55,6 +55,7 @@ const action: NewTaskActionFunction<SettleTaskArguments> = async (args, hre) =>
         args.calldata
           ? await printCalldata(vault, args)
           : await settle(vault, args, options, processConsole()),
+      options.timeout,
     );
   });
 

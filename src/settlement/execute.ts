@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { VaultError } from "../errors.js";
 import { conclude } from "./conclude.js";
 import type { SettlementContext } from "./context.js";
@@ -85,8 +87,9 @@ async function outcomeOf(
           call: { from, to, data },
           before: entry.round,
           readRound: context.readRound,
-          pause: async () =>
-            await context.newDeadline().pause(context.pollingInterval),
+          pause: async () => {
+            await sleep(context.pollingInterval);
+          },
         },
         pursued.receipt,
       );

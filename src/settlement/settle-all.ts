@@ -2,11 +2,13 @@ import type { BlockInfo } from "../client/block.js";
 import type { HardhatVault } from "../connection/hardhat-vault.js";
 import { vaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
-import { SettlementContext } from "./context.js";
 import type { Header } from "./chain.js";
+import { SettlementContext } from "./context.js";
 import { execute } from "./execute.js";
+import type { Fees } from "./fees.js";
 import type { JournalEntry } from "./journal.js";
 import { requireCode, runPreflight } from "./preflight.js";
+import type { PreflightSubject } from "./preflight.js";
 import { describeRound } from "./round-identity.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
@@ -102,13 +104,12 @@ async function settle(
     throw refusal("VAULT_SETTLEMENT_NEEDED", { round: describeRound(round) });
   }
 
-  await requireCode(chain, contract);
   const call = {
     from: signer.address,
     to: contract.address,
     data: context.data,
   };
-  const preflight = await runPreflight(chain, {
+  const { gas, fees } = await agree(context, options, {
     chainId,
     round,
     contract,
@@ -117,30 +118,12 @@ async function settle(
     header,
     config,
   });
-  context.emit({ type: "preflight", preflight: preflight.shown });
-  if (!preflight.ok) {
-    throw new SettlementStopped("reverted", preflight.shown.reason ?? "");
-  }
-  const { balance } = preflight.shown;
-  if (balance < preflight.maxCost) {
-    throw refusal("VAULT_INSUFFICIENT_FUNDS", {
-      from: signer.address,
-      network: chain.network,
-      balance,
-      cost: preflight.maxCost,
-    });
-  }
-  const answer = (await options.confirm?.(preflight.shown)) ?? true;
-  if (answer !== true) {
-    throw new SettlementStopped("refused", answer);
-  }
-
   const transaction = await prepareTransaction(chain, signer, {
     ...call,
     chainId,
     nonce: await freeNonce(context, signer),
-    gas: preflight.gas,
-    fees: signer.kind === "in-process" ? undefined : preflight.fees,
+    gas,
+    fees: signer.kind === "in-process" ? undefined : fees,
   });
   const entry: JournalEntry = {
     finished: false,
@@ -155,6 +138,34 @@ async function settle(
   await checkBeforeSending(context, entry);
   announce(context, transaction);
   return await execute(context, entry, "send");
+}
+
+/** Shows what will happen and asks, unless there is a reason not to go on. */
+async function agree(
+  { chain, emit }: SettlementContext,
+  { confirm }: SettleAllOptions,
+  subject: PreflightSubject,
+): Promise<{ gas: bigint; fees: Fees }> {
+  await requireCode(chain, subject.contract);
+  const preflight = await runPreflight(chain, subject);
+  const { shown } = preflight;
+  emit({ type: "preflight", preflight: shown });
+  if (!preflight.ok) {
+    throw new SettlementStopped("reverted", shown.reason ?? "");
+  }
+  if (shown.balance < preflight.maxCost) {
+    throw refusal("VAULT_INSUFFICIENT_FUNDS", {
+      from: shown.from,
+      network: chain.network,
+      balance: shown.balance,
+      cost: preflight.maxCost,
+    });
+  }
+  const answer = (await confirm?.(shown)) ?? true;
+  if (answer !== true) {
+    throw new SettlementStopped("refused", answer);
+  }
+  return preflight;
 }
 
 async function resume(
