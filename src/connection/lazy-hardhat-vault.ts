@@ -62,11 +62,28 @@ export interface LazyHardhatVault
 export function createLazyHardhatVault(
   network: NetworkManager,
 ): LazyHardhatVault {
-  return lazyVault(network, async () => (await network.getOrCreate()).vault);
+  const getOrCreate = oneAtATime(network);
+  return lazyVault(getOrCreate, async () => (await getOrCreate()).vault);
+}
+
+type GetOrCreate = (networkName?: string) => Promise<NetworkConnection>;
+
+/**
+ * Hardhat makes its network manager on the first call, and a manager for each
+ * of several first calls at once: each would open a connection, and in process
+ * a chain, of its own.
+ */
+function oneAtATime(network: NetworkManager): GetOrCreate {
+  let last: Promise<unknown> = Promise.resolve();
+  return async (networkName) => {
+    const next = last.then(async () => await network.getOrCreate(networkName));
+    last = next.catch(() => undefined);
+    return await next;
+  };
 }
 
 function lazyVault(
-  network: NetworkManager,
+  getOrCreate: GetOrCreate,
   open: () => Promise<HardhatVault>,
 ): LazyHardhatVault {
   const forwarding = Object.fromEntries(
@@ -91,12 +108,12 @@ function lazyVault(
       return open().then((vault) => vault.contracts);
     },
     at: (contracts: ContractAddresses): LazyHardhatVault =>
-      lazyVault(network, async () => (await open()).at(contracts)),
+      lazyVault(getOrCreate, async () => (await open()).at(contracts)),
     connect: async (
       target: string | NetworkConnection,
     ): Promise<HardhatVault> =>
       typeof target === "string"
-        ? (await network.getOrCreate(target)).vault
+        ? (await getOrCreate(target)).vault
         : target.vault,
   };
   // `own` is the target so that its getter is not evaluated by the copy.

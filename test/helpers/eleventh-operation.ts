@@ -1,0 +1,57 @@
+/**
+ * Run as a script of its own: adds an operation to the table before anything
+ * else reads it, and prints where it turns up.
+ */
+import type { Operation } from "../../src/protocol/operations.js";
+import { operations } from "../../src/protocol/operations.js";
+
+const eleventh: Operation = {
+  row: 11,
+  kind: "read",
+  // The ABIs have no eleventh function, so this one is asked twice.
+  functionName: "queryVolume",
+  selector: "0xa69590a8",
+  target: "vault",
+  inputs: [],
+  outputs: [
+    { name: "volume", type: "uint256", unit: "raw", label: "Volume again" },
+  ],
+  key: "volumeAgain",
+  title: "Volume again",
+  task: "volume-again",
+  description: "Show the volume once more",
+};
+Object.assign(operations, { queryVolumeAgain: eleventh });
+
+// Only now: these read the table when they are loaded.
+const { createTestHre } = await import("./hre.js");
+const { parseDocument, runVaultTask } = await import("./run-vault-task.js");
+
+const hre = await createTestHre();
+const connection = await hre.network.getOrCreate();
+await connection.vault.deployMocks({ overrides: { volume: 77n } });
+
+async function callOf(vault: object): Promise<string> {
+  const method: unknown = Reflect.get(vault, "queryVolumeAgain");
+  return typeof method === "function"
+    ? String(await Reflect.apply(method, vault, []))
+    : "missing";
+}
+
+const documentOf = async (
+  task: string,
+  args: Readonly<Record<string, unknown>> = {},
+): Promise<unknown> =>
+  parseDocument(await runVaultTask(hre, task, { ...args, json: true }));
+
+const found = {
+  connectionVault: await callOf(connection.vault),
+  hreVault: await callOf(hre.vault),
+  snapshot: Object.hasOwn(await hre.vault.snapshot(), "volumeAgain"),
+  task: await documentOf("volume-again"),
+  text: (await runVaultTask(hre, "volume-again")).stdout,
+  status: await documentOf("status"),
+  statusText: (await runVaultTask(hre, "status")).stdout,
+  request: await documentOf("request", { operation: "queryVolumeAgain" }),
+};
+console.log(JSON.stringify(found));
