@@ -122,12 +122,17 @@ export class HardhatVault extends VaultClient {
    * Settles the vault's current round.
    *
    * Protocol, section 4.2, operation 10. `settleAll` names no round: the round
-   * is read first and again right before sending, and nothing is sent if it
-   * changed.
+   * is read first and again right before every sending, and nothing is sent if
+   * it changed. On an HTTP network the transaction is journalled in
+   * `vault-deployments/` before it leaves, so that `resume` can find out what
+   * became of it. Nobody is asked: pass `confirm` to ask.
    *
-   * @returns What happened; see `status`. Once a transaction was sent this
-   * never throws.
-   * @throws VaultError if the chain cannot be read before anything is sent
+   * @returns What happened; see `status`. Once a transaction may have left,
+   * this never throws.
+   * @throws VaultError before anything is sent: VAULT_CONTRACT_NOT_CONFIGURED,
+   * VAULT_NO_CODE, VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT,
+   * VAULT_INVALID_KEY, VAULT_CONFIG_VARIABLE, VAULT_INVALID_JOURNAL,
+   * VAULT_JOURNAL_NOT_WRITTEN and those of a failed request
    */
   public async settleAll(options: SettleAllOptions = {}): Promise<Settlement> {
     const { settleAll } = await import("../settlement/settle-all.js");
