@@ -216,6 +216,20 @@ export const vaultTasks: TaskDefinition[] = [
     })
     .setAction(async () => await import("./deploy-mocks.js"))
     .build(),
+  vaultTask(
+    "capture",
+    "Record every reading at one block, for tests to replay with mocks",
+  )
+    .addOption(textOption("out", "File to write, as in fixture.json"))
+    .addOption(textOption("orders", "Record these orders too, as in 1,2,5-9"))
+    .addOption(
+      textOption(
+        "block",
+        "Record this block: a number, latest, safe or finalized",
+      ),
+    )
+    .setAction(async () => await import("./capture.js"))
+    .build(),
   vaultTask("request", "Print the JSON-RPC request of an operation")
     .addPositionalArgument({
       name: "operation",

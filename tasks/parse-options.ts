@@ -153,3 +153,36 @@ function parseFutureTime(
   }
   return time;
 }
+
+/** Most ids that one `--orders` may name. */
+const MAX_ORDERS = 10_000n;
+
+/**
+ * Reads `--orders`: ids and ranges, as in `1,2,5-9`.
+ *
+ * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ARGUMENT
+ */
+export function parseOrderIds(text: string): readonly bigint[] {
+  const ids = new Set<bigint>();
+  for (const part of text.split(",")) {
+    const [firstText = "", lastText = firstText, ...more] = part
+      .split("-")
+      .map((id) => id.trim());
+    const first = parseInteger(firstText, "--orders");
+    const last = parseInteger(lastText, "--orders");
+    if (more.length > 0 || last < first) {
+      throw invalidOrders(`${describeInput(part)} is not a range, as in 5-9`);
+    }
+    if (last - first >= MAX_ORDERS) {
+      throw invalidOrders(`at most ${MAX_ORDERS} orders can be named`);
+    }
+    for (let id = first; id <= last; id += 1n) {
+      ids.add(id);
+    }
+  }
+  return [...ids];
+}
+
+function invalidOrders(problem: string): Error {
+  return vaultError("VAULT_INVALID_ARGUMENT", { where: "--orders", problem });
+}

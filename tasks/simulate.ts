@@ -1,15 +1,14 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { describeInput, parseAddress } from "../src/client/inputs.js";
+import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/connection/hardhat-vault.js";
-import { vaultError } from "../src/errors.js";
 import { findSender } from "../src/simulation/sender.js";
 import { simulateLocated } from "../src/simulation/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/simulation/simulate-settle-all.js";
 import { checkTime } from "../src/simulation/target-time.js";
 import { selectedNetwork, withVault } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";
-import { parseBlock, parseInteger } from "./parse-options.js";
+import { parseBlock, parseOrderIds } from "./parse-options.js";
 import { runTask } from "./run-task.js";
 import type { OutputStream, TaskReport } from "./run-task.js";
 
@@ -23,9 +22,6 @@ export interface SimulateTaskArguments {
   readonly block: string | undefined;
   readonly hardfork: string | undefined;
 }
-
-/** A typing error in a range should not read millions of orders. */
-const MAX_ORDERS = 10_000n;
 
 const action: NewTaskActionFunction<SimulateTaskArguments> = async (
   args,
@@ -99,41 +95,11 @@ export function parseSimulateArguments(
   return {
     as: args.as === undefined ? undefined : parseAddress(args.as, "--as"),
     atTime: args.atTime,
-    orders: args.orders === undefined ? [] : parseOrders(args.orders),
+    orders: args.orders === undefined ? [] : parseOrderIds(args.orders),
     tokens: (args.tokens?.split(",") ?? []).map((token) =>
       parseAddress(token.trim(), "--tokens"),
     ),
     blockNumber: args.block === undefined ? undefined : parseBlock(args.block),
     hardfork: args.hardfork,
   };
-}
-
-/**
- * Reads `--orders`: ids and ranges, as in `1,2,5-9`.
- *
- * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ARGUMENT
- */
-function parseOrders(text: string): readonly bigint[] {
-  const ids = new Set<bigint>();
-  for (const part of text.split(",")) {
-    const [firstText = "", lastText = firstText, ...more] = part
-      .split("-")
-      .map((id) => id.trim());
-    const first = parseInteger(firstText, "--orders");
-    const last = parseInteger(lastText, "--orders");
-    if (more.length > 0 || last < first) {
-      throw invalidOrders(`${describeInput(part)} is not a range, as in 5-9`);
-    }
-    if (last - first >= MAX_ORDERS) {
-      throw invalidOrders(`at most ${MAX_ORDERS} orders can be compared`);
-    }
-    for (let id = first; id <= last; id += 1n) {
-      ids.add(id);
-    }
-  }
-  return [...ids];
-}
-
-function invalidOrders(problem: string): Error {
-  return vaultError("VAULT_INVALID_ARGUMENT", { where: "--orders", problem });
 }

@@ -1,0 +1,99 @@
+import type { NewTaskActionFunction } from "hardhat/types/tasks";
+
+import type { BlockTag } from "../src/client/inputs.js";
+import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import { vaultError } from "../src/errors.js";
+import { capture } from "../src/mocks/capture.js";
+import type { Capture } from "../src/mocks/capture.js";
+import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
+import { withVault } from "./open-vault.js";
+import { writeToFile } from "./output/destination.js";
+import { renderHeading } from "./output/heading.js";
+import { parseBlock, parseOrderIds } from "./parse-options.js";
+import { runTask } from "./run-task.js";
+import type { TaskReport } from "./run-task.js";
+
+interface CaptureTaskArguments {
+  readonly json: boolean;
+  readonly at: string | undefined;
+  readonly out: string | undefined;
+  readonly orders: string | undefined;
+  readonly block: string | undefined;
+}
+
+interface CaptureRequest {
+  readonly out: string;
+  readonly orders: readonly bigint[];
+  readonly blockTag: BlockTag;
+}
+
+const action: NewTaskActionFunction<CaptureTaskArguments> = async (args, hre) =>
+  await runTask(args.json, async () => {
+    const request = parseCaptureArguments(args);
+    return await withVault(
+      hre,
+      "read",
+      args.at,
+      async (vault) => await captureToFile(vault, request),
+    );
+  });
+
+export default action;
+
+/** Records a vault in a file that appears whole or not at all. */
+export async function captureToFile(
+  vault: HardhatVault,
+  { out, orders, blockTag }: CaptureRequest,
+): Promise<TaskReport> {
+  let captured: Capture | undefined;
+  async function* pieces(): AsyncGenerator<string> {
+    captured = await capture(vault, { orders, blockTag });
+    yield `${toSafeJson(captured.fixture, 2)}\n`;
+  }
+  await writeToFile(pieces(), out);
+  if (captured === undefined) {
+    throw vaultError("VAULT_INTERNAL", { problem: "nothing was captured" });
+  }
+  const { fixture, failed } = captured;
+  const envelope = {
+    network: vault.networkName,
+    chainId: fixture.chainId,
+    block: fixture.block,
+  };
+  return {
+    json: {
+      ...envelope,
+      fixture: { file: out, orders: orders.length, failed },
+    },
+    text: (style) =>
+      [
+        renderHeading("Vault captured", envelope, style),
+        `Every reading and ${orders.length} ${orders.length === 1 ? "order" : "orders"} written to ${escapeUntrusted(out)}.`,
+        ...(failed === 0
+          ? []
+          : [
+              style.warn(
+                `${failed} of them failed; they are recorded, and fail in a replay too.`,
+              ),
+            ]),
+        style.dim(
+          `Replay it in a test: await connection.vault.deployMocks({ fixture: ${JSON.stringify(escapeUntrusted(out))} })`,
+        ),
+      ].join("\n"),
+  };
+}
+
+/** Reads the options, before any request. */
+function parseCaptureArguments(args: CaptureTaskArguments): CaptureRequest {
+  if (args.out === undefined || args.out === "") {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "--out",
+      problem: "the file to write is needed, as in --out fixture.json",
+    });
+  }
+  return {
+    out: args.out,
+    orders: args.orders === undefined ? [] : parseOrderIds(args.orders),
+    blockTag: parseBlock(args.block),
+  };
+}

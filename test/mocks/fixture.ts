@@ -1,0 +1,239 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
+import { capture } from "../../src/mocks/index.js";
+import type { CapturedFixture } from "../../src/mocks/index.js";
+import { scenarios } from "../../src/mocks/scenarios.js";
+import type { ScenarioName } from "../../src/mocks/scenarios.js";
+import { toSafeJson } from "../../src/untrusted-text.js";
+import { startAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+
+const MAX = 2n ** 256n - 1n;
+
+async function freshVault(): Promise<HardhatVault> {
+  const hre = await createTestHre();
+  return (await hre.network.create()).vault;
+}
+
+describe("mocks - capture and replay", () => {
+  let anvil: ServerProcess;
+  let live: HardhatVault;
+  let folder: string;
+
+  before(async () => {
+    anvil = await startAnvil();
+    const hre = await createTestHre({
+      networks: { live: httpNetwork(anvil.url) },
+    });
+    ({ vault: live } = await hre.network.create("live"));
+    folder = await mkdtemp(path.join(tmpdir(), "vault-fixture-"));
+  });
+
+  after(async () => {
+    await rm(folder, { recursive: true, force: true });
+    await anvil.stop();
+  });
+
+  async function save(fixture: unknown): Promise<string> {
+    const file = path.join(folder, "fixture.json");
+    await writeFile(file, toSafeJson(fixture, 2));
+    return file;
+  }
+
+  // Object.keys is typed string[]; the keys are the names.
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above
+  for (const scenario of Object.keys(scenarios) as ScenarioName[]) {
+    it(`should replay ${scenario} as it was`, async () => {
+      await live.deployMocks({ scenario });
+      const orders = [0n, 1n, 2n, 3n, 4n, 5n, 1_000n, MAX];
+      const { fixture, failed } = await capture(live, { orders });
+      expect(failed).to.equal(0);
+
+      const replay = await freshVault();
+      const mocks = await replay.deployMocks({ fixture: await save(fixture) });
+      expect(mocks.scenario).to.equal(null);
+      const { chainId, block, ...readings } = await live.snapshot();
+      expect({ chainId, block }).to.deep.include({
+        chainId: fixture.chainId,
+      });
+      const {
+        chainId: _id,
+        block: _block,
+        ...replayed
+      } = await replay.snapshot();
+      expect(replayed).to.deep.equal(readings);
+      for (const id of orders) {
+        expect(await replay.getOrderInfo(id), `order ${id}`).to.deep.equal(
+          await live.getOrderInfo(id),
+        );
+      }
+      const anyRound = { maxVolume: 1n, APY: 1n, endTime: 1n };
+      expect(await replay.calMargins(anyRound)).to.deep.equal(
+        await live.calMargins(anyRound),
+      );
+      // What was recorded once is what is recorded of the replay.
+      const again = await capture(replay, { orders });
+      expect({ ...again.fixture, block: 0, chainId: 0 }).to.deep.equal({
+        ...fixture,
+        block: 0,
+        chainId: 0,
+      });
+    });
+  }
+
+  it("should record failures, and fail alike in a replay", async () => {
+    const mocks = await live.deployMocks();
+    await mocks.failNext("queryVolume", "closed for today");
+    await mocks.failNext("minXMargin", { panic: 0x12 });
+    await mocks.failNext(
+      "getLPAmountInfo",
+      { data: "0x" },
+      { pool: "private" },
+    );
+    await mocks.setMissingOrdersRevert(true);
+    const { fixture, failed } = await capture(live, { orders: [1n, 77n] });
+    expect(failed).to.equal(4);
+
+    const replay = await freshVault();
+    await replay.deployMocks({ fixture: await save(fixture) });
+    for (const [attempt, reason] of [
+      [async () => await replay.queryVolume(), /closed for today/u],
+      [async () => await replay.minXMargin(), /division or modulo by zero/u],
+      [async () => await replay.getLPAmountInfo("private"), /no reason given/u],
+      [async () => await replay.getOrderInfo(77n), /OrderNotFound/u],
+    ] as const) {
+      const error = await expectVaultError(attempt, "VAULT_CALL_REVERTED");
+      expect(error.message).to.match(reason);
+    }
+    await replay.getLPAmountInfo("public");
+    await replay.getOrderInfo(1n);
+  });
+
+  it("should read everything at one block", async () => {
+    const mocks = await live.deployMocks();
+    const { number } = await live.block();
+    await mocks.setVolume(1n);
+    await mocks.setOrder(1, { number: 1n });
+    const { fixture } = await capture(live, { orders: [1n], blockTag: number });
+    expect(fixture.block.number).to.equal(number);
+    expect(fixture["volume"]).to.equal((420n * 10n ** 18n).toString());
+    expect(Reflect.get(Object(fixture["orders"]), "1")).to.include({
+      number: (2n * 10n ** 18n).toString(),
+    });
+  });
+
+  it("should not take a broken configuration for a failed reading", async () => {
+    const vault = await freshVault();
+    const error: unknown = await capture(vault).catch((each: unknown) => each);
+    expect(error).to.have.property("code", "VAULT_CONTRACT_NOT_CONFIGURED");
+  });
+
+  it("should settle a replay", async () => {
+    await live.deployMocks();
+    const { fixture } = await capture(live);
+    const replay = await freshVault();
+    await replay.deployMocks({ fixture: await save(fixture) });
+    const { status, after } = await replay.settleAll();
+    expect(status).to.equal("settled");
+    expect(after).to.include({
+      settledPrice: 65_000n * 10n ** 18n,
+      settledAmount: 420n * 10n ** 18n,
+    });
+  });
+
+  it("should take overrides on top", async () => {
+    await live.deployMocks();
+    const { fixture } = await capture(live);
+    const replay = await freshVault();
+    await replay.deployMocks({
+      fixture: await save(fixture),
+      overrides: { volume: 1n },
+    });
+    expect(await replay.queryVolume()).to.equal(1n);
+  });
+
+  describe("files that cannot be used", () => {
+    let fixture: CapturedFixture;
+    let vault: HardhatVault;
+
+    before(async () => {
+      await live.deployMocks();
+      ({ fixture } = await capture(live, { orders: [1n] }));
+      vault = await freshVault();
+    });
+
+    const round = (changes: object): object => ({
+      ...fixture,
+      round: Object.assign({}, fixture["round"], changes),
+    });
+
+    const invalid: ReadonlyArray<[string, () => unknown, RegExp]> = [
+      ["of a newer version", () => ({ ...fixture, version: 2 }), /version/u],
+      ["of something else", () => ({ name: "package" }), /format/u],
+      ["a list", () => [fixture], /object/u],
+      [
+        "without a reading",
+        () => ({ ...fixture, pools: {} }),
+        /pools\.public/u,
+      ],
+      ["with more readings", () => ({ ...fixture, extra: 1 }), /extra/u],
+      ["a number", () => round({ APY: 5 }), /round\.APY/u],
+      ["a negative", () => round({ APY: "-5" }), /round\.APY/u],
+      ["hex", () => round({ APY: "0x5" }), /round\.APY/u],
+      [
+        "above uint256",
+        () => round({ APY: (MAX + 1n).toString() }),
+        /round\.APY: above 2\^256/u,
+      ],
+      ["a text as bool", () => round({ settled: "no" }), /round\.settled/u],
+      ["an unknown field", () => round({ price: "1" }), /round.*price/u],
+      [
+        "an order's id that is none",
+        () => ({ ...fixture, orders: { one: {} } }),
+        /orders\.one/u,
+      ],
+    ];
+    for (const [what, content, text] of invalid) {
+      it(`should refuse one that is or has ${what}`, async () => {
+        const error = await expectVaultError(
+          vault.deployMocks({ fixture: await save(content()) }),
+          "VAULT_INVALID_FIXTURE",
+        );
+        expect(error.shortMessage).to.match(text);
+      });
+    }
+
+    it("should refuse one that is not JSON, or not there", async () => {
+      const file = path.join(folder, "broken.json");
+      await writeFile(file, (await readFile(await save(fixture))).subarray(9));
+      for (const [name, text] of [
+        [file, /it is not JSON/u],
+        [path.join(folder, "absent.json"), /there is no such file/u],
+        [folder, /it cannot be read/u],
+      ] as const) {
+        const error = await expectVaultError(
+          vault.deployMocks({ fixture: name }),
+          "VAULT_INVALID_FIXTURE",
+        );
+        expect(error.shortMessage).to.match(text);
+      }
+    });
+
+    it("should refuse a scenario beside it", async () => {
+      await expectVaultError(
+        vault.deployMocks({
+          scenario: "extremes",
+          fixture: await save(fixture),
+        }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+    });
+  });
+});
