@@ -2,6 +2,9 @@ import { formatUnits } from "ethers";
 
 import type { VaultRound } from "../protocol/index.js";
 
+/** The last second that a JavaScript date can name. */
+const LAST_DATE = 8_640_000_000_000n;
+
 /**
  * What tells one round from another. `settleAll` names no round, so this is
  * compared before every broadcast and after mining.
@@ -25,5 +28,12 @@ export function describeRound({
   endTime,
   strikePrice,
 }: RoundIdentity): string {
-  return `the round from ${startTime} to ${endTime} (Unix seconds) with strike price ${formatUnits(strikePrice, 18)}`;
+  const price = formatUnits(strikePrice, 18).replace(/\.0$/u, "");
+  return `the round from ${describeTime(startTime)} to ${describeTime(endTime)} with strike price ${price}`;
+}
+
+function describeTime(seconds: bigint): string {
+  return seconds > LAST_DATE
+    ? `${seconds} (Unix seconds)`
+    : new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z");
 }
