@@ -1,0 +1,127 @@
+// Checked by tsc and never run: what a consumer of the plugin sees.
+/* eslint-disable @typescript-eslint/no-unused-vars, @typescript-eslint/consistent-type-imports, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-member-access -- never run: values stand for their types, and wrong uses are the point */
+import { configVariable, defineConfig } from "hardhat/config";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import type { NetworkConnection } from "hardhat/types/network";
+
+import vaultPlugin, { ContractType, VaultError } from "../../src/index.js";
+import type {
+  HardhatVault,
+  LazyHardhatVault,
+  MockVaultHandle,
+  Settlement,
+  Simulation,
+  VaultClient,
+  VaultContracts,
+  VaultNetworkConfig,
+  VaultNetworkUserConfig,
+  VaultReads,
+  VaultRound,
+} from "../../src/index.js";
+import { expectAssignable, expectType } from "./expect-type.js";
+import type { Same } from "./expect-type.js";
+
+declare const hre: HardhatRuntimeEnvironment;
+
+export async function runtime(): Promise<void> {
+  expectType<Same<typeof hre.vault, LazyHardhatVault>>();
+  const connection = await hre.network.create();
+  expectType<Same<typeof connection.vault, HardhatVault>>();
+  expectAssignable<VaultClient>(connection.vault);
+  // hardhat-ethers' types come with ours.
+  const [signer] = await connection.ethers.getSigners();
+  expectType<Same<NonNullable<typeof signer>["address"], string>>();
+}
+
+export async function lazyVault(): Promise<void> {
+  const { vault } = hre;
+  expectAssignable<VaultReads>(vault);
+  const round = await vault.getLatestRoundInfo({ blockTag: "latest" });
+  expectType<Same<typeof round, VaultRound>>();
+  expectType<Same<typeof vault.contracts, Promise<VaultContracts>>>();
+  expectType<Same<ReturnType<typeof vault.at>, LazyHardhatVault>>();
+  const connected = await vault.connect("mainnet");
+  expectType<Same<typeof connected, HardhatVault>>();
+  await vault.connect(await hre.network.create());
+  const settlement = await vault.settleAll();
+  expectType<Same<typeof settlement, Settlement>>();
+  const simulation = await vault.simulateSettleAll();
+  expectType<Same<typeof simulation, Simulation>>();
+  const mocks = await vault.deployMocks({ scenario: "many-orders" });
+  expectType<Same<typeof mocks, MockVaultHandle>>();
+
+  // @ts-expect-error -- its contracts are there once the connection is
+  await vault.contracts.vault.queryVolume();
+  // @ts-expect-error -- it has no connection of its own to show
+  vault.connection;
+  // @ts-expect-error -- no such scenario
+  await vault.deployMocks({ scenario: "open" });
+  // @ts-expect-error -- neither a name nor a connection
+  await vault.connect(31337);
+}
+
+export async function ownVault({ vault }: NetworkConnection): Promise<void> {
+  const fork = await vault.fork();
+  expectType<Same<typeof fork.vault, HardhatVault>>();
+  expectType<Same<ReturnType<typeof vault.at>, HardhatVault>>();
+  expectType<Same<typeof vault.contracts, VaultContracts>>();
+  const { settledPrice } = (await vault.settleAll()).after ?? {};
+  expectType<Same<typeof settledPrice, bigint | undefined>>();
+  const { status } = await vault.settleAll();
+  expectType<
+    Same<
+      typeof status,
+      "settled" | "nothing-to-do" | "refused" | "reverted" | "unconfirmed"
+    >
+  >();
+  const simulated = await vault.simulateSettleAll();
+  expectType<
+    Same<typeof simulated.status, "settled" | "reverted" | "nothing-to-do">
+  >();
+}
+
+export const goodConfig = defineConfig({
+  plugins: [vaultPlugin],
+  networks: {
+    mainnet: {
+      type: "http",
+      url: configVariable("VAULT_MAINNET_RPC_URL"),
+      vault: {
+        contracts: {
+          vault: "0x",
+          trading: configVariable("TRADING"),
+          vaultFactory: undefined,
+        },
+        tokenDecimals: 18,
+      },
+    },
+    local: { type: "edr-simulated", vault: { tokenDecimals: 6 } },
+    bare: { type: "http", url: "http://127.0.0.1:8545" },
+  },
+});
+
+export const badConfigs = [
+  // @ts-expect-error -- no such contract
+  { contracts: { pool: "0x" } },
+  // @ts-expect-error -- an address is text or a configuration variable
+  { contracts: { vault: 12 } },
+  // @ts-expect-error -- decimals are a number
+  { tokenDecimals: "18" },
+  // @ts-expect-error -- no such setting
+  { decimals: 18 },
+] satisfies VaultNetworkUserConfig[];
+
+export function resolvedConfig(): void {
+  const network = hre.config.networks["mainnet"];
+  if (network !== undefined) {
+    expectType<Same<typeof network.vault, VaultNetworkConfig>>();
+    expectType<Same<typeof network.vault.tokenDecimals, number | undefined>>();
+  }
+}
+
+export function values(error: unknown): void {
+  expectType<Same<ContractType, 1 | 2>>();
+  if (VaultError.isVaultError(error)) {
+    expectType<Same<typeof error, VaultError>>();
+  }
+}
