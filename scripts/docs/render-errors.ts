@@ -1,0 +1,47 @@
+import { errorTable } from "../../src/errors.js";
+import type { ErrorKind } from "../../src/errors.js";
+
+const introduction = `<!-- Generated from src/errors.ts by \`npm run docs\`. Do not edit. -->
+
+# Troubleshooting by error code
+
+Every error has a code, what happened, and what to do. In code it is a
+\`VaultError\` with \`code\`, \`kind\`, \`shortMessage\`, \`fix\` and \`details\`; with
+\`--json\` it stands on stdout. What stands in braces below is filled in.
+`;
+
+/** Who has to act, in the order of the document. */
+const kinds: Readonly<Record<ErrorKind, string>> = {
+  user: "What was typed or configured is wrong",
+  chain: "The contracts, or the chain, refused or answered something else",
+  rpc: "The node, or the way to it, failed",
+  bug: "A mistake of this package",
+};
+
+/** What to do about each error, from the table of errors, as Markdown. */
+export function renderErrors(): string {
+  const sections = Object.entries(kinds).map(([kind, title]) => {
+    const entries = Object.entries(errorTable)
+      .filter(([, descriptor]) => descriptor.kind === kind)
+      .map(
+        ([code, { message, fix }]) =>
+          `### ${code}\n\n${asText(message)}\n\n${asText(fix)}\n`,
+      );
+    return [`## ${title}\n`, ...entries].join("\n");
+  });
+  return [introduction, ...sections].join("\n");
+}
+
+/** What is filled in as code; what is code already stays as it is. */
+function asText(template: string): string {
+  return template
+    .split(/(`[^`]*`)/u)
+    .map((part) =>
+      part.startsWith("`")
+        ? part
+        : part
+            .replaceAll(/[<>*_](?![^{]*\})/gu, (character) => `\\${character}`)
+            .replaceAll(/(?:\{\w+\})+/gu, "`$&`"),
+    )
+    .join("");
+}

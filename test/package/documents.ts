@@ -1,0 +1,55 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+import { glob } from "node:fs/promises";
+
+import { generatedDocuments } from "../../scripts/docs/generated-documents.js";
+import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
+import { runCommand } from "../helpers/consumers/run-command.js";
+
+describe("package - documents", () => {
+  it("should have tasks and errors as they are: else `npm run docs`", async () => {
+    for (const [file, text] of await generatedDocuments()) {
+      expect(await readFile(file, "utf8"), file).to.equal(text);
+    }
+  });
+
+  it("should have no link to a file that does not exist", async () => {
+    const broken: string[] = [];
+    for await (const file of glob(["docs/*.md", "README.md"], {
+      cwd: repositoryRoot,
+    })) {
+      const document = path.join(repositoryRoot, file);
+      const text = await readFile(document, "utf8");
+      for (const [, link = ""] of text.matchAll(
+        /\]\(([^)#:]+)(?:#[^)]*)?\)/gu,
+      )) {
+        const target = path.resolve(path.dirname(document), link);
+        await readFile(target).catch(() => broken.push(`${file}: ${link}`));
+      }
+    }
+    expect(broken).to.deep.equal([]);
+  });
+
+  it("should make an API reference without a warning", async () => {
+    const output = await runCommand(
+      process.execPath,
+      [
+        path.join(repositoryRoot, "node_modules/typedoc/bin/typedoc"),
+        ...["--emit", "none"],
+      ],
+      { cwd: repositoryRoot },
+    );
+    const warnings = output
+      .split("\n")
+      .filter((line) => line.includes("[warning]"))
+      .filter(
+        (line) =>
+          // The documentation of an operation stands at its table entry, whose
+          // parameters a mapped type cannot name.
+          !/has an @param with name|Found \d+ errors/u.test(line),
+      );
+    expect(warnings).to.deep.equal([]);
+  });
+});
