@@ -101,7 +101,7 @@ function resolveVaultNetworkConfig(
 
 /**
  * Hardhat gives all forks one folder for what they remember. A fork of ours
- * names its own; see createForkCache.
+ * names its own; see chooseForkCache.
  */
 function withForkCacheDir(
   network: NetworkConfig,

@@ -58,6 +58,18 @@ export async function readBalances(
   );
 }
 
+/** An account's native balance among those that were read; 0 if it is not. */
+export function nativeBalanceOf(
+  wanted: string,
+  balances: readonly Balance[],
+): bigint {
+  return (
+    balances.find(
+      ({ account, token }) => account === wanted && token === NATIVE,
+    )?.amount ?? 0n
+  );
+}
+
 /**
  * The balances that differ.
  *

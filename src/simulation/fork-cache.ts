@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
 import path from "node:path";
 
 import type { NetworkConfig } from "hardhat/types/config";
@@ -9,7 +10,8 @@ const CACHE_FOLDER = "vault-forks";
 const TEMPORARY_PREFIX = "fork-";
 
 /**
- * A folder for what Hardhat's simulator remembers of the forked chain.
+ * A folder for what Hardhat's simulator remembers of the forked chain; the
+ * simulator creates it.
  *
  * The simulator's own cache tells chains apart by host, port and chain id, so a
  * local node that was restarted would be answered with the state of the old
@@ -17,17 +19,17 @@ const TEMPORARY_PREFIX = "fork-";
  * keeping, and that goes by the block's hash; everything else is forgotten when
  * the fork is closed.
  */
-export async function createForkCache(
+export function chooseForkCache(
   cachePath: string,
   url: string,
   { hash, isHead }: UpstreamBlock,
-): Promise<string> {
-  const folder = path.join(cachePath, CACHE_FOLDER);
-  if (!isHead && !isLocal(url)) {
-    return path.join(folder, hash);
-  }
-  await mkdir(folder, { recursive: true });
-  return await mkdtemp(path.join(folder, TEMPORARY_PREFIX));
+): string {
+  const isWorthKeeping = !isHead && !isLocal(url);
+  return path.join(
+    cachePath,
+    CACHE_FOLDER,
+    isWorthKeeping ? hash : `${TEMPORARY_PREFIX}${randomUUID()}`,
+  );
 }
 
 /** Removes a fork's folder, if it is one that only that fork uses. */

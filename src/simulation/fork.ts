@@ -6,7 +6,7 @@ import type { BlockTag } from "../client/inputs.js";
 import { toRpcError } from "../client/rpc.js";
 import type { HardhatVault } from "../connection/hardhat-vault.js";
 import { assertInvariant, vaultError } from "../errors.js";
-import { createForkCache, removeForkCache } from "./fork-cache.js";
+import { chooseForkCache, removeForkCache } from "./fork-cache.js";
 import { FORK_NETWORK } from "./fork-network.js";
 import { withHardforkHistory } from "./hardfork-history.js";
 import { ResolvedAddresses } from "./resolved-addresses.js";
@@ -81,7 +81,7 @@ export async function createFork(
   let cacheDir: string | undefined;
   try {
     const url = await config.url.getUrl();
-    cacheDir = await createForkCache(context.config.paths.cache, url, block);
+    cacheDir = chooseForkCache(context.config.paths.cache, url, block);
     const override = {
       ...(plan.withAccounts ? {} : { accounts: [] }),
       blockGasLimit: block.gasLimit,

@@ -1,7 +1,7 @@
 import { encodeCall } from "../client/codec.js";
 import type { HardhatVault } from "../connection/hardhat-vault.js";
 import { assertInvariant } from "../errors.js";
-import { compareBalances } from "./balances.js";
+import { compareBalances, nativeBalanceOf } from "./balances.js";
 import { readState } from "./chain-state.js";
 import type { ChainState, StateSubjects } from "./chain-state.js";
 import { compareReadings } from "./readings.js";
@@ -54,7 +54,10 @@ export async function rehearse(
   const chain = new SimulatedChain(vault);
   const gasPrice = await chain.quantity("eth_gasPrice");
   const gasLimit = gas ?? (await usableGas(vault, chain));
-  const funding = await fund(chain, sender, gasLimit * gasPrice);
+  const funding = await fund(chain, sender, {
+    balance: nativeBalanceOf(sender, before.balances),
+    cost: gasLimit * gasPrice,
+  });
   const hash = await chain.request("eth_sendTransaction", {
     from: sender,
     to: target,
@@ -107,9 +110,8 @@ async function usableGas(
 async function fund(
   chain: SimulatedChain,
   account: string,
-  cost: bigint,
+  { balance, cost }: { balance: bigint; cost: bigint },
 ): Promise<{ account: string; amount: bigint }> {
-  const balance = await chain.quantity("eth_getBalance", account, "latest");
   if (balance >= cost) {
     return { account, amount: 0n };
   }

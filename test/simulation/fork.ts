@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -282,10 +282,11 @@ describe("simulation - fork", () => {
     const caches = forks.map(cacheOf);
     expect(new Set(caches).size).to.equal(2);
     await Promise.all(forks.map(async (fork) => await fork.close()));
-    const left = await readdir(folder);
-    expect(
-      caches.filter((cache) => left.includes(path.basename(cache))),
-    ).to.deep.equal([]);
+    expect(caches.map((cache) => path.dirname(cache))).to.deep.equal([
+      folder,
+      folder,
+    ]);
+    expect(caches.filter((cache) => existsSync(cache))).to.deep.equal([]);
   });
 
   it("should see the new chain after the node restarts on the same port", async () => {
