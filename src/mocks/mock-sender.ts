@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { RevertedCall, invalidResponse, requestRpc } from "../client/rpc.js";
+import {
+  RevertedCall,
+  invalidResponse,
+  requestQuantity,
+  requestRpc,
+} from "../client/rpc.js";
 import type { HardhatVault } from "../connection/hardhat-vault.js";
 import { VaultError, vaultError } from "../errors.js";
 
@@ -151,15 +156,40 @@ class NodeSender implements MockSender {
     // they share one.
     const hashes: unknown[] = [];
     for (const transaction of transactions) {
-      hashes.push(
-        await requestOrFail(this.#vault, "eth_sendTransaction", [
-          { from, ...transaction },
-        ]),
-      );
+      hashes.push(await this.#sendFrom(from, transaction));
     }
     return await Promise.all(
       hashes.map(async (hash) => await this.#waitFor(hash)),
     );
+  }
+
+  async #sendFrom(
+    from: string,
+    transaction: MockTransaction,
+  ): Promise<unknown> {
+    try {
+      return await requestOrFail(this.#vault, "eth_sendTransaction", [
+        { from, ...transaction },
+      ]);
+    } catch (error) {
+      const { provider, networkName } = this.#vault;
+      if (
+        !VaultError.isVaultError(error) ||
+        error.code !== "VAULT_MOCK_SCRIPT_FAILED" ||
+        (await requestQuantity(provider, networkName, "eth_getBalance", [
+          from,
+          "latest",
+        ])) > 0n
+      ) {
+        throw error;
+      }
+      // Nodes word it in ways that do not always tell what is missing.
+      throw scriptFailed(
+        networkName,
+        `account ${from} has no funds to pay for gas (${String(error.details["problem"])})`,
+        error,
+      );
+    }
   }
 
   async #waitFor(hash: unknown): Promise<MinedTransaction> {

@@ -1,0 +1,272 @@
+import { readFile, readdir } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import { inProcessMockAddresses } from "../../src/mocks/index.js";
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { runHardhat } from "../helpers/cli.js";
+import type { CommandResult } from "../helpers/cli.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
+
+function parseStdout(result: CommandResult): Readonly<Record<string, unknown>> {
+  const document: unknown = JSON.parse(result.stdout);
+  return Object.assign({}, document);
+}
+
+describe("tasks - deploy-mocks and capture", () => {
+  let anvil: ServerProcess;
+  let live: RpcServer;
+  let project: FixtureProject;
+
+  before(async () => {
+    anvil = await startAnvil();
+    live = await startRpcServer({
+      upstream: anvil.url,
+      handler: ({ request }) =>
+        request.method === "web3_clientVersion"
+          ? { result: "Geth/v1.16.4-stable" }
+          : request.method === "eth_chainId"
+            ? { result: "0x38" }
+            : undefined,
+    });
+    project = await useFixtureProject("plain");
+  });
+
+  after(async () => {
+    await live.stop();
+    await anvil.stop();
+    await project.remove();
+  });
+
+  async function run(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<CommandResult> {
+    return await runHardhat(["vault", ...args], {
+      cwd: project.path,
+      env: { TEST_URL: anvil.url, ...env },
+    });
+  }
+
+  it("should deploy to a node, remember where, and settle there", async () => {
+    const deployed = await run([
+      "deploy-mocks",
+      "--network",
+      "test",
+      "--scenario",
+      "expired-round",
+      "--json",
+    ]);
+    expect(deployed.exitCode, deployed.stderr).to.equal(0);
+    expect(deployed.stderr).to.equal("");
+    const document = parseStdout(deployed);
+    expect(Object.keys(document)).to.deep.equal([
+      "network",
+      "chainId",
+      "block",
+      "contracts",
+      "scenario",
+    ]);
+    expect(document).to.include({
+      network: "test",
+      chainId: 31337,
+      scenario: "expired-round",
+    });
+
+    const file = path.join(project.path, "vault-deployments", "31337.json");
+    const saved: unknown = JSON.parse(await readFile(file, "utf8"));
+    expect(saved).to.deep.include({
+      version: 1,
+      chainId: 31337,
+      scenario: "expired-round",
+      contracts: document["contracts"],
+    });
+
+    const settled = await run([
+      "settle",
+      "--network",
+      "test",
+      "--yes",
+      "--json",
+    ]);
+    expect(settled.exitCode, settled.stdout).to.equal(0);
+    const round = await run(["round", "--network", "test", "--json"]);
+    expect(parseStdout(round)["round"]).to.include({
+      settled: true,
+      settledPrice: (66_250n * 10n ** 18n).toString(),
+      settledAmount: (420n * 10n ** 18n).toString(),
+    });
+  });
+
+  it("should tell a person what there is now", async () => {
+    const { stdout, exitCode } = await run([
+      "deploy-mocks",
+      "--network",
+      "test",
+    ]);
+    expect(exitCode).to.equal(0);
+    expect(stdout).to.contain("Mocks deployed (open-round)");
+    expect(stdout).to.match(/vault factory +0x[0-9a-fA-F]{40}/u);
+    expect(stdout).to.contain("Written to vault-deployments/31337.json");
+  });
+
+  it("should say that mocks in process end with it", async () => {
+    for (const flags of [[], ["--json"]]) {
+      const { stdout, stderr, exitCode } = await run([
+        "deploy-mocks",
+        ...flags,
+      ]);
+      expect(exitCode).to.equal(0);
+      expect(stdout).to.contain(inProcessMockAddresses.vault);
+      expect(stderr).to.contain("the mocks end with it");
+    }
+  });
+
+  const refusals: ReadonlyArray<[string, readonly string[], string]> = [
+    ["an unknown scenario", ["--scenario", "open"], "VAULT_UNKNOWN_SCENARIO"],
+    [
+      "addresses",
+      ["--at", `vault=${inProcessMockAddresses.vault}`],
+      "VAULT_INVALID_ARGUMENT",
+    ],
+  ];
+  for (const [what, args, code] of refusals) {
+    it(`should refuse ${what}`, async () => {
+      const result = await run([
+        "deploy-mocks",
+        "--network",
+        "test",
+        "--json",
+        ...args,
+      ]);
+      expect(result.exitCode).to.equal(1);
+      expect(parseStdout(result)["error"]).to.include({ code });
+    });
+  }
+
+  it("should send nothing to a network that looks live, without --yes", async () => {
+    live.requests.length = 0;
+    const result = await run(["deploy-mocks", "--network", "test"], {
+      TEST_URL: live.url,
+    });
+    expect(result.exitCode).to.equal(1);
+    expect(result.stdout).to.equal("");
+    expect(result.stderr).to.contain("does not look like a development node");
+    expect(result.stderr).to.contain("--yes");
+    expect(
+      live.requests.filter(({ method }) => method.startsWith("eth_send")),
+    ).to.deep.equal([]);
+  });
+
+  it("should deploy there with --yes", async () => {
+    const result = await run(
+      ["deploy-mocks", "--network", "test", "--json", "--yes"],
+      { TEST_URL: live.url },
+    );
+    expect(result.exitCode, result.stdout).to.equal(0);
+    expect(parseStdout(result)).to.include({ chainId: 56 });
+  });
+
+  it("should say what to do where there is no account, or none with funds", async () => {
+    const key = `0x${"11".repeat(32)}`;
+    for (const [accounts, code, text] of [
+      [[], "VAULT_NO_ACCOUNT", "networks.test.accounts"],
+      [[key], "VAULT_MOCK_SCRIPT_FAILED", "has no funds to pay for gas"],
+    ] as const) {
+      const result = await run(
+        ["deploy-mocks", "--network", "test", "--json"],
+        {
+          TEST_NETWORK: JSON.stringify({ accounts }),
+        },
+      );
+      expect(result.exitCode).to.equal(1);
+      const error = Object.assign({}, parseStdout(result)["error"]);
+      expect(error).to.include({ code });
+      expect(String(Reflect.get(error, "message"))).to.contain(text);
+      expect(result.stdout).not.to.contain(key.slice(2));
+    }
+  });
+
+  it("should capture a vault, for a file that appears whole", async () => {
+    await run(["deploy-mocks", "--network", "test"]);
+    const result = await run([
+      "capture",
+      "--network",
+      "test",
+      "--out",
+      "fixture.json",
+      "--orders",
+      "1-2,9",
+      "--json",
+    ]);
+    expect(result.exitCode, result.stdout).to.equal(0);
+    const { network, chainId, fixture } = parseStdout(result);
+    expect({ network, chainId, fixture }).to.deep.equal({
+      network: "test",
+      chainId: 31337,
+      fixture: { file: "fixture.json", orders: 3, failed: 0 },
+    });
+    const text = await readFile(
+      path.join(project.path, "fixture.json"),
+      "utf8",
+    );
+    const written: unknown = JSON.parse(text);
+    expect(Object.keys(Object.assign({}, written))).to.deep.equal([
+      "format",
+      "version",
+      "chainId",
+      "block",
+      "fundingFeeRate",
+      "round",
+      "pools",
+      "volume",
+      "marginBalance",
+      "minXMargin",
+      "margins",
+      "orders",
+    ]);
+    // One value a line, and nothing of the network but its chain id.
+    expect(text).to.contain(
+      '\n    "strikePrice": "65000000000000000000000",\n',
+    );
+    expect(text).not.to.contain(anvil.url.slice("http://".length));
+
+    const again = await run([
+      "capture",
+      "--network",
+      "test",
+      "--out",
+      "fixture.json",
+    ]);
+    expect(again.stdout).to.contain("Every reading and 0 orders written");
+    expect(
+      (await readdir(project.path)).filter((file) => file.includes("partial")),
+    ).to.deep.equal([]);
+  });
+
+  const captureRefusals: ReadonlyArray<[string, readonly string[], RegExp]> = [
+    ["no file", [], /--out: the file to write is needed/u],
+    [
+      "a folder that is not there",
+      ["--out", "none/fixture.json"],
+      /cannot be written/u,
+    ],
+    ["orders that are none", ["--out", "a.json", "--orders", "x"], /--orders/u],
+    ["a range backwards", ["--out", "a.json", "--orders", "9-1"], /--orders/u],
+    ["a block that is none", ["--out", "a.json", "--block", "now"], /--block/u],
+  ];
+  for (const [what, args, text] of captureRefusals) {
+    it(`should refuse to capture with ${what}`, async () => {
+      const result = await run(["capture", "--network", "test", ...args]);
+      expect(result.exitCode).to.equal(1);
+      expect(result.stderr).to.match(text);
+      expect(result.stderr).not.to.match(/\n\s+at /u);
+      expect(await readdir(project.path)).not.to.include("a.json");
+    });
+  }
+});
