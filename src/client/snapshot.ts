@@ -149,12 +149,22 @@ async function readEntry(
   );
 }
 
+const encodedReadings = new WeakMap<Reading, EncodedCall>();
+
+/** The readings are constants, and so are their calls. */
+function encodeReading(reading: Reading): EncodedCall {
+  const encoded =
+    encodedReadings.get(reading) ?? encodeCall(reading.operation, reading.args);
+  encodedReadings.set(reading, encoded);
+  return encoded;
+}
+
 async function prepare(
   client: VaultClient,
   reading: Reading,
 ): Promise<PreparedReading> {
   try {
-    const call = encodeCall(reading.operation, reading.args);
+    const call = encodeReading(reading);
     const target = await client.addressOf(call.role, reading.operation);
     return { ...reading, call, target };
   } catch (error) {

@@ -28,13 +28,21 @@ const supportByProvider = new WeakMap<Eip1193Provider, boolean>();
 
 const lensInterface = new Interface(VaultLensArtifact.abi);
 
+let latestCalls = { key: "", data: "" };
+
 /** Call data that reads several contracts. */
 export function encodeReadCalls(
   calls: ReadonlyArray<{ readonly target: string; readonly data: string }>,
 ): string {
-  return lensInterface.encodeFunctionData("readCalls", [
-    calls.map(({ target, data }) => [target, data]),
-  ]);
+  const key = calls.map(({ target, data }) => `${target}:${data}`).join();
+  if (key !== latestCalls.key || latestCalls.data === "") {
+    const data = lensInterface.encodeFunctionData("readCalls", [
+      calls.map((call) => [call.target, call.data]),
+    ]);
+    // One snapshot is much like the one before.
+    latestCalls = { key, data };
+  }
+  return latestCalls.data;
 }
 
 /** Call data that reads orders by id, at most `count` of them. */

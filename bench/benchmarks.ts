@@ -1,0 +1,19 @@
+import type { Extent, Section } from "./measure.js";
+import { benchMemory } from "./memory.js";
+import { benchOrders } from "./orders.js";
+import { benchPluginCost } from "./plugin-cost.js";
+import { benchSettle } from "./settle.js";
+import { benchSimulate } from "./simulate.js";
+import { benchSnapshot } from "./snapshot.js";
+
+/** Every benchmark, by name, in the order in which they run. */
+export const benchmarks: Readonly<
+  Record<string, (extent: Extent) => Promise<Section | Section[]>>
+> = {
+  snapshot: benchSnapshot,
+  orders: benchOrders,
+  memory: benchMemory,
+  simulate: benchSimulate,
+  settle: benchSettle,
+  "plugin-cost": benchPluginCost,
+};

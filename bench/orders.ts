@@ -1,0 +1,412 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+import { JsonRpcProvider, ZeroAddress } from "ethers";
+import type { NetworkConnection } from "hardhat/types/network";
+import pMap from "p-map";
+import { createPublicClient, custom, http } from "viem";
+import type { PublicClient } from "viem";
+
+import { tradingAbi } from "../src/abi/index.js";
+import { MockTrading__factory } from "../src/bindings/factories/MockTrading__factory.js";
+import { Trading__factory } from "../src/bindings/factories/Trading__factory.js";
+import type { Trading } from "../src/bindings/index.js";
+import { VaultLensArtifact } from "../src/client/lens/artifact.js";
+import { encodeReadOrders } from "../src/client/lens/lens.js";
+import { isFailedOrder } from "../src/client/index.js";
+import { startAnvil } from "../test/helpers/anvil.js";
+import { createTestHre, httpNetwork } from "../test/helpers/hre.js";
+import { deployCode, sendTransaction } from "../test/helpers/transactions.js";
+import { compileTrading } from "./compile-trading.js";
+import { median, medianRatio, round, runInTurns, target } from "./measure.js";
+import type { Contestant, Extent, Section } from "./measure.js";
+
+/** Where orders are read from: a connection and two contracts on it. */
+interface World {
+  readonly connection: NetworkConnection;
+  readonly trading: `0x${string}`;
+  readonly multicall: `0x${string}`;
+  /** Of an HTTP network. */
+  readonly url: string | undefined;
+}
+
+/** Orders in the order of their ids, each as the library makes it. */
+type Orders = readonly object[];
+
+type Reader = (world: World, count: number) => Promise<Orders>;
+
+const OURS = "hardhat-vault";
+const HARDHAT_ETHERS = "hardhat-ethers, one call each";
+const RAW = "raw transport, not decoded";
+const HTTP_CHUNK = 1_000;
+const IN_PROCESS_CHUNK = 50;
+const CONCURRENCY = 4;
+/** Single calls under way at a time. */
+const IN_FLIGHT = 100;
+const VIEM_BATCH = 1_000;
+/** Call data of one multicall; a call has 36 bytes. */
+const MULTICALL_BYTES = [1_024, 4_096, 8_192, 16_384, 32_768, 65_536];
+
+/** Reads orders over HTTP from anvil, and in process. */
+export async function benchOrders(extent: Extent): Promise<Section[]> {
+  const bytecode = compileTrading();
+  const anvil = await startAnvil();
+  try {
+    const hre = await createTestHre({
+      networks: { anvil: httpNetwork(anvil.url) },
+    });
+    return [
+      await benchWorld(
+        "Orders over HTTP, from anvil on the same machine",
+        await createWorld(
+          await hre.network.create("anvil"),
+          bytecode,
+          anvil.url,
+        ),
+        extent,
+      ),
+      await benchWorld(
+        "Orders in process, from Hardhat's own network",
+        await createWorld(await hre.network.create(), bytecode),
+        extent,
+      ),
+    ];
+  } finally {
+    await anvil.stop();
+  }
+}
+
+async function createWorld(
+  connection: NetworkConnection,
+  bytecode: string,
+  url?: string,
+): Promise<World> {
+  const { provider } = connection;
+  const trading = await deployCode(provider, bytecode);
+  await sendTransaction(provider, {
+    to: trading,
+    data: MockTrading__factory.createInterface().encodeFunctionData(
+      "generateOrders",
+      [1, 1_000_000],
+    ),
+  });
+  const multicall = await deployCode(provider, multicall3Bytecode());
+  return {
+    connection,
+    trading: toHex(trading),
+    multicall: toHex(multicall),
+    url,
+  };
+}
+
+async function benchWorld(
+  title: string,
+  world: World,
+  { rounds, sizes }: Extent,
+): Promise<Section> {
+  const readers: Record<string, Reader> = {
+    [OURS]: readWithOurs,
+    [RAW]: readRaw,
+    [HARDHAT_ETHERS]: readWithHardhatEthers,
+    ...(world.url === undefined
+      ? { "viem, one call each": readWithViem }
+      : {
+          "ethers JsonRpcProvider, its batching": readWithEthers,
+          "viem http, batches of 1,000": readWithViem,
+        }),
+  };
+  const multicall = await findBestMulticall(world, Math.min(2_000, ...sizes));
+  const names = [...Object.keys(readers), multicall.name];
+  readers[multicall.name] = multicall.reader;
+
+  const rows: Array<Record<string, string | number>> = names.map((name) => ({
+    contestant: name,
+  }));
+  const ratios: Array<{
+    size: number;
+    times: Record<string, readonly number[]>;
+  }> = [];
+  for (const size of sizes) {
+    const digests = new Map<string, string>();
+    const contestants = names.map((name): Contestant<Orders> => {
+      const reader = readers[name];
+      if (reader === undefined) {
+        throw new Error(`no reader ${name}`);
+      }
+      return { name, run: async () => await reader(world, size) };
+    });
+    const times = await runInTurns(contestants, rounds, (name, orders) => {
+      if (name !== RAW) {
+        digests.set(name, digest(orders));
+      }
+    });
+    if (new Set(digests.values()).size !== 1) {
+      throw new Error(`not the same orders: ${JSON.stringify([...digests])}`);
+    }
+    ratios.push({ size, times });
+    for (const row of rows) {
+      const time = median(times[row["contestant"] ?? ""] ?? []);
+      row[`${size.toLocaleString("en")} orders, ms`] = round(time);
+      row[`${size.toLocaleString("en")}, orders/s`] = round(
+        (size / time) * 1_000,
+      );
+    }
+  }
+  return { title, rows, targets: ratios.flatMap(targetsOf) };
+
+  function targetsOf({
+    size,
+    times,
+  }: (typeof ratios)[number]): Section["targets"] {
+    const ours = times[OURS] ?? [];
+    const ratioTo = (name: string): number =>
+      medianRatio(times[name] ?? [], ours);
+    // The targets are for ten thousand; a smoke run has fewer.
+    if (size !== (sizes.includes(10_000) ? 10_000 : sizes[0])) {
+      return [];
+    }
+    if (world.url === undefined) {
+      return [
+        target(
+          `in process, times hardhat-ethers (${size} orders)`,
+          ratioTo(HARDHAT_ETHERS),
+          "at least",
+          3,
+          "x",
+        ),
+      ];
+    }
+    const viems = names.filter((name) => name.startsWith("viem"));
+    return [
+      target(
+        `over HTTP, times hardhat-ethers (${size} orders)`,
+        ratioTo(HARDHAT_ETHERS),
+        "at least",
+        25,
+        "x",
+      ),
+      target(
+        `over HTTP, times the best viem (${size} orders)`,
+        Math.min(...viems.map(ratioTo)),
+        "at least",
+        5,
+        "x",
+      ),
+      target(
+        `over HTTP, time of the raw transport (${size} orders)`,
+        medianRatio(ours, times[RAW] ?? []),
+        "at most",
+        2,
+        "x",
+      ),
+    ];
+  }
+}
+
+async function readWithOurs(
+  { connection, trading }: World,
+  count: number,
+): Promise<Orders> {
+  const orders: object[] = [];
+  for await (const order of connection.vault
+    .at({ trading })
+    .orders({ firstId: 1, lastId: count })) {
+    if (isFailedOrder(order)) {
+      throw order.error;
+    }
+    orders.push(order);
+  }
+  return orders;
+}
+
+/** The same bytes, over the same connection, and nothing done with them. */
+async function readRaw(
+  { connection, trading, url }: World,
+  count: number,
+): Promise<Orders> {
+  const chunk = url === undefined ? IN_PROCESS_CHUNK : HTTP_CHUNK;
+  await pMap(
+    firstIds(count, chunk),
+    async (first) => {
+      const size = Math.min(chunk, count - first + 1);
+      await connection.provider.request({
+        method: "eth_call",
+        params: [
+          {
+            from: ZeroAddress,
+            to: ZeroAddress,
+            data: encodeReadOrders(trading, BigInt(first), size),
+          },
+          "latest",
+          { [ZeroAddress]: { code: VaultLensArtifact.deployedBytecode } },
+        ],
+      });
+    },
+    { concurrency: CONCURRENCY },
+  );
+  return [];
+}
+
+async function readWithHardhatEthers(
+  { connection, trading }: World,
+  count: number,
+): Promise<Orders> {
+  return await readOneByOne(
+    Trading__factory.connect(trading, connection.ethers.provider),
+    count,
+    IN_FLIGHT,
+  );
+}
+
+async function readWithEthers(
+  { trading, url }: World,
+  count: number,
+): Promise<Orders> {
+  const provider = new JsonRpcProvider(url, undefined, { staticNetwork: true });
+  try {
+    return await readOneByOne(
+      Trading__factory.connect(trading, provider),
+      count,
+      VIEM_BATCH,
+    );
+  } finally {
+    provider.destroy();
+  }
+}
+
+async function readOneByOne(
+  contract: Trading,
+  count: number,
+  concurrency: number,
+): Promise<Orders> {
+  return await pMap(
+    firstIds(count, 1),
+    async (id) => await contract.getOrderInfo(id),
+    { concurrency },
+  );
+}
+
+function viemClient(
+  { connection, url }: World,
+  batch: false | { readonly batchSize: number },
+): PublicClient {
+  return createPublicClient({
+    transport:
+      url === undefined
+        ? custom(connection.provider)
+        : http(url, {
+            batch,
+            retryCount: 0,
+            timeout: 600_000,
+          }),
+  });
+}
+
+async function readWithViem(world: World, count: number): Promise<Orders> {
+  const client = viemClient(world, { batchSize: VIEM_BATCH });
+  return await pMap(
+    firstIds(count, 1),
+    async (id) =>
+      await client.readContract({
+        address: world.trading,
+        abi: tradingAbi,
+        functionName: "getOrderInfo",
+        args: [BigInt(id)],
+      }),
+    { concurrency: VIEM_BATCH },
+  );
+}
+
+/** viem's multicall with the batch size that is fastest here. */
+async function findBestMulticall(
+  world: World,
+  count: number,
+): Promise<{ name: string; reader: Reader }> {
+  const tried: Array<{ batchSize: number; time: number; reader: Reader }> = [];
+  for (const batchSize of MULTICALL_BYTES) {
+    const reader: Reader = async (where, size) =>
+      await readWithMulticall(where, size, batchSize);
+    try {
+      await reader(world, count);
+      const start = performance.now();
+      await reader(world, count);
+      tried.push({ batchSize, time: performance.now() - start, reader });
+    } catch {
+      // More than the node's gas allows.
+    }
+  }
+  const [best] = tried.toSorted((left, right) => left.time - right.time);
+  if (best === undefined) {
+    throw new Error("no batch size works");
+  }
+  return {
+    name: `viem multicall, best batch (${best.batchSize} bytes)`,
+    reader: best.reader,
+  };
+}
+
+async function readWithMulticall(
+  world: World,
+  count: number,
+  batchSize: number,
+): Promise<Orders> {
+  // Multicalls in a batch would be more than a node takes in one request.
+  return await viemClient(world, false).multicall({
+    multicallAddress: world.multicall,
+    allowFailure: false,
+    batchSize,
+    contracts: firstIds(count, 1).map(
+      (id) =>
+        ({
+          address: world.trading,
+          abi: tradingAbi,
+          functionName: "getOrderInfo",
+          args: [BigInt(id)],
+        }) as const,
+    ),
+  });
+}
+
+function firstIds(count: number, chunk: number): number[] {
+  return Array.from(
+    { length: Math.ceil(count / chunk) },
+    (_, index) => 1 + index * chunk,
+  );
+}
+
+/**
+ * The values in the ABI's order. All libraries spell them alike, but for
+ * numbers and bigints.
+ */
+function digest(orders: Orders): string {
+  const hash = createHash("sha256");
+  for (const order of orders) {
+    const values: readonly unknown[] = Array.isArray(order)
+      ? order
+      : Object.entries(order)
+          .filter(([name]) => name !== "orderID")
+          .map(([, value]: [string, unknown]) => value);
+    hash.update(values.map(String).join());
+  }
+  return `${orders.length} ${hash.digest("hex")}`;
+}
+
+/** viem carries the contract's code, but does not export it. */
+function multicall3Bytecode(): string {
+  const { resolve } = createRequire(import.meta.url);
+  const source = readFileSync(
+    path.join(path.dirname(resolve("viem")), "constants/contracts.js"),
+    "utf8",
+  );
+  const bytecode = /multicall3Bytecode = '(0x[0-9a-f]+)'/u.exec(source)?.[1];
+  if (bytecode === undefined) {
+    throw new Error("viem has no multicall3Bytecode");
+  }
+  return bytecode;
+}
+
+function toHex(address: string): `0x${string}` {
+  return `0x${address.slice(2)}`;
+}
