@@ -4,7 +4,7 @@ import { assertInvariant } from "../errors.js";
 import { compareBalances, nativeBalanceOf } from "./balances.js";
 import { readState } from "./chain-state.js";
 import type { ChainState, StateSubjects } from "./chain-state.js";
-import { compareReadings } from "./readings.js";
+import { compareReadings, roundOf } from "./readings.js";
 import { SimulatedChain, toQuantity } from "./simulated-chain.js";
 import type { Simulation } from "./types.js";
 
@@ -71,7 +71,7 @@ export async function rehearse(
   const after = await readState(vault, block.number, subjects);
   return {
     status: failure === null ? "settled" : "reverted",
-    reason: failure,
+    reason: failure ?? doubtAbout(after),
     gasUsed,
     block,
     changes: compareReadings(
@@ -81,6 +81,13 @@ export async function rehearse(
     ),
     balances: compareBalances(before.balances, after.balances, funding),
   };
+}
+
+/** A success that leaves the round as it was must not look like one. */
+function doubtAbout({ readings }: ChainState): string | null {
+  return roundOf(readings)?.settled === false
+    ? "the contract accepts the call, but the round is not settled after it"
+    : null;
 }
 
 /** As much gas as the block has room for and the rules allow a transaction. */

@@ -38,8 +38,9 @@ export interface BalanceChange {
 export interface Simulation {
   readonly status: SimulationStatus;
   /**
-   * Why it reverts, or what there is not to do. Can hold the contract's own
-   * words: escape it before it goes to a terminal.
+   * Why it reverts, why there is nothing to do, or that the contract accepts
+   * the call without settling the round. Can hold the contract's own words:
+   * escape it before it goes to a terminal.
    */
   readonly reason: string | null;
   readonly gasUsed: bigint | null;

@@ -50,7 +50,7 @@ function renderOutcome(
   const { status, reason, gasUsed, block } = simulation;
   const reasonText = escapeUntrusted(reason ?? "");
   const outcome = {
-    settled: style.good("settled"),
+    settled: reason === null ? style.good("settled") : style.warn(reasonText),
     reverted: style.bad(`reverted: ${reasonText}`),
     "nothing-to-do": `nothing to do: ${reasonText}`,
   }[status];
