@@ -1,3 +1,4 @@
+import { benchDeployMocks } from "./deploy-mocks.js";
 import type { Extent, Section } from "./measure.js";
 import { benchMemory } from "./memory.js";
 import { benchOrders } from "./orders.js";
@@ -13,6 +14,7 @@ export const benchmarks: Readonly<
   snapshot: benchSnapshot,
   orders: benchOrders,
   memory: benchMemory,
+  "deploy-mocks": benchDeployMocks,
   simulate: benchSimulate,
   settle: benchSettle,
   "plugin-cost": benchPluginCost,

@@ -1,0 +1,88 @@
+import path from "node:path";
+
+import { createTestHre } from "../test/helpers/hre.js";
+import { median, medianRatio, round, runInTurns, target } from "./measure.js";
+import type { Extent, Section } from "./measure.js";
+
+const OURS = "deployMocks()";
+const MANY = 'deployMocks({ scenario: "many-orders" })';
+const ETHERS = "six times ethers.deployContract()";
+
+const mocks = [
+  "MockUnderlyingAsset",
+  "MockLiquidityPool",
+  "MockLiquidityPool",
+  "MockTrading",
+  "MockVaultFactory",
+  "MockVault",
+] as const;
+
+/** It takes a few hundredths of a second: single rounds say little. */
+const ROUNDS_EACH = 4;
+
+/**
+ * Six mocks, scripted with a scenario, and the same six contracts deployed by
+ * hand, which then still answer nothing but zeros.
+ */
+export async function benchDeployMocks({ rounds }: Extent): Promise<Section> {
+  // The artifacts of this repository, as a project with its own contracts.
+  const hre = await createTestHre(
+    {},
+    { projectRoot: path.dirname(import.meta.dirname) },
+  );
+  const connection = await hre.network.create();
+  try {
+    const times = await runInTurns(
+      [
+        {
+          name: OURS,
+          run: async () => {
+            await connection.vault.deployMocks();
+          },
+        },
+        {
+          name: MANY,
+          run: async () => {
+            await connection.vault.deployMocks({ scenario: "many-orders" });
+          },
+        },
+        {
+          name: ETHERS,
+          run: async () => {
+            for (const name of mocks) {
+              await connection.ethers.deployContract(name);
+            }
+          },
+        },
+      ],
+      rounds * ROUNDS_EACH,
+    );
+    const ours = times[OURS] ?? [];
+    const many = times[MANY] ?? [];
+    return {
+      title: "Mocks in process",
+      rows: [OURS, MANY, ETHERS].map((contestant) => ({
+        contestant,
+        "median ms": round(median(times[contestant] ?? [])),
+      })),
+      targets: [
+        target(
+          "deployMocks() against six ethers.deployContract()",
+          medianRatio(ours, times[ETHERS] ?? []),
+          "at most",
+          0.5,
+          "times",
+        ),
+        target(
+          "many-orders with 1,000 orders",
+          median(many),
+          "at most",
+          2_000,
+          "ms",
+        ),
+      ],
+    };
+  } finally {
+    await connection.close();
+  }
+}
