@@ -35,6 +35,8 @@ const deploymentSchema = z
 /** What `vault deploy-mocks` remembers of a persistent network. */
 export type MockDeployment = Readonly<z.infer<typeof deploymentSchema>>;
 
+const UNKNOWN_GENESIS = "unknown";
+
 /** Folder in the project's root. */
 export const DEPLOYMENTS_FOLDER = "vault-deployments";
 
@@ -95,7 +97,7 @@ export class DeploymentAddresses {
         : undefined;
     // Some archives are pruned so far that they have no first block; then
     // nothing can be matched, and nothing is.
-    return isHexData(hash) ? hash : "unknown";
+    return isHexData(hash) ? hash : UNKNOWN_GENESIS;
   }
 
   async #load(): Promise<MockDeployment | undefined> {
@@ -107,9 +109,11 @@ export class DeploymentAddresses {
       return undefined;
     }
     const file = relativeFile(chainId);
+    const genesisHash = await this.genesisHash();
     if (
       deployment.chainId !== chainId ||
-      deployment.genesisHash !== (await this.genesisHash())
+      deployment.genesisHash !== genesisHash ||
+      genesisHash === UNKNOWN_GENESIS
     ) {
       this.#absence = `${file} belongs to another chain with the same id (the node was probably restarted): run \`npx hardhat vault deploy-mocks\` again.`;
       return undefined;

@@ -1,0 +1,142 @@
+import { expect } from "chai";
+
+import type { Unit } from "../../../src/protocol/index.js";
+import { utilisationBar } from "../../../tasks/output/bar.js";
+import { formatValue } from "../../../tasks/output/format-value.js";
+import { createStyle } from "../../../tasks/output/style.js";
+import { alignColumns } from "../../../tasks/output/table.js";
+import {
+  formatCountdown,
+  formatDuration,
+  formatTimestamp,
+} from "../../../tasks/output/time.js";
+
+const MAX = 2n ** 256n - 1n;
+const context = { tokenDecimals: 6, chainTime: 1_700_000_000, raw: false };
+
+describe("values for a person", () => {
+  const values: ReadonlyArray<
+    readonly [unit: Unit, value: bigint, text: string, note?: string]
+  > = [
+    ["rate", 1n, "0.00000001"],
+    ["rate", 100_000_000n, "1"],
+    ["price", 10n ** 18n, "1"],
+    ["price", 1n, "0.000000000000000001"],
+    ["percent", 10n ** 18n, "100 %"],
+    ["percent", 1n, "0.0000000000000001 %"],
+    ["token", 1_500_000n, "1.5 tokens"],
+    ["token", 0n, "0 tokens"],
+    ["raw", 5n, "5", "raw; scale not documented"],
+    ["raw", MAX, MAX.toString(), "raw; scale not documented"],
+    ["timestamp", 1_700_000_000n, "2023-11-14T22:13:20Z", "now"],
+    ["timestamp", MAX, `${MAX} (beyond any date)`],
+    ["none", 5n, "5"],
+  ];
+  for (const [unit, value, text, note] of values) {
+    it(`should show ${value} as ${unit}: ${text}`, () => {
+      const shown = formatValue({ type: "uint256", unit }, value, context);
+      expect(shown.text).to.equal(text);
+      if (note !== undefined) {
+        expect(shown.note).to.equal(note);
+      }
+      expect(
+        formatValue({ type: "uint256", unit }, value, {
+          ...context,
+          raw: true,
+        }),
+      ).to.deep.equal({ text: value.toString() });
+    });
+  }
+
+  it("should say that tokens are raw where their decimals are not known", () => {
+    expect(
+      formatValue({ type: "uint256", unit: "token" }, 1_500_000n, {
+        ...context,
+        tokenDecimals: undefined,
+      }),
+    ).to.deep.equal({ text: "1500000", note: "raw; tokenDecimals is not set" });
+    expect(
+      formatValue({ type: "uint256", unit: "token" }, 15n, {
+        ...context,
+        tokenDecimals: 0,
+      }).text,
+    ).to.equal("15 tokens");
+  });
+
+  it("should name enum values with their numbers", () => {
+    const show = (unit: Unit, value: number, raw = false): string =>
+      formatValue({ type: "uint8", unit }, value, { ...context, raw }).text;
+    expect(show("contractType", 1)).to.equal("call (1)");
+    expect(show("contractType", 0)).to.equal("unknown (0)");
+    expect(show("orderState", 2)).to.equal("closed (2)");
+    expect(show("orderState", 7)).to.equal("unknown (7)");
+    expect(show("orderState", 7, true)).to.equal("7");
+  });
+
+  it("should escape text of the chain", () => {
+    expect(
+      formatValue({ type: "string", unit: "none" }, "a\u001b[0m\nb", context),
+    ).to.deep.equal({ text: "a\\u{1b}[0m\\u{a}b" });
+  });
+
+  const spans: ReadonlyArray<readonly [seconds: bigint, text: string]> = [
+    [0n, "0s"],
+    [59n, "59s"],
+    [60n, "1m"],
+    [61n, "1m 1s"],
+    [3_600n, "1h"],
+    [3_661n, "1h 1m"],
+    [86_400n, "1d"],
+    [90_000n, "1d 1h"],
+    [86_460n, "1d"],
+  ];
+  for (const [seconds, text] of spans) {
+    it(`should show ${seconds} seconds as ${text}`, () => {
+      expect(formatDuration(seconds)).to.equal(text);
+    });
+  }
+
+  it("should count from the chain's clock", () => {
+    expect(formatCountdown(160n, 100)).to.equal("in 1m");
+    expect(formatCountdown(40n, 100)).to.equal("1m ago");
+    expect(formatCountdown(100n, 100)).to.equal("now");
+    expect(formatTimestamp(0n)).to.equal("1970-01-01T00:00:00Z");
+    expect(formatTimestamp(8_640_000_000_000n)).to.equal(
+      "+275760-09-13T00:00:00Z",
+    );
+  });
+
+  const bars: ReadonlyArray<
+    readonly [part: bigint, whole: bigint, filled: number, text: string]
+  > = [
+    [0n, 100n, 0, "0.0 %"],
+    [1n, 3n, 7, "33.3 %"],
+    [999_999n, 1_000_000n, 23, "99.9 %"],
+    [1n, 1n, 24, "100.0 %"],
+    [3n, 2n, 24, "150.0 %"],
+    [0n, 0n, 0, "(nothing to fill)"],
+    [5n, 0n, 0, "(nothing to fill)"],
+    [MAX, MAX, 24, "100.0 %"],
+  ];
+  for (const [part, whole, filled, text] of bars) {
+    it(`should draw ${part} of ${whole} as ${text}`, () => {
+      expect(utilisationBar(part, whole)).to.equal(
+        `${"█".repeat(filled)}${"░".repeat(24 - filled)} ${text}`,
+      );
+    });
+  }
+
+  it("should align columns also with colours and wide characters", () => {
+    expect(createStyle({ isTTY: false }).bad("x")).to.equal("x");
+    const text = alignColumns([
+      ["a", "1", ""],
+      ["日本", "22", "note"],
+      ["\u001b[31mred\u001b[39m", "3", ""],
+    ]);
+    expect(text.split("\n")).to.deep.equal([
+      "a     1",
+      "日本  22  note",
+      "\u001b[31mred\u001b[39m   3",
+    ]);
+  });
+});

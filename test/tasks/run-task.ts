@@ -1,0 +1,176 @@
+import { expect } from "chai";
+
+import { vaultError } from "../../src/errors.js";
+import { runTask, toJsonValue } from "../../tasks/run-task.js";
+import type { TaskReport } from "../../tasks/run-task.js";
+
+/** Streams that remember what was written, as files or as terminals. */
+function streams(isTTY: boolean): {
+  stdout: { isTTY: boolean; write: (text: string) => void };
+  stderr: { isTTY: boolean; write: (text: string) => void };
+  written: { stdout: string; stderr: string };
+} {
+  const written = { stdout: "", stderr: "" };
+  return {
+    written,
+    stdout: { isTTY, write: (text) => (written.stdout += text) },
+    stderr: { isTTY, write: (text) => (written.stderr += text) },
+  };
+}
+
+const report: TaskReport = {
+  json: { amount: 2n ** 70n, text: "a\u001b[31mb", list: [1n, null, true] },
+  text: (style) => style.good("fine"),
+};
+
+describe("running a task", () => {
+  const noColor = process.env["NO_COLOR"];
+  afterEach(() => {
+    if (noColor === undefined) {
+      delete process.env["NO_COLOR"];
+    } else {
+      process.env["NO_COLOR"] = noColor;
+    }
+  });
+  beforeEach(() => {
+    delete process.env["NO_COLOR"];
+  });
+
+  it("should colour for a terminal only, and never with NO_COLOR", async () => {
+    const terminal = streams(true);
+    await runTask(false, async () => await Promise.resolve(report), terminal);
+    expect(terminal.written.stdout).to.equal("\u001b[32mfine\u001b[39m\n");
+
+    const pipe = streams(false);
+    await runTask(false, async () => await Promise.resolve(report), pipe);
+    expect(pipe.written.stdout).to.equal("fine\n");
+
+    for (const value of ["1", "", "0"]) {
+      process.env["NO_COLOR"] = value;
+      const plain = streams(true);
+      await runTask(false, async () => await Promise.resolve(report), plain);
+      expect(plain.written.stdout).to.equal("fine\n");
+    }
+  });
+
+  it("should print one line of JSON without colours, integers as text", async () => {
+    const { written, ...output } = streams(true);
+    const result = await runTask(
+      true,
+      async () => await Promise.resolve(report),
+      output,
+    );
+    expect(result.success).to.equal(true);
+    expect(written).to.deep.equal({
+      stdout:
+        '{"amount":"1180591620717411303424","text":"a\\u001b[31mb","list":["1",null,true]}\n',
+      stderr: "",
+    });
+  });
+
+  it("should fail with a report that says so", async () => {
+    for (const json of [false, true]) {
+      const { written, ...output } = streams(false);
+      const result = await runTask(
+        json,
+        async () => await Promise.resolve({ ...report, ok: false }),
+        output,
+      );
+      expect(result.success).to.equal(false);
+      expect(written.stdout).to.not.equal("");
+      expect(written.stderr).to.equal("");
+    }
+  });
+
+  it("should move what others print meanwhile to stderr, with --json", async () => {
+    const { stderr } = process;
+    const ownWrite = Object.getOwnPropertyDescriptor(stderr, "write");
+    let moved = "";
+    Object.defineProperty(stderr, "write", {
+      configurable: true,
+      writable: true,
+      value: (text: string) => {
+        moved += text;
+        return true;
+      },
+    });
+    const { written, ...output } = streams(false);
+    try {
+      await runTask(
+        true,
+        async () => {
+          console.log("from a contract");
+          process.stdout.write("a prompt");
+          return await Promise.resolve(report);
+        },
+        output,
+      );
+    } finally {
+      if (ownWrite === undefined) {
+        Reflect.deleteProperty(stderr, "write");
+      } else {
+        Object.defineProperty(stderr, "write", ownWrite);
+      }
+    }
+    expect(moved).to.equal("from a contract\na prompt");
+    expect(written.stdout.split("\n")).to.have.lengthOf(2);
+    expect(Object.hasOwn(process.stdout, "write")).to.equal(false);
+  });
+
+  const failures: ReadonlyArray<
+    readonly [name: string, thrown: unknown, code: string, says: string]
+  > = [
+    [
+      "an error of ours",
+      vaultError("VAULT_UNKNOWN_SCENARIO", { scenario: "x", known: "y" }),
+      "VAULT_UNKNOWN_SCENARIO",
+      "no scenario x",
+    ],
+    [
+      "an error of Hardhat",
+      Object.assign(new Error("HHE1: wrong"), { errorCode: "HHE1" }),
+      "VAULT_HARDHAT_ERROR",
+      "HHE1: wrong",
+    ],
+    ["an error of nobody", new Error("oops"), "VAULT_INTERNAL", "oops"],
+    ["what is no error", "oops", "VAULT_INTERNAL", "oops"],
+    [
+      "an error with a URL and a control character",
+      new Error("at https://node.test/secret \u001b[31m"),
+      "VAULT_INTERNAL",
+      "at <url> \\u{1b}[31m",
+    ],
+  ];
+  for (const [name, thrown, code, says] of failures) {
+    it(`should print ${name} in both forms, without a stack`, async () => {
+      const fail = async (): Promise<never> => {
+        await Promise.resolve();
+        throw thrown;
+      };
+      const person = streams(false);
+      expect((await runTask(false, fail, person)).success).to.equal(false);
+      expect(person.written.stdout).to.equal("");
+      expect(person.written.stderr).to.match(/^Error /u);
+      expect(person.written.stderr).to.contain(says).and.contain(code);
+      expect(person.written.stderr.split("\n")).to.have.lengthOf(3);
+
+      const script = streams(false);
+      expect((await runTask(true, fail, script)).success).to.equal(false);
+      expect(script.written.stderr).to.equal("");
+      const document: unknown = JSON.parse(script.written.stdout);
+      expect(document).to.have.all.keys("error");
+      expect(document).to.have.nested.property("error.code", code);
+      expect(document)
+        .to.have.nested.property("error.message")
+        .that.contains(says);
+    });
+  }
+
+  it("should put a failed reading into a document without its details", () => {
+    const error = vaultError("VAULT_INTERNAL", { problem: "x" });
+    expect(toJsonValue({ a: { error }, b: [error] })).to.deep.equal({
+      a: { error: { code: error.code, message: error.message } },
+      b: [{ code: error.code, message: error.message }],
+    });
+  });
+});
