@@ -46,6 +46,7 @@ const exportedNames: Readonly<Record<string, readonly string[]>> = {
     "MockUnderlyingAssetArtifact",
     "MockVaultArtifact",
     "MockVaultFactoryArtifact",
+    "capture",
     "connectMocks",
     "encodeRevertData",
     "generatedOrder",
