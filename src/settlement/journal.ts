@@ -155,7 +155,7 @@ export class Journal {
     try {
       return await readFile(this.#path, "utf8");
     } catch (error) {
-      if (codeOf(error) === "ENOENT") {
+      if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) {
         return undefined;
       }
       throw this.#invalid(`it cannot be read (${codeOf(error)})`, error);

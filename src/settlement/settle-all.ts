@@ -93,7 +93,11 @@ async function settle(
   progress.header = header;
   progress.round = round;
 
-  const genesisHash = await refuseUnfinished(context, signer);
+  const genesisHash =
+    signer === undefined ? "unknown" : await context.genesisHash();
+  if (signer !== undefined) {
+    await refuseUnfinished(context, genesisHash);
+  }
   if (round.settled) {
     throw new SettlementStopped(
       "nothing-to-do",
@@ -134,6 +138,8 @@ async function settle(
     round,
     transaction,
   };
+  // Another process may have begun one while the question was open.
+  await refuseUnfinished(context, genesisHash);
   await context.journal?.write(entry);
   await checkBeforeSending(context, entry);
   announce(context, transaction);
@@ -198,39 +204,25 @@ async function resume(
 /**
  * A settlement whose outcome is not known yet is never followed by another
  * one: two transactions could settle two rounds.
- *
- * @returns The hash of the chain's first block.
  */
 async function refuseUnfinished(
-  context: SettlementContext,
-  signer: Signer | undefined,
-): Promise<string> {
-  if (context.journal === undefined || signer === undefined) {
-    return "unknown";
+  { journal }: SettlementContext,
+  genesisHash: string,
+): Promise<void> {
+  const entry = await journal?.read();
+  // What is left of a local node that was started anew is of no account.
+  const isOpen = entry?.finished === false && isSameChain(entry, genesisHash);
+  if (journal !== undefined && isOpen) {
+    const { hash, nonce } = entry.transaction;
+    throw refusal(
+      "VAULT_SETTLEMENT_UNFINISHED",
+      {
+        transaction: hash ?? `the one with nonce ${nonce}, its hash not known`,
+        file: journal.file,
+      },
+      hash,
+    );
   }
-  const [entry, genesisHash] = await Promise.all([
-    context.journal.read(),
-    context.genesisHash(),
-  ]);
-  if (entry === undefined || entry.finished) {
-    return genesisHash;
-  }
-  if (!isSameChain(entry, genesisHash)) {
-    context.emit({
-      type: "trouble",
-      message: `${context.journal.file} is of a chain that is gone (its first block was ${entry.genesisHash}); it is overwritten`,
-    });
-    return genesisHash;
-  }
-  const { hash, nonce } = entry.transaction;
-  throw refusal(
-    "VAULT_SETTLEMENT_UNFINISHED",
-    {
-      transaction: hash ?? `the one with nonce ${nonce}, its hash not known`,
-      file: context.journal.file,
-    },
-    hash,
-  );
 }
 
 /** Nodes without their first block cannot be told apart, and are not. */

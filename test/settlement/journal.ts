@@ -97,6 +97,25 @@ describe("the journal of a settlement", () => {
     expect(sent()).to.equal(0);
   });
 
+  it("should be respected also when another process writes it meanwhile", async () => {
+    const settlement = await lane.vault.settleAll({
+      ...POLLING,
+      confirm: async () => {
+        await write(unsent);
+        return true;
+      },
+    });
+
+    expect(settlement).to.include({
+      status: "refused",
+      hash: asRecord(unsent["transaction"])["hash"],
+    });
+    expect(JSON.parse(await readFile(lane.journal, "utf8"))).to.deep.equal(
+      unsent,
+    );
+    expect(sent()).to.equal(0);
+  });
+
   it("should not be sent once somebody else has settled its round", async () => {
     await write(unsent);
     await lane.world.settleByOther();
