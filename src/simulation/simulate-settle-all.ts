@@ -8,6 +8,7 @@ import { contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { readState } from "./chain-state.js";
 import { createFork } from "./fork.js";
+import { findFatalRevert } from "./fatal-revert.js";
 import type { ForkOptions } from "./fork.js";
 import { roundOf } from "./readings.js";
 import { rehearse } from "./rehearsal.js";
@@ -104,14 +105,20 @@ async function simulateOnFork(
       : undefined,
   ]);
   return await prepare(vault, block, wishes, async (addresses, rehearsal) => {
-    const fork = await createFork(vault, {
-      block,
-      chainId: rehearsal.chainId,
-      addresses,
-      hardfork,
-      withAccounts: false,
-    });
+    const [fork, fatalReason] = await Promise.all([
+      createFork(vault, {
+        block,
+        chainId: rehearsal.chainId,
+        addresses,
+        hardfork,
+        withAccounts: false,
+      }),
+      findFatalRevert(provider, networkName, rehearsal, block.number),
+    ]);
     try {
+      if (fatalReason !== undefined) {
+        return { ...notExecuted, status: "reverted", reason: fatalReason };
+      }
       const chain = new SimulatedChain(fork.vault);
       await chain.request("evm_setAutomine", false);
       await chain.request("hardhat_impersonateAccount", rehearsal.sender);
@@ -181,8 +188,10 @@ async function prepare(
     orderIDs,
   };
   try {
-    await requireCode(vault, { address: target, source }, number);
-    const before = await readState(vault, number, subjects);
+    const [before] = await Promise.all([
+      readState(vault, number, subjects),
+      requireCode(vault, { address: target, source }, number),
+    ]);
     const { chainId } = before.readings.snapshot;
     const located = {
       chainId,
@@ -193,7 +202,14 @@ async function prepare(
     const round = roundOf(before.readings);
     const blockTime = targetTime(time, timestamp, round);
     if (round?.settled === true) {
-      return { ...located, simulation: nothingToDo };
+      return {
+        ...located,
+        simulation: {
+          ...notExecuted,
+          status: "nothing-to-do",
+          reason: "the round is settled already",
+        },
+      };
     }
     return {
       ...located,
@@ -212,14 +228,12 @@ async function prepare(
   }
 }
 
-const nothingToDo: Simulation = {
-  status: "nothing-to-do",
-  reason: "the round is settled already",
+const notExecuted = {
   gasUsed: null,
   block: null,
   changes: [],
   balances: [],
-};
+} as const satisfies Partial<Simulation>;
 
 function parseWishes(
   { connection }: HardhatVault,

@@ -213,6 +213,23 @@ describe("simulation - simulateSettleAll on a fork", () => {
     });
   }
 
+  it("should survive a panic code that the simulator does not", async () => {
+    const { vault: mock } = protocol.mocks;
+    await (
+      await mock.setRevert(
+        mock.settleAll.fragment.selector,
+        encodeRevertData({ panic: 2n ** 256n - 1n }),
+      )
+    ).wait();
+    const simulation = await (await open()).simulateSettleAll();
+    expect(simulation).to.deep.include({
+      status: "reverted",
+      gasUsed: null,
+      block: null,
+    });
+    expect(simulation.reason).to.match(/^panic 0xf{64}: unknown panic code$/u);
+  });
+
   it("should name an invalid instruction", async () => {
     await setCode(protocol.contracts.vault, failsInvalid);
     const { status, reason } = await (await open()).simulateSettleAll();
