@@ -16,7 +16,12 @@ import {
 import { createMockSender } from "./mock-sender.js";
 import type { MockSender } from "./mock-sender.js";
 import { MockVaultHandle } from "./mock-vault-handle.js";
-import { mockArtifacts, placeMocks, requireDistinct } from "./place-mocks.js";
+import {
+  inProcessMockAddresses,
+  mockArtifacts,
+  placeMocks,
+  requireDistinct,
+} from "./place-mocks.js";
 import { requireMocks } from "./require-mocks.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
@@ -54,21 +59,6 @@ const DEFAULT_SCENARIO = "open-round";
 
 /** What error texts say of addresses that `deployMocks()` bound. */
 const SOURCE = "deployMocks()";
-
-/**
- * In process every role has one address, always the same, so that fixtures can
- * be loaded in any order and the binding still names code. They start with
- * "vault" in ASCII, where no deployment ends up. With checksums, on which viem
- * insists.
- */
-export const inProcessMockAddresses: MockAddresses = {
-  underlyingAsset: "0x7661756C74000000000000000000000000000001",
-  publicPool: "0x7661756C74000000000000000000000000000002",
-  privatePool: "0x7661756c74000000000000000000000000000003",
-  trading: "0x7661756c74000000000000000000000000000004",
-  vaultFactory: "0x7661756C74000000000000000000000000000005",
-  vault: "0x7661756C74000000000000000000000000000006",
-};
 
 /** @see HardhatVault.deployMocks */
 export async function deployMocks(

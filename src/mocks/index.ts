@@ -1,7 +1,7 @@
 export * from "./artifacts.js";
 export { capture } from "./capture.js";
 export type { Capture, CapturedFixture, CaptureOptions } from "./capture.js";
-export { connectMocks, inProcessMockAddresses } from "./deploy-mocks.js";
+export { connectMocks } from "./deploy-mocks.js";
 export type { DeployMocksOptions } from "./deploy-mocks.js";
 export type { MockAtOptions } from "./mock-at.js";
 export { generatedOrder } from "./generated-order.js";
@@ -10,6 +10,7 @@ export type {
   MockVaultHandle,
   RecordedSettlement,
 } from "./mock-vault-handle.js";
+export { inProcessMockAddresses } from "./place-mocks.js";
 export { encodeRevertData } from "./revert-data.js";
 export type { ScriptedReason } from "./revert-data.js";
 export { scenarios } from "./scenarios.js";

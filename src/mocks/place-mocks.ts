@@ -23,6 +23,21 @@ export const mockArtifacts = {
   vault: MockVaultArtifact,
 } as const satisfies Record<ContractRole, unknown>;
 
+/**
+ * In process every role has one address, always the same, so that fixtures can
+ * be loaded in any order and the binding still names code. They start with
+ * "vault" in ASCII, where no deployment ends up. With checksums, on which viem
+ * insists.
+ */
+export const inProcessMockAddresses: MockAddresses = {
+  underlyingAsset: "0x7661756C74000000000000000000000000000001",
+  publicPool: "0x7661756C74000000000000000000000000000002",
+  privatePool: "0x7661756c74000000000000000000000000000003",
+  trading: "0x7661756c74000000000000000000000000000004",
+  vaultFactory: "0x7661756C74000000000000000000000000000005",
+  vault: "0x7661756C74000000000000000000000000000006",
+};
+
 const ZERO_WORD = `0x${"00".repeat(32)}`;
 
 /**
@@ -45,8 +60,12 @@ export async function placeMocks(
         await requestRpc(vault.provider, vault.networkName, method, params);
       const address = addresses[role];
       // A mock counts its resets in its first slot, where another contract may
-      // have had anything, also a number that cannot be counted up.
-      if (!(await isMock(vault, role, address))) {
+      // have had anything, also a number that cannot be counted up. Where mocks
+      // stand in process there never was another.
+      if (
+        address !== inProcessMockAddresses[role] &&
+        !(await isMock(vault, role, address))
+      ) {
         await request("hardhat_setStorageAt", [address, "0x0", ZERO_WORD]);
       }
       await request("hardhat_setCode", [

@@ -242,6 +242,18 @@ describe("mocks - one contract on a fork", () => {
     }
   });
 
+  it("should be there on hre.vault, too", async () => {
+    const hre = await createTestHre(
+      { networks: { test: { type: "edr-simulated", vault: { contracts } } } },
+      { network: "test" },
+    );
+    const mocks = await hre.vault.mockAt("publicPool");
+    await mocks.setPool("public", { locked: 9n });
+    expect(await hre.vault.getLPAmountInfo("public")).to.include({
+      locked: 9n,
+    });
+  });
+
   it("should need the contract's address", async () => {
     const { vault } = await connect(undefined, {});
     await expectVaultError(
