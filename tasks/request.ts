@@ -1,6 +1,5 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
-import { ZeroAddress } from "ethers";
 
 import {
   FixedAddresses,
@@ -11,6 +10,7 @@ import type { AddressBook } from "../src/client/addresses.js";
 import { encodeCall } from "../src/client/codec.js";
 import { describeInput, parseAddress } from "../src/client/inputs.js";
 import { ConnectionAddresses } from "../src/connection/connection-addresses.js";
+import { configuredFrom } from "../src/connection/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import {
   isOperationName,
@@ -185,7 +185,7 @@ async function addressesWithoutRequests(
       : new ConnectionAddresses(network.name, network.config, undefined);
   return {
     network: network.name,
-    from: network.config.from ?? ZeroAddress,
+    from: configuredFrom(network.name, network.config),
     addresses:
       overrides === undefined
         ? configured

@@ -20,13 +20,18 @@ const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
  * Checks an address and returns it with its checksum.
  *
  * @param where What the address is for, named in the error.
+ * @param shown What the error shows for the value.
  * @throws VaultError VAULT_INVALID_ADDRESS
  */
-export function parseAddress(value: unknown, where: string): string {
+export function parseAddress(
+  value: unknown,
+  where: string,
+  shown = describeInput(value),
+): string {
   const fail = (problem: string): never => {
     throw vaultError("VAULT_INVALID_ADDRESS", {
       where,
-      value: describeInput(value),
+      value: shown,
       problem,
     });
   };

@@ -272,9 +272,15 @@ export class VaultClient {
     blockTag: string;
   } {
     return {
-      from: from === undefined ? this.#from : parseAddress(from, "from"),
+      from:
+        from === undefined ? this.defaultFrom() : parseAddress(from, "from"),
       blockTag: parseBlockTag(blockTag ?? "latest"),
     };
+  }
+
+  /** Sender of reads that name none; a subclass may know better. */
+  protected defaultFrom(): string {
+    return this.#from;
   }
 
   /** Who sends the contracts' own calls; a subclass may know better. */

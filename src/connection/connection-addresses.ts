@@ -74,7 +74,10 @@ export class ConnectionAddresses implements AddressBook {
     } catch (error) {
       throw toConfigVariableError(error, source);
     }
-    return { address: parseAddress(value, source), source };
+    // What is written in the configuration has been validated, so a mistake is
+    // in a variable, and variables also hold secrets.
+    const shown = "the value of its configuration variable";
+    return { address: parseAddress(value, source, shown), source };
   }
 
   public describeMissing(role: ContractRole): { path: string; hint: string } {

@@ -1,9 +1,12 @@
+import { ZeroAddress } from "ethers";
 import type { ContractRunner } from "ethers";
+import type { NetworkConfig } from "hardhat/types/config";
 import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import { FixedAddresses, LayeredAddresses } from "../client/addresses.js";
 import type { AddressBook, ContractAddresses } from "../client/addresses.js";
+import { parseAddress } from "../client/inputs.js";
 import type {
   ListedOrder,
   OrdersOptions,
@@ -46,13 +49,13 @@ export class HardhatVault extends VaultClient {
     >,
     addresses: AddressBook = parts.connectionAddresses,
   ) {
-    const { networkConfig, networkName, provider } = parts.connection;
+    const { networkName, provider } = parts.connection;
     super(
       // The params of Hardhat's provider type are not readonly inside objects;
       // it is the same standard.
       provider,
       addresses,
-      { from: networkConfig.from, networkName },
+      { networkName },
     );
     this.connection = parts.connection;
     this.context = parts.context;
@@ -214,7 +217,27 @@ export class HardhatVault extends VaultClient {
     return await mockAt(this, role, options);
   }
 
+  /** Checked when it is used: most connections are opened for something else. */
+  protected override defaultFrom(): string {
+    const { networkConfig, networkName } = this.connection;
+    return configuredFrom(networkName, networkConfig);
+  }
+
   protected override runner(): ContractRunner {
     return this.connection.ethers.provider;
   }
+}
+
+/**
+ * The sender that the configuration of a network names, else the zero address.
+ *
+ * @throws VaultError VAULT_INVALID_ADDRESS
+ */
+export function configuredFrom(
+  networkName: string,
+  { from }: Pick<NetworkConfig, "from">,
+): string {
+  return from === undefined
+    ? ZeroAddress
+    : parseAddress(from, `networks.${networkName}.from`);
 }

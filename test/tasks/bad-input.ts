@@ -98,8 +98,24 @@ const mistakes: readonly Mistake[] = [
     task: "volume",
     network: "badVariable",
     code: "VAULT_INVALID_ADDRESS",
-    says: ["networks.badVariable.vault.contracts.vault", '"not an address"'],
+    says: ["networks.badVariable.vault.contracts.vault", "40 hex digits"],
     sent: header,
+  },
+  {
+    name: "a from of the configuration with a wrong checksum",
+    task: "volume",
+    network: "badFrom",
+    code: "VAULT_INVALID_ADDRESS",
+    says: ["networks.badFrom.from", BAD_CHECKSUM, "checksum"],
+    sent: header,
+  },
+  {
+    name: "a from of the configuration in a request",
+    task: "request",
+    args: { operation: "queryVolume" },
+    network: "badFrom",
+    code: "VAULT_INVALID_ADDRESS",
+    says: ["networks.badFrom.from", BAD_CHECKSUM, "checksum"],
   },
   {
     name: "an unset configuration variable for an address",
@@ -490,7 +506,7 @@ describe("bad input of tasks", () => {
   const url = (): string => `${server.url}/v3/${KEY}?key=${KEY}`;
 
   before(async () => {
-    process.env["TEST_BAD_ADDRESS"] = "not an address";
+    process.env["TEST_BAD_ADDRESS"] = KEY;
     process.env["TEST_BAD_URL"] = KEY;
     server = await startRpcServer({});
   });
@@ -513,6 +529,10 @@ describe("bad input of tasks", () => {
           unconfigured: httpNetwork(url()),
           badVariable: httpNetwork(url(), {
             vault: { contracts: { vault: configVariable("TEST_BAD_ADDRESS") } },
+          }),
+          badFrom: httpNetwork(url(), {
+            from: BAD_CHECKSUM,
+            vault: { contracts },
           }),
           unsetAddress: httpNetwork(url(), {
             vault: {
