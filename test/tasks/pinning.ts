@@ -1,0 +1,144 @@
+import { expect } from "chai";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+
+import {
+  DOCUMENTED_BLOCK,
+  documentedAnswer,
+  documentedContracts,
+} from "../helpers/documented-answers.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
+
+const ZERO = "0x0000000000000000000000000000000000000000";
+const FROM = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const NUMBER = `0x${DOCUMENTED_BLOCK.number.toString(16)}`;
+
+/** Read tasks, and how many values each has to read. */
+const tasks: ReadonlyArray<
+  readonly [
+    task: string,
+    args: Readonly<Record<string, unknown>>,
+    reads: number,
+  ]
+> = [
+  ["funding-rate", {}, 2],
+  ["funding-rate", { type: "call" }, 1],
+  ["round", {}, 1],
+  ["order", { id: "1" }, 1],
+  ["pools", {}, 2],
+  [
+    "margins",
+    { maxVolume: "1", apy: "1", endTime: "1800000000", raw: true },
+    1,
+  ],
+  ["volume", {}, 1],
+  ["margin-balance", {}, 1],
+  ["min-margin", {}, 1],
+  ["status", {}, 8],
+];
+
+describe("the block of a read task", () => {
+  let server: RpcServer;
+  let hre: HardhatRuntimeEnvironment;
+
+  before(async () => {
+    server = await startRpcServer({
+      handler: ({ request }) =>
+        // A node that knows no state overrides: every reading is a call.
+        request.params.length > 2
+          ? { error: { code: -32602, message: "too many arguments" } }
+          : { result: documentedAnswer(request) },
+    });
+    hre = await createTestHre(
+      {
+        networks: {
+          live: httpNetwork(server.url, {
+            from: FROM,
+            vault: { contracts: documentedContracts },
+          }),
+        },
+      },
+      { network: "live" },
+    );
+  });
+  after(async () => {
+    await server.stop();
+  });
+  beforeEach(() => {
+    server.requests.length = 0;
+  });
+
+  /** The documented calls, without what asks for a state override. */
+  const calls = (): ReadonlyArray<readonly unknown[]> =>
+    server.requests
+      .filter(
+        ({ method, params }) => method === "eth_call" && params.length < 3,
+      )
+      .map(({ params }) => params);
+  const headers = (): unknown[] =>
+    server.requests
+      .filter(({ method }) => method === "eth_getBlockByNumber")
+      .map(({ params }) => params);
+
+  for (const [task, args, reads] of tasks) {
+    it(`should be read first, and every call of ${task} ${JSON.stringify(args)} pinned to it`, async () => {
+      const result = await runVaultTask(hre, task, { ...args, json: true });
+      expect(result.exitCode).to.equal(0);
+      expect(parseDocument(result)).to.deep.include({
+        network: "live",
+        chainId: 1,
+        block: DOCUMENTED_BLOCK,
+      });
+      expect(headers()).to.deep.equal([["latest", false]]);
+      expect(calls()).to.have.lengthOf(reads);
+      for (const [call, tag, ...rest] of calls()) {
+        expect(tag).to.equal(NUMBER);
+        expect(rest).to.deep.equal([]);
+        expect(call).to.have.all.keys("from", "to", "data");
+        expect(call).to.have.property("from", FROM);
+      }
+    });
+  }
+
+  const blocks: ReadonlyArray<
+    readonly [given: string, header: string, pinned: string]
+  > = [
+    ["latest", "latest", NUMBER],
+    ["safe", "safe", NUMBER],
+    ["finalized", "finalized", NUMBER],
+    ["earliest", "earliest", NUMBER],
+    ["1000", "0x3e8", NUMBER],
+    ["0x3e8", "0x3e8", NUMBER],
+    // A pending block has no number that a node could be asked for.
+    ["pending", "pending", "pending"],
+  ];
+  for (const [given, header, pinned] of blocks) {
+    it(`should be looked up as ${header} for --block ${given}`, async () => {
+      for (const [task, reads] of [
+        ["volume", 1],
+        ["status", 8],
+      ] as const) {
+        server.requests.length = 0;
+        const { exitCode } = await runVaultTask(hre, task, { block: given });
+        expect(exitCode).to.equal(0);
+        expect(headers()).to.deep.equal([[header, false]]);
+        expect(calls().map(([, tag]) => tag)).to.deep.equal(
+          Array.from({ length: reads }, () => pinned),
+        );
+      }
+    });
+  }
+
+  it("should be read for the sender that --from names", async () => {
+    for (const task of ["volume", "status"]) {
+      server.requests.length = 0;
+      await runVaultTask(hre, task, { from: ZERO });
+      expect(calls()).to.not.deep.equal([]);
+      for (const [call] of calls()) {
+        expect(call).to.have.property("from", ZERO);
+      }
+    }
+  });
+});
