@@ -1,0 +1,114 @@
+import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import hardhatEthers from "@nomicfoundation/hardhat-ethers";
+import { expect } from "chai";
+import { createHardhatRuntimeEnvironment } from "hardhat/hre";
+import type { HardhatUserConfig } from "hardhat/types/config";
+
+import vault from "../../src/index.js";
+import { startAnvil } from "../helpers/anvil.js";
+import { runHardhat } from "../helpers/cli.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+
+describe("package - footprint", () => {
+  it("should write nothing outside the project", async () => {
+    const outside = await mkdtemp(
+      path.join(tmpdir(), "hardhat-vault-outside-"),
+    );
+    const home = path.join(outside, "home");
+    const temporary = path.join(outside, "tmp");
+    await mkdir(home);
+    await mkdir(temporary);
+    const project = await useFixtureProject("plain");
+    const anvil = await startAnvil();
+    try {
+      for (const task of [
+        ["deploy-mocks"],
+        ["status"],
+        ["simulate"],
+        ["settle", "--yes"],
+      ]) {
+        const { exitCode, stderr } = await runHardhat(
+          ["vault", ...task, "--json", "--network", "test"],
+          {
+            cwd: project.path,
+            env: {
+              TEST_URL: anvil.url,
+              HOME: home,
+              XDG_CACHE_HOME: path.join(home, ".cache"),
+              XDG_CONFIG_HOME: path.join(home, ".config"),
+              XDG_DATA_HOME: path.join(home, ".local/share"),
+              TMPDIR: temporary,
+            },
+          },
+        );
+        expect(exitCode, `${task.join(" ")}: ${stderr}`).to.equal(0);
+      }
+      const written = await readdir(outside, {
+        recursive: true,
+        withFileTypes: true,
+      });
+      const files = written
+        .filter((entry) => entry.isFile())
+        .map((entry) => path.join(entry.parentPath, entry.name))
+        // Hardhat's own: telemetry consent and the like; tsx's cache of sources.
+        .filter((file) => !/\/hardhat-nodejs\/|\/tsx-\d+\//u.test(file));
+      expect(files).to.deep.equal([]);
+      // What is written inside is what the documents say.
+      expect(await readdir(project.path)).to.include("vault-deployments");
+    } finally {
+      await anvil.stop();
+      await project.remove();
+      await rm(outside, { recursive: true });
+    }
+  });
+
+  it("should leave the user's configuration as it is", async () => {
+    const userConfig: HardhatUserConfig = {
+      networks: {
+        default: { type: "http", url: "http://127.0.0.1:1" },
+        mine: { type: "edr-simulated", chainId: 7, hardfork: "prague" },
+      },
+      solidity: "0.8.28",
+      paths: { sources: "my-contracts" },
+    };
+    const without = await resolve(userConfig, []);
+    const withPlugin = await resolve(userConfig, [vault]);
+    expect(withPlugin).to.deep.equal(without);
+  });
+});
+
+/** The resolved configuration, but for what this plugin adds to it. */
+async function resolve(
+  userConfig: HardhatUserConfig,
+  plugins: NonNullable<HardhatUserConfig["plugins"]>,
+): Promise<unknown> {
+  const { config } = await createHardhatRuntimeEnvironment({
+    ...userConfig,
+    plugins: [hardhatEthers, ...plugins],
+  });
+  const { vaultFork: _ours, ...networks } = config.networks;
+  const plain = {
+    ...config,
+    plugins: [],
+    networks: Object.fromEntries(
+      Object.entries(networks).map(([name, network]) => {
+        const { vault: _settings, ...rest } = network;
+        // An in-process network starts at the time of its configuration.
+        return [name, { ...rest, initialDate: null }];
+      }),
+    ),
+  };
+  // Functions and the like do not compare.
+  return JSON.parse(
+    JSON.stringify(plain, (_key, value: unknown) =>
+      typeof value === "bigint"
+        ? value.toString()
+        : value instanceof Map
+          ? [...value]
+          : value,
+    ),
+  );
+}
