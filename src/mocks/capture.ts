@@ -1,4 +1,5 @@
-import type { LocatedAddress } from "../client/addresses.js";
+import { AbiCoder } from "ethers";
+
 import { encodeCall } from "../client/codec.js";
 import { RevertedCall, requestRpc } from "../client/rpc.js";
 import { isFailedReading } from "../client/snapshot.js";
@@ -69,7 +70,7 @@ export async function capture(
   for (let at = 0; at < orders.length; at += CONCURRENT_ORDERS) {
     const ids = orders.slice(at, at + CONCURRENT_ORDERS);
     const recorded = await Promise.all(
-      ids.map(async (id) => await recorder.read("getOrderInfo", [id])),
+      ids.map(async (id) => await recorder.readOrder(id)),
     );
     ids.forEach((id, index) => {
       recordedOrders[id.toString()] = recorded[index];
@@ -130,6 +131,25 @@ class Recorder {
     return withDecimalStrings(value);
   }
 
+  /**
+   * An order as the file has it. A text that holds U+FFFD was probably not
+   * UTF-8 on the chain: then its bytes are recorded.
+   */
+  public async readOrder(orderID: bigint): Promise<unknown> {
+    const order = await this.read("getOrderInfo", [orderID]);
+    const exType: unknown = Reflect.get(Object(order), "exType");
+    if (typeof exType !== "string" || !exType.includes("\ufffd")) {
+      return order;
+    }
+    const answer = await this.#call("getOrderInfo", [orderID]);
+    // The text is the first value, and is encoded as bytes are.
+    const bytes: unknown =
+      typeof answer === "string"
+        ? AbiCoder.defaultAbiCoder().decode(["bytes"], answer)[0]
+        : undefined;
+    return Object.assign({}, order, { exType: { bytes } });
+  }
+
   async #recordFailure(
     operation: ReadOperationName,
     args: readonly unknown[],
@@ -156,16 +176,24 @@ class Recorder {
     operation: ReadOperationName,
     args: readonly unknown[],
   ): Promise<string | undefined> {
-    const { provider, networkName } = this.#vault;
-    const { role, data } = encodeCall(operation, args);
-    const { address }: LocatedAddress = await this.#vault.addressOf(role);
-    const answer = await requestRpc(provider, networkName, "eth_call", [
-      { to: address, data },
-      `0x${this.#block.toString(16)}`,
-    ]);
+    const answer = await this.#call(operation, args);
     return answer instanceof RevertedCall
       ? answer.reason.data.toLowerCase()
       : undefined;
+  }
+
+  /** The call's answer as it is, at the capture's block. */
+  async #call(
+    operation: ReadOperationName,
+    args: readonly unknown[],
+  ): Promise<unknown> {
+    const { provider, networkName } = this.#vault;
+    const { role, data } = encodeCall(operation, args);
+    const { address } = await this.#vault.addressOf(role);
+    return await requestRpc(provider, networkName, "eth_call", [
+      { to: address, data },
+      `0x${this.#block.toString(16)}`,
+    ]);
   }
 }
 

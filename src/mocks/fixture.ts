@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 
+import { getBytes } from "ethers";
 import { z } from "zod";
 
 import { vaultError } from "../errors.js";
@@ -11,6 +12,7 @@ import type { ScriptedFailure, MockOrder, MockState } from "./types.js";
 // Everything is validated by the schema below; what TypeScript knows of it
 // stops at the tables of fields, which are data.
 
+const HEX_EXPECTED = "expected 0x hex data, lower case";
 const MAX_UINT256 = 2n ** 256n - 1n;
 
 const uint256Schema = z
@@ -23,7 +25,16 @@ const valueSchemas = {
   uint256: uint256Schema,
   uint8: z.number().int().min(0).max(255),
   bool: z.boolean(),
-  string: z.string(),
+  // Text, or its bytes where they are not UTF-8.
+  string: z.union([
+    z
+      .object({
+        bytes: z.string().regex(/^0x(?:[0-9a-f]{2})*$/u, HEX_EXPECTED),
+      })
+      .strict()
+      .transform(({ bytes }) => getBytes(bytes)),
+    z.string(),
+  ]),
   address: z.string().regex(/^0x[0-9a-fA-F]{40}$/u, "expected an address"),
 } as const;
 
@@ -36,7 +47,7 @@ const failureSchema = z
         /** What the call reverted with, where it reverted. */
         revertData: z
           .string()
-          .regex(/^0x(?:[0-9a-f]{2})*$/u, "expected 0x hex data")
+          .regex(/^0x(?:[0-9a-f]{2})*$/u, HEX_EXPECTED)
           .optional(),
       })
       .strict(),

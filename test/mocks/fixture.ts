@@ -116,6 +116,33 @@ describe("mocks - capture and replay", () => {
     await replay.getOrderInfo(1n);
   });
 
+  it("should record bytes where a text is not UTF-8", async () => {
+    const bytes = Uint8Array.of(0x41, 0xff, 0xc3, 0x28);
+    const mocks = await live.deployMocks();
+    await mocks.setOrder(1, { exType: bytes });
+    await mocks.setOrder(2, { exType: "honest \ufffd" });
+    const { fixture } = await capture(live, { orders: [1n, 2n] });
+    expect(fixture).to.have.deep.nested.property("orders.1.exType", {
+      bytes: "0x41ffc328",
+    });
+
+    const replay = await freshVault();
+    const { addresses } = await replay.deployMocks({
+      fixture: await save(fixture),
+    });
+    for (const id of [1n, 2n]) {
+      const data = `0xd311636b${id.toString(16).padStart(64, "0")}`;
+      const raw = async (vault: HardhatVault, to: string): Promise<unknown> =>
+        await vault.provider.request({
+          method: "eth_call",
+          params: [{ to, data }, "latest"],
+        });
+      expect(await raw(replay, addresses.trading)).to.equal(
+        await raw(live, mocks.addresses.trading),
+      );
+    }
+  });
+
   it("should read everything at one block", async () => {
     const mocks = await live.deployMocks();
     const { number } = await live.block();
