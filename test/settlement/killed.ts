@@ -174,7 +174,9 @@ async function stages(lane: SettlementLane | undefined): Promise<Kill[]> {
     throw new Error("there is a lane");
   }
   await reset(lane);
-  expect(await settle(lane)).to.include({ status: "settled" });
+  // Unhurried, as the command is: a request that comes only now and then is no
+  // moment to kill it at.
+  expect(await settle(lane, 1_000)).to.include({ status: "settled" });
   const counts = new Map<string, number>();
   const keys = lane.server.requests.map(({ method }) => {
     const occurrence = counts.get(method) ?? 0;
@@ -199,8 +201,11 @@ async function reset({
   await rm(journal, { force: true });
 }
 
-async function settle({ vault, settler }: SettlementLane): Promise<Settlement> {
-  return await vault.settleAll({ from: settler, pollingInterval: 20 });
+async function settle(
+  { vault, settler }: SettlementLane,
+  pollingInterval = 20,
+): Promise<Settlement> {
+  return await vault.settleAll({ from: settler, pollingInterval });
 }
 
 async function isUnfinished({ journal }: SettlementLane): Promise<boolean> {
