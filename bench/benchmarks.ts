@@ -1,7 +1,7 @@
 import { benchDeployMocks } from "./deploy-mocks.js";
 import type { Extent, Section } from "./measure.js";
 import { benchMemory } from "./memory.js";
-import { benchOrders } from "./orders.js";
+import { benchOrdersInProcess, benchOrdersOverHttp } from "./orders.js";
 import { benchPluginCost } from "./plugin-cost.js";
 import { benchSettle } from "./settle.js";
 import { benchSimulate } from "./simulate.js";
@@ -12,7 +12,8 @@ export const benchmarks: Readonly<
   Record<string, (extent: Extent) => Promise<Section | Section[]>>
 > = {
   snapshot: benchSnapshot,
-  orders: benchOrders,
+  "orders-http": benchOrdersOverHttp,
+  "orders-in-process": benchOrdersInProcess,
   memory: benchMemory,
   "deploy-mocks": benchDeployMocks,
   simulate: benchSimulate,

@@ -49,42 +49,39 @@ const VIEM_BATCH = 1_000;
 /** Call data of one multicall; a call has 36 bytes. */
 const MULTICALL_BYTES = [1_024, 4_096, 8_192, 16_384, 32_768, 65_536];
 
-/** Reads orders over HTTP from anvil, and in process. */
-export async function benchOrders(extent: Extent): Promise<Section[]> {
-  const bytecode = compileTrading();
+/** Reads orders over HTTP, from anvil. */
+export async function benchOrdersOverHttp(extent: Extent): Promise<Section> {
   const anvil = await startAnvil();
   try {
     const hre = await createTestHre({
       networks: { anvil: httpNetwork(anvil.url) },
     });
-    return [
-      await benchWorld(
-        "Orders over HTTP, from anvil on the same machine",
-        await createWorld(
-          await hre.network.create("anvil"),
-          bytecode,
-          anvil.url,
-        ),
-        extent,
-      ),
-      await benchWorld(
-        "Orders in process, from Hardhat's own network",
-        await createWorld(await hre.network.create(), bytecode),
-        extent,
-      ),
-    ];
+    return await benchWorld(
+      "Orders over HTTP, from anvil on the same machine",
+      await createWorld(await hre.network.create("anvil"), anvil.url),
+      extent,
+    );
   } finally {
     await anvil.stop();
   }
 }
 
+/** Reads orders in process, from Hardhat's own network. */
+export async function benchOrdersInProcess(extent: Extent): Promise<Section> {
+  const hre = await createTestHre();
+  return await benchWorld(
+    "Orders in process, from Hardhat's own network",
+    await createWorld(await hre.network.create()),
+    extent,
+  );
+}
+
 async function createWorld(
   connection: NetworkConnection,
-  bytecode: string,
   url?: string,
 ): Promise<World> {
   const { provider } = connection;
-  const trading = await deployCode(provider, bytecode);
+  const trading = await deployCode(provider, compileTrading());
   await sendTransaction(provider, {
     to: trading,
     data: MockTrading__factory.createInterface().encodeFunctionData(

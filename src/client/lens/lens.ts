@@ -71,7 +71,9 @@ export function knownLensSupport(
  *
  * @throws VaultError if the node does not answer at all
  */
-export async function isLensSupported(context: LensContext): Promise<boolean> {
+export async function isLensSupported(
+  context: Omit<LensContext, "blockTag">,
+): Promise<boolean> {
   const known = knownLensSupport(context.provider);
   if (known !== undefined) {
     return known;

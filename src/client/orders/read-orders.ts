@@ -75,7 +75,7 @@ export function isEmptyOrder(order: ListedOrder): order is Order {
   );
 }
 
-const INITIAL_CHUNK = 250;
+const INITIAL_CHUNK = 500;
 const MAX_CHUNK = 1_000;
 const CONCURRENCY = 4;
 const CONCURRENCY_OF_SINGLE_READS = 16;
@@ -88,17 +88,18 @@ export async function* readOrders(
   const { first, last, matches, maxChunk, concurrency } = parseOptions(options);
   const { from } = client.readContext(options);
   options.signal?.throwIfAborted();
-  const blockTag = await pinBlock(client, options);
   const target = await client.addressOf("trading", "orders");
-
-  const lens = {
+  const caller = {
     provider: client.provider,
     network: client.networkName,
     from,
-    blockTag: parseBlockTag(blockTag),
   };
-  // Where the caller is the trading contract, the lens would take its place.
-  const usesLens = from !== target.address && (await isLensSupported(lens));
+  const [blockTag, usesLens] = await Promise.all([
+    pinBlock(client, options),
+    // Where the caller is the trading contract, the lens would take its place.
+    from !== target.address && isLensSupported(caller),
+  ]);
+  const lens = { ...caller, blockTag: parseBlockTag(blockTag) };
   const chunkSize = usesLens
     ? new ChunkSize(INITIAL_CHUNK, maxChunk)
     : new ChunkSize(1, 1);
