@@ -55,7 +55,8 @@ export async function runTask(
       ? await withStdoutOnStderr(work)
       : await work(trueStdout());
     if (!("streamed" in report)) {
-      stdout.write(
+      writeTo(
+        stdout,
         json
           ? `${toSafeJson(toJsonValue(report.json))}\n`
           : `${report.text(createStyle(stdout))}\n`,
@@ -65,7 +66,7 @@ export async function runTask(
   } catch (thrown) {
     const error = toVaultError(thrown);
     if (json) {
-      stdout.write(`${toSafeJson({ error: toErrorJson(error, true) })}\n`);
+      writeTo(stdout, `${toSafeJson({ error: toErrorJson(error, true) })}\n`);
     } else {
       const style = createStyle(stderr);
       stderr.write(
@@ -120,8 +121,29 @@ function toVaultError(thrown: unknown): VaultError {
   );
 }
 
-/** Writes to stdout, also after it was replaced. */
+/** Writes to a stream of a task, past what another task's output is kept from. */
+function writeTo(stream: OutputStream, text: string): void {
+  if (stream === process.stdout) {
+    trueStdout()(text, () => undefined);
+  } else {
+    stream.write(text);
+  }
+}
+
+/** Keeps stdout free for documents; shared by the tasks that run at once. */
+interface Diversion {
+  readonly write: WriteText;
+  readonly end: () => void;
+  tasks: number;
+}
+
+let diversion: Diversion | undefined;
+
+/** Writes to stdout, also while it is diverted. */
 function trueStdout(): WriteText {
+  if (diversion !== undefined) {
+    return diversion.write;
+  }
   const { stdout } = process;
   const write = stdout.write.bind(stdout);
   return (text, done) => write(text, done);
@@ -137,6 +159,20 @@ function trueStdout(): WriteText {
 export async function withStdoutOnStderr<T>(
   work: (write: WriteText) => Promise<T>,
 ): Promise<T> {
+  const current = (diversion ??= divertStdout());
+  current.tasks += 1;
+  try {
+    return await work(current.write);
+  } finally {
+    current.tasks -= 1;
+    if (current.tasks === 0) {
+      current.end();
+      diversion = undefined;
+    }
+  }
+}
+
+function divertStdout(): Diversion {
   const { stdout, stderr } = process;
   const write = trueStdout();
   const ownWrite = Object.getOwnPropertyDescriptor(stdout, "write");
@@ -145,13 +181,12 @@ export async function withStdoutOnStderr<T>(
     writable: true,
     value: stderr.write.bind(stderr),
   });
-  try {
-    return await work(write);
-  } finally {
+  const end = (): void => {
     if (ownWrite === undefined) {
       Reflect.deleteProperty(stdout, "write");
     } else {
       Object.defineProperty(stdout, "write", ownWrite);
     }
-  }
+  };
+  return { write, end, tasks: 0 };
 }

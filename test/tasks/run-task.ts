@@ -1,3 +1,5 @@
+import { EventEmitter, once } from "node:events";
+
 import { expect } from "chai";
 
 import { vaultError } from "../../src/errors.js";
@@ -115,6 +117,41 @@ describe("running a task", () => {
     expect(moved).to.equal("from a contract\na prompt");
     expect(written.stdout.split("\n")).to.have.lengthOf(2);
     expect(Object.hasOwn(process.stdout, "write")).to.equal(false);
+  });
+
+  it("should keep stdout for the documents of tasks that run at once", async () => {
+    const ownWrite = Object.getOwnPropertyDescriptor(process.stdout, "write");
+    let written = "";
+    const fake = (text: string): boolean => {
+      written += text;
+      return true;
+    };
+    Object.defineProperty(process.stdout, "write", {
+      configurable: true,
+      writable: true,
+      value: fake,
+    });
+    try {
+      const gate = new EventEmitter();
+      const run = async (number: number): Promise<unknown> =>
+        await runTask(true, async () => {
+          await once(gate, `end ${number}`);
+          return { json: number, text: () => "" };
+        });
+      const running = [run(1), run(2)];
+      gate.emit("end 1");
+      await running[0];
+      gate.emit("end 2");
+      await running[1];
+      expect(written).to.equal("1\n2\n");
+      expect(Reflect.get(process.stdout, "write")).to.equal(fake);
+    } finally {
+      if (ownWrite === undefined) {
+        Reflect.deleteProperty(process.stdout, "write");
+      } else {
+        Object.defineProperty(process.stdout, "write", ownWrite);
+      }
+    }
   });
 
   const failures: ReadonlyArray<
