@@ -53,7 +53,7 @@ const action: NewTaskActionFunction<SettleTaskArguments> = async (args, hre) =>
       args.at,
       async (vault) =>
         args.calldata
-          ? await printCalldata(vault, args)
+          ? await printCalldata(vault, args, process.stderr)
           : await settle(vault, args, options, processConsole()),
       options.timeout,
     );
@@ -183,6 +183,7 @@ function parseTimeout(text: string | undefined): number | undefined {
 async function printCalldata(
   vault: HardhatVault,
   { from }: Pick<SettleTaskArguments, "from">,
+  stderr: OutputStream,
 ): Promise<TaskReport> {
   const { chainId, header, to, data, estimatedGas } = await buildSettlement(
     vault,
@@ -197,6 +198,11 @@ async function printCalldata(
     value: "0",
     estimatedGas,
   };
+  if (estimatedGas === null) {
+    stderr.write(
+      `${createStyle(stderr).warn("Warning")} ${from ?? "The zero address"} would see this call refused at block ${header.number}: the round may be settled already, or the contract may want another sender (--from).\n`,
+    );
+  }
   return {
     json: document,
     // It goes to a program in either case, the wallet's.
@@ -218,6 +224,12 @@ function createConfirm(
   };
 }
 
+/** What Node's readline says of a key. */
+interface Keypress {
+  readonly ctrl?: boolean;
+  readonly name?: string;
+}
+
 function processConsole(): SettleConsole {
   const { stdin, stderr } = process;
   return {
@@ -225,14 +237,28 @@ function processConsole(): SettleConsole {
     ask:
       stdin.isTTY && stderr.isTTY
         ? async (message) => {
+            const closed = new AbortController();
+            // The prompt would wait for ever after Ctrl-D, and with nothing
+            // else to wait for Node would end without a word.
+            const onKeypress = (
+              _: unknown,
+              key: Keypress | undefined,
+            ): void => {
+              if (key?.ctrl === true && key.name === "d") {
+                closed.abort();
+              }
+            };
+            stdin.on("keypress", onKeypress);
             try {
               return await askToConfirm(
                 { message, default: false },
-                { output: stderr },
+                { output: stderr, signal: closed.signal },
               );
             } catch {
               // Ctrl-C and a closed input are no Yes.
               return false;
+            } finally {
+              stdin.off("keypress", onKeypress);
             }
           }
         : undefined,

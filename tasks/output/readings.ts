@@ -1,3 +1,5 @@
+import { isEmptyOrder } from "../../src/client/orders/read-orders.js";
+import type { ListedOrder } from "../../src/client/orders/read-orders.js";
 import { isFailedReading } from "../../src/client/snapshot.js";
 import { operationEntry } from "../../src/protocol/index.js";
 import type { ReadOperationName } from "../../src/protocol/index.js";
@@ -88,6 +90,11 @@ function extraRows(
           "locked of deposited",
         ],
       ];
+    case "getOrderInfo":
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the operation says that it is an order
+      return isEmptyOrder(value as ListedOrder)
+        ? [["Note", "every value is zero: there may be no such order"]]
+        : [];
     default:
       return [];
   }
