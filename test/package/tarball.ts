@@ -42,6 +42,7 @@ describe("package - tarball", () => {
       "abi",
       "contracts",
       "dist",
+      "docs",
       "package.json",
       "src",
       "tasks",
