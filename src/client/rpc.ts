@@ -112,7 +112,7 @@ export function toRpcError(
     );
   }
   if (configVariableCodes.some((code) => hardhatCodes.has(code))) {
-    return toConfigVariableError(error, `Network ${network}`);
+    return toConfigVariableError(error, `A setting of networks.${network}`);
   }
   if (
     hardhatCodes.has("HHE704") ||

@@ -41,7 +41,12 @@ import { parseAddress, parseBlockTag } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import { readOrders } from "./orders/read-orders.js";
 import type { ListedOrder, OrdersOptions } from "./orders/read-orders.js";
-import { requestQuantity, requestRpc } from "./rpc.js";
+import {
+  invalidResponse,
+  isHexData,
+  requestQuantity,
+  requestRpc,
+} from "./rpc.js";
 import { takeSnapshot } from "./snapshot.js";
 import type { VaultSnapshot } from "./snapshot.js";
 
@@ -295,6 +300,9 @@ export class VaultClient {
       "eth_getCode",
       [address, blockTag],
     );
+    if (!isHexData(code)) {
+      throw invalidResponse(this.networkName, "eth_getCode", "not hex data");
+    }
     return code !== "0x";
   }
 

@@ -60,11 +60,25 @@ export class DeploymentAddresses {
   /** @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if the file cannot be used */
   public async find(role: ContractRole): Promise<LocatedAddress | undefined> {
     this.#found ??= this.#load();
-    const deployment = await this.#found;
+    const loading = this.#found;
+    const deployment = await loading.catch((error: unknown) => {
+      this.#forget(loading);
+      throw error;
+    });
+    if (deployment === undefined) {
+      // Mocks may be deployed, or the node come back, while this lives.
+      this.#forget(loading);
+    }
     const address = deployment?.contracts[role];
     return deployment === undefined || address === undefined
       ? undefined
       : { address, source: relativeFile(deployment.chainId) };
+  }
+
+  #forget(loading: Promise<MockDeployment | undefined>): void {
+    if (this.#found === loading) {
+      this.#found = undefined;
+    }
   }
 
   /** Why a file that exists is not used. */
@@ -127,7 +141,7 @@ export class DeploymentAddresses {
           ]),
       ),
     );
-    if (codes.includes("0x")) {
+    if (!codes.every((code) => isHexData(code) && code !== "0x")) {
       this.#absence = `The mocks of ${file} are not on the chain any more: run \`npx hardhat vault deploy-mocks\` again.`;
       return undefined;
     }

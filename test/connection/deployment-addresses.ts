@@ -98,6 +98,18 @@ describe("addresses that deploy-mocks left behind", () => {
     expect(await vault.queryVolume()).to.equal(1n);
   });
 
+  it("should be found when they come to be while a vault is in use", async () => {
+    const vault = await open();
+    await expectVaultError(
+      vault.addressOf("trading"),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    await leave(deployment);
+    expect((await vault.addressOf("trading")).address).to.equal(
+      documentedContracts.trading,
+    );
+  });
+
   it("should come after the configuration, which is not even compared", async () => {
     await leave(deployment);
     const vault = await open({ vault: documentedContracts.trading });
