@@ -46,6 +46,8 @@ export async function execute(
             ? 0
             : Math.min(FIRST_LOOK_AFTER, pollingInterval),
         emit,
+        // What was finished once is not begun again by a resume.
+        maySendAgain: !entry.finished,
         transaction: {
           ...entry.transaction,
           sentAfterBlock: entry.sentAfterBlock,

@@ -18,6 +18,8 @@ export interface Pursuit {
   readonly confirmations: number;
   readonly deadline: Deadline;
   readonly pollingInterval: number;
+  /** False for one that is only to be looked for. */
+  readonly maySendAgain: boolean;
   /** Milliseconds that a node gets to mine or queue what it accepted. */
   readonly firstLookAfter: number;
   /**
@@ -64,23 +66,26 @@ export async function pursue(
   start: "send" | "look",
 ): Promise<Pursued> {
   const { deadline, pollingInterval, firstLookAfter } = pursuit;
-  const state = new PursuitState(pursuit);
+  const state = new PursuitState(pursuit, start === "send");
   let next: Step = start;
   for (;;) {
     const step = next;
     let obstacle: SettlementStopped | undefined;
+    let sends = step === "send";
     // Whatever fails, the next thing is to look, never to send.
     next = "look";
     try {
       if (step === "check and send") {
-        obstacle = await deadline.within(pursuit.checkRound());
+        // In an object, so that "no obstacle" is told from "no answer in time",
+        // after which nothing is known of the round and nothing is sent.
+        const checked = await deadline.within(
+          pursuit.checkRound().then((found) => ({ obstacle: found })),
+        );
+        obstacle = checked?.obstacle;
+        sends =
+          checked !== undefined && obstacle === undefined && !deadline.isOver;
       }
-      if (
-        step === "send" ||
-        (step === "check and send" &&
-          obstacle === undefined &&
-          !deadline.isOver)
-      ) {
+      if (sends) {
         await state.note(await sendOnce(state, pursuit));
         await deadline.pause(firstLookAfter);
       }
@@ -95,7 +100,7 @@ export async function pursue(
         if (obstacle !== undefined) {
           return state.stopped(obstacle);
         }
-        if (state.maySendAgain) {
+        if (state.maySendAgain && pursuit.maySendAgain) {
           next = "check and send";
         }
       }
@@ -133,12 +138,16 @@ class PursuitState {
   #refusal: string | undefined;
   #wasSeen = false;
   #hasSent = false;
+  /** A send may have reached some node's pool, whatever later sends hear. */
+  #maySitSomewhere: boolean;
   #wasAccepted = false;
   #sendProblem = "";
   #last = "nothing was seen of it yet";
 
-  constructor(pursuit: Pursuit) {
+  /** @param isFresh False if it may have been sent before this pursuit. */
+  constructor(pursuit: Pursuit, isFresh: boolean) {
     this.#pursuit = pursuit;
+    this.#maySitSomewhere = !isFresh;
     this.transaction = pursuit.transaction;
   }
 
@@ -155,6 +164,7 @@ class PursuitState {
     this.#hasSent = true;
     this.#refusal = undefined;
     this.#sendProblem = "";
+    this.#maySitSomewhere ||= answer.kind !== "refused";
     switch (answer.kind) {
       case "accepted":
         this.#wasAccepted = true;
@@ -165,7 +175,12 @@ class PursuitState {
         this.#trouble("the node says that the nonce is taken");
         break;
       case "refused":
-        this.#refusal = answer.problem;
+        // Refused now, but an earlier copy may still be mined.
+        if (this.#maySitSomewhere) {
+          this.#sendProblem = `, and sending it again was refused: ${answer.problem}`;
+        } else {
+          this.#refusal = answer.problem;
+        }
         this.#trouble(`the node refused the transaction: ${answer.problem}`);
         break;
       case "lost":
@@ -220,11 +235,18 @@ class PursuitState {
         this.#last = "it waits in the node's pool";
         return undefined;
       case "replaced":
+        if (sight.by === undefined) {
+          // Behind a load balancer the nonce can be newer than the receipts:
+          // without the other transaction at hand, ours may be the one.
+          this.#last =
+            "its nonce is used, and by which transaction could not be seen";
+          return undefined;
+        }
         return {
           kind: "over",
           hash,
           status: "unconfirmed",
-          reason: `It was replaced: ${sight.by === undefined ? "another transaction" : `transaction ${sight.by}`} of ${from} used its nonce ${nonce}, so it can never be mined.`,
+          reason: `It was replaced: transaction ${sight.by} of ${from} used its nonce ${nonce}, so it can never be mined.`,
         };
       case "unknown":
         if (this.#refusal !== undefined) {
