@@ -31,7 +31,10 @@ export default defineConfig({
     path: resolve("solc/soljson.js"),
     // The bytecode that is shipped runs on every chain and on forks of any
     // hardfork: newer targets use opcodes that some do not have.
-    settings: { evmVersion: "paris" },
+    settings: {
+      evmVersion: "paris",
+      optimizer: { enabled: true, runs: 1_000 },
+    },
   },
   networks: {
     // The amounts of the mocks' scenarios have 18 decimals.

@@ -1,36 +1,37 @@
+import type { Buffer } from "node:buffer";
+
 import { vaultError } from "../errors.js";
 import { contractRoles } from "../protocol/index.js";
 import { escapeUntrusted } from "../untrusted-text.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeResult } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
-import { RevertedCall, invalidResponse, isHexData } from "./rpc.js";
+import { RevertedCall } from "./rpc.js";
 
 /** A call that was answered, and what its errors have to name. */
 export interface AnsweredCall {
   readonly call: Pick<EncodedCall, "operation" | "role">;
   readonly target: LocatedAddress;
   readonly network: string;
-  /** Returned 0x hex data, or the revert. */
-  readonly answer: unknown;
-  /** Whether the target is a contract; asked where nothing was returned. */
-  readonly hasCode: () => Promise<boolean>;
+  /** The returned bytes, or the revert. */
+  readonly answer: Buffer | RevertedCall;
+  /** Whether the target is a contract; only matters if nothing was returned. */
+  readonly hasCode: boolean;
 }
 
 /**
  * Turns the answer to a call into its value or into the error that it is.
  *
  * @throws VaultError VAULT_CALL_REVERTED, VAULT_NO_CODE,
- * VAULT_RETURN_DATA_TOO_SHORT, VAULT_RETURN_DATA_MALFORMED,
- * VAULT_RPC_INVALID_RESPONSE
+ * VAULT_RETURN_DATA_TOO_SHORT, VAULT_RETURN_DATA_MALFORMED
  */
-export async function decodeAnswer({
+export function decodeAnswer({
   call: { operation, role },
   target: { address, source },
   network,
   answer,
   hasCode,
-}: AnsweredCall): Promise<unknown> {
+}: AnsweredCall): unknown {
   const contract = contractRoles[role].label;
   if (answer instanceof RevertedCall) {
     throw vaultError("VAULT_CALL_REVERTED", {
@@ -40,10 +41,7 @@ export async function decodeAnswer({
       address,
     });
   }
-  if (!isHexData(answer)) {
-    throw invalidResponse(network, "eth_call", "not hex data");
-  }
-  if (answer === "0x" && !(await hasCode())) {
+  if (answer.length === 0 && !hasCode) {
     throw vaultError("VAULT_NO_CODE", { address, contract, network, source });
   }
   const decoded = decodeResult(operation, role, answer);
@@ -53,7 +51,7 @@ export async function decodeAnswer({
   if (decoded.problem === "short") {
     throw vaultError("VAULT_RETURN_DATA_TOO_SHORT", {
       operation,
-      actual: (answer.length - 2) / 2,
+      actual: answer.length,
       expected: decoded.expected,
       contract,
       address,

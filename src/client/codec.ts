@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 
 import { AbiCoder, ParamType, getAddress, toBeHex } from "ethers";
 import type { FunctionFragment, Interface } from "ethers";
@@ -79,16 +79,16 @@ export type DecodeProblem =
  * must give the same bytes. So padded, shifted or cut data, a bool of 2 or an
  * address of 21 bytes is a problem and never a wrong figure.
  *
- * @param data 0x hex, as `eth_call` returned it.
+ * @param bytes As `eth_call` returned them.
  */
 export function decodeResult(
   operation: OperationName,
   role: ContractRole,
-  data: string,
+  bytes: Buffer,
 ): { readonly value: unknown } | DecodeProblem {
   const { outputs } = operationEntry(operation);
   if (outputs.every(({ type }) => type !== "string")) {
-    return decodeStatic(outputs, data);
+    return decodeStatic(outputs, bytes);
   }
   const { fragment } = lookUp(operation, role);
   // A string that is not UTF-8 would make ethers throw, so strings are decoded
@@ -96,16 +96,15 @@ export function decodeResult(
   const types = fragment.outputs.map(({ type }) =>
     ParamType.from(type === "string" ? "bytes" : type),
   );
-  const headLength = types.length * 32;
-  const length = (data.length - 2) / 2;
-  if (length < headLength) {
+  const headLength = types.length * WORD;
+  if (bytes.length < headLength) {
     return { problem: "short", expected: headLength };
   }
   const coder = AbiCoder.defaultAbiCoder();
   let values: unknown[];
   try {
-    values = coder.decode(types, data).toArray();
-    if (coder.encode(types, values) !== data.toLowerCase()) {
+    values = coder.decode(types, bytes).toArray();
+    if (coder.encode(types, values) !== `0x${bytes.toString("hex")}`) {
       return { problem: "malformed", text: "not the canonical encoding" };
     }
   } catch {
@@ -126,9 +125,8 @@ export function decodeResult(
  */
 function decodeStatic(
   outputs: readonly Field[],
-  data: string,
+  bytes: Buffer,
 ): { readonly value: unknown } | DecodeProblem {
-  const bytes = Buffer.from(data.slice(2), "hex");
   const expected = outputs.length * WORD;
   if (bytes.length < expected) {
     return { problem: "short", expected };
@@ -164,14 +162,14 @@ function nameValues(
   outputs: readonly Field[],
   values: readonly unknown[],
 ): { readonly value: unknown } {
-  return {
-    value:
-      outputs.length === 1
-        ? values[0]
-        : Object.fromEntries(
-            outputs.map(({ name }, index) => [name, values[index]]),
-          ),
-  };
+  if (outputs.length === 1) {
+    return { value: values[0] };
+  }
+  const value: Record<string, unknown> = {};
+  outputs.forEach(({ name }, index) => {
+    value[name] = values[index];
+  });
+  return { value };
 }
 
 function toApiValue({ type }: Field, value: unknown): unknown {

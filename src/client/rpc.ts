@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+
 import { VaultError, vaultError } from "../errors.js";
 import { quoteForeignText, redactSecrets } from "../untrusted-text.js";
 import type { Eip1193Provider } from "./eip1193.js";
@@ -70,6 +72,26 @@ export function isHexData(value: unknown): value is string {
     value.length % 2 === 0 &&
     /^0x[0-9a-f]*$/iu.test(value)
   );
+}
+
+/**
+ * Reads JSON-RPC data.
+ *
+ * @throws VaultError VAULT_RPC_INVALID_RESPONSE
+ */
+export function hexToBytes(
+  value: unknown,
+  network: string,
+  method: string,
+): Buffer {
+  if (typeof value === "string" && value.startsWith("0x")) {
+    const bytes = Buffer.from(value.slice(2), "hex");
+    // Buffer stops at what is not hex.
+    if (bytes.length * 2 === value.length - 2) {
+      return bytes;
+    }
+  }
+  throw invalidResponse(network, method, "not hex data");
 }
 
 export function invalidResponse(

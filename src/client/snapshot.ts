@@ -113,40 +113,37 @@ async function readInOneCall(
   const pinned = pinTo(block, from, blockTag);
   const entries = answer.entries.values();
   const values = await Promise.all(
-    readings.map(async (reading) =>
-      "error" in reading
-        ? { error: reading.error }
-        : await readEntry(
-            client,
-            reading,
-            answer,
-            entries.next().value,
-            pinned,
-          ),
-    ),
+    readings.map((reading): unknown => {
+      if ("error" in reading) {
+        return { error: reading.error };
+      }
+      const entry = entries.next().value;
+      // What the lens could not find out is asked for by itself.
+      return entry === undefined || entry.status === "unknown"
+        ? readOne(client, reading, pinned)
+        : decodeEntry(client, reading, answer, entry);
+    }),
   );
   return { chainId: answer.chainId, block, values };
 }
 
-async function readEntry(
-  client: VaultClient,
-  reading: Extract<PreparedReading, { readonly call: EncodedCall }>,
+function decodeEntry(
+  { networkName: network }: VaultClient,
+  { call, target }: Extract<PreparedReading, { readonly call: EncodedCall }>,
   answer: LensAnswer,
-  entry: LensEntry | undefined,
-  pinned: ReadOptions,
-): Promise<unknown> {
-  if (entry === undefined || entry.status === "unknown") {
-    return await readOne(client, reading, pinned);
+  entry: LensEntry,
+): unknown {
+  try {
+    return decodeAnswer({
+      call,
+      target,
+      network,
+      answer: entryAnswer(answer, entry),
+      hasCode: entry.hasCode,
+    });
+  } catch (error) {
+    return { error: expectedError(error) };
   }
-  return await orFailure(
-    async () =>
-      await decodeAnswer({
-        ...reading,
-        network: client.networkName,
-        answer: entryAnswer(answer, entry),
-        hasCode: async () => await Promise.resolve(entry.hasCode),
-      }),
-  );
 }
 
 const encodedReadings = new WeakMap<Reading, EncodedCall>();
@@ -220,20 +217,13 @@ async function readOne(
   { operation, args }: Reading,
   pinned: ReadOptions,
 ): Promise<unknown> {
-  return await orFailure(
-    async () =>
-      await client.read(
-        operation,
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table that made this reading also makes the argument types
-        args as OperationArguments<ReadOperationName>,
-        pinned,
-      ),
-  );
-}
-
-async function orFailure(work: () => Promise<unknown>): Promise<unknown> {
   try {
-    return await work();
+    return await client.read(
+      operation,
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table that made this reading also makes the argument types
+      args as OperationArguments<ReadOperationName>,
+      pinned,
+    );
   } catch (error) {
     return { error: expectedError(error) };
   }

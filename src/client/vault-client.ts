@@ -42,8 +42,8 @@ import type { BlockTag } from "./inputs.js";
 import { readOrders } from "./orders/read-orders.js";
 import type { ListedOrder, OrdersOptions } from "./orders/read-orders.js";
 import {
-  invalidResponse,
-  isHexData,
+  RevertedCall,
+  hexToBytes,
   requestQuantity,
   requestRpc,
 } from "./rpc.js";
@@ -198,14 +198,22 @@ export class VaultClient {
       "eth_call",
       [{ from, to: target.address, data: call.data }, blockTag],
     );
+    const bytes =
+      answer instanceof RevertedCall
+        ? answer
+        : hexToBytes(answer, this.networkName, "eth_call");
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
-    return (await decodeAnswer({
+    return decodeAnswer({
       call,
       target,
       network: this.networkName,
-      answer,
-      hasCode: async () => await this.#hasCode(target.address, blockTag),
-    })) as OperationResult<Name>;
+      answer: bytes,
+      hasCode:
+        // An account without code answers too: with nothing.
+        bytes instanceof RevertedCall ||
+        bytes.length > 0 ||
+        (await this.#hasCode(target.address, blockTag)),
+    }) as OperationResult<Name>;
   }
 
   /**
@@ -300,10 +308,7 @@ export class VaultClient {
       "eth_getCode",
       [address, blockTag],
     );
-    if (!isHexData(code)) {
-      throw invalidResponse(this.networkName, "eth_getCode", "not hex data");
-    }
-    return code !== "0x";
+    return hexToBytes(code, this.networkName, "eth_getCode").length > 0;
   }
 
   #createContracts(): VaultContracts {

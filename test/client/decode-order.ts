@@ -67,7 +67,7 @@ function decode(data: Uint8Array): OrderInfo | undefined {
 
 /** The general decoder: the order, or undefined. */
 function decodeGenerally(data: Uint8Array): unknown {
-  const result = decodeResult("getOrderInfo", "trading", hexlify(data));
+  const result = decodeResult("getOrderInfo", "trading", Buffer.from(data));
   return "value" in result ? result.value : undefined;
 }
 

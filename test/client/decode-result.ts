@@ -42,7 +42,11 @@ function decode(
   if (target === undefined) {
     throw new Error(`${name} has no contract`);
   }
-  const result = decodeResult(name, target.role, data);
+  const result = decodeResult(
+    name,
+    target.role,
+    Buffer.from(data.slice(2), "hex"),
+  );
   if (!("value" in result)) {
     return undefined;
   }

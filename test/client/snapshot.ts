@@ -294,6 +294,45 @@ describe("client - snapshot", () => {
     }
   });
 
+  it("should not take a node that fails for a moment for one that refuses", async () => {
+    const hre = await createTestHre();
+    const { vault, provider } = await hre.network.create();
+    const { addresses } = await vault.deployMocks();
+    // The snapshot, a call with an override, and one without.
+    let failures = 3;
+    const recorder = recordCalls(provider, ({ method }) => {
+      if (method === "eth_call" && failures-- > 0) {
+        throw Object.assign(new Error("daily request count exceeded"), {
+          code: -32005,
+        });
+      }
+    });
+    const client = new VaultClient(recorder, addresses);
+    await expectVaultError(client.snapshot(), "VAULT_RPC_ERROR");
+    recorder.calls.length = 0;
+    await client.snapshot();
+    expect(recorder.calls, "still in one call").to.have.length(1);
+  });
+
+  it("should ask a second time before it settles for call by call", async () => {
+    const hre = await createTestHre();
+    const { vault, provider } = await hre.network.create();
+    const { addresses } = await vault.deployMocks();
+    let failures = 2;
+    const recorder = recordCalls(provider, ({ method, params }) => {
+      if (method === "eth_call" && params?.length === 3 && failures-- > 0) {
+        throw Object.assign(new Error("header not found"), { code: -32000 });
+      }
+    });
+    const client = new VaultClient(recorder, addresses);
+    expect((await client.snapshot()).round).to.deep.equal(
+      await vault.getLatestRoundInfo(),
+    );
+    recorder.calls.length = 0;
+    await client.snapshot();
+    expect(recorder.calls, "in one call again").to.have.length(1);
+  });
+
   it("should number blocks as Arbitrum's nodes do", async () => {
     const hre = await createTestHre();
     const { provider } = await hre.network.create();

@@ -39,6 +39,9 @@ export async function startServerProcess(
       output += chunk.toString();
       const found = addressPattern.exec(output)?.[1];
       if (found !== undefined) {
+        // Read on, so that the server never waits, and keep nothing of it.
+        child.stdout.off("data", read).resume();
+        child.stderr.off("data", read).resume();
         resolve(Number(found));
       }
     };

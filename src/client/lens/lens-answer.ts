@@ -83,9 +83,10 @@ export function parseLensAnswer(bytes: Buffer): LensAnswer | undefined {
 export function entryAnswer(
   { bytes }: LensAnswer,
   { status, start, end }: LensEntry,
-): string | RevertedCall {
-  const data = `0x${bytes.toString("hex", start, end)}`;
+): Buffer | RevertedCall {
   return status === "reverted"
-    ? new RevertedCall(decodeRevertReason(data))
-    : data;
+    ? new RevertedCall(
+        decodeRevertReason(`0x${bytes.toString("hex", start, end)}`),
+      )
+    : bytes.subarray(start, end);
 }

@@ -1,11 +1,14 @@
-import { Buffer } from "node:buffer";
-
 import { Interface } from "ethers";
 
 import { VaultError, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../untrusted-text.js";
 import type { Eip1193Provider } from "../eip1193.js";
-import { RevertedCall, invalidResponse, requestRpc } from "../rpc.js";
+import {
+  RevertedCall,
+  hexToBytes,
+  invalidResponse,
+  requestRpc,
+} from "../rpc.js";
 import { VaultLensArtifact } from "./artifact.js";
 import { parseLensAnswer } from "./lens-answer.js";
 import type { LensAnswer } from "./lens-answer.js";
@@ -69,7 +72,7 @@ export function knownLensSupport(
  * Whether the node applies state overrides. The first time it is asked, with
  * the smallest call there is; the answer is remembered.
  *
- * @throws VaultError if the node does not answer at all
+ * @throws VaultError if the node does not answer a call without one either
  */
 export async function isLensSupported(
   context: Omit<LensContext, "blockTag">,
@@ -78,18 +81,41 @@ export async function isLensSupported(
   if (known !== undefined) {
     return known;
   }
+  if (await isLensAnswered(context)) {
+    return true;
+  }
+  // An error may also be that of a node that fails for a moment, and what is
+  // remembered here stays.
+  const { provider, network, from } = context;
+  await requestRpc(provider, network, "eth_call", [
+    { from, to: from, data: "0x" },
+    "latest",
+  ]);
+  const supported = await isLensAnswered(context);
+  supportByProvider.set(provider, supported);
+  return supported;
+}
+
+/** False if the node answered, and not with what a lens says. */
+async function isLensAnswered(
+  context: Omit<LensContext, "blockTag">,
+): Promise<boolean> {
   try {
     // At the latest block: another may be unknown or pruned.
     await callLens({ ...context, blockTag: "latest" }, encodeReadCalls([]));
     return true;
   } catch (error) {
-    if (!VaultError.isVaultError(error) || !isRefusal(error)) {
-      throw error;
+    if (VaultError.isVaultError(error) && refusals.has(error.code)) {
+      return false;
     }
-    supportByProvider.set(context.provider, false);
-    return false;
+    throw error;
   }
 }
+
+const refusals: ReadonlySet<string> = new Set([
+  "VAULT_RPC_ERROR",
+  "VAULT_RPC_INVALID_RESPONSE",
+]);
 
 /**
  * Runs the lens inside one `eth_call`.
@@ -117,7 +143,7 @@ export async function callLens(
       problem: quoteForeignText(answer.reason.text),
     });
   }
-  const parsed = typeof answer === "string" ? parseAnswer(answer) : undefined;
+  const parsed = parseLensAnswer(hexToBytes(answer, network, "eth_call"));
   if (parsed === undefined) {
     throw invalidResponse(
       network,
@@ -127,17 +153,4 @@ export async function callLens(
   }
   supportByProvider.set(provider, true);
   return parsed;
-}
-
-function parseAnswer(answer: string): LensAnswer | undefined {
-  const bytes = Buffer.from(answer.slice(2), "hex");
-  // Buffer stops at what is not hex.
-  return answer.startsWith("0x") && bytes.length * 2 === answer.length - 2
-    ? parseLensAnswer(bytes)
-    : undefined;
-}
-
-/** The node answered, and not with what a lens says. */
-function isRefusal({ code }: VaultError): boolean {
-  return code === "VAULT_RPC_ERROR" || code === "VAULT_RPC_INVALID_RESPONSE";
 }

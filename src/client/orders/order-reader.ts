@@ -133,12 +133,12 @@ export class OrderReader {
     }
     const { client, target } = this.#parts;
     try {
-      await decodeAnswer({
+      decodeAnswer({
         call: { operation: "getOrderInfo", role: "trading" },
         target,
         network: client.networkName,
         answer: entryAnswer(answer, entry),
-        hasCode: async () => await Promise.resolve(entry.hasCode),
+        hasCode: entry.hasCode,
       });
     } catch (error) {
       return { orderID, error: errorOfOrder(error) };
