@@ -94,7 +94,7 @@ const variants: readonly Variant[] = [
   },
   {
     name: "a node that times out on big calls",
-    timeout: 1_500,
+    timeout: 800,
     handle: async ({ request }) => {
       const [call] = request.params;
       return await Promise.resolve(
