@@ -10,16 +10,16 @@ import { createPublicClient, custom, http } from "viem";
 import type { PublicClient } from "viem";
 
 import { tradingAbi } from "../src/abi/index.js";
-import { MockTrading__factory } from "../src/bindings/factories/MockTrading__factory.js";
 import { Trading__factory } from "../src/bindings/factories/Trading__factory.js";
 import type { Trading } from "../src/bindings/index.js";
 import { VaultLensArtifact } from "../src/client/lens/artifact.js";
+import { parseLensAnswer } from "../src/client/lens/lens-answer.js";
 import { encodeReadOrders } from "../src/client/lens/lens.js";
 import { isFailedOrder } from "../src/client/index.js";
 import { startAnvil } from "../test/helpers/anvil.js";
 import { createTestHre, httpNetwork } from "../test/helpers/hre.js";
-import { deployCode, sendTransaction } from "../test/helpers/transactions.js";
-import { compileTrading } from "./compile-trading.js";
+import { deployGeneratedOrders } from "../test/helpers/trading.js";
+import { deployCode } from "../test/helpers/transactions.js";
 import { median, medianRatio, round, runInTurns, target } from "./measure.js";
 import type { Contestant, Extent, Section } from "./measure.js";
 
@@ -32,14 +32,23 @@ interface World {
   readonly url: string | undefined;
 }
 
-/** Orders in the order of their ids, each as the library makes it. */
-type Orders = readonly object[];
+/**
+ * Orders in the order of their ids, each as the library makes it; of the raw
+ * transport, its answers.
+ */
+type Orders = ReadonlyArray<object | string>;
 
-type Reader = (world: World, count: number) => Promise<Orders>;
+type Reader = (
+  world: World,
+  count: number,
+  /** Of a multicall, in bytes of call data. */
+  batchSize: number,
+) => Promise<Orders>;
 
 const OURS = "hardhat-vault";
 const HARDHAT_ETHERS = "hardhat-ethers, one call each";
 const RAW = "raw transport, not decoded";
+const MULTICALL = "viem multicall, best batch";
 const HTTP_CHUNK = 1_000;
 const IN_PROCESS_CHUNK = 50;
 const CONCURRENCY = 4;
@@ -48,6 +57,10 @@ const IN_FLIGHT = 100;
 const VIEM_BATCH = 1_000;
 /** Call data of one multicall; a call has 36 bytes. */
 const MULTICALL_BYTES = [1_024, 4_096, 8_192, 16_384, 32_768, 65_536];
+/** Of each, to find the best. */
+const MULTICALL_TRIES = 3;
+/** More would only make the search longer. */
+const MULTICALL_TRIED_ORDERS = 10_000;
 
 /** Reads orders over HTTP, from anvil. */
 export async function benchOrdersOverHttp(extent: Extent): Promise<Section> {
@@ -81,14 +94,7 @@ async function createWorld(
   url?: string,
 ): Promise<World> {
   const { provider } = connection;
-  const trading = await deployCode(provider, compileTrading());
-  await sendTransaction(provider, {
-    to: trading,
-    data: MockTrading__factory.createInterface().encodeFunctionData(
-      "generateOrders",
-      [1, 1_000_000],
-    ),
-  });
+  const trading = await deployGeneratedOrders(provider, 1n, 1_000_000n);
   const multicall = await deployCode(provider, multicall3Bytecode());
   return {
     connection,
@@ -114,10 +120,10 @@ async function benchWorld(
           "viem http, batches of 1,000": readWithViem,
         }),
   };
-  const multicall = await findBestMulticall(world, Math.min(2_000, ...sizes));
-  const names = [...Object.keys(readers), multicall.name];
-  readers[multicall.name] = multicall.reader;
+  readers[MULTICALL] = readWithMulticall;
+  const names = Object.keys(readers);
 
+  const batches: string[] = [];
   const rows: Array<Record<string, string | number>> = names.map((name) => ({
     contestant: name,
   }));
@@ -126,18 +132,17 @@ async function benchWorld(
     times: Record<string, readonly number[]>;
   }> = [];
   for (const size of sizes) {
+    const batchSize = await findBestBatch(world, size);
     const digests = new Map<string, string>();
     const contestants = names.map((name): Contestant<Orders> => {
       const reader = readers[name];
       if (reader === undefined) {
         throw new Error(`no reader ${name}`);
       }
-      return { name, run: async () => await reader(world, size) };
+      return { name, run: async () => await reader(world, size, batchSize) };
     });
     const times = await runInTurns(contestants, rounds, (name, orders) => {
-      if (name !== RAW) {
-        digests.set(name, digest(orders));
-      }
+      digests.set(name, digest(orders));
     });
     if (new Set(digests.values()).size !== 1) {
       throw new Error(`not the same orders: ${JSON.stringify([...digests])}`);
@@ -149,9 +154,18 @@ async function benchWorld(
       row[`${size.toLocaleString("en")}, orders/s`] = round(
         (size / time) * 1_000,
       );
+      if (row["contestant"] === MULTICALL) {
+        batches.push(
+          `${size.toLocaleString("en")} orders: ${batchSize.toLocaleString("en")} bytes`,
+        );
+      }
     }
   }
-  return { title, rows, targets: ratios.flatMap(targetsOf) };
+  return {
+    title: `${title} (${MULTICALL}, ${batches.join(", ")})`,
+    rows,
+    targets: ratios.flatMap(targetsOf),
+  };
 
   function targetsOf({
     size,
@@ -224,11 +238,11 @@ async function readRaw(
   count: number,
 ): Promise<Orders> {
   const chunk = url === undefined ? IN_PROCESS_CHUNK : HTTP_CHUNK;
-  await pMap(
+  return await pMap(
     firstIds(count, chunk),
     async (first) => {
       const size = Math.min(chunk, count - first + 1);
-      await connection.provider.request({
+      const answer: unknown = await connection.provider.request({
         method: "eth_call",
         params: [
           {
@@ -240,10 +254,10 @@ async function readRaw(
           { [ZeroAddress]: { code: VaultLensArtifact.deployedBytecode } },
         ],
       });
+      return String(answer);
     },
     { concurrency: CONCURRENCY },
   );
-  return [];
 }
 
 async function readWithHardhatEthers(
@@ -316,32 +330,28 @@ async function readWithViem(world: World, count: number): Promise<Orders> {
   );
 }
 
-/** viem's multicall with the batch size that is fastest here. */
-async function findBestMulticall(
-  world: World,
-  count: number,
-): Promise<{ name: string; reader: Reader }> {
-  const tried: Array<{ batchSize: number; time: number; reader: Reader }> = [];
+/** The batch size with which viem's multicall is fastest here. */
+async function findBestBatch(world: World, size: number): Promise<number> {
+  const count = Math.min(size, MULTICALL_TRIED_ORDERS);
+  const contestants: Array<Contestant<Orders>> = [];
   for (const batchSize of MULTICALL_BYTES) {
-    const reader: Reader = async (where, size) =>
-      await readWithMulticall(where, size, batchSize);
+    const run = async (): Promise<Orders> =>
+      await readWithMulticall(world, count, batchSize);
     try {
-      await reader(world, count);
-      const start = performance.now();
-      await reader(world, count);
-      tried.push({ batchSize, time: performance.now() - start, reader });
+      await run();
+      contestants.push({ name: String(batchSize), run });
     } catch {
       // More than the node's gas allows.
     }
   }
-  const [best] = tried.toSorted((left, right) => left.time - right.time);
+  const times = await runInTurns(contestants, MULTICALL_TRIES);
+  const [best] = contestants
+    .map(({ name }) => ({ name, time: median(times[name] ?? []) }))
+    .toSorted((left, right) => left.time - right.time);
   if (best === undefined) {
     throw new Error("no batch size works");
   }
-  return {
-    name: `viem multicall, best batch (${best.batchSize} bytes)`,
-    reader: best.reader,
-  };
+  return Number(best.name);
 }
 
 async function readWithMulticall(
@@ -379,7 +389,10 @@ function firstIds(count: number, chunk: number): number[] {
  */
 function digest(orders: Orders): string {
   const hash = createHash("sha256");
-  for (const order of orders) {
+  const decoded = orders.flatMap((order) =>
+    typeof order === "string" ? decodeRaw(order) : [order],
+  );
+  for (const order of decoded) {
     const values: readonly unknown[] = Array.isArray(order)
       ? order
       : Object.entries(order)
@@ -387,7 +400,22 @@ function digest(orders: Orders): string {
           .map(([, value]: [string, unknown]) => value);
     hash.update(values.map(String).join());
   }
-  return `${orders.length} ${hash.digest("hex")}`;
+  return `${decoded.length} ${hash.digest("hex")}`;
+}
+
+/** The orders in an answer of the lens, decoded by ethers. */
+function decodeRaw(answer: string): object[] {
+  const lens = parseLensAnswer(Buffer.from(answer.slice(2), "hex"));
+  if (lens === undefined) {
+    throw new Error("not an answer of the lens");
+  }
+  const contract = Trading__factory.createInterface();
+  return lens.entries.map(({ start, end }) => {
+    const order: unknown[] = contract
+      .decodeFunctionResult("getOrderInfo", lens.bytes.subarray(start, end))
+      .toArray();
+    return order;
+  });
 }
 
 /** viem carries the contract's code, but does not export it. */

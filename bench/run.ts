@@ -6,6 +6,7 @@
  *
  * Exits with 1 if a target is missed.
  */
+import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -38,6 +39,27 @@ process.on("uncaughtException", (error) => {
   process.exit(1);
 });
 
+/** The packages that a figure depends on. */
+const contestants = [
+  "hardhat",
+  "@nomicfoundation/hardhat-ethers",
+  "@nomicfoundation/edr",
+  "ethers",
+  "viem",
+  "@foundry-rs/anvil",
+];
+
+function versionOf(name: string): unknown {
+  const file = path.join(
+    path.dirname(import.meta.dirname),
+    "node_modules",
+    name,
+    "package.json",
+  );
+  const content: unknown = JSON.parse(readFileSync(file, "utf8"));
+  return Reflect.get(Object(content), "version");
+}
+
 const sections: Section[] = [];
 for (const [name, bench] of Object.entries(benchmarks)) {
   if (name.includes(values.only)) {
@@ -61,6 +83,9 @@ await writeFile(
         load: os.loadavg()[0],
       },
       node: process.versions.node,
+      versions: Object.fromEntries(
+        contestants.map((name) => [name, versionOf(name)]),
+      ),
       ...extent,
       sections,
     },

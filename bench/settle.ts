@@ -48,6 +48,13 @@ export async function benchSettle(): Promise<Section> {
           ALLOWED_MORE,
           "requests",
         ),
+        target(
+          "vault settle --yes beyond ethers, key on the node",
+          remote["vault settle --yes"] - remote.ethers,
+          "at most",
+          ALLOWED_MORE,
+          "requests",
+        ),
       ],
     };
   } finally {

@@ -4,7 +4,7 @@ import { startRpcServer } from "../test/helpers/rpc-server.js";
 import { median, medianRatio, round, runInTurns, target } from "./measure.js";
 import type { Extent, Section } from "./measure.js";
 
-const READS_PER_ROUND = 20;
+const READS_PER_ROUND = 100;
 
 /** Takes snapshots over HTTP, beside plain calls. */
 export async function benchSnapshot({ rounds }: Extent): Promise<Section> {

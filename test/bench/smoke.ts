@@ -1,3 +1,10 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import os from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+
 import { expect } from "chai";
 
 import { benchmarks } from "../../bench/benchmarks.js";
@@ -5,6 +12,28 @@ import { renderSection } from "../../bench/render.js";
 
 /** As little as there can be: it shows that they run, not how fast. */
 const extent = { rounds: 1, sizes: [20], streamed: 300, starts: 1 };
+
+/** Runs the command; whether the targets are met does not matter here. */
+async function runBench(args: readonly string[]): Promise<string> {
+  const { resolve } = createRequire(import.meta.url);
+  const command = path.join(import.meta.dirname, "../../bench/run.ts");
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      "--import",
+      resolve("tsx"),
+      command,
+      ...args,
+    ]);
+    return stdout;
+  } catch (error) {
+    const code: unknown = Reflect.get(Object(error), "code");
+    const stdout: unknown = Reflect.get(Object(error), "stdout");
+    if (code === 1 && typeof stdout === "string" && stdout.includes("Missed")) {
+      return stdout;
+    }
+    throw error;
+  }
+}
 
 describe("bench", () => {
   for (const [name, bench] of Object.entries(benchmarks)) {
@@ -21,4 +50,27 @@ describe("bench", () => {
       }
     });
   }
+
+  it("should print tables and write them as JSON", async () => {
+    const folder = await mkdtemp(path.join(os.tmpdir(), "vault-bench-"));
+    try {
+      const file = path.join(folder, "new", "bench.json");
+      const stdout = await runBench([
+        ...["--only", "deploy-mocks", "--rounds", "1", "--json", file],
+      ]);
+      const report: unknown = JSON.parse(await readFile(file, "utf8"));
+      expect(report).to.include.keys("date", "machine", "node", "versions");
+      expect(report).to.have.property("rounds", 1);
+      expect(report)
+        .to.have.nested.property("versions.hardhat")
+        .that.matches(/^3\.\d+\.\d+$/u);
+      expect(report)
+        .to.have.property("sections")
+        .that.is.an("array")
+        .with.length(1);
+      expect(stdout).to.include("Mocks in process");
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
 });
