@@ -127,7 +127,7 @@ export const vaultTasks: TaskDefinition[] = [
     .addOption(
       textOption(
         "out",
-        "Write to this file, which appears whole or not at all",
+        "Write to this file, which appears whole or not at all; .csv, .ndjson and .json choose the form",
       ),
     )
     .addFlag({

@@ -1,3 +1,5 @@
+import path from "node:path";
+
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { isEmptyOrder, isFailedOrder } from "../src/client/index.js";
@@ -7,7 +9,7 @@ import type { HardhatVault } from "../src/connection/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
 import { enumNames } from "../src/protocol/index.js";
-import { toSafeJson } from "../src/untrusted-text.js";
+import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { withVault } from "./open-vault.js";
 import { writeToFile, writeToStdout } from "./output/destination.js";
 import type { WriteText } from "./output/destination.js";
@@ -36,6 +38,14 @@ export interface OrdersTaskArguments extends ReadTaskArguments {
 }
 
 type Format = "table" | "json" | "ndjson" | "csv";
+
+/** What a file of that name is expected to hold, unless `--format` says. */
+const formatOfExtension: Readonly<Record<string, Format>> = {
+  ".csv": "csv",
+  ".json": "json",
+  ".jsonl": "ndjson",
+  ".ndjson": "ndjson",
+};
 
 interface OrdersRequest {
   readonly scan: Pick<OrdersOptions, "state" | "holder" | "skipEmpty"> & {
@@ -103,7 +113,7 @@ export function parseOrdersArguments(args: OrdersTaskArguments): OrdersRequest {
     },
     format:
       oneOf(format, ["ndjson", "csv"] as const, "--format") ??
-      (json ? "json" : "table"),
+      (json ? "json" : (formatOfExtension[extensionOf(args.out)] ?? "table")),
   };
 }
 
@@ -168,6 +178,13 @@ export async function listOrders(
   if (!isRead) {
     return { streamed: true, ok: true };
   }
+  if (out !== undefined) {
+    const count =
+      tally.listed === 1
+        ? "1 order"
+        : `${tally.listed.toLocaleString("en")} orders`;
+    stderr.write(`${count} written to ${escapeUntrusted(out)}.\n`);
+  }
   if (format !== "table" && format !== "json" && tally.isNotable) {
     stderr.write(`${tally.describe(createStyle(stderr))}\n`);
   }
@@ -178,7 +195,7 @@ export async function listOrders(
 class Tally {
   public readonly empty = new IdRanges();
   public readonly failed = new IdRanges();
-  #listed = 0;
+  public listed = 0;
   #firstError: VaultError | undefined;
 
   public get isNotable(): boolean {
@@ -189,7 +206,7 @@ class Tally {
     orders: AsyncIterable<ListedOrder>,
   ): AsyncGenerator<ListedOrder, void, undefined> {
     for await (const order of orders) {
-      this.#listed += 1;
+      this.listed += 1;
       if (isFailedOrder(order)) {
         this.failed.add(order.orderID);
         this.#firstError ??= order.error;
@@ -202,7 +219,7 @@ class Tally {
 
   public describe(style: Style): string {
     const { empty, failed } = this;
-    const orders = this.#listed - empty.count - failed.count;
+    const orders = this.listed - empty.count - failed.count;
     return [
       `${orders} ${orders === 1 ? "order" : "orders"}.`,
       ...(empty.count === 0
@@ -257,6 +274,10 @@ async function* hideBefore(
     progress.hide();
     yield piece;
   }
+}
+
+function extensionOf(file: string | undefined): string {
+  return path.extname(file ?? "").toLowerCase();
 }
 
 function parseId(text: string | undefined, where: string): bigint {

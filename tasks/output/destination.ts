@@ -88,7 +88,10 @@ export async function writeToFile(
 const deadlySignals = ["SIGINT", "SIGTERM"] as const;
 
 function cannotWrite(file: string, cause: unknown): Error {
-  const problem = cause instanceof Error ? cause.message : String(cause);
+  // Without the file's name, which is that of the temporary one.
+  const problem = (
+    cause instanceof Error ? cause.message : String(cause)
+  ).replace(/, \w+ '.*$/su, "");
   return vaultError(
     "VAULT_INVALID_ARGUMENT",
     {

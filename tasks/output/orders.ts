@@ -56,15 +56,26 @@ function toCsvRow(order: ListedOrder): string[] {
       order.orderID.toString(),
       ...fields.map(() => ""),
       "failed",
-      `${code}: ${shortMessage}`,
+      toCell(`${code}: ${shortMessage}`),
     ];
   }
   return [
     order.orderID.toString(),
-    ...fields.map(({ name }) => escapeUntrusted(String(order[name]))),
+    ...fields.map(({ name }) => toCell(String(order[name]))),
     isEmptyOrder(order) ? "empty" : "ok",
     "",
   ];
+}
+
+/**
+ * Where the decimal separator is a comma, spreadsheets take `;` for the end of a
+ * cell, in the middle of ours too. csv-stringify looks at its start alone.
+ */
+function toCell(text: string): string {
+  return escapeUntrusted(text).replace(
+    /;([\s"']*)(?=[=+\-@＝＋－＠])/gu,
+    ";$1'",
+  );
 }
 
 function toCsvRows(rows: readonly string[][]): string {

@@ -56,6 +56,16 @@ describe("client - ChunkSize", () => {
     expect(successesToGrow()).to.equal(4);
   });
 
+  it("should take several that failed together for one failure", () => {
+    const size = new ChunkSize(64, 64);
+    for (const count of [64, 64, 64, 64]) {
+      size.failed(count);
+    }
+    size.succeeded(32);
+    size.succeeded(32);
+    expect(size.current).to.equal(64);
+  });
+
   it("should take what fitted into one call as the size", () => {
     const size = new ChunkSize(400, 500);
     size.limitedTo(120);

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { promisify } from "node:util";
 
 import { expect } from "chai";
 
@@ -275,35 +277,68 @@ describe("tasks - orders", () => {
       expect(exitCode).to.equal(1);
       expect(stderr).to.include("VAULT_INVALID_ARGUMENT");
       expect(stderr).to.include("--out");
+      expect(stderr).to.include(
+        "no/such/folder/out.csv cannot be written (ENOENT: no such file or directory)",
+      );
     });
 
     it("should let two processes share a range, to be concatenated", async () => {
       const { number } = await new VaultClient(provider, {}).block();
-      const shard = async (
+      const scan = async (
         first: number,
         last: number,
-        out: string,
+        ...output: readonly string[]
       ): Promise<CommandResult> =>
         await orders(
           ...["--first-id", String(first), "--last-id", String(last)],
-          ...["--block", String(number), "--skip-empty"],
-          ...["--format", "ndjson", "--out", out],
+          ...["--block", String(number), "--skip-empty", ...output],
         );
-      const results = await Promise.all([
-        shard(1, 700, "out-1.ndjson"),
-        shard(701, 1_400, "out-2.ndjson"),
+      const [whole, wholeCsv, ...shards] = await Promise.all([
+        scan(1, 1_400, "--format", "ndjson"),
+        scan(1, 1_400, "--format", "csv"),
+        scan(1, 700, "--out", "out-1.ndjson"),
+        scan(701, 1_400, "--out", "out-2.ndjson"),
+        scan(1, 700, "--out", "out-1.csv"),
+        scan(701, 1_400, "--out", "out-2.csv"),
       ]);
-      expect(results.map(({ exitCode }) => exitCode)).to.deep.equal([0, 0]);
-      const whole = await orders(
-        ...["--first-id", "1", "--last-id", "1400"],
-        ...["--block", String(number), "--skip-empty", "--format", "ndjson"],
+      expect(shards.map(({ exitCode }) => exitCode)).to.deep.equal([
+        ...[0, 0, 0, 0],
+      ]);
+      // As docs/reading-many-orders.md says it.
+      const concatenated = async (command: string): Promise<string> => {
+        const { stdout } = await promisify(execFile)("sh", ["-c", command], {
+          cwd: project.path,
+          maxBuffer: 2 ** 24,
+        });
+        return stdout;
+      };
+      expect(await concatenated("cat out-1.ndjson out-2.ndjson")).to.equal(
+        whole.stdout,
       );
-      const shards = await Promise.all(
-        ["out-1.ndjson", "out-2.ndjson"].map(
-          async (file) => await readFile(path.join(project.path, file), "utf8"),
-        ),
-      );
-      expect(shards.join("")).to.equal(whole.stdout);
+      expect(
+        await concatenated("cat out-1.csv; tail -n +2 out-2.csv"),
+      ).to.equal(wholeCsv.stdout);
+    });
+
+    it("should say what it wrote, in the form that the file's name asks for", async () => {
+      for (const [file, start] of [
+        ["out.csv", /^orderID,/u],
+        ["out.jsonl", /^\{"orderID":"1",/u],
+        ["out.json", /^\{"network":/u],
+        ["out.txt", /^Orders/u],
+      ] as const) {
+        const { stdout, stderr, exitCode } = await orders(
+          ...["--first-id", "1", "--last-id", "3", "--out", file],
+        );
+        expect({ stdout, stderr, exitCode }).to.deep.equal({
+          stdout: "",
+          stderr: `3 orders written to ${file}.\n`,
+          exitCode: 0,
+        });
+        expect(await readFile(path.join(project.path, file), "utf8")).to.match(
+          start,
+        );
+      }
     });
   });
 

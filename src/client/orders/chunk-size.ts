@@ -36,11 +36,17 @@ export class ChunkSize {
     this.#successes = 0;
   }
 
-  /** A request for that many orders failed. */
+  /**
+   * A request for that many orders failed. Those that were under way with it
+   * and fail as well say nothing new.
+   */
   public failed(count: number): void {
-    this.#size = Math.max(1, Math.min(this.#size, Math.floor(count / 2)));
-    this.#patience = Math.min(MAX_PATIENCE, this.#patience * 2);
     this.#successes = 0;
+    const half = Math.max(1, Math.floor(count / 2));
+    if (half < this.#size) {
+      this.#size = half;
+      this.#patience = Math.min(MAX_PATIENCE, this.#patience * 2);
+    }
   }
 }
 

@@ -74,6 +74,13 @@ const anyText = fc.oneof(
       fc.string(),
     )
     .map((parts) => parts.join("")),
+  fc
+    .tuple(
+      fc.string(),
+      fc.constantFrom(";", '; "', ";;'"),
+      fc.constantFrom("=", "+", "＝"),
+    )
+    .map((parts) => parts.join("")),
 );
 
 describe("tasks - output of orders", () => {
@@ -102,6 +109,10 @@ describe("tasks - output of orders", () => {
           for (const cell of row) {
             expect(cell).to.not.match(/^[=+\-@\t\r\n＝＋－＠]/u);
           }
+        }
+        // Where the decimal separator is a comma, spreadsheets cut at these.
+        for (const cell of csv.split(/[;\n]/u)) {
+          expect(cell).to.not.match(/^[\s"]*[=+\-@＝＋－＠]/u);
         }
       }),
       { numRuns: 300 },
