@@ -1,8 +1,14 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import path from "node:path";
 
 import { hardhatCli } from "./hardhat-node.js";
+
+const compileCache = path.join(
+  import.meta.dirname,
+  "../../cache/node-compile-cache",
+);
 
 /** What a command left behind. */
 export interface CommandResult {
@@ -55,6 +61,8 @@ function environmentWithoutColours(): NodeJS.ProcessEnv {
   const environment: NodeJS.ProcessEnv = {
     ...process.env,
     HARDHAT_DISABLE_TELEMETRY_PROMPT: "true",
+    // Some hundred commands of one test run load the same modules.
+    NODE_COMPILE_CACHE: compileCache,
   };
   const inherited = Object.keys(environment).filter(
     (name) =>
