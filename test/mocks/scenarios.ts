@@ -97,11 +97,14 @@ for (const { name, start } of everyNode) {
         const mocks = await vault.deployMocks({ scenario });
         const before = await vault.getLatestRoundInfo();
         const [signer] = await vault.connection.ethers.getSigners();
+        // anvil answers with the hash before the block is there.
         const settle = async (): Promise<unknown> =>
-          await signer?.sendTransaction({
-            to: mocks.addresses.vault,
-            data: "0xa015aefe",
-          });
+          await (
+            await signer?.sendTransaction({
+              to: mocks.addresses.vault,
+              data: "0xa015aefe",
+            })
+          )?.wait();
         if (scenario === "settled-round") {
           expect(before.settled).to.equal(true);
         } else {

@@ -72,7 +72,7 @@ export function knownLensSupport(
  * Whether the node applies state overrides. The first time it is asked, with
  * the smallest call there is; the answer is remembered.
  *
- * @throws VaultError if the node does not answer a call without one either
+ * @throws VaultError if the node does not answer anything else either
  */
 export async function isLensSupported(
   context: Omit<LensContext, "blockTag">,
@@ -86,11 +86,8 @@ export async function isLensSupported(
   }
   // An error may also be that of a node that fails for a moment, and what is
   // remembered here stays.
-  const { provider, network, from } = context;
-  await requestRpc(provider, network, "eth_call", [
-    { from, to: from, data: "0x" },
-    "latest",
-  ]);
+  const { provider, network } = context;
+  await requestRpc(provider, network, "eth_chainId", []);
   const supported = await isLensAnswered(context);
   supportByProvider.set(provider, supported);
   return supported;
