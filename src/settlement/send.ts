@@ -10,7 +10,7 @@ export type SendAnswer =
   | { readonly kind: "accepted"; readonly hash: string | undefined }
   /** Its nonce is taken, perhaps by itself. */
   | { readonly kind: "nonce-taken" }
-  /** The node said no. */
+  /** The node said no, for a reason that leaves no doubt. */
   | { readonly kind: "refused"; readonly problem: string }
   /** Nobody knows whether it arrived. */
   | { readonly kind: "lost"; readonly problem: string };
@@ -21,6 +21,24 @@ const alreadyKnown =
   /already ?(?:known|imported|exists)|known transaction|already in (?:the )?(?:mem)?pool/iu;
 const nonceTaken =
   /nonce (?:is )?(?:too low|has already been used|already used)|nonce_?too_?low|oldnonce|replacement/iu;
+/**
+ * Only these mean that the node did not take it. What a gateway says of its own
+ * troubles, a time-out or a limit, can come after it has passed the bytes on.
+ */
+const refusals = [
+  /insufficient ?funds|enough funds|exceeds (?:account )?balance/iu,
+  /underpriced|fee ?too ?low|(?:gas price|fee).*\b(?:below|minimum)\b|minimum needed/iu,
+  /max ?fee ?per ?gas.*(?:less than|too low|lower than)|fee cap.*(?:less than|too low|exceed)/iu,
+  /tx fee .*exceeds the configured cap|priority ?fee ?per ?gas.*higher than/iu,
+  /intrinsic gas|floor data gas|gas required exceeds|requires at least \d+ gas|out of gas/iu,
+  /exceeds (?:the )?block(?:'s)? gas limit|gas ?limit ?exceeded|gas limit too high/iu,
+  /nonce ?too ?(?:high|distant)|noncegap|nonce has max value/iu,
+  /(?:invalid|wrong|incorrect) ?(?:tx ?)?(?:sender|signature|chain ?id)|invalidtxsignature/iu,
+  /replay-?protected|incompatible EIP-155|type not supported|not an eoa|SenderIsContract/iu,
+  /unknown account|no known accounts|authentication needed|account is locked/iu,
+  /(?:rejected|denied|declined|cancell?ed) (?:by|the|transaction)\b/iu,
+  /method not (?:found|supported)|the method \S+ (?:does not exist|is not available)/iu,
+];
 
 /**
  * Hands the transaction to the node, once. Every failure is an answer here: the
@@ -65,7 +83,11 @@ function classify(error: unknown, { hash }: PreparedTransaction): SendAnswer {
   if (alreadyKnown.test(text)) {
     return { kind: "accepted", hash };
   }
-  return nonceTaken.test(text)
-    ? { kind: "nonce-taken" }
-    : { kind: "refused", problem: text };
+  if (nonceTaken.test(text)) {
+    return { kind: "nonce-taken" };
+  }
+  return {
+    kind: refusals.some((words) => words.test(text)) ? "refused" : "lost",
+    problem: text,
+  };
 }

@@ -21,6 +21,7 @@ export const faultKinds = [
   "wrong id",
   "JSON-RPC error",
   "JSON-RPC error after forwarding",
+  "JSON-RPC refusal",
 ] as const;
 
 export type FaultKind = (typeof faultKinds)[number];
@@ -161,6 +162,11 @@ export async function startFaultyRpcServer({
   };
 }
 
+/** What a gateway says, and what does not tell whether a node was asked. */
+const vagueError = {
+  error: { code: -32603, message: "upstream timed out" },
+} as const;
+
 async function fail(
   kind: FaultKind,
   exchange: Exchange,
@@ -224,10 +230,17 @@ async function fail(
       break;
     }
     case "JSON-RPC error":
-      return { error: { code: -32603, message: "Internal error" } };
+      return vagueError;
     case "JSON-RPC error after forwarding":
       await forward();
-      return { error: { code: -32603, message: "Internal error" } };
+      return vagueError;
+    case "JSON-RPC refusal":
+      return {
+        error: {
+          code: -32000,
+          message: "exceeds block gas limit",
+        },
+      };
   }
   return "handled";
 }

@@ -141,7 +141,7 @@ async function checkFault(
   }
   // The one fault that is an answer: the node says no before it took it.
   const isRefusal =
-    fault.kind === "JSON-RPC error" && sendMethods.includes(fault.method);
+    fault.kind === "JSON-RPC refusal" && sendMethods.includes(fault.method);
   if (wasSent) {
     expect(isRefusal, settlement?.reason ?? undefined).to.equal(true);
     expect(settlement?.status).to.equal("refused");
