@@ -145,6 +145,20 @@ describe("the journal of a settlement", () => {
     expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
   });
 
+  it("should only be looked for by --resume once it is finished", async () => {
+    // Its transaction is on no chain, and is not to get there any more.
+    await write({ ...unsent, finished: true });
+
+    const settlement = await lane.vault.settleAll({ ...resume, timeout: 150 });
+
+    expect(settlement).to.include({
+      status: "unconfirmed",
+      hash: asRecord(unsent["transaction"])["hash"],
+    });
+    expect(sent()).to.equal(0);
+    expect(await lane.world.settlers()).to.deep.equal([]);
+  });
+
   it("should be nothing to resume where there is none", async () => {
     expect(await lane.vault.settleAll(resume)).to.include({
       status: "refused",
