@@ -9,10 +9,18 @@ import { Deadline } from "./deadline.js";
 import { Journal } from "./journal.js";
 import { describeRound, isSameRound } from "./round-identity.js";
 import { SettlementStopped, refusal } from "./stopped.js";
+import type { PreparedTransaction } from "./transaction.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";
 
 const DEFAULT_TIMEOUT = { http: 300_000, "edr-simulated": 10_000 } as const;
 const DEFAULT_POLLING_INTERVAL = { http: 1_000, "edr-simulated": 50 } as const;
+
+/** What is known so far, also when the work ends early. */
+export interface Progress {
+  chainId?: number;
+  header?: Header;
+  round?: VaultRound;
+}
 
 /** Everything that a settlement works with. */
 export class SettlementContext {
@@ -130,6 +138,10 @@ export class SettlementContext {
       // A listener that fails must not lose a transaction on its way.
     }
   };
+
+  public announce({ hash, nonce }: PreparedTransaction): void {
+    this.emit({ type: "sending", hash: hash ?? null, nonce });
+  }
 
   /** Hash of the first block; "unknown" where nothing is journalled. */
   public async genesisHash(): Promise<string> {

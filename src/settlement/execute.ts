@@ -114,7 +114,8 @@ async function outcomeOf(
   }
 }
 
-function unconfirmed(
+/** The outcome of a settlement that may be on its way. */
+export function unconfirmed(
   { round }: JournalEntry,
   hash: string | undefined,
   reason: string,

@@ -1,4 +1,4 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 
 import writeFileAtomic from "write-file-atomic";
@@ -11,6 +11,7 @@ import { isSignedAs } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
 
 const FOLDER = "vault-deployments";
+const fileName = /^settlement-(\d+)-(0x[0-9a-f]{40})\.json$/u;
 /** Nobody else's business: only the owner reads and writes it. */
 const FILE_MODE = 0o600;
 
@@ -187,6 +188,51 @@ export class Journal {
       { file: this.file, problem },
       cause,
     );
+  }
+}
+
+/** Nodes without their first block cannot be told apart, and are not. */
+export function isSameChain(
+  { genesisHash }: JournalEntry,
+  actual: string,
+): boolean {
+  return genesisHash === actual || [genesisHash, actual].includes("unknown");
+}
+
+/**
+ * The settlements of a project whose outcome is not known yet; files that
+ * cannot be read are left out.
+ *
+ * @param wanted Only those of this chain, and of this vault, where given.
+ */
+export async function unfinishedEntries(
+  projectRoot: string,
+  wanted: {
+    readonly chainId?: number | undefined;
+    readonly vault?: string | undefined;
+  },
+): Promise<readonly JournalEntry[]> {
+  const found: JournalEntry[] = [];
+  for (const name of await filesIn(path.join(projectRoot, FOLDER))) {
+    const [, chainId = "", vault = ""] = fileName.exec(name) ?? [];
+    if (
+      vault !== "" &&
+      isSameAddress(vault, wanted.vault ?? vault) &&
+      Number(chainId) === (wanted.chainId ?? Number(chainId))
+    ) {
+      const journal = new Journal(projectRoot, Number(chainId), vault);
+      const entry = await journal.read().catch(() => undefined);
+      found.push(...(entry?.finished === false ? [entry] : []));
+    }
+  }
+  return found;
+}
+
+async function filesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch {
+    return [];
   }
 }
 

@@ -1,20 +1,20 @@
 import type { BlockInfo } from "../client/block.js";
 import type { HardhatVault } from "../connection/hardhat-vault.js";
-import { vaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
-import type { Header } from "./chain.js";
 import { SettlementContext } from "./context.js";
+import type { Progress } from "./context.js";
 import { execute } from "./execute.js";
 import type { Fees } from "./fees.js";
+import { isSameChain } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
 import { requireCode, runPreflight } from "./preflight.js";
 import type { PreflightSubject } from "./preflight.js";
+import { resume } from "./resume.js";
 import { describeRound } from "./round-identity.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { SettlementStopped, asStopped, refusal } from "./stopped.js";
 import { prepareTransaction } from "./transaction.js";
-import type { PreparedTransaction } from "./transaction.js";
 import type { SettleAllOptions, Settlement } from "./types.js";
 
 export type {
@@ -50,11 +50,10 @@ export async function settleLocated(
   const progress: Progress = {};
   let settlement: Settlement;
   try {
-    const context = await SettlementContext.create(vault, options);
     settlement =
       options.resume === true
-        ? await resume(context, progress)
-        : await settle(context, options, progress);
+        ? await resume(vault, options, progress)
+        : await settle(vault, options, progress);
   } catch (error) {
     const stopped = asStopped(error);
     if (stopped === undefined) {
@@ -70,19 +69,13 @@ export async function settleLocated(
   };
 }
 
-/** What is known so far, also when the work ends early. */
-interface Progress {
-  chainId?: number;
-  header?: Header;
-  round?: VaultRound;
-}
-
 async function settle(
-  context: SettlementContext,
+  vault: HardhatVault,
   options: SettleAllOptions,
   progress: Progress,
 ): Promise<Settlement> {
-  const { chain, chainId, contract, vault } = context;
+  const context = await SettlementContext.create(vault, options);
+  const { chain, chainId, contract } = context;
   progress.chainId = chainId;
   const config = vault.connection.networkConfig;
   const signer =
@@ -142,7 +135,7 @@ async function settle(
   await refuseUnfinished(context, genesisHash);
   await context.journal?.write(entry);
   await checkBeforeSending(context, entry);
-  announce(context, transaction);
+  context.announce(transaction);
   return await execute(context, entry, "send");
 }
 
@@ -174,33 +167,6 @@ async function agree(
   return preflight;
 }
 
-async function resume(
-  context: SettlementContext,
-  progress: Progress,
-): Promise<Settlement> {
-  const { chainId, journal, chain } = context;
-  progress.chainId = chainId;
-  const entry = await journal?.read();
-  if (journal === undefined || entry === undefined) {
-    throw refusal("VAULT_NOTHING_TO_RESUME", {
-      vault: context.contract.address,
-      network: chain.network,
-      file: journal?.file ?? "in process there is no journal",
-    });
-  }
-  progress.header = await chain.latestHeader();
-  const genesisHash = await context.genesisHash();
-  if (!isSameChain(entry, genesisHash)) {
-    throw vaultError("VAULT_INVALID_JOURNAL", {
-      file: journal.file,
-      problem: `it is of another chain with the same id ${chainId}, whose first block is ${entry.genesisHash} and not ${genesisHash}`,
-    });
-  }
-  progress.round = entry.round;
-  announce(context, entry.transaction);
-  return await execute(context, entry, "look");
-}
-
 /**
  * A settlement whose outcome is not known yet is never followed by another
  * one: two transactions could settle two rounds.
@@ -223,11 +189,6 @@ async function refuseUnfinished(
       hash,
     );
   }
-}
-
-/** Nodes without their first block cannot be told apart, and are not. */
-function isSameChain({ genesisHash }: JournalEntry, actual: string): boolean {
-  return genesisHash === actual || [genesisHash, actual].includes("unknown");
 }
 
 /**
@@ -271,13 +232,6 @@ async function checkBeforeSending(
     await context.journal?.write({ ...entry, finished: true });
     throw error;
   }
-}
-
-function announce(
-  { emit }: SettlementContext,
-  { hash, nonce }: PreparedTransaction,
-): void {
-  emit({ type: "sending", hash: hash ?? null, nonce });
 }
 
 function notSent(

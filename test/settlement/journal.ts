@@ -6,6 +6,7 @@ import { expect } from "chai";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import { freePort } from "../helpers/free-port.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { openLane } from "../helpers/settlement-lane.js";
@@ -164,6 +165,66 @@ describe("the journal of a settlement", () => {
       status: "refused",
       hash: null,
     });
+  });
+
+  it("should give its hash to --resume whatever request fails", async () => {
+    await write(unsent);
+    expect(await lane.vault.settleAll(resume)).to.include({
+      status: "settled",
+    });
+    const methods = lane.server.requests.map(({ method }) => method);
+    const keys = methods.map((method, index) => ({
+      method,
+      occurrence: methods.slice(0, index).filter((one) => one === method)
+        .length,
+    }));
+
+    for (const key of keys) {
+      await restore();
+      lane.server.reset();
+      await write(unsent);
+      lane.server.inject({ ...key, kind: "500" });
+
+      const settlement = await lane.vault.settleAll(resume);
+
+      expect(settlement.hash, JSON.stringify(key)).to.equal(
+        asRecord(unsent["transaction"])["hash"],
+      );
+      expect(settlement.status).to.be.oneOf(["settled", "unconfirmed"]);
+      expect(lane.server.unused).to.deep.equal([]);
+    }
+  });
+
+  it("should give its hash to --resume while the node is down", async () => {
+    await write(unsent);
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const byAddress = await lane.connect({ url });
+    const byFile = await lane.connect({ url, vault: {} });
+
+    for (const vault of [byAddress, byFile]) {
+      const settlement = await vault.settleAll(resume);
+
+      expect(settlement).to.include({
+        status: "unconfirmed",
+        hash: asRecord(unsent["transaction"])["hash"],
+        blockNumber: null,
+        after: null,
+      });
+      expect(settlement.reason)
+        .to.include("cannot be reached")
+        .and.include("--resume");
+      expect(settlement.before?.settled).to.equal(false);
+    }
+    // What it cannot be is no outcome of it.
+    await expectVaultError(
+      (await lane.connect({ url, chainId: 1 })).settleAll(resume),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    await write({ ...unsent, finished: true });
+    await expectVaultError(
+      byAddress.settleAll(resume),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
   });
 
   const broken: ReadonlyArray<
