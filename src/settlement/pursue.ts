@@ -3,7 +3,7 @@ import type { Chain, Receipt } from "./chain.js";
 import { Deadline } from "./deadline.js";
 import { send } from "./send.js";
 import type { SendAnswer } from "./send.js";
-import { look } from "./sight.js";
+import { NonceSearch, look } from "./sight.js";
 import type { Sight, Sought } from "./sight.js";
 import type { SettlementStopped } from "./stopped.js";
 import type { SettlementEvent } from "./types.js";
@@ -133,6 +133,7 @@ async function sendOnce(
 class PursuitState {
   public transaction: Sought;
   readonly #pursuit: Pursuit;
+  readonly #search = new NonceSearch();
   #receipt: Receipt | undefined;
   #depth = 0;
   #refusal: string | undefined;
@@ -199,7 +200,9 @@ class PursuitState {
       confirmations > 1
         ? await deadline.within(chain.quantity("eth_blockNumber"))
         : undefined;
-    const sight = await deadline.within(look(chain, this.transaction));
+    const sight = await deadline.within(
+      look(chain, this.transaction, this.#search),
+    );
     if (sight === undefined) {
       return undefined;
     }

@@ -1,3 +1,4 @@
+import { VaultError } from "../errors.js";
 import type { Chain, Receipt, SeenTransaction } from "./chain.js";
 import type { PreparedTransaction } from "./transaction.js";
 
@@ -20,7 +21,11 @@ export interface Sought extends PreparedTransaction {
  * Looks for a transaction: by its hash where that is known, else by account
  * and nonce, which only one mined transaction can have.
  */
-export async function look(chain: Chain, sought: Sought): Promise<Sight> {
+export async function look(
+  chain: Chain,
+  sought: Sought,
+  search: NonceSearch,
+): Promise<Sight> {
   const { hash, from, nonce } = sought;
   const byHash = hash === undefined ? undefined : await lookByHash(chain, hash);
   if (byHash !== undefined) {
@@ -31,7 +36,7 @@ export async function look(chain: Chain, sought: Sought): Promise<Sight> {
       ? await lookInPool(chain, sought)
       : { kind: "unknown" };
   }
-  const winner = await findMined(chain, sought);
+  const winner = await findMined(chain, sought, search);
   // Raised fees in a wallet make another hash of the same settlement; and
   // a transaction mined since the first look is found here.
   if (winner !== undefined && isSameSettlement(winner, sought)) {
@@ -67,28 +72,85 @@ async function lookInPool(chain: Chain, sought: Sought): Promise<Sight> {
 }
 
 /**
- * Finds the mined transaction that used the nonce, by halving the range of
- * blocks: an account's count only ever rises.
+ * Finds the mined transaction that used the nonce.
+ *
+ * @returns Undefined if it was not found, or not yet.
  */
 async function findMined(
   chain: Chain,
   sought: Sought,
+  search: NonceSearch,
 ): Promise<SeenTransaction | undefined> {
-  let before = sought.sentAfterBlock;
-  let after = Number(await chain.quantity("eth_blockNumber"));
+  const head = Number(await chain.quantity("eth_blockNumber"));
+  try {
+    return await inBlock(chain, sought, await bisect(chain, sought, head));
+  } catch (error) {
+    if (VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR") {
+      // Only an archive node knows the count of an account at an old block.
+      return await search.step(chain, sought, head);
+    }
+    throw error;
+  }
+}
+
+/** Halves the range of blocks: an account's count only ever rises. */
+async function bisect(
+  chain: Chain,
+  { from, nonce, sentAfterBlock }: Sought,
+  head: number,
+): Promise<number> {
+  let before = sentAfterBlock;
+  let after = head;
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2);
-    if ((await chain.nonce(sought.from, middle)) > sought.nonce) {
+    if ((await chain.nonce(from, middle)) > nonce) {
       after = middle;
     } else {
       before = middle;
     }
   }
-  return (await chain.transactionsOf(after)).find(
+  return after;
+}
+
+async function inBlock(
+  chain: Chain,
+  { from, nonce }: Sought,
+  block: number,
+): Promise<SeenTransaction | undefined> {
+  return (await chain.transactionsOf(block)).find(
     (transaction) =>
-      transaction.nonce === sought.nonce &&
-      transaction.from === sought.from.toLowerCase(),
+      transaction.nonce === nonce && transaction.from === from.toLowerCase(),
   );
+}
+
+/** So many blocks are looked through at a time: each is one whole body. */
+const BLOCKS_AT_A_TIME = 64;
+
+/**
+ * Looks for the transaction that used the nonce in the blocks themselves, which
+ * every node has, from the first that can hold it: some at a time, each time
+ * from where the last one ended.
+ */
+export class NonceSearch {
+  #next = 0;
+
+  public async step(
+    chain: Chain,
+    sought: Sought,
+    head: number,
+  ): Promise<SeenTransaction | undefined> {
+    const first = Math.max(this.#next, sought.sentAfterBlock + 1);
+    const last = Math.min(first + BLOCKS_AT_A_TIME - 1, head);
+    for (let block = first; block <= last; block += 1) {
+      const found = await inBlock(chain, sought, block);
+      if (found !== undefined) {
+        return found;
+      }
+    }
+    // From the start again after the newest: a re-org may have moved it.
+    this.#next = last < head ? last + 1 : 0;
+    return undefined;
+  }
 }
 
 function isSameSettlement(seen: SeenTransaction, sought: Sought): boolean {

@@ -48,6 +48,8 @@ export interface FaultyRpcServer {
   afterwards(key: RequestKey, action: () => Promise<void>): void;
   /** Another answer than the node's: the whole result, made from the node's. */
   rewrite(method: string, change: (result: unknown) => unknown): void;
+  /** As by a node that keeps the state of its newest block alone. */
+  forgetOldState(): void;
   /** Faults and actions whose request did not come. */
   readonly unused: readonly string[];
   /** Forgets faults, actions, changes and records; keeps hidden methods. */
@@ -72,6 +74,7 @@ export async function startFaultyRpcServer({
   let lateActions = new Map<string, () => Promise<void>>();
   let changes = new Map<string, (result: unknown) => unknown>();
   let counts = new Map<string, number>();
+  let forgetsState = false;
   const underWay = new Set<Promise<unknown>>();
 
   const server = await startRpcServer({ upstream });
@@ -100,6 +103,9 @@ export async function startFaultyRpcServer({
     }
     if (hidden.has(request.method)) {
       return { error: { code: -32601, message: "Method not found" } };
+    }
+    if (forgetsState && (await asksForOldState(exchange))) {
+      return { error: { code: -32000, message: "missing trie node 12ab" } };
     }
     const actLate = lateActions.get(key);
     if (actLate !== undefined) {
@@ -143,7 +149,11 @@ export async function startFaultyRpcServer({
     rewrite(method, change) {
       changes.set(method, change);
     },
+    forgetOldState() {
+      forgetsState = true;
+    },
     reset() {
+      forgetsState = false;
       faults = new Map();
       actions = new Map();
       lateActions = new Map();
@@ -160,6 +170,31 @@ export async function startFaultyRpcServer({
       await server.stop();
     },
   };
+}
+
+const stateMethods = ["eth_call", "eth_getTransactionCount", "eth_getBalance"];
+
+async function asksForOldState({
+  request: { method, params, id },
+  forward,
+}: Exchange): Promise<boolean> {
+  const tag = params[1];
+  if (!stateMethods.includes(method) || !String(tag).startsWith("0x")) {
+    return false;
+  }
+  const { result }: Readonly<Record<string, unknown>> = {
+    ...asObject(
+      JSON.parse(
+        await forward({
+          jsonrpc: "2.0",
+          id,
+          method: "eth_blockNumber",
+          params: [],
+        }),
+      ),
+    ),
+  };
+  return tag !== result;
 }
 
 /** What a gateway says, and what does not tell whether a node was asked. */

@@ -23,7 +23,9 @@ const transaction: Sought = {
 };
 
 /** What a node answers to a method, each time it is asked. */
-type Answers = Readonly<Record<string, (occurrence: number) => unknown>>;
+type Answers = Readonly<
+  Record<string, (occurrence: number, params: readonly unknown[]) => unknown>
+>;
 
 /** A node that does not have the transaction, and where its nonce is free. */
 const unseen: Answers = {
@@ -50,10 +52,10 @@ describe("the pursuit of a settlement's transaction", () => {
     const all = { ...unseen, ...answers };
     const chain = new Chain(
       {
-        request: async ({ method }) => {
+        request: async ({ method, params = [] }) => {
           const occurrence = asked.filter((one) => one === method).length;
           asked.push(method);
-          return await Promise.resolve(all[method]?.(occurrence));
+          return await Promise.resolve(all[method]?.(occurrence, [...params]));
         },
       },
       "test",
@@ -167,5 +169,43 @@ describe("the pursuit of a settlement's transaction", () => {
             },
     });
     expect(mined).to.include({ kind: "mined", hash: HASH });
+  });
+  it("should find in the blocks themselves who used the nonce, without old state", async () => {
+    const rival = `0x${"cd".repeat(32)}`;
+    const scanned: string[] = [];
+    const end = await run("look", {
+      eth_getTransactionCount: (_, [, tag]) => {
+        if (tag !== "latest") {
+          throw new Error("missing trie node 12ab (path )");
+        }
+        return `0x${(NONCE + 1).toString(16)}`;
+      },
+      eth_blockNumber: () => "0xff",
+      eth_getBlockByNumber: (_, [tag]) => {
+        scanned.push(String(tag));
+        return {
+          transactions:
+            Number(tag) === 150
+              ? [
+                  {
+                    hash: rival,
+                    from: transaction.from,
+                    to: transaction.from,
+                    input: "0x",
+                    nonce: `0x${NONCE.toString(16)}`,
+                    blockNumber: tag,
+                  },
+                ]
+              : [],
+        };
+      },
+    });
+
+    expect(end).to.include({ kind: "over", status: "unconfirmed" });
+    expect(end.kind === "over" && end.reason).to.include(rival);
+    // From the first block that may have it, each one once.
+    expect(scanned.map(Number)).to.deep.equal(
+      Array.from({ length: 145 }, (_, index) => 6 + index),
+    );
   });
 });

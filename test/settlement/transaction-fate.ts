@@ -208,28 +208,34 @@ describe("what can become of a settlement's transaction", () => {
     });
   });
 
-  it("should follow its own settlement under another hash, sped up by a wallet", async () => {
-    let faster: unknown;
-    const { settlement, troubles } = await settleAnd(async (hash) => {
-      const ours = await lane.world.provider.getTransaction(hash);
-      faster = await send("eth_sendTransaction", {
-        from: lane.settler,
-        to: ours?.to,
-        data: ours?.data,
-        nonce: `0x${(ours?.nonce ?? 0).toString(16)}`,
-        gas: "0x4c4b40",
-        gasPrice: "0x2540be400",
+  for (const hasOldState of [true, false]) {
+    const where = hasOldState ? "any node" : "a node without old state";
+    it(`should follow its own settlement under another hash, sped up by a wallet, on ${where}`, async () => {
+      let faster: unknown;
+      const { settlement, troubles } = await settleAnd(async (hash) => {
+        if (!hasOldState) {
+          lane.server.forgetOldState();
+        }
+        const ours = await lane.world.provider.getTransaction(hash);
+        faster = await send("eth_sendTransaction", {
+          from: lane.settler,
+          to: ours?.to,
+          data: ours?.data,
+          nonce: `0x${(ours?.nonce ?? 0).toString(16)}`,
+          gas: "0x4c4b40",
+          gasPrice: "0x2540be400",
+        });
+        await send("anvil_mine", "0x5");
       });
-      await lane.world.mine();
-    });
 
-    expect(settlement, settlement.reason ?? "").to.include({
-      status: "settled",
-      hash: faster,
+      expect(settlement, settlement.reason ?? "").to.include({
+        status: "settled",
+        hash: faster,
+      });
+      expect(troubles.join()).to.include("replaced by");
+      expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
     });
-    expect(troubles.join()).to.include("replaced by");
-    expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
-  });
+  }
 
   it("should see a re-org that takes the transaction out of its block", async () => {
     const snapshot = await send("evm_snapshot");
