@@ -244,6 +244,11 @@ export const errorTable = {
       "The outcome of an earlier settlement is not known yet: transaction {transaction}.",
     fix: "Find it out with `vault settle --resume`; the journal is {file}. Nothing was sent.",
   },
+  VAULT_SETTLEMENT_LOCKED: {
+    kind: "user",
+    message: "Another settlement of this vault is being begun by {owner}.",
+    fix: "Look what became of it with `vault settle --resume`; if that process is gone, delete {file} first. Nothing was sent.",
+  },
   VAULT_NOTHING_TO_RESUME: {
     kind: "user",
     message:

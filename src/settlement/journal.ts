@@ -1,4 +1,4 @@
-import { mkdir, readFile, readdir } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import writeFileAtomic from "write-file-atomic";
@@ -7,11 +7,14 @@ import { z } from "zod";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
+import { refusal } from "./stopped.js";
 import { isSignedAs } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
 
 const FOLDER = "vault-deployments";
 const fileName = /^settlement-(\d+)-(0x[0-9a-f]{40})\.json$/u;
+/** What is added to a journal's name for its lock. */
+const LOCK = ".lock";
 /** Nobody else's business: only the owner reads and writes it. */
 const FILE_MODE = 0o600;
 
@@ -92,6 +95,7 @@ export class Journal {
   public readonly file: string;
   readonly #folder: string;
   readonly #path: string;
+  readonly #lockPath: string;
   readonly #chainId: number;
   readonly #vault: string;
 
@@ -100,6 +104,7 @@ export class Journal {
     this.file = `${FOLDER}/${name}`;
     this.#folder = path.join(projectRoot, FOLDER);
     this.#path = path.join(this.#folder, name);
+    this.#lockPath = `${this.#path}${LOCK}`;
     this.#chainId = chainId;
     this.#vault = vault;
   }
@@ -144,12 +149,75 @@ export class Journal {
         { mode: FILE_MODE },
       );
     } catch (error) {
-      throw vaultError(
-        "VAULT_JOURNAL_NOT_WRITTEN",
-        { file: this.file, problem: codeOf(error) },
-        error,
-      );
+      throw this.#notWritten(error);
     }
+  }
+
+  /**
+   * Writes the entry of a settlement that begins, unless one is under way. Of
+   * several processes that do this at once, one gets through.
+   *
+   * @returns The settlement that is under way, if there is one.
+   * @throws SettlementStopped while another process does this
+   * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
+   */
+  public async begin(entry: JournalEntry): Promise<JournalEntry | undefined> {
+    await this.#lock();
+    try {
+      const other = await this.findUnfinished(entry.genesisHash);
+      if (other === undefined) {
+        await this.write(entry);
+      }
+      return other;
+    } finally {
+      await rm(this.#lockPath, { force: true });
+    }
+  }
+
+  /** The settlement whose outcome is not known yet, on this very chain. */
+  public async findUnfinished(
+    genesisHash: string,
+  ): Promise<JournalEntry | undefined> {
+    const entry = await this.read();
+    // What is left of a local node that was started anew is of no account.
+    return entry?.finished === false && isSameChain(entry, genesisHash)
+      ? entry
+      : undefined;
+  }
+
+  /**
+   * The lock is held for a moment only: it is the unfinished entry that keeps
+   * others off afterwards. One that is left over is never taken away by itself,
+   * since two processes could do that at once.
+   */
+  async #lock(): Promise<void> {
+    try {
+      await mkdir(this.#folder, { recursive: true });
+    } catch (error) {
+      throw this.#notWritten(error);
+    }
+    try {
+      await writeFile(this.#lockPath, String(process.pid), {
+        flag: "wx",
+        mode: FILE_MODE,
+      });
+    } catch (error) {
+      throw codeOf(error) === "EEXIST"
+        ? refusal("VAULT_SETTLEMENT_LOCKED", {
+            owner: await this.#lockOwner(),
+            file: `${this.file}${LOCK}`,
+          })
+        : this.#notWritten(error);
+    }
+  }
+
+  /** Who has the lock, in words. */
+  async #lockOwner(): Promise<string> {
+    // It may be gone again by now.
+    const text = await readFile(this.#lockPath, "utf8").catch(() => "");
+    return /^[1-9]\d{0,9}$/u.test(text)
+      ? `process ${text}, which is ${isRunning(Number(text)) ? "running" : "not running any more"}`
+      : "an unknown process";
   }
 
   async #readText(): Promise<string | undefined> {
@@ -180,6 +248,14 @@ export class Journal {
       throw this.#invalid("its signed bytes are not its transaction");
     }
     return { ...entry, transaction };
+  }
+
+  #notWritten(error: unknown): VaultError {
+    return vaultError(
+      "VAULT_JOURNAL_NOT_WRITTEN",
+      { file: this.file, problem: codeOf(error) },
+      error,
+    );
   }
 
   #invalid(problem: string, cause?: unknown): VaultError {
@@ -242,6 +318,16 @@ function isSameAddress(one: string, other: string): boolean {
 
 function integersAsText(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? value.toString() : value;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    // Signal 0 only asks.
+    return process.kill(pid, 0);
+  } catch (error) {
+    // Somebody else's process may not be asked, and so is there.
+    return codeOf(error) === "EPERM";
+  }
 }
 
 function codeOf(error: unknown): string {

@@ -5,7 +5,6 @@ import { SettlementContext } from "./context.js";
 import type { Progress } from "./context.js";
 import { execute } from "./execute.js";
 import type { Fees } from "./fees.js";
-import { isSameChain } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
 import { requireCode, runPreflight } from "./preflight.js";
 import type { PreflightSubject } from "./preflight.js";
@@ -75,7 +74,7 @@ async function settle(
   progress: Progress,
 ): Promise<Settlement> {
   const context = await SettlementContext.create(vault, options);
-  const { chain, chainId, contract } = context;
+  const { chain, chainId, contract, journal } = context;
   progress.chainId = chainId;
   const config = vault.connection.networkConfig;
   const signer =
@@ -89,7 +88,7 @@ async function settle(
   const genesisHash =
     signer === undefined ? "unknown" : await context.genesisHash();
   if (signer !== undefined) {
-    await refuseUnfinished(context, genesisHash);
+    refuseBehind(await journal?.findUnfinished(genesisHash), journal?.file);
   }
   if (round.settled) {
     throw new SettlementStopped(
@@ -132,8 +131,7 @@ async function settle(
     transaction,
   };
   // Another process may have begun one while the question was open.
-  await refuseUnfinished(context, genesisHash);
-  await context.journal?.write(entry);
+  refuseBehind(await journal?.begin(entry), journal?.file);
   await checkBeforeSending(context, entry);
   context.announce(transaction);
   return await execute(context, entry, "send");
@@ -171,20 +169,17 @@ async function agree(
  * A settlement whose outcome is not known yet is never followed by another
  * one: two transactions could settle two rounds.
  */
-async function refuseUnfinished(
-  { journal }: SettlementContext,
-  genesisHash: string,
-): Promise<void> {
-  const entry = await journal?.read();
-  // What is left of a local node that was started anew is of no account.
-  const isOpen = entry?.finished === false && isSameChain(entry, genesisHash);
-  if (journal !== undefined && isOpen) {
-    const { hash, nonce } = entry.transaction;
+function refuseBehind(
+  unfinished: JournalEntry | undefined,
+  file: string | undefined,
+): void {
+  if (unfinished !== undefined) {
+    const { hash, nonce } = unfinished.transaction;
     throw refusal(
       "VAULT_SETTLEMENT_UNFINISHED",
       {
         transaction: hash ?? `the one with nonce ${nonce}, its hash not known`,
-        file: journal.file,
+        file: file ?? "",
       },
       hash,
     );

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -11,6 +13,7 @@ import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { openLane } from "../helpers/settlement-lane.js";
 import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { DEV_KEYS } from "../helpers/settlement-world.js";
 
 const POLLING = { pollingInterval: 20, timeout: 1_000 };
 
@@ -115,6 +118,68 @@ describe("the journal of a settlement", () => {
       unsent,
     );
     expect(sent()).to.equal(0);
+  });
+
+  it("should let one of two settlements begin, from whatever accounts", async () => {
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      await restore();
+      lane.server.reset();
+      await rm(lane.journal, { force: true });
+      const vaults = [
+        lane.vault,
+        await lane.connect({ accounts: [DEV_KEYS[1]] }),
+      ];
+      // Both have asked all that there is to ask before they are journalled.
+      let arrived = 0;
+      let release = (): void => undefined;
+      const all = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      for (const occurrence of [0, 1, 2, 3]) {
+        lane.server.before(
+          { method: "eth_getTransactionCount", occurrence },
+          async () => {
+            arrived += 1;
+            if (arrived === 4) {
+              release();
+            }
+            await all;
+          },
+        );
+      }
+
+      const settlements = await Promise.all(
+        vaults.map(async (vault) => await vault.settleAll(POLLING)),
+      );
+
+      expect(settlements.map(({ status }) => status)).to.have.members([
+        "settled",
+        "refused",
+      ]);
+      expect(sent()).to.equal(1);
+      expect(await lane.world.settlers()).to.have.length(1);
+    }
+  });
+
+  it("should name the lock of a process that begins one, or died of it", async () => {
+    const dead = spawn(process.execPath, ["-e", ""]);
+    await once(dead, "close");
+
+    for (const [pid, words] of [
+      [process.pid, `process ${process.pid}, which is running`],
+      [dead.pid, `process ${dead.pid}, which is not running any more`],
+      ["not a number", "an unknown process"],
+    ] as const) {
+      await writeFile(`${lane.journal}.lock`, String(pid));
+
+      const settlement = await lane.vault.settleAll(POLLING);
+
+      expect(settlement).to.include({ status: "refused", hash: null });
+      expect(settlement.reason).to.include(words).and.include(".json.lock");
+      expect(sent()).to.equal(0);
+    }
+    await rm(`${lane.journal}.lock`);
+    expect((await lane.vault.settleAll(POLLING)).status).to.equal("settled");
   });
 
   it("should not be sent once somebody else has settled its round", async () => {
