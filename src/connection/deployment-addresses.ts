@@ -6,7 +6,12 @@ import { z } from "zod";
 
 import type { LocatedAddress } from "../client/addresses.js";
 import type { Eip1193Provider } from "../client/eip1193.js";
-import { isHexData, requestQuantity, requestRpc } from "../client/rpc.js";
+import {
+  invalidResponse,
+  isHexData,
+  requestQuantity,
+  requestRpc,
+} from "../client/rpc.js";
 import { vaultError } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
@@ -36,6 +41,8 @@ const deploymentSchema = z
 export type MockDeployment = Readonly<z.infer<typeof deploymentSchema>>;
 
 const UNKNOWN_GENESIS = "unknown";
+/** 0x and 32 bytes. */
+const HASH_LENGTH = 66;
 
 /** Folder in the project's root. */
 export const DEPLOYMENTS_FOLDER = "vault-deployments";
@@ -97,21 +104,33 @@ export class DeploymentAddresses {
     return relativeFile(deployment.chainId);
   }
 
-  /** Hash of the chain's first block. */
+  /**
+   * Hash of the chain's first block.
+   *
+   * @throws VaultError VAULT_RPC_INVALID_RESPONSE for a block without a hash,
+   * which must not look like another chain, and those of a failed request
+   */
   public async genesisHash(): Promise<string> {
-    const genesis = await requestRpc(
-      this.#provider,
-      this.#network,
-      "eth_getBlockByNumber",
-      ["0x0", false],
-    );
-    const hash: unknown =
-      typeof genesis === "object" && genesis !== null && "hash" in genesis
-        ? genesis.hash
-        : undefined;
-    // Some archives are pruned so far that they have no first block; then
-    // nothing can be matched, and nothing is.
-    return isHexData(hash) ? hash : UNKNOWN_GENESIS;
+    const method = "eth_getBlockByNumber";
+    const genesis = await requestRpc(this.#provider, this.#network, method, [
+      "0x0",
+      false,
+    ]);
+    if (genesis === null) {
+      // Some archives are pruned so far that they have no first block; then
+      // nothing can be matched, and nothing is.
+      return UNKNOWN_GENESIS;
+    }
+    const { hash }: Readonly<Record<string, unknown>> =
+      typeof genesis === "object" ? { ...genesis } : {};
+    if (!isHexData(hash) || hash.length !== HASH_LENGTH) {
+      throw invalidResponse(
+        this.#network,
+        method,
+        "a block with a hash was expected",
+      );
+    }
+    return hash;
   }
 
   async #load(): Promise<MockDeployment | undefined> {

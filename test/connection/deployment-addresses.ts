@@ -178,6 +178,27 @@ describe("addresses that deploy-mocks left behind", () => {
     });
   }
 
+  it("should not take an odd first block for that of another chain", async () => {
+    await leave(deployment);
+    const vault = await open();
+    for (const odd of [
+      {},
+      { hash: null },
+      { hash: "0xab" },
+      { hash: `${GENESIS}ab` },
+      { hash: GENESIS.replace("a", "g") },
+      "0x0",
+    ]) {
+      genesis = odd;
+      await expectVaultError(
+        vault.getLatestRoundInfo(),
+        "VAULT_RPC_INVALID_RESPONSE",
+      );
+    }
+    genesis = { hash: GENESIS };
+    await vault.getLatestRoundInfo();
+  });
+
   it("should not be used where no genesis was ever known", async () => {
     genesis = null;
     const vault = await open();
