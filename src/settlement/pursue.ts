@@ -9,7 +9,7 @@ import type { SettlementStopped } from "./stopped.js";
 import type { SettlementEvent } from "./types.js";
 
 /** So many polling intervals a last question may take. */
-const GAP_PATIENCE = 5;
+const LAST_PATIENCE = 5;
 
 /** A settlement that may be on its way. */
 export interface Pursuit {
@@ -296,12 +296,41 @@ class PursuitState {
   }
 
   public async timedOut(): Promise<Pursued> {
+    const warning = await this.#describeDanger();
+    if (warning !== "") {
+      this.#trouble(warning.trim());
+    }
     return {
       kind: "open",
       hash: this.transaction.hash,
       receipt: this.#receipt,
-      reason: `The time is over: ${this.#last.replace(/\.$/u, "")}${await this.#describeGap()}.`,
+      reason: `${warning}The time is over: ${this.#last.replace(/\.$/u, "")}${await this.#describeGap()}.`,
     };
+  }
+
+  /** What waits names no round, and settles the one that is current by then. */
+  async #describeDanger(): Promise<string> {
+    const { from, nonce } = this.transaction;
+    const { chain, checkRound, pollingInterval } = this.#pursuit;
+    if (this.#receipt !== undefined) {
+      return "";
+    }
+    const patience = new Deadline(LAST_PATIENCE * pollingInterval);
+    try {
+      const obstacle = await patience.within(checkRound());
+      if (obstacle === undefined) {
+        return "";
+      }
+      // It may be this very transaction that settled the round.
+      const sight = await patience.within(
+        look(chain, this.transaction, this.#search),
+      );
+      return sight?.kind === "waiting" || sight?.kind === "unknown"
+        ? `WARNING: ${obstacle.reason} The transaction may still be mined, and then settles whatever round is the latest. To cancel it, let another transaction of ${from} with nonce ${nonce} take its place. `
+        : "";
+    } catch {
+      return "";
+    }
   }
 
   /** A node keeps what cannot be mined yet and does not say so. */
@@ -312,7 +341,7 @@ class PursuitState {
       return "";
     }
     try {
-      const next = await new Deadline(GAP_PATIENCE * pollingInterval).within(
+      const next = await new Deadline(LAST_PATIENCE * pollingInterval).within(
         chain.nonce(from, "latest"),
       );
       return next !== undefined && next < nonce

@@ -5,6 +5,7 @@ import { Deadline } from "../../src/settlement/deadline.js";
 import { pursue } from "../../src/settlement/pursue.js";
 import type { Pursued, Pursuit } from "../../src/settlement/pursue.js";
 import type { Sought } from "../../src/settlement/sight.js";
+import { SettlementStopped } from "../../src/settlement/stopped.js";
 
 const HASH = `0x${"ab".repeat(32)}`;
 const NONCE = 7;
@@ -207,5 +208,67 @@ describe("the pursuit of a settlement's transaction", () => {
     expect(scanned.map(Number)).to.deep.equal(
       Array.from({ length: 145 }, (_, index) => 6 + index),
     );
+  });
+  describe("when the time is over and the round is another one by then", () => {
+    const warning = /^WARNING: The next round is open\. .*nonce 7/u;
+    const checkRound = async (): Promise<SettlementStopped> =>
+      await Promise.resolve(
+        new SettlementStopped("refused", "The next round is open."),
+      );
+    const waits: Answers = {
+      eth_getTransactionByHash: () => ({
+        hash: HASH,
+        from: transaction.from,
+        to: transaction.to,
+        input: transaction.data,
+        nonce: "0x7",
+        blockNumber: null,
+      }),
+    };
+
+    it("should warn of a transaction that still waits, and name its nonce", async () => {
+      const troubles: string[] = [];
+      const end = await run("send", waits, {
+        checkRound,
+        emit: (event) => {
+          troubles.push(event.type === "trouble" ? event.message : "");
+        },
+      });
+
+      expect(end).to.include({ kind: "open", hash: HASH });
+      expect(end.kind === "open" && end.reason)
+        .to.match(warning)
+        .and.include("it waits in the node's pool");
+      expect(troubles.at(-1)).to.match(warning);
+    });
+
+    it("should not warn where it was that transaction", async () => {
+      let isChecked = false;
+      const end = await run(
+        "send",
+        {
+          ...waits,
+          eth_getTransactionReceipt: () =>
+            isChecked
+              ? {
+                  transactionHash: HASH,
+                  blockNumber: "0x6",
+                  blockHash: HASH,
+                  gasUsed: "0x1",
+                  status: "0x1",
+                }
+              : null,
+        },
+        {
+          checkRound: async () => {
+            isChecked = true;
+            return await checkRound();
+          },
+        },
+      );
+
+      expect(end).to.include({ kind: "open", hash: HASH });
+      expect(end.kind === "open" && end.reason).not.to.include("WARNING");
+    });
   });
 });

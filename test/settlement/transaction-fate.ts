@@ -119,6 +119,24 @@ describe("what can become of a settlement's transaction", () => {
     expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
   });
 
+  it("should warn where the round is settled while it waits", async () => {
+    const { settlement } = await settleAnd(
+      async () => {
+        // The answer's last word says whether the round is settled.
+        lane.server.rewrite("eth_call", (result) =>
+          String(result).replace(/0$/u, "1"),
+        );
+        await Promise.resolve();
+      },
+      { timeout: 150 },
+    );
+
+    expect(settlement.status).to.equal("unconfirmed");
+    expect(settlement.reason).to.match(
+      /^WARNING: The round was settled by somebody else meanwhile\. .* nonce \d+/u,
+    );
+  });
+
   it("should wait for as many confirmations as asked", async () => {
     const { settlement } = await settleAnd(
       async () => {
