@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
-import type { Chain, Receipt, SettlementCall } from "./chain.js";
+import type { Chain, Header, Receipt, SettlementCall } from "./chain.js";
 import { describeRound, isSameRound } from "./round-identity.js";
 import type { Settlement } from "./types.js";
 
@@ -13,17 +13,38 @@ export interface Expectation {
   readonly call: SettlementCall;
   /** The round that was meant. */
   readonly before: VaultRound;
-  readonly readRound: (block: number | "latest") => Promise<VaultRound>;
+  readonly readRound: (block: number) => Promise<VaultRound>;
+  /** The round at the newest block, and that block. */
+  readonly readRoundNow: () => Promise<{
+    readonly header: Header;
+    readonly round: VaultRound;
+  }>;
   readonly pause: () => Promise<void>;
 }
 
-/** Finds out what a mined transaction did. Never throws. */
+/**
+ * Finds out what a mined transaction did. Never throws.
+ *
+ * @returns The outcome, and whether asking this node again can tell no more.
+ */
 export async function conclude(
   expectation: Expectation,
+  receipt: Receipt,
+): Promise<{ readonly settlement: Settlement; readonly isFinal: boolean }> {
+  const seen = await readAfter(expectation, receipt.blockNumber);
+  return {
+    settlement: await describe(expectation, receipt, seen),
+    isFinal: seen !== "unreadable",
+  };
+}
+
+async function describe(
+  expectation: Expectation,
   { hash, blockNumber, gasUsed, succeeded }: Receipt,
+  seen: RoundAfter,
 ): Promise<Settlement> {
   const { before } = expectation;
-  const after = await readAfter(expectation, blockNumber);
+  const after = typeof seen === "string" ? null : seen;
   const mined = { hash, blockNumber, gasUsed, before, after };
   if (!succeeded) {
     return {
@@ -35,7 +56,10 @@ export async function conclude(
   if (after === null) {
     return {
       status: "unconfirmed",
-      reason: `It was mined in block ${blockNumber}, but the round could not be read afterwards, so what it settled is not known.`,
+      reason:
+        seen === "moved on"
+          ? `It was mined in block ${blockNumber} without a revert, but the node has no state of that block any more, and the vault is in another round by now: which one was settled, an archive node can tell.`
+          : `It was mined in block ${blockNumber}, but the round could not be read afterwards, so what it settled is not known.`,
       ...mined,
     };
   }
@@ -56,25 +80,39 @@ export async function conclude(
 }
 
 /**
+ * The round in the transaction's block. `moved on`: only a later one could be
+ * read, which says nothing about it.
+ */
+type RoundAfter = VaultRound | "moved on" | "unreadable";
+
+/**
  * Reads the round in the transaction's own block, so that a round that opens
- * later is not taken for it; the latest one where the node keeps no old state.
+ * later is not taken for it; at the newest block where the node keeps no old
+ * state, as long as that has the same round.
  */
 async function readAfter(
-  { readRound, pause }: Expectation,
+  { readRound, readRoundNow, before, pause }: Expectation,
   blockNumber: number,
-): Promise<VaultRound | null> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const isLast = attempt === ATTEMPTS - 1;
-    try {
-      return await readRound(isLast ? "latest" : blockNumber);
-    } catch (error) {
-      if (!VaultError.isVaultError(error) || isLast) {
-        return null;
+): Promise<RoundAfter> {
+  try {
+    for (let attempt = 1; attempt < ATTEMPTS; attempt += 1) {
+      try {
+        return await readRound(blockNumber);
+      } catch (error) {
+        if (!VaultError.isVaultError(error)) {
+          throw error;
+        }
+        await pause();
       }
-      await pause();
     }
+    const { header, round } = await readRoundNow();
+    if (header.number < blockNumber) {
+      return "unreadable";
+    }
+    return isSameRound(round, before) ? round : "moved on";
+  } catch {
+    return "unreadable";
   }
-  return null;
 }
 
 /** A receipt has no reason, so the call is made again where it failed. */

@@ -62,10 +62,7 @@ export async function execute(
       },
       start,
     );
-    const settlement = await outcomeOf(context, entry, pursued);
-    const isFinal =
-      pursued.kind === "over" ||
-      (pursued.kind === "mined" && settlement.after !== null);
+    const { settlement, isFinal } = await outcomeOf(context, entry, pursued);
     if (isFinal) {
       await record({ finished: true });
     }
@@ -79,7 +76,7 @@ async function outcomeOf(
   context: SettlementContext,
   entry: JournalEntry,
   pursued: Pursued,
-): Promise<Settlement> {
+): Promise<{ settlement: Settlement; isFinal: boolean }> {
   switch (pursued.kind) {
     case "mined": {
       const { from, to, data } = entry.transaction;
@@ -89,6 +86,7 @@ async function outcomeOf(
           call: { from, to, data },
           before: entry.round,
           readRound: context.readRound,
+          readRoundNow: async () => await context.readRoundNow(),
           pause: async () => {
             await sleep(context.pollingInterval);
           },
@@ -98,18 +96,24 @@ async function outcomeOf(
     }
     case "open":
       return {
-        ...unconfirmed(
-          entry,
-          pursued.hash,
-          `${pursued.reason} ${context.journal === undefined ? "" : "`vault settle --resume` takes it up again."}`.trim(),
-        ),
-        blockNumber: pursued.receipt?.blockNumber ?? null,
-        gasUsed: pursued.receipt?.gasUsed ?? null,
+        settlement: {
+          ...unconfirmed(
+            entry,
+            pursued.hash,
+            `${pursued.reason} ${context.journal === undefined ? "" : "`vault settle --resume` takes it up again."}`.trim(),
+          ),
+          blockNumber: pursued.receipt?.blockNumber ?? null,
+          gasUsed: pursued.receipt?.gasUsed ?? null,
+        },
+        isFinal: false,
       };
     case "over":
       return {
-        ...unconfirmed(entry, pursued.hash, pursued.reason),
-        status: pursued.status,
+        settlement: {
+          ...unconfirmed(entry, pursued.hash, pursued.reason),
+          status: pursued.status,
+        },
+        isFinal: true,
       };
   }
 }

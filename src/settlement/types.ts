@@ -30,7 +30,10 @@ export interface Settlement {
   readonly gasUsed: bigint | null;
   /** The round before anything was sent; values unscaled. */
   readonly before: VaultRound | null;
-  /** The round in the block of the transaction; values unscaled. */
+  /**
+   * The round in the block of the transaction; values unscaled. Where the node
+   * has no state of that block any more, the newest, if it is the same round.
+   */
   readonly after: VaultRound | null;
 }
 

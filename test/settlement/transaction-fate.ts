@@ -334,6 +334,50 @@ describe("what can become of a settlement's transaction", () => {
     );
   });
 
+  for (const isNext of [true, false]) {
+    const name = isNext ? "the next round is open" : "it is the round still";
+    it(`should say what can be known without old state, where ${name}`, async () => {
+      const { settlement } = await settleAnd(async () => {
+        await setMining(true);
+        await lane.world.mine();
+        await (isNext ? lane.world.openNextRound() : lane.world.mine());
+        lane.server.forgetOldState();
+      });
+
+      expect(settlement.blockNumber).to.be.a("number");
+      if (isNext) {
+        expect(settlement).to.include({ status: "unconfirmed", after: null });
+        expect(settlement.reason)
+          .to.include("archive node")
+          .and.not.include("MISMATCH");
+      } else {
+        expect(settlement).to.include({ status: "settled" });
+      }
+      // It is mined, so that it stands in the way of no other.
+      lane.server.reset();
+      expect(await lane.vault.settleAll(POLLING)).to.include({
+        status: isNext ? "settled" : "nothing-to-do",
+      });
+      expect(await resume()).to.include({ status: "settled" });
+    });
+  }
+
+  it("should not take the round of a node that is behind for the outcome", async () => {
+    const { settlement } = await settleAnd(async () => {
+      await setMining(true);
+      await lane.world.mine();
+      lane.server.forgetOldState();
+      // Its newest block is one from before the transaction.
+      lane.server.rewrite("eth_getBlockByNumber", (block) => ({
+        ...asObject(block),
+        number: "0x1",
+      }));
+    });
+
+    expect(settlement).to.include({ status: "unconfirmed", after: null });
+    expect(settlement.reason).to.include("could not be read");
+  });
+
   it("should ask a signer elsewhere once, and again only with --resume", async () => {
     const vault = await lane.connect({ accounts: "remote" });
     lane.server.hide("eth_signTransaction");
@@ -452,3 +496,7 @@ describe("a node that restarts between broadcast and receipt", () => {
     ).to.have.length(1);
   });
 });
+
+function asObject(value: unknown): object {
+  return typeof value === "object" && value !== null ? value : {};
+}
