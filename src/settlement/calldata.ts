@@ -2,10 +2,9 @@ import { ZeroAddress } from "ethers";
 
 import type { HardhatVault } from "../connection/hardhat-vault.js";
 import { RevertedCall } from "../client/rpc.js";
-import { VaultError } from "../errors.js";
 import type { Header } from "./chain.js";
 import { SettlementContext } from "./context.js";
-import { resolveGas } from "./fees.js";
+import { estimateGas } from "./fees.js";
 import { requireCode } from "./preflight.js";
 
 /** The settlement's transaction without a sender, for another wallet. */
@@ -24,9 +23,8 @@ export interface UnsignedSettlement {
  * Sends nothing and needs no key.
  *
  * @param from Sender for the gas estimate; the zero address unless given.
- * @throws SettlementStopped on a chain that is not the configured one
- * @throws VaultError VAULT_NO_CODE, VAULT_CONTRACT_NOT_CONFIGURED and those of
- * a failed request
+ * @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE,
+ * VAULT_CONTRACT_NOT_CONFIGURED and those of a failed request
  */
 export async function buildSettlement(
   vault: HardhatVault,
@@ -38,29 +36,12 @@ export async function buildSettlement(
   );
   await requireCode(chain, contract);
   const header = await chain.latestHeader();
-  const call = { from, to: contract.address, data };
+  const gas = await estimateGas(chain, { from, to: contract.address, data });
   return {
     chainId,
     header,
     to: contract.address,
     data,
-    estimatedGas: await estimate(),
+    estimatedGas: gas instanceof RevertedCall ? null : gas,
   };
-
-  async function estimate(): Promise<bigint | null> {
-    try {
-      const gas = await resolveGas(
-        chain,
-        vault.connection.networkConfig,
-        call,
-        header,
-      );
-      return gas instanceof RevertedCall ? null : gas;
-    } catch (error) {
-      if (VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR") {
-        return null;
-      }
-      throw error;
-    }
-  }
 }

@@ -69,9 +69,8 @@ export class SettlementContext {
   }
 
   /**
-   * @throws SettlementStopped on a chain that is not the configured one
-   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_ARGUMENT
-   * and those of a failed request
+   * @throws VaultError VAULT_WRONG_CHAIN, VAULT_CONTRACT_NOT_CONFIGURED,
+   * VAULT_INVALID_ARGUMENT and those of a failed request
    */
   public static async create(
     vault: HardhatVault,
@@ -152,7 +151,7 @@ export class SettlementContext {
 function requireConfiguredChain(vault: HardhatVault, actual: number): void {
   const { chainId: expected } = vault.connection.networkConfig;
   if (expected !== undefined && expected !== actual) {
-    throw refusal("VAULT_WRONG_CHAIN", {
+    throw vaultError("VAULT_WRONG_CHAIN", {
       network: vault.networkName,
       expected,
       actual,

@@ -43,19 +43,26 @@ export async function resolveGas(
   if (gas !== "auto") {
     return gas;
   }
-  const method = "eth_estimateGas";
-  const answer = await chain.request(method, [call]);
-  if (answer instanceof RevertedCall) {
-    return answer;
-  }
-  const estimate = parseQuantity(answer, chain.network, method);
-  if (gasMultiplier === 1) {
+  const estimate = await estimateGas(chain, call);
+  if (estimate instanceof RevertedCall || gasMultiplier === 1) {
     return estimate;
   }
   const multiplied = BigInt(Math.floor(Number(estimate) * gasMultiplier));
   const limit =
     (blockGasLimit * BLOCK_SHARE.numerator) / BLOCK_SHARE.denominator;
   return multiplied > limit ? limit - 1n : multiplied;
+}
+
+/** What the node thinks that the call needs, or the revert it runs into. */
+export async function estimateGas(
+  chain: Chain,
+  call: SettlementCall,
+): Promise<bigint | RevertedCall> {
+  const method = "eth_estimateGas";
+  const answer = await chain.request(method, [call]);
+  return answer instanceof RevertedCall
+    ? answer
+    : parseQuantity(answer, chain.network, method);
 }
 
 /** The most that a unit of gas can cost, in wei. */

@@ -6,6 +6,7 @@ import { Wallet } from "ethers";
 import { configVariable } from "hardhat/config";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
+import { buildSettlement } from "../../src/settlement/calldata.js";
 import type { SettleAllOptions } from "../../src/settlement/settle-all.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -215,6 +216,40 @@ describe("when a settlement is refused", () => {
       }
     });
   }
+
+  it("should estimate what another wallet's transaction needs, whatever gas is configured", async () => {
+    const estimate = await lane.world.provider.estimateGas({
+      to: lane.world.contracts.vault,
+      data: "0xa015aefe",
+    });
+
+    for (const settings of [{ gas: 777_777 }, { gasMultiplier: 3 }]) {
+      const { estimatedGas } = await buildSettlement(
+        await lane.connect(settings),
+      );
+      expect(estimatedGas).to.equal(estimate);
+    }
+  });
+
+  it("should have no estimate for what reverts, and an error for anything else", async () => {
+    const vault = await lane.connect({ gas: 777_777 });
+    lane.server.inject({
+      method: "eth_estimateGas",
+      occurrence: 0,
+      kind: "JSON-RPC error",
+    });
+    await expectVaultError(buildSettlement(vault), "VAULT_RPC_ERROR");
+
+    await lane.world.vault.setRevert("0xa015aefe", "0x12345678");
+    expect((await buildSettlement(vault)).estimatedGas).to.equal(null);
+  });
+
+  it("should build nothing for a chain that is not the configured one", async () => {
+    await expectVaultError(
+      buildSettlement(await lane.connect({ chainId: 1 })),
+      "VAULT_WRONG_CHAIN",
+    );
+  });
 
   it("should take a key from a configuration variable", async () => {
     process.env["VAULT_TEST_KEY"] = DEV_KEYS[1];
