@@ -66,8 +66,11 @@ export async function rehearse(
     gasPrice: toQuantity(gasPrice),
   });
   assertInvariant(typeof hash === "string", "a transaction without a hash");
-  await chain.mine(blockTime);
+  await mineAt(chain, hash, blockTime);
   const { block, gasUsed, failure } = await chain.outcomeOf(hash);
+  if (blockTime !== undefined && block.timestamp !== blockTime) {
+    throw new MinedMeanwhile();
+  }
   const after = await readState(vault, block.number, subjects);
   return {
     status: failure === null ? "settled" : "reverted",
@@ -81,6 +84,25 @@ export async function rehearse(
     ),
     balances: compareBalances(before.balances, after.balances, funding),
   };
+}
+
+/**
+ * The network has mined the transaction by itself, on a timer that nothing can
+ * be asked about: not in the block that was meant for it.
+ */
+export class MinedMeanwhile extends Error {}
+
+async function mineAt(
+  chain: SimulatedChain,
+  hash: string,
+  blockTime: number | undefined,
+): Promise<void> {
+  try {
+    await chain.mine(blockTime);
+  } catch (error) {
+    // Such a block may be dated later than the one that was asked for.
+    throw (await chain.isMined(hash)) ? new MinedMeanwhile() : error;
+  }
 }
 
 /** A success that leaves the round as it was must not look like one. */

@@ -40,18 +40,28 @@ export async function inSandbox<T>(
     "hardhat_stopImpersonatingAccount",
     account,
   );
-  const snapshot = await chain.request("evm_snapshot");
+  // Each step undoes itself, whatever fails after it.
   try {
-    await chain.request("evm_setAutomine", false);
     await chain.request("hardhat_impersonateAccount", account);
-    await dropWaitingTransactions(chain);
-    return await work();
-  } finally {
-    await chain.request("evm_revert", snapshot);
-    if (wasImpersonated !== true) {
-      await chain.request("hardhat_stopImpersonatingAccount", account);
+    await chain.request("evm_setAutomine", false);
+    const snapshot = await chain.request("evm_snapshot");
+    try {
+      await dropWaitingTransactions(chain);
+      return await work();
+    } finally {
+      await chain.request("evm_revert", snapshot);
     }
-    await chain.request("evm_setAutomine", isAutomatic);
+  } finally {
+    try {
+      await chain.request("evm_setAutomine", isAutomatic);
+    } finally {
+      await chain.request(
+        wasImpersonated === true
+          ? "hardhat_impersonateAccount"
+          : "hardhat_stopImpersonatingAccount",
+        account,
+      );
+    }
   }
 }
 

@@ -11,7 +11,7 @@ import { createFork } from "./fork.js";
 import { findFatalRevert } from "./fatal-revert.js";
 import type { ForkOptions } from "./fork.js";
 import { roundOf } from "./readings.js";
-import { rehearse } from "./rehearsal.js";
+import { MinedMeanwhile, rehearse } from "./rehearsal.js";
 import type { Rehearsal } from "./rehearsal.js";
 import { ResolvedAddresses } from "./resolved-addresses.js";
 import { exclusively, inSandbox } from "./sandbox.js";
@@ -69,6 +69,9 @@ interface Wishes {
   readonly time: SimulationTime | undefined;
   readonly gas: bigint | undefined;
 }
+
+/** How often it is tried where blocks that come by themselves interfere. */
+const ATTEMPTS = 10;
 
 /** @see HardhatVault.simulateSettleAll */
 export async function simulateSettleAll(
@@ -147,18 +150,30 @@ async function simulateInPlace(
       problem: `network ${networkName} runs in process and is not forked, but simulated on as it is`,
     });
   }
-  const block = await readUpstreamBlock(provider, networkName, undefined);
-  return await prepare(
-    vault,
-    block,
-    wishes,
-    async (_addresses, rehearsal) =>
-      await inSandbox(
-        new SimulatedChain(vault),
-        rehearsal.sender,
-        async () => await rehearse(vault, rehearsal),
-      ),
-  );
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const block = await readUpstreamBlock(provider, networkName, undefined);
+    try {
+      return await prepare(
+        vault,
+        block,
+        wishes,
+        async (_addresses, rehearsal) =>
+          await inSandbox(
+            new SimulatedChain(vault),
+            rehearsal.sender,
+            async () => await rehearse(vault, rehearsal),
+          ),
+      );
+    } catch (error) {
+      if (!(error instanceof MinedMeanwhile)) {
+        throw error;
+      }
+    }
+  }
+  throw vaultError("VAULT_INVALID_ARGUMENT", {
+    where: "--at-time",
+    problem: `network ${networkName} mines by itself too often for a block of that date; stop it with evm_setIntervalMining`,
+  });
 }
 
 /**

@@ -81,6 +81,10 @@ export class SimulatedChain {
     );
   }
 
+  public async isMined(hash: string): Promise<boolean> {
+    return (await this.request("eth_getTransactionReceipt", hash)) !== null;
+  }
+
   public async outcomeOf(hash: string): Promise<MinedTransaction> {
     const receipt = await this.#record("eth_getTransactionReceipt", hash);
     const number = Number(this.#parse(receipt["blockNumber"]));

@@ -313,6 +313,92 @@ describe("simulation - simulateSettleAll in process", () => {
     }
   });
 
+  for (const [name, atTime] of [
+    ["a late time", "end"],
+    ["the next second", "+1s"],
+  ] as const) {
+    it(`should keep to ${name} where a timed block comes in between`, async () => {
+      const { provider } = world.vault.connection;
+      const request = provider.request.bind(provider);
+      const { timestamp } = await world.vault.block();
+      const before = await world.block("latest");
+      let timedBlocks = 1;
+      provider.request = async (call) => {
+        if (call.method === "evm_mine" && timedBlocks > 0) {
+          timedBlocks -= 1;
+          await request({
+            method: "evm_mine",
+            params: [`0x${(timestamp + 5).toString(16)}`],
+          });
+        }
+        const answer: unknown = await request(call);
+        return answer;
+      };
+
+      const { block, status } = await world.vault.simulateSettleAll({ atTime });
+
+      expect({ status, timestamp: block?.timestamp }).to.deep.equal({
+        status: "settled",
+        timestamp: atTime === "end" ? ROUND_END : timestamp + 1,
+      });
+      expect(await world.block("latest")).to.deep.equal(before);
+      timedBlocks = Infinity;
+      const error = await expectVaultError(
+        world.vault.simulateSettleAll({ atTime }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(error.message).to.include("evm_setIntervalMining");
+      expect(await world.block("latest")).to.deep.equal(before);
+    });
+  }
+
+  it("should leave no trace of a simulation that fails, at whatever request", async () => {
+    const { provider } = world.vault.connection;
+    const request = provider.request.bind(provider);
+    const asked: string[] = [];
+    let failing = -1;
+    provider.request = async (call) => {
+      asked.push(call.method);
+      if (asked.length - 1 === failing) {
+        throw new Error("out of order");
+      }
+      const answer: unknown = await request(call);
+      return answer;
+    };
+    const look = async (): Promise<unknown> => ({
+      block: await world.block("latest"),
+      isAutomatic: await world.send("hardhat_getAutomine"),
+      waiting: await world.send("eth_pendingTransactions"),
+      nonce: await world.send("eth_getTransactionCount", NOBODY, "pending"),
+      balance: await world.send("eth_getBalance", NOBODY, "latest"),
+    });
+    const isImpersonated = async (): Promise<unknown> =>
+      await world.send("hardhat_stopImpersonatingAccount", NOBODY);
+    await world.vault.simulateSettleAll({ as: NOBODY, atTime: "end" });
+    const methods = [...asked];
+    const before = await look();
+
+    // From there on, what would fail is the undoing itself.
+    const undoing = methods.indexOf("evm_revert");
+    for (const [index, method] of methods.slice(0, undoing).entries()) {
+      for (const wasImpersonated of [true, false]) {
+        await (wasImpersonated
+          ? world.send("hardhat_impersonateAccount", NOBODY)
+          : isImpersonated());
+        asked.length = 0;
+        failing = index;
+        const end = await world.vault
+          .simulateSettleAll({ as: NOBODY, atTime: "end" })
+          .then(() => "no failure", String);
+        failing = -1;
+
+        const where = `${method}, request ${index}: ${end}`;
+        expect(await look(), where).to.deep.equal(before);
+        expect(await isImpersonated(), where).to.equal(wasImpersonated);
+      }
+    }
+  });
+
   it("should work where a failed transaction is no exception", async () => {
     const quiet = await createWorld({ throwOnTransactionFailures: false });
     try {
