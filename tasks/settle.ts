@@ -93,6 +93,16 @@ export async function settle(
         );
       } else {
         say(renderEvent(event, style));
+        if (
+          event.type === "sending" &&
+          vault.connection.networkConfig.type === "http"
+        ) {
+          say(
+            style.dim(
+              "If this is interrupted, `vault settle --resume` goes on from here.",
+            ),
+          );
+        }
       }
     },
     ...(args.yes ? {} : { confirm: createConfirm(ask) }),

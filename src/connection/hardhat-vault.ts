@@ -45,17 +45,20 @@ export class HardhatVault extends VaultClient {
   private constructor(
     parts: Pick<
       HardhatVault,
-      "connection" | "context" | "connectionAddresses" | "deployments"
+      | "networkName"
+      | "connection"
+      | "context"
+      | "connectionAddresses"
+      | "deployments"
     >,
     addresses: AddressBook = parts.connectionAddresses,
   ) {
-    const { networkName, provider } = parts.connection;
     super(
       // The params of Hardhat's provider type are not readonly inside objects;
       // it is the same standard.
-      provider,
+      parts.connection.provider,
       addresses,
-      { networkName },
+      { networkName: parts.networkName },
     );
     this.connection = parts.connection;
     this.context = parts.context;
@@ -63,12 +66,16 @@ export class HardhatVault extends VaultClient {
     this.deployments = parts.deployments;
   }
 
-  /** @internal */
+  /**
+   * @param networkName What error texts call the network.
+   * @internal
+   */
   public static forConnection(
     connection: NetworkConnection<ChainType | string>,
     context: HookContext,
+    networkName = connection.networkName,
   ): HardhatVault {
-    const { networkConfig, networkName, provider } = connection;
+    const { networkConfig, provider } = connection;
     const deployments =
       networkConfig.type === "http"
         ? new DeploymentAddresses(
@@ -78,6 +85,7 @@ export class HardhatVault extends VaultClient {
           )
         : undefined;
     return new HardhatVault({
+      networkName,
       connection,
       context,
       connectionAddresses: new ConnectionAddresses(
@@ -219,8 +227,7 @@ export class HardhatVault extends VaultClient {
 
   /** Checked when it is used: most connections are opened for something else. */
   protected override defaultFrom(): string {
-    const { networkConfig, networkName } = this.connection;
-    return configuredFrom(networkName, networkConfig);
+    return configuredFrom(this.networkName, this.connection.networkConfig);
   }
 
   protected override runner(): ContractRunner {

@@ -4,7 +4,7 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import { describeInput } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
 import { toRpcError } from "../client/rpc.js";
-import type { HardhatVault } from "../connection/hardhat-vault.js";
+import { HardhatVault } from "../connection/hardhat-vault.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import { chooseForkCache, removeForkCache } from "./fork-cache.js";
 import { FORK_NETWORK } from "./fork-network.js";
@@ -117,6 +117,12 @@ export async function createFork(
         }),
     );
     assertIsFork(connection.networkConfig, cacheDir);
+    connection.vault = HardhatVault.forConnection(
+      connection,
+      context,
+      // Of the user's networks, not of what forks are made with.
+      `${networkName} (fork)`,
+    );
     connection.vault.connectionAddresses.follow(plan.addresses);
     return connection;
   } catch (error) {

@@ -260,6 +260,23 @@ describe("simulation - fork", () => {
     await fork.close();
   });
 
+  it("should name the network that was forked in its errors", async () => {
+    const { connection } = await connect();
+    const fork = await connection.vault.fork();
+    const nobody = fork.vault.at({
+      vault: "0x00000000000000000000000000000000000000AA",
+    });
+    for (const work of [
+      nobody.queryVolume(),
+      nobody.settleAll(),
+      connection.vault.simulateSettleAll({ gas: 100 }),
+    ]) {
+      const { message } = await caught(work);
+      expect(message).to.include("live (fork)").and.not.include("vaultFork");
+    }
+    await fork.close();
+  });
+
   it("should fork an older block", async () => {
     const { connection } = await connect();
     const head = await connection.vault.block();
@@ -400,6 +417,17 @@ describe("simulation - fork", () => {
     expect(error.fix).to.contain("simulateSettleAll");
   });
 });
+
+async function caught(work: Promise<unknown>): Promise<Error> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof Error) {
+      return error;
+    }
+  }
+  throw new Error("expected an error");
+}
 
 function cacheOf({
   networkConfig,

@@ -111,7 +111,9 @@ describe("vault settle", () => {
       settledPrice: SETTLED_PRICE.toString(),
       settledAmount: SETTLED_AMOUNT.toString(),
     });
-    expect(stderr).to.include(`Transaction ${String(settlement["hash"])}`);
+    expect(stderr).to.include(
+      `Transaction ${String(settlement["hash"])}\nIf this is interrupted, \`vault settle --resume\` goes on from here.\n`,
+    );
     for (const shown of [
       "About to settle this round",
       lane.world.contracts.vault,
