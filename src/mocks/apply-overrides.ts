@@ -1,7 +1,14 @@
 import { describeInput, parseUint256 } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
-import { checkAllValues, checkValues } from "./check-values.js";
+import { checkFailures } from "./check-failure.js";
+import {
+  checkAllValues,
+  checkValues,
+  requireBoolean,
+  requireObject,
+} from "./check-values.js";
 import { generatedOrder } from "./generated-order.js";
+import { settlementFields } from "./types.js";
 import type { MockOrder, MockOverrides, MockState } from "./types.js";
 
 /**
@@ -9,23 +16,23 @@ import type { MockOrder, MockOverrides, MockState } from "./types.js";
  *
  * @throws VaultError VAULT_INVALID_ARGUMENT if there is no such value, or an
  * order that the scenario does not have is named in part;
- * VAULT_INVALID_INTEGER, VAULT_INVALID_ADDRESS
+ * VAULT_INVALID_INTEGER, VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
  */
 export function applyOverrides(
   state: MockState,
   overrides: MockOverrides,
 ): MockState {
   requireKnownKeys(overrides, state, "overrides");
-  requireKnownKeys(overrides.pools, state.pools, "overrides.pools");
+  requireKnownKeys(overrides.pools ?? {}, state.pools, "overrides.pools");
   requireKnownKeys(
-    overrides.fundingFeeRate,
+    overrides.fundingFeeRate ?? {},
     state.fundingFeeRate,
     "overrides.fundingFeeRate",
   );
   const generatedOrders =
     overrides.generatedOrders === undefined
       ? state.generatedOrders
-      : overrides.generatedOrders;
+      : checkRange(overrides.generatedOrders);
   const { call, put } = {
     ...state.fundingFeeRate,
     ...overrides.fundingFeeRate,
@@ -63,8 +70,10 @@ export function applyOverrides(
     },
     orders: applyOrders({ ...state, generatedOrders }, overrides.orders),
     generatedOrders,
-    missingOrdersRevert:
+    missingOrdersRevert: requireBoolean(
       overrides.missingOrdersRevert ?? state.missingOrdersRevert,
+      "overrides.missingOrdersRevert",
+    ),
     margins: {
       ...state.margins,
       ...checkValues(
@@ -92,9 +101,27 @@ export function applyOverrides(
         "getLatestRoundInfo",
         overrides.settlement ?? {},
         "overrides.settlement",
+        settlementFields,
       ),
     },
-    failures: overrides.failures ?? state.failures,
+    failures: checkFailures(
+      overrides.failures ?? state.failures,
+      "overrides.failures",
+    ),
+  };
+}
+
+function checkRange(
+  range: MockState["generatedOrders"],
+): MockState["generatedOrders"] {
+  const where = "overrides.generatedOrders";
+  if (range === null) {
+    return null;
+  }
+  const { firstId, lastId } = requireObject(range, where, "an object or null");
+  return {
+    firstId: parseUint256(firstId, `${where}.firstId`),
+    lastId: parseUint256(lastId, `${where}.lastId`),
   };
 }
 
@@ -103,6 +130,7 @@ function applyOrders(
   overrides: MockOverrides["orders"] = {},
 ): MockState["orders"] {
   const orders = new Map(state.orders);
+  requireObject(overrides, "overrides.orders");
   for (const [key, changes] of Object.entries(overrides)) {
     const where = `overrides.orders[${describeInput(key)}]`;
     const orderID = parseUint256(
@@ -139,12 +167,8 @@ function existingOrder(
 }
 
 /** A misspelt key must not be an override that does nothing. */
-function requireKnownKeys(
-  changes: object | undefined,
-  known: object,
-  where: string,
-): void {
-  for (const key of Object.keys(changes ?? {})) {
+function requireKnownKeys(changes: object, known: object, where: string): void {
+  for (const key of Object.keys(requireObject(changes, where))) {
     if (!Object.hasOwn(known, key)) {
       throw vaultError("VAULT_INVALID_ARGUMENT", {
         where,

@@ -9,6 +9,7 @@ import type { Field, OperationName } from "../protocol/index.js";
  * for JavaScript.
  *
  * @param where What the values are for, named in errors.
+ * @param names Which of the operation's fields may be given; all, unless given.
  * @returns The values, integers as bigints, without those left undefined.
  * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
  * VAULT_INVALID_ADDRESS
@@ -17,11 +18,11 @@ export function checkValues<Values extends object>(
   operation: OperationName,
   values: Values,
   where: string,
+  names?: readonly string[],
 ): Values {
-  const fields = operationEntry(operation).outputs;
+  const fields = fieldsOf(operation, names);
   const checked: Record<string, unknown> = {};
-  const given: ReadonlyArray<[string, unknown]> = Object.entries(values);
-  for (const [name, value] of given) {
+  for (const [name, value] of Object.entries(requireObject(values, where))) {
     const field = fields.find((known) => known.name === name);
     if (field === undefined) {
       throw vaultError("VAULT_INVALID_ARGUMENT", {
@@ -46,10 +47,11 @@ export function checkAllValues<Values extends object>(
   operation: OperationName,
   values: Partial<Values>,
   where: string,
+  names?: readonly string[],
 ): Values {
-  const checked = checkValues(operation, values, where);
-  const missing = operationEntry(operation)
-    .outputs.map(({ name }) => name)
+  const checked = checkValues(operation, values, where, names);
+  const missing = fieldsOf(operation, names)
+    .map(({ name }) => name)
     .filter((name) => !Object.hasOwn(checked, name));
   if (missing.length > 0) {
     throw vaultError("VAULT_INVALID_ARGUMENT", {
@@ -59,6 +61,37 @@ export function checkAllValues<Values extends object>(
   }
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- nothing is missing, as was just checked
   return checked as Values;
+}
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT */
+export function requireBoolean(value: unknown, where: string): boolean {
+  requireType(typeof value === "boolean", value, where, "a boolean");
+  return value === true;
+}
+
+/**
+ * An object by its keys; the keys of a list would be its indexes.
+ *
+ * @throws VaultError VAULT_INVALID_ARGUMENT
+ */
+export function requireObject(
+  value: unknown,
+  where: string,
+  type = "an object",
+): Readonly<Record<string, unknown>> {
+  const isObject =
+    typeof value === "object" && value !== null && !Array.isArray(value);
+  requireType(isObject, value, where, type);
+  return { ...(isObject ? value : {}) };
+}
+
+function fieldsOf(
+  operation: OperationName,
+  names: readonly string[] | undefined,
+): readonly Field[] {
+  return operationEntry(operation).outputs.filter(
+    ({ name }) => names === undefined || names.includes(name),
+  );
 }
 
 function checkValue(field: Field, value: unknown, where: string): unknown {

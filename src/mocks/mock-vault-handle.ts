@@ -23,7 +23,8 @@ import type {
   VaultRound,
 } from "../protocol/index.js";
 import type { MockSender } from "./mock-sender.js";
-import { checkAllValues, checkValues } from "./check-values.js";
+import { checkTarget } from "./check-failure.js";
+import { checkAllValues, checkValues, requireBoolean } from "./check-values.js";
 import { requireMocks } from "./require-mocks.js";
 import type { ScriptedReason } from "./revert-data.js";
 import type { ScenarioName } from "./scenarios.js";
@@ -34,6 +35,7 @@ import {
   mockFactories,
 } from "./script.js";
 import type { MockAddresses, ScriptCall } from "./script.js";
+import { nextRoundFields, settlementFields } from "./types.js";
 import type { MockOrder, NextRound, ScriptedSettlement } from "./types.js";
 
 /** The TypeChain-typed mocks, by role. */
@@ -113,7 +115,12 @@ export class MockVaultHandle {
    * and it starts by the chain's clock and is as long as the latest one.
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
-    const changes = checkValues("getLatestRoundInfo", round, "round");
+    const changes = checkValues(
+      "getLatestRoundInfo",
+      round,
+      "round",
+      nextRoundFields,
+    );
     const [latest, block] = await Promise.all([
       this.vault.getLatestRoundInfo(),
       this.vault.block(),
@@ -189,7 +196,9 @@ export class MockVaultHandle {
 
   /** Whether a missing order reverts; else it answers zeros, as at first. */
   public async setMissingOrdersRevert(reverts: boolean): Promise<void> {
-    await this.script(calls.missingOrdersRevert(reverts));
+    await this.script(
+      calls.missingOrdersRevert(requireBoolean(reverts, "reverts")),
+    );
   }
 
   /** Sets the amounts of a pool; what is not named keeps its value. */
@@ -255,7 +264,12 @@ export class MockVaultHandle {
   public async setSettlement(settlement: ScriptedSettlement): Promise<void> {
     await this.script(
       calls.settlement(
-        checkValues("getLatestRoundInfo", settlement, "settlement"),
+        checkAllValues<ScriptedSettlement>(
+          "getLatestRoundInfo",
+          settlement,
+          "settlement",
+          settlementFields,
+        ),
       ),
     );
   }
@@ -268,20 +282,24 @@ export class MockVaultHandle {
    * @param reason A text, `{ panic }`, `{ customError, args }` or `{ data }`;
    * `{ data: "0x" }` is a revert without a reason.
    * @param options `pool`: the one pool that fails; both unless given.
+   * @throws VaultError VAULT_INVALID_ENUM for an operation or a pool that there
+   * is not, VAULT_INVALID_ARGUMENT for a pool of an operation without pools
    */
   public async failNext(
     operation: OperationName,
     reason: ScriptedReason = "scripted failure",
     { pool }: { readonly pool?: PoolName } = {},
   ): Promise<void> {
+    checkTarget({ operation, pool }, "failNext()");
     await this.script(...calls.fail({ operation, pool, reason }));
   }
 
-  /** Ends what {@link failNext} began. */
+  /** Ends what {@link failNext} began, and throws alike. */
   public async succeed(
     operation: OperationName,
     { pool }: { readonly pool?: PoolName } = {},
   ): Promise<void> {
+    checkTarget({ operation, pool }, "succeed()");
     await this.script(...calls.succeed(operation, pool));
   }
 

@@ -22,13 +22,24 @@ export type ScriptedReason =
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT */
 export function encodeRevertData(reason: ScriptedReason): string {
+  return encodeChecked(reason, "The reason to revert");
+}
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT */
+export function checkReason(reason: unknown, where: string): void {
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the encoder checks it, whatever its type
+  encodeChecked(reason as ScriptedReason, where);
+}
+
+function encodeChecked(reason: ScriptedReason, where: string): string {
   try {
+    requireReason(reason);
     return encode(reason);
   } catch (error) {
     throw vaultError(
       "VAULT_INVALID_ARGUMENT",
       {
-        where: "The reason to revert",
+        where,
         problem:
           error instanceof InvalidReason
             ? error.message
@@ -40,6 +51,21 @@ export function encodeRevertData(reason: ScriptedReason): string {
 }
 
 class InvalidReason extends Error {}
+
+function requireReason(reason: unknown): void {
+  const isReason =
+    typeof reason === "string" ||
+    (typeof reason === "object" &&
+      reason !== null &&
+      ("panic" in reason ||
+        ("customError" in reason && typeof reason.customError === "string") ||
+        ("data" in reason && typeof reason.data === "string")));
+  if (!isReason) {
+    throw new InvalidReason(
+      `a text, { panic }, { customError, args } or { data } is needed, got ${describeInput(reason)}`,
+    );
+  }
+}
 
 function encode(reason: ScriptedReason): string {
   const coder = AbiCoder.defaultAbiCoder();

@@ -27,6 +27,23 @@ export interface ScriptedSettlement {
   readonly settledAmount: bigint;
 }
 
+/** The fields of a {@link ScriptedSettlement}. */
+export const settlementFields: ReadonlyArray<keyof ScriptedSettlement> = [
+  "settledPrice",
+  "settledAmount",
+];
+
+/** The fields of a {@link NextRound}. */
+export const nextRoundFields: ReadonlyArray<keyof NextRound> = [
+  "strikePrice",
+  "APY",
+  "maxVolume",
+  "filledVolume",
+  "minDeposit",
+  "startTime",
+  "endTime",
+];
+
 /** Everything the six mocks answer; values unscaled, as on the wire. */
 export interface MockState {
   readonly fundingFeeRate: Readonly<Record<ContractTypeName, bigint>>;

@@ -150,6 +150,73 @@ describe("mocks - overrides", () => {
       { orders: { first: null } },
       /overrides\.orders\["first"\] is not a whole number/u,
     ],
+    [
+      "a value of a round that no settlement writes",
+      // @ts-expect-error -- settledPrice and settledAmount
+      { settlement: { strikePrice: 1n } },
+      /"strikePrice" is not a field; the fields are settledPrice, settledAmount/u,
+    ],
+    [
+      "a settlement of another type",
+      // @ts-expect-error -- bigint
+      { settlement: { settledPrice: "1" } },
+      /overrides\.settlement\.settledPrice is not a whole number/u,
+    ],
+    [
+      "half a range of orders",
+      // @ts-expect-error -- both ends
+      { generatedOrders: { firstId: 1n } },
+      /overrides\.generatedOrders\.lastId is not a whole number/u,
+    ],
+    [
+      "a range of orders that is none",
+      // @ts-expect-error -- an object or null
+      { generatedOrders: 5n },
+      /overrides\.generatedOrders: an object or null is needed, got 5/u,
+    ],
+    [
+      "a text where a choice is asked for",
+      // @ts-expect-error -- a boolean
+      { missingOrdersRevert: "false" },
+      /overrides\.missingOrdersRevert: a boolean is needed/u,
+    ],
+    [
+      "failures that are no list",
+      // @ts-expect-error -- a list
+      { failures: { operation: "queryVolume", reason: "no" } },
+      /overrides\.failures: a list is needed/u,
+    ],
+    [
+      "a failure of an operation that there is not",
+      // @ts-expect-error -- no such operation
+      { failures: [{ operation: "volume", reason: "no" }] },
+      /overrides\.failures\[0\]\.operation is not one of/u,
+    ],
+    [
+      "a failure of a pool where there is none",
+      {
+        failures: [{ operation: "queryVolume", reason: "no", pool: "public" }],
+      },
+      /overrides\.failures\[0\]: queryVolume is no operation of the pools/u,
+    ],
+    [
+      "a failure without a reason",
+      // @ts-expect-error -- a reason
+      { failures: [{ operation: "queryVolume" }] },
+      /overrides\.failures\[0\]\.reason: .* is needed, got undefined/u,
+    ],
+    [
+      "a pool that is no object",
+      // @ts-expect-error -- an object
+      { pools: { public: 5n } },
+      /overrides\.pools\.public: an object is needed, got 5/u,
+    ],
+    [
+      "nothing that could be an override",
+      // @ts-expect-error -- an object
+      null,
+      /overrides: an object is needed, got null/u,
+    ],
   ];
   for (const [what, overrides, text] of invalid) {
     it(`should refuse ${what}`, async () => {

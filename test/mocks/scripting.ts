@@ -375,6 +375,78 @@ describe("mocks - scripting", () => {
       async () => await mocks.setFundingFeeRate(3, 1n),
       /contractType is not one of/u,
     ],
+    [
+      "a failure of an operation that there is not",
+      // @ts-expect-error -- the function's name on the wire
+      async () => await mocks.failNext("minSLDMargin"),
+      /operation is not one of getFundingFeeRate, .*: "minSLDMargin"/u,
+    ],
+    [
+      "a failure of a name that every object has",
+      // @ts-expect-error -- no operation
+      async () => await mocks.succeed("toString"),
+      /operation is not one of/u,
+    ],
+    [
+      "a failure of a pool that there is not",
+      async () =>
+        await mocks.failNext("getLPAmountInfo", "dry", {
+          // @ts-expect-error -- public or private
+          pool: "both",
+        }),
+      /pool is not one of public, private: "both"/u,
+    ],
+    [
+      "a pool of an operation without pools",
+      async () => await mocks.failNext("settleAll", "no", { pool: "public" }),
+      /failNext\(\): settleAll is no operation of the pools/u,
+    ],
+    [
+      "a pool of an operation without pools, to succeed",
+      async () => await mocks.succeed("queryVolume", { pool: "private" }),
+      /succeed\(\): queryVolume is no operation of the pools/u,
+    ],
+    [
+      "a reason that is none",
+      // @ts-expect-error -- a text, or an object with one of three keys
+      async () => await mocks.failNext("queryVolume", {}),
+      /a text, \{ panic \}, \{ customError, args \} or \{ data \} is needed/u,
+    ],
+    [
+      "half a settlement",
+      // @ts-expect-error -- both are needed
+      async () => await mocks.setSettlement({ settledPrice: 1n }),
+      /settlement: settledAmount is missing/u,
+    ],
+    [
+      "more than a settlement writes",
+      async () =>
+        await mocks.setSettlement({
+          settledPrice: 1n,
+          settledAmount: 1n,
+          // @ts-expect-error -- a settlement always sets it
+          settled: false,
+        }),
+      /"settled" is not a field; the fields are settledPrice, settledAmount/u,
+    ],
+    [
+      "a next round that is settled already",
+      // @ts-expect-error -- not a value of a new round
+      async () => await mocks.startNextRound({ settled: true }),
+      /"settled" is not a field/u,
+    ],
+    [
+      "a round that is no object",
+      // @ts-expect-error -- an object
+      async () => await mocks.setRound(null),
+      /round: an object is needed, got null/u,
+    ],
+    [
+      "a choice that is no boolean",
+      // @ts-expect-error -- a boolean
+      async () => await mocks.setMissingOrdersRevert("no"),
+      /reverts: a boolean is needed, got "no"/u,
+    ],
   ];
   for (const [what, script, text] of invalid) {
     it(`should refuse ${what}`, async () => {
