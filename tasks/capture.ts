@@ -1,9 +1,11 @@
+import path from "node:path";
+
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { BlockTag } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/connection/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
-import { capture } from "../src/mocks/capture.js";
+import { capture, requireFixedBlock } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { withVault } from "./open-vault.js";
@@ -77,10 +79,16 @@ export async function captureToFile(
               ),
             ]),
         style.dim(
-          `Replay it in a test: await connection.vault.deployMocks({ fixture: ${JSON.stringify(escapeUntrusted(out))} })`,
+          `Replay it in a test: await connection.vault.deployMocks({ fixture: ${JSON.stringify(escapeUntrusted(fromRoot(vault, out)))} })`,
         ),
       ].join("\n"),
   };
+}
+
+/** A file as `deployMocks()` finds it: from the project's root, on any system. */
+function fromRoot(vault: HardhatVault, file: string): string {
+  const { root } = vault.context.config.paths;
+  return path.relative(root, path.resolve(file)).replaceAll(path.sep, "/");
 }
 
 /** Reads the options, before any request. */
@@ -91,9 +99,11 @@ function parseCaptureArguments(args: CaptureTaskArguments): CaptureRequest {
       problem: "the file to write is needed, as in --out fixture.json",
     });
   }
+  const blockTag = parseBlock(args.block);
+  requireFixedBlock(blockTag, "--block");
   return {
     out: args.out,
     orders: args.orders === undefined ? [] : parseOrderIds(args.orders),
-    blockTag: parseBlock(args.block),
+    blockTag,
   };
 }

@@ -5,7 +5,7 @@ import { RevertedCall, requestRpc } from "../client/rpc.js";
 import { isFailedReading } from "../client/snapshot.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { HardhatVault } from "../connection/hardhat-vault.js";
-import { VaultError } from "../errors.js";
+import { VaultError, vaultError } from "../errors.js";
 import { placeReading, standaloneReadings } from "../protocol/index.js";
 import type { ReadOperationName } from "../protocol/index.js";
 import type { BlockTag } from "../client/inputs.js";
@@ -14,6 +14,7 @@ import type { BlockTag } from "../client/inputs.js";
 export interface CaptureOptions {
   /** Ids of orders. */
   readonly orders?: readonly bigint[] | undefined;
+  /** Any but `pending`, which names another block with every transaction. */
   readonly blockTag?: BlockTag | undefined;
 }
 
@@ -44,13 +45,14 @@ const CONCURRENT_ORDERS = 16;
  * The file has no URLs, names or accounts in it but the orders' holders: only
  * what anybody can read on the chain.
  *
- * @throws VaultError of a reading that failed for another reason than the
- * contract
+ * @throws VaultError VAULT_INVALID_ARGUMENT for the pending block, and that of a
+ * reading that failed for another reason than the contract
  */
 export async function capture(
   vault: HardhatVault,
   { orders = [], blockTag }: CaptureOptions = {},
 ): Promise<Capture> {
+  requireFixedBlock(blockTag, "blockTag");
   const snapshot = await vault.snapshot({ blockTag });
   const { chainId, block } = snapshot;
   const recorder = new Recorder(vault, block.number);
@@ -88,6 +90,23 @@ export async function capture(
     orders: orders.length,
     failed: recorder.failed,
   };
+}
+
+/**
+ * @param where What named the block, for the error.
+ * @throws VaultError VAULT_INVALID_ARGUMENT
+ */
+export function requireFixedBlock(
+  blockTag: BlockTag | undefined,
+  where: string,
+): void {
+  if (blockTag === "pending") {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where,
+      problem:
+        "the pending block is not one fixed block, so it cannot be captured; latest can",
+    });
+  }
 }
 
 class Recorder {

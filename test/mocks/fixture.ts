@@ -156,6 +156,16 @@ describe("mocks - capture and replay", () => {
     });
   });
 
+  it("should refuse the pending block, which is not one fixed block", async () => {
+    for (const vault of [live, await freshVault()]) {
+      const error = await expectVaultError(
+        capture(vault, { blockTag: "pending" }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(error.shortMessage).to.match(/^blockTag: the pending block/u);
+    }
+  });
+
   it("should not take a broken configuration for a failed reading", async () => {
     const vault = await freshVault();
     const error: unknown = await capture(vault).catch((each: unknown) => each);

@@ -1,7 +1,8 @@
-import { readFile, readdir } from "node:fs/promises";
+import { mkdir, readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
+import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
 import { inProcessMockAddresses } from "../../src/mocks/index.js";
 import { startAnvil } from "../helpers/anvil.js";
@@ -10,8 +11,10 @@ import { runHardhat } from "../helpers/cli.js";
 import type { CommandResult } from "../helpers/cli.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
+import { runVaultTask } from "../helpers/run-vault-task.js";
 
 function parseStdout(result: CommandResult): Readonly<Record<string, unknown>> {
   const document: unknown = JSON.parse(result.stdout);
@@ -43,21 +46,33 @@ describe("tasks - deploy-mocks and capture", () => {
     await project.remove();
   });
 
-  async function run(
+  /** As a user runs it, from the project's folder or one below it. */
+  async function runProcess(
     args: readonly string[],
-    env: Readonly<Record<string, string>> = {},
+    cwd = project.path,
   ): Promise<CommandResult> {
-    return await runHardhat(["vault", ...args], {
-      cwd: project.path,
-      env: { TEST_URL: anvil.url, ...env },
+    return await runHardhat(["vault", ...args, "--network", "test"], {
+      cwd,
+      env: { TEST_URL: anvil.url },
     });
   }
 
+  /** The same in this process, which is much faster. */
+  async function run(
+    task: string,
+    args: Readonly<Record<string, unknown>> = {},
+    network: HttpNetworkUserConfig = httpNetwork(anvil.url),
+  ): Promise<CommandResult> {
+    const hre = await createTestHre(
+      { networks: { test: network } },
+      { network: "test", projectRoot: project.path },
+    );
+    return await runVaultTask(hre, task, args);
+  }
+
   it("should deploy to a node, remember where, and settle there", async () => {
-    const deployed = await run([
+    const deployed = await runProcess([
       "deploy-mocks",
-      "--network",
-      "test",
       "--scenario",
       "expired-round",
       "--json",
@@ -87,15 +102,9 @@ describe("tasks - deploy-mocks and capture", () => {
       contracts: document["contracts"],
     });
 
-    const settled = await run([
-      "settle",
-      "--network",
-      "test",
-      "--yes",
-      "--json",
-    ]);
+    const settled = await run("settle", { yes: true, json: true });
     expect(settled.exitCode, settled.stdout).to.equal(0);
-    const round = await run(["round", "--network", "test", "--json"]);
+    const round = await run("round", { json: true });
     expect(parseStdout(round)["round"]).to.include({
       settled: true,
       settledPrice: (66_250n * 10n ** 18n).toString(),
@@ -104,11 +113,7 @@ describe("tasks - deploy-mocks and capture", () => {
   });
 
   it("should tell a person what there is now", async () => {
-    const { stdout, exitCode } = await run([
-      "deploy-mocks",
-      "--network",
-      "test",
-    ]);
+    const { stdout, exitCode } = await run("deploy-mocks");
     expect(exitCode).to.equal(0);
     expect(stdout).to.contain("Mocks deployed (open-round)");
     expect(stdout).to.match(/vault factory +0x[0-9a-fA-F]{40}/u);
@@ -116,34 +121,29 @@ describe("tasks - deploy-mocks and capture", () => {
   });
 
   it("should say that mocks in process end with it", async () => {
-    for (const flags of [[], ["--json"]]) {
-      const { stdout, stderr, exitCode } = await run([
+    for (const json of [false, true]) {
+      const { stdout, stderr, exitCode } = await runVaultTask(
+        await createTestHre(),
         "deploy-mocks",
-        ...flags,
-      ]);
+        { json },
+      );
       expect(exitCode).to.equal(0);
       expect(stdout).to.contain(inProcessMockAddresses.vault);
       expect(stderr).to.contain("the mocks end with it");
     }
   });
 
-  const refusals: ReadonlyArray<[string, readonly string[], string]> = [
-    ["an unknown scenario", ["--scenario", "open"], "VAULT_UNKNOWN_SCENARIO"],
+  const refusals: ReadonlyArray<[string, object, string]> = [
+    ["an unknown scenario", { scenario: "open" }, "VAULT_UNKNOWN_SCENARIO"],
     [
       "addresses",
-      ["--at", `vault=${inProcessMockAddresses.vault}`],
+      { at: `vault=${inProcessMockAddresses.vault}` },
       "VAULT_INVALID_ARGUMENT",
     ],
   ];
   for (const [what, args, code] of refusals) {
     it(`should refuse ${what}`, async () => {
-      const result = await run([
-        "deploy-mocks",
-        "--network",
-        "test",
-        "--json",
-        ...args,
-      ]);
+      const result = await run("deploy-mocks", { json: true, ...args });
       expect(result.exitCode).to.equal(1);
       expect(parseStdout(result)["error"]).to.include({ code });
     });
@@ -151,9 +151,7 @@ describe("tasks - deploy-mocks and capture", () => {
 
   it("should send nothing to a network that looks live, without --yes", async () => {
     live.requests.length = 0;
-    const result = await run(["deploy-mocks", "--network", "test"], {
-      TEST_URL: live.url,
-    });
+    const result = await run("deploy-mocks", {}, httpNetwork(live.url));
     expect(result.exitCode).to.equal(1);
     expect(result.stdout).to.equal("");
     expect(result.stderr).to.contain("does not look like a development node");
@@ -165,8 +163,9 @@ describe("tasks - deploy-mocks and capture", () => {
 
   it("should deploy there with --yes", async () => {
     const result = await run(
-      ["deploy-mocks", "--network", "test", "--json", "--yes"],
-      { TEST_URL: live.url },
+      "deploy-mocks",
+      { json: true, yes: true },
+      httpNetwork(live.url),
     );
     expect(result.exitCode, result.stdout).to.equal(0);
     expect(parseStdout(result)).to.include({ chainId: 56 });
@@ -179,10 +178,9 @@ describe("tasks - deploy-mocks and capture", () => {
       [[key], "VAULT_MOCK_SCRIPT_FAILED", "has no funds to pay for gas"],
     ] as const) {
       const result = await run(
-        ["deploy-mocks", "--network", "test", "--json"],
-        {
-          TEST_NETWORK: JSON.stringify({ accounts }),
-        },
+        "deploy-mocks",
+        { json: true },
+        httpNetwork(anvil.url, { accounts: [...accounts] }),
       );
       expect(result.exitCode).to.equal(1);
       const error = Object.assign({}, parseStdout(result)["error"]);
@@ -193,11 +191,9 @@ describe("tasks - deploy-mocks and capture", () => {
   });
 
   it("should capture a vault, for a file that appears whole", async () => {
-    await run(["deploy-mocks", "--network", "test"]);
-    const result = await run([
+    await run("deploy-mocks");
+    const result = await runProcess([
       "capture",
-      "--network",
-      "test",
       "--out",
       "fixture.json",
       "--orders",
@@ -236,33 +232,49 @@ describe("tasks - deploy-mocks and capture", () => {
     );
     expect(text).not.to.contain(anvil.url.slice("http://".length));
 
-    const again = await run([
-      "capture",
-      "--network",
-      "test",
-      "--out",
-      "fixture.json",
-    ]);
-    expect(again.stdout).to.contain("Every reading and 0 orders written");
-    expect(
-      (await readdir(project.path)).filter((file) => file.includes("partial")),
-    ).to.deep.equal([]);
+    // Paths are where they are typed; fixtures are found from the root.
+    const subfolder = path.join(project.path, "one/two");
+    await mkdir(subfolder, { recursive: true });
+    const again = await runProcess(
+      ["capture", "--out", "../fixture.json"],
+      subfolder,
+    );
+    expect(again.stdout).to.contain(
+      "Every reading and 0 orders written to ../fixture.json.",
+    );
+    expect(again.stdout).to.contain('({ fixture: "one/fixture.json" })');
+    for (const folder of [".", "one"]) {
+      const files = await readdir(path.join(project.path, folder));
+      expect(files).to.include("fixture.json");
+      expect(files.join()).to.not.include("partial");
+    }
   });
 
-  const captureRefusals: ReadonlyArray<[string, readonly string[], RegExp]> = [
-    ["no file", [], /--out: the file to write is needed/u],
+  const captureRefusals: ReadonlyArray<
+    [string, Readonly<Record<string, string>>, RegExp]
+  > = [
+    ["no file", {}, /--out: the file to write is needed/u],
     [
       "a folder that is not there",
-      ["--out", "none/fixture.json"],
+      { out: "none/fixture.json" },
       /cannot be written/u,
     ],
-    ["orders that are none", ["--out", "a.json", "--orders", "x"], /--orders/u],
-    ["a range backwards", ["--out", "a.json", "--orders", "9-1"], /--orders/u],
-    ["a block that is none", ["--out", "a.json", "--block", "now"], /--block/u],
+    ["orders that are none", { orders: "x" }, /--orders/u],
+    ["a range backwards", { orders: "9-1" }, /--orders/u],
+    ["a block that is none", { block: "now" }, /--block/u],
+    [
+      "the pending block",
+      { block: "pending" },
+      /--block: the pending block is not one fixed block/u,
+    ],
   ];
   for (const [what, args, text] of captureRefusals) {
     it(`should refuse to capture with ${what}`, async () => {
-      const result = await run(["capture", "--network", "test", ...args]);
+      const out = path.join(project.path, args["out"] ?? "a.json");
+      const result = await run("capture", {
+        ...args,
+        ...(what === "no file" ? {} : { out }),
+      });
       expect(result.exitCode).to.equal(1);
       expect(result.stderr).to.match(text);
       expect(result.stderr).not.to.match(/\n\s+at /u);
