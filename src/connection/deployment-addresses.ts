@@ -18,11 +18,23 @@ import type { ContractRole } from "../protocol/index.js";
 
 const addressSchema = z.string().regex(/^0x[0-9a-fA-F]{40}$/u);
 
-const deploymentSchema = z
+/** What `vault deploy-mocks` remembers of a persistent network. */
+// Spelled out, not inferred: our declarations would import zod's, which every
+// project that has this package would then have to load and check.
+export interface MockDeployment {
+  readonly version: 1;
+  readonly chainId: number;
+  /** Several local nodes share a chain id; their genesis tells them apart. */
+  readonly genesisHash: string;
+  readonly block: number;
+  readonly scenario: string;
+  readonly contracts: Readonly<Record<ContractRole, string>>;
+}
+
+const deploymentSchema: z.ZodType<MockDeployment> = z
   .object({
     version: z.literal(1),
     chainId: z.number().int().nonnegative(),
-    /** Several local nodes share a chain id; their genesis tells them apart. */
     genesisHash: z.string(),
     block: z.number().int().nonnegative(),
     scenario: z.string(),
@@ -36,9 +48,6 @@ const deploymentSchema = z
       .strict(),
   })
   .strict();
-
-/** What `vault deploy-mocks` remembers of a persistent network. */
-export type MockDeployment = Readonly<z.infer<typeof deploymentSchema>>;
 
 const UNKNOWN_GENESIS = "unknown";
 /** 0x and 32 bytes. */
