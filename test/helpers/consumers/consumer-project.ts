@@ -12,7 +12,9 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import type { CompilerSettings, ConsumerDefinition } from "./definitions.js";
+import { solcPackages } from "../solc.js";
+import type { SolcVersion } from "../solc.js";
+import type { ConsumerDefinition } from "./definitions.js";
 import { readCodeBlocks } from "./code-blocks.js";
 import type { CodeBlock } from "./code-blocks.js";
 import { runCommand } from "./run-command.js";
@@ -82,14 +84,14 @@ export async function createConsumer(
   if (definition.template !== undefined) {
     const template = path.join(templates, definition.template);
     await cp(template, folder, { recursive: true });
-    await editConfiguration(folder);
+    await editConfiguration(folder, definition.compiler.version);
     // forge-std is a git dependency.
     await rm(path.join(folder, "contracts/Counter.t.sol"), { force: true });
   }
   await cp(path.join(fixtures, "common"), folder, { recursive: true });
   await cp(path.join(fixtures, definition.name), folder, { recursive: true });
   if (definition.template === undefined) {
-    await writeCodeBlocks(folder);
+    await writeCodeBlocks(folder, definition.compiler.version);
   }
   await writeManifest(definition);
   return folder;
@@ -139,7 +141,10 @@ async function writeManifest(definition: ConsumerDefinition): Promise<void> {
  * The edits that a user of a template makes, and one that a machine without
  * a compiler download needs.
  */
-async function editConfiguration(folder: string): Promise<void> {
+async function editConfiguration(
+  folder: string,
+  solc: SolcVersion,
+): Promise<void> {
   const file = path.join(folder, "hardhat.config.ts");
   const original = await readFile(file, "utf8");
   const withPlugin = original.includes("plugins: [")
@@ -150,67 +155,17 @@ async function editConfiguration(folder: string): Promise<void> {
     /import \{.*\} from "hardhat\/config";\n/u,
     '$&import vault from "hardhat-vault";\n',
   );
-  await writeFile(file, useLocalCompiler(withImport));
+  await writeFile(file, useLocalCompiler(withImport, solc));
 }
 
-/** Names the compiler of the npm package `solc` instead of a download. */
-export function useLocalCompiler(configuration: string): string {
-  const { version } = readSolcManifest();
+/** Names the compiler of an npm package instead of a download. */
+function useLocalCompiler(configuration: string, version: SolcVersion): string {
+  const file = resolve(`${solcPackages[version]}/soljson.js`);
   return replace(
     configuration,
     /version: "0\.8\.\d+"/gu,
-    `version: "${version}", path: ${JSON.stringify(resolve("solc/soljson.js"))}`,
+    `version: "${version}", path: ${JSON.stringify(file)}`,
   );
-}
-
-/**
- * Writes a configuration that compiles a copy of the project's contract with
- * each of the settings.
- */
-export async function writeCompilerVariants(
-  folder: string,
-  compilers: readonly CompilerSettings[],
-): Promise<void> {
-  const variants = path.join(folder, "variants");
-  await mkdir(path.join(variants, "contracts"), { recursive: true });
-  const overrides: Record<string, unknown> = {};
-  for (const [index, compiler] of compilers.entries()) {
-    const file = `contracts/Variant${index}.sol`;
-    await cp(
-      path.join(folder, "contracts/SettleTwice.sol"),
-      path.join(variants, file),
-    );
-    overrides[file] = {
-      version: compiler.version,
-      path: resolve(`${compiler.package}/soljson.js`),
-      settings: {
-        optimizer: { enabled: compiler.optimizer },
-        viaIR: compiler.viaIR,
-      },
-    };
-  }
-  const solidity = {
-    compilers: Object.values(overrides),
-    overrides,
-  };
-  await writeFile(path.join(variants, "package.json"), '{"type":"module"}\n');
-  await writeFile(
-    path.join(variants, "hardhat.config.ts"),
-    `export default { solidity: ${JSON.stringify(solidity, undefined, 2)} };\n`,
-  );
-}
-
-function readSolcManifest(): { version: string } {
-  const manifest: unknown = createRequire(import.meta.url)("solc/package.json");
-  if (
-    typeof manifest === "object" &&
-    manifest !== null &&
-    "version" in manifest &&
-    typeof manifest.version === "string"
-  ) {
-    return { version: manifest.version };
-  }
-  throw new Error("solc/package.json has no version");
 }
 
 /** Where a document's configuration stands, if it shows one without a name. */
@@ -222,7 +177,10 @@ export function configurationOf(document: string): string {
  * Writes the code that the documents show: files under the name that they give,
  * a configuration beside the project's own, other blocks as modules.
  */
-async function writeCodeBlocks(folder: string): Promise<void> {
+async function writeCodeBlocks(
+  folder: string,
+  solc: SolcVersion,
+): Promise<void> {
   for (const block of await readDocuments()) {
     const { document, file, text, isConfiguration } = block;
     const target = path.join(
@@ -233,7 +191,7 @@ async function writeCodeBlocks(folder: string): Promise<void> {
     await writeFile(
       target,
       file === "hardhat.config.ts"
-        ? useLocalCompiler(text)
+        ? useLocalCompiler(text, solc)
         : `${text}\nexport {};\n`,
     );
   }

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -6,6 +6,7 @@ import { expect } from "chai";
 import { startServerProcess } from "../child-process.js";
 import { freePort } from "../free-port.js";
 import type { Tarball } from "../tarball.js";
+import { checkBuild } from "./check-build.js";
 import {
   configurationOf,
   createConsumer,
@@ -14,7 +15,6 @@ import {
   projectFolder,
   readDocuments,
   snippetOf,
-  writeCompilerVariants,
 } from "./consumer-project.js";
 import type { ConsumerDefinition } from "./definitions.js";
 import { runCommand, strangersEnvironment } from "./run-command.js";
@@ -22,9 +22,9 @@ import { runCommand, strangersEnvironment } from "./run-command.js";
 /** What is tried in a consumer's project, each on what the one before left. */
 export const consumerSteps = [
   "install the tarball",
-  "compile its contracts, which import ours",
+  "run tasks",
   "run its own tests and ours, and end by itself",
-  "run tasks against its own node",
+  "have compiled its contracts, which import all of ours",
   "type-check strictly, our declarations included",
 ] as const;
 
@@ -41,9 +41,9 @@ const actions: Readonly<
   >
 > = {
   "install the tarball": installTarball,
-  "compile its contracts, which import ours": compileContracts,
+  "run tasks": runTasks,
   "run its own tests and ours, and end by itself": runTests,
-  "run tasks against its own node": runTasks,
+  "have compiled its contracts, which import all of ours": checkBuild,
   "type-check strictly, our declarations included": typeCheck,
 };
 
@@ -70,17 +70,6 @@ async function installTarball(
   expect(lock, "the tarball that was just packed").to.include(integrity);
 }
 
-async function compileContracts(
-  folder: string,
-  { compilers = [] }: ConsumerDefinition,
-): Promise<void> {
-  await hardhat(folder, ["build", "--quiet"]);
-  if (compilers.length > 0) {
-    await writeCompilerVariants(folder, compilers);
-    await hardhat(folder, ["--config", "variants/hardhat.config.ts", "build"]);
-  }
-}
-
 async function runTests(
   folder: string,
   { template, testCommand }: ConsumerDefinition,
@@ -93,27 +82,52 @@ async function runTests(
   }
 }
 
-/** Runs the documents' scripts, and compares what they print with what they say. */
+/**
+ * Runs the documents' scripts, and compares what they print with what they say.
+ * Each makes its own connection, so one process can run them all.
+ */
 async function runDocuments(folder: string): Promise<void> {
   const scripts = (await readDocuments()).filter(
     ({ promisedOutput }) => promisedOutput.length > 0,
   );
   expect(scripts).to.not.be.empty;
-  for (const script of scripts) {
-    const stdout = await hardhat(folder, [
-      "--config",
-      configurationOf("README.md"),
-      "run",
-      "--no-compile",
-      snippetOf(script),
-    ]);
-    expect(stdout.trim().split("\n"), snippetOf(script)).to.deep.equal(
-      script.promisedOutput,
-    );
+  for (const { text } of scripts) {
+    expect(text).to.include("await hre.network.create()");
   }
+  await writeFile(
+    path.join(folder, "run-documents.ts"),
+    scripts
+      .map(snippetOf)
+      .map((file) => `console.log("${file}");\nawait import("./${file}");\n`)
+      .join(""),
+  );
+  const stdout = await hardhat(folder, [
+    "--config",
+    configurationOf("README.md"),
+    "run",
+    "--no-compile",
+    "run-documents.ts",
+  ]);
+  expect(stdout.trim().split("\n")).to.deep.equal(
+    scripts.flatMap((script) => [snippetOf(script), ...script.promisedOutput]),
+  );
 }
 
-async function runTasks(folder: string): Promise<void> {
+async function runTasks(
+  folder: string,
+  { hasNode = false }: ConsumerDefinition,
+): Promise<void> {
+  if (hasNode) {
+    await runTasksOnNode(folder);
+    return;
+  }
+  expect(
+    JSON.parse(await hardhat(folder, ["vault", "deploy-mocks", "--json"])),
+  ).to.have.property("scenario", "open-round");
+}
+
+/** Also leaves a capture behind, for the project's test to replay. */
+async function runTasksOnNode(folder: string): Promise<void> {
   const port = await freePort();
   const node = await startServerProcess(
     process.execPath,
@@ -128,24 +142,33 @@ async function runTasks(folder: string): Promise<void> {
     /JSON-RPC server at http:\/\/127\.0\.0\.1:(\d+)/u,
     { cwd: folder, env: strangersEnvironment() },
   );
-  const run = async (...args: string[]): Promise<unknown> =>
-    JSON.parse(
-      await hardhat(
-        folder,
-        ["--config", "local-node.config.ts", "vault", ...args].concat(
-          "--json",
-          "--network",
-          "local",
-        ),
-        { LOCAL_NODE_URL: node.url },
+  const run = async (...args: string[]): Promise<object> => {
+    const stdout = await hardhat(
+      folder,
+      ["--config", "local-node.config.ts", "vault", ...args].concat(
+        "--json",
+        "--network",
+        "local",
       ),
+      { LOCAL_NODE_URL: node.url },
     );
+    const document: unknown = JSON.parse(stdout);
+    return Object.assign({}, document);
+  };
   try {
     await run("deploy-mocks", "--scenario", "expired-round");
-    expect(await run("status")).to.have.nested.property(
-      "status.round.settled",
-      false,
-    );
+    await Promise.all([
+      run("capture", "--out", "fixture.json", "--orders", "1-5"),
+      run("status").then(async (document) => {
+        expect(document).to.have.nested.property("status.round.settled", false);
+        await save("status.json", document);
+      }),
+      run("orders", "--first-id", "1", "--last-id", "5").then(
+        async (document) => {
+          await save("orders.json", document);
+        },
+      ),
+    ]);
     expect(await run("settle", "--yes")).to.have.nested.property(
       "settlement.status",
       "settled",
@@ -153,15 +176,26 @@ async function runTasks(folder: string): Promise<void> {
   } finally {
     await node.stop();
   }
+
+  async function save(file: string, document: object): Promise<void> {
+    await writeFile(path.join(folder, file), JSON.stringify(document));
+  }
 }
 
+/**
+ * One process for both projects: it reads and parses each file once. The first
+ * is all of the project, the second what this package exports, with the
+ * declarations of everything that it imports checked too.
+ */
 async function typeCheck(folder: string): Promise<void> {
-  const compiler = path.join(folder, "node_modules/typescript/bin/tsc");
-  for (const project of ["tsconfig.strict.json", "tsconfig.entries.json"]) {
-    await runCommand(process.execPath, [compiler, "-p", project], {
-      cwd: folder,
-    });
-  }
+  await runCommand(
+    process.execPath,
+    [
+      path.join(folder, "node_modules/typescript/bin/tsc"),
+      ...["--build", "tsconfig.strict.json", "tsconfig.entries.json"],
+    ],
+    { cwd: folder },
+  );
 }
 
 async function hardhat(

@@ -1,3 +1,5 @@
+import type { CompilerSettings } from "../compiler-settings.js";
+
 /** A project of a user, that this package is installed in. */
 export interface ConsumerDefinition {
   readonly name: string;
@@ -7,16 +9,10 @@ export interface ConsumerDefinition {
   readonly versions: Readonly<Record<string, string>>;
   /** How its tests are run, after `hardhat`. */
   readonly testCommand: readonly string[];
-  /** Compiler settings that its contracts are compiled with besides its own. */
-  readonly compilers?: readonly CompilerSettings[];
-}
-
-export interface CompilerSettings {
-  /** npm package of the compiler, one of this repository's. */
-  readonly package: string;
-  readonly version: string;
-  readonly optimizer: boolean;
-  readonly viaIR: boolean;
+  /** What that compiles its contracts with. */
+  readonly compiler: CompilerSettings;
+  /** Its tasks are run on a node of its own, else on a network in process. */
+  readonly hasNode?: boolean;
 }
 
 /** Hardhat's templates ask for versions that the registry does not have. */
@@ -29,17 +25,9 @@ const publishedVersions = {
 };
 
 /**
- * Two of many, for the way through Hardhat. Every combination, the slow viaIR
- * too, is compiled in test/contracts/.
- */
-const compilers: readonly CompilerSettings[] = [
-  { package: "solc-0.8.20", version: "0.8.20", optimizer: false, viaIR: false },
-  { package: "solc-0.8.28", version: "0.8.28", optimizer: true, viaIR: false },
-];
-
-/**
  * The consumers: Hardhat's three templates, and the project that README.md
- * describes, at the lower bound of every peer range.
+ * describes, at the lower bound of every peer range. The two toolboxes' own
+ * contract asks for a new compiler; the others can have older ones.
  */
 export const consumers: readonly ConsumerDefinition[] = [
   {
@@ -47,23 +35,27 @@ export const consumers: readonly ConsumerDefinition[] = [
     template: "02-mocha-ethers",
     versions: publishedVersions,
     testCommand: ["test"],
+    compiler: { version: "0.8.37", optimizer: false, viaIR: false },
   },
   {
     name: "viem",
     template: "01-node-test-runner-viem",
     versions: publishedVersions,
-    testCommand: ["test"],
+    testCommand: ["--build-profile", "production", "test"],
+    compiler: { version: "0.8.37", optimizer: true, viaIR: false },
   },
   {
     name: "minimal",
     template: "03-minimal",
     versions: {},
     testCommand: ["run", "scripts/vault.ts"],
-    compilers,
+    compiler: { version: "0.8.20", optimizer: false, viaIR: false },
+    hasNode: true,
   },
   {
     name: "readme",
     versions: {},
     testCommand: ["test"],
+    compiler: { version: "0.8.28", optimizer: false, viaIR: false },
   },
 ];

@@ -1,18 +1,43 @@
 import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
 
-/** Runs a program to its end; fails with its output if that is not 0. */
+/** Far more than any command of a consumer takes, on any machine. */
+const DEFAULT_TIMEOUT_MS = 300_000;
+
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) {
+    killTree(child);
+  }
+});
+
+/**
+ * Runs a program to its end; fails with its output if that is not 0, or does
+ * not come: then it and all that it started are killed.
+ */
 export async function runCommand(
   command: string,
   args: readonly string[],
-  { cwd, env = {} }: { cwd: string; env?: Readonly<Record<string, string>> },
+  {
+    cwd,
+    env = {},
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+  }: {
+    cwd: string;
+    env?: Readonly<Record<string, string>>;
+    timeoutMs?: number;
+  },
 ): Promise<string> {
   const child = spawn(command, args, {
     cwd,
     env: { ...strangersEnvironment(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
+    // In a process group of its own, which can be killed as a whole.
+    detached: true,
   });
+  running.add(child);
   let output = "";
   let stdout = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -22,13 +47,34 @@ export async function runCommand(
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     output += text;
   });
-  await once(child, "close");
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const kill = (): void => {
+    killTree(child);
+  };
+  timeout.addEventListener("abort", kill);
+  try {
+    await once(child, "close");
+  } finally {
+    timeout.removeEventListener("abort", kill);
+    running.delete(child);
+  }
+  const timedOut = child.signalCode === "SIGKILL" && timeout.aborted;
   if (child.exitCode !== 0) {
     throw new Error(
-      `${path.basename(command)} ${args.join(" ")} ended with ${String(child.exitCode)}:\n${output}`,
+      `${path.basename(command)} ${args.join(" ")} ${timedOut ? `was killed after ${timeoutMs / 1_000} s` : `ended with ${String(child.exitCode ?? child.signalCode)}`}:\n${output}`,
     );
   }
   return stdout;
+}
+
+function killTree({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) {
+      process.kill(-pid, "SIGKILL");
+    }
+  } catch {
+    // It has just ended by itself.
+  }
 }
 
 /**

@@ -1,0 +1,37 @@
+import { solcPackages } from "./solc.js";
+import type { SolcVersion } from "./solc.js";
+
+/** Settings that a project of others may compile the contracts with. */
+export interface CompilerSettings {
+  readonly version: SolcVersion;
+  readonly optimizer: boolean;
+  readonly viaIR: boolean;
+}
+
+/** Every combination that the contracts have to compile with. */
+export const everyCompilerSetting: readonly CompilerSettings[] = Object.keys(
+  solcPackages,
+)
+  .filter(isSolcVersion)
+  .flatMap((version) =>
+    [false, true].flatMap((optimizer) =>
+      [false, true].map((viaIR) => ({ version, optimizer, viaIR })),
+    ),
+  );
+
+/** What the EVM takes as one contract's code (EIP-170). */
+export const EIP_170_BYTES = 24_576;
+
+/** As in a test's title. */
+export function describeSettings(settings: CompilerSettings): string {
+  const { version, optimizer, viaIR } = settings;
+  return `solc ${version}, optimizer ${onOff(optimizer)}, viaIR ${onOff(viaIR)}`;
+}
+
+function onOff(isOn: boolean): string {
+  return isOn ? "on" : "off";
+}
+
+function isSolcVersion(version: string): version is SolcVersion {
+  return Object.hasOwn(solcPackages, version);
+}

@@ -1,0 +1,75 @@
+import { glob, readFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import { EIP_170_BYTES } from "../compiler-settings.js";
+import { contractSources } from "../solc.js";
+import type { CompilerOutput } from "../solc.js";
+import type { ConsumerDefinition } from "./definitions.js";
+
+/** What Hardhat keeps of a compiler's run, as far as it is looked at. */
+interface BuildInfo {
+  readonly solcVersion: string;
+  readonly input: {
+    readonly settings: {
+      readonly optimizer?: { readonly enabled: boolean };
+      readonly viaIR?: boolean;
+    };
+    readonly sources: Readonly<Record<string, unknown>>;
+  };
+}
+
+/**
+ * Checks by what Hardhat's build left that the project's settings compiled all
+ * of our contracts, without a warning.
+ */
+export async function checkBuild(
+  folder: string,
+  { compiler }: ConsumerDefinition,
+): Promise<void> {
+  const compiled = new Set<string>();
+  const buildInfos = path.join(folder, "artifacts/build-info");
+  for await (const file of glob("*.json", { cwd: buildInfos })) {
+    if (file.endsWith(".output.json")) {
+      continue;
+    }
+    const { solcVersion, input } = await readJson<BuildInfo>(
+      path.join(buildInfos, file),
+    );
+    const { optimizer, viaIR = false } = input.settings;
+    expect(
+      { version: solcVersion, optimizer: optimizer?.enabled ?? false, viaIR },
+      file,
+    ).to.deep.equal(compiler);
+    const { output } = await readJson<{ output: CompilerOutput }>(
+      path.join(buildInfos, file.replace(/\.json$/u, ".output.json")),
+    );
+    expect(output.errors ?? [], "errors and warnings").to.deep.equal([]);
+    for (const source of Object.keys(input.sources)) {
+      compiled.add(ourPath(source));
+    }
+    for (const [source, byName] of Object.entries(output.contracts)) {
+      for (const [name, { evm }] of Object.entries(byName)) {
+        expect(
+          evm.bytecode.object.length / 2,
+          `size of ${name} in ${source}`,
+        ).to.be.below(EIP_170_BYTES);
+      }
+    }
+  }
+  const importable = Object.keys(await contractSources()).filter(
+    (file) => !file.startsWith("contracts/lens/"),
+  );
+  expect([...compiled]).to.include.members(importable);
+}
+
+/** A source's path in this package; Hardhat adds its name and version. */
+function ourPath(source: string): string {
+  return source.replace(/^npm\/hardhat-vault@[^/]+\//u, "");
+}
+
+async function readJson<Content>(file: string): Promise<Content> {
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- Hardhat wrote it
+  return JSON.parse(await readFile(file, "utf8")) as Content;
+}
