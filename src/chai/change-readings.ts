@@ -14,8 +14,8 @@ export function supportChangeReadings(
   utils.addMethod(
     chai.Assertion.prototype,
     "changeReadings",
-    function check(this: object, vault: unknown, expected?: unknown): object {
-      const context = new MatcherContext(this, chai, utils, check);
+    function (this: object, vault: unknown, expected?: unknown): object {
+      const context = new MatcherContext(this, chai, utils);
       context.preventChaining("changeReadings");
       return context.settleWith(
         compareReadings(

@@ -4,8 +4,6 @@ import type { ReadableVault } from "./readable-vault.js";
 /** The flag by which hardhat-ethers-chai-matchers knows an earlier matcher. */
 const PREVIOUS_MATCHER = "previousMatcherName";
 
-type Caller = (...args: never[]) => unknown;
-
 /**
  * What a matcher knows of the assertion that it stands in.
  *
@@ -18,20 +16,14 @@ export class MatcherContext {
   readonly #assertion: object;
   readonly #chai: Chai.ChaiStatic;
   readonly #utils: Chai.ChaiUtils;
-  readonly #caller: Caller;
+  readonly #callSite: string;
   readonly #prefix: string;
 
-  /** @param caller The matcher; the stack of a failure starts above it. */
-  constructor(
-    assertion: object,
-    chai: Chai.ChaiStatic,
-    utils: Chai.ChaiUtils,
-    caller: Caller,
-  ) {
+  constructor(assertion: object, chai: Chai.ChaiStatic, utils: Chai.ChaiUtils) {
     this.#assertion = assertion;
     this.#chai = chai;
     this.#utils = utils;
-    this.#caller = caller;
+    this.#callSite = framesAbove(this.flag("ssfi"));
     this.subject = this.flag("object");
     this.negated = this.flag("negate") === true;
     const message = this.flag("message");
@@ -40,11 +32,9 @@ export class MatcherContext {
 
   /** Ends the assertion, whether or not it is negated. */
   public fail(message: string): never {
-    throw new this.#chai.AssertionError(
-      `${this.#prefix}${message}`,
-      undefined,
-      this.#caller,
-    );
+    const error = new this.#chai.AssertionError(`${this.#prefix}${message}`);
+    error.stack = `${error.name}: ${error.message}${this.#callSite}`;
+    throw error;
   }
 
   /** Judges a condition by the assertion's polarity. */
@@ -101,4 +91,20 @@ export class MatcherContext {
   public inspect(value: unknown): string {
     return this.#utils.inspect(value);
   }
+}
+
+/**
+ * The stack from the line of the test that called a matcher. Taken when it is
+ * called: once something asynchronous has run, that line is on no stack.
+ *
+ * @param matcher The function that Chai made of the matcher.
+ */
+function framesAbove(matcher: unknown): string {
+  const site: { stack?: unknown } = {};
+  Error.captureStackTrace(
+    site,
+    typeof matcher === "function" ? matcher : framesAbove,
+  );
+  const stack = typeof site.stack === "string" ? site.stack : "";
+  return stack.slice(stack.indexOf("\n"));
 }

@@ -16,8 +16,8 @@ export function supportOrderState(
 ): void {
   for (const { field, enumName } of orderFields) {
     for (const word of Object.values(enumNames[enumName])) {
-      addProperty(chai, utils, word, function check(this: object) {
-        const context = new MatcherContext(this, chai, utils, check);
+      addProperty(chai, utils, word, function (this: object) {
+        const context = new MatcherContext(this, chai, utils);
         const order = requireOrder(context, word);
         const actual = describeEnumValue(enumName, order[field]);
         if (actual.startsWith("unknown")) {

@@ -51,8 +51,8 @@ export function supportRoundDetails(
     utils.addMethod(
       chai.Assertion.prototype,
       matcher,
-      function check(this: object, expectedValue: unknown): object {
-        const context = new MatcherContext(this, chai, utils, check);
+      function (this: object, expectedValue: unknown): object {
+        const context = new MatcherContext(this, chai, utils);
         const pending = context.flag(PENDING_ROUND);
         if (!(pending instanceof PendingRound)) {
           return context.fail(

@@ -13,8 +13,8 @@ export function supportSettleRound(
   utils.addMethod(
     chai.Assertion.prototype,
     "settleRound",
-    function check(this: object, vault: unknown): object {
-      const context = new MatcherContext(this, chai, utils, check);
+    function (this: object, vault: unknown): object {
+      const context = new MatcherContext(this, chai, utils);
       context.preventChaining("settleRound");
       return awaitRound(
         context,

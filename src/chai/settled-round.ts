@@ -11,8 +11,8 @@ export function supportSettledRound(
   utils.addMethod(
     chai.Assertion.prototype,
     "settledRound",
-    function check(this: object): object {
-      const context = new MatcherContext(this, chai, utils, check);
+    function (this: object): object {
+      const context = new MatcherContext(this, chai, utils);
       context.preventChaining("settledRound");
       return awaitRound(context, findSettledRound(context));
     },
