@@ -9,6 +9,9 @@ import {IMockErrors} from "./IMockErrors.sol";
 /// @dev For tests only and unsafe for production: anybody may script a mock.
 /// A mock has no constructor, no immutables and no initial storage values, so
 /// that its runtime code works wherever it is placed.
+///
+/// Functions of all mocks are small because solc 0.8.20, with viaIR and
+/// without the optimizer, keeps every intermediate value on the stack.
 abstract contract MockBase is IMockErrors {
     /// @notice One call of a script.
     struct Call {
