@@ -90,9 +90,7 @@ export async function createConsumer(
   }
   await cp(path.join(fixtures, "common"), folder, { recursive: true });
   await cp(path.join(fixtures, definition.name), folder, { recursive: true });
-  if (definition.template === undefined) {
-    await writeCodeBlocks(folder, definition.compiler.version);
-  }
+  await writeCodeBlocks(folder, definition);
   await writeManifest(definition);
   return folder;
 }
@@ -174,14 +172,15 @@ export function configurationOf(document: string): string {
 }
 
 /**
- * Writes the code that the documents show: files under the name that they give,
- * a configuration beside the project's own, other blocks as modules.
+ * Writes the code that the documents show for such a project: files under the
+ * name that they give, a configuration beside the project's own, other blocks as
+ * modules.
  */
 async function writeCodeBlocks(
   folder: string,
-  solc: SolcVersion,
+  definition: ConsumerDefinition,
 ): Promise<void> {
-  for (const block of await readDocuments()) {
+  for (const block of await readDocuments(definition)) {
     const { document, file, text, isConfiguration } = block;
     const target = path.join(
       folder,
@@ -191,7 +190,7 @@ async function writeCodeBlocks(
     await writeFile(
       target,
       file === "hardhat.config.ts"
-        ? useLocalCompiler(text, solc)
+        ? useLocalCompiler(text, definition.compiler.version)
         : `${text}\nexport {};\n`,
     );
   }
@@ -206,15 +205,24 @@ export interface DocumentBlock extends CodeBlock {
   readonly document: string;
 }
 
-/** The code blocks of all documents. */
-export async function readDocuments(): Promise<readonly DocumentBlock[]> {
+/** The code blocks of all documents that are meant for such a project. */
+export async function readDocuments({
+  documents: wanted,
+}: ConsumerDefinition): Promise<readonly DocumentBlock[]> {
+  if (wanted === undefined) {
+    return [];
+  }
   const documents = await listDocuments();
   const blocks = await Promise.all(
     documents.map(async (document) =>
       (await readCodeBlocks(document)).map((block) => ({ document, ...block })),
     ),
   );
-  return blocks.flat();
+  return blocks
+    .flat()
+    .filter(
+      ({ text }) => text.includes(' from "viem"') === (wanted === "viem"),
+    );
 }
 
 async function listDocuments(): Promise<readonly string[]> {

@@ -16,6 +16,7 @@ import {
   readDocuments,
   snippetOf,
 } from "./consumer-project.js";
+import type { DocumentBlock } from "./consumer-project.js";
 import type { ConsumerDefinition } from "./definitions.js";
 import { runCommand, strangersEnvironment } from "./run-command.js";
 
@@ -72,13 +73,17 @@ async function installTarball(
 
 async function runTests(
   folder: string,
-  { template, testCommand }: ConsumerDefinition,
+  definition: ConsumerDefinition,
 ): Promise<void> {
-  expect(await hardhat(folder, testCommand)).to.match(
+  expect(await hardhat(folder, definition.testCommand)).to.match(
     /[1-9]\d* passing|all assertions hold/u,
   );
-  if (template === undefined) {
-    await runDocuments(folder);
+  const scripts = (await readDocuments(definition)).filter(
+    ({ promisedOutput }) => promisedOutput.length > 0,
+  );
+  expect(scripts.length > 0).to.equal(definition.documents === "ethers");
+  if (scripts.length > 0) {
+    await runDocuments(folder, scripts);
   }
 }
 
@@ -86,11 +91,10 @@ async function runTests(
  * Runs the documents' scripts, and compares what they print with what they say.
  * Each makes its own connection, so one process can run them all.
  */
-async function runDocuments(folder: string): Promise<void> {
-  const scripts = (await readDocuments()).filter(
-    ({ promisedOutput }) => promisedOutput.length > 0,
-  );
-  expect(scripts).to.not.be.empty;
+async function runDocuments(
+  folder: string,
+  scripts: readonly DocumentBlock[],
+): Promise<void> {
   for (const { text } of scripts) {
     expect(text).to.include("await hre.network.create()");
   }

@@ -11,6 +11,8 @@ export interface ConsumerDefinition {
   readonly testCommand: readonly string[];
   /** What that compiles its contracts with. */
   readonly compiler: CompilerSettings;
+  /** Which of the documents' code it has: that with viem, or all other. */
+  readonly documents?: "ethers" | "viem";
   /** Its tasks are run on a node of its own, else on a network in process. */
   readonly hasNode?: boolean;
 }
@@ -43,6 +45,7 @@ export const consumers: readonly ConsumerDefinition[] = [
     versions: publishedVersions,
     testCommand: ["--build-profile", "production", "test"],
     compiler: { version: "0.8.37", optimizer: true, viaIR: false },
+    documents: "viem",
   },
   {
     name: "minimal",
@@ -57,5 +60,6 @@ export const consumers: readonly ConsumerDefinition[] = [
     versions: {},
     testCommand: ["test"],
     compiler: { version: "0.8.28", optimizer: false, viaIR: false },
+    documents: "ethers",
   },
 ];

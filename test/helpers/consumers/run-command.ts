@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { tmpdir } from "node:os";
 import path from "node:path";
 
 /** Far more than any command of a consumer takes, on any machine. */
@@ -95,5 +96,7 @@ export function strangersEnvironment(): NodeJS.ProcessEnv {
     ...Object.fromEntries(kept),
     PATH: [path.dirname(process.execPath), ...directories].join(path.delimiter),
     HARDHAT_DISABLE_TELEMETRY_PROMPT: "true",
+    // The same tools are started again and again.
+    NODE_COMPILE_CACHE: path.join(tmpdir(), "hardhat-vault-compile-cache"),
   };
 }
