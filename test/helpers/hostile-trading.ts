@@ -1,14 +1,8 @@
-import { createRequire } from "node:module";
-
 import { AbiCoder } from "ethers";
 
 import type { Eip1193Provider } from "../../src/client/eip1193.js";
+import { compile } from "./solc.js";
 import { deployCode } from "./transactions.js";
-
-// eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the package's own types do not resolve
-const solc = createRequire(import.meta.url)("solc") as {
-  compile(input: string): string;
-};
 
 /** Ids at which the hostile contract does not answer a good order. */
 export const hostileIds = {
@@ -71,19 +65,20 @@ export async function deployHostileTrading(
   good: string,
 ): Promise<string> {
   const argument = AbiCoder.defaultAbiCoder().encode(["address"], [good]);
-  return await deployCode(provider, `0x${compile()}${argument.slice(2)}`);
+  return await deployCode(provider, `0x${creationCode()}${argument.slice(2)}`);
 }
 
-function compile(): string {
-  const input = JSON.stringify({
-    language: "Solidity",
-    sources: { "Hostile.sol": { content: source } },
-    settings: { outputSelection: { "*": { "*": ["evm.bytecode.object"] } } },
-  });
-  const output = solc.compile(input);
-  const bytecode = /"object":"([0-9a-f]+)"/u.exec(output)?.[1];
-  if (bytecode === undefined) {
-    throw new Error(output);
+function creationCode(): string {
+  const { errors = [], contracts } = compile(
+    "0.8.37",
+    { "HostileTrading.sol": { content: source } },
+    {},
+  );
+  const { HostileTrading } = contracts["HostileTrading.sol"] ?? {};
+  if (HostileTrading === undefined) {
+    throw new Error(
+      errors.map(({ formattedMessage }) => formattedMessage).join("\n"),
+    );
   }
-  return bytecode;
+  return HostileTrading.evm.bytecode.object;
 }

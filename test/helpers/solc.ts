@@ -1,6 +1,10 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { glob, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
+
+import writeFileAtomic from "write-file-atomic";
 
 const { resolve } = createRequire(import.meta.url);
 const load = createRequire(import.meta.url);
@@ -45,33 +49,41 @@ export async function contractSources(): Promise<
   return sources;
 }
 
-/** Runs a compiler on sources, without a project around them. */
+/**
+ * Runs a compiler on sources, without a project around them. Its output is
+ * kept, since it follows from what goes in and some settings take a minute.
+ */
 export function compile(
   version: SolcVersion,
   sources: Record<string, { content: string }>,
   settings: Readonly<Record<string, unknown>>,
 ): CompilerOutput {
+  const input = JSON.stringify({
+    language: "Solidity",
+    sources,
+    settings: {
+      ...settings,
+      outputSelection: {
+        "*": { "*": ["abi", "evm.bytecode.object", "evm.methodIdentifiers"] },
+      },
+    },
+  });
+  const key = createHash("sha256").update(input).digest("hex");
+  const kept = path.join(root, "cache", "solc", `${version}-${key}.json`);
+  if (!existsSync(kept)) {
+    mkdirSync(path.dirname(kept), { recursive: true });
+    writeFileAtomic.sync(kept, run(version, input));
+  }
+  const output: unknown = JSON.parse(readFileSync(kept, "utf8"));
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the shape that the compiler documents
+  return output as CompilerOutput;
+}
+
+function run(version: SolcVersion, input: string): string {
   // The package has no types; this is its documented interface.
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above
   const solc = load(resolve(solcPackages[version])) as {
     compile(input: string): string;
   };
-  const output: unknown = JSON.parse(
-    solc.compile(
-      JSON.stringify({
-        language: "Solidity",
-        sources,
-        settings: {
-          ...settings,
-          outputSelection: {
-            "*": {
-              "*": ["abi", "evm.bytecode.object", "evm.methodIdentifiers"],
-            },
-          },
-        },
-      }),
-    ),
-  );
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the shape that the compiler documents
-  return output as CompilerOutput;
+  return solc.compile(input);
 }
