@@ -47,8 +47,13 @@ function capture(stream: NodeJS.WriteStream): {
   Object.defineProperty(stream, "write", {
     configurable: true,
     writable: true,
-    value: (text: string | Uint8Array): boolean => {
+    value: (text: string | Uint8Array, ...rest: unknown[]): boolean => {
       written += typeof text === "string" ? text : Buffer.from(text).toString();
+      // Whoever waits until it is written is told so.
+      const done = rest.at(-1);
+      if (typeof done === "function") {
+        process.nextTick(done);
+      }
       return true;
     },
   });
