@@ -78,36 +78,40 @@ export async function settle(
     chainTime,
     raw: false,
   });
-  const { settlement, chainId, block } = await settleLocated(vault, {
-    ...options,
-    onEvent: (event) => {
-      if (event.type === "preflight") {
-        ({ chainTime } = event.preflight);
-        say(
-          renderPreflight(
-            event.preflight,
-            { network: vault.networkName, chainId: event.preflight.chainId },
-            context(),
-            style,
-          ),
-        );
-      } else {
-        say(renderEvent(event, style));
-        if (
-          event.type === "sending" &&
-          vault.connection.networkConfig.type === "http"
-        ) {
+  const { settlement, chainId, block, minedBlock } = await settleLocated(
+    vault,
+    {
+      ...options,
+      onEvent: (event) => {
+        if (event.type === "preflight") {
+          ({ chainTime } = event.preflight);
           say(
-            style.dim(
-              "If this is interrupted, `vault settle --resume` goes on from here.",
+            renderPreflight(
+              event.preflight,
+              { network: vault.networkName, chainId: event.preflight.chainId },
+              context(),
+              style,
             ),
           );
+        } else {
+          say(renderEvent(event, style));
+          if (
+            event.type === "sending" &&
+            vault.connection.networkConfig.type === "http"
+          ) {
+            say(
+              style.dim(
+                "If this is interrupted, `vault settle --resume` goes on from here.",
+              ),
+            );
+          }
         }
-      }
+      },
+      ...(args.yes ? {} : { confirm: createConfirm(ask) }),
     },
-    ...(args.yes ? {} : { confirm: createConfirm(ask) }),
-  });
-  const seen = (await blockOf(vault, settlement.blockNumber)) ?? block;
+  );
+  const seen =
+    minedBlock ?? (await blockOf(vault, settlement.blockNumber)) ?? block;
   const envelope = {
     network: vault.networkName,
     chainId,

@@ -11,12 +11,7 @@ import { decodeAnswer } from "./answer.js";
 import type { BlockInfo } from "./block.js";
 import { encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
-import {
-  callLens,
-  encodeReadCalls,
-  isLensSupported,
-  knownLensSupport,
-} from "./lens/lens.js";
+import { knownLensSupport, tryLens } from "./lens/lens.js";
 import type { LensContext } from "./lens/lens.js";
 import { entryAnswer } from "./lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "./lens/lens-answer.js";
@@ -98,11 +93,7 @@ async function readInOneCall(
       ? { target: reading.target.address, data: reading.call.data }
       : [],
   );
-  if (calls.some(({ target }) => target === from)) {
-    // The lens would stand in the place of what is to be read.
-    return undefined;
-  }
-  const answer = await tryLens(context, encodeReadCalls(calls));
+  const answer = await tryLens(context, calls);
   if (answer?.entries.length !== calls.length) {
     return undefined;
   }
@@ -166,23 +157,6 @@ async function prepare(
     return { ...reading, call, target };
   } catch (error) {
     return { ...reading, error: expectedError(error) };
-  }
-}
-
-/** Runs the lens; undefined where it does not work, whatever the reason. */
-async function tryLens(
-  context: LensContext,
-  data: string,
-): Promise<LensAnswer | undefined> {
-  try {
-    return await callLens(context, data);
-  } catch (error) {
-    if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
-      throw error;
-    }
-    // Is it this call, or any with an override? That is worth remembering.
-    await isLensSupported(context);
-    return undefined;
   }
 }
 

@@ -66,10 +66,6 @@ export class Chain {
     return await requestQuantity(this.provider, this.network, method, params);
   }
 
-  public async chainId(): Promise<number> {
-    return Number(await this.quantity("eth_chainId"));
-  }
-
   /** How many transactions of the account are mined, or also wait. */
   public async nonce(
     address: string,

@@ -7,6 +7,8 @@ import { Chain } from "./chain.js";
 import type { Header } from "./chain.js";
 import { Deadline } from "./deadline.js";
 import { Journal } from "./journal.js";
+import { observe } from "./observe.js";
+import type { Observation } from "./observe.js";
 import { describeRound, isSameRound } from "./round-identity.js";
 import { SettlementStopped, refusal } from "./stopped.js";
 import type { PreparedTransaction } from "./transaction.js";
@@ -20,6 +22,7 @@ export interface Progress {
   chainId?: number;
   header?: Header;
   round?: VaultRound;
+  blockTimes?: ReadonlyMap<number, number>;
 }
 
 /** Everything that a settlement works with. */
@@ -34,6 +37,8 @@ export class SettlementContext {
   public readonly journal: Journal | undefined;
   public readonly confirmations: number;
   public readonly pollingInterval: number;
+  /** Unix seconds by block number, of the blocks that rounds were read at. */
+  public readonly blockTimes = new Map<number, number>();
   readonly #timeout: number;
   readonly #onEvent: SettleAllOptions["onEvent"];
 
@@ -76,16 +81,48 @@ export class SettlementContext {
     vault: HardhatVault,
     options: SettleAllOptions,
   ): Promise<SettlementContext> {
+    const contract = await vault.addressOf("vault", "settleAll");
     const chainId = await vault.chainId();
     requireConfiguredChain(vault, chainId);
-    const contract = await vault.addressOf("vault", "settleAll");
     return new SettlementContext(vault, options, { chainId, contract });
   }
 
-  public readonly readRound = async (
-    block: number | "latest",
-  ): Promise<VaultRound> =>
-    await this.vault.read("getLatestRoundInfo", [], { blockTag: block });
+  /**
+   * The same, with a first look at the newest block, in fewer requests.
+   *
+   * @throws VaultError as `create` does
+   */
+  public static async createWithLook(
+    vault: HardhatVault,
+    options: SettleAllOptions,
+  ): Promise<{
+    context: SettlementContext;
+    header: Header;
+    observation: Observation;
+  }> {
+    const contract = await vault.addressOf("vault", "settleAll");
+    const header = await new Chain(
+      vault.provider,
+      vault.networkName,
+    ).latestHeader();
+    const observation = await observe(vault, contract.address, header.number);
+    const chainId = await observation.chainId();
+    requireConfiguredChain(vault, chainId);
+    const context = new SettlementContext(vault, options, {
+      chainId,
+      contract,
+    });
+    return { context, header, observation };
+  }
+
+  /** The round at a block; the block's time is noted where it comes along. */
+  public readonly readRound = async (block: number): Promise<VaultRound> => {
+    const { round, timestamp } = await this.#observe(block);
+    if (timestamp !== undefined) {
+      this.blockTimes.set(block, timestamp);
+    }
+    return await round();
+  };
 
   /** The round at one block, and that block. */
   public async readRoundNow(): Promise<{ header: Header; round: VaultRound }> {
@@ -101,7 +138,8 @@ export class SettlementContext {
   public async checkRound(
     meant: VaultRound,
   ): Promise<SettlementStopped | undefined> {
-    const chainId = await this.chain.chainId();
+    const seen = await this.#observe("latest");
+    const chainId = await seen.chainId();
     if (chainId !== this.chainId) {
       return refusal("VAULT_CHAIN_CHANGED", {
         network: this.chain.network,
@@ -110,7 +148,7 @@ export class SettlementContext {
       });
     }
     // The round comes last: what happens after it was read, nobody can see.
-    const round = await this.readRound("latest");
+    const round = await seen.round();
     if (!isSameRound(round, meant)) {
       return refusal("VAULT_ROUND_CHANGED", {
         expected: describeRound(meant),
@@ -123,6 +161,10 @@ export class SettlementContext {
           "The round was settled by somebody else meanwhile.",
         )
       : undefined;
+  }
+
+  async #observe(block: number | "latest"): Promise<Observation> {
+    return await observe(this.vault, this.contract.address, block);
   }
 
   public newDeadline(): Deadline {

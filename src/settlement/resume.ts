@@ -35,6 +35,7 @@ export async function resume(
   }
   const { chainId, journal, chain } = context;
   progress.chainId = chainId;
+  progress.blockTimes = context.blockTimes;
   const entry = await journal?.read();
   if (journal === undefined || entry === undefined) {
     throw refusal("VAULT_NOTHING_TO_RESUME", {

@@ -31,6 +31,8 @@ export interface LocatedSettlement {
   readonly chainId: number;
   /** The block of `before`; undefined if none was read. */
   readonly block: BlockInfo | undefined;
+  /** The block of the transaction, where its time came along. */
+  readonly minedBlock: BlockInfo | undefined;
 }
 
 /** @see HardhatVault.settleAll */
@@ -60,8 +62,14 @@ export async function settleLocated(
     }
     settlement = notSent(stopped, progress.round);
   }
+  const { blockNumber } = settlement;
+  const timestamp = progress.blockTimes?.get(blockNumber ?? -1);
   return {
     settlement,
+    minedBlock:
+      blockNumber === null || timestamp === undefined
+        ? undefined
+        : { number: blockNumber, timestamp },
     // Not asked again where the settlement itself has asked.
     chainId: progress.chainId ?? (await vault.chainId()),
     block: progress.header,
@@ -73,15 +81,17 @@ async function settle(
   options: SettleAllOptions,
   progress: Progress,
 ): Promise<Settlement> {
-  const context = await SettlementContext.create(vault, options);
+  const { context, header, observation } =
+    await SettlementContext.createWithLook(vault, options);
   const { chain, chainId, contract, journal } = context;
   progress.chainId = chainId;
+  progress.blockTimes = context.blockTimes;
   const config = vault.connection.networkConfig;
   const signer =
     options.assertOnly === true
       ? undefined
       : await resolveSigner(chain, config, options.from);
-  const { header, round } = await context.readRoundNow();
+  const round = await observation.round();
   progress.header = header;
   progress.round = round;
 
@@ -105,6 +115,9 @@ async function settle(
     to: contract.address,
     data: context.data,
   };
+  if (observation.hasCode !== true) {
+    await requireCode(chain, contract);
+  }
   const { gas, fees } = await agree(context, options, {
     chainId,
     round,
@@ -143,7 +156,6 @@ async function agree(
   { confirm }: SettleAllOptions,
   subject: PreflightSubject,
 ): Promise<{ gas: bigint; fees: Fees }> {
-  await requireCode(chain, subject.contract);
   const preflight = await runPreflight(chain, subject);
   const { shown } = preflight;
   emit({ type: "preflight", preflight: shown });

@@ -24,6 +24,9 @@ export const faultKinds = [
   "JSON-RPC refusal",
 ] as const;
 
+/** To be hidden like a method: calls with a third parameter are refused. */
+export const STATE_OVERRIDES = "state overrides";
+
 export type FaultKind = (typeof faultKinds)[number];
 
 /** The request of a method that a fault hits, counted from 0. */
@@ -106,6 +109,9 @@ export async function startFaultyRpcServer({
     }
     if (forgetsState && (await asksForOldState(exchange))) {
       return { error: { code: -32000, message: "missing trie node 12ab" } };
+    }
+    if (hidden.has(STATE_OVERRIDES) && request.params.length > 2) {
+      return { error: { code: -32602, message: "too many arguments" } };
     }
     const actLate = lateActions.get(key);
     if (actLate !== undefined) {

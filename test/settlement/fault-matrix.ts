@@ -11,7 +11,7 @@ import type {
 } from "../../src/settlement/settle-all.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { faultKinds } from "../helpers/faulty-rpc-server.js";
+import { STATE_OVERRIDES, faultKinds } from "../helpers/faulty-rpc-server.js";
 import type {
   FaultKind,
   FaultyRpcServer,
@@ -37,7 +37,7 @@ const accountModes = {
   "local keys": { hidden: [] },
   "remote, node signs": { hidden: [] },
   // Differs from the one above only where the nonce is read, and after it.
-  "remote, node sends": { hidden: ["eth_signTransaction"] },
+  "remote, node sends": { hidden: ["eth_signTransaction", STATE_OVERRIDES] },
 } as const;
 
 type AccountMode = keyof typeof accountModes;
@@ -79,6 +79,13 @@ describe("settleAll under faults", function () {
 
       before(async () => {
         lanes = await openLanes(node.url, project, mode);
+        // What a node can do is found out once.
+        await Promise.all(
+          lanes.map(async (lane) => {
+            await startCase(lane);
+            await settle(lane, {});
+          }),
+        );
         requests = await requestsOfSettlement(lanes);
         if (mode === "remote, node sends") {
           requests = requests.slice(

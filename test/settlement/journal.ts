@@ -30,8 +30,8 @@ describe("the journal of a settlement", () => {
     project = await useFixtureProject("plain");
     lane = await openLane({ node: node.url, projectRoot: project.path });
     restore = await lane.world.checkpoint();
-    // The second chain id is asked for between journal and broadcast.
-    lane.server.before({ method: "eth_chainId", occurrence: 1 }, async () => {
+    // The third call looks at the round between journal and broadcast.
+    lane.server.before({ method: "eth_call", occurrence: 2 }, async () => {
       unsent = asRecord(JSON.parse(await readFile(lane.journal, "utf8")));
     });
     await lane.vault.settleAll(POLLING);

@@ -11,6 +11,7 @@ import type { SettleAllOptions } from "../../src/settlement/settle-all.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import { STATE_OVERRIDES } from "../helpers/faulty-rpc-server.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { openLane } from "../helpers/settlement-lane.js";
@@ -114,19 +115,33 @@ describe("when a settlement is refused", () => {
     expect(reason).to.include("chain id 1").and.include("31337");
   });
 
-  it("should not go to a chain that changed since the preflight", async () => {
-    const reason = await expectRefused(
-      {},
-      {
-        confirm: async () => {
-          lane.server.rewrite("eth_chainId", () => "0x1");
-          return await Promise.resolve(true);
+  for (const hasOverrides of [true, false]) {
+    const where = hasOverrides ? "at once" : "with a request each";
+    it(`should not go to a chain that changed since the preflight, read ${where}`, async () => {
+      if (!hasOverrides) {
+        lane.server.hide(STATE_OVERRIDES);
+      }
+      const reason = await expectRefused(
+        {},
+        {
+          confirm: async () => {
+            lane.server.rewrite("eth_chainId", () => "0x1");
+            // The chain id is the fourth word of what reads all at once.
+            lane.server.rewrite("eth_call", (result) =>
+              String(result).replace(
+                /^(0x[0-9a-f]{192})[0-9a-f]{64}(?=.)/u,
+                `$1${"1".padStart(64, "0")}`,
+              ),
+            );
+            return await Promise.resolve(true);
+          },
         },
-      },
-    );
+      );
 
-    expect(reason).to.include("answered chain id 31337 at first and 1 now");
-  });
+      lane.server.show();
+      expect(reason).to.include("answered chain id 31337 at first and 1 now");
+    });
+  }
 
   it("should keep the reason that the contract gives, before sending", async () => {
     await (

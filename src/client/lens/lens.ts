@@ -33,10 +33,14 @@ const lensInterface = new Interface(VaultLensArtifact.abi);
 
 let latestCalls = { key: "", data: "" };
 
+/** One of the calls that a lens makes. */
+export interface ReadCall {
+  readonly target: string;
+  readonly data: string;
+}
+
 /** Call data that reads several contracts. */
-export function encodeReadCalls(
-  calls: ReadonlyArray<{ readonly target: string; readonly data: string }>,
-): string {
+export function encodeReadCalls(calls: readonly ReadCall[]): string {
   const key = calls.map(({ target, data }) => `${target}:${data}`).join();
   if (key !== latestCalls.key || latestCalls.data === "") {
     const data = lensInterface.encodeFunctionData("readCalls", [
@@ -113,6 +117,35 @@ const refusals: ReadonlySet<string> = new Set([
   "VAULT_RPC_ERROR",
   "VAULT_RPC_INVALID_RESPONSE",
 ]);
+
+/**
+ * Reads several contracts at once.
+ *
+ * @returns Undefined where that does not work, whatever the reason.
+ * @throws VaultError if the node does not answer at all
+ */
+export async function tryLens(
+  context: LensContext,
+  calls: readonly ReadCall[],
+): Promise<LensAnswer | undefined> {
+  if (
+    knownLensSupport(context.provider) === false ||
+    // The lens would stand in the place of what is to be read.
+    calls.some(({ target }) => target === context.from)
+  ) {
+    return undefined;
+  }
+  try {
+    return await callLens(context, encodeReadCalls(calls));
+  } catch (error) {
+    if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
+      throw error;
+    }
+    // Is it this call, or any with an override? That is worth remembering.
+    await isLensSupported(context);
+    return undefined;
+  }
+}
 
 /**
  * Runs the lens inside one `eth_call`.
