@@ -1,5 +1,10 @@
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import { encodeCall } from "../src/client/codec.js";
+import {
+  contractRoleNames,
+  standaloneReadings,
+} from "../src/protocol/index.js";
 import type { HardhatVault } from "../src/types.js";
 import { startAnvil } from "../test/helpers/anvil.js";
 import { createTestHre, httpNetwork } from "../test/helpers/hre.js";
@@ -12,6 +17,7 @@ const CHAIN_ID = 31_337;
 const OURS = "simulateSettleAll()";
 const SCRIPT = "hand-written script";
 const BARE_SCRIPT = "the same without accounts";
+const FULL_SCRIPT = "that one with all readings";
 
 /** A fork takes a tenth of a second: single rounds say little. */
 const ROUNDS_EACH = 4;
@@ -23,7 +29,9 @@ const ROUNDS_EACH = 4;
  *
  * Most of a script's time goes into the twenty development accounts that a fork
  * has unless told otherwise; the simulation needs none of them. A script that
- * leaves them out as well is the third contestant, without a target.
+ * leaves them out as well is the third contestant, without a target. The fourth
+ * also reports what the simulation does: every reading and the balances of all
+ * contracts, on the chain before and on the fork after.
  */
 export async function benchSimulate({ rounds }: Extent): Promise<Section> {
   const node = await startAnvil();
@@ -48,6 +56,7 @@ export async function benchSimulate({ rounds }: Extent): Promise<Section> {
     const [from = ""] = (await connection.ethers.getSigners()).map(
       ({ address }) => address,
     );
+    const reads = await readsOf(vault);
     const times = await runInTurns(
       [
         { name: OURS, run: async () => await simulate(vault) },
@@ -60,6 +69,17 @@ export async function benchSimulate({ rounds }: Extent): Promise<Section> {
           run: async () =>
             await runScript(hre, { url: node.url, from, to, accounts: [] }),
         },
+        {
+          name: FULL_SCRIPT,
+          run: async () =>
+            await runScript(hre, {
+              url: node.url,
+              from,
+              to,
+              accounts: [],
+              reads,
+            }),
+        },
       ],
       rounds * ROUNDS_EACH,
     );
@@ -67,7 +87,7 @@ export async function benchSimulate({ rounds }: Extent): Promise<Section> {
     const script = times[SCRIPT] ?? [];
     return {
       title: "One simulated settlement, anvil",
-      rows: [OURS, SCRIPT, BARE_SCRIPT].map((contestant) => ({
+      rows: [OURS, SCRIPT, BARE_SCRIPT, FULL_SCRIPT].map((contestant) => ({
         contestant,
         "median ms": round(median(times[contestant] ?? [])),
       })),
@@ -75,6 +95,13 @@ export async function benchSimulate({ rounds }: Extent): Promise<Section> {
         target(
           "simulateSettleAll() against a hand-written script",
           medianRatio(ours, script),
+          "at most",
+          1.5,
+          "times",
+        ),
+        target(
+          "simulateSettleAll() against a script that reports as much",
+          medianRatio(ours, times[FULL_SCRIPT] ?? []),
           "at most",
           1.5,
           "times",
@@ -94,19 +121,61 @@ async function simulate(vault: HardhatVault): Promise<void> {
   }
 }
 
+/** One request of a script, without its block. */
+interface Read {
+  readonly method: string;
+  readonly target: unknown;
+}
+
+/** What a simulation reads, a request each. */
+async function readsOf(vault: HardhatVault): Promise<readonly Read[]> {
+  const readings = await Promise.all(
+    standaloneReadings.map(async ({ operation, args }) => {
+      const { role, data } = encodeCall(operation, args);
+      const { address: to } = await vault.addressOf(role);
+      return { method: "eth_call", target: { to, data } };
+    }),
+  );
+  const balances = await Promise.all(
+    contractRoleNames.map(async (role) => ({
+      method: "eth_getBalance",
+      target: (await vault.addressOf(role)).address,
+    })),
+  );
+  return [...readings, ...balances];
+}
+
 async function runScript(
   hre: HardhatRuntimeEnvironment,
   {
     url,
     from,
     to,
+    reads = [],
     ...accounts
-  }: { url: string; from: string; to: string; accounts?: [] },
+  }: {
+    url: string;
+    from: string;
+    to: string;
+    reads?: readonly Read[];
+    accounts?: [];
+  },
 ): Promise<void> {
   const live = await hre.network.getOrCreate("live");
   const blockNumber: unknown = await live.provider.request({
     method: "eth_blockNumber",
   });
+  const readAll = async (
+    provider: typeof live.provider,
+    block: unknown,
+  ): Promise<void> => {
+    await Promise.all(
+      reads.map(async ({ method, target: subject }) => {
+        await provider.request({ method, params: [subject, block] });
+      }),
+    );
+  };
+  await readAll(live.provider, blockNumber);
   const fork = await hre.network.create({
     network: "scriptFork",
     override: {
@@ -129,6 +198,7 @@ async function runScript(
     gas: "0xf4240",
   });
   const receipt = await send("eth_getTransactionReceipt", hash);
+  await readAll(fork.provider, "latest");
   await fork.close();
   if (
     typeof receipt !== "object" ||
