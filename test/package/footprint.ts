@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -12,6 +12,46 @@ import { startAnvil } from "../helpers/anvil.js";
 import { runHardhat } from "../helpers/cli.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 
+/** Runs in the project, so that one process runs every task that may write. */
+const everyTask = `import hre from "hardhat";
+
+for (const [task, args] of [
+  ["deploy-mocks", {}],
+  ["status", {}],
+  ["orders", { firstId: "1", lastId: "3", out: "orders.csv", format: "csv" }],
+  ["capture", { out: "fixture.json", orders: "1-3" }],
+  ["simulate", {}],
+  ["settle", { yes: true }],
+]) {
+  const { success } = await hre.tasks.getTask(["vault", task]).run(args);
+  if (!success) {
+    throw new Error(task);
+  }
+}
+`;
+
+const configWithMocha = `import hardhatMocha from "@nomicfoundation/hardhat-mocha";
+import { defineConfig } from "hardhat/config";
+import config from "./hardhat.config.ts";
+
+export default defineConfig({
+  ...config,
+  plugins: [...(config.plugins ?? []), hardhatMocha],
+});
+`;
+
+const mochaTest = `import { network } from "hardhat";
+import "../../../../src/chai/index.js";
+
+it("replays a capture, settles and rehearses", async () => {
+  const { vault } = await network.create();
+  await vault.deployMocks({ fixture: "fixture.json" });
+  await vault.simulateSettleAll();
+  await vault.deployMocks({ scenario: "many-orders" });
+  await vault.settleAll();
+});
+`;
+
 describe("package - footprint", () => {
   it("should write nothing outside the project", async () => {
     const outside = await mkdtemp(
@@ -24,27 +64,29 @@ describe("package - footprint", () => {
     const project = await useFixtureProject("plain");
     const anvil = await startAnvil();
     try {
-      for (const task of [
-        ["deploy-mocks"],
-        ["status"],
-        ["simulate"],
-        ["settle", "--yes"],
+      await writeFile(path.join(project.path, "every-task.ts"), everyTask);
+      await writeFile(
+        path.join(project.path, "mocha.config.ts"),
+        configWithMocha,
+      );
+      await mkdir(path.join(project.path, "test"));
+      await writeFile(path.join(project.path, "test/vault.ts"), mochaTest);
+      for (const args of [
+        ["run", "--no-compile", "every-task.ts", "--network", "test"],
+        ["--config", "mocha.config.ts", "test", "mocha", "--no-compile"],
       ]) {
-        const { exitCode, stderr } = await runHardhat(
-          ["vault", ...task, "--json", "--network", "test"],
-          {
-            cwd: project.path,
-            env: {
-              TEST_URL: anvil.url,
-              HOME: home,
-              XDG_CACHE_HOME: path.join(home, ".cache"),
-              XDG_CONFIG_HOME: path.join(home, ".config"),
-              XDG_DATA_HOME: path.join(home, ".local/share"),
-              TMPDIR: temporary,
-            },
+        const { exitCode, stdout, stderr } = await runHardhat(args, {
+          cwd: project.path,
+          env: {
+            TEST_URL: anvil.url,
+            HOME: home,
+            XDG_CACHE_HOME: path.join(home, ".cache"),
+            XDG_CONFIG_HOME: path.join(home, ".config"),
+            XDG_DATA_HOME: path.join(home, ".local/share"),
+            TMPDIR: temporary,
           },
-        );
-        expect(exitCode, `${task.join(" ")}: ${stderr}`).to.equal(0);
+        });
+        expect(exitCode, `${args.join(" ")}: ${stdout}${stderr}`).to.equal(0);
       }
       const written = await readdir(outside, {
         recursive: true,
@@ -57,7 +99,13 @@ describe("package - footprint", () => {
         .filter((file) => !/\/hardhat-nodejs\/|\/tsx-\d+\//u.test(file));
       expect(files).to.deep.equal([]);
       // What is written inside is what the documents say.
-      expect(await readdir(project.path)).to.include("vault-deployments");
+      expect(await readdir(project.path)).to.have.members([
+        // What was there, and what was asked for.
+        ...["hardhat.config.ts", "mocha.config.ts", "package.json"],
+        ...["every-task.ts", "test"],
+        ...["orders.csv", "fixture.json"],
+        ...["vault-deployments", "cache"],
+      ]);
     } finally {
       await anvil.stop();
       await project.remove();
