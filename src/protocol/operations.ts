@@ -52,10 +52,9 @@ export const operations = {
   /**
    * Reads the funding fee rate for calls or puts.
    *
-   * Protocol, section 4.2, operation 1.
+   * Protocol, section 4.2, operation 1. `contractType` is CALL (1) or PUT (2);
+   * anything else is refused before a request is made.
    *
-   * @param contractType CALL (1) or PUT (2); anything else is refused before a
-   * request is made.
    * @returns The rate as an unscaled integer: real value times 1E8.
    */
   getFundingFeeRate: {
@@ -161,9 +160,8 @@ export const operations = {
    *
    * Protocol, sections 2.3 and 4.2, operation 3. The scales of an order's
    * numbers are not documented. What a contract answers for an id that does
-   * not exist is not documented either.
+   * not exist is not documented either. `orderID` is 0 to 2^256 - 1.
    *
-   * @param orderID The order's id, 0 to 2^256 - 1.
    * @returns Thirteen fields, unscaled.
    */
   getOrderInfo: {
@@ -239,10 +237,10 @@ export const operations = {
   /**
    * Calculates the margins to pay for the next round.
    *
-   * Protocol, section 4.2, operation 4.
+   * Protocol, section 4.2, operation 4. `maxVolume`: real value times 1E(token
+   * precision); `APY`: times 1E18 (1E18 is 100%); `endTime`: end of the next
+   * round, Unix seconds.
    *
-   * @param round `maxVolume`: real value times 1E(token precision); `APY`:
-   * times 1E18 (1E18 is 100%); `endTime`: end of the next round, Unix seconds.
    * @returns Both margins, unscaled; their scale is not documented.
    */
   calMargins: {
@@ -300,9 +298,8 @@ export const operations = {
    * Reads the amounts of one liquidity pool.
    *
    * Protocol, sections 2.2 and 4.2, operations 5 and 6 (one function of two
-   * contracts).
+   * contracts). `pool` is "public" or "private".
    *
-   * @param pool "public" or "private".
    * @returns `deposit`, `availabe` (spelled so on the wire) and `locked`,
    * unscaled; their scale is not documented.
    */
