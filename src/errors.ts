@@ -90,7 +90,7 @@ export const errorTable = {
   VAULT_INVALID_ARGUMENT: {
     kind: "user",
     message: "{where}: {problem}.",
-    fix: "See `npx hardhat vault <task> --help`.",
+    fix: "Correct that value; of a task, `--help` after its name lists what it takes.",
   },
   VAULT_UNKNOWN_NETWORK: {
     kind: "user",
@@ -138,12 +138,12 @@ export const errorTable = {
     kind: "chain",
     message:
       "There is no contract code at {address}, the {contract} contract on network {network} (address from {source}).",
-    fix: "Check that address and that --network names the chain it is deployed on.",
+    fix: "Check that address, that --network names the chain it is deployed on, and that it was deployed by the block that was read.",
   },
   VAULT_CALL_REVERTED: {
     kind: "chain",
     message: "{operation} reverted: {reason} ({contract} contract {address}).",
-    fix: "The contract refused the call; the reason is its own.",
+    fix: "The contract refused the call; it gave no more of a reason than that.",
   },
   VAULT_RETURN_DATA_TOO_SHORT: {
     kind: "chain",

@@ -3,6 +3,7 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import { parseAddress } from "../src/client/inputs.js";
 import { isFailedReading } from "../src/client/snapshot.js";
 import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import type { VaultError } from "../src/errors.js";
 import {
   isStandalone,
   operationEntry,
@@ -62,8 +63,6 @@ export async function readStatus(
   const failures = sections
     .flatMap(({ readings: shown }) => shown)
     .flatMap(({ value }) => (isFailedReading(value) ? value.error : []));
-  // Readings often fail for the same reason, and then one remedy is enough.
-  const fixes = new Set(failures.map(({ fix }) => fix));
   const context = {
     tokenDecimals: vault.connection.networkConfig.vault.tokenDecimals,
     chainTime: block.timestamp,
@@ -84,11 +83,36 @@ export async function readStatus(
           : [
               [
                 style.bad(`${failures.length} of the readings failed.`),
-                ...fixes,
+                ...remedies(failures),
               ].join("\n"),
             ]),
       ].join("\n\n"),
   };
+}
+
+/**
+ * What to do. Readings often fail for the same reason, and then one remedy is
+ * enough; so it is for contracts that lack an address, which differ by name.
+ */
+function remedies(failures: readonly VaultError[]): string[] {
+  const alike = new Map<string, { fix: string; roles: Set<string> }>();
+  for (const { code, fix, details } of failures) {
+    const path = String(details["path"]);
+    const role = path.slice(path.lastIndexOf(".") + 1);
+    const key =
+      code === "VAULT_CONTRACT_NOT_CONFIGURED"
+        ? fix.replace(path, "").replace(`--at ${role}=`, "")
+        : fix;
+    const group = alike.get(key) ?? { fix, roles: new Set() };
+    alike.set(key, group);
+    group.roles.add(role);
+  }
+  return [...alike.values()].map(({ fix, roles }) => {
+    const [, ...others] = roles;
+    return others.length === 0
+      ? fix
+      : `${fix}\nLikewise for ${others.join(", ")}.`;
+  });
 }
 
 function valueAt(

@@ -30,20 +30,37 @@ const addressSchema = conditionalUnionType(
 );
 
 const vaultSchema = z
-  .object({
-    contracts: z
-      .object(
-        Object.fromEntries(
-          contractRoleNames.map((role) => [role, addressSchema.optional()]),
-        ),
-      )
-      .strict(
-        `unknown contract; the contracts are ${contractRoleNames.join(", ")}`,
-      )
-      .optional(),
-    tokenDecimals: z.number().int().min(0).max(MAX_TOKEN_DECIMALS).optional(),
-  })
-  .strict("unknown setting; the settings are contracts and tokenDecimals");
+  .object(
+    {
+      contracts: z
+        .object(
+          Object.fromEntries(
+            contractRoleNames.map((role) => [role, addressSchema.optional()]),
+          ),
+          {
+            errorMap: namingUnknownKeys("contract", contractRoleNames),
+          },
+        )
+        .strict()
+        .optional(),
+      tokenDecimals: z.number().int().min(0).max(MAX_TOKEN_DECIMALS).optional(),
+    },
+    { errorMap: namingUnknownKeys("setting", ["contracts", "tokenDecimals"]) },
+  )
+  .strict();
+
+/** Zod's own text for unknown keys does not say which ones there are. */
+function namingUnknownKeys(
+  what: string,
+  known: readonly string[],
+): z.ZodErrorMap {
+  return (issue, { defaultError }) => ({
+    message:
+      issue.code === "unrecognized_keys"
+        ? `unknown ${what} ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}; the ${what}s are ${known.join(", ")}`
+        : defaultError,
+  });
+}
 
 /**
  * Checks `networks.<networkName>.vault`. The value of a configuration variable

@@ -40,13 +40,13 @@ const mistakes: ReadonlyArray<
     "an unknown setting",
     { contract: {} },
     "networks.live.vault",
-    /contracts and tokenDecimals/u,
+    /unknown setting "contract"; the settings are contracts, tokenDecimals/u,
   ],
   [
     "an unknown contract",
     { contracts: { pool: ADDRESS } },
     contracts,
-    /publicPool/u,
+    /unknown contract "pool"; the contracts are .*publicPool/u,
   ],
   [
     "an address that is too short",

@@ -323,18 +323,11 @@ describe("read tasks in process", () => {
     const empty = await createTestHre();
     const { stdout, exitCode } = await runVaultTask(empty, "status");
     expect(exitCode).to.equal(1);
-    for (const role of [
-      "underlyingAsset",
-      "publicPool",
-      "privatePool",
-      "vaultFactory",
-      "vault",
-    ]) {
-      // Once for each contract, however many readings need it.
-      expect(
-        stdout.split(`Set networks.default.vault.contracts.${role} `),
-      ).to.have.lengthOf(2);
-    }
+    // Once, however many readings and contracts need it.
+    expect(stdout.split("in the Hardhat configuration")).to.have.lengthOf(2);
+    expect(stdout).to.match(
+      /Set networks\.default\.vault\.contracts\.underlyingAsset .*\nLikewise for vaultFactory, publicPool, privatePool, vault\.\n$/u,
+    );
   });
 
   it("should take addresses from --at before all others", async () => {
