@@ -68,13 +68,15 @@ async function observeAtOnce(
     timestamp: answer.block.timestamp,
     hasCode: code.hasCode,
     round: async () =>
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
-      (await decodeAnswer({
-        call,
-        target: factory,
-        network,
-        answer: entryAnswer(answer, round),
-        hasCode: round.hasCode,
-      })) as VaultRound,
+      await Promise.resolve(
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
+        decodeAnswer({
+          call,
+          target: factory,
+          network,
+          answer: entryAnswer(answer, round),
+          hasCode: round.hasCode,
+        }) as VaultRound,
+      ),
   };
 }
