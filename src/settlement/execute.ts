@@ -29,7 +29,7 @@ export async function execute(
   const record = async (change: Partial<JournalEntry>): Promise<void> => {
     current = { ...current, ...change };
     try {
-      await context.journal?.write(current);
+      await context.journal?.update(current);
     } catch (error) {
       emit({ type: "trouble", message: messageOf(error) });
     }

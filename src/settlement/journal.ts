@@ -140,7 +140,7 @@ export class Journal {
    *
    * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN
    */
-  public async write(entry: JournalEntry): Promise<void> {
+  async #write(entry: JournalEntry): Promise<void> {
     try {
       await mkdir(this.#folder, { recursive: true });
       await writeFileAtomic(
@@ -166,11 +166,27 @@ export class Journal {
     try {
       const other = await this.findUnfinished(entry.genesisHash);
       if (other === undefined) {
-        await this.write(entry);
+        await this.#write(entry);
       }
       return other;
     } finally {
       await rm(this.#lockPath, { force: true });
+    }
+  }
+
+  /**
+   * Writes what became of a settlement, unless the next one has begun: another
+   * process may have taken this one up and seen its end.
+   *
+   * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
+   */
+  public async update(entry: JournalEntry): Promise<void> {
+    const present = await this.read();
+    if (
+      present === undefined ||
+      isSameNonce(present.transaction, entry.transaction)
+    ) {
+      await this.#write(entry);
     }
   }
 
@@ -310,6 +326,14 @@ async function filesIn(folder: string): Promise<readonly string[]> {
   } catch {
     return [];
   }
+}
+
+/** One account has one transaction with a nonce. */
+function isSameNonce(
+  one: PreparedTransaction,
+  other: PreparedTransaction,
+): boolean {
+  return one.nonce === other.nonce && isSameAddress(one.from, other.from);
 }
 
 function isSameAddress(one: string, other: string): boolean {

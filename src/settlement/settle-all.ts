@@ -236,7 +236,7 @@ async function checkBeforeSending(
     }
   } catch (error) {
     // Nothing has left, so there is nothing to resume.
-    await context.journal?.write({ ...entry, finished: true });
+    await context.journal?.update({ ...entry, finished: true });
     throw error;
   }
 }

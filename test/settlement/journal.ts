@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -159,6 +160,37 @@ describe("the journal of a settlement", () => {
       expect(sent()).to.equal(1);
       expect(await lane.world.settlers()).to.have.length(1);
     }
+  });
+
+  it("should keep the entry of the next settlement, begun elsewhere meanwhile", async () => {
+    // Another process took this one up, saw its end and began the next.
+    let next: unknown;
+    const other = await lane.connect({ accounts: [DEV_KEYS[1]] });
+    await other.settleAll({
+      ...POLLING,
+      onEvent: ({ type }) => {
+        if (type === "sending") {
+          next = JSON.parse(readFileSync(lane.journal, "utf8"));
+        }
+      },
+    });
+    await restore();
+    await rm(lane.journal);
+
+    const settlement = await lane.vault.settleAll({
+      ...POLLING,
+      onEvent: ({ type }) => {
+        if (type === "mined") {
+          writeFileSync(lane.journal, JSON.stringify(next));
+        }
+      },
+    });
+
+    expect(settlement).to.include({ status: "settled" });
+    expect(next).to.include({ finished: false });
+    expect(JSON.parse(await readFile(lane.journal, "utf8"))).to.deep.equal(
+      next,
+    );
   });
 
   it("should name the lock of a process that begins one, or died of it", async () => {
