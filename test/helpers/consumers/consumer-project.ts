@@ -157,7 +157,10 @@ async function editConfiguration(
 }
 
 /** Names the compiler of an npm package instead of a download. */
-function useLocalCompiler(configuration: string, version: SolcVersion): string {
+export function useLocalCompiler(
+  configuration: string,
+  version: SolcVersion,
+): string {
   const file = resolve(`${solcPackages[version]}/soljson.js`);
   return replace(
     configuration,
