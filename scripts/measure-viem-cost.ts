@@ -83,7 +83,7 @@ try {
       "project with": name,
       "node_modules, MB": Math.round(megabytes * 10) / 10,
       "start and first request, ms": Math.round(median(wall)),
-      "of it processor time, ms": Math.round(median(cpu)),
+      "processor time, ms": Math.round(median(cpu)),
     })),
   );
 } finally {
