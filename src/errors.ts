@@ -137,7 +137,7 @@ export const errorTable = {
   VAULT_NO_CODE: {
     kind: "chain",
     message:
-      "There is no contract code at {address}, the {contract} contract on network {network} (address from {source}).",
+      "There is no contract code at {address}{when}, the {contract} contract on network {network} (address from {source}).",
     fix: "Check that address, that --network names the chain it is deployed on, and that it was deployed by the block that was read.",
   },
   VAULT_CALL_REVERTED: {

@@ -13,6 +13,8 @@ export interface AnsweredCall {
   readonly call: Pick<EncodedCall, "operation" | "role">;
   readonly target: LocatedAddress;
   readonly network: string;
+  /** Where it was read, as on the wire; `latest` unless given. */
+  readonly blockTag?: string;
   /** The returned bytes, or the revert. */
   readonly answer: Buffer | RevertedCall;
   /** Whether the target is a contract; only matters if nothing was returned. */
@@ -29,6 +31,7 @@ export function decodeAnswer({
   call: { operation, role },
   target: { address, source },
   network,
+  blockTag = "latest",
   answer,
   hasCode,
 }: AnsweredCall): unknown {
@@ -42,7 +45,18 @@ export function decodeAnswer({
     });
   }
   if (answer.length === 0 && !hasCode) {
-    throw vaultError("VAULT_NO_CODE", { address, contract, network, source });
+    // A contract may also not have been there yet.
+    const when =
+      blockTag === "latest"
+        ? ""
+        : ` at block ${blockTag.startsWith("0x") ? BigInt(blockTag) : blockTag}`;
+    throw vaultError("VAULT_NO_CODE", {
+      address,
+      when,
+      contract,
+      network,
+      source,
+    });
   }
   const decoded = decodeResult(operation, role, answer);
   if ("value" in decoded) {

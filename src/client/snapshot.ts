@@ -11,6 +11,7 @@ import { decodeAnswer } from "./answer.js";
 import type { BlockInfo } from "./block.js";
 import { encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
+import { parseBlockTag } from "./inputs.js";
 import { knownLensSupport, tryLens } from "./lens/lens.js";
 import type { LensContext } from "./lens/lens.js";
 import { entryAnswer } from "./lens/lens-answer.js";
@@ -102,6 +103,7 @@ async function readInOneCall(
     ? { ...answer.block, number: Number(blockTag) }
     : answer.block;
   const pinned = pinTo(block, from, blockTag);
+  const readAt = parseBlockTag(pinned.blockTag);
   const entries = answer.entries.values();
   const values = await Promise.all(
     readings.map((reading): unknown => {
@@ -112,7 +114,7 @@ async function readInOneCall(
       // What the lens could not find out is asked for by itself.
       return entry === undefined || entry.status === "unknown"
         ? readOne(client, reading, pinned)
-        : decodeEntry(client, reading, answer, entry);
+        : decodeEntry(client, reading, readAt, answer, entry);
     }),
   );
   return { chainId: answer.chainId, block, values };
@@ -121,6 +123,7 @@ async function readInOneCall(
 function decodeEntry(
   { networkName: network }: VaultClient,
   { call, target }: Extract<PreparedReading, { readonly call: EncodedCall }>,
+  blockTag: string,
   answer: LensAnswer,
   entry: LensEntry,
 ): unknown {
@@ -129,6 +132,7 @@ function decodeEntry(
       call,
       target,
       network,
+      blockTag,
       answer: entryAnswer(answer, entry),
       hasCode: entry.hasCode,
     });

@@ -207,6 +207,7 @@ export class VaultClient {
       call,
       target,
       network: this.networkName,
+      blockTag,
       answer: bytes,
       hasCode:
         // An account without code answers too: with nothing.

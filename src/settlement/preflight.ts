@@ -51,6 +51,7 @@ export async function requireCode(
   if (!(await chain.hasCode(address))) {
     throw vaultError("VAULT_NO_CODE", {
       address,
+      when: "",
       contract: contractRoles.vault.label,
       network: chain.network,
       source,

@@ -286,6 +286,7 @@ async function requireCode(
   if (code === "0x") {
     throw vaultError("VAULT_NO_CODE", {
       address,
+      when: ` at block ${blockNumber}`,
       contract: contractRoles.vault.label,
       network: networkName,
       source,

@@ -185,10 +185,16 @@ describe("answers of contracts", () => {
     );
     expect(details).to.deep.equal({
       address: ADDRESS,
+      when: "",
       contract: "vault factory",
       network: "testnet",
       source: "VaultClient",
     });
+    const { shortMessage } = await expectVaultError(
+      clientOf("0x", "0x").minXMargin({ blockTag: 5 }),
+      "VAULT_NO_CODE",
+    );
+    expect(shortMessage).to.include(`at ${ADDRESS} at block 5, the vault`);
     await expectVaultError(
       clientOf("0x", "0x60").minXMargin(),
       "VAULT_RETURN_DATA_TOO_SHORT",

@@ -190,6 +190,7 @@ for (const { name, start } of everyNode) {
       );
       expect(details).to.deep.equal({
         address: SOMEBODY,
+        when: "",
         contract: "public pool",
         network: node.url === undefined ? "default" : "target",
         source: "at()",

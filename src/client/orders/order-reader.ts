@@ -131,12 +131,13 @@ export class OrderReader {
     if (entry.status === "unknown") {
       return await this.#readAlone(orderID);
     }
-    const { client, target } = this.#parts;
+    const { client, target, pinned } = this.#parts;
     try {
       decodeAnswer({
         call: { operation: "getOrderInfo", role: "trading" },
         target,
         network: client.networkName,
+        blockTag: parseBlockTag(pinned.blockTag),
         answer: entryAnswer(answer, entry),
         hasCode: entry.hasCode,
       });
