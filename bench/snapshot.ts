@@ -1,3 +1,4 @@
+import { VaultFactory__factory } from "../src/bindings/factories/VaultFactory__factory.js";
 import { startAnvil } from "../test/helpers/anvil.js";
 import { createTestHre, httpNetwork } from "../test/helpers/hre.js";
 import { startRpcServer } from "../test/helpers/rpc-server.js";
@@ -50,6 +51,17 @@ export async function benchSnapshot({ rounds }: Extent): Promise<Section> {
           vault.minXMargin(),
         ]),
     };
+    const strikePrices = [
+      (await vault.snapshot()).round,
+      await vault.getLatestRoundInfo(),
+      VaultFactory__factory.createInterface().decodeFunctionResult(
+        "getLatestRoundInfo",
+        String(await contestants["one plain eth_call, not decoded"]()),
+      ),
+    ].map((found) => String(Reflect.get(found, "strikePrice")));
+    if (new Set(strikePrices).size !== 1) {
+      throw new Error(`not the same round: ${strikePrices.join(", ")}`);
+    }
     const times = await runInTurns(
       Object.entries(contestants).map(([name, read]) => ({
         name,

@@ -5,6 +5,7 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import { isEmptyOrder, isFailedOrder } from "../src/client/index.js";
 import type { ListedOrder, OrdersOptions } from "../src/client/index.js";
 import { describeInput, parseAddress } from "../src/client/inputs.js";
+import { requireFixedBlock } from "../src/client/orders/read-orders.js";
 import type { HardhatVault } from "../src/connection/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
@@ -81,6 +82,13 @@ export default action;
  */
 export function parseOrdersArguments(args: OrdersTaskArguments): OrdersRequest {
   parseBlock(args.block);
+  requireFixedBlock(args.block, "--block");
+  if (args.out === "") {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "--out",
+      problem: "a file name is needed, and it is empty",
+    });
+  }
   if (args.from !== undefined) {
     parseAddress(args.from, "--from");
   }

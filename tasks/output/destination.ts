@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { createWriteStream, rmSync } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { open, rename, rm, stat } from "node:fs/promises";
 import { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
@@ -53,10 +54,12 @@ export async function writeToFile(
   pieces: AsyncIterable<string>,
   file: string,
 ): Promise<void> {
-  // Beside the file, so that renaming it is one step.
-  const temporary = `${file}.${process.pid}.partial`;
+  // Beside the file, so that renaming it is one step. In containers, a process
+  // often has the number of the one before, which may have left its file.
+  const temporary = `${file}.${randomUUID().slice(0, 8)}.partial`;
   try {
     // Before anything is read: a mistake should not cost a scan.
+    await refuseFolder(file);
     await (await open(temporary, "wx")).close();
   } catch (error) {
     throw cannotWrite(file, error);
@@ -85,7 +88,15 @@ export async function writeToFile(
   }
 }
 
-const deadlySignals = ["SIGINT", "SIGTERM"] as const;
+const deadlySignals = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
+
+/** A file cannot take the place of a folder. */
+async function refuseFolder(file: string): Promise<void> {
+  const existing = await stat(file).catch(() => undefined);
+  if (existing?.isDirectory() === true) {
+    throw new Error("it is a folder");
+  }
+}
 
 function cannotWrite(file: string, cause: unknown): Error {
   // Without the file's name, which is that of the temporary one.

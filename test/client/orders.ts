@@ -331,6 +331,29 @@ describe("client - orders", () => {
       expect(thrown).to.equal(reason);
     });
 
+    it("should end the scan while the first answers are waited for", async () => {
+      const controller = new AbortController();
+      const reason = new Error("enough");
+      const recorder = recordCalls(provider, async () => {
+        setImmediate(() => {
+          controller.abort(reason);
+        });
+        // No request ever ends.
+        await new Promise(() => undefined);
+      });
+      let thrown: unknown;
+      try {
+        await collect(new VaultClient(recorder, { trading }), {
+          firstId: 1,
+          lastId: 10,
+          signal: controller.signal,
+        });
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown).to.equal(reason);
+    });
+
     it("should send nothing if it is aborted already", async () => {
       const recorder = recordCalls(provider);
       const reason = new Error("too late");

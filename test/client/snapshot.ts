@@ -53,18 +53,36 @@ function strip(value: unknown): unknown {
     : value;
 }
 
+/** Ways in which nodes do not take a state override. */
+const refusals = {
+  "refuses overrides": (): Error =>
+    Object.assign(new Error("too many arguments, want at most 2"), {
+      code: -32602,
+    }),
+  "answers overrides with HTTP 400": (): Error =>
+    Object.assign(new Error("Bad Request"), { statusCode: 400 }),
+  "ignores overrides": undefined,
+} as const;
+
+type Refusal = keyof typeof refusals;
+
+const refusalNames = [
+  "refuses overrides",
+  "answers overrides with HTTP 400",
+  "ignores overrides",
+] as const satisfies readonly Refusal[];
+
 /** A node that knows eth_call with two params only. */
 function withoutOverrides(
   provider: Eip1193Provider,
-  refusal: "refuses" | "ignores",
+  refusal: Refusal,
 ): Eip1193Provider {
   return {
     request: async ({ method, params = [] }) => {
       if (params.length > 2 && method === "eth_call") {
-        if (refusal === "refuses") {
-          throw Object.assign(new Error("too many arguments, want at most 2"), {
-            code: -32602,
-          });
+        const error = refusals[refusal];
+        if (error !== undefined) {
+          throw error();
         }
         return await provider.request({ method, params: params.slice(0, 2) });
       }
@@ -178,8 +196,8 @@ describe("client - snapshot", () => {
         });
       });
 
-      for (const refusal of ["refuses", "ignores"] as const) {
-        it(`should be the same on a node that ${refusal} overrides`, async () => {
+      for (const refusal of refusalNames) {
+        it(`should be the same on a node that ${refusal}`, async () => {
           for (const contracts of [addresses, ...(await hostileAddresses())]) {
             const inOneCall = await new VaultClient(
               provider,

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { readFile, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 
@@ -286,6 +286,33 @@ describe("tasks - orders", () => {
       );
     });
 
+    it("should refuse a folder before it reads", async () => {
+      const out = path.join(project.path, "out-folder");
+      await mkdir(out);
+      const server = await startRpcServer({
+        upstream: anvil.url,
+        handler: ({ request: { method } }) =>
+          method === "eth_call"
+            ? { error: { code: -32603, message: "nothing may be read" } }
+            : undefined,
+      });
+      try {
+        const remote = await createTestHre(
+          { networks: { remote: httpNetwork(server.url) } },
+          { network: "remote" },
+        );
+        const { stderr, exitCode } = await runVaultTask(remote, "orders", {
+          ...{ firstId: "1", lastId: "3", out },
+          at: `trading=${trading}`,
+        });
+        expect(exitCode).to.equal(1);
+        expect(stderr).to.include(`${out} cannot be written (it is a folder)`);
+      } finally {
+        await server.stop();
+        await rmdir(out);
+      }
+    });
+
     it("should let two processes share a range, to be concatenated", async () => {
       const { number } = await new VaultClient(provider, {}).block();
       const scan = async (
@@ -420,6 +447,8 @@ describe("tasks - orders", () => {
       [{ format: "xml" }, "VAULT_INVALID_ENUM"],
       [{ format: "csv", json: true }, "VAULT_INVALID_ARGUMENT"],
       [{ block: "soon" }, "VAULT_INVALID_BLOCK"],
+      [{ block: "pending" }, "VAULT_INVALID_ARGUMENT"],
+      [{ out: "" }, "VAULT_INVALID_ARGUMENT"],
     ];
     for (const [mistake, code] of mistakes) {
       it(`should be refused without a network: ${JSON.stringify(mistake)}`, async () => {

@@ -116,6 +116,8 @@ async function isLensAnswered(
 const refusals: ReadonlySet<string> = new Set([
   "VAULT_RPC_ERROR",
   "VAULT_RPC_INVALID_RESPONSE",
+  // An HTTP status, or a closed connection, as a proxy refuses.
+  "VAULT_NETWORK_UNREACHABLE",
 ]);
 
 /**

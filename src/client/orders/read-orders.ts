@@ -87,39 +87,42 @@ export async function* readOrders(
 ): AsyncGenerator<ListedOrder, void, undefined> {
   const { first, last, matches, maxChunk, concurrency } = parseOptions(options);
   const { from } = client.readContext(options);
-  options.signal?.throwIfAborted();
-  const target = await client.addressOf("trading", "orders");
-  const caller = {
-    provider: client.provider,
-    network: client.networkName,
-    from,
-  };
-  const [blockTag, usesLens] = await Promise.all([
-    pinBlock(client, options),
-    // Where the caller is the trading contract, the lens would take its place.
-    from !== target.address && isLensSupported(caller),
-  ]);
-  const lens = { ...caller, blockTag: parseBlockTag(blockTag) };
-  const chunkSize = usesLens
-    ? new ChunkSize(INITIAL_CHUNK, maxChunk)
-    : new ChunkSize(1, 1);
   const stop = new AbortController();
   const signal =
     options.signal === undefined
       ? stop.signal
       : AbortSignal.any([options.signal, stop.signal]);
-  const reader = new OrderReader({
-    client,
-    target,
-    lens: usesLens ? lens : undefined,
-    pinned: { from, blockTag },
-    chunkSize,
-    signal,
-  });
-
+  signal.throwIfAborted();
   const total = Number(last - first + 1n);
   let done = 0;
   try {
+    const target = await orAbort(client.addressOf("trading", "orders"), signal);
+    const caller = {
+      provider: client.provider,
+      network: client.networkName,
+      from,
+    };
+    const [blockTag, usesLens] = await orAbort(
+      Promise.all([
+        pinBlock(client, options),
+        // Where the caller is the trading contract, the lens would take its
+        // place.
+        from !== target.address && isLensSupported(caller),
+      ]),
+      signal,
+    );
+    const lens = { ...caller, blockTag: parseBlockTag(blockTag) };
+    const chunkSize = usesLens
+      ? new ChunkSize(INITIAL_CHUNK, maxChunk)
+      : new ChunkSize(1, 1);
+    const reader = new OrderReader({
+      client,
+      target,
+      lens: usesLens ? lens : undefined,
+      pinned: { from, blockTag },
+      chunkSize,
+      signal,
+    });
     const chunks = pMapIterable(
       ranges(first, last, chunkSize),
       async (range) => await orAbort(reader.read(range), signal),
@@ -168,14 +171,22 @@ async function pinBlock(
   client: VaultClient,
   { blockTag = "latest" }: ReadOptions,
 ): Promise<number> {
+  return (await client.block(blockTag)).number;
+}
+
+/**
+ * Refuses the block that cannot be pinned.
+ *
+ * @throws VaultError VAULT_INVALID_ARGUMENT
+ */
+export function requireFixedBlock(blockTag: unknown, where: string): void {
   if (blockTag === "pending") {
     throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "blockTag",
+      where,
       problem:
         "orders are read with several calls, which a pending block cannot be pinned for",
     });
   }
-  return (await client.block(blockTag)).number;
 }
 
 /** Waits for the work or for the signal, whichever is first. */
@@ -207,6 +218,7 @@ function parseOptions(options: OrdersOptions): {
   maxChunk: number;
   concurrency: number | undefined;
 } {
+  requireFixedBlock(options.blockTag, "blockTag");
   const first = parseUint256(options.firstId, "firstId");
   const last = parseUint256(options.lastId, "lastId");
   if (first > last) {
