@@ -10,13 +10,25 @@ import vault from "./src/index.js";
 
 const { resolve } = createRequire(import.meta.url);
 
+/** They take longest, and would be waited for if they started last. */
+const slowTests = [
+  "test/contracts/compile-solc-",
+  "test/consumers/",
+  "test/simulation/fidelity",
+  "test/settlement/",
+];
+
 /** All tests. Without this, Hardhat would also run helpers and fixtures. */
 function testFiles(): string[] {
+  const rank = (file: string): number => {
+    const found = slowTests.findIndex((start) => file.startsWith(start));
+    return found === -1 ? slowTests.length : found;
+  };
   return globSync("test/**/*.ts", {
     cwd: import.meta.dirname,
     exclude: ["test/helpers", "test/fixture-projects", "test/types"],
   })
-    .sort()
+    .sort((left, right) => rank(left) - rank(right))
     .map((file) => path.join(import.meta.dirname, file));
 }
 
