@@ -4,7 +4,11 @@ import { expect } from "chai";
 import { AbiCoder, id } from "ethers";
 import fc from "fast-check";
 
-import { parseLensAnswer } from "../../src/client/lens/lens-answer.js";
+import {
+  parseLensAnswer,
+  releaseAnswer,
+} from "../../src/client/lens/lens-answer.js";
+import type { LensAnswer } from "../../src/client/lens/lens-answer.js";
 
 const entry = fc.record({
   status: fc.integer({ min: 0, max: 2 }),
@@ -94,3 +98,34 @@ describe("client - parseLensAnswer", () => {
     expect(parseLensAnswer(bytes)).to.equal(undefined);
   });
 });
+
+describe("client - releaseAnswer", () => {
+  const encoded = encode({
+    number: 1,
+    timestamp: 2,
+    chainId: 3,
+    entries: [{ status: 1, hasCode: true, data: new Uint8Array(40) }],
+  });
+
+  it("should give the memory of an answer back", () => {
+    const bytes = Buffer.allocUnsafeSlow(encoded.length);
+    bytes.set(encoded);
+    releaseAnswer(parse(bytes));
+    expect(bytes.buffer).to.have.property("detached", true);
+    expect(bytes).to.have.length(0);
+  });
+
+  it("should leave memory alone that others have a part of", () => {
+    const shared = Buffer.concat([encoded, Buffer.from("another's")]);
+    releaseAnswer(parse(shared.subarray(0, encoded.length)));
+    expect(shared.toString("utf8", encoded.length)).to.equal("another's");
+  });
+});
+
+function parse(bytes: Buffer): LensAnswer {
+  const result = parseLensAnswer(bytes);
+  if (result === undefined) {
+    throw new Error("not the answer of a lens");
+  }
+  return result;
+}

@@ -90,3 +90,16 @@ export function entryAnswer(
       )
     : bytes.subarray(start, end);
 }
+
+/**
+ * Gives an answer's memory back at once; its bytes are gone then. To the
+ * garbage collector each answer is a small object, so that hundreds would
+ * gather before it looks.
+ */
+export function releaseAnswer({ bytes }: LensAnswer): void {
+  const { buffer } = bytes;
+  // A small Buffer shares its memory with others.
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length) {
+    buffer.transfer(0);
+  }
+}

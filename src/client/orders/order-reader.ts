@@ -5,7 +5,7 @@ import { parseBlockTag } from "../inputs.js";
 import { invalidResponse, requestRpc } from "../rpc.js";
 import { callLens, encodeReadOrders } from "../lens/lens.js";
 import type { LensContext } from "../lens/lens.js";
-import { entryAnswer } from "../lens/lens-answer.js";
+import { entryAnswer, releaseAnswer } from "../lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "../lens/lens-answer.js";
 import { viewOf } from "../lens/words.js";
 import type { VaultClient } from "../vault-client.js";
@@ -29,6 +29,18 @@ export interface OrderReaderParts {
   readonly signal: AbortSignal;
 }
 
+/** What one request brought. */
+export interface OrdersPiece {
+  readonly count: number;
+  /**
+   * To be gone through once. Orders are decoded as they are asked for: what
+   * waits for a slow consumer is bytes, a fraction of the objects in size.
+   *
+   * @throws VaultError VAULT_NO_CODE
+   */
+  readonly orders: Iterable<ListedOrder>;
+}
+
 /** Reads ranges of orders at one block, in pieces that the node can bear. */
 export class OrderReader {
   readonly #parts: OrderReaderParts;
@@ -40,37 +52,36 @@ export class OrderReader {
   /**
    * Reads every order of a range.
    *
+   * @returns Pieces whose orders, one after the other, are the range's.
    * @throws VaultError if the node does not answer, or the contract has no code
    */
-  public async read({ first, last }: IdRange): Promise<ListedOrder[]> {
+  public async read({ first, last }: IdRange): Promise<readonly OrdersPiece[]> {
     const { lens, signal, chunkSize } = this.#parts;
-    const orders: ListedOrder[] = [];
+    const pieces: OrdersPiece[] = [];
     let next = first;
     while (next <= last) {
       signal.throwIfAborted();
       const left = Number(last - next + 1n);
-      const found =
+      const piece =
         lens === undefined
-          ? [await this.#readAlone(next)]
+          ? { count: 1, orders: [await this.#readAlone(next)] }
           : await this.#readChunk(
               lens,
               next,
               Math.min(left, chunkSize.current),
             );
-      for (const order of found) {
-        orders.push(order);
-      }
-      next += BigInt(found.length);
+      pieces.push(piece);
+      next += BigInt(piece.count);
     }
-    return orders;
+    return pieces;
   }
 
-  /** @returns As many orders as could be read at once; none after a failure. */
+  /** Reads as many orders as can be read at once; none after a failure. */
   async #readChunk(
     lens: LensContext,
     firstId: bigint,
     count: number,
-  ): Promise<readonly ListedOrder[]> {
+  ): Promise<OrdersPiece> {
     const { target, chunkSize } = this.#parts;
     let answer: LensAnswer;
     try {
@@ -89,48 +100,52 @@ export class OrderReader {
     } catch (error) {
       await this.#assertNodeAnswers(error);
       if (count === 1) {
-        return [await this.#readAlone(firstId)];
+        return { count: 1, orders: [await this.#readAlone(firstId)] };
       }
       chunkSize.failed(count);
-      return [];
+      return { count: 0, orders: [] };
     }
     if (answer.entries.length < count) {
       chunkSize.limitedTo(answer.entries.length);
     } else {
       chunkSize.succeeded(count);
     }
-    return await this.#decode(answer, firstId);
+    const readAlone = new Map<LensEntry, ListedOrder>();
+    for (const [index, entry] of answer.entries.entries()) {
+      if (entry.status === "unknown") {
+        readAlone.set(entry, await this.#readAlone(firstId + BigInt(index)));
+      }
+    }
+    return {
+      count: answer.entries.length,
+      orders: this.#decode(answer, firstId, readAlone),
+    };
   }
 
-  async #decode(answer: LensAnswer, firstId: bigint): Promise<ListedOrder[]> {
+  /** @param readAlone The orders of those entries that the lens gave up. */
+  *#decode(
+    answer: LensAnswer,
+    firstId: bigint,
+    readAlone: ReadonlyMap<LensEntry, ListedOrder>,
+  ): Generator<ListedOrder, void, undefined> {
     const { bytes, entries } = answer;
     const view = viewOf(bytes);
-    const orders: ListedOrder[] = [];
     let orderID = firstId;
     for (const entry of entries) {
       const order =
         entry.status === "returned"
           ? decodeOrder(bytes, view, entry.start, entry.end)
           : undefined;
-      orders.push(
-        order === undefined
-          ? await this.#explain(answer, entry, orderID)
-          : { orderID, ...order },
-      );
+      yield order === undefined
+        ? (readAlone.get(entry) ?? this.#explain(answer, entry, orderID))
+        : { orderID, ...order };
       orderID += 1n;
     }
-    return orders;
+    releaseAnswer(answer);
   }
 
   /** What an entry is that is no order as documented. */
-  async #explain(
-    answer: LensAnswer,
-    entry: LensEntry,
-    orderID: bigint,
-  ): Promise<ListedOrder> {
-    if (entry.status === "unknown") {
-      return await this.#readAlone(orderID);
-    }
+  #explain(answer: LensAnswer, entry: LensEntry, orderID: bigint): ListedOrder {
     const { client, target, pinned } = this.#parts;
     try {
       decodeAnswer({

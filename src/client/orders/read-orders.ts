@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+
 import { pMapIterable } from "p-map";
 
 import { vaultError } from "../../errors.js";
@@ -50,7 +52,7 @@ export interface OrdersOptions extends ReadOptions {
   /** Most orders in one request; 1,000 unless given. */
   readonly chunkSize?: number | undefined;
   /**
-   * Requests under way at a time; 4 unless given, or 16 where the node refuses
+   * Requests under way at a time; 2 unless given, or 16 where the node refuses
    * state overrides and each order is a request.
    */
   readonly concurrency?: number | undefined;
@@ -77,7 +79,11 @@ export function isEmptyOrder(order: ListedOrder): order is Order {
 
 const INITIAL_CHUNK = 500;
 const MAX_CHUNK = 1_000;
-const CONCURRENCY = 4;
+/**
+ * The node answers one while the other is decoded; more of that size only take
+ * more memory.
+ */
+const CONCURRENCY = 2;
 const CONCURRENCY_OF_SINGLE_READS = 16;
 
 /** @see VaultClient.orders */
@@ -131,15 +137,20 @@ export async function* readOrders(
           concurrency ?? (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
       },
     );
-    for await (const chunk of chunks) {
-      for (const order of chunk) {
-        if (isFailedOrder(order) || matches(order)) {
-          yield order;
-          options.signal?.throwIfAborted();
+    for await (const pieces of chunks) {
+      // The next request leaves first, or the node would have nothing to do
+      // while this chunk is decoded.
+      await setImmediate();
+      for (const { count, orders } of pieces) {
+        for (const order of orders) {
+          if (isFailedOrder(order) || matches(order)) {
+            yield order;
+            options.signal?.throwIfAborted();
+          }
         }
+        done += count;
+        options.onProgress?.({ done, total });
       }
-      done += chunk.length;
-      options.onProgress?.({ done, total });
     }
   } finally {
     stop.abort();
