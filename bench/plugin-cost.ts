@@ -23,14 +23,13 @@ export async function benchPluginCost({ starts }: Extent): Promise<Section> {
       "with-plugin",
       `import vault from ${JSON.stringify(path.join(root, "dist/src/index.js"))};\n`,
     );
+    await assertTasks(plain, false);
+    await assertTasks(withPlugin, true);
     const rows: Array<Record<string, string | number>> = [];
     const targets: Array<Section["targets"][number]> = [];
     for (const [name, args] of Object.entries(commands)) {
       const start = (cwd: string) => async (): Promise<void> => {
-        await run(process.execPath, [hardhatCli, ...args], {
-          cwd,
-          env: { ...process.env, HARDHAT_DISABLE_TELEMETRY_PROMPT: "true" },
-        });
+        await runHardhat(cwd, args);
       };
       const times = await runInTurns(
         [
@@ -59,6 +58,27 @@ export async function benchPluginCost({ starts }: Extent): Promise<Section> {
   }
 }
 
+async function runHardhat(
+  cwd: string,
+  args: readonly string[],
+): Promise<string> {
+  const { stdout } = await run(process.execPath, [hardhatCli, ...args], {
+    cwd,
+    env: { ...process.env, HARDHAT_DISABLE_TELEMETRY_PROMPT: "true" },
+  });
+  return stdout;
+}
+
+/** Is it the project that is meant, and not one in a folder above? */
+async function assertTasks(project: string, wanted: boolean): Promise<void> {
+  const help = await runHardhat(project, ["--help"]);
+  if (help.includes("vault settle") !== wanted) {
+    throw new Error(
+      `${path.basename(project)}: the vault tasks are ${wanted ? "missing" : "there"}`,
+    );
+  }
+}
+
 async function createProject(
   folder: string,
   name: string,
@@ -71,7 +91,9 @@ async function createProject(
     JSON.stringify({ name, type: "module" }),
   );
   await writeFile(
-    path.join(project, "hardhat.config.js"),
+    // Of several configurations in the folders above, Hardhat prefers any in
+    // TypeScript.
+    path.join(project, "hardhat.config.ts"),
     `${pluginImport}import { defineConfig } from "hardhat/config";
 import { createRequire } from "node:module";
 export default defineConfig({

@@ -1,6 +1,7 @@
 import { definePlugin } from "hardhat/plugins";
 import type { HardhatPlugin } from "hardhat/types/plugins";
 
+import { lazyModules } from "./lazy-modules.js";
 import { vaultTasks } from "../tasks/index.js";
 
 export type * from "./type-extensions.js";
@@ -11,12 +12,8 @@ export { ContractType, OrderState } from "./protocol/enums.js";
 const hardhatVault: HardhatPlugin = definePlugin({
   id: "hardhat-vault",
   npmPackage: "hardhat-vault",
-  dependencies: () => [import("@nomicfoundation/hardhat-ethers")],
-  hookHandlers: {
-    config: () => import("./hooks/config.js"),
-    hre: () => import("./hooks/hre.js"),
-    network: () => import("./hooks/network.js"),
-  },
+  dependencies: () => [lazyModules.hardhatEthers()],
+  hookHandlers: lazyModules.hooks,
   tasks: vaultTasks,
 });
 

@@ -5,6 +5,7 @@ import type {
   TaskDefinition,
 } from "hardhat/types/tasks";
 
+import { lazyModules } from "../src/lazy-modules.js";
 import { contractRoleNames } from "../src/protocol/contracts.js";
 import {
   operationEntry,
@@ -94,7 +95,7 @@ function operationTask(operation: ReadOperationName): TaskDefinition {
   }
   return builder
     .setAction(async () => {
-      const { createReadAction } = await import("./read.js");
+      const { createReadAction } = await lazyModules.tasks.read();
       return { default: createReadAction(operation) };
     })
     .build();
@@ -111,7 +112,7 @@ export const vaultTasks: TaskDefinition[] = [
   emptyTask("vault", "Read, settle and test the vault protocol").build(),
   ...readOperationNames.map(operationTask),
   readTask("status", "Show every reading of the vault at one block")
-    .setAction(async () => await import("./status.js"))
+    .setAction(lazyModules.tasks.status)
     .build(),
   readTask("orders", "List a range of orders")
     .addOption(textOption("firstId", "First order id of the range"))
@@ -134,7 +135,7 @@ export const vaultTasks: TaskDefinition[] = [
       name: "skipEmpty",
       description: "Leave out orders whose every value is zero",
     })
-    .setAction(async () => await import("./orders.js"))
+    .setAction(lazyModules.tasks.orders)
     .build(),
   vaultTask("settle", "Settle the vault's current round")
     .addFlag({ name: "yes", description: "Settle without asking" })
@@ -165,7 +166,7 @@ export const vaultTasks: TaskDefinition[] = [
       name: "calldata",
       description: "Send nothing; print the unsigned transaction as JSON",
     })
-    .setAction(async () => await import("./settle.js"))
+    .setAction(lazyModules.tasks.settle)
     .build(),
   vaultTask(
     "simulate",
@@ -201,7 +202,7 @@ export const vaultTasks: TaskDefinition[] = [
         "Execute by the rules of this hardfork, as in prague; Hardhat's newest unless given",
       ),
     )
-    .setAction(async () => await import("./simulate.js"))
+    .setAction(lazyModules.tasks.simulate)
     .build(),
   vaultTask("deploy-mocks", "Deploy mocks of the six contracts")
     .addOption(
@@ -214,7 +215,7 @@ export const vaultTasks: TaskDefinition[] = [
       name: "yes",
       description: "Deploy also to a network where it costs money",
     })
-    .setAction(async () => await import("./deploy-mocks.js"))
+    .setAction(lazyModules.tasks.deployMocks)
     .build(),
   vaultTask(
     "capture",
@@ -228,7 +229,7 @@ export const vaultTasks: TaskDefinition[] = [
         "Record this block: a number, latest, safe or finalized",
       ),
     )
-    .setAction(async () => await import("./capture.js"))
+    .setAction(lazyModules.tasks.capture)
     .build(),
   vaultTask("request", "Print the JSON-RPC request of an operation")
     .addPositionalArgument({
@@ -248,6 +249,6 @@ export const vaultTasks: TaskDefinition[] = [
       name: "curl",
       description: "Print a curl command; it takes the URL from $RPC_URL",
     })
-    .setAction(async () => await import("./request.js"))
+    .setAction(lazyModules.tasks.request)
     .build(),
 ];

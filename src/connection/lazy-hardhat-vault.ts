@@ -7,7 +7,7 @@ import type {
 } from "../client/orders/read-orders.js";
 import type { VaultContracts, VaultReads } from "../client/vault-client.js";
 import { assertInvariant } from "../errors.js";
-import { readOperationNames } from "../protocol/index.js";
+import { readOperationNames } from "../protocol/readings.js";
 import type { HardhatVault } from "./hardhat-vault.js";
 
 /** The methods of a vault that only need a connection once they are called. */

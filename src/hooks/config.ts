@@ -10,6 +10,7 @@ import type {
   HardhatUserConfigValidationError,
 } from "hardhat/types/hooks";
 
+import { lazyModules } from "../lazy-modules.js";
 import { isContractRole } from "../protocol/contracts.js";
 import { FORK_NETWORK } from "../simulation/fork-network.js";
 import type {
@@ -51,8 +52,7 @@ async function validateUserConfig(
 ): Promise<HardhatUserConfigValidationError[]> {
   const errors: HardhatUserConfigValidationError[] = [];
   for (const [networkName, vault] of vaultSettings(userConfig)) {
-    const { validateVaultNetworkUserConfig } =
-      await import("./config-schema.js");
+    const { validateVaultNetworkUserConfig } = await lazyModules.configSchema();
     errors.push(...(await validateVaultNetworkUserConfig(networkName, vault)));
   }
   return errors;
