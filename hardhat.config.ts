@@ -62,8 +62,8 @@ export default defineConfig({
       timeout: 60_000,
       // Each file starts nodes of its own on free ports.
       parallel: true,
-      // mocha would leave one processor out, and half the speed on two.
-      jobs: availableParallelism(),
+      // One more than there are processors, since tests wait for nodes.
+      jobs: availableParallelism() + 1,
       forbidOnly: process.env.CI !== undefined,
       reporter: resolve("./scripts/mocha-reporter.ts"),
     },

@@ -62,14 +62,20 @@ async function runHardhat(
   cwd: string,
   args: readonly string[],
 ): Promise<string> {
-  const { stdout } = await run(process.execPath, [hardhatCli, ...args], {
-    cwd,
-    env: { ...process.env, HARDHAT_DISABLE_TELEMETRY_PROMPT: "true" },
-  });
+  const { stdout } = await run(
+    process.execPath,
+    // By name, since the environment may name another, and Hardhat would look
+    // for one in TypeScript in the folders above first.
+    [hardhatCli, "--config", "hardhat.config.ts", ...args],
+    {
+      cwd,
+      env: { ...process.env, HARDHAT_DISABLE_TELEMETRY_PROMPT: "true" },
+    },
+  );
   return stdout;
 }
 
-/** Is it the project that is meant, and not one in a folder above? */
+/** Is it the project that is meant? */
 async function assertTasks(project: string, wanted: boolean): Promise<void> {
   const help = await runHardhat(project, ["--help"]);
   if (help.includes("vault settle") !== wanted) {
@@ -91,8 +97,6 @@ async function createProject(
     JSON.stringify({ name, type: "module" }),
   );
   await writeFile(
-    // Of several configurations in the folders above, Hardhat prefers any in
-    // TypeScript.
     path.join(project, "hardhat.config.ts"),
     `${pluginImport}import { defineConfig } from "hardhat/config";
 import { createRequire } from "node:module";
