@@ -16,6 +16,7 @@ const slowTests = [
   "test/consumers/",
   "test/simulation/fidelity",
   "test/settlement/",
+  "test/bench/",
 ];
 
 /** All tests. Without this, Hardhat would also run helpers and fixtures. */
