@@ -40,17 +40,18 @@ export interface Extent {
 
 /**
  * Runs every contestant once to warm up, then in turn, so that whatever else
- * the machine does meets all of them. None has to clear away what the one
- * before it left behind.
+ * the machine does meets all of them.
  *
  * @param rounds 0 takes the warm-up for the measurement.
  * @param onWarm Is given what each contestant found.
+ * @param beforeEach Is run before each run, and not measured.
  * @returns Milliseconds of every round, by contestant.
  */
 export async function runInTurns<T>(
   contestants: ReadonlyArray<Contestant<T>>,
   rounds: number,
   onWarm: (name: string, found: T) => void = () => undefined,
+  beforeEach: () => void = () => undefined,
 ): Promise<Readonly<Record<string, readonly number[]>>> {
   const times: Record<string, number[]> = {};
   for (const { name, run } of contestants) {
@@ -61,7 +62,7 @@ export async function runInTurns<T>(
   }
   for (let turn = 0; turn < rounds; ++turn) {
     for (const { name, run } of contestants) {
-      collectGarbage();
+      beforeEach();
       const start = performance.now();
       await run();
       times[name]?.push(performance.now() - start);
@@ -70,7 +71,12 @@ export async function runInTurns<T>(
   return times;
 }
 
-function collectGarbage(): void {
+/**
+ * For contestants that leave a lot behind: none has to clear away what the one
+ * before it left. Not for short runs, since V8 forgets the code that has not
+ * run between a few collections.
+ */
+export function collectGarbage(): void {
   v8.setFlagsFromString("--expose-gc");
   // A new context has the function that the flag adds; this one has not.
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is V8's own, and takes nothing

@@ -20,7 +20,14 @@ import { startAnvil } from "../test/helpers/anvil.js";
 import { createTestHre, httpNetwork } from "../test/helpers/hre.js";
 import { deployGeneratedOrders } from "../test/helpers/trading.js";
 import { deployCode } from "../test/helpers/transactions.js";
-import { median, medianRatio, round, runInTurns, target } from "./measure.js";
+import {
+  collectGarbage,
+  median,
+  medianRatio,
+  round,
+  runInTurns,
+  target,
+} from "./measure.js";
 import type { Contestant, Extent, Section } from "./measure.js";
 
 /** Where orders are read from: a connection and two contracts on it. */
@@ -141,9 +148,14 @@ async function benchWorld(
       }
       return { name, run: async () => await reader(world, size, batchSize) };
     });
-    const times = await runInTurns(contestants, rounds, (name, orders) => {
-      digests.set(name, digest(orders));
-    });
+    const times = await runInTurns(
+      contestants,
+      rounds,
+      (name, orders) => {
+        digests.set(name, digest(orders));
+      },
+      collectGarbage,
+    );
     if (new Set(digests.values()).size !== 1) {
       throw new Error(`not the same orders: ${JSON.stringify([...digests])}`);
     }
