@@ -29,6 +29,7 @@ function testFiles(): string[] {
     cwd: import.meta.dirname,
     exclude: ["test/helpers", "test/fixture-projects", "test/types"],
   })
+    .sort()
     .sort((left, right) => rank(left) - rank(right))
     .map((file) => path.join(import.meta.dirname, file));
 }

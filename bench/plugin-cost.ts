@@ -1,14 +1,11 @@
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
 
-import { hardhatCli } from "../test/helpers/hardhat-node.js";
+import { runHardhat } from "../test/helpers/cli.js";
 import { median, round, runInTurns, target } from "./measure.js";
 import type { Extent, Section } from "./measure.js";
 
 const root = path.dirname(import.meta.dirname);
-const run = promisify(execFile);
 
 const commands = { "hardhat --help": ["--help"], "hardhat build": ["build"] };
 
@@ -29,7 +26,7 @@ export async function benchPluginCost({ starts }: Extent): Promise<Section> {
     const targets: Array<Section["targets"][number]> = [];
     for (const [name, args] of Object.entries(commands)) {
       const start = (cwd: string) => async (): Promise<void> => {
-        await runHardhat(cwd, args);
+        await startIn(cwd, args);
       };
       const times = await runInTurns(
         [
@@ -58,26 +55,23 @@ export async function benchPluginCost({ starts }: Extent): Promise<Section> {
   }
 }
 
-async function runHardhat(
-  cwd: string,
-  args: readonly string[],
-): Promise<string> {
-  const { stdout } = await run(
-    process.execPath,
-    // By name, since the environment may name another, and Hardhat would look
-    // for one in TypeScript in the folders above first.
-    [hardhatCli, "--config", "hardhat.config.ts", ...args],
-    {
-      cwd,
-      env: { ...process.env, HARDHAT_DISABLE_TELEMETRY_PROMPT: "true" },
-    },
+/** @returns What it printed. */
+async function startIn(cwd: string, args: readonly string[]): Promise<string> {
+  const { stdout, stderr, exitCode } = await runHardhat(
+    // By name, since Hardhat would look for one in the folders above as well.
+    ["--config", "hardhat.config.ts", ...args],
+    // As users have it: tests share a cache of compiled modules.
+    { cwd, env: { NODE_DISABLE_COMPILE_CACHE: "1" } },
   );
+  if (exitCode !== 0) {
+    throw new Error(stderr);
+  }
   return stdout;
 }
 
 /** Is it the project that is meant? */
 async function assertTasks(project: string, wanted: boolean): Promise<void> {
-  const help = await runHardhat(project, ["--help"]);
+  const help = await startIn(project, ["--help"]);
   if (help.includes("vault settle") !== wanted) {
     throw new Error(
       `${path.basename(project)}: the vault tasks are ${wanted ? "missing" : "there"}`,

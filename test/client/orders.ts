@@ -388,6 +388,23 @@ describe("client - orders", () => {
     ]);
   });
 
+  it("should not tell of a chunk that failed, but of its halves", async () => {
+    const recorder = recordCalls(provider, ({ method, params = [] }) => {
+      if (method === "eth_call" && JSON.stringify(params).includes(word(10n))) {
+        throw Object.assign(new Error("response too large"), { code: -32000 });
+      }
+    });
+    const seen: number[] = [];
+    await collect(new VaultClient(recorder, { trading }), {
+      firstId: 1,
+      lastId: 20,
+      chunkSize: 10,
+      concurrency: 1,
+      onProgress: ({ done }) => seen.push(done),
+    });
+    expect(seen).to.deep.equal([5, 10, 15, 20]);
+  });
+
   describe("mistakes", () => {
     const mistakes = [
       [{ firstId: -1 }, "VAULT_INVALID_INTEGER"],
@@ -463,3 +480,8 @@ describe("client - orders", () => {
     expect(idsOf(orders)).to.deep.equal(range(1, 5));
   });
 });
+
+/** A number in call data. */
+function word(value: bigint): string {
+  return value.toString(16).padStart(64, "0");
+}

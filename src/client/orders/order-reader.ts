@@ -70,18 +70,20 @@ export class OrderReader {
               next,
               Math.min(left, chunkSize.current),
             );
-      pieces.push(piece);
-      next += BigInt(piece.count);
+      if (piece !== undefined) {
+        pieces.push(piece);
+        next += BigInt(piece.count);
+      }
     }
     return pieces;
   }
 
-  /** Reads as many orders as can be read at once; none after a failure. */
+  /** Reads as many orders as can be read at once; undefined after a failure. */
   async #readChunk(
     lens: LensContext,
     firstId: bigint,
     count: number,
-  ): Promise<OrdersPiece> {
+  ): Promise<OrdersPiece | undefined> {
     const { target, chunkSize } = this.#parts;
     let answer: LensAnswer;
     try {
@@ -103,7 +105,7 @@ export class OrderReader {
         return { count: 1, orders: [await this.#readAlone(firstId)] };
       }
       chunkSize.failed(count);
-      return { count: 0, orders: [] };
+      return undefined;
     }
     if (answer.entries.length < count) {
       chunkSize.limitedTo(answer.entries.length);
