@@ -364,7 +364,7 @@ export class VaultError extends Error {
     Object.defineProperty(this, brand, { value: true });
     // Hardhat's command line recognises errors of plugins by this property and
     // prints their message alone, without asking people to report a bug of
-    // Hardhat. Set by hand because the client must not import Hardhat.
+    // Hardhat. Set by hand because the client must not load Hardhat.
     Object.defineProperty(this, "_isHardhatPluginError", { value: true });
     Object.defineProperty(this, "pluginId", { value: "hardhat-vault" });
   }

@@ -1,6 +1,8 @@
 import { definePlugin } from "hardhat/plugins";
 import type { HardhatPlugin } from "hardhat/types/plugins";
 
+import configHooks from "./hooks/config.js";
+import hreHooks from "./hooks/hre.js";
 import { lazyModules } from "./lazy-modules.js";
 import { vaultTasks } from "../tasks/index.js";
 
@@ -13,7 +15,12 @@ const hardhatVault: HardhatPlugin = definePlugin({
   id: "hardhat-vault",
   npmPackage: "hardhat-vault",
   dependencies: () => [lazyModules.hardhatEthers()],
-  hookHandlers: lazyModules.hooks,
+  hookHandlers: {
+    // Hardhat runs these two at every start, so they are no module apart.
+    config: async () => await Promise.resolve({ default: configHooks }),
+    hre: async () => await Promise.resolve({ default: hreHooks }),
+    network: async () => await (await lazyModules.onDemand()).networkHooks(),
+  },
   tasks: vaultTasks,
 });
 

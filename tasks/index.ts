@@ -95,7 +95,7 @@ function operationTask(operation: ReadOperationName): TaskDefinition {
   }
   return builder
     .setAction(async () => {
-      const { createReadAction } = await lazyModules.tasks.read();
+      const { createReadAction } = await (await actions()).read();
       return { default: createReadAction(operation) };
     })
     .build();
@@ -108,11 +108,13 @@ const optionFormats: { readonly [Name in Unit]?: string } = {
   timestamp: ": ISO date, +7d (from the chain's clock) or Unix seconds",
 };
 
+const actions = async () => (await lazyModules.onDemand()).tasks;
+
 export const vaultTasks: TaskDefinition[] = [
   emptyTask("vault", "Read, settle and test the vault protocol").build(),
   ...readOperationNames.map(operationTask),
   readTask("status", "Show every reading of the vault at one block")
-    .setAction(lazyModules.tasks.status)
+    .setAction(async () => await (await actions()).status())
     .build(),
   readTask("orders", "List a range of orders")
     .addOption(textOption("firstId", "First order id of the range"))
@@ -135,7 +137,7 @@ export const vaultTasks: TaskDefinition[] = [
       name: "skipEmpty",
       description: "Leave out orders whose every value is zero",
     })
-    .setAction(lazyModules.tasks.orders)
+    .setAction(async () => await (await actions()).orders())
     .build(),
   vaultTask("settle", "Settle the vault's current round")
     .addFlag({ name: "yes", description: "Settle without asking" })
@@ -166,7 +168,7 @@ export const vaultTasks: TaskDefinition[] = [
       name: "calldata",
       description: "Send nothing; print the unsigned transaction as JSON",
     })
-    .setAction(lazyModules.tasks.settle)
+    .setAction(async () => await (await actions()).settle())
     .build(),
   vaultTask(
     "simulate",
@@ -202,7 +204,7 @@ export const vaultTasks: TaskDefinition[] = [
         "Execute by the rules of this hardfork, as in prague; Hardhat's newest unless given",
       ),
     )
-    .setAction(lazyModules.tasks.simulate)
+    .setAction(async () => await (await actions()).simulate())
     .build(),
   vaultTask("deploy-mocks", "Deploy mocks of the six contracts")
     .addOption(
@@ -215,7 +217,7 @@ export const vaultTasks: TaskDefinition[] = [
       name: "yes",
       description: "Deploy also to a network where it costs money",
     })
-    .setAction(lazyModules.tasks.deployMocks)
+    .setAction(async () => await (await actions()).deployMocks())
     .build(),
   vaultTask(
     "capture",
@@ -229,7 +231,7 @@ export const vaultTasks: TaskDefinition[] = [
         "Record this block: a number, latest, safe or finalized",
       ),
     )
-    .setAction(lazyModules.tasks.capture)
+    .setAction(async () => await (await actions()).capture())
     .build(),
   vaultTask("request", "Print the JSON-RPC request of an operation")
     .addPositionalArgument({
@@ -249,6 +251,6 @@ export const vaultTasks: TaskDefinition[] = [
       name: "curl",
       description: "Print a curl command; it takes the URL from $RPC_URL",
     })
-    .setAction(lazyModules.tasks.request)
+    .setAction(async () => await (await actions()).request())
     .build(),
 ];

@@ -52,7 +52,8 @@ async function validateUserConfig(
 ): Promise<HardhatUserConfigValidationError[]> {
   const errors: HardhatUserConfigValidationError[] = [];
   for (const [networkName, vault] of vaultSettings(userConfig)) {
-    const { validateVaultNetworkUserConfig } = await lazyModules.configSchema();
+    const { configSchema } = await lazyModules.onDemand();
+    const { validateVaultNetworkUserConfig } = await configSchema();
     errors.push(...(await validateVaultNetworkUserConfig(networkName, vault)));
   }
   return errors;

@@ -1,36 +1,10 @@
-import { spawnSync } from "node:child_process";
 import path from "node:path";
 
 import { expect } from "chai";
 
-const root = path.resolve(import.meta.dirname, "../..");
+import { modulesLoadedBy } from "../helpers/loaded-modules.js";
 
-/**
- * Runs a script in a new process and lists the modules that it loads: their
- * URLs, as the module loader resolved them.
- */
-function modulesLoadedBy(script: string): readonly string[] {
-  const recorder = `
-    import { registerHooks } from "node:module";
-    const loaded = new Set();
-    registerHooks({
-      load(url, context, nextLoad) {
-        loaded.add(url);
-        return nextLoad(url, context);
-      },
-    });
-    process.on("exit", () => console.log([...loaded].join("\\n")));
-    ${script}
-  `;
-  const { stdout, stderr, status } = spawnSync(
-    process.execPath,
-    ["--import", "tsx", "--input-type=module", "--eval", recorder],
-    { cwd: root, encoding: "utf8" },
-  );
-  expect(stderr).to.equal("");
-  expect(status).to.equal(0);
-  return stdout.trim().split("\n");
-}
+const root = path.resolve(import.meta.dirname, "../..");
 
 const heavy = [
   /\/node_modules\/(?:ethers|zod|cli-table3|@inquirer|write-file-atomic)\//u,
@@ -42,11 +16,30 @@ function heavyOf(modules: readonly string[]): string[] {
   return modules.filter((url) => heavy.some((pattern) => pattern.test(url)));
 }
 
+/** In folders of heavy things, and next to nothing themselves. */
+const lightAfterAll = [
+  "src/connection/lazy-hardhat-vault.ts",
+  "src/simulation/fork-network.ts",
+];
+
+/** Those of this repository, by their paths in it. */
+function oursOf(modules: readonly string[]): string[] {
+  const prefix = `file://${root}/`;
+  return modules
+    .filter((url) => url.startsWith(`${prefix}src/`))
+    .map((url) => url.slice(prefix.length));
+}
+
 describe("laziness", () => {
-  it("should load nothing but descriptions with the plugin", () => {
+  it("should load nothing but descriptions and start-up hooks with the plugin", () => {
     const modules = modulesLoadedBy('await import("./src/index.ts");');
     expect(modules.some((url) => url.endsWith("/src/index.ts"))).to.equal(true);
-    expect(heavyOf(modules)).to.deep.equal([]);
+    expect(heavyOf(modules)).to.have.members(
+      lightAfterAll.map((file) => `file://${root}/${file}`),
+    );
+    expect(modules.some((url) => url.endsWith("-on-demand.ts"))).to.equal(
+      false,
+    );
     const tasks = modules.filter((url) => url.includes("/tasks/"));
     expect(tasks.map((url) => path.basename(url))).to.include("index.ts");
     expect(
@@ -61,15 +54,10 @@ describe("laziness", () => {
       const hre = await createHardhatRuntimeEnvironment({ plugins: [vault] });
       if (typeof hre.vault.getOrderInfo !== "function") process.exit(1);
     `);
-    const ours = heavyOf(modules).filter((url) =>
-      url.startsWith(`file://${root}/src/`),
+    expect(oursOf(heavyOf(modules))).to.have.members(lightAfterAll);
+    expect(modules.some((url) => url.endsWith("-on-demand.ts"))).to.equal(
+      false,
     );
-    expect(
-      ours.map((url) => url.slice(`file://${root}/`.length)),
-    ).to.have.members([
-      "src/connection/lazy-hardhat-vault.ts",
-      "src/simulation/fork-network.ts",
-    ]);
     expect(
       modules.filter((url) => url.includes("/node_modules/ethers/")),
     ).to.deep.equal([]);

@@ -4,6 +4,7 @@ import path from "node:path";
 import { expect } from "chai";
 
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
+import { modulesLoadedBy } from "../helpers/loaded-modules.js";
 
 /** Every name that can be imported. A change here is one for the CHANGELOG. */
 const exportedNames: Readonly<Record<string, readonly string[]>> = {
@@ -83,4 +84,25 @@ describe("package - exports", () => {
       expect(Object.keys(module).sort()).to.deep.equal(names);
     });
   }
+
+  it("should have one VaultError, whichever entry it comes from", async () => {
+    const plugin = await import("hardhat-vault");
+    const client = await import("hardhat-vault/client");
+    expect(plugin.VaultError).to.equal(client.VaultError);
+  });
+
+  it("should load three files at the start of Hardhat", async () => {
+    const folder = path.join(repositoryRoot, "dist/src");
+    const modules = modulesLoadedBy('await import("hardhat-vault");');
+    expect(
+      modules.filter((url) => url.startsWith(`file://${repositoryRoot}/dist/`)),
+    ).to.have.members(
+      ["index.js", "errors.js", "lazy-modules.js"].map(
+        (name) => `file://${folder}/${name}`,
+      ),
+    );
+    // Under tsx a long file costs milliseconds more once this word is in it.
+    const errors = await readFile(path.join(folder, "errors.js"), "utf8");
+    expect(errors).not.to.include("import");
+  });
 });
