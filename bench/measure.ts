@@ -51,7 +51,7 @@ export async function runInTurns<T>(
   contestants: ReadonlyArray<Contestant<T>>,
   rounds: number,
   onWarm: (name: string, found: T) => void = () => undefined,
-  beforeEach: () => void = () => undefined,
+  beforeEach: () => Promise<void> | void = () => undefined,
 ): Promise<Readonly<Record<string, readonly number[]>>> {
   const times: Record<string, number[]> = {};
   for (const { name, run } of contestants) {
@@ -62,7 +62,7 @@ export async function runInTurns<T>(
   }
   for (let turn = 0; turn < rounds; ++turn) {
     for (const { name, run } of contestants) {
-      beforeEach();
+      await beforeEach();
       const start = performance.now();
       await run();
       times[name]?.push(performance.now() - start);
