@@ -7,6 +7,17 @@ import type { Extent, Section } from "./measure.js";
 
 const root = path.dirname(import.meta.dirname);
 
+const builtPlugin = path.join(root, "dist/src/index.js");
+
+/** As in the README: there is something to check at every start. */
+const settings = `{
+    live: {
+      type: "http",
+      url: "http://127.0.0.1:8545",
+      vault: { contracts: { vault: "0x${"11".repeat(20)}" }, tokenDecimals: 18 },
+    },
+  }`;
+
 const commands = { "hardhat --help": ["--help"], "hardhat build": ["build"] };
 
 /** Starts Hardhat in a project with the plugin and in one without. */
@@ -14,14 +25,23 @@ export async function benchPluginCost({ starts }: Extent): Promise<Section> {
   await mkdir(path.join(root, "cache"), { recursive: true });
   const folder = await mkdtemp(path.join(root, "cache", "plugin-cost-"));
   try {
-    const plain = await createProject(folder, "plain", "");
-    const withPlugin = await createProject(
-      folder,
-      "with-plugin",
-      `import vault from ${JSON.stringify(path.join(root, "dist/src/index.js"))};\n`,
-    );
+    const plain = await createProject(folder, "plain");
+    const projects = {
+      "hardhat-ethers alone": await createProject(folder, "hardhat-ethers", {
+        plugin: "@nomicfoundation/hardhat-ethers",
+      }),
+      "hardhat-vault": await createProject(folder, "hardhat-vault", {
+        plugin: builtPlugin,
+      }),
+      "with settings of a network": await createProject(folder, "settings", {
+        plugin: builtPlugin,
+        networks: settings,
+      }),
+    };
     await assertTasks(plain, false);
-    await assertTasks(withPlugin, true);
+    await assertTasks(projects["hardhat-ethers alone"], false);
+    await assertTasks(projects["hardhat-vault"], true);
+    await assertTasks(projects["with settings of a network"], true);
     const rows: Array<Record<string, string | number>> = [];
     const targets: Array<Section["targets"][number]> = [];
     for (const [name, args] of Object.entries(commands)) {
@@ -31,23 +51,37 @@ export async function benchPluginCost({ starts }: Extent): Promise<Section> {
       const times = await runInTurns(
         [
           { name: "without", run: start(plain) },
-          { name: "with", run: start(withPlugin) },
+          ...Object.entries(projects).map(([project, cwd]) => ({
+            name: project,
+            run: start(cwd),
+          })),
         ],
         starts,
       );
       const without = times["without"] ?? [];
-      const added = median(
-        (times["with"] ?? []).map(
-          (time, index) => time - (without[index] ?? Number.NaN),
-        ),
+      const added = (project: string): number =>
+        median(
+          (times[project] ?? []).map(
+            (time, index) => time - (without[index] ?? Number.NaN),
+          ),
+        );
+      rows.push(
+        {
+          command: name,
+          with: "no plugin",
+          ms: round(median(without)),
+          "added (paired), ms": "",
+        },
+        ...Object.keys(projects).map((project) => ({
+          command: name,
+          with: project,
+          ms: round(median(times[project] ?? [])),
+          "added (paired), ms": round(added(project)),
+        })),
       );
-      rows.push({
-        command: name,
-        "without, ms": round(median(without)),
-        "with, ms": round(median(times["with"] ?? [])),
-        "added (paired), ms": round(added),
-      });
-      targets.push(target(`added to ${name}`, added, "at most", 15, "ms"));
+      targets.push(
+        target(`added to ${name}`, added("hardhat-vault"), "at most", 15, "ms"),
+      );
     }
     return { title: "What the plugin adds to Hardhat's start", rows, targets };
   } finally {
@@ -82,7 +116,7 @@ async function assertTasks(project: string, wanted: boolean): Promise<void> {
 async function createProject(
   folder: string,
   name: string,
-  pluginImport: string,
+  { plugin, networks = "{}" }: { plugin?: string; networks?: string } = {},
 ): Promise<string> {
   const project = path.join(folder, name);
   await mkdir(path.join(project, "contracts"), { recursive: true });
@@ -92,10 +126,11 @@ async function createProject(
   );
   await writeFile(
     path.join(project, "hardhat.config.ts"),
-    `${pluginImport}import { defineConfig } from "hardhat/config";
+    `${plugin === undefined ? "" : `import plugin from ${JSON.stringify(plugin)};\n`}import { defineConfig } from "hardhat/config";
 import { createRequire } from "node:module";
 export default defineConfig({
-  plugins: [${pluginImport === "" ? "" : "vault"}],
+  plugins: [${plugin === undefined ? "" : "plugin"}],
+  networks: ${networks},
   solidity: {
     version: "0.8.37",
     path: createRequire(import.meta.url).resolve("solc/soljson.js"),

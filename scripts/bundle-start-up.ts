@@ -12,7 +12,7 @@ const folder = path.resolve(import.meta.dirname, "../dist/src");
 // tsx rewrites, whole, each file with a dynamic import.
 const apart = /\/(?:errors|lazy-modules)\.js$/;
 
-await build({
+const { metafile } = await build({
   entryPoints: [path.join(folder, "index.js")],
   outfile: path.join(folder, "index.js"),
   allowOverwrite: true,
@@ -23,6 +23,7 @@ await build({
   sourcemap: "linked",
   sourcesContent: false,
   logLevel: "warning",
+  metafile: true,
   plugins: [
     {
       name: "files-apart",
@@ -38,3 +39,12 @@ await build({
     },
   ],
 });
+
+// Bundled too, it would bring what it loads into this file, a second time.
+for (const { imports } of Object.values(metafile.inputs)) {
+  for (const { kind, path: file } of imports) {
+    if (kind === "dynamic-import") {
+      throw new Error(`import(${file}) belongs into src/lazy-modules.ts`);
+    }
+  }
+}

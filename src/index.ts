@@ -16,7 +16,7 @@ const hardhatVault: HardhatPlugin = definePlugin({
   npmPackage: "hardhat-vault",
   dependencies: () => [lazyModules.hardhatEthers()],
   hookHandlers: {
-    // Hardhat runs these two at every start, so they are no module apart.
+    // Every start of Hardhat runs these two, so they come with this file.
     config: async () => await Promise.resolve({ default: configHooks }),
     hre: async () => await Promise.resolve({ default: hreHooks }),
     network: async () => await (await lazyModules.onDemand()).networkHooks(),

@@ -8,7 +8,7 @@ import {
 import type { HardhatUserConfigValidationError } from "hardhat/types/hooks";
 import { z } from "zod";
 
-import { contractRoleNames } from "../protocol/index.js";
+import { contractRoleNames } from "../protocol/contracts.js";
 
 /** More decimals than any token has; above it, 10^decimals exceeds uint256. */
 const MAX_TOKEN_DECIMALS = 77;

@@ -63,6 +63,29 @@ describe("laziness", () => {
     ).to.deep.equal([]);
   });
 
+  it("should load the schema once there are settings to check", () => {
+    const modules = modulesLoadedBy(`
+      const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
+      const { default: vault } = await import("./src/index.ts");
+      await createHardhatRuntimeEnvironment({
+        plugins: [vault],
+        networks: {
+          local: {
+            type: "http",
+            url: "http://127.0.0.1:8545",
+            vault: { tokenDecimals: 18 },
+          },
+        },
+      });
+    `);
+    const ours = oursOf(modules);
+    expect(ours).to.include.members([
+      "src/modules-on-demand.ts",
+      "src/hooks/config-schema.ts",
+    ]);
+    expect(oursOf(heavyOf(modules))).to.have.members(lightAfterAll);
+  });
+
   it("should load no Hardhat with the client", () => {
     const modules = modulesLoadedBy('await import("./src/client/index.ts");');
     expect(modules.some((url) => url.includes("/ethers/"))).to.equal(true);
