@@ -1,7 +1,6 @@
 /** What is only loaded when somebody uses it, each module by its purpose. */
 export const modulesOnDemand = {
   networkHooks: async () => await import("./hooks/network.js"),
-  configSchema: async () => await import("./hooks/config-schema.js"),
   tasks: {
     capture: async () => await import("../tasks/capture.js"),
     deployMocks: async () => await import("../tasks/deploy-mocks.js"),

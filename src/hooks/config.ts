@@ -52,8 +52,7 @@ async function validateUserConfig(
 ): Promise<HardhatUserConfigValidationError[]> {
   const errors: HardhatUserConfigValidationError[] = [];
   for (const [networkName, vault] of vaultSettings(userConfig)) {
-    const { configSchema } = await lazyModules.onDemand();
-    const { validateVaultNetworkUserConfig } = await configSchema();
+    const { validateVaultNetworkUserConfig } = await lazyModules.configSchema();
     errors.push(...(await validateVaultNetworkUserConfig(networkName, vault)));
   }
   return errors;
