@@ -23,7 +23,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "5" },
     sizes: { type: "string", default: "1000,10000,50000" },
     streamed: { type: "string", default: "200000" },
-    starts: { type: "string", default: "15" },
+    starts: { type: "string", default: "40" },
   },
 });
 const extent = {
