@@ -14,7 +14,7 @@ const { resolve } = createRequire(import.meta.url);
 const slowTests = [
   "test/contracts/compile-solc-",
   "test/consumers/",
-  "test/simulation/fidelity",
+  "test/rehearsal/fidelity",
   "test/settlement/",
   "test/bench/",
 ];

@@ -1,8 +1,8 @@
 import { definePlugin } from "hardhat/plugins";
 import type { HardhatPlugin } from "hardhat/types/plugins";
 
-import configHooks from "./hooks/config.js";
-import hreHooks from "./hooks/hre.js";
+import configHooks from "./plugin/config.js";
+import hreHooks from "./plugin/hre-hooks.js";
 import { lazyModules } from "./lazy-modules.js";
 import { vaultTasks } from "../tasks/index.js";
 

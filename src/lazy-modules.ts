@@ -5,7 +5,7 @@
  */
 export const lazyModules = {
   hardhatEthers: async () => await import("@nomicfoundation/hardhat-ethers"),
-  configSchema: async () => await import("./hooks/config-schema.js"),
+  configSchema: async () => await import("./plugin/config-schema.js"),
   onDemand: async () =>
     (await import("./modules-on-demand.js")).modulesOnDemand,
 } as const;

@@ -1,6 +1,6 @@
 /** What is only loaded when somebody uses it, each module by its purpose. */
 export const modulesOnDemand = {
-  networkHooks: async () => await import("./hooks/network.js"),
+  networkHooks: async () => await import("./plugin/network-hooks.js"),
   tasks: {
     capture: async () => await import("../tasks/capture.js"),
     deployMocks: async () => await import("../tasks/deploy-mocks.js"),

@@ -1,9 +1,9 @@
-import type { HardhatVault } from "./connection/hardhat-vault.js";
-import type { LazyHardhatVault } from "./connection/lazy-hardhat-vault.js";
+import type { HardhatVault } from "./plugin/hardhat-vault.js";
+import type { LazyHardhatVault } from "./plugin/lazy-hardhat-vault.js";
 import type {
   VaultNetworkConfig,
   VaultNetworkUserConfig,
-} from "./hooks/config-types.js";
+} from "./plugin/config-types.js";
 
 // The plugin depends on hardhat-ethers, so a consumer who lists only this
 // plugin gets its types too.

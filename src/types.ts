@@ -3,23 +3,19 @@
  * the entry point, from "hardhat-vault".
  */
 export type * from "./client/index.js";
-export type { HardhatVault } from "./connection/hardhat-vault.js";
+export type { HardhatVault, MockVaultHandle } from "./plugin/hardhat-vault.js";
 export type {
   LazyHardhatVault,
   LazyVaultReads,
-} from "./connection/lazy-hardhat-vault.js";
+} from "./plugin/lazy-hardhat-vault.js";
 export type {
   VaultNetworkConfig,
   VaultNetworkUserConfig,
-} from "./hooks/config-types.js";
+} from "./plugin/config-types.js";
 export type { DeployMocksOptions } from "./mocks/deploy-mocks.js";
 export type { MockAtOptions } from "./mocks/mock-at.js";
-export type {
-  MockContracts,
-  MockVaultHandle,
-  RecordedSettlement,
-} from "./mocks/mock-vault-handle.js";
-export type { ScriptedReason } from "./mocks/revert-data.js";
+export type { MockContracts, RecordedSettlement } from "./mocks/handle.js";
+export type { ScriptedReason } from "./mocks/failure.js";
 export type { ScenarioName } from "./mocks/scenarios.js";
 export type {
   MockOrder,
@@ -38,11 +34,11 @@ export type {
   SettlementStatus,
   SigningKind,
 } from "./settlement/types.js";
-export type { ForkConnection, ForkOptions } from "./simulation/fork.js";
-export type { SimulateSettleAllOptions } from "./simulation/simulate-settle-all.js";
+export type { ForkConnection, ForkOptions } from "./rehearsal/engines/fork.js";
+export type { SimulateSettleAllOptions } from "./rehearsal/simulate-settle-all.js";
 export type {
   BalanceChange,
   ReadingChange,
   Simulation,
   SimulationStatus,
-} from "./simulation/types.js";
+} from "./rehearsal/types.js";

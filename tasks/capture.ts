@@ -3,7 +3,7 @@ import path from "node:path";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { BlockTag } from "../src/client/inputs.js";
-import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import { capture, requireFixedBlock } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";

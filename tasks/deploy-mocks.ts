@@ -1,6 +1,6 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import { requireScenario } from "../src/mocks/scenarios.js";
 import type { ScenarioName } from "../src/mocks/scenarios.js";

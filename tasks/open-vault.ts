@@ -3,11 +3,11 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { FixedAddresses } from "../src/client/addresses.js";
 import type { ContractAddresses } from "../src/client/addresses.js";
-import { toRpcError } from "../src/client/rpc.js";
-import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import { toRpcError } from "../src/rpc/request.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import { contractRoleNames, isContractRole } from "../src/protocol/index.js";
-import { FORK_NETWORK } from "../src/simulation/fork-network.js";
+import { FORK_NETWORK } from "../src/rehearsal/fork/network.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 
 /** The network of `--network`, or Hardhat's default one. */

@@ -6,7 +6,7 @@ import { isEmptyOrder, isFailedOrder } from "../src/client/index.js";
 import type { ListedOrder, OrdersOptions } from "../src/client/index.js";
 import { describeInput, parseAddress } from "../src/client/inputs.js";
 import { requireFixedBlock } from "../src/client/orders/read-orders.js";
-import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
 import { enumNames } from "../src/protocol/index.js";

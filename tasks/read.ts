@@ -1,7 +1,7 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { parseAddress } from "../src/client/inputs.js";
-import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import {
   operationEntry,

@@ -9,8 +9,8 @@ import {
 import type { AddressBook } from "../src/client/addresses.js";
 import { encodeCall } from "../src/client/codec.js";
 import { describeInput, parseAddress } from "../src/client/inputs.js";
-import { ConnectionAddresses } from "../src/connection/connection-addresses.js";
-import { configuredFrom } from "../src/connection/hardhat-vault.js";
+import { ConnectionAddresses } from "../src/plugin/addresses.js";
+import { configuredFrom } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import {
   isOperationName,

@@ -1,9 +1,9 @@
 import askToConfirm from "@inquirer/confirm";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import type { BlockInfo } from "../src/client/block.js";
+import type { BlockInfo } from "../src/rpc/block.js";
 import { describeInput, parseAddress } from "../src/client/inputs.js";
-import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import { buildSettlement } from "../src/settlement/calldata.js";
 import { settleLocated } from "../src/settlement/settle-all.js";

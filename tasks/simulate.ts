@@ -1,11 +1,11 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { parseAddress } from "../src/client/inputs.js";
-import type { HardhatVault } from "../src/connection/hardhat-vault.js";
-import { findSender } from "../src/simulation/sender.js";
-import { simulateLocated } from "../src/simulation/simulate-settle-all.js";
-import type { SimulateSettleAllOptions } from "../src/simulation/simulate-settle-all.js";
-import { checkTime } from "../src/simulation/target-time.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import { findSender } from "../src/rehearsal/sender.js";
+import { simulateLocated } from "../src/rehearsal/simulate-settle-all.js";
+import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
+import { checkTime } from "../src/rehearsal/target-time.js";
 import { selectedNetwork, withVault } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";
 import { parseBlock, parseOrderIds } from "./parse-options.js";

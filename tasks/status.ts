@@ -1,8 +1,8 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { parseAddress } from "../src/client/inputs.js";
-import { isFailedReading } from "../src/client/snapshot.js";
-import type { HardhatVault } from "../src/connection/hardhat-vault.js";
+import { isFailedReading } from "../src/client/failed-reading.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import type { VaultError } from "../src/errors.js";
 import {
   isStandalone,

@@ -1,4 +1,4 @@
-import { isFailedReading } from "../client/snapshot.js";
+import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { parseExpectedReadings, valuePaths } from "./expected-readings.js";
 import type { ExpectedChange } from "./expected-readings.js";

@@ -1,4 +1,5 @@
-import type { ReadOptions, VaultContracts } from "../client/vault-client.js";
+import type { VaultContracts } from "../client/vault-client.js";
+import type { ReadOptions } from "../client/reader.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { VaultRound } from "../protocol/index.js";
 

@@ -6,7 +6,7 @@ import { escapeUntrusted } from "../untrusted-text.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeResult } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
-import { RevertedCall } from "./rpc.js";
+import { RevertedCall } from "../rpc/request.js";
 
 /** A call that was answered, and what its errors have to name. */
 export interface AnsweredCall {

@@ -18,7 +18,7 @@ import type {
 } from "../protocol/index.js";
 import { describeInput, parseInput } from "./inputs.js";
 import { readWord, viewOf } from "./lens/words.js";
-import { decodeUtf8 } from "./utf8.js";
+import { decodeUtf8 } from "../rpc/utf8.js";
 
 const WORD = 32;
 

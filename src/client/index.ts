@@ -1,28 +1,25 @@
-export type { BlockInfo } from "./block.js";
+export type { BlockInfo } from "../rpc/block.js";
 export type {
   AddressBook,
   ContractAddresses,
   LocatedAddress,
 } from "./addresses.js";
-export type { Eip1193Provider } from "./eip1193.js";
+export type { Eip1193Provider } from "../rpc/eip1193.js";
 export type { BlockTag } from "./inputs.js";
-export { isEmptyOrder, isFailedOrder } from "./orders/read-orders.js";
+export { isEmptyOrder, isFailedOrder } from "./orders/types.js";
 export type {
   FailedOrder,
   ListedOrder,
   Order,
   OrdersOptions,
   OrdersProgress,
-} from "./orders/read-orders.js";
-export { isFailedReading } from "./snapshot.js";
-export type { FailedReading, VaultSnapshot } from "./snapshot.js";
+} from "./orders/types.js";
+export { isFailedReading } from "./failed-reading.js";
+export type { VaultSnapshot } from "./snapshot.js";
+export type { FailedReading } from "./failed-reading.js";
 export { VaultClient } from "./vault-client.js";
-export type {
-  ReadOptions,
-  VaultClientOptions,
-  VaultContracts,
-  VaultReads,
-} from "./vault-client.js";
+export type { VaultClientOptions, VaultContracts } from "./vault-client.js";
+export type { ReadOptions, VaultReads } from "./reader.js";
 export { VaultError } from "../errors.js";
 export type { ErrorKind, VaultErrorCode } from "../errors.js";
 export {

@@ -8,20 +8,16 @@ import type {
 } from "../protocol/index.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeAnswer } from "./answer.js";
-import type { BlockInfo } from "./block.js";
+import type { BlockInfo } from "../rpc/block.js";
 import { encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
+import type { FailedReading } from "./failed-reading.js";
 import { parseBlockTag } from "./inputs.js";
 import { knownLensSupport, tryLens } from "./lens/lens.js";
 import type { LensContext } from "./lens/lens.js";
 import { entryAnswer } from "./lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "./lens/lens-answer.js";
-import type { ReadOptions, VaultClient } from "./vault-client.js";
-
-/** What stands in the place of a reading that failed. */
-export interface FailedReading {
-  readonly error: VaultError;
-}
+import type { ReadOptions, VaultReader } from "./reader.js";
 
 /**
  * Every reading that needs no argument, at one block. Values are unscaled; see
@@ -31,16 +27,6 @@ export type VaultSnapshot = {
   readonly chainId: number;
   readonly block: BlockInfo;
 } & StandaloneReadings<FailedReading>;
-
-/** True if this place of a snapshot holds a failure instead of a value. */
-export function isFailedReading(reading: unknown): reading is FailedReading {
-  return (
-    typeof reading === "object" &&
-    reading !== null &&
-    "error" in reading &&
-    VaultError.isVaultError(reading.error)
-  );
-}
 
 /** A picture of the chain: where it was taken, and a value for each reading. */
 interface Picture {
@@ -52,7 +38,7 @@ interface Picture {
 
 /** @see VaultClient.snapshot */
 export async function takeSnapshot(
-  client: VaultClient,
+  client: VaultReader,
   options: ReadOptions,
 ): Promise<VaultSnapshot> {
   const { chainId, block, values } =
@@ -73,7 +59,7 @@ type PreparedReading =
 
 /** @returns Undefined where one call is not possible. */
 async function readInOneCall(
-  client: VaultClient,
+  client: VaultReader,
   options: ReadOptions,
 ): Promise<Picture | undefined> {
   const { from, blockTag } = client.readContext(options);
@@ -121,7 +107,7 @@ async function readInOneCall(
 }
 
 function decodeEntry(
-  { networkName: network }: VaultClient,
+  { networkName: network }: VaultReader,
   { call, target }: Extract<PreparedReading, { readonly call: EncodedCall }>,
   blockTag: string,
   answer: LensAnswer,
@@ -152,7 +138,7 @@ function encodeReading(reading: Reading): EncodedCall {
 }
 
 async function prepare(
-  client: VaultClient,
+  client: VaultReader,
   reading: Reading,
 ): Promise<PreparedReading> {
   try {
@@ -165,7 +151,7 @@ async function prepare(
 }
 
 async function readCallByCall(
-  client: VaultClient,
+  client: VaultReader,
   { from, blockTag }: ReadOptions,
 ): Promise<Picture> {
   const [chainId, block] = await Promise.all([
@@ -191,7 +177,7 @@ function pinTo(
 }
 
 async function readOne(
-  client: VaultClient,
+  client: VaultReader,
   { operation, args }: Reading,
   pinned: ReadOptions,
 ): Promise<unknown> {

@@ -17,10 +17,8 @@ import {
 import type {
   ContractRole,
   OperationArguments,
-  OperationName,
   OperationResult,
   ReadOperationName,
-  operations,
 } from "../protocol/index.js";
 import {
   FixedAddresses,
@@ -33,30 +31,23 @@ import type {
   ContractAddresses,
   LocatedAddress,
 } from "./addresses.js";
-import { readBlock } from "./block.js";
+import { readBlock } from "../rpc/block.js";
 import { decodeAnswer } from "./answer.js";
 import { contractFactories, encodeCall } from "./codec.js";
-import type { Eip1193Provider } from "./eip1193.js";
+import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { parseAddress, parseBlockTag } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
+import type { ReadOptions, VaultReader, VaultReads } from "./reader.js";
 import { readOrders } from "./orders/read-orders.js";
-import type { ListedOrder, OrdersOptions } from "./orders/read-orders.js";
+import type { ListedOrder, OrdersOptions } from "./orders/types.js";
 import {
   RevertedCall,
   hexToBytes,
   requestQuantity,
   requestRpc,
-} from "./rpc.js";
+} from "../rpc/request.js";
 import { takeSnapshot } from "./snapshot.js";
 import type { VaultSnapshot } from "./snapshot.js";
-
-/** Options of every read. */
-export interface ReadOptions {
-  /** Sender of the `eth_call`; else the client's, else the zero address. */
-  readonly from?: string | undefined;
-  /** Block to read at; "latest" unless given. */
-  readonly blockTag?: BlockTag | undefined;
-}
 
 /** Options of a {@link VaultClient}. */
 export interface VaultClientOptions {
@@ -81,20 +72,6 @@ export type VaultContracts = {
   ]: ContractTypes[(typeof contractRoles)[Role]["abi"]];
 };
 
-/** The read methods of a client, one for each read operation of the protocol. */
-export type VaultReads = {
-  [
-    Name in keyof typeof operations as Name extends ReadOperationName
-      ? Name
-      : never
-  ]: (
-    ...args: [
-      ...OperationArguments<Extract<Name, OperationName>>,
-      options?: ReadOptions,
-    ]
-  ) => Promise<OperationResult<Extract<Name, OperationName>>>;
-};
-
 // The read methods are attached to the prototype below, from the operations
 // table; this declares them.
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the loop under the class defines exactly these
@@ -107,7 +84,7 @@ export interface VaultClient extends VaultReads {}
  * the wire: uint256 as `bigint`, unscaled.
  */
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- see the interface
-export class VaultClient {
+export class VaultClient implements VaultReader {
   /** The provider that requests go to. */
   public readonly provider: Eip1193Provider;
   /** What error texts call the network. */

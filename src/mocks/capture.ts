@@ -1,10 +1,10 @@
 import { AbiCoder } from "ethers";
 
 import { encodeCall } from "../client/codec.js";
-import { RevertedCall, requestRpc } from "../client/rpc.js";
-import { isFailedReading } from "../client/snapshot.js";
+import { RevertedCall, requestRpc } from "../rpc/request.js";
+import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import type { HardhatVault } from "../connection/hardhat-vault.js";
+import type { VaultHost } from "../host.js";
 import { VaultError, vaultError } from "../errors.js";
 import { placeReading, standaloneReadings } from "../protocol/index.js";
 import type { ReadOperationName } from "../protocol/index.js";
@@ -49,7 +49,7 @@ const CONCURRENT_ORDERS = 16;
  * reading that failed for another reason than the contract
  */
 export async function capture(
-  vault: HardhatVault,
+  vault: VaultHost,
   { orders = [], blockTag }: CaptureOptions = {},
 ): Promise<Capture> {
   requireFixedBlock(blockTag, "blockTag");
@@ -111,10 +111,10 @@ export function requireFixedBlock(
 
 class Recorder {
   public failed = 0;
-  readonly #vault: HardhatVault;
+  readonly #vault: VaultHost;
   readonly #block: number;
 
-  constructor(vault: HardhatVault, block: number) {
+  constructor(vault: VaultHost, block: number) {
     this.#vault = vault;
     this.#block = block;
   }

@@ -6,7 +6,7 @@ import {
   targetsOf,
 } from "../protocol/index.js";
 import { requireObject } from "./check-values.js";
-import { checkReason } from "./revert-data.js";
+import { checkReason } from "./failure.js";
 import type { ScriptedFailure } from "./types.js";
 
 /**

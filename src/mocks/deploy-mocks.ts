@@ -3,19 +3,20 @@ import path from "node:path";
 import { getAddress } from "ethers";
 
 import { FixedAddresses, requireAddress } from "../client/addresses.js";
+import type { ContractAddresses } from "../client/addresses.js";
 import { describeInput } from "../client/inputs.js";
-import { invalidResponse } from "../client/rpc.js";
-import type { HardhatVault } from "../connection/hardhat-vault.js";
+import { invalidResponse } from "../rpc/request.js";
+import type { VaultHost } from "../host.js";
 import { vaultError } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
-import { applyOverrides } from "./apply-overrides.js";
+import { applyOverrides } from "./state.js";
 import {
   requireControllableNode,
   requireDevelopmentNode,
 } from "./local-node.js";
 import { createMockSender } from "./mock-sender.js";
 import type { MockSender } from "./mock-sender.js";
-import { MockVaultHandle } from "./mock-vault-handle.js";
+import { MockVaultHandle } from "./handle.js";
 import {
   inProcessMockAddresses,
   mockArtifacts,
@@ -25,11 +26,9 @@ import {
 import { requireMocks } from "./require-mocks.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { calls, callsForState, encodeScript } from "./script.js";
-import type { MockAddresses } from "./script.js";
+import { calls, callsForState, encodeScript } from "./setters.js";
+import type { MockAddresses } from "./setters.js";
 import type { MockOverrides, MockState } from "./types.js";
-
-export { MockVaultHandle } from "./mock-vault-handle.js";
 
 /** Options of `deployMocks()`. */
 export interface DeployMocksOptions {
@@ -55,14 +54,19 @@ export interface DeployMocksOptions {
   readonly allowLiveNetwork?: boolean | undefined;
 }
 
+/** A vault whose `at()` gives one of its own kind. */
+interface Rebindable<VaultT extends VaultHost> extends VaultHost {
+  at(contracts: ContractAddresses, source?: string): VaultT;
+}
+
 const DEFAULT_SCENARIO = "open-round";
 
 /** What error texts say of addresses that `deployMocks()` bound. */
 const SOURCE = "deployMocks()";
 
 /** @see HardhatVault.deployMocks */
-export async function deployMocks(
-  vault: HardhatVault,
+export async function deployMocks<VaultT extends VaultHost>(
+  vault: Rebindable<VaultT>,
   {
     scenario,
     fixture,
@@ -70,7 +74,7 @@ export async function deployMocks(
     at,
     allowLiveNetwork = false,
   }: DeployMocksOptions,
-): Promise<MockVaultHandle> {
+): Promise<MockVaultHandle<VaultT>> {
   const createState = await chooseState(vault, scenario, fixture);
   if (!allowLiveNetwork) {
     await requireDevelopmentNode(vault, "deploying mocks there costs money");
@@ -90,7 +94,7 @@ export async function deployMocks(
       ...callsForState(state, addresses),
     ]),
   );
-  vault.connectionAddresses.bind(new FixedAddresses(addresses, SOURCE));
+  vault.bind(new FixedAddresses(addresses, SOURCE));
   return new MockVaultHandle({
     vault: vault.at(addresses, SOURCE),
     addresses,
@@ -100,7 +104,7 @@ export async function deployMocks(
 }
 
 async function chooseState(
-  vault: HardhatVault,
+  vault: VaultHost,
   scenario: ScenarioName | undefined,
   fixture: string | undefined,
 ): Promise<(chainTime: bigint) => MockState> {
@@ -128,9 +132,9 @@ async function chooseState(
  * @throws VaultError VAULT_NOT_A_MOCK, VAULT_CONTRACT_NOT_CONFIGURED and those
  * of a failed request
  */
-export async function connectMocks(
-  vault: HardhatVault,
-): Promise<MockVaultHandle> {
+export async function connectMocks<VaultT extends VaultHost>(
+  vault: Rebindable<VaultT>,
+): Promise<MockVaultHandle<VaultT>> {
   const addresses = await locateAll(vault);
   await requireMocks(vault, addresses, contractRoleNames);
   return new MockVaultHandle({
@@ -141,7 +145,7 @@ export async function connectMocks(
   });
 }
 
-async function locateAll(vault: HardhatVault): Promise<MockAddresses> {
+async function locateAll(vault: VaultHost): Promise<MockAddresses> {
   const located = await Promise.all(
     contractRoleNames.map(
       async (role) => [role, (await vault.addressOf(role)).address] as const,
@@ -153,7 +157,7 @@ async function locateAll(vault: HardhatVault): Promise<MockAddresses> {
 
 /** Where to place code, or undefined where contracts have to be deployed. */
 async function findPlaces(
-  vault: HardhatVault,
+  vault: VaultHost,
   at: unknown,
 ): Promise<MockAddresses | undefined> {
   if (at === "configured") {
@@ -176,16 +180,14 @@ async function findPlaces(
 }
 
 /** Where production has the contracts, whatever is bound now. */
-async function configuredAddresses(
-  vault: HardhatVault,
-): Promise<MockAddresses> {
+async function configuredAddresses(vault: VaultHost): Promise<MockAddresses> {
   const found = await Promise.all(
     contractRoleNames.map(
       async (role) =>
         [
           role,
           (
-            await requireAddress(vault.connectionAddresses.unbound, role, {
+            await requireAddress(vault.productionAddresses, role, {
               operation: 'deployMocks({ at: "configured" })',
               network: vault.networkName,
             })
@@ -200,7 +202,7 @@ async function configuredAddresses(
 }
 
 async function deployToNode(
-  { networkName }: HardhatVault,
+  { networkName }: VaultHost,
   sender: MockSender,
 ): Promise<MockAddresses> {
   const mined = await sender.send(

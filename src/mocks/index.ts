@@ -9,13 +9,13 @@ export type {
   MockContracts,
   MockVaultHandle,
   RecordedSettlement,
-} from "./mock-vault-handle.js";
+} from "./handle.js";
 export { inProcessMockAddresses } from "./place-mocks.js";
-export { encodeRevertData } from "./revert-data.js";
-export type { ScriptedReason } from "./revert-data.js";
+export { encodeRevertData } from "./failure.js";
+export type { ScriptedReason } from "./failure.js";
 export { scenarios } from "./scenarios.js";
 export type { ScenarioName } from "./scenarios.js";
-export type { MockAddresses } from "./script.js";
+export type { MockAddresses } from "./setters.js";
 export type {
   MockOrder,
   MockOverrides,

@@ -1,5 +1,5 @@
-import { requestRpc } from "../client/rpc.js";
-import type { HardhatVault } from "../connection/hardhat-vault.js";
+import { requestRpc } from "../rpc/request.js";
+import type { VaultHost } from "../host.js";
 import { vaultError } from "../errors.js";
 import { quoteForeignText } from "../untrusted-text.js";
 
@@ -23,7 +23,7 @@ interface LiveNode {
  * @throws VaultError VAULT_LIVE_NETWORK
  */
 export async function requireDevelopmentNode(
-  vault: HardhatVault,
+  vault: VaultHost,
   action: string,
 ): Promise<void> {
   if (vault.connection.networkConfig.type === "edr-simulated") {
@@ -48,7 +48,7 @@ export async function requireDevelopmentNode(
  * @throws VaultError VAULT_LIVE_NETWORK
  */
 export async function requireControllableNode(
-  vault: HardhatVault,
+  vault: VaultHost,
   action: string,
 ): Promise<void> {
   if (vault.connection.networkConfig.type === "edr-simulated") {
@@ -66,9 +66,7 @@ export async function requireControllableNode(
   }
 }
 
-async function findLiveNode(
-  vault: HardhatVault,
-): Promise<LiveNode | undefined> {
+async function findLiveNode(vault: VaultHost): Promise<LiveNode | undefined> {
   const chainId = await vault.chainId();
   if (DEVELOPMENT_CHAIN_IDS.has(chainId)) {
     return undefined;
@@ -77,7 +75,7 @@ async function findLiveNode(
   return DEVELOPMENT_CLIENT.test(client) ? undefined : { chainId, client };
 }
 
-async function clientVersion(vault: HardhatVault): Promise<string> {
+async function clientVersion(vault: VaultHost): Promise<string> {
   const version = await requestRpc(
     vault.provider,
     vault.networkName,

@@ -1,9 +1,9 @@
 import { ZeroAddress } from "ethers";
 
 import { describeInput } from "../client/inputs.js";
-import { isFailedReading } from "../client/snapshot.js";
+import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import type { HardhatVault } from "../connection/hardhat-vault.js";
+import type { VaultHost } from "../host.js";
 import { VaultError, vaultError } from "../errors.js";
 import {
   contractRoleNames,
@@ -11,15 +11,15 @@ import {
   standaloneReadings,
 } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import { applyOverrides } from "./apply-overrides.js";
+import { applyOverrides } from "./state.js";
 import { requireControllableNode } from "./local-node.js";
 import { createMockSender } from "./mock-sender.js";
-import { MockVaultHandle } from "./mock-vault-handle.js";
+import { MockVaultHandle } from "./handle.js";
 import { placeMocks, requireDistinct } from "./place-mocks.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { calls, callsForState, encodeScript } from "./script.js";
-import type { MockAddresses } from "./script.js";
+import { calls, callsForState, encodeScript } from "./setters.js";
+import type { MockAddresses } from "./setters.js";
 import type { MockOverrides } from "./types.js";
 
 /** Options of `mockAt()`. */
@@ -34,11 +34,11 @@ export interface MockAtOptions {
 }
 
 /** @see HardhatVault.mockAt */
-export async function mockAt(
-  vault: HardhatVault,
+export async function mockAt<VaultT extends VaultHost>(
+  vault: VaultT,
   role: ContractRole,
   { scenario, overrides = {} }: MockAtOptions,
-): Promise<MockVaultHandle> {
+): Promise<MockVaultHandle<VaultT>> {
   if (!isContractRole(role)) {
     throw vaultError("VAULT_INVALID_ENUM", {
       where: "role",
@@ -76,7 +76,7 @@ export async function mockAt(
 
 /** The role's address, and those of the others as far as they have one. */
 async function locate(
-  vault: HardhatVault,
+  vault: VaultHost,
   wanted: ContractRole,
 ): Promise<MockAddresses> {
   await vault.addressOf(wanted, "mockAt()");
@@ -90,7 +90,7 @@ async function locate(
 }
 
 async function addressOrZero(
-  vault: HardhatVault,
+  vault: VaultHost,
   role: ContractRole,
 ): Promise<string> {
   try {

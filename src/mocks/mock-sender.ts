@@ -5,8 +5,8 @@ import {
   invalidResponse,
   requestQuantity,
   requestRpc,
-} from "../client/rpc.js";
-import type { HardhatVault } from "../connection/hardhat-vault.js";
+} from "../rpc/request.js";
+import type { VaultHost } from "../host.js";
 import { VaultError, vaultError } from "../errors.js";
 
 /** A transaction that deploys a mock (without `to`) or scripts some. */
@@ -30,7 +30,7 @@ export interface MockSender {
 }
 
 /** The sender that suits the connection. */
-export function createMockSender(vault: HardhatVault): MockSender {
+export function createMockSender(vault: VaultHost): MockSender {
   return vault.connection.networkConfig.type === "edr-simulated"
     ? new InProcessSender(vault)
     : new NodeSender(vault);
@@ -54,9 +54,9 @@ const SCRIPTER_BALANCE = MAX_FEE_PER_GAS * MAX_TRANSACTION_GAS * 1_000n;
 const MAX_BLOCKS = 20;
 
 class InProcessSender implements MockSender {
-  readonly #vault: HardhatVault;
+  readonly #vault: VaultHost;
 
-  constructor(vault: HardhatVault) {
+  constructor(vault: VaultHost) {
     this.#vault = vault;
   }
 
@@ -140,10 +140,10 @@ const LONGEST_POLL_MS = 1_000;
 
 /** Sends from the network's `from`, else from its first account. */
 class NodeSender implements MockSender {
-  readonly #vault: HardhatVault;
+  readonly #vault: VaultHost;
   #from: Promise<string> | undefined;
 
-  constructor(vault: HardhatVault) {
+  constructor(vault: VaultHost) {
     this.#vault = vault;
   }
 
@@ -213,7 +213,7 @@ class NodeSender implements MockSender {
 }
 
 /** @throws VaultError VAULT_NO_ACCOUNT */
-async function firstAccount(vault: HardhatVault): Promise<string> {
+async function firstAccount(vault: VaultHost): Promise<string> {
   const { networkConfig } = vault.connection;
   const accounts: unknown =
     networkConfig.from === undefined
@@ -228,7 +228,7 @@ async function firstAccount(vault: HardhatVault): Promise<string> {
 
 /** Like `requestRpc`, but a node's refusal is that of the script. */
 async function requestOrFail(
-  { provider, networkName }: HardhatVault,
+  { provider, networkName }: VaultHost,
   method: string,
   params: readonly unknown[],
 ): Promise<unknown> {

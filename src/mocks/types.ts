@@ -7,7 +7,7 @@ import type {
   PoolName,
   VaultRound,
 } from "../protocol/index.js";
-import type { ScriptedReason } from "./revert-data.js";
+import type { ScriptedReason } from "./failure.js";
 
 /** An order of the mock; `exType` as bytes can hold what is not UTF-8. */
 export type MockOrder = Readonly<

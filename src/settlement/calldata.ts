@@ -1,11 +1,11 @@
 import { ZeroAddress } from "ethers";
 
-import type { HardhatVault } from "../connection/hardhat-vault.js";
-import { RevertedCall } from "../client/rpc.js";
-import type { Header } from "./chain.js";
+import type { VaultHost } from "../host.js";
+import { RevertedCall } from "../rpc/request.js";
+import type { Header } from "../rpc/node.js";
 import { SettlementContext } from "./context.js";
 import { estimateGas } from "./fees.js";
-import { requireCode } from "./preflight.js";
+import { requireCode } from "./preview.js";
 
 /** The settlement's transaction without a sender, for another wallet. */
 export interface UnsignedSettlement {
@@ -27,7 +27,7 @@ export interface UnsignedSettlement {
  * VAULT_CONTRACT_NOT_CONFIGURED and those of a failed request
  */
 export async function buildSettlement(
-  vault: HardhatVault,
+  vault: VaultHost,
   from: string = ZeroAddress,
 ): Promise<UnsignedSettlement> {
   const { chain, chainId, contract, data } = await SettlementContext.create(

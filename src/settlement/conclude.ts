@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
-import type { Chain, Header, Receipt, SettlementCall } from "./chain.js";
-import { describeRound, isSameRound } from "./round-identity.js";
+import type { Chain, Header, Receipt, SettlementCall } from "../rpc/node.js";
+import { describeRound, isSameRound } from "../protocol/round.js";
 import type { Settlement } from "./types.js";
 
 /** How often the round is asked for when it cannot be read after mining. */

@@ -1,15 +1,15 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall } from "../client/codec.js";
-import type { HardhatVault } from "../connection/hardhat-vault.js";
+import type { VaultHost } from "../host.js";
 import { vaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
-import { Chain } from "./chain.js";
-import type { Header } from "./chain.js";
-import { Deadline } from "./deadline.js";
+import { Chain } from "../rpc/node.js";
+import type { Header } from "../rpc/node.js";
+import { Deadline } from "../rpc/deadline.js";
 import { Journal } from "./journal.js";
 import { observe } from "./observe.js";
 import type { Observation } from "./observe.js";
-import { describeRound, isSameRound } from "./round-identity.js";
+import { describeRound, isSameRound } from "../protocol/round.js";
 import { SettlementStopped, refusal } from "./stopped.js";
 import type { PreparedTransaction } from "./transaction.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";
@@ -27,7 +27,7 @@ export interface Progress {
 
 /** Everything that a settlement works with. */
 export class SettlementContext {
-  public readonly vault: HardhatVault;
+  public readonly vault: VaultHost;
   public readonly chain: Chain;
   public readonly chainId: number;
   public readonly contract: LocatedAddress;
@@ -43,7 +43,7 @@ export class SettlementContext {
   readonly #onEvent: SettleAllOptions["onEvent"];
 
   private constructor(
-    vault: HardhatVault,
+    vault: VaultHost,
     options: SettleAllOptions,
     { chainId, contract }: { chainId: number; contract: LocatedAddress },
   ) {
@@ -78,7 +78,7 @@ export class SettlementContext {
    * VAULT_INVALID_ARGUMENT and those of a failed request
    */
   public static async create(
-    vault: HardhatVault,
+    vault: VaultHost,
     options: SettleAllOptions,
   ): Promise<SettlementContext> {
     const contract = await vault.addressOf("vault", "settleAll");
@@ -93,7 +93,7 @@ export class SettlementContext {
    * @throws VaultError as `create` does
    */
   public static async createWithLook(
-    vault: HardhatVault,
+    vault: VaultHost,
     options: SettleAllOptions,
   ): Promise<{
     context: SettlementContext;
@@ -186,11 +186,11 @@ export class SettlementContext {
 
   /** Hash of the first block; "unknown" where nothing is journalled. */
   public async genesisHash(): Promise<string> {
-    return (await this.vault.deployments?.genesisHash()) ?? "unknown";
+    return (await this.vault.genesisHash()) ?? "unknown";
   }
 }
 
-function requireConfiguredChain(vault: HardhatVault, actual: number): void {
+function requireConfiguredChain(vault: VaultHost, actual: number): void {
   const { chainId: expected } = vault.connection.networkConfig;
   if (expected !== undefined && expected !== actual) {
     throw vaultError("VAULT_WRONG_CHAIN", {

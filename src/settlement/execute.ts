@@ -4,8 +4,8 @@ import { VaultError } from "../errors.js";
 import { conclude } from "./conclude.js";
 import type { SettlementContext } from "./context.js";
 import type { JournalEntry } from "./journal.js";
-import { pursue } from "./pursue.js";
-import type { Pursued } from "./pursue.js";
+import { pursue } from "./follow-transaction.js";
+import type { Pursued } from "./follow-transaction.js";
 import type { Settlement } from "./types.js";
 
 /** Milliseconds; a node that mines at once has done so by then. */

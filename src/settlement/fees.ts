@@ -1,8 +1,8 @@
 import type { NetworkConfig } from "hardhat/types/config";
 
-import { RevertedCall, parseQuantity } from "../client/rpc.js";
+import { RevertedCall, parseQuantity } from "../rpc/request.js";
 import { VaultError } from "../errors.js";
-import type { Chain, Header, SettlementCall } from "./chain.js";
+import type { Chain, Header, SettlementCall } from "../rpc/node.js";
 
 /** What a transaction offers to pay for gas, in wei. */
 export type Fees =

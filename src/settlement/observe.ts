@@ -2,7 +2,7 @@ import { decodeAnswer } from "../client/answer.js";
 import { encodeCall } from "../client/codec.js";
 import { tryLens } from "../client/lens/lens.js";
 import { entryAnswer } from "../client/lens/lens-answer.js";
-import type { VaultClient } from "../client/vault-client.js";
+import type { VaultReader } from "../client/reader.js";
 import type { VaultRound } from "../protocol/index.js";
 
 /** The chain at one block, as far as a settlement depends on it. */
@@ -25,7 +25,7 @@ export interface Observation {
  * @throws VaultError those of a failed request
  */
 export async function observe(
-  vault: VaultClient,
+  vault: VaultReader,
   target: string,
   block: number | "latest",
 ): Promise<Observation> {
@@ -41,7 +41,7 @@ export async function observe(
 }
 
 async function observeAtOnce(
-  vault: VaultClient,
+  vault: VaultReader,
   target: string,
   block: number | "latest",
 ): Promise<Observation | undefined> {

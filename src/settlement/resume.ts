@@ -1,4 +1,4 @@
-import type { HardhatVault } from "../connection/hardhat-vault.js";
+import type { VaultHost } from "../host.js";
 import { VaultError, vaultError } from "../errors.js";
 import { SettlementContext } from "./context.js";
 import type { Progress } from "./context.js";
@@ -15,7 +15,7 @@ import type { SettleAllOptions, Settlement } from "./types.js";
  * settlement: it may be on its way, so what is known of it is the outcome.
  */
 export async function resume(
-  vault: HardhatVault,
+  vault: VaultHost,
   options: SettleAllOptions,
   progress: Progress,
 ): Promise<Settlement> {
@@ -70,7 +70,7 @@ export async function resume(
  * is, and so which journal: undefined unless there is exactly one.
  */
 async function onlyUnfinished(
-  vault: HardhatVault,
+  vault: VaultHost,
 ): Promise<JournalEntry | undefined> {
   const { networkConfig } = vault.connection;
   if (networkConfig.type !== "http") {
@@ -88,7 +88,7 @@ async function onlyUnfinished(
 
 /** Undefined where it takes the node to find it. */
 async function configuredAddress(
-  vault: HardhatVault,
+  vault: VaultHost,
 ): Promise<string | undefined> {
   try {
     return (await vault.addressOf("vault")).address;

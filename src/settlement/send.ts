@@ -1,6 +1,6 @@
-import { RevertedCall, isHexData } from "../client/rpc.js";
+import { RevertedCall, isHexData } from "../rpc/request.js";
 import { VaultError } from "../errors.js";
-import type { Chain } from "./chain.js";
+import type { Chain } from "../rpc/node.js";
 import { toRpcTransaction } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
 

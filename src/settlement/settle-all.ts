@@ -1,15 +1,15 @@
-import type { BlockInfo } from "../client/block.js";
-import type { HardhatVault } from "../connection/hardhat-vault.js";
+import type { BlockInfo } from "../rpc/block.js";
+import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { SettlementContext } from "./context.js";
 import type { Progress } from "./context.js";
 import { execute } from "./execute.js";
 import type { Fees } from "./fees.js";
 import type { JournalEntry } from "./journal.js";
-import { requireCode, runPreflight } from "./preflight.js";
-import type { PreflightSubject } from "./preflight.js";
+import { requireCode, runPreflight } from "./preview.js";
+import type { PreflightSubject } from "./preview.js";
 import { resume } from "./resume.js";
-import { describeRound } from "./round-identity.js";
+import { describeRound } from "../protocol/round.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { SettlementStopped, asStopped, refusal } from "./stopped.js";
@@ -37,7 +37,7 @@ export interface LocatedSettlement {
 
 /** @see HardhatVault.settleAll */
 export async function settleAll(
-  vault: HardhatVault,
+  vault: VaultHost,
   options: SettleAllOptions,
 ): Promise<Settlement> {
   return (await settleLocated(vault, options)).settlement;
@@ -45,7 +45,7 @@ export async function settleAll(
 
 /** Like {@link settleAll}, for a caller that has to name chain and block. */
 export async function settleLocated(
-  vault: HardhatVault,
+  vault: VaultHost,
   options: SettleAllOptions,
 ): Promise<LocatedSettlement> {
   const progress: Progress = {};
@@ -77,7 +77,7 @@ export async function settleLocated(
 }
 
 async function settle(
-  vault: HardhatVault,
+  vault: VaultHost,
   options: SettleAllOptions,
   progress: Progress,
 ): Promise<Settlement> {

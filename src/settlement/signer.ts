@@ -6,9 +6,9 @@ import type {
 } from "hardhat/types/config";
 
 import { parseAddress } from "../client/inputs.js";
-import { invalidResponse, toRpcError } from "../client/rpc.js";
+import { invalidResponse, toRpcError } from "../rpc/request.js";
 import { vaultError } from "../errors.js";
-import type { Chain } from "./chain.js";
+import type { Chain } from "../rpc/node.js";
 import { refusal } from "./stopped.js";
 import type { SigningKind } from "./types.js";
 

@@ -1,7 +1,7 @@
 import { Transaction, toQuantity } from "ethers";
 
 import { VaultError } from "../errors.js";
-import type { Chain, SettlementCall } from "./chain.js";
+import type { Chain, SettlementCall } from "../rpc/node.js";
 import type { Fees } from "./fees.js";
 import type { Signer } from "./signer.js";
 

@@ -1,6 +1,6 @@
-import { isEmptyOrder } from "../../src/client/orders/read-orders.js";
-import type { ListedOrder } from "../../src/client/orders/read-orders.js";
-import { isFailedReading } from "../../src/client/snapshot.js";
+import { isEmptyOrder } from "../../src/client/orders/types.js";
+import type { ListedOrder } from "../../src/client/orders/types.js";
+import { isFailedReading } from "../../src/client/failed-reading.js";
 import { operationEntry } from "../../src/protocol/index.js";
 import type { ReadOperationName } from "../../src/protocol/index.js";
 import { utilisationBar } from "./bar.js";

@@ -6,11 +6,8 @@ import {
   standaloneReadings,
 } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
-import type { LocatedSimulation } from "../../src/simulation/simulate-settle-all.js";
-import type {
-  ReadingChange,
-  ReadingValue,
-} from "../../src/simulation/types.js";
+import type { LocatedSimulation } from "../../src/rehearsal/simulate-settle-all.js";
+import type { ReadingChange, ReadingValue } from "../../src/rehearsal/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";

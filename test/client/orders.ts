@@ -12,7 +12,7 @@ import type {
   OrdersOptions,
   OrdersProgress,
 } from "../../src/client/index.js";
-import type { Eip1193Provider } from "../../src/client/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 import { recordCalls } from "../helpers/recording-provider.js";

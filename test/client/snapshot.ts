@@ -6,7 +6,7 @@ import type {
   ContractAddresses,
   VaultSnapshot,
 } from "../../src/client/index.js";
-import type { Eip1193Provider } from "../../src/client/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { readingsOf, standaloneReadings } from "../../src/protocol/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { id } from "ethers";
 
-import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
-import type { MockVaultHandle } from "../../src/mocks/deploy-mocks.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import type { MockVaultHandle } from "../../src/types.js";
 import type { ContractRole } from "../../src/protocol/index.js";
 import { distinctState, ORDER_ID } from "../helpers/distinct-state.js";
 import { createTestHre } from "../helpers/hre.js";

@@ -1,4 +1,4 @@
-import type { Eip1193Provider } from "../../src/client/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 
 /**
  * The barest EIP-1193 provider over HTTP, without Hardhat: what

@@ -1,6 +1,6 @@
 import { AbiCoder } from "ethers";
 
-import type { Eip1193Provider } from "../../src/client/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { compile } from "./solc.js";
 import { deployCode } from "./transactions.js";
 

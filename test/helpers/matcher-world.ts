@@ -9,7 +9,7 @@ import {
   MockVault__factory,
 } from "../../src/bindings/index.js";
 import type { MockVault, MockVaultFactory } from "../../src/bindings/index.js";
-import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { createTestHre } from "./hre.js";
 

@@ -1,4 +1,4 @@
-import type { Eip1193Provider } from "../../src/client/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 
 export interface RecordedCall {
   readonly method: string;

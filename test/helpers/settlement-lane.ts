@@ -3,7 +3,7 @@ import path from "node:path";
 import { Wallet } from "ethers";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
-import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { startFaultyRpcServer } from "./faulty-rpc-server.js";
 import type { FaultyRpcServer } from "./faulty-rpc-server.js";
 import { createTestHre, httpNetwork } from "./hre.js";

@@ -1,5 +1,5 @@
 import { MockTrading__factory } from "../../src/bindings/factories/MockTrading__factory.js";
-import type { Eip1193Provider } from "../../src/client/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { MockTradingArtifact } from "../../src/mocks/artifacts.js";
 import { deployCode, sendTransaction } from "./transactions.js";
 

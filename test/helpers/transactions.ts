@@ -1,4 +1,4 @@
-import type { Eip1193Provider } from "../../src/client/eip1193.js";
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 
 /** Deploys code from the node's first account; the contract's address. */
 export async function deployCode(

@@ -4,7 +4,7 @@ import path from "node:path";
 
 import { expect } from "chai";
 
-import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { capture } from "../../src/mocks/index.js";
 import type { CapturedFixture } from "../../src/mocks/index.js";
 import { scenarios } from "../../src/mocks/scenarios.js";

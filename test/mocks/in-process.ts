@@ -4,8 +4,8 @@ import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import { FixedAddresses } from "../../src/client/addresses.js";
-import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
-import type { MockVaultHandle } from "../../src/mocks/deploy-mocks.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import type { MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 
@@ -126,7 +126,7 @@ describe("mocks - in process", () => {
   it("should hand out a handle that stays bound", async () => {
     const { vault } = await connect();
     const mocks = await vault.deployMocks();
-    vault.connectionAddresses.bind(
+    vault.bind(
       new FixedAddresses(
         { vault: "0x00000000000000000000000000000000000000aa" },
         "a test",

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { VaultError } from "../../src/errors.js";
 import { generatedOrder } from "../../src/mocks/index.js";
 import type { MockOverrides } from "../../src/mocks/index.js";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { getAddress } from "ethers";
 
-import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import {
   generatedOrder,
   inProcessMockAddresses,

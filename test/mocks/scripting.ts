@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { id } from "ethers";
 
-import type { HardhatVault } from "../../src/connection/hardhat-vault.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { VaultError } from "../../src/errors.js";
-import type { MockVaultHandle } from "../../src/mocks/deploy-mocks.js";
+import type { MockVaultHandle } from "../../src/types.js";
 import { connectMocks, generatedOrder } from "../../src/mocks/index.js";
 import type { ScriptedReason } from "../../src/mocks/index.js";
 import { readOperationNames } from "../../src/protocol/index.js";

@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
-import { createLazyHardhatVault } from "../../src/connection/lazy-hardhat-vault.js";
+import { createLazyHardhatVault } from "../../src/plugin/lazy-hardhat-vault.js";
 import {
   ContractType,
   OrderState,

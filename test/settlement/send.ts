@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { Chain } from "../../src/settlement/chain.js";
+import { Chain } from "../../src/rpc/node.js";
 import { send } from "../../src/settlement/send.js";
 import type { PreparedTransaction } from "../../src/settlement/transaction.js";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import type { MockVaultHandle } from "../../src/mocks/deploy-mocks.js";
+import type { MockVaultHandle } from "../../src/types.js";
 import {
   operationEntry,
   readOperationNames,

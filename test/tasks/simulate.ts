@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { getAddress } from "ethers";
 
-import { encodeRevertData } from "../../src/mocks/revert-data.js";
+import { encodeRevertData } from "../../src/mocks/failure.js";
 import { parseSimulateArguments } from "../../tasks/simulate.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";

@@ -2,8 +2,8 @@ import type { Buffer } from "node:buffer";
 
 import { id } from "ethers";
 
-import { decodeRevertReason } from "../revert-reason.js";
-import { RevertedCall } from "../rpc.js";
+import { decodeRevertReason } from "../../rpc/revert-reason.js";
+import { RevertedCall } from "../../rpc/request.js";
 import { isSmallWord, readSmallWord, viewOf } from "./words.js";
 
 /** What one call inside the lens came to; see contracts/lens/VaultLens.sol. */

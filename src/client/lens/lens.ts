@@ -2,13 +2,13 @@ import { Interface } from "ethers";
 
 import { VaultError, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../untrusted-text.js";
-import type { Eip1193Provider } from "../eip1193.js";
+import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import {
   RevertedCall,
   hexToBytes,
   invalidResponse,
   requestRpc,
-} from "../rpc.js";
+} from "../../rpc/request.js";
 import { VaultLensArtifact } from "./artifact.js";
 import { parseLensAnswer } from "./lens-answer.js";
 import type { LensAnswer } from "./lens-answer.js";

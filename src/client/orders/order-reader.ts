@@ -2,20 +2,20 @@ import { VaultError, vaultError } from "../../errors.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
 import { parseBlockTag } from "../inputs.js";
-import { invalidResponse, requestRpc } from "../rpc.js";
+import { invalidResponse, requestRpc } from "../../rpc/request.js";
 import { callLens, encodeReadOrders } from "../lens/lens.js";
 import type { LensContext } from "../lens/lens.js";
 import { entryAnswer, releaseAnswer } from "../lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "../lens/lens-answer.js";
 import { viewOf } from "../lens/words.js";
-import type { VaultClient } from "../vault-client.js";
+import type { VaultReader } from "../reader.js";
 import type { ChunkSize } from "./chunk-size.js";
 import { decodeOrder } from "./decode-order.js";
-import type { IdRange, ListedOrder } from "./read-orders.js";
+import type { IdRange, ListedOrder } from "./types.js";
 
 /** What a scan reads with. */
 export interface OrderReaderParts {
-  readonly client: VaultClient;
+  readonly client: VaultReader;
   /** The trading contract. */
   readonly target: LocatedAddress;
   /** Undefined where every order has to be a call of its own. */
@@ -170,7 +170,10 @@ export class OrderReader {
   async #readAlone(orderID: bigint): Promise<ListedOrder> {
     const { client, pinned } = this.#parts;
     try {
-      return { orderID, ...(await client.getOrderInfo(orderID, pinned)) };
+      return {
+        orderID,
+        ...(await client.read("getOrderInfo", [orderID], pinned)),
+      };
     } catch (error) {
       const ofOrder = errorOfOrder(error);
       if (ofOrder.kind === "rpc") {

@@ -1,0 +1,16 @@
+import { VaultError } from "../errors.js";
+
+/** What stands in the place of a reading that failed. */
+export interface FailedReading {
+  readonly error: VaultError;
+}
+
+/** True if this place of a snapshot holds a failure instead of a value. */
+export function isFailedReading(reading: unknown): reading is FailedReading {
+  return (
+    typeof reading === "object" &&
+    reading !== null &&
+    "error" in reading &&
+    VaultError.isVaultError(reading.error)
+  );
+}

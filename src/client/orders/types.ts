@@ -1,0 +1,78 @@
+import type { OrderInfo, OrderState, enumNames } from "../../protocol/index.js";
+import type { FailedReading } from "../failed-reading.js";
+import type { ReadOptions } from "../reader.js";
+
+/** An order and its id. Values are unscaled, as on the wire. */
+export type Order = { readonly orderID: bigint } & OrderInfo;
+
+/** What stands in the place of an order that could not be read. */
+export interface FailedOrder extends FailedReading {
+  readonly orderID: bigint;
+}
+
+/** What a scan has to say about one id. */
+export type ListedOrder = Order | FailedOrder;
+
+/** How far a scan has come. */
+export interface OrdersProgress {
+  /** Ids that were dealt with, whether or not they passed the filters. */
+  readonly done: number;
+  /** Ids of the range. */
+  readonly total: number;
+}
+
+/** Options of {@link VaultClient.orders}. */
+export interface OrdersOptions extends ReadOptions {
+  /** First id of the range. */
+  readonly firstId: bigint | number;
+  /** Last id of the range, included. */
+  readonly lastId: bigint | number;
+  /** Only orders in this state; failed ones are listed in any case. */
+  readonly state?:
+    OrderState | (typeof enumNames.orderState)[OrderState] | undefined;
+  /** Only orders of this holder; failed ones are listed in any case. */
+  readonly holder?: string | undefined;
+  /** Leave out orders whose every value is zero; false unless given. */
+  readonly skipEmpty?: boolean | undefined;
+  /** Most orders in one request; 1,000 unless given. */
+  readonly chunkSize?: number | undefined;
+  /**
+   * Requests under way at a time; 2 unless given, or 16 where the node refuses
+   * state overrides and each order is a request.
+   */
+  readonly concurrency?: number | undefined;
+  /** Ends the scan when aborted: the iteration throws its reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called each time further ids were dealt with. */
+  readonly onProgress?: ((progress: OrdersProgress) => void) | undefined;
+}
+
+/** True if an entry of a scan says why its order could not be read. */
+export function isFailedOrder(order: ListedOrder): order is FailedOrder {
+  return "error" in order;
+}
+
+/** True if every value is zero: how a contract may answer an unknown id. */
+export function isEmptyOrder(order: ListedOrder): order is Order {
+  return (
+    !isFailedOrder(order) &&
+    Object.entries(order).every(
+      ([name, value]) => name === "orderID" || isZero(value),
+    )
+  );
+}
+
+/** Ids from `first` to `last`, both included. */
+export interface IdRange {
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+function isZero(value: unknown): boolean {
+  return (
+    value === 0n ||
+    value === 0 ||
+    value === "" ||
+    value === "0x0000000000000000000000000000000000000000"
+  );
+}

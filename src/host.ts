@@ -1,0 +1,34 @@
+import type { HookContext } from "hardhat/types/hooks";
+import type { ChainType, NetworkConnection } from "hardhat/types/network";
+
+import type { AddressBook, ContractAddresses } from "./client/addresses.js";
+import type { ReadOptions, VaultReader, VaultReads } from "./client/reader.js";
+import type { VaultSnapshot } from "./client/snapshot.js";
+
+/**
+ * What settlement, rehearsal and mocks need of Hardhat. They take this and never
+ * name the vault that has them as methods, so that imports run one way.
+ */
+export interface VaultHost extends VaultReader, VaultReads {
+  /** The connection that everything goes over, with the network's settings. */
+  readonly connection: NetworkConnection<ChainType | string>;
+  /** The project's configuration, and the networks that it can open. */
+  readonly context: HookContext;
+  /** Where production has the contracts, whatever is bound now. */
+  readonly productionAddresses: AddressBook;
+  snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
+  /** The same vault with other addresses; `source` is for error texts. */
+  at(contracts: ContractAddresses, source?: string): VaultHost;
+  /** From now on the connection's vault looks here first. */
+  bind(addresses: AddressBook): void;
+  /** Hash of the chain's first block; undefined where nothing persists. */
+  genesisHash(): Promise<string | undefined>;
+  /**
+   * Gives a fork of this network its vault, which finds its contracts where
+   * they are upstream.
+   */
+  adoptFork(
+    fork: NetworkConnection<ChainType | string>,
+    upstream: AddressBook,
+  ): void;
+}

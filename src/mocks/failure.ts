@@ -1,0 +1,108 @@
+import { AbiCoder, Interface, concat } from "ethers";
+
+import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
+import { describeInput } from "../client/inputs.js";
+import { isHexData } from "../rpc/request.js";
+import { vaultError } from "../errors.js";
+
+/**
+ * Why a mock is to revert:
+ *
+ * - a string: `Error(string)`, as `require(false, "…")` gives
+ * - `panic`: `Panic(uint256)`, as 0x11 for an arithmetic overflow
+ * - `customError`: one of the mocks' own by its name, or any other by its
+ *   signature, as in `"Paused(address account)"`
+ * - `data`: the revert data itself, 0x hex; `"0x"` for a revert without reason
+ */
+export type ScriptedReason =
+  | string
+  | { readonly panic: bigint | number }
+  | { readonly customError: string; readonly args?: readonly unknown[] }
+  | { readonly data: string };
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT */
+export function encodeRevertData(reason: ScriptedReason): string {
+  return encodeChecked(reason, "The reason to revert");
+}
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT */
+export function checkReason(reason: unknown, where: string): void {
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the encoder checks it, whatever its type
+  encodeChecked(reason as ScriptedReason, where);
+}
+
+function encodeChecked(reason: ScriptedReason, where: string): string {
+  try {
+    requireReason(reason);
+    return encode(reason);
+  } catch (error) {
+    throw vaultError(
+      "VAULT_INVALID_ARGUMENT",
+      {
+        where,
+        problem:
+          error instanceof InvalidReason
+            ? error.message
+            : `it cannot be encoded: ${describeInput(error instanceof Error ? error.message : error)}`,
+      },
+      error,
+    );
+  }
+}
+
+class InvalidReason extends Error {}
+
+function requireReason(reason: unknown): void {
+  const isReason =
+    typeof reason === "string" ||
+    (typeof reason === "object" &&
+      reason !== null &&
+      ("panic" in reason ||
+        ("customError" in reason && typeof reason.customError === "string") ||
+        ("data" in reason && typeof reason.data === "string")));
+  if (!isReason) {
+    throw new InvalidReason(
+      `a text, { panic }, { customError, args } or { data } is needed, got ${describeInput(reason)}`,
+    );
+  }
+}
+
+function encode(reason: ScriptedReason): string {
+  const coder = AbiCoder.defaultAbiCoder();
+  if (typeof reason === "string") {
+    // Bytes are encoded as a string is; ethers refuses lone surrogates in one.
+    const text = new TextEncoder().encode(reason);
+    return concat(["0x08c379a0", coder.encode(["bytes"], [text])]);
+  }
+  if ("panic" in reason) {
+    return concat(["0x4e487b71", coder.encode(["uint256"], [reason.panic])]);
+  }
+  if ("data" in reason) {
+    if (!isHexData(reason.data)) {
+      throw new InvalidReason(
+        `data is not 0x hex: ${describeInput(reason.data)}`,
+      );
+    }
+    return reason.data;
+  }
+  return encodeCustomError(reason.customError, reason.args ?? []);
+}
+
+function encodeCustomError(error: string, args: readonly unknown[]): string {
+  const errors: Interface = error.includes("(")
+    ? new Interface([`error ${error}`])
+    : IMockErrors__factory.createInterface();
+  // getError would also take a selector, and throws for an unknown name.
+  const name = error.replace(/\(.*/su, "").trim();
+  const fragment = errors.fragments.some(
+    (known) => "name" in known && known.name === name,
+  )
+    ? errors.getError(name)
+    : null;
+  if (fragment === null) {
+    throw new InvalidReason(
+      `the mocks have no error ${describeInput(error)}; give the signature of another one, as in "Paused(address account)"`,
+    );
+  }
+  return errors.encodeErrorResult(fragment, [...args]);
+}

@@ -1,0 +1,140 @@
+import type {
+  ConfigurationVariableResolver,
+  EdrNetworkUserConfig,
+  HardhatUserConfig,
+  NetworkConfig,
+  NetworkUserConfig,
+} from "hardhat/types/config";
+import type {
+  ConfigHooks,
+  HardhatUserConfigValidationError,
+} from "hardhat/types/hooks";
+
+import { lazyModules } from "../lazy-modules.js";
+import { isContractRole } from "../protocol/contracts.js";
+import { FORK_NETWORK } from "../rehearsal/fork/network.js";
+import type {
+  VaultNetworkConfig,
+  VaultNetworkUserConfig,
+} from "./config-types.js";
+
+// Hardhat runs these hooks at every start and again for every connection with
+// an override, so the schema is only loaded where there is something to check.
+export default async (): Promise<Partial<ConfigHooks>> =>
+  await Promise.resolve({
+    extendUserConfig,
+    validateUserConfig,
+    resolveUserConfig,
+  });
+
+/** Adds the network that forks are made with; what the user has comes first. */
+async function extendUserConfig(
+  userConfig: HardhatUserConfig,
+  next: (nextUserConfig: HardhatUserConfig) => Promise<HardhatUserConfig>,
+): Promise<HardhatUserConfig> {
+  const extended = await next(userConfig);
+  const networks: unknown = extended.networks ?? {};
+  // What is not an object is for the validation to complain about.
+  return typeof networks === "object"
+    ? {
+        ...extended,
+        networks: { [FORK_NETWORK]: forkNetwork, ...extended.networks },
+      }
+    : extended;
+}
+
+const forkNetwork = {
+  type: "edr-simulated",
+} as const satisfies EdrNetworkUserConfig;
+
+async function validateUserConfig(
+  userConfig: HardhatUserConfig,
+): Promise<HardhatUserConfigValidationError[]> {
+  const errors: HardhatUserConfigValidationError[] = [];
+  for (const [networkName, vault] of vaultSettings(userConfig)) {
+    const { validateVaultNetworkUserConfig } = await lazyModules.configSchema();
+    errors.push(...(await validateVaultNetworkUserConfig(networkName, vault)));
+  }
+  return errors;
+}
+
+async function resolveUserConfig(
+  userConfig: HardhatUserConfig,
+  resolveConfigurationVariable: ConfigurationVariableResolver,
+  next: (
+    nextUserConfig: HardhatUserConfig,
+    nextResolveConfigurationVariable: ConfigurationVariableResolver,
+  ) => ReturnType<ConfigHooks["resolveUserConfig"]>,
+): ReturnType<ConfigHooks["resolveUserConfig"]> {
+  const resolvedConfig = await next(userConfig, resolveConfigurationVariable);
+  const networks: Record<string, NetworkConfig> = {};
+  // Hardhat's own resolver drops the keys of networks that it does not know.
+  for (const [name, network] of Object.entries(resolvedConfig.networks)) {
+    networks[name] = {
+      ...(name === FORK_NETWORK
+        ? withForkCacheDir(network, userConfig.networks?.[name])
+        : network),
+      vault: resolveVaultNetworkConfig(
+        userConfig.networks?.[name]?.vault,
+        resolveConfigurationVariable,
+      ),
+    };
+  }
+  return { ...resolvedConfig, networks };
+}
+
+function resolveVaultNetworkConfig(
+  { contracts, tokenDecimals }: VaultNetworkUserConfig = {},
+  resolveConfigurationVariable: ConfigurationVariableResolver,
+): VaultNetworkConfig {
+  const resolved: VaultNetworkConfig["contracts"] = {};
+  for (const [role, address] of Object.entries(contracts ?? {})) {
+    if (isContractRole(role) && address !== undefined) {
+      resolved[role] = resolveConfigurationVariable(address);
+    }
+  }
+  return {
+    contracts: resolved,
+    ...(tokenDecimals === undefined ? {} : { tokenDecimals }),
+  };
+}
+
+/**
+ * Hardhat gives all forks one folder for what they remember. A fork of ours
+ * names its own; see chooseForkCache.
+ */
+function withForkCacheDir(
+  network: NetworkConfig,
+  userNetwork: NetworkUserConfig | undefined,
+): NetworkConfig {
+  if (
+    network.type !== "edr-simulated" ||
+    network.forking === undefined ||
+    userNetwork?.type !== "edr-simulated"
+  ) {
+    return network;
+  }
+  const { cacheDir }: Readonly<Record<string, unknown>> = {
+    ...userNetwork.forking,
+  };
+  return typeof cacheDir === "string"
+    ? { ...network, forking: { ...network.forking, cacheDir } }
+    : network;
+}
+
+/** The networks that have a `vault` key, before anything is validated. */
+function vaultSettings(
+  userConfig: HardhatUserConfig,
+): Array<[string, unknown]> {
+  // Not validated yet: whatever the types say, it may be anything.
+  const networks: unknown = userConfig.networks;
+  return Object.entries(
+    typeof networks === "object" && networks !== null ? networks : {},
+  ).flatMap(([name, network]: [string, unknown]) =>
+    typeof network === "object" && network !== null && "vault" in network
+      ? network.vault === undefined
+        ? []
+        : [[name, network.vault] satisfies [string, unknown]]
+      : [],
+  );
+}

@@ -1,0 +1,275 @@
+import { ZeroAddress } from "ethers";
+import type { ContractRunner } from "ethers";
+import type { NetworkConfig } from "hardhat/types/config";
+import type { HookContext } from "hardhat/types/hooks";
+import type { ChainType, NetworkConnection } from "hardhat/types/network";
+
+import { FixedAddresses, LayeredAddresses } from "../client/addresses.js";
+import type { AddressBook, ContractAddresses } from "../client/addresses.js";
+import { parseAddress } from "../client/inputs.js";
+import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
+import { VaultClient } from "../client/vault-client.js";
+import type { DeployMocksOptions } from "../mocks/deploy-mocks.js";
+import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
+import type { MockAtOptions } from "../mocks/mock-at.js";
+import type { VaultHost } from "../host.js";
+import type { ContractRole } from "../protocol/index.js";
+import type { Settlement, SettleAllOptions } from "../settlement/types.js";
+import type { ForkConnection, ForkOptions } from "../rehearsal/engines/fork.js";
+import type { SimulateSettleAllOptions } from "../rehearsal/simulate-settle-all.js";
+import type { Simulation } from "../rehearsal/types.js";
+import { ConnectionAddresses } from "./addresses.js";
+import { DeploymentAddresses } from "./deployments.js";
+
+/** The handle that scripts mocks; its `vault` is bound to them. */
+export type MockVaultHandle = MockHandle<HardhatVault>;
+
+const IN_PROCESS_CHUNK = 50;
+
+/**
+ * `connection.vault`: a {@link VaultClient} over a Hardhat connection, with
+ * addresses from its configuration, that can also settle, simulate a
+ * settlement and deploy mocks.
+ */
+export class HardhatVault extends VaultClient implements VaultHost {
+  /** The connection that everything goes over. */
+  public readonly connection: NetworkConnection<ChainType | string>;
+  /** @internal */
+  public readonly context: HookContext;
+  /** @internal The connection's own addresses, below those of `at()`. */
+  public readonly connectionAddresses: ConnectionAddresses;
+  /** @internal Undefined where nothing persists: on an in-process network. */
+  public readonly deployments: DeploymentAddresses | undefined;
+
+  private constructor(
+    parts: Pick<
+      HardhatVault,
+      | "networkName"
+      | "connection"
+      | "context"
+      | "connectionAddresses"
+      | "deployments"
+    >,
+    addresses: AddressBook = parts.connectionAddresses,
+  ) {
+    super(
+      // The params of Hardhat's provider type are not readonly inside objects;
+      // it is the same standard.
+      parts.connection.provider,
+      addresses,
+      { networkName: parts.networkName },
+    );
+    this.connection = parts.connection;
+    this.context = parts.context;
+    this.connectionAddresses = parts.connectionAddresses;
+    this.deployments = parts.deployments;
+  }
+
+  /**
+   * @param networkName What error texts call the network.
+   * @internal
+   */
+  public static forConnection(
+    connection: NetworkConnection<ChainType | string>,
+    context: HookContext,
+    networkName = connection.networkName,
+  ): HardhatVault {
+    const { networkConfig, provider } = connection;
+    const deployments =
+      networkConfig.type === "http"
+        ? new DeploymentAddresses(
+            provider,
+            networkName,
+            context.config.paths.root,
+          )
+        : undefined;
+    return new HardhatVault({
+      networkName,
+      connection,
+      context,
+      connectionAddresses: new ConnectionAddresses(
+        networkName,
+        networkConfig,
+        deployments,
+      ),
+      deployments,
+    });
+  }
+
+  /**
+   * The same vault with other addresses: those named replace its own.
+   *
+   * @param source Where they come from, for error texts.
+   * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
+   */
+  public override at(
+    contracts: ContractAddresses,
+    source = "at()",
+  ): HardhatVault {
+    return new HardhatVault(
+      this,
+      new LayeredAddresses(
+        new FixedAddresses(contracts, source),
+        this.addresses,
+      ),
+    );
+  }
+
+  /** @inheritdoc */
+  public override orders(
+    options: OrdersOptions,
+  ): AsyncGenerator<ListedOrder, void, undefined> {
+    // In process there is no round trip to save, and Hardhat's tracing slows
+    // down with the length of a call.
+    return super.orders(
+      this.connection.networkConfig.type === "edr-simulated"
+        ? { ...options, chunkSize: options.chunkSize ?? IN_PROCESS_CHUNK }
+        : options,
+    );
+  }
+
+  /**
+   * Settles the vault's current round.
+   *
+   * Protocol, section 4.2, operation 10. `settleAll` names no round: the round
+   * is read first and again right before every sending, and nothing is sent if
+   * it changed. On an HTTP network the transaction is journalled in
+   * `vault-deployments/` before it leaves, so that `resume` can find out what
+   * became of it. Nobody is asked: pass `confirm` to ask.
+   *
+   * @returns What happened; see `status`. Once a transaction may have left,
+   * this never throws.
+   * @throws VaultError before anything is sent: VAULT_CONTRACT_NOT_CONFIGURED,
+   * VAULT_NO_CODE, VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT,
+   * VAULT_INVALID_KEY, VAULT_CONFIG_VARIABLE, VAULT_INVALID_JOURNAL,
+   * VAULT_JOURNAL_NOT_WRITTEN and those of a failed request
+   */
+  public async settleAll(options: SettleAllOptions = {}): Promise<Settlement> {
+    const { settleAll } = await import("../settlement/settle-all.js");
+    return await settleAll(this, options);
+  }
+
+  /**
+   * Rehearses the settlement of the current round and reports every value
+   * before and after. Nothing is sent to the chain.
+   *
+   * An HTTP network is forked in process, at its newest block unless told
+   * otherwise. On an in-process network it happens on the network itself and is
+   * undone: do nothing else on it meanwhile.
+   *
+   * @returns What would happen. A contract that refuses is `reverted`, with its
+   * reason, and not an exception.
+   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_NO_CODE,
+   * VAULT_NO_SENDER, VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED,
+   * VAULT_TIME_IN_PAST, VAULT_INVALID_TIME, VAULT_INVALID_ARGUMENT,
+   * VAULT_NOT_A_TOKEN and those of a failed request
+   */
+  public async simulateSettleAll(
+    options: SimulateSettleAllOptions = {},
+  ): Promise<Simulation> {
+    const { simulateSettleAll } =
+      await import("../rehearsal/simulate-settle-all.js");
+    return await simulateSettleAll(this, options);
+  }
+
+  /**
+   * Forks this HTTP network in process, whatever its chain id is.
+   *
+   * @returns A connection to the fork, its `vault` bound to the addresses of
+   * this one. It has Hardhat's usual accounts. Close it when done.
+   * @throws VaultError VAULT_CANNOT_FORK_IN_PROCESS, VAULT_BLOCK_NOT_FOUND,
+   * VAULT_INVALID_BLOCK, VAULT_INVALID_ENUM, VAULT_FORK_NETWORK_TAKEN and
+   * those of a failed request
+   */
+  public async fork(options: ForkOptions = {}): Promise<ForkConnection> {
+    const { fork } = await import("../rehearsal/engines/fork.js");
+    return await fork(this, options);
+  }
+
+  /**
+   * Deploys the six mocks and binds this connection's vault to them.
+   *
+   * @returns The handle that scripts them; its `vault` is bound to them
+   * whatever happens to the connection.
+   * @throws VaultError VAULT_UNKNOWN_SCENARIO, VAULT_LIVE_NETWORK,
+   * VAULT_NO_ACCOUNT, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
+   * VAULT_INVALID_FIXTURE and those of a failed request
+   */
+  public async deployMocks(
+    options: DeployMocksOptions = {},
+  ): Promise<MockVaultHandle> {
+    const { deployMocks } = await import("../mocks/deploy-mocks.js");
+    return await deployMocks(this, options);
+  }
+
+  /**
+   * Places a mock where one contract is, so that a test can script that one
+   * while the others stay the real ones: on a fork, or in process.
+   *
+   * The mock first answers what the contract there answered, and what the
+   * scenario says where that contract cannot be read. Orders, which cannot all
+   * be read, are the scenario's.
+   *
+   * @returns A handle whose methods for that contract work; those for a
+   * contract that is not a mock throw VAULT_NOT_A_MOCK.
+   * @throws VaultError VAULT_LIVE_NETWORK on anything that is not in process,
+   * anvil or `hardhat node`; VAULT_CONTRACT_NOT_CONFIGURED,
+   * VAULT_UNKNOWN_SCENARIO, VAULT_INVALID_ARGUMENT and those of a failed request
+   */
+  public async mockAt(
+    role: ContractRole,
+    options: MockAtOptions = {},
+  ): Promise<MockVaultHandle> {
+    const { mockAt } = await import("../mocks/mock-at.js");
+    return await mockAt(this, role, options);
+  }
+
+  /** @internal Where production has the contracts, whatever is bound now. */
+  public get productionAddresses(): AddressBook {
+    return this.connectionAddresses.unbound;
+  }
+
+  /** @internal From now on the connection's vault looks here first. */
+  public bind(addresses: AddressBook): void {
+    this.connectionAddresses.bind(addresses);
+  }
+
+  /** @internal Hash of the first block; undefined where nothing persists. */
+  public async genesisHash(): Promise<string | undefined> {
+    return await this.deployments?.genesisHash();
+  }
+
+  /** @internal Gives a fork of this network its vault. */
+  public adoptFork(fork: ForkConnection, upstream: AddressBook): void {
+    fork.vault = HardhatVault.forConnection(
+      fork,
+      this.context,
+      // Of the user's networks, not of what forks are made with.
+      `${this.networkName} (fork)`,
+    );
+    fork.vault.connectionAddresses.follow(upstream);
+  }
+
+  /** Checked when it is used: most connections are opened for something else. */
+  protected override defaultFrom(): string {
+    return configuredFrom(this.networkName, this.connection.networkConfig);
+  }
+
+  protected override runner(): ContractRunner {
+    return this.connection.ethers.provider;
+  }
+}
+
+/**
+ * The sender that the configuration of a network names, else the zero address.
+ *
+ * @throws VaultError VAULT_INVALID_ADDRESS
+ */
+export function configuredFrom(
+  networkName: string,
+  { from }: Pick<NetworkConfig, "from">,
+): string {
+  return from === undefined
+    ? ZeroAddress
+    : parseAddress(from, `networks.${networkName}.from`);
+}

@@ -1,0 +1,120 @@
+import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
+
+import type { ContractAddresses } from "../client/addresses.js";
+import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
+import type { VaultContracts } from "../client/vault-client.js";
+import type { VaultReads } from "../client/reader.js";
+import { assertInvariant } from "../errors.js";
+import { readOperationNames } from "../protocol/readings.js";
+import type { HardhatVault } from "./hardhat-vault.js";
+
+/** The methods of a vault that only need a connection once they are called. */
+const forwardedMethods = [
+  ...readOperationNames,
+  "snapshot",
+  "block",
+  "chainId",
+  "addressOf",
+  "settleAll",
+  "simulateSettleAll",
+  "fork",
+  "deployMocks",
+  "mockAt",
+] as const satisfies ReadonlyArray<keyof HardhatVault>;
+
+/** The read methods, each of which opens the connection when it is called. */
+export type LazyVaultReads = VaultReads;
+
+/**
+ * `hre.vault`: a vault whose connection is opened by the first call, so that it
+ * can stand on the runtime environment at no cost.
+ */
+export interface LazyHardhatVault
+  extends
+    LazyVaultReads,
+    Pick<
+      HardhatVault,
+      | "snapshot"
+      | "orders"
+      | "block"
+      | "chainId"
+      | "addressOf"
+      | "settleAll"
+      | "simulateSettleAll"
+      | "fork"
+      | "deployMocks"
+      | "mockAt"
+    > {
+  /** The TypeChain-typed contracts, by role; opens the connection. */
+  readonly contracts: Promise<VaultContracts>;
+  /** The same vault with other addresses, its connection still unopened. */
+  at(contracts: ContractAddresses): LazyHardhatVault;
+  /**
+   * The vault of another network of the configuration, or of a connection that
+   * is already open.
+   */
+  connect(network: string | NetworkConnection): Promise<HardhatVault>;
+}
+
+/** Creates `hre.vault` over `network.getOrCreate()`. */
+export function createLazyHardhatVault(
+  network: NetworkManager,
+): LazyHardhatVault {
+  const getOrCreate = oneAtATime(network);
+  return lazyVault(getOrCreate, async () => (await getOrCreate()).vault);
+}
+
+type GetOrCreate = (networkName?: string) => Promise<NetworkConnection>;
+
+/**
+ * Hardhat makes its network manager on the first call, and a manager for each
+ * of several first calls at once: each would open a connection, and in process
+ * a chain, of its own.
+ */
+function oneAtATime(network: NetworkManager): GetOrCreate {
+  let last: Promise<unknown> = Promise.resolve();
+  return async (networkName) => {
+    const next = last.then(async () => await network.getOrCreate(networkName));
+    last = next.catch(() => undefined);
+    return await next;
+  };
+}
+
+function lazyVault(
+  getOrCreate: GetOrCreate,
+  open: () => Promise<HardhatVault>,
+): LazyHardhatVault {
+  const forwarding = Object.fromEntries(
+    forwardedMethods.map((name) => [
+      name,
+      async (...args: readonly unknown[]): Promise<unknown> => {
+        const vault = await open();
+        const method: unknown = Reflect.get(vault, name);
+        assertInvariant(typeof method === "function", `vault.${name}`);
+        const result: unknown = Reflect.apply(method, vault, args);
+        return await result;
+      },
+    ]),
+  );
+  const own = {
+    async *orders(
+      options: OrdersOptions,
+    ): AsyncGenerator<ListedOrder, void, undefined> {
+      yield* (await open()).orders(options);
+    },
+    get contracts(): Promise<VaultContracts> {
+      return open().then((vault) => vault.contracts);
+    },
+    at: (contracts: ContractAddresses): LazyHardhatVault =>
+      lazyVault(getOrCreate, async () => (await open()).at(contracts)),
+    connect: async (
+      target: string | NetworkConnection,
+    ): Promise<HardhatVault> =>
+      typeof target === "string"
+        ? (await getOrCreate(target)).vault
+        : target.vault,
+  };
+  // `own` is the target so that its getter is not evaluated by the copy.
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- `forwarding` has exactly the methods that the type picks, but fromEntries forgets their names
+  return Object.assign(own, forwarding) as unknown as LazyHardhatVault;
+}

@@ -1,0 +1,34 @@
+import type { HookContext, NetworkHooks } from "hardhat/types/hooks";
+import type { ChainType, NetworkConnection } from "hardhat/types/network";
+
+import { FORK_NETWORK } from "../rehearsal/fork/network.js";
+
+export default async (): Promise<Partial<NetworkHooks>> =>
+  await Promise.resolve({ newConnection, closeConnection });
+
+async function newConnection<ChainTypeT extends ChainType | string>(
+  context: HookContext,
+  next: (nextContext: HookContext) => Promise<NetworkConnection<ChainTypeT>>,
+): Promise<NetworkConnection<ChainTypeT>> {
+  const connection = await next(context);
+  // Loaded with the first connection, not with the plugin: it needs ethers and
+  // the bindings.
+  const { HardhatVault } = await import("./hardhat-vault.js");
+  connection.vault = HardhatVault.forConnection(connection, context);
+  return connection;
+}
+
+async function closeConnection<ChainTypeT extends ChainType | string>(
+  context: HookContext,
+  connection: NetworkConnection<ChainTypeT>,
+  next: (
+    nextContext: HookContext,
+    nextConnection: NetworkConnection<ChainTypeT>,
+  ) => Promise<void>,
+): Promise<void> {
+  await next(context, connection);
+  if (connection.networkName === FORK_NETWORK) {
+    const { removeForkCacheOf } = await import("../rehearsal/fork/cache.js");
+    await removeForkCacheOf(connection.networkConfig);
+  }
+}

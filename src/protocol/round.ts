@@ -1,0 +1,39 @@
+import { formatUnits } from "ethers";
+
+import type { VaultRound } from "./index.js";
+
+/** The last second that a JavaScript date can name. */
+const LAST_DATE = 8_640_000_000_000n;
+
+/**
+ * What tells one round from another. `settleAll` names no round, so this is
+ * compared before every broadcast and after mining.
+ */
+export type RoundIdentity = Pick<
+  VaultRound,
+  "startTime" | "endTime" | "strikePrice"
+>;
+
+export function isSameRound(one: RoundIdentity, other: RoundIdentity): boolean {
+  return (
+    one.startTime === other.startTime &&
+    one.endTime === other.endTime &&
+    one.strikePrice === other.strikePrice
+  );
+}
+
+/** A round in a sentence. */
+export function describeRound({
+  startTime,
+  endTime,
+  strikePrice,
+}: RoundIdentity): string {
+  const price = formatUnits(strikePrice, 18).replace(/\.0$/u, "");
+  return `the round from ${describeTime(startTime)} to ${describeTime(endTime)} with strike price ${price}`;
+}
+
+function describeTime(seconds: bigint): string {
+  return seconds > LAST_DATE
+    ? `${seconds} (Unix seconds)`
+    : new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z");
+}

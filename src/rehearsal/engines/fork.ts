@@ -1,0 +1,186 @@
+import type { NetworkConfig } from "hardhat/types/config";
+import type { ChainType, NetworkConnection } from "hardhat/types/network";
+
+import { describeInput } from "../../client/inputs.js";
+import type { BlockTag } from "../../client/inputs.js";
+import { toRpcError } from "../../rpc/request.js";
+import type { VaultHost } from "../../host.js";
+import { assertInvariant, vaultError } from "../../errors.js";
+import { chooseForkCache, removeForkCache } from "../fork/cache.js";
+import { FORK_NETWORK } from "../fork/network.js";
+import { withHardforkHistory } from "../fork/hardfork-history.js";
+import { ResolvedAddresses } from "../resolved-addresses.js";
+import { readUpstreamBlock } from "../../rpc/upstream-block.js";
+import type { UpstreamBlock } from "../../rpc/upstream-block.js";
+
+/** Options of `fork`. */
+export interface ForkOptions {
+  /**
+   * Block to fork: a number, or `safe` or `finalized`; the newest one unless
+   * given. An older one needs a node that still has its state.
+   */
+  readonly blockNumber?: BlockTag | undefined;
+  /**
+   * Rules to execute by, as in "prague"; Hardhat's newest unless given. From
+   * "osaka" on, a transaction may use 16,777,216 gas at most.
+   */
+  readonly hardfork?: string | undefined;
+}
+
+/** A connection to an in-process fork. */
+export type ForkConnection = NetworkConnection<ChainType | string>;
+
+/** What a fork is made of, once the upstream was asked. */
+export interface ForkPlan {
+  readonly block: UpstreamBlock;
+  readonly chainId: number;
+  readonly addresses: ResolvedAddresses;
+  readonly hardfork?: string | undefined;
+  /** Without them, no balance of the forked chain is overwritten. */
+  readonly withAccounts: boolean;
+}
+
+/** @see HardhatVault.fork */
+export async function fork(
+  vault: VaultHost,
+  { blockNumber, hardfork }: ForkOptions,
+): Promise<ForkConnection> {
+  const { provider, networkName } = vault;
+  requireHttp(vault);
+  const [block, chainId, addresses] = await Promise.all([
+    readUpstreamBlock(provider, networkName, blockNumber),
+    vault.chainId(),
+    ResolvedAddresses.of(vault),
+  ]);
+  return await createFork(vault, {
+    block,
+    chainId,
+    addresses,
+    hardfork,
+    withAccounts: true,
+  });
+}
+
+/**
+ * Creates the fork and binds its vault to the upstream's addresses.
+ *
+ * @throws VaultError VAULT_FORK_NETWORK_TAKEN, VAULT_CONFIG_VARIABLE and those
+ * of a failed request
+ */
+export async function createFork(
+  vault: VaultHost,
+  plan: ForkPlan,
+): Promise<ForkConnection> {
+  const { context, connection: upstream, networkName } = vault;
+  const config = requireHttp(vault);
+  const { block, chainId, hardfork } = plan;
+  const own = context.config.networks[FORK_NETWORK];
+  if (own?.type !== "edr-simulated") {
+    throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
+  }
+  let cacheDir: string | undefined;
+  try {
+    const url = await config.url.getUrl();
+    cacheDir = chooseForkCache(context.config.paths.cache, url, block);
+    const override = {
+      ...(plan.withAccounts ? {} : { accounts: [] }),
+      blockGasLimit: block.gasLimit,
+      chainId,
+      forking: {
+        enabled: true,
+        url,
+        blockNumber: BigInt(block.number),
+        httpHeaders: config.httpHeaders,
+        // Not an option of Hardhat's: the plugin's config hook puts it in.
+        cacheDir,
+      },
+      ...(config.from === undefined ? {} : { from: config.from }),
+      ...(hardfork === undefined ? {} : { hardfork }),
+      mining: { auto: true, interval: 0 },
+      ...(config.vault.tokenDecimals === undefined
+        ? {}
+        : { vault: { tokenDecimals: config.vault.tokenDecimals } }),
+    };
+    const chainType = toSimulatedChainType(upstream.chainType);
+    const connection = await withHardforkHistory(
+      context.config.chainDescriptors,
+      {
+        chainId,
+        chainType,
+        hardfork: hardfork ?? defaultHardfork(own, chainType),
+      },
+      async () =>
+        await context.network.create<ChainType | string>({
+          network: FORK_NETWORK,
+          chainType,
+          override,
+        }),
+    );
+    assertIsFork(connection.networkConfig, cacheDir);
+    vault.adoptFork(connection, plan.addresses);
+    return connection;
+  } catch (error) {
+    if (cacheDir !== undefined) {
+      await removeForkCache(cacheDir);
+    }
+    throw toForkError(error, networkName, hardfork);
+  }
+}
+
+function requireHttp({
+  connection,
+  networkName,
+}: VaultHost): Extract<NetworkConfig, { type: "http" }> {
+  const { networkConfig } = connection;
+  if (networkConfig.type !== "http") {
+    throw vaultError("VAULT_CANNOT_FORK_IN_PROCESS", { network: networkName });
+  }
+  return networkConfig;
+}
+
+/** What Hardhat's simulator calls an op chain is its newest rules for one. */
+const OP_HARDFORK = "isthmus";
+
+function defaultHardfork(
+  { hardfork }: Extract<NetworkConfig, { type: "edr-simulated" }>,
+  chainType: ChainType,
+): string {
+  return chainType === "op" ? OP_HARDFORK : hardfork;
+}
+
+function toSimulatedChainType(chainType: string): ChainType {
+  if (chainType === "l1" || chainType === "op") {
+    return chainType;
+  }
+  return "generic";
+}
+
+/** Nothing is ever written before this holds: it could be the live chain. */
+function assertIsFork(config: NetworkConfig, cacheDir: string): void {
+  assertInvariant(
+    config.type === "edr-simulated" &&
+      config.forking?.enabled === true &&
+      config.forking.cacheDir === cacheDir,
+    "what should be a fork in process is another network",
+  );
+}
+
+function toForkError(
+  error: unknown,
+  network: string,
+  hardfork: string | undefined,
+): Error {
+  const known = toRpcError(error, network, "the requests of a fork");
+  if (hardfork === undefined || !/hardfork/iu.test(known.message)) {
+    return known;
+  }
+  // Hardhat's text is about its own configuration, and lists what there is.
+  const allowed = /Valid hardforks[^:]*: ([\w, ]+)/u.exec(known.message)?.[1];
+  return allowed === undefined
+    ? known
+    : vaultError(
+        "VAULT_INVALID_ENUM",
+        { where: "hardfork", allowed, value: describeInput(hardfork) },
+        error,
+      );
+}

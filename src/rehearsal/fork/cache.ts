@@ -1,0 +1,61 @@
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import path from "node:path";
+
+import type { NetworkConfig } from "hardhat/types/config";
+
+import type { UpstreamBlock } from "../../rpc/upstream-block.js";
+
+const CACHE_FOLDER = "vault-forks";
+const TEMPORARY_PREFIX = "fork-";
+
+/**
+ * A folder for what Hardhat's simulator remembers of the forked chain; the
+ * simulator creates it.
+ *
+ * The simulator's own cache tells chains apart by host, port and chain id, so a
+ * local node that was restarted would be answered with the state of the old
+ * one. Only what was asked of a remote chain at a chosen block is worth
+ * keeping, and that goes by the block's hash; everything else is forgotten when
+ * the fork is closed.
+ */
+export function chooseForkCache(
+  cachePath: string,
+  url: string,
+  { hash, isHead }: UpstreamBlock,
+): string {
+  const isWorthKeeping = !isHead && !isLocal(url);
+  return path.join(
+    cachePath,
+    CACHE_FOLDER,
+    isWorthKeeping ? hash : `${TEMPORARY_PREFIX}${randomUUID()}`,
+  );
+}
+
+/** Removes a fork's folder, if it is one that only that fork uses. */
+export async function removeForkCache(cacheDir: string): Promise<void> {
+  if (
+    path.basename(cacheDir).startsWith(TEMPORARY_PREFIX) &&
+    path.basename(path.dirname(cacheDir)) === CACHE_FOLDER
+  ) {
+    await rm(cacheDir, { recursive: true, force: true, maxRetries: 2 });
+  }
+}
+
+/** @see removeForkCache */
+export async function removeForkCacheOf(config: NetworkConfig): Promise<void> {
+  if (config.type === "edr-simulated" && config.forking !== undefined) {
+    await removeForkCache(config.forking.cacheDir);
+  }
+}
+
+function isLocal(url: string): boolean {
+  const { hostname } = new URL(url);
+  return (
+    hostname === "localhost" ||
+    hostname.endsWith(".localhost") ||
+    hostname === "[::1]" ||
+    hostname === "0.0.0.0" ||
+    hostname.startsWith("127.")
+  );
+}

@@ -1,0 +1,43 @@
+import type { NetworkConfig } from "hardhat/types/config";
+
+import { parseAddress } from "../client/inputs.js";
+import type { Eip1193Provider } from "../rpc/eip1193.js";
+import { VaultError, vaultError } from "../errors.js";
+import { Chain } from "../rpc/node.js";
+import { resolveSigner } from "../settlement/signer.js";
+import { SettlementStopped } from "../settlement/stopped.js";
+
+/**
+ * The account that a settlement would use: the network's `from`, else its first
+ * account. Only where that is a configured key is the key read, for its
+ * address; name an account and none is.
+ *
+ * @throws VaultError VAULT_NO_SENDER, VAULT_CONFIG_VARIABLE,
+ * VAULT_INVALID_ADDRESS, VAULT_INVALID_KEY and those of a failed request
+ */
+export async function findSender(
+  provider: Eip1193Provider,
+  network: string,
+  config: NetworkConfig,
+): Promise<string> {
+  if (config.from !== undefined) {
+    return parseAddress(config.from, `networks.${network}.from`);
+  }
+  try {
+    const signer = await resolveSigner(
+      new Chain(provider, network),
+      config,
+      undefined,
+    );
+    return signer.address;
+  } catch (error) {
+    // Public endpoints hold no keys: some answer an empty list, some refuse.
+    if (
+      error instanceof SettlementStopped ||
+      (VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR")
+    ) {
+      throw vaultError("VAULT_NO_SENDER", { network }, error);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,133 @@
+import type { BlockInfo } from "../rpc/block.js";
+import {
+  RevertedCall,
+  invalidResponse,
+  parseQuantity,
+  requestQuantity,
+  requestRpc,
+} from "../rpc/request.js";
+import type { VaultHost } from "../host.js";
+import { assertInvariant, vaultError } from "../errors.js";
+import { decodeRevertReason } from "../rpc/revert-reason.js";
+
+/** What happened to a transaction of a simulation. */
+export interface MinedTransaction {
+  readonly block: BlockInfo;
+  readonly gasUsed: bigint;
+  /** Why it failed; null if it succeeded. */
+  readonly failure: string | null;
+}
+
+/**
+ * The methods of Hardhat's simulator that a simulation needs.
+ *
+ * It can only be made for an in-process network, so that nothing in here ever
+ * reaches a live chain.
+ */
+export class SimulatedChain {
+  readonly #vault: VaultHost;
+
+  constructor(vault: VaultHost) {
+    assertInvariant(
+      vault.connection.networkConfig.type === "edr-simulated",
+      `${vault.networkName} is not an in-process network`,
+    );
+    this.#vault = vault;
+  }
+
+  public async request(
+    method: string,
+    ...params: readonly unknown[]
+  ): Promise<unknown> {
+    const { provider, networkName } = this.#vault;
+    const answer = await requestRpc(provider, networkName, method, params);
+    if (answer instanceof RevertedCall) {
+      throw vaultError("VAULT_RPC_ERROR", {
+        network: networkName,
+        method,
+        problem: answer.reason.text,
+      });
+    }
+    return answer;
+  }
+
+  public async quantity(
+    method: string,
+    ...params: readonly unknown[]
+  ): Promise<bigint> {
+    return await requestQuantity(
+      this.#vault.provider,
+      this.#vault.networkName,
+      method,
+      params,
+    );
+  }
+
+  /** Gas that the next block has room for. */
+  public async nextGasLimit(): Promise<bigint> {
+    const { gasLimit } = await this.#record(
+      "eth_getBlockByNumber",
+      "pending",
+      false,
+    );
+    return this.#parse(gasLimit);
+  }
+
+  /** Makes one block with whatever waits, dated as told. */
+  public async mine(timestamp: number | undefined): Promise<void> {
+    await this.request(
+      "evm_mine",
+      ...(timestamp === undefined ? [] : [toQuantity(timestamp)]),
+    );
+  }
+
+  public async isMined(hash: string): Promise<boolean> {
+    return (await this.request("eth_getTransactionReceipt", hash)) !== null;
+  }
+
+  public async outcomeOf(hash: string): Promise<MinedTransaction> {
+    const receipt = await this.#record("eth_getTransactionReceipt", hash);
+    const number = Number(this.#parse(receipt["blockNumber"]));
+    const succeeded = this.#parse(receipt["status"]) === 1n;
+    const [block, failure] = await Promise.all([
+      this.#vault.block(number),
+      succeeded ? null : this.#failureOf(hash),
+    ]);
+    return { block, gasUsed: this.#parse(receipt["gasUsed"]), failure };
+  }
+
+  /** A trace of the outermost call alone tells why it failed. */
+  async #failureOf(hash: string): Promise<string> {
+    const { output, error } = await this.#record(
+      "debug_traceTransaction",
+      hash,
+      { tracer: "callTracer", tracerConfig: { onlyTopCall: true } },
+    );
+    return typeof output === "string" || error === "execution reverted"
+      ? decodeRevertReason(typeof output === "string" ? output : "0x").text
+      : String(error);
+  }
+
+  #parse(value: unknown): bigint {
+    return parseQuantity(value, this.#vault.networkName, "the simulation");
+  }
+
+  async #record(
+    method: string,
+    ...params: readonly unknown[]
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const answer = await this.request(method, ...params);
+    if (typeof answer !== "object" || answer === null) {
+      throw invalidResponse(
+        this.#vault.networkName,
+        method,
+        "an object was expected",
+      );
+    }
+    return { ...answer };
+  }
+}
+
+export function toQuantity(value: bigint | number): string {
+  return `0x${value.toString(16)}`;
+}

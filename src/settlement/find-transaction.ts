@@ -1,0 +1,163 @@
+import { VaultError } from "../errors.js";
+import type { Chain, Receipt, SeenTransaction } from "../rpc/node.js";
+import type { PreparedTransaction } from "./transaction.js";
+
+/** What the chain shows of a transaction. */
+export type Sight =
+  | { readonly kind: "mined"; readonly hash: string; readonly receipt: Receipt }
+  /** In the node's pool. */
+  | { readonly kind: "waiting"; readonly hash: string | undefined }
+  /** Its nonce went to another transaction: it can never be mined. */
+  | { readonly kind: "replaced"; readonly by: string | undefined }
+  /** The node does not have it, and its nonce is free. */
+  | { readonly kind: "unknown" };
+
+export interface Sought extends PreparedTransaction {
+  /** A block that cannot hold it, because it was not sent yet. */
+  readonly sentAfterBlock: number;
+}
+
+/**
+ * Looks for a transaction: by its hash where that is known, else by account
+ * and nonce, which only one mined transaction can have.
+ */
+export async function look(
+  chain: Chain,
+  sought: Sought,
+  search: NonceSearch,
+): Promise<Sight> {
+  const { hash, from, nonce } = sought;
+  const byHash = hash === undefined ? undefined : await lookByHash(chain, hash);
+  if (byHash !== undefined) {
+    return byHash;
+  }
+  if ((await chain.nonce(from, "latest")) <= nonce) {
+    return hash === undefined
+      ? await lookInPool(chain, sought)
+      : { kind: "unknown" };
+  }
+  const winner = await findMined(chain, sought, search);
+  // Raised fees in a wallet make another hash of the same settlement; and
+  // a transaction mined since the first look is found here.
+  if (winner !== undefined && isSameSettlement(winner, sought)) {
+    const receipt = await chain.receipt(winner.hash);
+    return receipt === undefined
+      ? { kind: "waiting", hash: winner.hash }
+      : { kind: "mined", hash: winner.hash, receipt };
+  }
+  return { kind: "replaced", by: winner?.hash };
+}
+
+async function lookByHash(
+  chain: Chain,
+  hash: string,
+): Promise<Sight | undefined> {
+  const receipt = await chain.receipt(hash);
+  if (receipt !== undefined) {
+    return { kind: "mined", hash, receipt };
+  }
+  return (await chain.transaction(hash)) === undefined
+    ? undefined
+    : { kind: "waiting", hash };
+}
+
+async function lookInPool(chain: Chain, sought: Sought): Promise<Sight> {
+  if ((await chain.nonce(sought.from, "pending")) <= sought.nonce) {
+    return { kind: "unknown" };
+  }
+  const found = (await chain.transactionsOf("pending")).find((transaction) =>
+    isSameSettlement(transaction, sought),
+  );
+  return { kind: "waiting", hash: found?.hash };
+}
+
+/**
+ * Finds the mined transaction that used the nonce.
+ *
+ * @returns Undefined if it was not found, or not yet.
+ */
+async function findMined(
+  chain: Chain,
+  sought: Sought,
+  search: NonceSearch,
+): Promise<SeenTransaction | undefined> {
+  const head = Number(await chain.quantity("eth_blockNumber"));
+  try {
+    return await inBlock(chain, sought, await bisect(chain, sought, head));
+  } catch (error) {
+    if (VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR") {
+      // Only an archive node knows the count of an account at an old block.
+      return await search.step(chain, sought, head);
+    }
+    throw error;
+  }
+}
+
+/** Halves the range of blocks: an account's count only ever rises. */
+async function bisect(
+  chain: Chain,
+  { from, nonce, sentAfterBlock }: Sought,
+  head: number,
+): Promise<number> {
+  let before = sentAfterBlock;
+  let after = head;
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if ((await chain.nonce(from, middle)) > nonce) {
+      after = middle;
+    } else {
+      before = middle;
+    }
+  }
+  return after;
+}
+
+async function inBlock(
+  chain: Chain,
+  { from, nonce }: Sought,
+  block: number,
+): Promise<SeenTransaction | undefined> {
+  return (await chain.transactionsOf(block)).find(
+    (transaction) =>
+      transaction.nonce === nonce && transaction.from === from.toLowerCase(),
+  );
+}
+
+/** So many blocks are looked through at a time: each is one whole body. */
+const BLOCKS_AT_A_TIME = 64;
+
+/**
+ * Looks for the transaction that used the nonce in the blocks themselves, which
+ * every node has, from the first that can hold it: some at a time, each time
+ * from where the last one ended.
+ */
+export class NonceSearch {
+  #next = 0;
+
+  public async step(
+    chain: Chain,
+    sought: Sought,
+    head: number,
+  ): Promise<SeenTransaction | undefined> {
+    const first = Math.max(this.#next, sought.sentAfterBlock + 1);
+    const last = Math.min(first + BLOCKS_AT_A_TIME - 1, head);
+    for (let block = first; block <= last; block += 1) {
+      const found = await inBlock(chain, sought, block);
+      if (found !== undefined) {
+        return found;
+      }
+    }
+    // From the start again after the newest: a re-org may have moved it.
+    this.#next = last < head ? last + 1 : 0;
+    return undefined;
+  }
+}
+
+function isSameSettlement(seen: SeenTransaction, sought: Sought): boolean {
+  return (
+    seen.from === sought.from.toLowerCase() &&
+    seen.nonce === sought.nonce &&
+    seen.to === sought.to.toLowerCase() &&
+    seen.data === sought.data.toLowerCase()
+  );
+}

@@ -1,0 +1,293 @@
+import { expect } from "chai";
+import { configVariable } from "hardhat/config";
+import type { HardhatUserConfig } from "hardhat/types/config";
+
+import createConfigHooks from "../../src/plugin/config.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { documentedContracts } from "../helpers/documented-answers.js";
+
+const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+
+/** A configuration as a user may write it who does not use TypeScript. */
+function userConfig(vault: unknown, type = "http"): HardhatUserConfig {
+  const network =
+    type === "http"
+      ? { type, url: "http://127.0.0.1:1", vault }
+      : { type, vault };
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- wrong on purpose
+  return { networks: { live: network } } as HardhatUserConfig;
+}
+
+async function validate(
+  config: HardhatUserConfig,
+): Promise<ReadonlyArray<readonly [path: string, message: string]>> {
+  const { validateUserConfig } = await createConfigHooks();
+  if (validateUserConfig === undefined) {
+    throw new Error("there is no validateUserConfig hook");
+  }
+  const errors = await validateUserConfig(config);
+  return errors.map(({ path, message }) => [path.join("."), message]);
+}
+
+const contracts = "networks.live.vault.contracts";
+const mistakes: ReadonlyArray<
+  readonly [name: string, vault: unknown, path: string, message: RegExp]
+> = [
+  ["null", null, "networks.live.vault", /object/u],
+  ["text", "0x12", "networks.live.vault", /object/u],
+  [
+    "an unknown setting",
+    { contract: {} },
+    "networks.live.vault",
+    /unknown setting "contract"; the settings are contracts, tokenDecimals/u,
+  ],
+  [
+    "an unknown contract",
+    { contracts: { pool: ADDRESS } },
+    contracts,
+    /unknown contract "pool"; the contracts are .*publicPool/u,
+  ],
+  [
+    "an address that is too short",
+    { contracts: { vault: "0x12" } },
+    `${contracts}.vault`,
+    /40 hex digits/u,
+  ],
+  [
+    "an address without 0x",
+    { contracts: { trading: ADDRESS.slice(2) } },
+    `${contracts}.trading`,
+    /40 hex digits/u,
+  ],
+  [
+    "a name",
+    { contracts: { vault: "vault.eth" } },
+    `${contracts}.vault`,
+    /40 hex digits/u,
+  ],
+  [
+    "a wrong checksum",
+    { contracts: { vaultFactory: ADDRESS.replace("C8", "c8") } },
+    `${contracts}.vaultFactory`,
+    /checksum.*C8|checksum.*c8/u,
+  ],
+  [
+    "a number",
+    { contracts: { vault: 12 } },
+    `${contracts}.vault`,
+    /address or a configuration variable/u,
+  ],
+  [
+    "null for an address",
+    { contracts: { vault: null } },
+    `${contracts}.vault`,
+    /address or a configuration variable/u,
+  ],
+  [
+    "decimals as text",
+    { tokenDecimals: "18" },
+    "networks.live.vault.tokenDecimals",
+    /number/u,
+  ],
+  [
+    "negative decimals",
+    { tokenDecimals: -1 },
+    "networks.live.vault.tokenDecimals",
+    /0/u,
+  ],
+  [
+    "half a decimal",
+    { tokenDecimals: 1.5 },
+    "networks.live.vault.tokenDecimals",
+    /integer/u,
+  ],
+  [
+    "more decimals than uint256 has",
+    { tokenDecimals: 78 },
+    "networks.live.vault.tokenDecimals",
+    /77/u,
+  ],
+];
+
+describe("configuration", () => {
+  for (const [name, vault, path, message] of mistakes) {
+    for (const type of ["http", "edr-simulated"]) {
+      it(`should refuse ${name} on a network of type ${type}, and say where`, async () => {
+        const errors = await validate(userConfig(vault, type));
+        expect(errors).to.have.lengthOf(1);
+        expect(errors[0]?.[0]).to.equal(path);
+        expect(errors[0]?.[1]).to.match(message);
+      });
+    }
+  }
+
+  it("should name every mistake at once", async () => {
+    const errors = await validate(
+      userConfig({
+        contracts: { vault: "x", trading: "y" },
+        tokenDecimals: -1,
+      }),
+    );
+    expect(errors.map(([path]) => path)).to.have.members([
+      `${contracts}.vault`,
+      `${contracts}.trading`,
+      "networks.live.vault.tokenDecimals",
+    ]);
+  });
+
+  it("should accept what is right, and nothing at all", async () => {
+    for (const vault of [
+      undefined,
+      {},
+      { contracts: {} },
+      { contracts: { vault: undefined } },
+      { contracts: { vault: ADDRESS } },
+      { contracts: { vault: ADDRESS.toLowerCase() } },
+      { contracts: { vault: configVariable("SOME_ADDRESS") } },
+      { tokenDecimals: 0 },
+      { tokenDecimals: 77 },
+    ]) {
+      expect(await validate(userConfig(vault))).to.deep.equal([]);
+    }
+  });
+
+  it("should leave to Hardhat what is no network at all", async () => {
+    for (const networks of [null, 12, { live: null }, { live: "x" }]) {
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- wrong on purpose
+      const config = { networks } as unknown as HardhatUserConfig;
+      expect(await validate(config)).to.deep.equal([]);
+    }
+  });
+
+  it("should stop Hardhat with the path of a mistake", async () => {
+    let refusal: unknown;
+    try {
+      await createTestHre(userConfig({ contracts: { vault: "0x12" } }));
+    } catch (error) {
+      refusal = error;
+    }
+    expect(String(refusal)).to.contain(`${contracts}.vault`);
+    expect(String(refusal)).to.contain("40 hex digits");
+  });
+
+  it("should resolve settings for networks of both types", async () => {
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork("http://127.0.0.1:1", {
+          vault: { contracts: { vault: ADDRESS }, tokenDecimals: 6 },
+        }),
+        local: { type: "edr-simulated", vault: { tokenDecimals: 8 } },
+        bare: httpNetwork("http://127.0.0.1:1"),
+      },
+    });
+    const { live, local, bare } = hre.config.networks;
+    expect(await live?.vault.contracts.vault?.get()).to.equal(ADDRESS);
+    expect(live?.vault.tokenDecimals).to.equal(6);
+    expect(Object.keys(live?.vault.contracts ?? {})).to.deep.equal(["vault"]);
+    expect(local?.vault).to.deep.equal({ contracts: {}, tokenDecimals: 8 });
+    expect(bare?.vault).to.deep.equal({ contracts: {} });
+    expect(hre.config.networks["default"]?.vault).to.deep.equal({
+      contracts: {},
+    });
+  });
+
+  it("should leave the rest of a network as Hardhat resolved it", async () => {
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork("http://127.0.0.1:1", {
+          chainId: 56,
+          gasPrice: 5n,
+          timeout: 1_234,
+        }),
+      },
+    });
+    expect(hre.config.networks["live"]).to.include({
+      type: "http",
+      chainId: 56,
+      gasPrice: 5n,
+      timeout: 1_234,
+    });
+  });
+
+  it("should read a configuration variable when it is needed, not before", async () => {
+    delete process.env["TEST_LATE_ADDRESS"];
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork("http://127.0.0.1:1", {
+          vault: { contracts: { vault: configVariable("TEST_LATE_ADDRESS") } },
+        }),
+      },
+    });
+    const { vault } = await hre.network.create("live");
+    const { message } = await expectVaultError(
+      vault.addressOf("vault"),
+      "VAULT_CONFIG_VARIABLE",
+    );
+    expect(message).to.contain(`${contracts}.vault`);
+    expect(message).to.contain("TEST_LATE_ADDRESS");
+    process.env["TEST_LATE_ADDRESS"] = ADDRESS.toLowerCase();
+    try {
+      expect(await vault.addressOf("vault")).to.deep.equal({
+        address: ADDRESS,
+        source: `${contracts}.vault`,
+      });
+    } finally {
+      delete process.env["TEST_LATE_ADDRESS"];
+    }
+  });
+
+  it("should keep the settings under an override of something else", async () => {
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork("http://127.0.0.1:1", {
+          accounts: [configVariable("TEST_UNSET_PRIVATE_KEY")],
+          vault: { contracts: documentedContracts, tokenDecimals: 6 },
+        }),
+        local: {
+          type: "edr-simulated",
+          vault: { contracts: documentedContracts, tokenDecimals: 8 },
+        },
+      },
+    });
+    const live = await hre.network.create({
+      network: "live",
+      override: { accounts: "remote" },
+    });
+    expect(live.networkConfig.vault.tokenDecimals).to.equal(6);
+    const local = await hre.network.create({
+      network: "local",
+      override: { allowUnlimitedContractSize: true },
+    });
+    expect(local.networkConfig.vault.tokenDecimals).to.equal(8);
+    for (const { vault, networkName } of [live, local]) {
+      expect(await vault.addressOf("trading")).to.deep.equal({
+        address: documentedContracts.trading,
+        source: `networks.${networkName}.vault.contracts.trading`,
+      });
+    }
+    await local.close();
+  });
+
+  it("should take an override of the settings themselves", async () => {
+    const hre = await createTestHre({
+      networks: { local: { type: "edr-simulated" } },
+    });
+    const connection = await hre.network.create({
+      network: "local",
+      override: { vault: { contracts: { vault: ADDRESS } } },
+    });
+    expect((await connection.vault.addressOf("vault")).address).to.equal(
+      ADDRESS,
+    );
+    await connection.close();
+  });
+
+  it("should not touch the default network of the user", async () => {
+    const hre = await createTestHre({
+      networks: { default: { type: "edr-simulated", chainId: 4_242 } },
+    });
+    expect(hre.config.networks["default"]).to.include({ chainId: 4_242 });
+    expect(await hre.vault.chainId()).to.equal(4_242);
+  });
+});

@@ -1,0 +1,280 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import type { ContractAddresses } from "../../src/client/index.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import {
+  documentedAnswer,
+  documentedContracts,
+} from "../helpers/documented-answers.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
+
+const OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const GENESIS = `0x${"ab".repeat(32)}`;
+
+const deployment = {
+  version: 1,
+  chainId: 1,
+  genesisHash: GENESIS,
+  block: 7,
+  scenario: "open-round",
+  contracts: documentedContracts,
+} as const;
+
+describe("addresses that deploy-mocks left behind", () => {
+  let server: RpcServer;
+  let project: FixtureProject;
+  let projectRoot: string;
+  /** What the node has for a genesis and for code. */
+  let genesis: unknown;
+  let code: string;
+
+  before(async () => {
+    server = await startRpcServer({
+      handler: ({ request }) => {
+        const [first] = request.params;
+        if (request.method === "eth_getBlockByNumber" && first === "0x0") {
+          return { result: genesis };
+        }
+        return {
+          result:
+            request.method === "eth_getCode" ? code : documentedAnswer(request),
+        };
+      },
+    });
+  });
+  after(async () => {
+    await server.stop();
+  });
+  beforeEach(async () => {
+    genesis = { hash: GENESIS };
+    code = "0x60";
+    server.requests.length = 0;
+    project = await useFixtureProject("plain");
+    projectRoot = project.path;
+    await mkdir(path.join(projectRoot, "vault-deployments"));
+  });
+  afterEach(async () => {
+    await project.remove();
+  });
+
+  const file = (): string =>
+    path.join(projectRoot, "vault-deployments", "1.json");
+  const leave = async (content: unknown): Promise<void> => {
+    await writeFile(
+      file(),
+      typeof content === "string" ? content : JSON.stringify(content),
+    );
+  };
+  const open = async (
+    contracts: ContractAddresses = {},
+  ): Promise<HardhatVault> => {
+    const hre = await createTestHre(
+      {
+        networks: {
+          local: httpNetwork(server.url, { vault: { contracts } }),
+          inProcess: { type: "edr-simulated", chainId: 1 },
+        },
+      },
+      { projectRoot },
+    );
+    return (await hre.network.create("local")).vault;
+  };
+
+  it("should be used where the configuration names none", async () => {
+    await leave(deployment);
+    const vault = await open();
+    expect(await vault.addressOf("trading")).to.deep.equal({
+      address: documentedContracts.trading,
+      source: "vault-deployments/1.json",
+    });
+    expect(await vault.queryVolume()).to.equal(1n);
+  });
+
+  it("should be found when they come to be while a vault is in use", async () => {
+    const vault = await open();
+    await expectVaultError(
+      vault.addressOf("trading"),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    await leave(deployment);
+    expect((await vault.addressOf("trading")).address).to.equal(
+      documentedContracts.trading,
+    );
+  });
+
+  it("should come after the configuration, which is not even compared", async () => {
+    await leave(deployment);
+    const vault = await open({ vault: documentedContracts.trading });
+    expect((await vault.addressOf("vault")).source).to.equal(
+      "networks.local.vault.contracts.vault",
+    );
+    expect(server.requests).to.deep.equal([]);
+    expect((await vault.addressOf("trading")).source).to.equal(
+      "vault-deployments/1.json",
+    );
+  });
+
+  it("should be checked against the chain once, however many are needed", async () => {
+    await leave(deployment);
+    const vault = await open();
+    await Promise.all([
+      vault.addressOf("vault"),
+      vault.addressOf("trading"),
+      vault.at({ vault: OTHER }).addressOf("publicPool"),
+    ]);
+    const methods = server.requests.map(({ method }) => method);
+    expect(
+      methods.filter((method) => method === "eth_chainId"),
+    ).to.have.lengthOf(1);
+    expect(
+      methods.filter((method) => method === "eth_getCode"),
+    ).to.have.lengthOf(6);
+  });
+
+  const mismatches: ReadonlyArray<
+    readonly [name: string, arrange: () => void, says: string]
+  > = [
+    [
+      "another chain with the same id",
+      () => {
+        genesis = { hash: `0x${"cd".repeat(32)}` };
+      },
+      "belongs to another chain",
+    ],
+    [
+      "a chain without its first block",
+      () => {
+        genesis = null;
+      },
+      "belongs to another chain",
+    ],
+    [
+      "a chain that was reset",
+      () => {
+        code = "0x";
+      },
+      "not on the chain any more",
+    ],
+  ];
+  for (const [name, arrange, says] of mismatches) {
+    it(`should not be used on ${name}, and the error says why`, async () => {
+      await leave(deployment);
+      arrange();
+      const { message } = await expectVaultError(
+        (await open()).queryVolume(),
+        "VAULT_CONTRACT_NOT_CONFIGURED",
+      );
+      expect(message).to.contain("vault-deployments/1.json");
+      expect(message).to.contain(says);
+      expect(message).to.contain("deploy-mocks");
+    });
+  }
+
+  it("should not take an odd first block for that of another chain", async () => {
+    await leave(deployment);
+    const vault = await open();
+    for (const odd of [
+      {},
+      { hash: null },
+      { hash: "0xab" },
+      { hash: `${GENESIS}ab` },
+      { hash: GENESIS.replace("a", "g") },
+      "0x0",
+    ]) {
+      genesis = odd;
+      await expectVaultError(
+        vault.getLatestRoundInfo(),
+        "VAULT_RPC_INVALID_RESPONSE",
+      );
+    }
+    genesis = { hash: GENESIS };
+    await vault.getLatestRoundInfo();
+  });
+
+  it("should not be used where no genesis was ever known", async () => {
+    genesis = null;
+    const vault = await open();
+    await leave({
+      ...deployment,
+      genesisHash: await vault.deployments?.genesisHash(),
+    });
+    await expectVaultError(
+      vault.queryVolume(),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+  });
+
+  const broken: ReadonlyArray<
+    readonly [name: string, content: unknown, says: string]
+  > = [
+    ["that is not JSON", "{", "not JSON"],
+    ["that is empty", "", "not JSON"],
+    ["of another version", { ...deployment, version: 2 }, "version"],
+    [
+      "with a contract missing",
+      { ...deployment, contracts: { vault: OTHER } },
+      "contracts",
+    ],
+    [
+      "with an address that is none",
+      {
+        ...deployment,
+        contracts: { ...documentedContracts, trading: "0x12" },
+      },
+      "contracts.trading",
+    ],
+  ];
+  for (const [name, content, says] of broken) {
+    it(`should be refused in a file ${name}`, async () => {
+      await leave(content);
+      const { message } = await expectVaultError(
+        (await open()).queryVolume(),
+        "VAULT_INVALID_DEPLOYMENT_FILE",
+      );
+      expect(message).to.contain("vault-deployments/1.json").and.contain(says);
+    });
+  }
+
+  it("should be ignored for another chain id, and by in-process networks", async () => {
+    await leave({ ...deployment, chainId: 2 });
+    await expectVaultError(
+      (await open()).queryVolume(),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    await leave(deployment);
+    const hre = await createTestHre(
+      { networks: { inProcess: { type: "edr-simulated", chainId: 1 } } },
+      { projectRoot },
+    );
+    const connection = await hre.network.create("inProcess");
+    await expectVaultError(
+      connection.vault.queryVolume(),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    await connection.close();
+  });
+
+  it("should be written whole, and be in use at once", async () => {
+    const vault = await open();
+    await expectVaultError(
+      vault.queryVolume(),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    expect(await vault.deployments?.save(deployment)).to.equal(
+      "vault-deployments/1.json",
+    );
+    expect(JSON.parse(await readFile(file(), "utf8"))).to.deep.equal(
+      deployment,
+    );
+    expect(await vault.queryVolume()).to.equal(1n);
+    expect(await (await open()).queryVolume()).to.equal(1n);
+  });
+});

@@ -1,0 +1,200 @@
+import { expect } from "chai";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import type { NetworkConnection } from "hardhat/types/network";
+
+import { VaultClient } from "../../src/client/index.js";
+import type { MockVaultHandle } from "../../src/types.js";
+import type { ScriptedReason } from "../../src/mocks/failure.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import {
+  ORDER_ID,
+  distinctState,
+  expectedReads,
+} from "../helpers/distinct-state.js";
+import { everyNode } from "../helpers/every-node.js";
+import type { TestNode } from "../helpers/every-node.js";
+import { fetchProvider } from "../helpers/fetch-provider.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+
+const SOMEBODY = "0x000000000000000000000000000000000000dEaD";
+
+/** What a mock is told to revert with, and how that is to be shown. */
+const reverts: ReadonlyArray<
+  readonly [name: string, reason: ScriptedReason, text: string]
+> = [
+  ["a string", "not today", "not today"],
+  ["an empty string", "", ""],
+  ["a panic", { panic: 0x11 }, "panic 0x11: arithmetic overflow or underflow"],
+  [
+    "a custom error of the mocks",
+    { customError: "OrderNotFound", args: [12n] },
+    "OrderNotFound(orderID: 12)",
+  ],
+  [
+    "four unknown bytes",
+    { data: "0xdeadbeef" },
+    "unknown error 0xdeadbeef with 0 bytes of arguments",
+  ],
+  ["nothing at all", { data: "0x" }, "no reason given"],
+  ["control characters", "\u001b[31mred", "\\u{1b}[31mred"],
+];
+
+for (const { name, start } of everyNode) {
+  describe(`every operation on ${name}`, () => {
+    let node: TestNode;
+    let hre: HardhatRuntimeEnvironment;
+    let connection: NetworkConnection;
+    let mocks: MockVaultHandle;
+
+    before(async () => {
+      node = await start();
+      hre = await createTestHre(
+        node.url === undefined
+          ? {}
+          : { networks: { target: httpNetwork(node.url) } },
+        node.url === undefined ? {} : { network: "target" },
+      );
+      connection = await hre.network.getOrCreate();
+      mocks = await connection.vault.deployMocks({ overrides: distinctState });
+    });
+    after(async () => {
+      await connection.close();
+      await node.stop();
+    });
+
+    /** Every way to the same read. */
+    const clients: ReadonlyArray<readonly [name: string, get: () => unknown]> =
+      [
+        ["connection.vault", () => connection.vault],
+        ["hre.vault", () => hre.vault],
+        ["hre.vault.at()", () => hre.vault.at(mocks.addresses)],
+        ["hre.vault.connect()", () => hre.vault.connect(connection)],
+        ["the mocks' own vault", () => mocks.vault],
+        [
+          "a VaultClient without Hardhat",
+          () =>
+            new VaultClient(
+              node.url === undefined
+                ? connection.provider
+                : fetchProvider(node.url),
+              mocks.addresses,
+            ),
+        ],
+      ];
+
+    for (const [clientName, get] of clients) {
+      it(`should read every value through ${clientName}`, async () => {
+        const client: unknown = await get();
+        for (const { operation, args, expected } of expectedReads) {
+          const method: unknown = Reflect.get(Object(client), operation);
+          if (typeof method !== "function") {
+            throw new Error(`${clientName} has no ${operation}`);
+          }
+          const value: unknown = await Reflect.apply(method, client, args);
+          expect(value, `${operation}(${args.join()})`).to.deep.equal(expected);
+        }
+      });
+    }
+
+    it("should read the same through the typed contracts", async () => {
+      for (const contracts of [
+        connection.vault.contracts,
+        await hre.vault.contracts,
+        mocks.vault.contracts,
+      ]) {
+        expect(await contracts.underlyingAsset.getFundingFeeRate(1)).to.equal(
+          1n,
+        );
+        const round = await contracts.vaultFactory.getLatestRoundInfo();
+        expect(round.APY).to.equal(12n);
+        expect(round.settled).to.equal(true);
+        const order = await contracts.trading.getOrderInfo(ORDER_ID);
+        expect(order.state).to.equal(255n);
+        const margins = await contracts.vault.calMargins(1, 2, 3);
+        expect(margins.xMarginAmount).to.equal(42n);
+        const pool = await contracts.privatePool.getLPAmountInfo();
+        expect(pool.availabe).to.equal(35n);
+        expect(await contracts.vaultFactory.minSLDMargin()).to.equal(46n);
+      }
+    });
+
+    it("should send with the typed contracts where there is a signer", async () => {
+      const [signer] = await connection.ethers.getSigners();
+      const { vault } = connection.vault.contracts;
+      // The round is settled: the mock refuses, and so the call got there.
+      let refused: unknown;
+      try {
+        await vault.connect(signer).settleAll.staticCall();
+      } catch (error) {
+        refused = error;
+      }
+      expect(String(refused)).to.contain("revert");
+    });
+
+    it("should take every standalone reading in a snapshot", async () => {
+      const { chainId, block, ...readings } = await connection.vault.snapshot();
+      expect(chainId).to.equal(31337);
+      expect(block.number).to.be.above(0);
+      expect(readings).to.deep.equal({
+        fundingFeeRate: { call: 1n, put: 2n },
+        round: distinctState.round,
+        pools: distinctState.pools,
+        volume: 45n,
+        marginBalance: distinctState.marginBalance,
+        minXMargin: 46n,
+      });
+      const { block: _later, ...same } = await hre.vault.snapshot();
+      expect(same).to.deep.equal({ chainId, ...readings });
+    });
+
+    it("should read at an older block", async () => {
+      const { number } = await connection.vault.block();
+      await mocks.setVolume(99n);
+      expect(await connection.vault.queryVolume()).to.equal(99n);
+      expect(await connection.vault.queryVolume({ blockTag: number })).to.equal(
+        45n,
+      );
+      await mocks.setVolume(45n);
+    });
+
+    for (const [what, reason, text] of reverts) {
+      it(`should decode a call that reverted with ${what}`, async () => {
+        await mocks.failNext("queryVolume", reason);
+        const error = await expectVaultError(
+          connection.vault.queryVolume(),
+          "VAULT_CALL_REVERTED",
+        );
+        await mocks.succeed("queryVolume");
+        expect(error.details).to.deep.equal({
+          operation: "queryVolume",
+          reason: text,
+          contract: "vault",
+          address: mocks.addresses.vault,
+        });
+      });
+    }
+
+    it("should name a contract that does not have the function", async () => {
+      const { details } = await expectVaultError(
+        connection.vault.at({ trading: mocks.addresses.vault }).getOrderInfo(1),
+        "VAULT_CALL_REVERTED",
+      );
+      expect(details["contract"]).to.equal("trading");
+      expect(details["address"]).to.equal(mocks.addresses.vault);
+    });
+
+    it("should say which contract, network and source have no code", async () => {
+      const { details } = await expectVaultError(
+        hre.vault.at({ publicPool: SOMEBODY }).getLPAmountInfo("public"),
+        "VAULT_NO_CODE",
+      );
+      expect(details).to.deep.equal({
+        address: SOMEBODY,
+        when: "",
+        contract: "public pool",
+        network: node.url === undefined ? "default" : "target",
+        source: "at()",
+      });
+    });
+  });
+}

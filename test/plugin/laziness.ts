@@ -1,0 +1,103 @@
+import path from "node:path";
+
+import { expect } from "chai";
+
+import { modulesLoadedBy } from "../helpers/loaded-modules.js";
+
+const root = path.resolve(import.meta.dirname, "../..");
+
+const heavy = [
+  /\/node_modules\/(?:ethers|zod|cli-table3|@inquirer|write-file-atomic)\//u,
+  /\/node_modules\/@nomicfoundation\/(?:hardhat-ethers|hardhat-zod-utils|edr)\//u,
+  /\/src\/(?:bindings|abi|client|connection|mocks|settlement|simulation|chai)\//u,
+];
+
+function heavyOf(modules: readonly string[]): string[] {
+  return modules.filter((url) => heavy.some((pattern) => pattern.test(url)));
+}
+
+/** In folders of heavy things, and next to nothing themselves. */
+const lightAfterAll = [
+  "src/plugin/lazy-hardhat-vault.ts",
+  "src/rehearsal/fork/network.ts",
+];
+
+/** Loaded for settings, or for a connection. */
+const onlyWhenUsed: readonly string[] = [
+  "src/plugin/config-schema.ts",
+  "src/modules-on-demand.ts",
+  "src/plugin/hardhat-vault.ts",
+];
+
+/** Those of this repository, by their paths in it. */
+function oursOf(modules: readonly string[]): string[] {
+  const prefix = `file://${root}/`;
+  return modules
+    .filter((url) => url.startsWith(`${prefix}src/`))
+    .map((url) => url.slice(prefix.length));
+}
+
+describe("laziness", () => {
+  it("should load nothing but descriptions and start-up hooks with the plugin", () => {
+    const modules = modulesLoadedBy('await import("../hooks/src/index.ts");');
+    expect(modules.some((url) => url.endsWith("/src/index.ts"))).to.equal(true);
+    expect(heavyOf(modules)).to.have.members(
+      lightAfterAll.map((file) => `file://${root}/${file}`),
+    );
+    expect(
+      oursOf(modules).filter((file) => onlyWhenUsed.includes(file)),
+    ).to.deep.equal([]);
+    const tasks = modules.filter((url) => url.includes("/tasks/"));
+    expect(tasks.map((url) => path.basename(url))).to.include("index.ts");
+    expect(
+      tasks.filter((url) => url.startsWith(`file://${root}/tasks/`)),
+    ).to.have.lengthOf(1);
+  });
+
+  it("should load next to nothing with a runtime environment", () => {
+    const modules = modulesLoadedBy(`
+      const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
+      const { default: vault } = await import("../hooks/src/index.ts");
+      const hre = await createHardhatRuntimeEnvironment({ plugins: [vault] });
+      if (typeof hre.vault.getOrderInfo !== "function") process.exit(1);
+    `);
+    expect(oursOf(heavyOf(modules))).to.have.members(lightAfterAll);
+    expect(
+      oursOf(modules).filter((file) => onlyWhenUsed.includes(file)),
+    ).to.deep.equal([]);
+    expect(
+      modules.filter((url) => url.includes("/node_modules/ethers/")),
+    ).to.deep.equal([]);
+  });
+
+  it("should load the schema for settings, and the rest for a connection", () => {
+    const modules = modulesLoadedBy(`
+      const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
+      const { default: vault } = await import("../hooks/src/index.ts");
+      const hre = await createHardhatRuntimeEnvironment({
+        plugins: [vault],
+        networks: {
+          local: {
+            type: "http",
+            url: "http://127.0.0.1:8545",
+            vault: { tokenDecimals: 18 },
+          },
+        },
+      });
+      await (await hre.network.create("local")).close();
+    `);
+    expect(oursOf(modules)).to.include.members([...onlyWhenUsed]);
+  });
+
+  it("should load no Hardhat with the client", () => {
+    const modules = modulesLoadedBy(
+      'await import("../hooks/src/client/index.ts");',
+    );
+    expect(modules.some((url) => url.includes("/ethers/"))).to.equal(true);
+    expect(
+      modules.filter((url) =>
+        /\/node_modules\/(?:hardhat|@nomicfoundation)\//u.test(url),
+      ),
+    ).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,618 @@
+import { expect } from "chai";
+import { configVariable } from "hardhat/config";
+
+import { encodeRevertData } from "../../src/mocks/failure.js";
+import type { HardhatVault } from "../../src/types.js";
+import { startAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import {
+  answersBlockNumber,
+  answersOrderOfBlockNumber,
+  burnsGas,
+  failsFromBlock,
+  failsInvalid,
+  paysItsCaller,
+} from "../helpers/bytecode.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { freePort } from "../helpers/free-port.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import {
+  SETTLEMENT,
+  deployProtocol,
+  directProvider,
+} from "../helpers/mock-protocol.js";
+import type { MockProtocol } from "../helpers/mock-protocol.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
+
+/** Of anvil's development accounts. */
+const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+const SECOND_ACCOUNT = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const SECOND_KEY =
+  "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
+const NOBODY = "0x00000000000000000000000000000000000000AA";
+
+const ROUND_END = 2_000_000_000;
+
+const readMethods = [
+  "eth_accounts",
+  "eth_blockNumber",
+  "eth_call",
+  "eth_chainId",
+  "eth_getBalance",
+  "eth_getBlockByNumber",
+  "eth_getCode",
+  "eth_getStorageAt",
+  "eth_getTransactionCount",
+  "net_version",
+];
+
+describe("simulation - simulateSettleAll on a fork", () => {
+  let anvil: ServerProcess;
+  let server: RpcServer;
+  let provider: ReturnType<typeof directProvider>;
+  let protocol: MockProtocol;
+  let checkpoint: unknown;
+
+  before(async () => {
+    anvil = await startAnvil();
+    provider = directProvider(anvil.url);
+    protocol = await deployProtocol(
+      await provider.getSigner(2),
+      BigInt(ROUND_END),
+    );
+    server = await startRpcServer({ upstream: anvil.url });
+  });
+
+  after(async () => {
+    provider.destroy();
+    await server.stop();
+    await anvil.stop();
+  });
+
+  beforeEach(async () => {
+    checkpoint = await provider.send("evm_snapshot", []);
+    server.requests.length = 0;
+    server.handler = () => undefined;
+  });
+
+  afterEach(async () => {
+    await provider.send("evm_revert", [checkpoint]);
+  });
+
+  async function open(
+    settings: Parameters<typeof httpNetwork>[1] = {},
+    url = anvil.url,
+  ): Promise<HardhatVault> {
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork(url, {
+          vault: { contracts: protocol.contracts },
+          ...settings,
+        }),
+      },
+    });
+    return (await hre.network.create("live")).vault;
+  }
+
+  /** The same, with every request recorded. */
+  async function openRecorded(
+    settings: Parameters<typeof httpNetwork>[1] = {},
+  ): Promise<HardhatVault> {
+    return await open(settings, server.url);
+  }
+
+  async function setCode(address: string, code: string): Promise<void> {
+    await provider.send("anvil_setCode", [address, code]);
+  }
+
+  it("should report what a settlement changes, and send nothing", async () => {
+    const vault = await openRecorded();
+    const head = await vault.block();
+    const nonce = await provider.getTransactionCount(FIRST_ACCOUNT);
+    const simulation = await vault.simulateSettleAll();
+    const { gasUsed, block, balances, ...rest } = simulation;
+    expect(rest).to.deep.equal({
+      status: "settled",
+      reason: null,
+      changes: [
+        {
+          reading: "round",
+          field: "settledPrice",
+          before: 0n,
+          after: SETTLEMENT.price,
+        },
+        {
+          reading: "round",
+          field: "settledAmount",
+          before: 0n,
+          after: SETTLEMENT.amount,
+        },
+        { reading: "round", field: "settled", before: false, after: true },
+      ],
+    });
+    expect(block?.number).to.equal(head.number + 1);
+    expect(Number(gasUsed)).to.be.within(50_000, 500_000);
+    // Only the sender's balance changes, and by the gas.
+    const [paid, ...others] = balances;
+    expect(others).to.deep.equal([]);
+    expect(paid).to.include({ account: FIRST_ACCOUNT, token: "native" });
+    expect(paid?.before).to.equal(await provider.getBalance(FIRST_ACCOUNT));
+    const cost = (paid?.before ?? 0n) - (paid?.after ?? 0n);
+    expect(cost % (gasUsed ?? 0n)).to.equal(0n);
+
+    const methods = new Set(server.requests.map(({ method }) => method));
+    expect(readMethods).to.include.members([...methods]);
+    expect(server.requests.length).to.be.greaterThan(20);
+    expect(await vault.block()).to.deep.equal(head);
+    expect(await provider.getTransactionCount(FIRST_ACCOUNT)).to.equal(nonce);
+    expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
+  });
+
+  it("should report the same again and again", async () => {
+    const vault = await open();
+    const blockNumber = (await vault.block()).number;
+    const first = await vault.simulateSettleAll({ blockNumber });
+    expect(await vault.simulateSettleAll({ blockNumber })).to.deep.equal(first);
+    const [one, other] = await Promise.all([
+      vault.simulateSettleAll({ blockNumber }),
+      vault.simulateSettleAll({ blockNumber }),
+    ]);
+    expect([one, other]).to.deep.equal([first, first]);
+  });
+
+  it("should do nothing where the round is settled already", async () => {
+    await (await protocol.mocks.vault.settleAll()).wait();
+    const vault = await open();
+    expect(await vault.simulateSettleAll()).to.deep.equal({
+      status: "nothing-to-do",
+      reason: "the round is settled already",
+      gasUsed: null,
+      block: null,
+      changes: [],
+      balances: [],
+    });
+  });
+
+  const reverts: ReadonlyArray<[name: string, data: string, reason: string]> = [
+    ["a string", encodeRevertData("Not yet: 50 %"), "Not yet: 50 %"],
+    [
+      "a panic",
+      encodeRevertData({ panic: 0x11 }),
+      "panic 0x11: arithmetic overflow or underflow",
+    ],
+    [
+      "a custom error",
+      encodeRevertData({ customError: "OrderNotFound", args: [7n] }),
+      "OrderNotFound(orderID: 7)",
+    ],
+    [
+      "an unknown error",
+      "0xdeadbeef",
+      "unknown error 0xdeadbeef with 0 bytes of arguments",
+    ],
+    ["no reason", "0x", "no reason given"],
+  ];
+  for (const [name, data, reason] of reverts) {
+    it(`should decode a revert with ${name}`, async () => {
+      const { vault: mock } = protocol.mocks;
+      await (
+        await mock.setRevert(mock.settleAll.fragment.selector, data)
+      ).wait();
+      const simulation = await (await open()).simulateSettleAll();
+      expect(simulation).to.deep.include({
+        status: "reverted",
+        reason,
+        changes: [],
+      });
+      // A refused transaction costs gas nevertheless.
+      expect(Number(simulation.gasUsed)).to.be.greaterThan(21_000);
+      expect(simulation.balances.map(({ account }) => account)).to.deep.equal([
+        FIRST_ACCOUNT,
+      ]);
+    });
+  }
+
+  it("should survive a panic code that the simulator does not", async () => {
+    const { vault: mock } = protocol.mocks;
+    await (
+      await mock.setRevert(
+        mock.settleAll.fragment.selector,
+        encodeRevertData({ panic: 2n ** 256n - 1n }),
+      )
+    ).wait();
+    const simulation = await (await open()).simulateSettleAll();
+    expect(simulation).to.deep.include({
+      status: "reverted",
+      gasUsed: null,
+      block: null,
+    });
+    expect(simulation.reason).to.match(/^panic 0xf{64}: unknown panic code$/u);
+  });
+
+  it("should name an invalid instruction", async () => {
+    await setCode(protocol.contracts.vault, failsInvalid);
+    const { status, reason } = await (await open()).simulateSettleAll();
+    expect({ status, reason }).to.deep.equal({
+      status: "reverted",
+      reason: "invalid opcode: INVALID",
+    });
+  });
+
+  describe("gas", () => {
+    it("should run out of what it is given", async () => {
+      const vault = await open();
+      const simulation = await vault.simulateSettleAll({ gas: 60_000 });
+      expect(simulation).to.deep.include({
+        status: "reverted",
+        reason: "out of gas",
+        gasUsed: 60_000n,
+      });
+    });
+
+    it("should take the gas of the network's configuration", async () => {
+      const vault = await open({ gas: 60_000 });
+      expect((await vault.simulateSettleAll()).gasUsed).to.equal(60_000n);
+    });
+
+    it("should be capped by osaka, and not by prague", async () => {
+      await setCode(protocol.contracts.vault, burnsGas(20_000_000));
+      const vault = await open();
+      const capped = await vault.simulateSettleAll();
+      expect(capped).to.deep.include({
+        status: "reverted",
+        gasUsed: 16_777_216n,
+      });
+      expect(capped.reason).to.match(/^out of gas/u);
+      const free = await vault.simulateSettleAll({ hardfork: "prague" });
+      // It burns gas, and settles nothing.
+      expect(free.status).to.equal("settled");
+      expect(free.reason).to.contain("the round is not settled after it");
+      expect(Number(free.gasUsed)).to.be.greaterThan(19_000_000);
+    });
+
+    it("should have no more than a block of the upstream", async () => {
+      await setCode(protocol.contracts.vault, burnsGas(6_000_000));
+      await provider.send("evm_setBlockGasLimit", ["0x4c4b40"]);
+      await provider.send("evm_mine", []);
+      const { status, gasUsed } = await (await open()).simulateSettleAll();
+      expect({ status, gasUsed }).to.deep.equal({
+        status: "reverted",
+        gasUsed: 5_000_000n,
+      });
+    });
+  });
+
+  describe("the sender", () => {
+    const senderOf = async (
+      vault: HardhatVault,
+      as?: string,
+    ): Promise<string | undefined> =>
+      (await vault.simulateSettleAll({ as })).balances[0]?.account;
+
+    it("should be the network's from, before its first account", async () => {
+      expect(await senderOf(await open({ from: NOBODY }))).to.equal(NOBODY);
+      expect(await senderOf(await open())).to.equal(FIRST_ACCOUNT);
+    });
+
+    it("should be the account of the first configured key", async () => {
+      expect(await senderOf(await open({ accounts: [SECOND_KEY] }))).to.equal(
+        SECOND_ACCOUNT,
+      );
+    });
+
+    it("should be anybody, also who has nothing", async () => {
+      const vault = await open();
+      const { status, balances } = await vault.simulateSettleAll({
+        as: NOBODY,
+      });
+      expect(status).to.equal("settled");
+      // Given on the fork what gas costs, and so counted from the beginning.
+      expect(balances[0]?.account).to.equal(NOBODY);
+      expect(balances[0]?.after).to.satisfy(
+        (after: bigint) => after < (balances[0]?.before ?? 0n),
+      );
+      expect(await provider.getBalance(NOBODY)).to.equal(0n);
+    });
+
+    it("should show its own balance where that pays for the gas", async () => {
+      // Less than the gas limit may cost, more than what is used.
+      const balance = 10n ** 15n * 2n;
+      await provider.send("anvil_setBalance", [
+        NOBODY,
+        `0x${balance.toString(16)}`,
+      ]);
+      const { balances } = await (
+        await open()
+      ).simulateSettleAll({ as: NOBODY });
+      expect(balances[0]?.before).to.equal(balance);
+      expect(balances[0]?.after).to.satisfy(
+        (after: bigint) => after > 0n && after < balance,
+      );
+    });
+
+    it("should be a contract, such as a multisig", async () => {
+      await setCode(NOBODY, paysItsCaller);
+      expect(await senderOf(await open(), NOBODY)).to.equal(NOBODY);
+    });
+
+    it("should be asked for where the node has no accounts", async () => {
+      for (const reply of [
+        { result: [] },
+        { error: { code: -32601, message: "method not found" } },
+      ]) {
+        server.handler = ({ request }) =>
+          request.method === "eth_accounts" ? reply : undefined;
+        const vault = await openRecorded();
+        const error = await expectVaultError(
+          vault.simulateSettleAll(),
+          "VAULT_NO_SENDER",
+        );
+        expect(error.fix).to.contain("--as");
+        expect((await vault.simulateSettleAll({ as: NOBODY })).status).to.equal(
+          "settled",
+        );
+      }
+    });
+
+    it("should be refused if it is no address", async () => {
+      const vault = await openRecorded();
+      await expectVaultError(
+        vault.simulateSettleAll({ as: "0x12" }),
+        "VAULT_INVALID_ADDRESS",
+      );
+      expect(server.requests).to.deep.equal([]);
+    });
+  });
+
+  describe("time", () => {
+    const timeOf = async (
+      atTime?: string | number | bigint,
+    ): Promise<number | undefined> =>
+      (await (await open()).simulateSettleAll({ atTime })).block?.timestamp;
+
+    it("should be the round's end, its last second", async () => {
+      expect(await timeOf("end")).to.equal(ROUND_END);
+    });
+
+    it("should be a date, a span from the chain's clock, or seconds", async () => {
+      const { timestamp } = await (await open()).block();
+      expect(await timeOf("+1h")).to.equal(timestamp + 3_600);
+      expect(await timeOf("2040-01-01T00:00:00Z")).to.equal(
+        Date.UTC(2040, 0, 1) / 1000,
+      );
+      expect(await timeOf(2_222_222_222)).to.equal(2_222_222_222);
+      expect(await timeOf(2_222_222_222n)).to.equal(2_222_222_222);
+    });
+
+    it("should be the node's own where none is given", async () => {
+      // A node whose clock was moved stays where it is.
+      await provider.send("evm_setNextBlockTimestamp", [3_000_000_000]);
+      await provider.send("evm_mine", []);
+      expect(await timeOf()).to.be.within(3_000_000_000, 3_000_000_100);
+    });
+
+    it("should be the node's own where the round has ended", async () => {
+      await provider.send("evm_setNextBlockTimestamp", [ROUND_END + 10]);
+      await provider.send("evm_mine", []);
+      expect(await timeOf("end")).to.be.within(ROUND_END + 10, ROUND_END + 100);
+    });
+
+    it("should not be in the past", async () => {
+      const vault = await open();
+      const { timestamp } = await vault.block();
+      for (const atTime of ["2020-01-01", timestamp, timestamp - 1, "+0s"]) {
+        const error = await expectVaultError(
+          vault.simulateSettleAll({ atTime }),
+          "VAULT_TIME_IN_PAST",
+        );
+        expect(error.message).to.contain("--at-time");
+      }
+    });
+
+    it("should be a time, and one that a block can have", async () => {
+      const vault = await open();
+      for (const atTime of ["soon", -1, 1.5, 2n ** 64n]) {
+        await expectVaultError(
+          vault.simulateSettleAll({ atTime }),
+          "VAULT_INVALID_TIME",
+        );
+      }
+    });
+
+    it("should not be the end of a round that cannot be read", async () => {
+      const vault = await open({
+        vault: { contracts: { vault: protocol.contracts.vault } },
+      });
+      await expectVaultError(
+        vault.simulateSettleAll({ atTime: "end" }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      // It is not needed otherwise.
+      expect((await vault.simulateSettleAll()).status).to.equal("settled");
+    });
+  });
+
+  describe("changes and balances", () => {
+    it("should cover every reading, and the orders that are named", async () => {
+      const { publicPool, trading } = protocol.contracts;
+      await setCode(publicPool, answersBlockNumber(3));
+      await setCode(trading, answersOrderOfBlockNumber());
+      const vault = await open();
+      const before = BigInt((await vault.block()).number);
+      const { changes } = await vault.simulateSettleAll({ orders: [7, 9n, 7] });
+      const after = before + 1n;
+      expect(changes).to.deep.include({
+        reading: "pools.public",
+        field: "availabe",
+        before,
+        after,
+      });
+      expect(changes).to.deep.include({
+        reading: "orders.9",
+        field: "openPrice",
+        before,
+        after,
+      });
+      const fields = (reading: string): number =>
+        changes.filter((change) => change.reading === reading).length;
+      expect(fields("pools.public")).to.equal(3);
+      expect(fields("orders.7")).to.equal(12);
+    });
+
+    it("should tell of a reading that fails afterwards", async () => {
+      const vault = await open();
+      const { number } = await vault.block();
+      await setCode(
+        protocol.contracts.underlyingAsset,
+        failsFromBlock(number + 1),
+      );
+      const { changes } = await vault.simulateSettleAll();
+      expect(changes).to.deep.include({
+        reading: "fundingFeeRate.put",
+        field: "error",
+        before: null,
+        after: "VAULT_CALL_REVERTED",
+      });
+    });
+
+    it("should show native and token balances of sender and contracts", async () => {
+      const { vault: target, privatePool } = protocol.contracts;
+      await setCode(target, paysItsCaller);
+      await provider.send("anvil_setBalance", [target, "0xde0b6b3a7640000"]);
+      const token = "0x00000000000000000000000000000000000000cc";
+      await setCode(token, answersBlockNumber(1));
+      const vault = await open();
+      const before = BigInt((await vault.block()).number);
+      const { balances } = await vault.simulateSettleAll({ tokens: [token] });
+      expect(balances).to.deep.include({
+        account: target,
+        token: "native",
+        before: 10n ** 18n,
+        after: 0n,
+      });
+      expect(balances).to.deep.include({
+        account: privatePool,
+        token,
+        before,
+        after: before + 1n,
+      });
+      const [sender] = balances;
+      expect(sender?.account).to.equal(FIRST_ACCOUNT);
+      expect(sender?.after).to.satisfy(
+        (after: bigint) => after > (sender?.before ?? 0n) + 9n * 10n ** 17n,
+      );
+    });
+
+    it("should refuse a token that is none", async () => {
+      const vault = await open();
+      for (const token of [NOBODY, protocol.contracts.vault]) {
+        const error = await expectVaultError(
+          vault.simulateSettleAll({ tokens: [token] }),
+          "VAULT_NOT_A_TOKEN",
+        );
+        expect(error.details["token"]).to.equal(token);
+      }
+      await expectVaultError(
+        vault.simulateSettleAll({ tokens: ["0x12"] }),
+        "VAULT_INVALID_ADDRESS",
+      );
+      await expectVaultError(
+        vault.simulateSettleAll({ orders: [-1] }),
+        "VAULT_INVALID_INTEGER",
+      );
+    });
+  });
+
+  describe("refusals", () => {
+    /** Nothing was forked: the simulator would have asked for this. */
+    const expectNoFork = (): void => {
+      expect(server.requests.map(({ method }) => method)).not.to.include(
+        "net_version",
+      );
+    };
+
+    it("should find an address without code before anything is forked", async () => {
+      const vault = (await openRecorded()).at({ vault: NOBODY });
+      const error = await expectVaultError(
+        vault.simulateSettleAll(),
+        "VAULT_NO_CODE",
+      );
+      expect(error.details).to.include({
+        address: NOBODY,
+        contract: "vault",
+        network: "live",
+        source: "at()",
+      });
+      expectNoFork();
+    });
+
+    it("should name the missing configuration", async () => {
+      const error = await expectVaultError(
+        (await open({ vault: {} })).simulateSettleAll(),
+        "VAULT_CONTRACT_NOT_CONFIGURED",
+      );
+      expect(error.message).to.contain("networks.live.vault.contracts.vault");
+    });
+
+    it("should name a configuration variable that is not set", async () => {
+      await expectVaultError(
+        (
+          await open({
+            vault: { contracts: { vault: configVariable("TEST_UNSET_VAULT") } },
+          })
+        ).simulateSettleAll(),
+        "VAULT_CONFIG_VARIABLE",
+      );
+    });
+
+    it("should name a network that is down, and one of another chain", async () => {
+      const down = await open({}, `http://127.0.0.1:${await freePort()}`);
+      await expectVaultError(
+        down.simulateSettleAll(),
+        "VAULT_NETWORK_UNREACHABLE",
+      );
+      await expectVaultError(
+        (await open({ chainId: 5 })).simulateSettleAll(),
+        "VAULT_WRONG_CHAIN",
+      );
+    });
+
+    it("should refuse a block in the future", async () => {
+      const vault = await openRecorded();
+      await expectVaultError(
+        vault.simulateSettleAll({ blockNumber: 1_000_000 }),
+        "VAULT_BLOCK_NOT_FOUND",
+      );
+      expectNoFork();
+    });
+
+    for (const [name, methods] of [
+      ["any state", ["eth_getCode", "eth_call", "eth_getStorageAt"]],
+      // Some nodes answer code from another database than storage.
+      ["storage", ["eth_getStorageAt"]],
+    ] as const) {
+      it(`should ask for an archive node where ${name} of an old block is gone`, async () => {
+        const refusing: RpcHandler = ({ request }) =>
+          methods.some((method) => method === request.method)
+            ? {
+                error: {
+                  code: -32000,
+                  message: "missing trie node 4f3c (path ) <nil>",
+                },
+              }
+            : undefined;
+        const vault = await openRecorded();
+        const { number } = await vault.block();
+        server.handler = refusing;
+        const error = await expectVaultError(
+          vault.simulateSettleAll({ blockNumber: number - 1 }),
+          "VAULT_ARCHIVE_NODE_NEEDED",
+        );
+        expect(error.message).to.contain("archive node");
+        expect(error.message).to.contain("missing trie node");
+        expect(error.details["block"]).to.equal(number - 1);
+      });
+    }
+  });
+});

@@ -1,0 +1,277 @@
+import { expect } from "chai";
+
+import { Chain } from "../../src/rpc/node.js";
+import { Deadline } from "../../src/rpc/deadline.js";
+import { pursue } from "../../src/settlement/follow-transaction.js";
+import type {
+  Pursued,
+  Pursuit,
+} from "../../src/settlement/follow-transaction.js";
+import type { Sought } from "../../src/settlement/find-transaction.js";
+import { SettlementStopped } from "../../src/settlement/stopped.js";
+
+const HASH = `0x${"ab".repeat(32)}`;
+const NONCE = 7;
+
+const transaction: Sought = {
+  from: "0x00000000000000000000000000000000000000A1",
+  to: "0x00000000000000000000000000000000000000A2",
+  data: "0xa015aefe",
+  chainId: 1,
+  nonce: NONCE,
+  gas: 100_000n,
+  fees: { gasPrice: 1n },
+  raw: "0x02",
+  hash: HASH,
+  sentAfterBlock: 5,
+};
+
+/** What a node answers to a method, each time it is asked. */
+type Answers = Readonly<
+  Record<string, (occurrence: number, params: readonly unknown[]) => unknown>
+>;
+
+/** A node that does not have the transaction, and where its nonce is free. */
+const unseen: Answers = {
+  eth_sendRawTransaction: () => HASH,
+  eth_getTransactionReceipt: () => null,
+  eth_getTransactionByHash: () => null,
+  eth_getTransactionCount: () => `0x${NONCE.toString(16)}`,
+};
+
+const never = new Promise<never>(() => undefined);
+
+describe("the pursuit of a settlement's transaction", () => {
+  let asked: string[];
+
+  beforeEach(() => {
+    asked = [];
+  });
+
+  const run = async (
+    start: "send" | "look",
+    answers: Answers,
+    changes: Partial<Pursuit> = {},
+  ): Promise<Pursued> => {
+    const all = { ...unseen, ...answers };
+    const chain = new Chain(
+      {
+        request: async ({ method, params = [] }) => {
+          const occurrence = asked.filter((one) => one === method).length;
+          asked.push(method);
+          return await Promise.resolve(all[method]?.(occurrence, [...params]));
+        },
+      },
+      "test",
+    );
+    return await pursue(
+      {
+        chain,
+        transaction,
+        confirmations: 1,
+        deadline: new Deadline(60),
+        pollingInterval: 5,
+        maySendAgain: true,
+        firstLookAfter: 0,
+        checkRound: async () => await Promise.resolve(undefined),
+        onHash: async () => await Promise.resolve(),
+        emit: () => undefined,
+        ...changes,
+      },
+      start,
+    );
+  };
+  const sends = (): number =>
+    asked.filter((method) => method === "eth_sendRawTransaction").length;
+
+  it("should send again what the node does not have", async () => {
+    const end = await run("send", {});
+
+    expect(end).to.include({ kind: "open", hash: HASH });
+    expect(sends()).to.be.greaterThan(1);
+  });
+
+  it("should not send again where the round's check gave no answer in time", async () => {
+    const end = await run("send", {}, { checkRound: async () => await never });
+
+    expect(end).to.include({ kind: "open", hash: HASH });
+    expect(sends()).to.equal(1);
+  });
+
+  it("should take a first refusal for final", async () => {
+    const end = await run("send", {
+      eth_sendRawTransaction: () => {
+        throw new Error("transaction underpriced");
+      },
+    });
+
+    expect(end).to.include({ kind: "over", status: "refused" });
+    expect(sends()).to.equal(1);
+  });
+
+  it("should not take a refusal for final after a send that may have arrived", async () => {
+    const end = await run("send", {
+      eth_sendRawTransaction: (occurrence) => {
+        throw new Error(
+          occurrence === 0 ? "upstream timed out" : "transaction underpriced",
+        );
+      },
+    });
+
+    expect(end).to.include({ kind: "open", hash: HASH });
+    expect(end.kind === "open" && end.reason).to.include(
+      "sending it again was refused: transaction underpriced",
+    );
+  });
+
+  it("should not take a refusal for final where another process may have sent it", async () => {
+    const end = await run("look", {
+      eth_sendRawTransaction: () => {
+        throw new Error("transaction underpriced");
+      },
+    });
+
+    expect(end).to.include({ kind: "open", hash: HASH });
+    expect(sends()).to.be.greaterThan(0);
+  });
+
+  it("should only look for what must not be sent again", async () => {
+    const end = await run("look", {}, { maySendAgain: false });
+
+    expect(end).to.include({ kind: "open", hash: HASH });
+    expect(sends()).to.equal(0);
+  });
+
+  it("should wait where the nonce is used and nobody shows by whom", async () => {
+    // As behind a load balancer: the count is of a newer node than the blocks.
+    const used: Answers = {
+      eth_getTransactionCount: () => `0x${(NONCE + 1).toString(16)}`,
+      eth_blockNumber: () => "0x6",
+      eth_getBlockByNumber: () => ({ transactions: [] }),
+    };
+
+    const waiting = await run("look", used);
+
+    expect(waiting).to.include({ kind: "open", hash: HASH });
+    expect(waiting.kind === "open" && waiting.reason).to.include(
+      "by which transaction could not be seen",
+    );
+    expect(sends()).to.equal(0);
+
+    asked = [];
+    const mined = await run("look", {
+      ...used,
+      eth_getTransactionReceipt: (occurrence) =>
+        occurrence < 2
+          ? null
+          : {
+              transactionHash: HASH,
+              blockNumber: "0x6",
+              blockHash: HASH,
+              gasUsed: "0x1",
+              status: "0x1",
+            },
+    });
+    expect(mined).to.include({ kind: "mined", hash: HASH });
+  });
+  it("should find in the blocks themselves who used the nonce, without old state", async () => {
+    const rival = `0x${"cd".repeat(32)}`;
+    const scanned: string[] = [];
+    const end = await run("look", {
+      eth_getTransactionCount: (_, [, tag]) => {
+        if (tag !== "latest") {
+          throw new Error("missing trie node 12ab (path )");
+        }
+        return `0x${(NONCE + 1).toString(16)}`;
+      },
+      eth_blockNumber: () => "0xff",
+      eth_getBlockByNumber: (_, [tag]) => {
+        scanned.push(String(tag));
+        return {
+          transactions:
+            Number(tag) === 150
+              ? [
+                  {
+                    hash: rival,
+                    from: transaction.from,
+                    to: transaction.from,
+                    input: "0x",
+                    nonce: `0x${NONCE.toString(16)}`,
+                    blockNumber: tag,
+                  },
+                ]
+              : [],
+        };
+      },
+    });
+
+    expect(end).to.include({ kind: "over", status: "unconfirmed" });
+    expect(end.kind === "over" && end.reason).to.include(rival);
+    // From the first block that may have it, each one once.
+    expect(scanned.map(Number)).to.deep.equal(
+      Array.from({ length: 145 }, (_, index) => 6 + index),
+    );
+  });
+  describe("when the time is over and the round is another one by then", () => {
+    const warning = /^WARNING: The next round is open\. .*nonce 7/u;
+    const checkRound = async (): Promise<SettlementStopped> =>
+      await Promise.resolve(
+        new SettlementStopped("refused", "The next round is open."),
+      );
+    const waits: Answers = {
+      eth_getTransactionByHash: () => ({
+        hash: HASH,
+        from: transaction.from,
+        to: transaction.to,
+        input: transaction.data,
+        nonce: "0x7",
+        blockNumber: null,
+      }),
+    };
+
+    it("should warn of a transaction that still waits, and name its nonce", async () => {
+      const troubles: string[] = [];
+      const end = await run("send", waits, {
+        checkRound,
+        emit: (event) => {
+          troubles.push(event.type === "trouble" ? event.message : "");
+        },
+      });
+
+      expect(end).to.include({ kind: "open", hash: HASH });
+      expect(end.kind === "open" && end.reason)
+        .to.match(warning)
+        .and.include("it waits in the node's pool");
+      expect(troubles.at(-1)).to.match(warning);
+    });
+
+    it("should not warn where it was that transaction", async () => {
+      let isChecked = false;
+      const end = await run(
+        "send",
+        {
+          ...waits,
+          eth_getTransactionReceipt: () =>
+            isChecked
+              ? {
+                  transactionHash: HASH,
+                  blockNumber: "0x6",
+                  blockHash: HASH,
+                  gasUsed: "0x1",
+                  status: "0x1",
+                }
+              : null,
+        },
+        {
+          checkRound: async () => {
+            isChecked = true;
+            return await checkRound();
+          },
+        },
+      );
+
+      expect(end).to.include({ kind: "open", hash: HASH });
+      expect(end.kind === "open" && end.reason).not.to.include("WARNING");
+    });
+  });
+});
