@@ -285,16 +285,16 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
    * @throws VaultError VAULT_INVALID_ENUM for an operation or a pool that there
    * is not, VAULT_INVALID_ARGUMENT for a pool of an operation without pools
    */
-  public async failNext(
+  public async fail(
     operation: OperationName,
     reason: ScriptedReason = "scripted failure",
     { pool }: { readonly pool?: PoolName } = {},
   ): Promise<void> {
-    checkTarget({ operation, pool }, "failNext()");
+    checkTarget({ operation, pool }, "fail()");
     await this.script(...calls.fail({ operation, pool, reason }));
   }
 
-  /** Ends what {@link failNext} began, and throws alike. */
+  /** Ends what {@link fail} began, and throws alike. */
   public async succeed(
     operation: OperationName,
     { pool }: { readonly pool?: PoolName } = {},

@@ -90,13 +90,9 @@ describe("mocks - capture and replay", () => {
 
   it("should record failures, and fail alike in a replay", async () => {
     const mocks = await live.deployMocks();
-    await mocks.failNext("queryVolume", "closed for today");
-    await mocks.failNext("minXMargin", { panic: 0x12 });
-    await mocks.failNext(
-      "getLPAmountInfo",
-      { data: "0x" },
-      { pool: "private" },
-    );
+    await mocks.fail("queryVolume", "closed for today");
+    await mocks.fail("minXMargin", { panic: 0x12 });
+    await mocks.fail("getLPAmountInfo", { data: "0x" }, { pool: "private" });
     await mocks.setMissingOrdersRevert(true);
     const { fixture, failed } = await capture(live, { orders: [1n, 77n] });
     expect(failed).to.equal(4);

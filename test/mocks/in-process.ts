@@ -80,7 +80,7 @@ describe("mocks - in process", () => {
   it("should forget the earlier scenario completely", async () => {
     const { vault } = await connect();
     const first = await vault.deployMocks({ scenario: "extremes" });
-    await first.failNext("queryVolume");
+    await first.fail("queryVolume");
     await first.setMissingOrdersRevert(true);
     await vault.settleAll();
     const fresh = await (await connect()).vault.deployMocks();

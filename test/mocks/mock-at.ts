@@ -236,7 +236,7 @@ describe("mocks - one contract on a fork", () => {
     for (const script of [
       async () => await mocks.setMinXMargin(1n),
       async () => await mocks.setFundingFeeRate("call", 1n),
-      async () => await mocks.failNext("getLPAmountInfo"),
+      async () => await mocks.fail("getLPAmountInfo"),
     ]) {
       await expectVaultError(script, "VAULT_NOT_A_MOCK");
     }

@@ -212,7 +212,7 @@ for (const { name, start } of everyNode) {
     for (const [what, reason, text] of reasons) {
       it(`should fail with ${what}, until it is to succeed`, async () => {
         for (const operation of ["queryVolume", "getOrderInfo"] as const) {
-          await mocks.failNext(operation, reason);
+          await mocks.fail(operation, reason);
           for (let attempt = 0; attempt < 2; attempt += 1) {
             const error = await expectVaultError(
               read(vault, operation),
@@ -228,7 +228,7 @@ for (const { name, start } of everyNode) {
 
     it("should fail and succeed each operation by itself", async () => {
       for (const operation of readOperationNames) {
-        await mocks.failNext(operation, `no ${operation}`);
+        await mocks.fail(operation, `no ${operation}`);
         await expectVaultError(read(vault, operation), "VAULT_CALL_REVERTED");
         for (const other of readOperationNames) {
           if (other !== operation) {
@@ -241,7 +241,7 @@ for (const { name, start } of everyNode) {
 
     it("should fail a settlement, and change nothing by it", async () => {
       const before = await vault.getLatestRoundInfo();
-      await mocks.failNext("settleAll", "not yet");
+      await mocks.fail("settleAll", "not yet");
       const { status, reason } = await vault.settleAll();
       expect({ status, reason }).to.deep.equal({
         status: "reverted",
@@ -254,7 +254,7 @@ for (const { name, start } of everyNode) {
     });
 
     it("should fail one pool alone", async () => {
-      await mocks.failNext("getLPAmountInfo", "dry", { pool: "private" });
+      await mocks.fail("getLPAmountInfo", "dry", { pool: "private" });
       await vault.getLPAmountInfo("public");
       await expectVaultError(
         vault.getLPAmountInfo("private"),
@@ -352,13 +352,13 @@ describe("mocks - scripting", () => {
     ],
     [
       "an error that there is not",
-      async () => await mocks.failNext("queryVolume", { customError: "Nope" }),
+      async () => await mocks.fail("queryVolume", { customError: "Nope" }),
       /the mocks have no error "Nope"/u,
     ],
     [
       "arguments that do not fit the error",
       async () =>
-        await mocks.failNext("queryVolume", {
+        await mocks.fail("queryVolume", {
           customError: "OrderNotFound",
           args: ["one"],
         }),
@@ -366,7 +366,7 @@ describe("mocks - scripting", () => {
     ],
     [
       "revert data that is not hex",
-      async () => await mocks.failNext("queryVolume", { data: "0x1" }),
+      async () => await mocks.fail("queryVolume", { data: "0x1" }),
       /data is not 0x hex/u,
     ],
     [
@@ -378,7 +378,7 @@ describe("mocks - scripting", () => {
     [
       "a failure of an operation that there is not",
       // @ts-expect-error -- the function's name on the wire
-      async () => await mocks.failNext("minSLDMargin"),
+      async () => await mocks.fail("minSLDMargin"),
       /operation is not one of getFundingFeeRate, .*: "minSLDMargin"/u,
     ],
     [
@@ -390,7 +390,7 @@ describe("mocks - scripting", () => {
     [
       "a failure of a pool that there is not",
       async () =>
-        await mocks.failNext("getLPAmountInfo", "dry", {
+        await mocks.fail("getLPAmountInfo", "dry", {
           // @ts-expect-error -- public or private
           pool: "both",
         }),
@@ -398,8 +398,8 @@ describe("mocks - scripting", () => {
     ],
     [
       "a pool of an operation without pools",
-      async () => await mocks.failNext("settleAll", "no", { pool: "public" }),
-      /failNext\(\): settleAll is no operation of the pools/u,
+      async () => await mocks.fail("settleAll", "no", { pool: "public" }),
+      /fail\(\): settleAll is no operation of the pools/u,
     ],
     [
       "a pool of an operation without pools, to succeed",
@@ -409,7 +409,7 @@ describe("mocks - scripting", () => {
     [
       "a reason that is none",
       // @ts-expect-error -- a text, or an object with one of three keys
-      async () => await mocks.failNext("queryVolume", {}),
+      async () => await mocks.fail("queryVolume", {}),
       /a text, \{ panic \}, \{ customError, args \} or \{ data \} is needed/u,
     ],
     [
@@ -457,7 +457,7 @@ describe("mocks - scripting", () => {
   }
 
   it("should be able to fail a reading that scripting needs", async () => {
-    await mocks.failNext("getLatestRoundInfo", "closed");
+    await mocks.fail("getLatestRoundInfo", "closed");
     await expectVaultError(mocks.setRound({ APY: 1n }), "VAULT_CALL_REVERTED");
     await mocks.succeed("getLatestRoundInfo");
     await mocks.setRound({ APY: 1n });

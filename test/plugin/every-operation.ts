@@ -159,7 +159,7 @@ for (const { name, start } of everyNode) {
 
     for (const [what, reason, text] of reverts) {
       it(`should decode a call that reverted with ${what}`, async () => {
-        await mocks.failNext("queryVolume", reason);
+        await mocks.fail("queryVolume", reason);
         const error = await expectVaultError(
           connection.vault.queryVolume(),
           "VAULT_CALL_REVERTED",

@@ -92,7 +92,7 @@ describe("settleAll in process", () => {
   ] as const;
   for (const [name, scripted, expected] of reverts) {
     it(`should say why the contract refuses: ${name}`, async () => {
-      await mocks.failNext("settleAll", scripted);
+      await mocks.fail("settleAll", scripted);
       const preflights: SettlementPreflight[] = [];
 
       const settlement = await connection.vault.settleAll({

@@ -285,8 +285,8 @@ describe("read tasks in process", () => {
   });
 
   it("should keep the rest of the status where readings fail", async () => {
-    await mocks.failNext("queryVolume", "no volume today");
-    await mocks.failNext("getLPAmountInfo", { panic: 0x11 });
+    await mocks.fail("queryVolume", "no volume today");
+    await mocks.fail("getLPAmountInfo", { panic: 0x11 });
     try {
       const json = await runVaultTask(hre, "status", { json: true });
       expect(json.exitCode).to.equal(1);

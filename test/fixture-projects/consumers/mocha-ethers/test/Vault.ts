@@ -55,7 +55,7 @@ describe("Vault", function () {
     await mocks.setOrder(1n, { state: 2 });
     expect(await vault.getOrderInfo(1n)).to.be.closed.and.not.to.be.put;
 
-    await mocks.failNext("settleAll", "paused");
+    await mocks.fail("settleAll", "paused");
     const settlement = await vault.settleAll();
     expect(settlement.status).to.equal("reverted");
     expect(settlement.reason).to.contain("paused");

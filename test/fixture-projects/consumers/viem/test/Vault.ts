@@ -57,7 +57,7 @@ describe("Vault", async function () {
     const mocks = await networkHelpers.loadFixture(openRound);
     assert.equal((await vault.settleAll()).status, "settled");
     await mocks.startNextRound();
-    await mocks.failNext("settleAll", "paused");
+    await mocks.fail("settleAll", "paused");
     assert.equal((await vault.settleAll()).status, "reverted");
     assert.match(encodeRevertData("paused"), /^0x08c379a0/);
   });
