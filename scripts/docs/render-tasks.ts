@@ -4,65 +4,103 @@ import { TaskDefinitionType } from "hardhat/types/tasks";
 import type { NewTaskDefinition } from "hardhat/types/tasks";
 
 import { vaultTasks } from "../../tasks/index.js";
+import type { Examples } from "./examples.js";
 
 const introduction = `<!-- Generated from tasks/index.ts by \`npm run docs\`. Do not edit. -->
 
 # Tasks
 
-\`npx hardhat vault <task> [--network <name>]\`. README.md shows the output of
-each.
+\`npx hardhat vault <task> [--network <name>]\`. The outputs are those of a local
+anvil with the mocks that the first example deploys.
 
-All tasks take \`--json\` (one JSON document on stdout and nothing else; integers
-of the chain are decimal strings) and \`--at\`. A failure under \`--json\` is
+With \`--json\` stdout holds exactly one JSON document; integers of the chain are
+decimal strings. A failure is then
 \`{ "error": { "code", "message", "details" } }\`. The exit code is 0 only for
-success. Codes are explained in [troubleshooting](troubleshooting.md).
+success. What Hardhat's own parser refuses (an unknown flag, a missing argument)
+is Hardhat's error, in text. Codes are explained in
+[troubleshooting](troubleshooting.md).
+
+Every figure of one output is read at the block that the output names.
 `;
 
+/** What most tasks take is said once, and not under each of them. */
+const ofEveryTask = ["json", "at"];
+const ofReads = ["raw", "block", "from"];
+
 /** The reference of all tasks, from their definitions, as Markdown. */
-export function renderTasks(): string {
+export function renderTasks(examples: Examples): string {
   const tasks = vaultTasks.filter(
     (definition): definition is NewTaskDefinition =>
       definition.type === TaskDefinitionType.NEW_TASK,
   );
-  return [introduction, ...tasks.map(renderTask)].join("\n");
+  const [first] = tasks;
+  const common = [...ofEveryTask, ...ofReads].flatMap(
+    (name) => first?.options[name] ?? [],
+  );
+  return [
+    introduction,
+    ...table("option of most tasks", common.map(optionRow)),
+    ...tasks.map((task) => renderTask(task, examples)),
+  ].join("\n");
 }
 
-function renderTask({
-  id,
-  description,
-  positionalArguments,
-  options,
-}: NewTaskDefinition): string {
+function renderTask(
+  { id, description, positionalArguments, options }: NewTaskDefinition,
+  examples: Examples,
+): string {
   const usage = [
     `npx hardhat ${id.join(" ")}`,
     ...positionalArguments.map(({ name, defaultValue }) =>
       defaultValue === undefined ? `<${name}>` : `[${name}]`,
     ),
   ].join(" ");
+  const isRead = ofReads.every((name) => name in options);
+  const shared = isRead ? [...ofEveryTask, ...ofReads] : ofEveryTask;
   const rows = [
     ...positionalArguments.map(({ name, description: text }) => [
       `\`<${name}>\``,
       text,
     ]),
-    ...Object.values(options).map((option) => [
-      `\`${renderOption(option)}\``,
-      option.description,
-    ]),
+    ...Object.values(options)
+      .filter(({ name }) => !shared.includes(name))
+      .map(optionRow),
   ];
   return [
     `## ${id.join(" ")}\n`,
     `${description}.\n`,
-    `\`${usage}\`\n`,
-    "| argument | meaning |",
-    "|---|---|",
-    ...rows.map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`),
-    "",
+    `\`${usage}\`, with ${shared.map((name) => `\`--${name}\``).join(", ")}${rows.length === 0 ? "" : " and:"}\n`,
+    ...(rows.length === 0 ? [] : table("argument", rows)),
+    ...[...examples]
+      .filter(([typed]) =>
+        `${typed} `.startsWith(`npx hardhat ${id.join(" ")} `),
+      )
+      .flatMap(([typed, output]) => [
+        "```console",
+        `$ ${typed}`,
+        output,
+        "```\n",
+      ]),
   ].join("\n");
 }
 
-function renderOption({ name, type }: OptionDefinition): string {
+function table(
+  heading: string,
+  rows: ReadonlyArray<readonly string[]>,
+): string[] {
+  return [
+    `| ${heading} | meaning |`,
+    "|---|---|",
+    ...rows.map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`),
+    "",
+  ];
+}
+
+function optionRow({ name, type, description }: OptionDefinition): string[] {
   const flag = `--${name.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
-  return type === ArgumentType.FLAG ? flag : `${flag} …`;
+  return [
+    `\`${type === ArgumentType.FLAG ? flag : `${flag} …`}\``,
+    description,
+  ];
 }
 
 function escapeCell(text: string): string {

@@ -4,14 +4,29 @@ import path from "node:path";
 import { expect } from "chai";
 import { glob } from "node:fs/promises";
 
-import { generatedDocuments } from "../../scripts/docs/generated-documents.js";
+import { readExamples } from "../../scripts/docs/examples.js";
+import {
+  generatedDocuments,
+  tasksDocument,
+} from "../../scripts/docs/generated-documents.js";
+import { vaultTasks } from "../../tasks/index.js";
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
 import { runCommand } from "../helpers/consumers/run-command.js";
 
 describe("package - documents", () => {
   it("should have tasks and errors as they are: else `npm run docs`", async () => {
-    for (const [file, text] of await generatedDocuments()) {
+    const examples = readExamples(await readFile(tasksDocument, "utf8"));
+    for (const [file, text] of await generatedDocuments(examples)) {
       expect(await readFile(file, "utf8"), file).to.equal(text);
+    }
+  });
+
+  it("should show what every task prints", async () => {
+    const sections = (await readFile(tasksDocument, "utf8")).split(/^## /mu);
+    expect(sections.length).to.be.above(vaultTasks.length - 1);
+    for (const section of sections.slice(1)) {
+      const [title = ""] = section.split("\n");
+      expect(section, title).to.contain(`$ npx hardhat ${title}`);
     }
   });
 

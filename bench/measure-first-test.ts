@@ -2,7 +2,7 @@
  * Takes the newcomer's path of docs/getting-started.md, from an empty folder to
  * a green test, with this package as it would be published, and says how long
  * it took. Run it after `npm run build`, as
- * `node --import tsx scripts/measure-first-test.ts`. Nothing is cached: npm is
+ * `node --import tsx bench/measure-first-test.ts`. Nothing is cached: npm is
  * given an empty cache. Only the compiler, which Hardhat would download, is that
  * of an npm package of this repository.
  */

@@ -2,7 +2,7 @@
  * Measures what the plugin and its hardhat-ethers dependency cost a project on
  * viem: Hardhat's own template, without them, with hardhat-ethers alone, and
  * with this package. Run it after `npm run build`, as
- * `node --import tsx scripts/measure-viem-cost.ts [runs]`; the figures stand in
+ * `node --import tsx bench/measure-viem-cost.ts [runs]`; the figures stand in
  * docs/testing-with-mocks.md.
  */
 import {

@@ -1,0 +1,106 @@
+/**
+ * The commands whose output docs/tasks.md shows, in the order in which they
+ * run: all on one chain, so what one does the next one sees.
+ */
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { startAnvil } from "../../test/helpers/anvil.js";
+import { runHardhat } from "../../test/helpers/cli.js";
+import { useFixtureProject } from "../../test/helpers/fixture-project.js";
+
+const commands = [
+  "deploy-mocks",
+  "status",
+  "funding-rate",
+  "funding-rate --type call --json",
+  "round",
+  "round --json",
+  "order 3",
+  "orders --first-id 1 --last-id 3",
+  "orders --first-id 1 --last-id 3 --format csv",
+  "pools",
+  "margins --max-volume 1000 --apy 12.5 --end-time +7d",
+  "volume",
+  "margin-balance",
+  "min-margin",
+  "capture --out fixture.json --orders 1-3",
+  "request queryVolume --at vault=0x5FC8d32690cc91D4c39d9d3abcBD16989F875707",
+  "simulate",
+  "settle --yes",
+] as const;
+
+const configuration = `
+import vault from "../../../src/index.js";
+
+export default {
+  plugins: [vault],
+  networks: {
+    localhost: {
+      type: "http",
+      url: process.env["NODE_URL"],
+      vault: { tokenDecimals: 18 },
+    },
+  },
+};
+`;
+
+/** 21 November 2026, so that the documents do not change with every day. */
+const GENESIS_SECONDS = 1_795_250_890;
+
+/** A command as it is typed, and what it prints on stdout and stderr. */
+export type Examples = ReadonlyMap<string, string>;
+
+/**
+ * Runs every command against an anvil of its own.
+ *
+ * @throws Error for a command that fails
+ */
+export async function recordExamples(): Promise<Examples> {
+  const anvil = await startAnvil({
+    args: ["--timestamp", String(GENESIS_SECONDS)],
+  });
+  const project = await useFixtureProject("plain");
+  try {
+    await writeFile(
+      path.join(project.path, "hardhat.config.ts"),
+      configuration,
+    );
+    // Each block a second after the last one, however long the commands take.
+    await fetch(anvil.url, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "anvil_setBlockTimestampInterval",
+        params: [1],
+      }),
+    });
+    const examples = new Map<string, string>();
+    for (const command of commands) {
+      const typed = `npx hardhat vault ${command} --network localhost`;
+      const { stdout, stderr, exitCode } = await runHardhat(
+        ["vault", ...command.split(" "), "--network", "localhost"],
+        { cwd: project.path, env: { NODE_URL: anvil.url } },
+      );
+      if (exitCode !== 0) {
+        throw new Error(`${typed}\n${stdout}${stderr}`);
+      }
+      examples.set(typed, `${stderr}${stdout}`.trimEnd());
+    }
+    return examples;
+  } finally {
+    await anvil.stop();
+    await project.remove();
+  }
+}
+
+/** The examples that a document has already. */
+export function readExamples(document: string): Examples {
+  return new Map(
+    [...document.matchAll(/```console\n\$ (.*)\n([\s\S]*?)\n```/gu)].map(
+      ([, typed = "", output = ""]) => [typed, output],
+    ),
+  );
+}
