@@ -5,7 +5,6 @@ import type {
   TaskDefinition,
 } from "hardhat/types/tasks";
 
-import { lazyModules } from "../src/lazy-modules.js";
 import { contractRoleNames } from "../src/protocol/contracts.js";
 import {
   operationEntry,
@@ -95,7 +94,7 @@ function operationTask(operation: ReadOperationName): TaskDefinition {
   }
   return builder
     .setAction(async () => {
-      const { createReadAction } = await (await actions()).read();
+      const { createReadAction } = await import("./read.js");
       return { default: createReadAction(operation) };
     })
     .build();
@@ -108,13 +107,11 @@ const optionFormats: { readonly [Name in Unit]?: string } = {
   timestamp: ": ISO date, +7d (from the chain's clock) or Unix seconds",
 };
 
-const actions = async () => (await lazyModules.onDemand()).tasks;
-
 export const vaultTasks: TaskDefinition[] = [
   emptyTask("vault", "Read, settle and test the vault protocol").build(),
   ...readOperationNames.map(operationTask),
   readTask("status", "Show every reading of the vault at one block")
-    .setAction(async () => await (await actions()).status())
+    .setAction(() => import("./status.js"))
     .build(),
   readTask("orders", "List a range of orders")
     .addOption(textOption("firstId", "First order id of the range"))
@@ -137,7 +134,7 @@ export const vaultTasks: TaskDefinition[] = [
       name: "skipEmpty",
       description: "Leave out orders whose every value is zero",
     })
-    .setAction(async () => await (await actions()).orders())
+    .setAction(() => import("./orders.js"))
     .build(),
   vaultTask("settle", "Settle the vault's current round")
     .addFlag({ name: "yes", description: "Settle without asking" })
@@ -168,7 +165,7 @@ export const vaultTasks: TaskDefinition[] = [
       name: "calldata",
       description: "Send nothing; print the unsigned transaction as JSON",
     })
-    .setAction(async () => await (await actions()).settle())
+    .setAction(() => import("./settle.js"))
     .build(),
   vaultTask(
     "simulate",
@@ -204,7 +201,7 @@ export const vaultTasks: TaskDefinition[] = [
         "Execute by the rules of this hardfork, as in prague; Hardhat's newest unless given",
       ),
     )
-    .setAction(async () => await (await actions()).simulate())
+    .setAction(() => import("./simulate.js"))
     .build(),
   vaultTask("deploy-mocks", "Deploy mocks of the six contracts")
     .addOption(
@@ -217,7 +214,7 @@ export const vaultTasks: TaskDefinition[] = [
       name: "yes",
       description: "Deploy also to a network where it costs money",
     })
-    .setAction(async () => await (await actions()).deployMocks())
+    .setAction(() => import("./deploy-mocks.js"))
     .build(),
   vaultTask(
     "capture",
@@ -231,7 +228,7 @@ export const vaultTasks: TaskDefinition[] = [
         "Record this block: a number, latest, safe or finalized",
       ),
     )
-    .setAction(async () => await (await actions()).capture())
+    .setAction(() => import("./capture.js"))
     .build(),
   vaultTask("request", "Print the JSON-RPC request of an operation")
     .addPositionalArgument({
@@ -251,6 +248,6 @@ export const vaultTasks: TaskDefinition[] = [
       name: "curl",
       description: "Print a curl command; it takes the URL from $RPC_URL",
     })
-    .setAction(async () => await (await actions()).request())
+    .setAction(() => import("./request.js"))
     .build(),
 ];

@@ -46,9 +46,9 @@ export class FixedAddresses implements AddressBook {
 
   public async find(role: ContractRole): Promise<LocatedAddress | undefined> {
     const address = this.#addresses[role];
-    return await Promise.resolve(
-      address === undefined ? undefined : { address, source: this.#source },
-    );
+    return address === undefined
+      ? undefined
+      : { address, source: this.#source };
   }
 
   public describeMissing(role: ContractRole): { path: string; hint: string } {

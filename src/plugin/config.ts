@@ -10,7 +10,6 @@ import type {
   HardhatUserConfigValidationError,
 } from "hardhat/types/hooks";
 
-import { lazyModules } from "../lazy-modules.js";
 import { isContractRole } from "../protocol/contracts.js";
 import { FORK_NETWORK } from "../rehearsal/fork/network.js";
 import type {
@@ -20,12 +19,11 @@ import type {
 
 // Hardhat runs these hooks at every start and again for every connection with
 // an override, so the schema is only loaded where there is something to check.
-export default async (): Promise<Partial<ConfigHooks>> =>
-  await Promise.resolve({
-    extendUserConfig,
-    validateUserConfig,
-    resolveUserConfig,
-  });
+export default async (): Promise<Partial<ConfigHooks>> => ({
+  extendUserConfig,
+  validateUserConfig,
+  resolveUserConfig,
+});
 
 /** Adds the network that forks are made with; what the user has comes first. */
 async function extendUserConfig(
@@ -52,7 +50,8 @@ async function validateUserConfig(
 ): Promise<HardhatUserConfigValidationError[]> {
   const errors: HardhatUserConfigValidationError[] = [];
   for (const [networkName, vault] of vaultSettings(userConfig)) {
-    const { validateVaultNetworkUserConfig } = await lazyModules.configSchema();
+    const { validateVaultNetworkUserConfig } =
+      await import("./config-schema.js");
     errors.push(...(await validateVaultNetworkUserConfig(networkName, vault)));
   }
   return errors;

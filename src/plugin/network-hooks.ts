@@ -3,8 +3,10 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import { FORK_NETWORK } from "../rehearsal/fork/network.js";
 
-export default async (): Promise<Partial<NetworkHooks>> =>
-  await Promise.resolve({ newConnection, closeConnection });
+export default async (): Promise<Partial<NetworkHooks>> => ({
+  newConnection,
+  closeConnection,
+});
 
 async function newConnection<ChainTypeT extends ChainType | string>(
   context: HookContext,

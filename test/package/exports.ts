@@ -4,7 +4,6 @@ import path from "node:path";
 import { expect } from "chai";
 
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
-import { modulesLoadedBy } from "../helpers/loaded-modules.js";
 
 /** Every name that can be imported. A change here is one for the CHANGELOG. */
 const exportedNames: Readonly<Record<string, readonly string[]>> = {
@@ -96,24 +95,5 @@ describe("package - exports", () => {
     );
     expect(classes[0]).to.be.a("function");
     expect(classes[0]).to.equal(classes[1]);
-  });
-
-  it("should load three files at the start of Hardhat", async () => {
-    const folder = path.join(repositoryRoot, "dist/src");
-    const modules = modulesLoadedBy(`
-      const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
-      const { default: vault } = await import("hardhat-vault");
-      await createHardhatRuntimeEnvironment({ plugins: [vault] });
-    `);
-    expect(
-      modules.filter((url) => url.startsWith(`file://${repositoryRoot}/dist/`)),
-    ).to.have.members(
-      ["index.js", "errors.js", "lazy-modules.js"].map(
-        (name) => `file://${folder}/${name}`,
-      ),
-    );
-    // tsx parses every file with this word, which takes it milliseconds here.
-    const errors = await readFile(path.join(folder, "errors.js"), "utf8");
-    expect(errors).not.to.include("import");
   });
 });

@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, "../..");
 const heavy = [
   /\/node_modules\/(?:ethers|zod|cli-table3|@inquirer|write-file-atomic)\//u,
   /\/node_modules\/@nomicfoundation\/(?:hardhat-ethers|hardhat-zod-utils|edr)\//u,
-  /\/src\/(?:bindings|abi|client|connection|mocks|settlement|simulation|chai)\//u,
+  /\/src\/(?:bindings|abi|client|plugin|rpc|mocks|settlement|rehearsal|chai)\//u,
 ];
 
 function heavyOf(modules: readonly string[]): string[] {
@@ -17,7 +17,9 @@ function heavyOf(modules: readonly string[]): string[] {
 }
 
 /** In folders of heavy things, and next to nothing themselves. */
-const lightAfterAll = [
+const startUpHooks = [
+  "src/plugin/config.ts",
+  "src/plugin/hre-hooks.ts",
   "src/plugin/lazy-hardhat-vault.ts",
   "src/rehearsal/fork/network.ts",
 ];
@@ -25,7 +27,7 @@ const lightAfterAll = [
 /** Loaded for settings, or for a connection. */
 const onlyWhenUsed: readonly string[] = [
   "src/plugin/config-schema.ts",
-  "src/modules-on-demand.ts",
+  "src/plugin/network-hooks.ts",
   "src/plugin/hardhat-vault.ts",
 ];
 
@@ -38,15 +40,10 @@ function oursOf(modules: readonly string[]): string[] {
 }
 
 describe("laziness", () => {
-  it("should load nothing but descriptions and start-up hooks with the plugin", () => {
-    const modules = modulesLoadedBy('await import("../hooks/src/index.ts");');
+  it("should load nothing but descriptions with the plugin", () => {
+    const modules = modulesLoadedBy('await import("./src/index.ts");');
     expect(modules.some((url) => url.endsWith("/src/index.ts"))).to.equal(true);
-    expect(heavyOf(modules)).to.have.members(
-      lightAfterAll.map((file) => `file://${root}/${file}`),
-    );
-    expect(
-      oursOf(modules).filter((file) => onlyWhenUsed.includes(file)),
-    ).to.deep.equal([]);
+    expect(heavyOf(modules)).to.deep.equal([]);
     const tasks = modules.filter((url) => url.includes("/tasks/"));
     expect(tasks.map((url) => path.basename(url))).to.include("index.ts");
     expect(
@@ -57,11 +54,11 @@ describe("laziness", () => {
   it("should load next to nothing with a runtime environment", () => {
     const modules = modulesLoadedBy(`
       const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
-      const { default: vault } = await import("../hooks/src/index.ts");
+      const { default: vault } = await import("./src/index.ts");
       const hre = await createHardhatRuntimeEnvironment({ plugins: [vault] });
       if (typeof hre.vault.getOrderInfo !== "function") process.exit(1);
     `);
-    expect(oursOf(heavyOf(modules))).to.have.members(lightAfterAll);
+    expect(oursOf(heavyOf(modules))).to.have.members(startUpHooks);
     expect(
       oursOf(modules).filter((file) => onlyWhenUsed.includes(file)),
     ).to.deep.equal([]);
@@ -73,7 +70,7 @@ describe("laziness", () => {
   it("should load the schema for settings, and the rest for a connection", () => {
     const modules = modulesLoadedBy(`
       const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
-      const { default: vault } = await import("../hooks/src/index.ts");
+      const { default: vault } = await import("./src/index.ts");
       const hre = await createHardhatRuntimeEnvironment({
         plugins: [vault],
         networks: {
@@ -90,9 +87,7 @@ describe("laziness", () => {
   });
 
   it("should load no Hardhat with the client", () => {
-    const modules = modulesLoadedBy(
-      'await import("../hooks/src/client/index.ts");',
-    );
+    const modules = modulesLoadedBy('await import("./src/client/index.ts");');
     expect(modules.some((url) => url.includes("/ethers/"))).to.equal(true);
     expect(
       modules.filter((url) =>

@@ -1,0 +1,110 @@
+// @ts-check
+
+/**
+ * The floors of the house, top to bottom: what is on one imports from its own
+ * floor and from those below it, type imports counted.
+ */
+const floors = [
+  { name: "the plugin's entry", paths: ["src/index\\.ts"] },
+  { name: "tasks", paths: ["tasks/"] },
+  {
+    name: "plugin",
+    paths: ["src/plugin/", "src/types\\.ts", "src/type-extensions\\.ts"],
+  },
+  { name: "settlement", paths: ["src/settlement/"] },
+  {
+    name: "mocks, rehearsal and matchers",
+    paths: ["src/mocks/", "src/rehearsal/", "src/chai/", "src/assert/"],
+  },
+  { name: "host", paths: ["src/host\\.ts"] },
+  { name: "client", paths: ["src/client/"] },
+  { name: "rpc", paths: ["src/rpc/"] },
+  {
+    name: "protocol, errors and generated code",
+    paths: [
+      "src/protocol/",
+      "src/errors\\.ts",
+      "src/untrusted-text\\.ts",
+      "src/abi/",
+      "src/bindings/",
+    ],
+  },
+];
+
+/** @param {readonly string[]} paths */
+const anyOf = (paths) => `^(?:${paths.join("|")})`;
+
+// Both become part of files that are where they belong.
+const onTheirWay = "^src/(?:rpc/upstream-block|rehearsal/sender)\\.ts$";
+
+/** @type {import("dependency-cruiser").IForbiddenRuleType[]} */
+const arrows = floors.slice(1).map(({ name, paths }, index) => ({
+  name: `down-from-${name.replaceAll(/\W+/gu, "-")}`,
+  comment: `"${name}" imports nothing of the floors above it. Move what it needs down to where both can use it, or take it as a parameter whose type is declared on this floor. The floors are in .dependency-cruiser.js.`,
+  severity: "error",
+  from: { path: anyOf(paths), pathNot: onTheirWay },
+  to: {
+    path: anyOf(floors.slice(0, index + 1).flatMap((floor) => floor.paths)),
+  },
+}));
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+export default {
+  forbidden: [
+    {
+      name: "no-circle",
+      comment:
+        "Files that import each other, by types alone too, can only be read and changed together. Move what both need into a file of its own, or have one declare the interface that it takes.",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    ...arrows,
+    {
+      name: "every-file-has-a-floor",
+      comment:
+        "This file is on no floor: move it into a folder of one, or list it in .dependency-cruiser.js.",
+      severity: "error",
+      from: {
+        path: "^(?:src|tasks)/",
+        pathNot: anyOf(floors.flatMap((floor) => floor.paths)),
+      },
+      to: {},
+    },
+    {
+      name: "nothing-of-the-workshop",
+      comment:
+        "Tests, scripts and benchmarks are not in the package: what ships must not need them.",
+      severity: "error",
+      from: { path: "^(?:src|tasks)/" },
+      to: { path: "^(?:test|scripts|bench)/" },
+    },
+    {
+      name: "protocol-is-data",
+      comment:
+        "The protocol is data: it imports nothing of ours but its own files.",
+      severity: "error",
+      from: { path: "^src/protocol/" },
+      to: { path: "^(?:src|tasks)/", pathNot: "^src/protocol/" },
+    },
+    {
+      name: "no-hardhat",
+      comment:
+        "This part works without Hardhat, over any EIP-1193 provider. What it needs of Hardhat it takes as a parameter.",
+      severity: "error",
+      from: { path: anyOf(floors.slice(-3).flatMap((floor) => floor.paths)) },
+      to: {
+        path: "(?:^|/)node_modules/(?:hardhat|@nomicfoundation/hardhat-(?!utils/)[^/]+)/",
+      },
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    doNotFollow: { path: "node_modules" },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["import", "types", "default"],
+    },
+  },
+};
