@@ -1,7 +1,7 @@
 import askToConfirm from "@inquirer/confirm";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import type { BlockInfo } from "../src/rpc/block.js";
+import type { BlockInfo } from "../src/rpc/node.js";
 import { describeInput, parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";

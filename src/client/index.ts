@@ -1,4 +1,4 @@
-export type { BlockInfo } from "../rpc/block.js";
+export type { BlockInfo } from "../rpc/node.js";
 export type {
   AddressBook,
   ContractAddresses,

@@ -1,3 +1,4 @@
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { getAddress } from "ethers";
 
 import { vaultError } from "../errors.js";
@@ -117,7 +118,7 @@ export function parseBlockTag(value: unknown, where = "blockTag"): string {
     value >= 0 &&
     value < 2n ** 64n
   ) {
-    return `0x${value.toString(16)}`;
+    return numberToHexString(value);
   }
   throw vaultError("VAULT_INVALID_BLOCK", {
     where,

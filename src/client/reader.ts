@@ -7,7 +7,7 @@ import type {
   ReadOperationName,
   operations,
 } from "../protocol/index.js";
-import type { BlockInfo } from "../rpc/block.js";
+import type { BlockInfo } from "../rpc/node.js";
 import type { LocatedAddress } from "./addresses.js";
 import type { BlockTag } from "./inputs.js";
 

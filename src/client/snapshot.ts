@@ -8,7 +8,7 @@ import type {
 } from "../protocol/index.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeAnswer } from "./answer.js";
-import type { BlockInfo } from "../rpc/block.js";
+import type { BlockInfo } from "../rpc/node.js";
 import { encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
 import type { FailedReading } from "./failed-reading.js";

@@ -31,7 +31,8 @@ import type {
   ContractAddresses,
   LocatedAddress,
 } from "./addresses.js";
-import { readBlock } from "../rpc/block.js";
+import { Chain } from "../rpc/node.js";
+import type { BlockInfo } from "../rpc/node.js";
 import { decodeAnswer } from "./answer.js";
 import { contractFactories, encodeCall } from "./codec.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
@@ -40,12 +41,7 @@ import type { BlockTag } from "./inputs.js";
 import type { ReadOptions, VaultReader, VaultReads } from "./reader.js";
 import { readOrders } from "./orders/read-orders.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
-import {
-  RevertedCall,
-  hexToBytes,
-  requestQuantity,
-  requestRpc,
-} from "../rpc/request.js";
+import { RevertedCall, hexToBytes } from "../rpc/request.js";
 import { takeSnapshot } from "./snapshot.js";
 import type { VaultSnapshot } from "./snapshot.js";
 
@@ -91,6 +87,7 @@ export class VaultClient implements VaultReader {
   public readonly networkName: string;
   /** The addresses in use. */
   protected readonly addresses: AddressBook;
+  readonly #node: Chain;
   readonly #from: string;
   #contracts: VaultContracts | undefined;
 
@@ -106,6 +103,7 @@ export class VaultClient implements VaultReader {
   ) {
     this.provider = provider;
     this.networkName = options.networkName ?? "of the given provider";
+    this.#node = new Chain(provider, this.networkName);
     this.addresses = isAddressBook(contracts)
       ? contracts
       : new FixedAddresses(contracts, "VaultClient");
@@ -169,12 +167,10 @@ export class VaultClient implements VaultReader {
     const call = encodeCall(operation, args);
     const { from, blockTag } = this.readContext(options);
     const target = await this.addressOf(call.role, operation);
-    const answer = await requestRpc(
-      this.provider,
-      this.networkName,
-      "eth_call",
-      [{ from, to: target.address, data: call.data }, blockTag],
-    );
+    const answer = await this.#node.request("eth_call", [
+      { from, to: target.address, data: call.data },
+      blockTag,
+    ]);
     const bytes =
       answer instanceof RevertedCall
         ? answer
@@ -190,7 +186,7 @@ export class VaultClient implements VaultReader {
         // An account without code answers too: with nothing.
         bytes instanceof RevertedCall ||
         bytes.length > 0 ||
-        (await this.#hasCode(target.address, blockTag)),
+        (await this.#node.hasCode(target.address, blockTag)),
     }) as OperationResult<Name>;
   }
 
@@ -236,21 +232,13 @@ export class VaultClient implements VaultReader {
   }
 
   /** Number and timestamp (Unix seconds) of a block. */
-  public async block(
-    blockTag: BlockTag = "latest",
-  ): Promise<{ number: number; timestamp: number }> {
-    return await readBlock(
-      this.provider,
-      this.networkName,
-      parseBlockTag(blockTag),
-    );
+  public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
+    return await this.#node.block(parseBlockTag(blockTag));
   }
 
   /** The chain id that the node answers. */
   public async chainId(): Promise<number> {
-    return Number(
-      await requestQuantity(this.provider, this.networkName, "eth_chainId"),
-    );
+    return await this.#node.chainId();
   }
 
   /**
@@ -277,16 +265,6 @@ export class VaultClient implements VaultReader {
   /** Who sends the contracts' own calls; a subclass may know better. */
   protected runner(): ContractRunner {
     return new BrowserProvider(this.provider, "any");
-  }
-
-  async #hasCode(address: string, blockTag: string): Promise<boolean> {
-    const code = await requestRpc(
-      this.provider,
-      this.networkName,
-      "eth_getCode",
-      [address, blockTag],
-    );
-    return hexToBytes(code, this.networkName, "eth_getCode").length > 0;
   }
 
   #createContracts(): VaultContracts {

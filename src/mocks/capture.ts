@@ -1,3 +1,4 @@
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { AbiCoder } from "ethers";
 
 import { encodeCall } from "../client/codec.js";
@@ -211,7 +212,7 @@ class Recorder {
     const { address } = await this.#vault.addressOf(role);
     return await requestRpc(provider, networkName, "eth_call", [
       { to: address, data },
-      `0x${this.#block.toString(16)}`,
+      numberToHexString(this.#block),
     ]);
   }
 }

@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import {
-  RevertedCall,
-  invalidResponse,
-  requestQuantity,
-  requestRpc,
-} from "../rpc/request.js";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+
+import { Chain } from "../rpc/node.js";
+import { RevertedCall, invalidResponse, requestRpc } from "../rpc/request.js";
 import type { VaultHost } from "../host.js";
 import { VaultError, vaultError } from "../errors.js";
 
@@ -66,7 +64,10 @@ class InProcessSender implements MockSender {
     const [fields] = await Promise.all([
       this.#commonFields(),
       this.#request("hardhat_impersonateAccount", [SCRIPTER]),
-      this.#request("hardhat_setBalance", [SCRIPTER, toHex(SCRIPTER_BALANCE)]),
+      this.#request("hardhat_setBalance", [
+        SCRIPTER,
+        numberToHexString(SCRIPTER_BALANCE),
+      ]),
     ]);
     try {
       const hashes: unknown[] = [];
@@ -89,23 +90,18 @@ class InProcessSender implements MockSender {
 
   /** Everything explicit: a user's gas settings may not suit this sender. */
   async #commonFields(): Promise<Readonly<Record<string, string>>> {
-    const block = await this.#request("eth_getBlockByNumber", [
-      "latest",
-      false,
-    ]);
-    const { gasLimit, baseFeePerGas }: Readonly<Record<string, unknown>> =
-      typeof block === "object" ? { ...block } : {};
-    const blockGas =
-      typeof gasLimit === "string" ? BigInt(gasLimit) : MAX_TRANSACTION_GAS;
+    const { provider, networkName } = this.#vault;
+    const chain = new Chain(provider, networkName);
+    const { gasLimit, baseFeePerGas } = await chain.header();
     return {
       from: SCRIPTER,
-      gas: toHex(
-        blockGas < MAX_TRANSACTION_GAS ? blockGas : MAX_TRANSACTION_GAS,
+      gas: numberToHexString(
+        gasLimit < MAX_TRANSACTION_GAS ? gasLimit : MAX_TRANSACTION_GAS,
       ),
       ...(baseFeePerGas === undefined
         ? { gasPrice: "0x0" }
         : {
-            maxFeePerGas: toHex(MAX_FEE_PER_GAS),
+            maxFeePerGas: numberToHexString(MAX_FEE_PER_GAS),
             maxPriorityFeePerGas: "0x0",
           }),
     };
@@ -176,10 +172,7 @@ class NodeSender implements MockSender {
       if (
         !VaultError.isVaultError(error) ||
         error.code !== "VAULT_MOCK_SCRIPT_FAILED" ||
-        (await requestQuantity(provider, networkName, "eth_getBalance", [
-          from,
-          "latest",
-        ])) > 0n
+        (await new Chain(provider, networkName).balance(from)) > 0n
       ) {
         throw error;
       }
@@ -265,10 +258,6 @@ function parseReceipt(network: string, receipt: unknown): MinedTransaction {
     );
   }
   return { contractAddress: null };
-}
-
-function toHex(value: bigint): string {
-  return `0x${value.toString(16)}`;
 }
 
 function scriptFailed(

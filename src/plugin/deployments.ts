@@ -6,12 +6,7 @@ import { z } from "zod";
 
 import type { LocatedAddress } from "../client/addresses.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import {
-  invalidResponse,
-  isHexData,
-  requestQuantity,
-  requestRpc,
-} from "../rpc/request.js";
+import { Chain } from "../rpc/node.js";
 import { vaultError } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
@@ -50,8 +45,6 @@ const deploymentSchema: z.ZodType<MockDeployment> = z
   .strict();
 
 const UNKNOWN_GENESIS = "unknown";
-/** 0x and 32 bytes. */
-const HASH_LENGTH = 66;
 
 /** Folder in the project's root. */
 export const DEPLOYMENTS_FOLDER = "vault-deployments";
@@ -61,15 +54,13 @@ export const DEPLOYMENTS_FOLDER = "vault-deployments";
  * it is the same chain and the code is still there.
  */
 export class DeploymentAddresses {
-  readonly #provider: Eip1193Provider;
-  readonly #network: string;
+  readonly #chain: Chain;
   readonly #folder: string;
   #found: Promise<MockDeployment | undefined> | undefined;
   #absence: string | undefined;
 
   constructor(provider: Eip1193Provider, network: string, projectRoot: string) {
-    this.#provider = provider;
-    this.#network = network;
+    this.#chain = new Chain(provider, network);
     this.#folder = path.join(projectRoot, DEPLOYMENTS_FOLDER);
   }
 
@@ -120,32 +111,13 @@ export class DeploymentAddresses {
    * which must not look like another chain, and those of a failed request
    */
   public async genesisHash(): Promise<string> {
-    const method = "eth_getBlockByNumber";
-    const genesis = await requestRpc(this.#provider, this.#network, method, [
-      "0x0",
-      false,
-    ]);
-    if (genesis === null) {
-      // Some archives are pruned so far that they have no first block; then
-      // nothing can be matched, and nothing is.
-      return UNKNOWN_GENESIS;
-    }
-    const { hash }: Readonly<Record<string, unknown>> =
-      typeof genesis === "object" ? { ...genesis } : {};
-    if (!isHexData(hash) || hash.length !== HASH_LENGTH) {
-      throw invalidResponse(
-        this.#network,
-        method,
-        "a block with a hash was expected",
-      );
-    }
-    return hash;
+    // Some archives are pruned so far that they have no first block; then
+    // nothing can be matched, and nothing is.
+    return (await this.#chain.genesisHash()) ?? UNKNOWN_GENESIS;
   }
 
   async #load(): Promise<MockDeployment | undefined> {
-    const chainId = Number(
-      await requestQuantity(this.#provider, this.#network, "eth_chainId"),
-    );
+    const chainId = await this.#chain.chainId();
     const deployment = await this.#readFile(chainId);
     if (deployment === undefined) {
       return undefined;
@@ -160,16 +132,12 @@ export class DeploymentAddresses {
       this.#absence = `${file} belongs to another chain with the same id (the node was probably restarted): run \`npx hardhat vault deploy-mocks\` again.`;
       return undefined;
     }
-    const codes = await Promise.all(
+    const haveCode = await Promise.all(
       Object.values(deployment.contracts).map(
-        async (address) =>
-          await requestRpc(this.#provider, this.#network, "eth_getCode", [
-            address,
-            "latest",
-          ]),
+        async (address) => await this.#chain.hasCode(address),
       ),
     );
-    if (!codes.every((code) => isHexData(code) && code !== "0x")) {
+    if (haveCode.includes(false)) {
       this.#absence = `The mocks of ${file} are not on the chain any more: run \`npx hardhat vault deploy-mocks\` again.`;
       return undefined;
     }

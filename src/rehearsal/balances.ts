@@ -1,12 +1,8 @@
 import { Interface } from "ethers";
 
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import {
-  RevertedCall,
-  isHexData,
-  requestQuantity,
-  requestRpc,
-} from "../rpc/request.js";
+import { Chain } from "../rpc/node.js";
+import { RevertedCall, isHexData, requestRpc } from "../rpc/request.js";
 import { vaultError } from "../errors.js";
 import type { BalanceChange } from "./types.js";
 
@@ -100,11 +96,9 @@ async function nativeBalance(
   { provider, networkName, blockTag }: ChainMoment,
   account: string,
 ): Promise<Balance> {
-  const amount = await requestQuantity(
-    provider,
-    networkName,
-    "eth_getBalance",
-    [account, blockTag],
+  const amount = await new Chain(provider, networkName).balance(
+    account,
+    blockTag,
   );
   return { account, token: NATIVE, amount };
 }

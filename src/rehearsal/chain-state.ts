@@ -1,9 +1,10 @@
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+
 import type { VaultHost } from "../host.js";
 import { readBalances } from "./balances.js";
 import type { Balance, BalanceSubjects } from "./balances.js";
 import { nodeFailureOf, takeReadings } from "./compare-readings.js";
 import type { Readings } from "./compare-readings.js";
-import { toQuantity } from "./simulated-chain.js";
 
 /** What is compared. */
 export interface StateSubjects extends BalanceSubjects {
@@ -30,7 +31,7 @@ export async function readState(
   const [readings, balances] = await Promise.all([
     takeReadings(vault, subjects.orderIDs, blockNumber),
     readBalances(
-      { provider, networkName, blockTag: toQuantity(blockNumber) },
+      { provider, networkName, blockTag: numberToHexString(blockNumber) },
       subjects,
     ),
   ]);

@@ -1,3 +1,5 @@
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+
 import { encodeCall } from "../client/codec.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant } from "../errors.js";
@@ -5,7 +7,7 @@ import { compareBalances, nativeBalanceOf } from "./balances.js";
 import { readState } from "./chain-state.js";
 import type { ChainState, StateSubjects } from "./chain-state.js";
 import { compareReadings, roundOf } from "./compare-readings.js";
-import { SimulatedChain, toQuantity } from "./simulated-chain.js";
+import { SimulatedChain } from "./simulated-chain.js";
 import type { Simulation } from "./types.js";
 
 /** A settlement to rehearse, all of it checked. */
@@ -62,8 +64,8 @@ export async function rehearse(
     from: sender,
     to: target,
     data: encodeCall("settleAll", []).data,
-    gas: toQuantity(gasLimit),
-    gasPrice: toQuantity(gasPrice),
+    gas: numberToHexString(gasLimit),
+    gasPrice: numberToHexString(gasPrice),
   });
   assertInvariant(typeof hash === "string", "a transaction without a hash");
   await mineAt(chain, hash, blockTime);
@@ -147,7 +149,7 @@ async function fund(
   await chain.request(
     "hardhat_setBalance",
     account,
-    toQuantity(balance + cost),
+    numberToHexString(balance + cost),
   );
   return { account, amount: cost };
 }

@@ -1,30 +1,25 @@
 import type { LocatedAddress } from "../client/addresses.js";
-import type { BlockInfo } from "../rpc/block.js";
+import { Chain } from "../rpc/node.js";
+import type { BlockInfo } from "../rpc/node.js";
 import { parseAddress, parseUint256 } from "../client/inputs.js";
-import { requestRpc } from "../rpc/request.js";
 import type { VaultHost } from "../host.js";
 import { VaultError, vaultError } from "../errors.js";
 import { contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { readState } from "./chain-state.js";
-import { createFork } from "./engines/fork.js";
+import { createFork, readUpstreamBlock } from "./engines/fork.js";
 import { findFatalRevert } from "./engines/fatal-revert.js";
-import type { ForkOptions } from "./engines/fork.js";
+import type { ForkOptions, UpstreamBlock } from "./engines/fork.js";
 import { roundOf } from "./compare-readings.js";
 import { MinedMeanwhile, rehearse } from "./execute-on-chain.js";
 import type { Rehearsal } from "./execute-on-chain.js";
 import { ResolvedAddresses } from "./resolved-addresses.js";
 import { exclusively, inSandbox } from "./engines/in-process.js";
 import { findSender } from "./sender.js";
-import { SimulatedChain, toQuantity } from "./simulated-chain.js";
+import { SimulatedChain } from "./simulated-chain.js";
 import { checkTime, targetTime } from "./target-time.js";
 import type { SimulationTime } from "./target-time.js";
 import type { Simulation } from "./types.js";
-import {
-  readPendingTimestamp,
-  readUpstreamBlock,
-} from "../rpc/upstream-block.js";
-import type { UpstreamBlock } from "../rpc/upstream-block.js";
 
 /** Options of `simulateSettleAll`. */
 export interface SimulateSettleAllOptions extends ForkOptions {
@@ -105,9 +100,9 @@ async function simulateOnFork(
 ): Promise<LocatedSimulation> {
   const { provider, networkName } = vault;
   const [block, pendingTimestamp] = await Promise.all([
-    readUpstreamBlock(provider, networkName, blockNumber),
+    readUpstreamBlock(vault, blockNumber),
     blockNumber === undefined
-      ? readPendingTimestamp(provider, networkName)
+      ? new Chain(provider, networkName).pendingTimestamp()
       : undefined,
   ]);
   return await prepare(vault, block, wishes, async (addresses, rehearsal) => {
@@ -146,7 +141,7 @@ async function simulateInPlace(
   wishes: Wishes,
   { blockNumber, hardfork }: ForkOptions,
 ): Promise<LocatedSimulation> {
-  const { provider, networkName } = vault;
+  const { networkName } = vault;
   if (blockNumber !== undefined || hardfork !== undefined) {
     throw vaultError("VAULT_INVALID_ARGUMENT", {
       where: blockNumber === undefined ? "hardfork" : "blockNumber",
@@ -154,7 +149,7 @@ async function simulateInPlace(
     });
   }
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const block = await readUpstreamBlock(provider, networkName, undefined);
+    const block = await readUpstreamBlock(vault, undefined);
     try {
       return await prepare(
         vault,
@@ -282,11 +277,7 @@ async function requireCode(
   { address, source }: LocatedAddress,
   blockNumber: number,
 ): Promise<void> {
-  const code = await requestRpc(provider, networkName, "eth_getCode", [
-    address,
-    toQuantity(blockNumber),
-  ]);
-  if (code === "0x") {
+  if (!(await new Chain(provider, networkName).hasCode(address, blockNumber))) {
     throw vaultError("VAULT_NO_CODE", {
       address,
       when: ` at block ${blockNumber}`,

@@ -1,4 +1,7 @@
-import type { BlockInfo } from "../rpc/block.js";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+
+import { Chain } from "../rpc/node.js";
+import type { BlockInfo } from "../rpc/node.js";
 import {
   RevertedCall,
   invalidResponse,
@@ -65,19 +68,15 @@ export class SimulatedChain {
 
   /** Gas that the next block has room for. */
   public async nextGasLimit(): Promise<bigint> {
-    const { gasLimit } = await this.#record(
-      "eth_getBlockByNumber",
-      "pending",
-      false,
-    );
-    return this.#parse(gasLimit);
+    const { provider, networkName } = this.#vault;
+    return await new Chain(provider, networkName).gasLimit("pending");
   }
 
   /** Makes one block with whatever waits, dated as told. */
   public async mine(timestamp: number | undefined): Promise<void> {
     await this.request(
       "evm_mine",
-      ...(timestamp === undefined ? [] : [toQuantity(timestamp)]),
+      ...(timestamp === undefined ? [] : [numberToHexString(timestamp)]),
     );
   }
 
@@ -126,8 +125,4 @@ export class SimulatedChain {
     }
     return { ...answer };
   }
-}
-
-export function toQuantity(value: bigint | number): string {
-  return `0x${value.toString(16)}`;
 }

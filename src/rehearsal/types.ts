@@ -1,4 +1,4 @@
-import type { BlockInfo } from "../rpc/block.js";
+import type { BlockInfo } from "../rpc/node.js";
 
 /**
  * How a simulated settlement ended:

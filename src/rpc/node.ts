@@ -1,27 +1,42 @@
+import { isHash } from "@nomicfoundation/hardhat-utils/eth";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+
+import { vaultError } from "../errors.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import {
   RevertedCall,
+  hexToBytes,
   invalidResponse,
-  isHexData,
   parseQuantity,
   requestQuantity,
   requestRpc,
 } from "./request.js";
+
+/**
+ * A block as it is asked for: its number, or a tag as on the wire, which a hex
+ * quantity is too.
+ */
+export type BlockId = number | string;
+
+/** A block, as far as a reading has to name it. */
+export interface BlockInfo {
+  readonly number: number;
+  /** Unix seconds. */
+  readonly timestamp: number;
+}
+
+export interface Header extends BlockInfo {
+  readonly hash: string;
+  readonly gasLimit: bigint;
+  /** Undefined on chains without EIP-1559. */
+  readonly baseFeePerGas: bigint | undefined;
+}
 
 /** The call that a settlement makes, as far as a simulation needs it. */
 export interface SettlementCall {
   readonly from: string;
   readonly to: string;
   readonly data: string;
-}
-
-export interface Header {
-  readonly number: number;
-  /** Unix seconds. */
-  readonly timestamp: number;
-  readonly gasLimit: bigint;
-  /** Undefined on chains without EIP-1559. */
-  readonly baseFeePerGas: bigint | undefined;
 }
 
 export interface Receipt {
@@ -42,7 +57,7 @@ export interface SeenTransaction {
   readonly isMined: boolean;
 }
 
-/** What a settlement asks a node, each answer checked before it is believed. */
+/** What is asked of a node, each answer checked before it is believed. */
 export class Chain {
   public readonly provider: Eip1193Provider;
   public readonly network: string;
@@ -66,55 +81,116 @@ export class Chain {
     return await requestQuantity(this.provider, this.network, method, params);
   }
 
+  /** The chain id. */
+  public async chainId(): Promise<number> {
+    return Number(await this.quantity("eth_chainId"));
+  }
+
+  /** Number of the newest block. */
+  public async blockNumber(): Promise<number> {
+    return Number(await this.quantity("eth_blockNumber"));
+  }
+
   /** How many transactions of the account are mined, or also wait. */
-  public async nonce(
-    address: string,
-    tag: "latest" | "pending" | number,
-  ): Promise<number> {
+  public async nonce(address: string, block: BlockId): Promise<number> {
     return Number(
       await this.quantity("eth_getTransactionCount", [
         address,
-        typeof tag === "number" ? `0x${tag.toString(16)}` : tag,
+        toBlockId(block),
       ]),
     );
   }
 
-  public async latestHeader(): Promise<Header> {
-    const method = "eth_getBlockByNumber";
-    const header = this.#record(
-      await this.request(method, ["latest", false]),
-      method,
-    );
-    const { number, timestamp, gasLimit, baseFeePerGas } = header;
+  /** Native balance of an account. */
+  public async balance(
+    address: string,
+    block: BlockId = "latest",
+  ): Promise<bigint> {
+    return await this.quantity("eth_getBalance", [address, toBlockId(block)]);
+  }
+
+  /** Whether there is a contract at the address. */
+  public async hasCode(
+    address: string,
+    block: BlockId = "latest",
+  ): Promise<boolean> {
+    const method = "eth_getCode";
+    const code = await this.request(method, [address, toBlockId(block)]);
+    return hexToBytes(code, this.network, method).length > 0;
+  }
+
+  /**
+   * Number and time of a block.
+   *
+   * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_RPC_INVALID_RESPONSE and
+   * those of a failed request
+   */
+  public async block(block: BlockId): Promise<BlockInfo> {
+    const { number, timestamp } = await this.#block(block);
+    return this.#blockInfo(number, timestamp);
+  }
+
+  /**
+   * What else a block's header has.
+   *
+   * @throws VaultError as {@link block} does
+   */
+  public async header(block: BlockId = "latest"): Promise<Header> {
+    const { number, timestamp, hash, gasLimit, baseFeePerGas } =
+      await this.#block(block);
     return {
-      number: this.#number(number, method),
-      timestamp: this.#number(timestamp, method),
-      gasLimit: parseQuantity(gasLimit, this.network, method),
+      ...this.#blockInfo(number, timestamp),
+      hash: this.#hash(hash, BLOCK_METHOD),
+      gasLimit: parseQuantity(gasLimit, this.network, BLOCK_METHOD),
       baseFeePerGas:
         baseFeePerGas === undefined || baseFeePerGas === null
           ? undefined
-          : parseQuantity(baseFeePerGas, this.network, method),
+          : parseQuantity(baseFeePerGas, this.network, BLOCK_METHOD),
     };
   }
 
-  public async hasCode(address: string): Promise<boolean> {
-    const method = "eth_getCode";
-    const code = await this.request(method, [address, "latest"]);
-    if (!isHexData(code)) {
-      throw invalidResponse(this.network, method, "not hex data");
+  /** How much gas a block has room for; also the pending one, without a hash. */
+  public async gasLimit(block: BlockId): Promise<bigint> {
+    const { gasLimit } = await this.#block(block);
+    return parseQuantity(gasLimit, this.network, BLOCK_METHOD);
+  }
+
+  /**
+   * Hash of the chain's first block; undefined where the node has pruned it.
+   *
+   * @throws VaultError VAULT_RPC_INVALID_RESPONSE for a block without a hash,
+   * which must not look like another chain, and those of a failed request
+   */
+  public async genesisHash(): Promise<string | undefined> {
+    const genesis = await this.#findBlock(0);
+    return genesis === undefined
+      ? undefined
+      : this.#hash(genesis["hash"], BLOCK_METHOD);
+  }
+
+  /**
+   * When the node would date a block that it made now, Unix seconds; undefined
+   * where it does not say. A node's clock need not be ours: development nodes
+   * can be moved in time.
+   */
+  public async pendingTimestamp(): Promise<number | undefined> {
+    try {
+      const pending = await this.#findBlock("pending");
+      return pending === undefined
+        ? undefined
+        : this.#number(pending["timestamp"], BLOCK_METHOD);
+    } catch {
+      // Many public endpoints have no pending block; nothing depends on it.
+      return undefined;
     }
-    return code !== "0x";
   }
 
   /** @returns The revert if the contract refuses the call, else undefined. */
   public async simulate(
     call: SettlementCall,
-    block: "latest" | number,
+    block: BlockId,
   ): Promise<RevertedCall | undefined> {
-    const answer = await this.request("eth_call", [
-      call,
-      typeof block === "number" ? `0x${block.toString(16)}` : block,
-    ]);
+    const answer = await this.request("eth_call", [call, toBlockId(block)]);
     return answer instanceof RevertedCall ? answer : undefined;
   }
 
@@ -162,22 +238,50 @@ export class Chain {
 
   /** The transactions of one block, or those that wait. */
   public async transactionsOf(
-    block: "pending" | number,
+    block: BlockId,
   ): Promise<readonly SeenTransaction[]> {
-    const method = "eth_getBlockByNumber";
-    const { transactions } = this.#record(
-      await this.request(method, [
-        typeof block === "number" ? `0x${block.toString(16)}` : block,
-        true,
-      ]),
-      method,
-    );
+    const { transactions } = await this.#block(block, true);
     if (!Array.isArray(transactions)) {
-      throw invalidResponse(this.network, method, "no transactions");
+      throw invalidResponse(this.network, BLOCK_METHOD, "no transactions");
     }
     return transactions.map((transaction) =>
-      this.#seenTransaction(this.#record(transaction, method), method),
+      this.#seenTransaction(
+        this.#record(transaction, BLOCK_METHOD),
+        BLOCK_METHOD,
+      ),
     );
+  }
+
+  async #findBlock(
+    block: BlockId,
+    withTransactions = false,
+  ): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const answer = await this.request(BLOCK_METHOD, [
+      toBlockId(block),
+      withTransactions,
+    ]);
+    return answer === null ? undefined : this.#record(answer, BLOCK_METHOD);
+  }
+
+  async #block(
+    block: BlockId,
+    withTransactions = false,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const found = await this.#findBlock(block, withTransactions);
+    if (found === undefined) {
+      throw vaultError("VAULT_BLOCK_NOT_FOUND", {
+        network: this.network,
+        block: describeBlock(block),
+      });
+    }
+    return found;
+  }
+
+  #blockInfo(number: unknown, timestamp: unknown): BlockInfo {
+    return {
+      number: this.#number(number, BLOCK_METHOD),
+      timestamp: this.#number(timestamp, BLOCK_METHOD),
+    };
   }
 
   #seenTransaction(
@@ -199,7 +303,7 @@ export class Chain {
   }
 
   #hash(value: unknown, method: string): string {
-    if (isHexData(value) && value.length === 66) {
+    if (isHash(value)) {
       return value;
     }
     throw invalidResponse(this.network, method, "a hash was expected");
@@ -211,4 +315,17 @@ export class Chain {
     }
     return { ...value };
   }
+}
+
+const BLOCK_METHOD = "eth_getBlockByNumber";
+
+function toBlockId(block: BlockId): string {
+  return typeof block === "number" ? numberToHexString(block) : block;
+}
+
+/** A block for a person: hex quantities are for the wire. */
+export function describeBlock(block: BlockId): string {
+  return typeof block === "string" && block.startsWith("0x")
+    ? BigInt(block).toString()
+    : String(block);
 }

@@ -35,7 +35,7 @@ export async function buildSettlement(
     {},
   );
   await requireCode(chain, contract);
-  const header = await chain.latestHeader();
+  const header = await chain.header();
   const gas = await estimateGas(chain, { from, to: contract.address, data });
   return {
     chainId,

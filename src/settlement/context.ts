@@ -101,10 +101,7 @@ export class SettlementContext {
     observation: Observation;
   }> {
     const contract = await vault.addressOf("vault", "settleAll");
-    const header = await new Chain(
-      vault.provider,
-      vault.networkName,
-    ).latestHeader();
+    const header = await new Chain(vault.provider, vault.networkName).header();
     const observation = await observe(vault, contract.address, header.number);
     const chainId = await observation.chainId();
     requireConfiguredChain(vault, chainId);
@@ -126,7 +123,7 @@ export class SettlementContext {
 
   /** The round at one block, and that block. */
   public async readRoundNow(): Promise<{ header: Header; round: VaultRound }> {
-    const header = await this.chain.latestHeader();
+    const header = await this.chain.header();
     return { header, round: await this.readRound(header.number) };
   }
 

@@ -81,7 +81,7 @@ async function findMined(
   sought: Sought,
   search: NonceSearch,
 ): Promise<SeenTransaction | undefined> {
-  const head = Number(await chain.quantity("eth_blockNumber"));
+  const head = await chain.blockNumber();
   try {
     return await inBlock(chain, sought, await bisect(chain, sought, head));
   } catch (error) {

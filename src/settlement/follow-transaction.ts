@@ -198,7 +198,7 @@ class PursuitState {
     const { chain, confirmations, deadline } = this.#pursuit;
     const head =
       confirmations > 1
-        ? await deadline.within(chain.quantity("eth_blockNumber"))
+        ? await deadline.within(chain.blockNumber())
         : undefined;
     const sight = await deadline.within(
       look(chain, this.transaction, this.#search),
@@ -215,7 +215,7 @@ class PursuitState {
       this.#depth =
         head === undefined
           ? 1
-          : Math.max(1, Number(head) - sight.receipt.blockNumber + 1);
+          : Math.max(1, head - sight.receipt.blockNumber + 1);
     } else if (this.#receipt !== undefined) {
       this.#trouble(
         `a re-org took the transaction out of block ${this.#receipt.blockNumber}`,

@@ -67,7 +67,7 @@ export async function runPreflight(
   const { chainId, round, contract, signer, call, header, config } = subject;
   const [reverted, balance] = await Promise.all([
     chain.simulate(call, "latest"),
-    chain.quantity("eth_getBalance", [signer.address, "latest"]),
+    chain.balance(signer.address),
   ]);
   const known = {
     chainId,

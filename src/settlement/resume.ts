@@ -46,7 +46,7 @@ export async function resume(
   }
   let genesisHash: string;
   try {
-    progress.header = await chain.latestHeader();
+    progress.header = await chain.header();
     genesisHash = await context.genesisHash();
   } catch (error) {
     if (!isNodeFailure(error)) {

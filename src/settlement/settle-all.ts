@@ -1,4 +1,4 @@
-import type { BlockInfo } from "../rpc/block.js";
+import type { BlockInfo } from "../rpc/node.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { SettlementContext } from "./context.js";

@@ -1,4 +1,4 @@
-import type { BlockInfo } from "../../src/rpc/block.js";
+import type { BlockInfo } from "../../src/rpc/node.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import type { Style } from "./style.js";
 import { formatTimestamp } from "./time.js";

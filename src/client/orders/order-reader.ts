@@ -2,7 +2,8 @@ import { VaultError, vaultError } from "../../errors.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
 import { parseBlockTag } from "../inputs.js";
-import { invalidResponse, requestRpc } from "../../rpc/request.js";
+import { Chain } from "../../rpc/node.js";
+import { invalidResponse } from "../../rpc/request.js";
 import { callLens, encodeReadOrders } from "../lens/lens.js";
 import type { LensContext } from "../lens/lens.js";
 import { entryAnswer, releaseAnswer } from "../lens/lens-answer.js";
@@ -195,10 +196,10 @@ export class OrderReader {
       throw error;
     }
     signal.throwIfAborted();
-    await requestRpc(client.provider, client.networkName, "eth_getBalance", [
+    await new Chain(client.provider, client.networkName).balance(
       target.address,
-      parseBlockTag(pinned.blockTag),
-    ]);
+      pinned.blockTag,
+    );
   }
 }
 

@@ -2,7 +2,7 @@ import { encodeCall } from "../../client/codec.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import { RevertedCall, requestRpc } from "../../rpc/request.js";
 import { VaultError } from "../../errors.js";
-import { toQuantity } from "../simulated-chain.js";
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 const FIRST_FATAL_CODE = 2n ** 64n;
 
@@ -24,7 +24,7 @@ export async function findFatalRevert(
   try {
     answer = await requestRpc(provider, network, "eth_call", [
       { from: sender, to: target, data: callData },
-      toQuantity(blockNumber),
+      numberToHexString(blockNumber),
     ]);
   } catch (error) {
     if (!VaultError.isVaultError(error)) {

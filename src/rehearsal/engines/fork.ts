@@ -1,7 +1,7 @@
 import type { NetworkConfig } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { describeInput } from "../../client/inputs.js";
+import { describeInput, parseBlockTag } from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/request.js";
 import type { VaultHost } from "../../host.js";
@@ -10,8 +10,8 @@ import { chooseForkCache, removeForkCache } from "../fork/cache.js";
 import { FORK_NETWORK } from "../fork/network.js";
 import { withHardforkHistory } from "../fork/hardfork-history.js";
 import { ResolvedAddresses } from "../resolved-addresses.js";
-import { readUpstreamBlock } from "../../rpc/upstream-block.js";
-import type { UpstreamBlock } from "../../rpc/upstream-block.js";
+import { Chain } from "../../rpc/node.js";
+import type { Header } from "../../rpc/node.js";
 
 /** Options of `fork`. */
 export interface ForkOptions {
@@ -30,6 +30,12 @@ export interface ForkOptions {
 /** A connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
 
+/** The block of the forked chain that a fork starts from. */
+export interface UpstreamBlock extends Header {
+  /** True if no block was asked for: then it is the newest one. */
+  readonly isHead: boolean;
+}
+
 /** What a fork is made of, once the upstream was asked. */
 export interface ForkPlan {
   readonly block: UpstreamBlock;
@@ -45,10 +51,9 @@ export async function fork(
   vault: VaultHost,
   { blockNumber, hardfork }: ForkOptions,
 ): Promise<ForkConnection> {
-  const { provider, networkName } = vault;
   requireHttp(vault);
   const [block, chainId, addresses] = await Promise.all([
-    readUpstreamBlock(provider, networkName, blockNumber),
+    readUpstreamBlock(vault, blockNumber),
     vault.chainId(),
     ResolvedAddresses.of(vault),
   ]);
@@ -59,6 +64,27 @@ export async function fork(
     hardfork,
     withAccounts: true,
   });
+}
+
+/**
+ * Reads the header of the block to fork; the newest one unless given.
+ *
+ * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK,
+ * VAULT_RPC_INVALID_RESPONSE and those of a failed request
+ */
+export async function readUpstreamBlock(
+  { provider, networkName }: VaultHost,
+  blockNumber: BlockTag | undefined,
+): Promise<UpstreamBlock> {
+  const tag = parseBlockTag(blockNumber ?? "latest", "blockNumber");
+  if (tag === "pending") {
+    throw vaultError("VAULT_INVALID_BLOCK", {
+      where: "The block to fork",
+      value: "pending, which has no number yet",
+    });
+  }
+  const header = await new Chain(provider, networkName).header(tag);
+  return { ...header, isHead: tag === "latest" };
 }
 
 /**

@@ -4,8 +4,6 @@ import path from "node:path";
 
 import type { NetworkConfig } from "hardhat/types/config";
 
-import type { UpstreamBlock } from "../../rpc/upstream-block.js";
-
 const CACHE_FOLDER = "vault-forks";
 const TEMPORARY_PREFIX = "fork-";
 
@@ -22,7 +20,7 @@ const TEMPORARY_PREFIX = "fork-";
 export function chooseForkCache(
   cachePath: string,
   url: string,
-  { hash, isHead }: UpstreamBlock,
+  { hash, isHead }: { readonly hash: string; readonly isHead: boolean },
 ): string {
   const isWorthKeeping = !isHead && !isLocal(url);
   return path.join(
