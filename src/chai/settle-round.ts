@@ -1,5 +1,5 @@
 import type { VaultRound } from "../protocol/index.js";
-import { describeRound } from "./describe-round.js";
+import { describeOutcome, isSameRound } from "../protocol/round.js";
 import { MatcherContext } from "./matcher-context.js";
 import type { ReadableVault } from "./readable-vault.js";
 import { awaitRound } from "./round-details.js";
@@ -53,7 +53,7 @@ async function findSettlement(
     () =>
       `expected transaction ${hash} to settle the vault's round, but ${String(failure)}`,
     () =>
-      `expected transaction ${hash} not to settle the vault's round, but it did (${describeRound(after)})`,
+      `expected transaction ${hash} not to settle the vault's round, but it did (${describeOutcome(after)})`,
   );
   return context.negated ? undefined : after;
 }
@@ -63,15 +63,12 @@ function whyNotSettled(
   after: VaultRound,
 ): string | undefined {
   if (before.settled) {
-    return `it was settled before (${describeRound(before)})`;
+    return `it was settled before (${describeOutcome(before)})`;
   }
-  const isSameRound = (["startTime", "endTime", "strikePrice"] as const).every(
-    (field) => before[field] === after[field],
-  );
-  if (!isSameRound) {
-    return `another round took its place\n  before: ${describeRound(before)}\n   after: ${describeRound(after)}`;
+  if (!isSameRound(before, after)) {
+    return `another round took its place\n  before: ${describeOutcome(before)}\n   after: ${describeOutcome(after)}`;
   }
   return after.settled
     ? undefined
-    : `it is still not settled (${describeRound(after)})`;
+    : `it is still not settled (${describeOutcome(after)})`;
 }

@@ -1,5 +1,5 @@
 import type { VaultRound } from "../protocol/index.js";
-import { describeRound } from "./describe-round.js";
+import { describeOutcome } from "../protocol/round.js";
 import { MatcherContext } from "./matcher-context.js";
 import { awaitRound } from "./round-details.js";
 
@@ -30,9 +30,9 @@ async function findSettledRound(
   context.check(
     round.settled,
     () =>
-      `expected the vault's latest round to be settled, but it is not (${describeRound(round)})`,
+      `expected the vault's latest round to be settled, but it is not (${describeOutcome(round)})`,
     () =>
-      `expected the vault's latest round not to be settled, but it is (${describeRound(round)})`,
+      `expected the vault's latest round not to be settled, but it is (${describeOutcome(round)})`,
   );
   return context.negated ? undefined : round;
 }

@@ -32,6 +32,12 @@ export function describeRound({
   return `the round from ${describeTime(startTime)} to ${describeTime(endTime)} with strike price ${price}`;
 }
 
+/** The same, and how it was settled. */
+export function describeOutcome(round: VaultRound): string {
+  const { settled, settledPrice, settledAmount } = round;
+  return `${describeRound(round)}${settled ? `, settledPrice ${settledPrice}, settledAmount ${settledAmount}` : ""}`;
+}
+
 function describeTime(seconds: bigint): string {
   return seconds > LAST_DATE
     ? `${seconds} (Unix seconds)`

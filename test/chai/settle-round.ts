@@ -75,7 +75,7 @@ describe("chai - settleRound", () => {
     const tx = await mockVault.setVolume(1n);
     await expect(tx).to.not.settleRound(vault);
     expect(await failureOf(() => expect(tx).to.settleRound(vault))).to.match(
-      /^expected transaction 0x[0-9a-f]{64} to settle the vault's round, but it is still not settled \(startTime 1700000000, endTime 1800000000, strikePrice 1900\.0\)$/u,
+      /^expected transaction 0x[0-9a-f]{64} to settle the vault's round, but it is still not settled \(the round from 2023-11-14T22:13:20Z to 2027-01-15T08:00:00Z with strike price 1900\)$/u,
     );
     expect(
       await failureOf(() => expect(tx).to.settleRound(vault).withPrice(0n)),
@@ -304,7 +304,7 @@ describe("chai - settledRound", () => {
     expect(
       await failureOf(() => expect(vault).to.have.settledRound()),
     ).to.equal(
-      "expected the vault's latest round to be settled, but it is not (startTime 1700000000, endTime 1800000000, strikePrice 1900.0)",
+      "expected the vault's latest round to be settled, but it is not (the round from 2023-11-14T22:13:20Z to 2027-01-15T08:00:00Z with strike price 1900)",
     );
   });
 
