@@ -9,9 +9,6 @@ import {IMockErrors} from "./IMockErrors.sol";
 /// @dev For tests only and unsafe for production: anybody may script a mock.
 /// A mock has no constructor, no immutables and no initial storage values, so
 /// that its runtime code works wherever it is placed.
-///
-/// Functions of all mocks are small because solc 0.8.20, with viaIR and
-/// without the optimizer, keeps every intermediate value on the stack.
 abstract contract MockBase is IMockErrors {
     /// @notice One call of a script.
     struct Call {
@@ -63,12 +60,16 @@ abstract contract MockBase is IMockErrors {
     /// @notice Makes several calls in one transaction, in order, all or none.
     /// Any mock can script all others, and itself, so that one transaction
     /// sets up a whole scenario.
-    /// @dev To the targets, the caller is this mock.
+    /// @dev To the targets, the caller is this mock. A call to an address
+    /// without code succeeds and does nothing, so it counts as failed.
     /// @param calls The calls to make.
     function script(Call[] calldata calls) external {
         for (uint256 i = 0; i < calls.length; ++i) {
-            Call calldata next = calls[i];
-            _call(next.target, next.data);
+            address target = calls[i].target;
+            (bool success, bytes memory result) = target.call(calls[i].data);
+            if (!success || target.code.length == 0) {
+                revert ScriptedCallFailed(target, result);
+            }
         }
     }
 
@@ -83,22 +84,6 @@ abstract contract MockBase is IMockErrors {
         bytes memory data = scripted.data;
         assembly ("memory-safe") {
             revert(add(data, 0x20), mload(data))
-        }
-    }
-
-    function _call(address target, bytes calldata data) private {
-        (bool success, bytes memory result) = target.call(data);
-        _requireSuccess(target, success, result);
-    }
-
-    /// @dev A call to an address without code succeeds, and does nothing.
-    function _requireSuccess(
-        address target,
-        bool success,
-        bytes memory result
-    ) private view {
-        if (!success || target.code.length == 0) {
-            revert ScriptedCallFailed(target, result);
         }
     }
 

@@ -27,7 +27,7 @@ contract MockLiquidityPool is ILiquidityPool, MockBase {
         uint256 availabe,
         uint256 locked
     ) external {
-        _set(Amounts(deposit, availabe, locked));
+        _amounts[_currentGeneration()] = Amounts(deposit, availabe, locked);
     }
 
     /// @inheritdoc ILiquidityPool
@@ -38,7 +38,8 @@ contract MockLiquidityPool is ILiquidityPool, MockBase {
         scriptable
         returns (uint256 deposit, uint256 availabe, uint256 locked)
     {
-        return _unpack(_amounts[_currentGeneration()]);
+        Amounts storage amounts = _amounts[_currentGeneration()];
+        return (amounts.deposit, amounts.availabe, amounts.locked);
     }
 
     /// @inheritdoc MockBase
@@ -50,15 +51,5 @@ contract MockLiquidityPool is ILiquidityPool, MockBase {
         bytes4 selector
     ) internal pure override returns (bool) {
         return selector == ILiquidityPool.getLPAmountInfo.selector;
-    }
-
-    function _set(Amounts memory amounts) private {
-        _amounts[_currentGeneration()] = amounts;
-    }
-
-    function _unpack(
-        Amounts memory amounts
-    ) private pure returns (uint256, uint256, uint256) {
-        return abi.decode(abi.encode(amounts), (uint256, uint256, uint256));
     }
 }

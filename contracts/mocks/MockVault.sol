@@ -84,9 +84,15 @@ contract MockVault is IVault, MockBase {
     /// reverts with `FactoryNotSet` if it has no factory.
     function settleAll() external override scriptable {
         State storage state = _state();
-        _requireFactory(state);
-        _record(state);
-        _settle(state);
+        if (state.factory == address(0)) revert FactoryNotSet();
+
+        state.settlements.push(
+            Settlement(msg.sender, block.timestamp, block.number)
+        );
+        MockVaultFactory(state.factory).settleLatestRound(
+            state.settledPrice,
+            state.settledAmount
+        );
     }
 
     /// @inheritdoc IVault
@@ -157,34 +163,9 @@ contract MockVault is IVault, MockBase {
             selector == IVault.settleAll.selector;
     }
 
-    function _record(State storage state) private {
-        state.settlements.push(
-            Settlement(msg.sender, block.timestamp, block.number)
-        );
-    }
-
-    function _requireFactory(State storage state) private view {
-        if (state.factory == address(0)) revert FactoryNotSet();
-    }
-
-    function _settle(State storage state) private {
-        _settleRound(state.factory, state.settledPrice, state.settledAmount);
-    }
-
-    function _settleRound(
-        address factory,
-        uint256 settledPrice,
-        uint256 settledAmount
-    ) private {
-        MockVaultFactory(factory).settleLatestRound(
-            settledPrice,
-            settledAmount
-        );
-    }
-
     function _unpack(
-        Margins memory margins
-    ) private pure returns (uint256, uint256) {
+        Margins storage margins
+    ) private view returns (uint256, uint256) {
         return (margins.base, margins.x);
     }
 

@@ -9,12 +9,7 @@ import {MockBase} from "./MockBase.sol";
 /// mock vault settle the round.
 /// @dev For tests only and unsafe for production: see `MockBase`. Nothing
 /// looks at the clock: a round can be settled before its end.
-///
-/// It answers `IVaultFactory`, but does not say `is IVaultFactory`: ten
-/// return values are "stack too deep" for the unoptimized viaIR of solc
-/// 0.8.20, and this file has to compile with any settings. A struct of ten
-/// static values is encoded as the ten values are.
-contract MockVaultFactory is MockBase {
+contract MockVaultFactory is IVaultFactory, MockBase {
     /// @notice A round: the ten documented values, in their order.
     struct Round {
         uint256 strikePrice;
@@ -73,9 +68,16 @@ contract MockVaultFactory is MockBase {
         uint256 settledAmount
     ) external scriptable {
         Round storage round = _state().round;
-        if (round.settled) _revertAlreadySettled(round);
-
-        _settle(round, settledPrice, settledAmount);
+        if (round.settled) {
+            revert RoundAlreadySettled(
+                round.startTime,
+                round.endTime,
+                round.strikePrice
+            );
+        }
+        round.settledPrice = settledPrice;
+        round.settledAmount = settledAmount;
+        round.settled = true;
     }
 
     /// @notice Sets the X token margin to pay when issuing a vault.
@@ -84,20 +86,46 @@ contract MockVaultFactory is MockBase {
         _state().minMargin = margin;
     }
 
-    /// @notice `IVaultFactory.getLatestRoundInfo`.
-    /// @return The latest round.
+    /// @inheritdoc IVaultFactory
     function getLatestRoundInfo()
         external
         view
+        override
         scriptable
-        returns (Round memory)
+        returns (
+            uint256 strikePrice,
+            uint256 APY,
+            uint256 maxVolume,
+            uint256 filledVolume,
+            uint256 minDeposit,
+            uint256 startTime,
+            uint256 endTime,
+            uint256 settledPrice,
+            uint256 settledAmount,
+            bool settled
+        )
     {
-        return _state().round;
+        Round storage round = _state().round;
+        strikePrice = round.strikePrice;
+        APY = round.APY;
+        maxVolume = round.maxVolume;
+        filledVolume = round.filledVolume;
+        minDeposit = round.minDeposit;
+        startTime = round.startTime;
+        endTime = round.endTime;
+        settledPrice = round.settledPrice;
+        settledAmount = round.settledAmount;
+        settled = round.settled;
     }
 
-    /// @notice `IVaultFactory.minSLDMargin`.
-    /// @return The X token margin to pay when issuing a vault.
-    function minSLDMargin() external view scriptable returns (uint256) {
+    /// @inheritdoc IVaultFactory
+    function minSLDMargin()
+        external
+        view
+        override
+        scriptable
+        returns (uint256)
+    {
         return _state().minMargin;
     }
 
@@ -110,52 +138,12 @@ contract MockVaultFactory is MockBase {
         bytes4 selector
     ) internal pure override returns (bool) {
         return
-            selector == _getLatestRoundInfoSelector() ||
+            selector == IVaultFactory.getLatestRoundInfo.selector ||
             selector == IVaultFactory.minSLDMargin.selector ||
             selector == this.settleLatestRound.selector;
     }
 
-    function _settle(
-        Round storage round,
-        uint256 settledPrice,
-        uint256 settledAmount
-    ) private {
-        round.settledPrice = settledPrice;
-        round.settledAmount = settledAmount;
-        round.settled = true;
-    }
-
-    function _revertAlreadySettled(Round memory round) private pure {
-        revert RoundAlreadySettled(
-            round.startTime,
-            round.endTime,
-            round.strikePrice
-        );
-    }
-
     function _state() private view returns (State storage) {
         return _states[_currentGeneration()];
-    }
-
-    /// @dev Spells out the type of the interface's function: if that changes,
-    /// this no longer compiles.
-    function _getLatestRoundInfoSelector() private pure returns (bytes4) {
-        function()
-            external
-            view
-            returns (
-                uint256,
-                uint256,
-                uint256,
-                uint256,
-                uint256,
-                uint256,
-                uint256,
-                uint256,
-                uint256,
-                bool
-            ) getLatestRoundInfo_ = IVaultFactory(address(0))
-                .getLatestRoundInfo;
-        return getLatestRoundInfo_.selector;
     }
 }

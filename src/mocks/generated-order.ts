@@ -10,7 +10,7 @@ const tickers = ["BTC", "ETH", "BNB", "SOL", "XRP"];
 
 /**
  * The order that the mock computes for an id of its generated range: the
- * formula of `MockTrading.generateOrders`, so that a test knows what to expect.
+ * formula of `MockTrading._generatedOrder`, so that a test knows what to expect.
  */
 export function generatedOrder(orderID: bigint): OrderInfo {
   const n = orderID % DISTINCT_ORDERS;
