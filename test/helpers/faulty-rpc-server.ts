@@ -135,7 +135,7 @@ export async function startFaultyRpcServer({
     url: server.url,
     requests: server.requests,
     get unused() {
-      return [...faults.keys(), ...actions.keys()];
+      return [...faults, ...actions, ...lateActions].map(([key]) => key);
     },
     inject({ kind, ...key }) {
       faults.set(keyOf(key), kind);
