@@ -2,10 +2,11 @@ import path from "node:path";
 
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
+import { requireFixedBlock } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
-import { capture, requireFixedBlock } from "../src/mocks/capture.js";
+import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { withVault } from "./open-vault.js";

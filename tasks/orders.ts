@@ -4,8 +4,11 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { isEmptyOrder, isFailedOrder } from "../src/client/index.js";
 import type { ListedOrder, OrdersOptions } from "../src/client/index.js";
-import { describeInput, parseAddress } from "../src/client/inputs.js";
-import { requireFixedBlock } from "../src/client/orders/read-orders.js";
+import {
+  describeInput,
+  parseAddress,
+  requireFixedBlock,
+} from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";

@@ -2,7 +2,11 @@ import { errorResult, successfulResult } from "hardhat/utils/result";
 import type { Result } from "hardhat/types/utils";
 
 import { VaultError, vaultError } from "../src/errors.js";
-import { quoteForeignText, toSafeJson } from "../src/untrusted-text.js";
+import {
+  quoteForeignText,
+  toJsonValue,
+  toSafeJson,
+} from "../src/untrusted-text.js";
 import type { WriteText } from "./output/destination.js";
 import { createStyle } from "./output/style.js";
 import type { Style } from "./output/style.js";
@@ -83,25 +87,6 @@ export function toErrorJson(
   withDetails = false,
 ): object {
   return withDetails ? { code, message, details } : { code, message };
-}
-
-/** bigints as decimal strings, at any depth (design of every document). */
-export function toJsonValue(value: unknown): unknown {
-  if (typeof value === "bigint") {
-    return value.toString();
-  }
-  if (VaultError.isVaultError(value)) {
-    return toErrorJson(value);
-  }
-  if (Array.isArray(value)) {
-    return value.map(toJsonValue);
-  }
-  if (typeof value === "object" && value !== null) {
-    return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [key, toJsonValue(inner)]),
-    );
-  }
-  return value;
 }
 
 function toVaultError(thrown: unknown): VaultError {

@@ -11,7 +11,7 @@ import type {
   SettleAllOptions,
   SettlementPreflight,
 } from "../src/settlement/settle-all.js";
-import { toSafeJson } from "../src/untrusted-text.js";
+import { toJsonValue, toSafeJson } from "../src/untrusted-text.js";
 import { withVault } from "./open-vault.js";
 import type { FormatContext } from "./output/format-value.js";
 import {
@@ -21,7 +21,7 @@ import {
 } from "./output/settlement.js";
 import { createStyle } from "./output/style.js";
 import { parseInteger } from "./parse-options.js";
-import { runTask, toJsonValue } from "./run-task.js";
+import { runTask } from "./run-task.js";
 import type { OutputStream, TaskReport } from "./run-task.js";
 
 export interface SettleTaskArguments {

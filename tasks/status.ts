@@ -8,6 +8,7 @@ import {
   isStandalone,
   operationEntry,
   readOperationNames,
+  readingAt,
   readingsOf,
 } from "../src/protocol/index.js";
 import { withVault } from "./open-vault.js";
@@ -52,12 +53,11 @@ export async function readStatus(
     from,
   });
   const envelope = { network: vault.networkName, chainId, block };
-  const byKey: Readonly<Record<string, unknown>> = { ...readings };
   const sections = readOperationNames.filter(isStandalone).map((operation) => ({
     operation,
-    readings: readingsOf(operation).map(({ path: [key, variant] }) => ({
-      variant,
-      value: valueAt(byKey, key, variant),
+    readings: readingsOf(operation).map(({ path }) => ({
+      variant: path[1],
+      value: readingAt(readings, path),
     })),
   }));
   const failures = sections
@@ -113,18 +113,4 @@ function remedies(failures: readonly VaultError[]): string[] {
       ? fix
       : `${fix}\nLikewise for ${others.join(", ")}.`;
   });
-}
-
-function valueAt(
-  readings: Readonly<Record<string, unknown>>,
-  key: string,
-  variant: string | undefined,
-): unknown {
-  const place = readings[key];
-  if (variant === undefined) {
-    return place;
-  }
-  const variants: Readonly<Record<string, unknown>> =
-    typeof place === "object" ? { ...place } : {};
-  return variants[variant];
 }

@@ -1,5 +1,6 @@
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
+import { readingAt } from "../protocol/index.js";
 import { parseExpectedReadings, valuePaths } from "./expected-readings.js";
 import type { ExpectedChange } from "./expected-readings.js";
 import { MatcherContext } from "./matcher-context.js";
@@ -163,14 +164,9 @@ function walk(
   snapshot: VaultSnapshot,
   path: readonly string[],
 ): readonly unknown[] {
-  let place: unknown = snapshot;
-  return path.map((name) => {
-    place =
-      typeof place === "object" && place !== null
-        ? Reflect.get(place, name)
-        : undefined;
-    return place;
-  });
+  return path.map((_name, index) =>
+    readingAt(snapshot, path.slice(0, index + 1)),
+  );
 }
 
 /** Why an expected change did not happen. */

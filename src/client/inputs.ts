@@ -1,12 +1,10 @@
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
-import { getAddress } from "ethers";
+import { MaxUint256, getAddress } from "ethers";
 
 import { vaultError } from "../errors.js";
 import { enumNames } from "../protocol/index.js";
 import type { Field } from "../protocol/index.js";
 import { escapeUntrusted } from "../untrusted-text.js";
-
-const MAX_UINT256 = 2n ** 256n - 1n;
 
 /** A block to read at: a number or one of the tags of Ethereum's JSON-RPC. */
 export type BlockTag =
@@ -59,7 +57,7 @@ export function parseUint256(value: unknown, where: string): bigint {
     (typeof value === "bigint" ||
       (typeof value === "number" && Number.isSafeInteger(value))) &&
     value >= 0 &&
-    value <= MAX_UINT256
+    value <= MaxUint256
   ) {
     return BigInt(value);
   }
@@ -124,6 +122,22 @@ export function parseBlockTag(value: unknown, where = "blockTag"): string {
     where,
     value: describeInput(value),
   });
+}
+
+/**
+ * Refuses the block that several calls cannot be pinned to.
+ *
+ * @param where What named the block, for the error.
+ * @throws VaultError VAULT_INVALID_ARGUMENT
+ */
+export function requireFixedBlock(blockTag: unknown, where: string): void {
+  if (blockTag === "pending") {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where,
+      problem:
+        "the pending block is not one fixed block, so several calls cannot be pinned to it; latest can",
+    });
+  }
 }
 
 /** What was passed, for an error text. */

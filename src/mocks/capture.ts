@@ -6,9 +6,15 @@ import { RevertedCall, requestRpc } from "../rpc/request.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
-import { VaultError, vaultError } from "../errors.js";
-import { placeReading, standaloneReadings } from "../protocol/index.js";
+import { VaultError } from "../errors.js";
+import {
+  placeReading,
+  readingAt,
+  standaloneReadings,
+} from "../protocol/index.js";
 import type { ReadOperationName } from "../protocol/index.js";
+import { toJsonValue } from "../untrusted-text.js";
+import { requireFixedBlock } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
 
 /** What to capture beside the readings that need no argument. */
@@ -93,23 +99,6 @@ export async function capture(
   };
 }
 
-/**
- * @param where What named the block, for the error.
- * @throws VaultError VAULT_INVALID_ARGUMENT
- */
-export function requireFixedBlock(
-  blockTag: BlockTag | undefined,
-  where: string,
-): void {
-  if (blockTag === "pending") {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where,
-      problem:
-        "the pending block is not one fixed block, so it cannot be captured; latest can",
-    });
-  }
-}
-
 class Recorder {
   public failed = 0;
   readonly #vault: VaultHost;
@@ -148,7 +137,7 @@ class Recorder {
     if (typeof value === "object" && value !== null && "error" in value) {
       return await this.#recordFailure(operation, args, value.error);
     }
-    return withDecimalStrings(value);
+    return toJsonValue(value);
   }
 
   /**
@@ -222,27 +211,4 @@ function nextRoundOf({ round }: VaultSnapshot): object {
   return isFailedReading(round)
     ? { maxVolume: 0n, APY: 0n, endTime: 0n }
     : { maxVolume: round.maxVolume, APY: round.APY, endTime: round.endTime };
-}
-
-function readingAt(
-  snapshot: VaultSnapshot,
-  [key, variant]: readonly [key: string, variant?: string],
-): unknown {
-  const place: unknown = Reflect.get(snapshot, key);
-  return variant === undefined ? place : Reflect.get(Object(place), variant);
-}
-
-function withDecimalStrings(value: unknown): unknown {
-  if (typeof value === "bigint") {
-    return value.toString();
-  }
-  if (typeof value === "object" && value !== null) {
-    return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [
-        key,
-        withDecimalStrings(inner),
-      ]),
-    );
-  }
-  return value;
 }

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-import { getBytes } from "ethers";
+import { MaxUint256, getBytes } from "ethers";
 import { z } from "zod";
 
 import { vaultError } from "../errors.js";
@@ -13,13 +13,12 @@ import type { ScriptedFailure, MockOrder, MockState } from "./types.js";
 // stops at the tables of fields, which are data.
 
 const HEX_EXPECTED = "expected 0x hex data, lower case";
-const MAX_UINT256 = 2n ** 256n - 1n;
 
 const uint256Schema = z
   .string()
   .regex(/^(?:0|[1-9][0-9]*)$/u, "expected a whole number as a decimal string")
   .transform(BigInt)
-  .refine((value) => value <= MAX_UINT256, "above 2^256 - 1");
+  .refine((value) => value <= MaxUint256, "above 2^256 - 1");
 
 const valueSchemas = {
   uint256: uint256Schema,

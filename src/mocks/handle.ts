@@ -1,4 +1,4 @@
-import { Contract } from "ethers";
+import { Contract, MaxUint256 } from "ethers";
 
 import type {
   MockLiquidityPool,
@@ -58,8 +58,6 @@ export interface RecordedSettlement {
 
 /** Length of a next round where the latest one has none. */
 const DEFAULT_ROUND_SECONDS = 7n * 86_400n;
-
-const MAX_UINT256 = 2n ** 256n - 1n;
 
 const ORDER_FIELDS = operations.getOrderInfo.outputs.length;
 
@@ -136,7 +134,7 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
         filledVolume: 0n,
         minDeposit: latest.minDeposit,
         startTime,
-        endTime: endTime > MAX_UINT256 ? MAX_UINT256 : endTime,
+        endTime: endTime > MaxUint256 ? MaxUint256 : endTime,
         ...changes,
       }),
     );

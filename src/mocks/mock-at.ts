@@ -8,6 +8,8 @@ import { VaultError, vaultError } from "../errors.js";
 import {
   contractRoleNames,
   isContractRole,
+  placeReading,
+  readingAt,
   standaloneReadings,
 } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
@@ -113,15 +115,9 @@ function readingsOfRole(
 ): MockOverrides {
   const readings: Record<string, unknown> = {};
   for (const { role, path } of standaloneReadings) {
-    const [key, variant] = path;
-    const place: unknown = Reflect.get(snapshot, key);
-    const value: unknown =
-      variant === undefined ? place : Reflect.get(Object(place), variant);
+    const value = readingAt(snapshot, path);
     if (role === wanted && !isFailedReading(value)) {
-      readings[key] =
-        variant === undefined
-          ? value
-          : { ...Object(readings[key]), [variant]: value };
+      placeReading(readings, path, value);
     }
   }
   // The keys of readings are those of a scenario; overrides are checked anyway.

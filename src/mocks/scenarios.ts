@@ -1,3 +1,5 @@
+import { MaxUint256 as MAX } from "ethers";
+
 import { describeInput } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
 import { ContractType, OrderState } from "../protocol/index.js";
@@ -5,7 +7,6 @@ import type { MockOrder, MockState } from "./types.js";
 
 const ONE = 10n ** 18n;
 const DAY = 86_400n;
-const MAX = 2n ** 256n - 1n;
 
 const order: MockOrder = {
   exType: "BTC-USDT",

@@ -1,6 +1,11 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import path from "node:path";
 
+import {
+  FileNotFoundError,
+  InvalidFileFormatError,
+  readJsonFile,
+} from "@nomicfoundation/hardhat-utils/fs";
 import writeFileAtomic from "write-file-atomic";
 import { z } from "zod";
 
@@ -145,24 +150,20 @@ export class DeploymentAddresses {
   }
 
   async #readFile(chainId: number): Promise<MockDeployment | undefined> {
-    let text: string;
-    try {
-      text = await readFile(this.#fileOf(chainId), "utf8");
-    } catch (error) {
-      if (
-        error instanceof Error &&
-        "code" in error &&
-        error.code === "ENOENT"
-      ) {
-        return undefined;
-      }
-      throw invalidFile(chainId, "it cannot be read", error);
-    }
     let json: unknown;
     try {
-      json = JSON.parse(text);
+      json = await readJsonFile(this.#fileOf(chainId));
     } catch (error) {
-      throw invalidFile(chainId, "it is not JSON", error);
+      if (error instanceof FileNotFoundError) {
+        return undefined;
+      }
+      throw invalidFile(
+        chainId,
+        error instanceof InvalidFileFormatError
+          ? "it is not JSON"
+          : "it cannot be read",
+        error,
+      );
     }
     const parsed = deploymentSchema.safeParse(json);
     if (!parsed.success) {

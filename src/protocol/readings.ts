@@ -150,6 +150,25 @@ export function placeReading(
   };
 }
 
+/**
+ * What stands at a reading's place, or at that of one of its fields; undefined
+ * where the path leads nowhere.
+ */
+export function readingAt(
+  from: object,
+  path: ReadonlyArray<string | undefined>,
+): unknown {
+  return path.reduce<unknown>(
+    (place, name) =>
+      name === undefined
+        ? place
+        : typeof place === "object" && place !== null
+          ? Reflect.get(place, name)
+          : undefined,
+    from,
+  );
+}
+
 /** How many arguments the client's method of this operation takes. */
 export function argumentCount(name: OperationName): number {
   const { target, inputs } = operationEntry(name);

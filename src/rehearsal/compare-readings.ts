@@ -3,11 +3,14 @@ import type { VaultSnapshot } from "../client/snapshot.js";
 import type { FailedReading } from "../client/failed-reading.js";
 import type { VaultHost } from "../host.js";
 import { VaultError } from "../errors.js";
-import { operationEntry, standaloneReadings } from "../protocol/index.js";
+import {
+  operationEntry,
+  readingAt,
+  standaloneReadings,
+} from "../protocol/index.js";
 import type {
   OperationName,
   OrderInfo,
-  Reading,
   VaultRound,
 } from "../protocol/index.js";
 import type { ReadingChange, ReadingValue } from "./types.js";
@@ -57,7 +60,7 @@ export function nodeFailureOf({
   orders,
 }: Readings): VaultError | undefined {
   return [
-    ...standaloneReadings.map(({ path }) => valueAt(snapshot, path)),
+    ...standaloneReadings.map(({ path }) => readingAt(snapshot, path)),
     ...orders,
   ]
     .flatMap((value) => (isFailedReading(value) ? [value.error] : []))
@@ -82,8 +85,8 @@ export function compareReadings(
       compareValues(
         operation,
         path.join("."),
-        valueAt(before.snapshot, path),
-        valueAt(after.snapshot, path),
+        readingAt(before.snapshot, path),
+        readingAt(after.snapshot, path),
       ),
     ),
     ...orderIDs.flatMap((orderID, index) =>
@@ -136,17 +139,4 @@ function fieldOf(value: unknown, field: string): ReadingValue {
     default:
       return null;
   }
-}
-
-function valueAt(
-  snapshot: VaultSnapshot,
-  [key, variant]: Reading["path"],
-): unknown {
-  const places: Readonly<Record<string, unknown>> = { ...snapshot };
-  const place = places[key];
-  if (variant === undefined || typeof place !== "object" || place === null) {
-    return place;
-  }
-  const variants: Readonly<Record<string, unknown>> = { ...place };
-  return variants[variant];
 }

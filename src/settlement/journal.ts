@@ -7,6 +7,7 @@ import { z } from "zod";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
+import { toJsonValue } from "../untrusted-text.js";
 import { refusal } from "./stopped.js";
 import { isSignedAs } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
@@ -145,7 +146,7 @@ export class Journal {
       await mkdir(this.#folder, { recursive: true });
       await writeFileAtomic(
         this.#path,
-        `${JSON.stringify({ version: 1, ...entry }, integersAsText, 2)}\n`,
+        `${JSON.stringify(toJsonValue({ version: 1, ...entry }), undefined, 2)}\n`,
         { mode: FILE_MODE },
       );
     } catch (error) {
@@ -338,10 +339,6 @@ function isSameNonce(
 
 function isSameAddress(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
-}
-
-function integersAsText(_key: string, value: unknown): unknown {
-  return typeof value === "bigint" ? value.toString() : value;
 }
 
 function isRunning(pid: number): boolean {

@@ -3,8 +3,11 @@ import { stringify } from "csv-stringify/sync";
 import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder } from "../../src/client/index.js";
 import { operations } from "../../src/protocol/index.js";
-import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
-import { toJsonValue } from "../run-task.js";
+import {
+  escapeUntrusted,
+  toJsonValue,
+  toSafeJson,
+} from "../../src/untrusted-text.js";
 import { formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import type { Style } from "./style.js";

@@ -3,7 +3,8 @@ import { EventEmitter, once } from "node:events";
 import { expect } from "chai";
 
 import { vaultError } from "../../src/errors.js";
-import { runTask, toJsonValue } from "../../tasks/run-task.js";
+import { runTask } from "../../tasks/run-task.js";
+import { toJsonValue } from "../../src/untrusted-text.js";
 import type { TaskReport } from "../../tasks/run-task.js";
 
 /** Streams that remember what was written, as files or as terminals. */

@@ -9,6 +9,7 @@ import {
   parseAddress,
   parseBlockTag,
   parseUint256,
+  requireFixedBlock,
 } from "../inputs.js";
 import { isLensSupported } from "../lens/lens.js";
 import type { ReadOptions, VaultReader } from "../reader.js";
@@ -117,21 +118,6 @@ async function pinBlock(
   { blockTag = "latest" }: ReadOptions,
 ): Promise<number> {
   return (await client.block(blockTag)).number;
-}
-
-/**
- * Refuses the block that cannot be pinned.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT
- */
-export function requireFixedBlock(blockTag: unknown, where: string): void {
-  if (blockTag === "pending") {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where,
-      problem:
-        "orders are read with several calls, which a pending block cannot be pinned for",
-    });
-  }
 }
 
 /** Waits for the work or for the signal, whichever is first. */
