@@ -283,6 +283,12 @@ export const errorTable = {
       "Network {network} has block {block}, but not the state of the chain at that block: {problem}",
     fix: "Use an archive node, or a newer block.",
   },
+  VAULT_NO_OLD_STATE: {
+    kind: "rpc",
+    message:
+      "Network {network} does not have the state of the chain at block {block}, only that of blocks {first} to {last}: {problem}",
+    fix: "Use an archive node, or list the rounds since then with --from-block {first} (option fromBlock).",
+  },
   VAULT_NO_SENDER: {
     kind: "user",
     message: "It is not known who would settle on network {network}.",

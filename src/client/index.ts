@@ -14,6 +14,12 @@ export type {
   OrdersOptions,
   OrdersProgress,
 } from "./orders/types.js";
+export type {
+  PastRound,
+  RoundSighting,
+  RoundsOptions,
+  RoundsProgress,
+} from "./rounds.js";
 export { isFailedReading } from "./failed-reading.js";
 export type { VaultSnapshot } from "./snapshot.js";
 export type { FailedReading } from "./failed-reading.js";

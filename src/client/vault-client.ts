@@ -41,6 +41,8 @@ import type { BlockTag } from "./inputs.js";
 import type { ReadOptions, VaultReader, VaultReads } from "./reader.js";
 import { readOrders } from "./orders/read-orders.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
+import { readRounds } from "./rounds.js";
+import type { PastRound, RoundsOptions } from "./rounds.js";
 import { RevertedCall, hexToBytes } from "../rpc/request.js";
 import { takeSnapshot } from "./snapshot.js";
 import type { VaultSnapshot } from "./snapshot.js";
@@ -229,6 +231,29 @@ export class VaultClient implements VaultReader {
     options: OrdersOptions,
   ): AsyncGenerator<ListedOrder, void, undefined> {
     return readOrders(this, options);
+  }
+
+  /**
+   * Finds every round that the vault ever had, oldest first, with the blocks in
+   * which it was first and last the latest one and in which it was settled.
+   *
+   * There are no events to ask for, so blocks are looked at and the stretches
+   * between them halved until each change is found: about
+   * 2 × log2(blocks between) requests a round. That needs the state of old
+   * blocks, as archive nodes have it, and relies on start times that never go
+   * back; where one does, the round says so. A round that came and went within
+   * one block is not found, as no block shows it.
+   *
+   * @throws VaultError when iterated: VAULT_NO_OLD_STATE,
+   * VAULT_INVALID_BLOCK, VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS,
+   * VAULT_BLOCK_NOT_FOUND, VAULT_CONTRACT_NOT_CONFIGURED; why the last block
+   * has no round to be read, where none has; and those of a node that does not
+   * answer; the reason of `signal` when it is aborted
+   */
+  public rounds(
+    options: RoundsOptions = {},
+  ): AsyncGenerator<PastRound, void, undefined> {
+    return readRounds(this, options);
   }
 
   /** Number and timestamp (Unix seconds) of a block. */

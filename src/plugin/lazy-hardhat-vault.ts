@@ -2,6 +2,7 @@ import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
 import type { ContractAddresses } from "../client/addresses.js";
 import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
+import type { PastRound, RoundsOptions } from "../client/rounds.js";
 import type { VaultContracts } from "../client/vault-client.js";
 import type { VaultReads } from "../client/reader.js";
 import { assertInvariant } from "../errors.js";
@@ -36,6 +37,7 @@ export interface LazyHardhatVault
       HardhatVault,
       | "snapshot"
       | "orders"
+      | "rounds"
       | "block"
       | "chainId"
       | "addressOf"
@@ -101,6 +103,11 @@ function lazyVault(
       options: OrdersOptions,
     ): AsyncGenerator<ListedOrder, void, undefined> {
       yield* (await open()).orders(options);
+    },
+    async *rounds(
+      options?: RoundsOptions,
+    ): AsyncGenerator<PastRound, void, undefined> {
+      yield* (await open()).rounds(options);
     },
     get contracts(): Promise<VaultContracts> {
       return open().then((vault) => vault.contracts);

@@ -1,0 +1,379 @@
+import { ZeroAddress } from "ethers";
+import pMap from "p-map";
+
+import { VaultError, vaultError } from "../errors.js";
+import type { VaultRound } from "../protocol/index.js";
+import { isSameRound } from "../protocol/round.js";
+import { Chain } from "../rpc/node.js";
+import { describeInput, parseBlockTag } from "./inputs.js";
+import type { BlockTag } from "./inputs.js";
+import type { ReadOptions, VaultReader } from "./reader.js";
+
+/** Requests under way at a time: each is one small `eth_call`. */
+const CONCURRENCY = 16;
+/**
+ * Where a factory was gone for a while, both ends of a stretch may show nothing
+ * and there were rounds between. So a stretch with nothing at both ends is only
+ * believed to be empty once it is so small a part of the range.
+ */
+const EMPTY_STRETCHES = 128;
+
+/** Where a round of the past was seen. Blocks between two are never guessed. */
+export interface RoundSighting {
+  /** First block of the range in which it was the vault's latest round. */
+  readonly firstBlock: number;
+  /**
+   * The block that settled it. Null where none shows it: it was not settled, or
+   * it was replaced in the block that settled it, or it was settled before the
+   * range begins.
+   */
+  readonly settledBlock: number | null;
+  /** Last block of the range in which it was the vault's latest round. */
+  readonly lastBlock: number;
+  /**
+   * True, and only there, where the order that the search relies on is broken:
+   * a round before this one starts later, or this one came back after another,
+   * or it stopped being settled. There may be rounds that were passed over.
+   */
+  readonly outOfOrder?: true;
+}
+
+/** A round of the past. Its values are those of its last block, unscaled. */
+export type PastRound = VaultRound & RoundSighting;
+
+/** How far a search for rounds has come. */
+export interface RoundsProgress {
+  /** Blocks that were looked at. */
+  readonly done: number;
+  /** Blocks to look at, as far as is known; it grows with what is found. */
+  readonly total: number;
+}
+
+/** Options of {@link VaultClient.rounds}. */
+export interface RoundsOptions extends Pick<ReadOptions, "from"> {
+  /** First block to look at; the chain's first unless given. */
+  readonly fromBlock?: BlockTag | undefined;
+  /** Last block to look at; the latest unless given. */
+  readonly toBlock?: BlockTag | undefined;
+  /** Requests under way at a time; 16 unless given. */
+  readonly concurrency?: number | undefined;
+  /** Ends the search when aborted: the iteration throws its reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called each time a further block was looked at. */
+  readonly onProgress?: ((progress: RoundsProgress) => void) | undefined;
+}
+
+/** What the factory answers in one block. */
+interface Sight {
+  readonly block: number;
+  /** Undefined where there is none, or none to be read. */
+  readonly round: VaultRound | undefined;
+  /** Why it cannot be read. */
+  readonly error?: VaultError;
+}
+
+/** Two looks with blocks between them, or none. */
+type Stretch = readonly [before: Sight, after: Sight];
+
+/** @see VaultClient.rounds */
+export async function* readRounds(
+  client: VaultReader,
+  options: RoundsOptions,
+): AsyncGenerator<PastRound, void, undefined> {
+  options.signal?.throwIfAborted();
+  const [first, last] = await parseRange(client, options);
+  const changes = await findChanges(
+    [first, last],
+    lookAt(client, options, last),
+    options,
+  );
+  yield* sightings(changes);
+}
+
+/**
+ * Finds every two neighbouring blocks between which the round, or whether it is
+ * settled, is another, in the order of the blocks, and the two ends.
+ *
+ * A round's start time never goes back and a settled round stays settled, so
+ * where both ends of a stretch show the same, so does all between. Else the
+ * stretch is halved: all of one length at a time, since they do not depend on
+ * each other.
+ */
+async function findChanges(
+  [first, last]: readonly [number, number],
+  look: (block: number) => Promise<Sight>,
+  { concurrency = CONCURRENCY, signal, onProgress }: RoundsOptions,
+): Promise<readonly Stretch[]> {
+  let done = 0;
+  let total = 0;
+  const lookAtAll = async (
+    blocks: readonly number[],
+    expected: number,
+  ): Promise<Sight[]> => {
+    total = done + expected;
+    return await pMap(
+      blocks,
+      async (block) => {
+        const sight = await look(block);
+        done += 1;
+        onProgress?.({ done, total: Math.max(done, total) });
+        return sight;
+      },
+      { concurrency, signal },
+    );
+  };
+  const widestEmpty = Math.max(1, (last - first) / EMPTY_STRETCHES);
+  const isOpen = (stretch: Stretch): boolean =>
+    isChange(stretch) ||
+    (stretch[0].round === undefined && width(stretch) > widestEmpty);
+  const marks = equalDistances(first, last);
+  const sights = await lookAtAll(marks, marks.length);
+  const [start, end] = [sights[0], sights.at(-1)];
+  if (start === undefined || end === undefined) {
+    return [];
+  }
+  let open = pairs(sights).filter(isOpen);
+  const changes: Stretch[] = [
+    // The round that is there already has not changed from anything.
+    [{ block: first - 1, round: undefined }, start],
+  ];
+  while (open.length > 0) {
+    changes.push(...open.filter(isAdjacent));
+    const wide = open.filter((stretch) => !isAdjacent(stretch));
+    const middles = await lookAtAll(
+      wide.map(([before, after]) =>
+        Math.floor((before.block + after.block) / 2),
+      ),
+      wide.reduce(
+        (sum, stretch) => sum + Math.ceil(Math.log2(width(stretch))),
+        0,
+      ),
+    );
+    open = wide.flatMap(([before, after], index) => {
+      const middle = middles[index];
+      return middle === undefined
+        ? []
+        : pairs([before, middle, after]).filter(isOpen);
+    });
+  }
+  if (changes.length === 1 && end.error !== undefined) {
+    // Not an empty list: the address may be wrong.
+    throw end.error;
+  }
+  changes.sort(([{ block: one }], [{ block: other }]) => one - other);
+  return [...changes, [end, { block: last + 1, round: undefined }]];
+}
+
+/** A round's stay between the change that brought it and the one that ended it. */
+function* sightings(
+  changes: readonly Stretch[],
+): Generator<PastRound, void, undefined> {
+  let latestStart = -1n;
+  const seen = new Set<string>();
+  let current:
+    | { firstBlock: number; settledBlock: number | null; isOrdered: boolean }
+    | undefined;
+  for (const [index, [before, after]] of changes.entries()) {
+    const isBeginning = index === 0;
+    const stays = isSame(before.round, after.round);
+    if (!stays && before.round !== undefined && current !== undefined) {
+      const { isOrdered, ...found } = current;
+      const { startTime } = before.round;
+      const identity = identityOf(before.round);
+      const isOutOfOrder =
+        !isOrdered || startTime < latestStart || seen.has(identity);
+      seen.add(identity);
+      latestStart = startTime > latestStart ? startTime : latestStart;
+      yield {
+        ...before.round,
+        ...found,
+        lastBlock: before.block,
+        ...(isOutOfOrder ? { outOfOrder: true } : {}),
+      };
+    }
+    const settledHere =
+      after.round?.settled === true && !isBeginning ? after.block : null;
+    if (!stays) {
+      current = {
+        firstBlock: after.block,
+        settledBlock: settledHere,
+        isOrdered: true,
+      };
+    } else if (current !== undefined) {
+      current.settledBlock ??= settledHere;
+      current.isOrdered &&= after.round?.settled === true;
+    }
+  }
+}
+
+/** Reads the round of one block; what the contract cannot say is no failure. */
+function lookAt(
+  client: VaultReader,
+  { from }: RoundsOptions,
+  last: number,
+): (block: number) => Promise<Sight> {
+  let explained: Promise<VaultError> | undefined;
+  return async (block) => {
+    try {
+      const round = await client.read("getLatestRoundInfo", [], {
+        from,
+        blockTag: block,
+      });
+      // A factory before its first round.
+      const isEmpty = Object.values(round).every(
+        (value) => value === 0n || value === false,
+      );
+      return { block, round: isEmpty ? undefined : round };
+    } catch (error) {
+      if (!VaultError.isVaultError(error)) {
+        throw error;
+      }
+      if (error.kind === "chain") {
+        return { block, round: undefined, error };
+      }
+      if (isRefusal(error)) {
+        explained ??= explainRefusal(client, error, block, last);
+        throw await explained;
+      }
+      throw error;
+    }
+  };
+}
+
+/**
+ * Finds out which blocks a node has the state of, where that is why it refused.
+ */
+async function explainRefusal(
+  { provider, networkName: network }: VaultReader,
+  refusal: VaultError,
+  block: number,
+  last: number,
+): Promise<VaultError> {
+  const chain = new Chain(provider, network);
+  const hasState = async (number: number): Promise<boolean> => {
+    try {
+      await chain.balance(ZeroAddress, number);
+      return true;
+    } catch (error) {
+      if (isRefusal(error)) {
+        return false;
+      }
+      throw error;
+    }
+  };
+  if ((await hasState(block)) || !(await hasState(last))) {
+    return refusal;
+  }
+  let [missing, present] = [block, last];
+  while (present - missing > 1) {
+    const middle = Math.floor((missing + present) / 2);
+    if (await hasState(middle)) {
+      present = middle;
+    } else {
+      missing = middle;
+    }
+  }
+  return vaultError(
+    "VAULT_NO_OLD_STATE",
+    {
+      network,
+      block,
+      first: present,
+      last,
+      problem: String(refusal.details["problem"]),
+    },
+    refusal,
+  );
+}
+
+function isRefusal(error: unknown): boolean {
+  return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR";
+}
+
+async function parseRange(
+  client: VaultReader,
+  { fromBlock = 0, toBlock = "latest", concurrency }: RoundsOptions,
+): Promise<readonly [first: number, last: number]> {
+  for (const [where, tag] of Object.entries({ fromBlock, toBlock })) {
+    parseBlockTag(tag, where);
+    if (tag === "pending") {
+      throw vaultError("VAULT_INVALID_ARGUMENT", {
+        where,
+        problem: "a pending block is no part of the history",
+      });
+    }
+  }
+  if (
+    concurrency !== undefined &&
+    !(Number.isSafeInteger(concurrency) && concurrency > 0)
+  ) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "concurrency",
+      problem: `a whole number from 1 is needed, got ${describeInput(concurrency)}`,
+    });
+  }
+  const [first, { number: last }] = await Promise.all([
+    typeof fromBlock === "string"
+      ? client.block(fromBlock).then(({ number }) => number)
+      : Number(fromBlock),
+    client.block(toBlock),
+  ]);
+  if (first > last) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "fromBlock",
+      problem: `${first} is above the last block to look at, which is ${last}`,
+    });
+  }
+  return [first, last];
+}
+
+/**
+ * Blocks from the first to the last, both included, to begin with: no more than
+ * the search of one round takes. They show whether the order that the rest
+ * relies on holds.
+ */
+function equalDistances(first: number, last: number): number[] {
+  const count = Math.min(
+    2 * Math.ceil(Math.log2(last - first + 1)),
+    last - first,
+  );
+  return [
+    ...Array.from(
+      { length: count },
+      (_, index) => first + Math.floor(((last - first) / count) * index),
+    ),
+    last,
+  ];
+}
+
+function pairs(sights: readonly Sight[]): Stretch[] {
+  return sights.flatMap((after, index) => {
+    const before = sights[index - 1];
+    return before === undefined ? [] : [[before, after] as const];
+  });
+}
+
+function width([before, after]: Stretch): number {
+  return after.block - before.block;
+}
+
+function isAdjacent(stretch: Stretch): boolean {
+  return width(stretch) === 1;
+}
+
+function isChange([{ round: before }, { round: after }]: Stretch): boolean {
+  return !isSame(before, after) || before?.settled !== after?.settled;
+}
+
+function isSame(
+  one: VaultRound | undefined,
+  other: VaultRound | undefined,
+): boolean {
+  return one === undefined || other === undefined
+    ? one === other
+    : isSameRound(one, other);
+}
+
+function identityOf({ startTime, endTime, strikePrice }: VaultRound): string {
+  return [startTime, endTime, strikePrice].join();
+}
