@@ -16,6 +16,11 @@ export interface VaultHost extends VaultReader, VaultReads {
   readonly context: HookContext;
   /** Where production has the contracts, whatever is bound now. */
   readonly productionAddresses: AddressBook;
+  /**
+   * Who settles unless an account is named: the network's `from`, else its
+   * first account.
+   */
+  defaultSender(): Promise<string>;
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
   /** The same vault with other addresses; `source` is for error texts. */
   at(contracts: ContractAddresses, source?: string): VaultHost;

@@ -2,7 +2,7 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { findSender } from "../src/rehearsal/sender.js";
+import { findSender } from "../src/plugin/sender.js";
 import { simulateLocated } from "../src/rehearsal/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
 import { checkTime } from "../src/rehearsal/target-time.js";
@@ -50,6 +50,12 @@ const action: NewTaskActionFunction<SimulateTaskArguments> = async (
 
 export default action;
 
+const flags = {
+  atTime: "--at-time",
+  blockNumber: "--block",
+  hardfork: "--hardfork",
+} as const;
+
 /** Simulates and reports. */
 export async function simulate(
   vault: HardhatVault,
@@ -61,7 +67,7 @@ export async function simulate(
       `Simulating a settlement of ${vault.networkName} in process…\n`,
     );
   }
-  const located = await simulateLocated(vault, options);
+  const located = await simulateLocated(vault, options, flags);
   const { simulation, chainId, block } = located;
   const envelope = { network: vault.networkName, chainId, block };
   const { vault: vaultConfig } = vault.connection.networkConfig;
@@ -91,7 +97,7 @@ export async function simulate(
 export function parseSimulateArguments(
   args: Omit<SimulateTaskArguments, "json" | "at">,
 ): SimulateSettleAllOptions {
-  checkTime(args.atTime);
+  checkTime(args.atTime, flags.atTime);
   return {
     as: args.as === undefined ? undefined : parseAddress(args.as, "--as"),
     atTime: args.atTime,

@@ -229,6 +229,16 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return this.connectionAddresses.unbound;
   }
 
+  /** @internal Who settles unless an account is named. */
+  public async defaultSender(): Promise<string> {
+    const { findSender } = await import("./sender.js");
+    return await findSender(
+      this.provider,
+      this.networkName,
+      this.connection.networkConfig,
+    );
+  }
+
   /** @internal From now on the connection's vault looks here first. */
   public bind(addresses: AddressBook): void {
     this.connectionAddresses.bind(addresses);

@@ -1,3 +1,5 @@
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { FailedReading } from "../client/failed-reading.js";
@@ -13,7 +15,20 @@ import type {
   OrderInfo,
   VaultRound,
 } from "../protocol/index.js";
+import { readBalances } from "./balances.js";
+import type { Balance, BalanceSubjects } from "./balances.js";
 import type { ReadingChange, ReadingValue } from "./types.js";
+
+/** What is compared. */
+export interface StateSubjects extends BalanceSubjects {
+  readonly orderIDs: readonly bigint[];
+}
+
+/** All that is compared, at one block. */
+export interface ChainState {
+  readonly readings: Readings;
+  readonly balances: readonly Balance[];
+}
 
 /** All readings of a vault at one block, and the orders that were named. */
 export interface Readings {
@@ -21,8 +36,33 @@ export interface Readings {
   readonly orders: ReadonlyArray<OrderInfo | FailedReading>;
 }
 
+/**
+ * Reads all that is compared, at one block.
+ *
+ * @throws VaultError where the node fails; a contract that does is a reading
+ */
+export async function readState(
+  vault: VaultHost,
+  blockNumber: number,
+  subjects: StateSubjects,
+): Promise<ChainState> {
+  const { provider, networkName } = vault;
+  const [readings, balances] = await Promise.all([
+    takeReadings(vault, subjects.orderIDs, blockNumber),
+    readBalances(
+      { provider, networkName, blockTag: numberToHexString(blockNumber) },
+      subjects,
+    ),
+  ]);
+  const failure = nodeFailureOf(readings);
+  if (failure !== undefined) {
+    throw failure;
+  }
+  return { readings, balances };
+}
+
 /** @throws VaultError if the block itself cannot be read */
-export async function takeReadings(
+async function takeReadings(
   vault: VaultHost,
   orderIDs: readonly bigint[],
   blockTag: number,
@@ -55,10 +95,7 @@ const executionFailure =
   /out of ?gas|opcode|EVM error|stack (?:under|over)flow|jump|instruction/iu;
 
 /** The first failure that is not the contracts' but the node's. */
-export function nodeFailureOf({
-  snapshot,
-  orders,
-}: Readings): VaultError | undefined {
+function nodeFailureOf({ snapshot, orders }: Readings): VaultError | undefined {
   return [
     ...standaloneReadings.map(({ path }) => readingAt(snapshot, path)),
     ...orders,

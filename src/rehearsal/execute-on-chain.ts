@@ -4,9 +4,8 @@ import { encodeCall } from "../client/codec.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant } from "../errors.js";
 import { compareBalances, nativeBalanceOf } from "./balances.js";
-import { readState } from "./chain-state.js";
-import type { ChainState, StateSubjects } from "./chain-state.js";
-import { compareReadings, roundOf } from "./compare-readings.js";
+import { compareReadings, readState, roundOf } from "./compare-readings.js";
+import type { ChainState, StateSubjects } from "./compare-readings.js";
 import { SimulatedChain } from "./simulated-chain.js";
 import type { Simulation } from "./types.js";
 

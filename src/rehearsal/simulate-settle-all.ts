@@ -6,16 +6,17 @@ import type { VaultHost } from "../host.js";
 import { VaultError, vaultError } from "../errors.js";
 import { contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import { readState } from "./chain-state.js";
-import { createFork, readUpstreamBlock } from "./engines/fork.js";
-import { findFatalRevert } from "./engines/fatal-revert.js";
+import {
+  createFork,
+  findFatalRevert,
+  readUpstreamBlock,
+} from "./engines/fork.js";
 import type { ForkOptions, UpstreamBlock } from "./engines/fork.js";
-import { roundOf } from "./compare-readings.js";
+import { readState, roundOf } from "./compare-readings.js";
 import { MinedMeanwhile, rehearse } from "./execute-on-chain.js";
 import type { Rehearsal } from "./execute-on-chain.js";
 import { ResolvedAddresses } from "./resolved-addresses.js";
 import { exclusively, inSandbox } from "./engines/in-process.js";
-import { findSender } from "./sender.js";
 import { SimulatedChain } from "./simulated-chain.js";
 import { checkTime, targetTime } from "./target-time.js";
 import type { SimulationTime } from "./target-time.js";
@@ -60,13 +61,26 @@ export interface LocatedSimulation {
 }
 
 /** The options, checked. */
-interface Wishes {
+interface CheckedOptions {
   readonly as: string | undefined;
   readonly orderIDs: readonly bigint[];
   readonly tokens: readonly string[];
-  readonly time: SimulationTime | undefined;
+  readonly atTime: SimulationTime | undefined;
   readonly gas: bigint | undefined;
 }
+
+/** What errors call the options that are looked at once the chain is known. */
+export interface OptionNames {
+  readonly atTime: string;
+  readonly blockNumber: string;
+  readonly hardfork: string;
+}
+
+const apiNames: OptionNames = {
+  atTime: "atTime",
+  blockNumber: "blockNumber",
+  hardfork: "hardfork",
+};
 
 /** How often it is tried where blocks that come by themselves interfere. */
 const ATTEMPTS = 10;
@@ -83,20 +97,22 @@ export async function simulateSettleAll(
 export async function simulateLocated(
   vault: VaultHost,
   options: SimulateSettleAllOptions,
+  names = apiNames,
 ): Promise<LocatedSimulation> {
-  const wishes = parseWishes(vault, options);
+  const checked = checkOptions(vault, options, names);
   return vault.connection.networkConfig.type === "http"
-    ? await simulateOnFork(vault, wishes, options)
+    ? await simulateOnFork(vault, checked, options, names)
     : await exclusively(
         vault.provider,
-        async () => await simulateInPlace(vault, wishes, options),
+        async () => await simulateInPlace(vault, checked, options, names),
       );
 }
 
 async function simulateOnFork(
   vault: VaultHost,
-  wishes: Wishes,
+  options: CheckedOptions,
   { blockNumber, hardfork }: ForkOptions,
+  names: OptionNames,
 ): Promise<LocatedSimulation> {
   const { provider, networkName } = vault;
   const [block, pendingTimestamp] = await Promise.all([
@@ -105,46 +121,52 @@ async function simulateOnFork(
       ? new Chain(provider, networkName).pendingTimestamp()
       : undefined,
   ]);
-  return await prepare(vault, block, wishes, async (addresses, rehearsal) => {
-    const [fork, fatalReason] = await Promise.all([
-      createFork(vault, {
-        block,
-        chainId: rehearsal.chainId,
-        addresses,
-        hardfork,
-        withAccounts: false,
-      }),
-      findFatalRevert(provider, networkName, rehearsal, block.number),
-    ]);
-    try {
-      if (fatalReason !== undefined) {
-        return { ...notExecuted, status: "reverted", reason: fatalReason };
+  return await prepare(
+    vault,
+    block,
+    { ...options, where: names.atTime },
+    async (addresses, rehearsal) => {
+      const [fork, fatalReason] = await Promise.all([
+        createFork(vault, {
+          block,
+          chainId: rehearsal.chainId,
+          addresses,
+          hardfork,
+          withAccounts: false,
+        }),
+        findFatalRevert(vault, rehearsal, block.number),
+      ]);
+      try {
+        if (fatalReason !== undefined) {
+          return { ...notExecuted, status: "reverted", reason: fatalReason };
+        }
+        const chain = new SimulatedChain(fork.vault);
+        await chain.request("evm_setAutomine", false);
+        await chain.request("hardhat_impersonateAccount", rehearsal.sender);
+        return await rehearse(fork.vault, {
+          ...rehearsal,
+          blockTime:
+            rehearsal.blockTime ??
+            // The node's own clock where it tells, which may be far from ours.
+            Math.max(pendingTimestamp ?? 0, block.timestamp + 1),
+        });
+      } finally {
+        await fork.close();
       }
-      const chain = new SimulatedChain(fork.vault);
-      await chain.request("evm_setAutomine", false);
-      await chain.request("hardhat_impersonateAccount", rehearsal.sender);
-      return await rehearse(fork.vault, {
-        ...rehearsal,
-        blockTime:
-          rehearsal.blockTime ??
-          // The node's own clock where it tells, which may be far from ours.
-          Math.max(pendingTimestamp ?? 0, block.timestamp + 1),
-      });
-    } finally {
-      await fork.close();
-    }
-  });
+    },
+  );
 }
 
 async function simulateInPlace(
   vault: VaultHost,
-  wishes: Wishes,
+  options: CheckedOptions,
   { blockNumber, hardfork }: ForkOptions,
+  names: OptionNames,
 ): Promise<LocatedSimulation> {
   const { networkName } = vault;
   if (blockNumber !== undefined || hardfork !== undefined) {
     throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: blockNumber === undefined ? "hardfork" : "blockNumber",
+      where: blockNumber === undefined ? names.hardfork : names.blockNumber,
       problem: `network ${networkName} runs in process and is not forked, but simulated on as it is`,
     });
   }
@@ -154,7 +176,7 @@ async function simulateInPlace(
       return await prepare(
         vault,
         block,
-        wishes,
+        { ...options, where: names.atTime },
         async (_addresses, rehearsal) =>
           await inSandbox(
             new SimulatedChain(vault),
@@ -169,7 +191,7 @@ async function simulateInPlace(
     }
   }
   throw vaultError("VAULT_INVALID_ARGUMENT", {
-    where: "--at-time",
+    where: names.atTime,
     problem: `network ${networkName} mines by itself too often for a block of that date; stop it with evm_setIntervalMining`,
   });
 }
@@ -181,18 +203,25 @@ async function simulateInPlace(
 async function prepare(
   vault: VaultHost,
   block: UpstreamBlock,
-  { as, orderIDs, tokens, time, gas }: Wishes,
+  {
+    as,
+    orderIDs,
+    tokens,
+    atTime,
+    gas,
+    where,
+  }: CheckedOptions & { readonly where: string },
   run: (
     addresses: ResolvedAddresses,
     rehearsal: Rehearsal & { readonly chainId: number },
   ) => Promise<Simulation>,
 ): Promise<LocatedSimulation> {
-  const { provider, networkName, connection } = vault;
+  const { networkName } = vault;
   const { number, timestamp } = block;
   const [addresses, { address: target, source }, sender] = await Promise.all([
     ResolvedAddresses.of(vault),
     vault.addressOf("vault", "settleAll"),
-    as ?? findSender(provider, networkName, connection.networkConfig),
+    as ?? vault.defaultSender(),
   ]);
   const contracts = addresses.known();
   const subjects = {
@@ -213,7 +242,7 @@ async function prepare(
       contracts,
     };
     const round = roundOf(before.readings);
-    const blockTime = targetTime(time, timestamp, round);
+    const blockTime = targetTime(atTime, timestamp, round, where);
     if (round?.settled === true) {
       return {
         ...located,
@@ -248,17 +277,18 @@ const notExecuted = {
   balances: [],
 } as const satisfies Partial<Simulation>;
 
-function parseWishes(
+function checkOptions(
   { connection }: VaultHost,
   { as, atTime, orders = [], tokens = [], gas }: SimulateSettleAllOptions,
-): Wishes {
+  names: OptionNames,
+): CheckedOptions {
   const { networkConfig } = connection;
-  checkTime(atTime);
+  checkTime(atTime, names.atTime);
   return {
     as: as === undefined ? undefined : parseAddress(as, "as"),
     orderIDs: unique(orders.map((id) => parseUint256(id, "orders"))),
     tokens: unique(tokens.map((token) => parseAddress(token, "tokens"))),
-    time: atTime,
+    atTime,
     gas:
       gas !== undefined
         ? parseUint256(gas, "gas")

@@ -10,7 +10,6 @@ import type { VaultRound } from "../protocol/index.js";
 export type SimulationTime = string | number | bigint;
 
 const END = "end";
-const WHERE = "--at-time";
 
 /** The largest time that is exact as a JavaScript number. */
 const MAX_TIME = BigInt(Number.MAX_SAFE_INTEGER);
@@ -18,11 +17,15 @@ const MAX_TIME = BigInt(Number.MAX_SAFE_INTEGER);
 /**
  * Refuses what is no time at all, before any request.
  *
+ * @param where What errors call the option.
  * @throws VaultError VAULT_INVALID_TIME, VAULT_INVALID_INTEGER
  */
-export function checkTime(time: SimulationTime | undefined): void {
+export function checkTime(
+  time: SimulationTime | undefined,
+  where: string,
+): void {
   if (time !== undefined && time !== END) {
-    readTime(time, 0);
+    readTime(time, 0, where);
   }
 }
 
@@ -34,12 +37,14 @@ export function checkTime(time: SimulationTime | undefined): void {
  * forwards only.
  *
  * @param chainTime Timestamp of the block before, Unix seconds.
+ * @param where What errors call the option.
  * @throws VaultError VAULT_TIME_IN_PAST, VAULT_INVALID_TIME
  */
 export function targetTime(
   time: SimulationTime | undefined,
   chainTime: number,
   round: VaultRound | undefined,
+  where: string,
 ): number | undefined {
   if (time === undefined) {
     return undefined;
@@ -47,42 +52,50 @@ export function targetTime(
   if (time === END) {
     if (round === undefined) {
       throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: WHERE,
+        where,
         problem: "the round's end is not known, since the round cannot be read",
       });
     }
     return round.endTime <= BigInt(chainTime)
       ? undefined
-      : withinRange(round.endTime, END);
+      : withinRange(round.endTime, END, where);
   }
-  const target = readTime(time, chainTime);
+  const target = readTime(time, chainTime, where);
   if (target <= BigInt(chainTime)) {
     throw vaultError("VAULT_TIME_IN_PAST", {
-      where: WHERE,
+      where,
       value: describeTime(target),
       chainTime: describeTime(BigInt(chainTime)),
     });
   }
-  return withinRange(target, time);
+  return withinRange(target, time, where);
 }
 
-function readTime(time: SimulationTime, chainTime: number): bigint {
+function readTime(
+  time: SimulationTime,
+  chainTime: number,
+  where: string,
+): bigint {
   if (typeof time === "string") {
-    return parseTime(time, WHERE, chainTime);
+    return parseTime(time, where, chainTime);
   }
   if (time < 0 || !Number.isInteger(Number(time))) {
     throw vaultError("VAULT_INVALID_TIME", {
-      where: WHERE,
+      where,
       value: describeInput(time),
     });
   }
   return BigInt(time);
 }
 
-function withinRange(target: bigint, time: SimulationTime): number {
+function withinRange(
+  target: bigint,
+  time: SimulationTime,
+  where: string,
+): number {
   if (target > MAX_TIME) {
     throw vaultError("VAULT_INVALID_TIME", {
-      where: WHERE,
+      where,
       value: `${describeInput(time)}, which is ${target} seconds: too late for any block`,
     });
   }

@@ -406,7 +406,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
           vault.simulateSettleAll({ atTime }),
           "VAULT_TIME_IN_PAST",
         );
-        expect(error.message).to.contain("--at-time");
+        expect(error.details["where"]).to.equal("atTime");
       }
     });
 

@@ -202,7 +202,9 @@ describe("tasks - simulate", () => {
     expect({ stderr, exitCode }).to.deep.equal({ stderr: "", exitCode: 1 });
     expect(JSON.parse(stdout))
       .to.have.property("error")
-      .that.includes({ code: "VAULT_TIME_IN_PAST" });
+      .that.includes({ code: "VAULT_TIME_IN_PAST" })
+      .and.has.property("message")
+      .that.contains("--at-time");
   });
 
   it("should offer every option, and leave vaultFork out of the networks", async () => {

@@ -1,11 +1,13 @@
 import type { NetworkConfig } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
+import { encodeCall } from "../../client/codec.js";
 import { describeInput, parseBlockTag } from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/request.js";
+import type { RevertedCall } from "../../rpc/request.js";
 import type { VaultHost } from "../../host.js";
-import { assertInvariant, vaultError } from "../../errors.js";
+import { VaultError, assertInvariant, vaultError } from "../../errors.js";
 import { chooseForkCache, removeForkCache } from "../fork/cache.js";
 import { FORK_NETWORK } from "../fork/network.js";
 import { withHardforkHistory } from "../fork/hardfork-history.js";
@@ -209,4 +211,41 @@ function toForkError(
         { where: "hardfork", allowed, value: describeInput(hardfork) },
         error,
       );
+}
+
+const FIRST_FATAL_CODE = 2n ** 64n;
+
+/**
+ * Asks the live node whether a settlement would revert with a panic code of more
+ * than 64 bits. Hardhat's simulator (EDR, as of Hardhat 3.18) aborts the whole
+ * process when it mines such a transaction, so that one is not simulated.
+ *
+ * @returns The reason of that revert, else undefined.
+ */
+export async function findFatalRevert(
+  { provider, networkName }: VaultHost,
+  { sender, target }: { readonly sender: string; readonly target: string },
+  blockNumber: number,
+): Promise<string | undefined> {
+  const { data: callData } = encodeCall("settleAll", []);
+  let revert: RevertedCall | undefined;
+  try {
+    revert = await new Chain(provider, networkName).simulate(
+      { from: sender, to: target, data: callData },
+      blockNumber,
+    );
+  } catch (error) {
+    if (!VaultError.isVaultError(error)) {
+      throw error;
+    }
+    // What else can go wrong with it, the simulation itself finds out.
+    return undefined;
+  }
+  if (revert?.reason.kind !== "panic") {
+    return undefined;
+  }
+  const { text, data } = revert.reason;
+  return BigInt(`0x${data.slice(10, 74)}`) < FIRST_FATAL_CODE
+    ? undefined
+    : text;
 }
