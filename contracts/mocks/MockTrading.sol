@@ -50,6 +50,7 @@ contract MockTrading is MockBase {
         mapping(uint256 orderID => Order) orders;
         Range generated;
         bool missingOrdersRevert;
+        bool uncapturedOrdersRevert;
     }
 
     uint8 private constant CALL = 1;
@@ -120,6 +121,14 @@ contract MockTrading is MockBase {
         _state().missingOrdersRevert = reverts;
     }
 
+    /// @notice Chooses what an order answers that was neither set, generated
+    /// nor removed: a capture says nothing of it.
+    /// @param reverts True: it reverts with "order 2 was not captured", with
+    /// its id. False, as at first: it is a missing order as any other.
+    function setUncapturedOrdersRevert(bool reverts) external {
+        _state().uncapturedOrdersRevert = reverts;
+    }
+
     /// @inheritdoc MockBase
     function mockKind() external pure override returns (bytes32) {
         return keccak256("hardhat-vault/MockTrading");
@@ -144,8 +153,19 @@ contract MockTrading is MockBase {
         State storage state = _state();
         Status status = state.statuses[orderID];
         if (status == Status.Set) return state.orders[orderID];
-        if (status == Status.Untouched && _contains(state.generated, orderID)) {
-            return _generatedOrder(orderID % DISTINCT_ORDERS);
+        if (status == Status.Untouched) {
+            if (_contains(state.generated, orderID)) {
+                return _generatedOrder(orderID % DISTINCT_ORDERS);
+            }
+            if (state.uncapturedOrdersRevert) {
+                revert(
+                    string.concat(
+                        "order ",
+                        _toString(orderID),
+                        " was not captured"
+                    )
+                );
+            }
         }
         if (state.missingOrdersRevert) revert OrderNotFound(orderID);
         return order;
@@ -180,6 +200,16 @@ contract MockTrading is MockBase {
         order.closePrice = closed ? (order.openPrice * 102) / 100 : 0;
         order.contractType = n % 2 == 0 ? PUT : CALL;
         order.state = closed ? CLOSED : OPEN;
+    }
+
+    function _toString(
+        uint256 value
+    ) private pure returns (string memory decimal) {
+        do {
+            bytes1 digit = bytes1(uint8(0x30 + (value % 10)));
+            decimal = string(bytes.concat(digit, bytes(decimal)));
+            value /= 10;
+        } while (value > 0);
     }
 
     /// @dev A struct's encoding is that of its members as separate values,

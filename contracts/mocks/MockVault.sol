@@ -29,6 +29,7 @@ contract MockVault is IVault, MockBase {
         uint256 settledAmount;
         uint256 volume;
         Margins margins;
+        bool marginsProportional;
         Margins marginBalance;
         Settlement[] settlements;
     }
@@ -41,7 +42,8 @@ contract MockVault is IVault, MockBase {
         _state().factory = factory;
     }
 
-    /// @notice Sets what `calMargins` answers, whatever its arguments.
+    /// @notice Sets what `calMargins` answers: whatever its arguments, or for
+    /// the latest round's terms (see `setMarginsProportional`).
     /// @param baseMarginAmount Base token margin to pay.
     /// @param xMarginAmount X token margin to pay.
     function setMargins(
@@ -49,6 +51,22 @@ contract MockVault is IVault, MockBase {
         uint256 xMarginAmount
     ) external {
         _state().margins = Margins(baseMarginAmount, xMarginAmount);
+    }
+
+    /// @notice Chooses whether `calMargins` follows its arguments, so that a
+    /// caller's mistake shows.
+    /// @param proportional False, as at first: it answers the margins that
+    /// were set. True: they are the margins for the latest round's volume, APY
+    /// and length, and others are in proportion to all three:
+    ///
+    /// margin * _maxVolume / maxVolume * _APY / APY
+    ///     * (_endTime - now) / (endTime - startTime)
+    ///
+    /// each division rounding down; an end not after now needs no margin. It
+    /// panics where a product is above 2^256 - 1 or the round has none of one
+    /// of the three.
+    function setMarginsProportional(bool proportional) external {
+        _state().marginsProportional = proportional;
     }
 
     /// @notice Sets the vault's volume.
@@ -84,8 +102,7 @@ contract MockVault is IVault, MockBase {
     /// reverts with `FactoryNotSet` if it has no factory.
     function settleAll() external override scriptable {
         State storage state = _state();
-        if (state.factory == address(0)) revert FactoryNotSet();
-
+        _requireFactory(state);
         state.settlements.push(
             Settlement(msg.sender, block.timestamp, block.number)
         );
@@ -97,9 +114,9 @@ contract MockVault is IVault, MockBase {
 
     /// @inheritdoc IVault
     function calMargins(
-        uint256 /* _maxVolume */,
-        uint256 /* _APY */,
-        uint256 /* _endTime */
+        uint256 _maxVolume,
+        uint256 _APY,
+        uint256 _endTime
     )
         external
         view
@@ -107,7 +124,27 @@ contract MockVault is IVault, MockBase {
         scriptable
         returns (uint256 baseMarginAmount, uint256 xMarginAmount)
     {
-        return _unpack(_state().margins);
+        State storage state = _state();
+        if (!state.marginsProportional) return _unpack(state.margins);
+
+        MockVaultFactory.Round memory round = _latestRound(state);
+        uint256 duration =
+            _endTime > block.timestamp ? _endTime - block.timestamp : 0;
+        Margins memory margins = state.margins;
+        baseMarginAmount = _inProportion(
+            margins.base,
+            _maxVolume,
+            _APY,
+            duration,
+            round
+        );
+        xMarginAmount = _inProportion(
+            margins.x,
+            _maxVolume,
+            _APY,
+            duration,
+            round
+        );
     }
 
     /// @inheritdoc IVault
@@ -161,6 +198,29 @@ contract MockVault is IVault, MockBase {
             selector == IVault.queryVolume.selector ||
             selector == IVault.queryMarginBalance.selector ||
             selector == IVault.settleAll.selector;
+    }
+
+    function _requireFactory(State storage state) private view {
+        if (state.factory == address(0)) revert FactoryNotSet();
+    }
+
+    function _latestRound(
+        State storage state
+    ) private view returns (MockVaultFactory.Round memory) {
+        _requireFactory(state);
+        return MockVaultFactory(state.factory).latestRound();
+    }
+
+    function _inProportion(
+        uint256 margin,
+        uint256 maxVolume,
+        uint256 apy,
+        uint256 duration,
+        MockVaultFactory.Round memory round
+    ) private pure returns (uint256) {
+        uint256 byVolume = (margin * maxVolume) / round.maxVolume;
+        uint256 byInterest = (byVolume * apy) / round.APY;
+        return (byInterest * duration) / (round.endTime - round.startTime);
     }
 
     function _unpack(

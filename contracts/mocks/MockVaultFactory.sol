@@ -129,6 +129,12 @@ contract MockVaultFactory is IVaultFactory, MockBase {
         return _state().minMargin;
     }
 
+    /// @notice The latest round as a struct, scripted reverts or not.
+    /// @return The round.
+    function latestRound() external view returns (Round memory) {
+        return _state().round;
+    }
+
     /// @inheritdoc MockBase
     function mockKind() external pure override returns (bytes32) {
         return keccak256("hardhat-vault/MockVaultFactory");
