@@ -12,20 +12,22 @@ export type {
   VaultNetworkConfig,
   VaultNetworkUserConfig,
 } from "./plugin/config-types.js";
-export type { DeployMocksOptions } from "./mocks/deploy-mocks.js";
-export type { MockAtOptions } from "./mocks/mock-at.js";
-export type { MockContracts, RecordedSettlement } from "./mocks/handle.js";
-export type { ScriptedReason } from "./mocks/failure.js";
-export type { ScenarioName } from "./mocks/scenarios.js";
 export type {
+  DeployMocksOptions,
+  MockAnswers,
+  MockAtOptions,
+  MockContracts,
   MockOrder,
   MockOverrides,
   MockState,
   NextRound,
   OrderKey,
+  RecordedSettlement,
+  ScenarioName,
   ScriptedFailure,
+  ScriptedReason,
   ScriptedSettlement,
-} from "./mocks/types.js";
+} from "./mocks/index.js";
 export type {
   SettleAllOptions,
   Settlement,

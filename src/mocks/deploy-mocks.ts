@@ -26,7 +26,12 @@ import {
 import { requireMocks } from "./require-mocks.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { calls, callsForState, encodeScript } from "./setters.js";
+import {
+  addressesByRole,
+  calls,
+  callsForState,
+  encodeScript,
+} from "./setters.js";
 import type { MockAddresses } from "./setters.js";
 import type { MockOverrides, MockState } from "./types.js";
 
@@ -118,9 +123,9 @@ async function chooseState(
     });
   }
   // Loaded here since only fixtures need the validation library.
-  const { fixtureState, readFixture } = await import("./fixture.js");
-  const state = fixtureState(
-    await readFixture(path.resolve(vault.context.config.paths.root, fixture)),
+  const { readFixture } = await import("./fixture.js");
+  const state = await readFixture(
+    path.resolve(vault.context.config.paths.root, fixture),
   );
   return () => state;
 }
@@ -135,7 +140,9 @@ async function chooseState(
 export async function connectMocks<VaultT extends VaultHost>(
   vault: Rebindable<VaultT>,
 ): Promise<MockVaultHandle<VaultT>> {
-  const addresses = await locateAll(vault);
+  const addresses = await addressesByRole(
+    async (role) => (await vault.addressOf(role)).address,
+  );
   await requireMocks(vault, addresses, contractRoleNames);
   return new MockVaultHandle({
     vault: vault.at(addresses, "connectMocks()"),
@@ -143,16 +150,6 @@ export async function connectMocks<VaultT extends VaultHost>(
     scenario: null,
     sender: createMockSender(vault),
   });
-}
-
-async function locateAll(vault: VaultHost): Promise<MockAddresses> {
-  const located = await Promise.all(
-    contractRoleNames.map(
-      async (role) => [role, (await vault.addressOf(role)).address] as const,
-    ),
-  );
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
-  return Object.fromEntries(located) as MockAddresses;
 }
 
 /** Where to place code, or undefined where contracts have to be deployed. */
@@ -181,22 +178,15 @@ async function findPlaces(
 
 /** Where production has the contracts, whatever is bound now. */
 async function configuredAddresses(vault: VaultHost): Promise<MockAddresses> {
-  const found = await Promise.all(
-    contractRoleNames.map(
-      async (role) =>
-        [
-          role,
-          (
-            await requireAddress(vault.productionAddresses, role, {
-              operation: 'deployMocks({ at: "configured" })',
-              network: vault.networkName,
-            })
-          ).address,
-        ] as const,
-    ),
+  const addresses = await addressesByRole(
+    async (role) =>
+      (
+        await requireAddress(vault.productionAddresses, role, {
+          operation: 'deployMocks({ at: "configured" })',
+          network: vault.networkName,
+        })
+      ).address,
   );
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
-  const addresses = Object.fromEntries(found) as MockAddresses;
   requireDistinct(addresses, contractRoleNames);
   return addresses;
 }
@@ -208,8 +198,8 @@ async function deployToNode(
   const mined = await sender.send(
     contractRoleNames.map((role) => ({ data: mockArtifacts[role].bytecode })),
   );
-  const deployed = contractRoleNames.map((role, index) => {
-    const address = mined[index]?.contractAddress;
+  return await addressesByRole((role) => {
+    const address = mined[contractRoleNames.indexOf(role)]?.contractAddress;
     if (address === undefined || address === null) {
       throw invalidResponse(
         networkName,
@@ -217,8 +207,6 @@ async function deployToNode(
         "a deployment has no contractAddress",
       );
     }
-    return [role, getAddress(address)] as const;
+    return getAddress(address);
   });
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
-  return Object.fromEntries(deployed) as MockAddresses;
 }

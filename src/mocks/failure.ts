@@ -4,21 +4,7 @@ import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory
 import { describeInput } from "../client/inputs.js";
 import { isHexData } from "../rpc/request.js";
 import { vaultError } from "../errors.js";
-
-/**
- * Why a mock is to revert:
- *
- * - a string: `Error(string)`, as `require(false, "…")` gives
- * - `panic`: `Panic(uint256)`, as 0x11 for an arithmetic overflow
- * - `customError`: one of the mocks' own by its name, or any other by its
- *   signature, as in `"Paused(address account)"`
- * - `data`: the revert data itself, 0x hex; `"0x"` for a revert without reason
- */
-export type ScriptedReason =
-  | string
-  | { readonly panic: bigint | number }
-  | { readonly customError: string; readonly args?: readonly unknown[] }
-  | { readonly data: string };
+import type { ScriptedReason } from "./types.js";
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT */
 export function encodeRevertData(reason: ScriptedReason): string {

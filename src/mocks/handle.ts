@@ -20,23 +20,35 @@ import type {
   OperationName,
   PoolAmounts,
   PoolName,
+  ReadOperationName,
   VaultRound,
 } from "../protocol/index.js";
 import type { MockSender } from "./mock-sender.js";
-import { checkTarget } from "./check-failure.js";
-import { checkAllValues, checkValues, requireBoolean } from "./check-values.js";
 import { requireMocks } from "./require-mocks.js";
-import type { ScriptedReason } from "./failure.js";
 import type { ScenarioName } from "./scenarios.js";
 import {
   calls,
   callsForOrders,
   encodeScript,
   mockFactories,
+  setAnswer,
 } from "./setters.js";
 import type { MockAddresses, ScriptCall } from "./setters.js";
+import {
+  answerOf,
+  checkAllValues,
+  checkAnswer,
+  checkTarget,
+  checkValues,
+  requireBoolean,
+} from "./state.js";
 import { nextRoundFields, settlementFields } from "./types.js";
-import type { MockOrder, NextRound, ScriptedSettlement } from "./types.js";
+import type {
+  MockOrder,
+  NextRound,
+  ScriptedReason,
+  ScriptedSettlement,
+} from "./types.js";
 
 /** The TypeChain-typed mocks, by role. */
 export interface MockContracts {
@@ -101,9 +113,7 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
 
   /** Sets the latest round; what is not named keeps its value. */
   public async setRound(round: Partial<VaultRound>): Promise<void> {
-    const changes = checkValues("getLatestRoundInfo", round, "round");
-    const current = await this.vault.getLatestRoundInfo();
-    await this.script(calls.round({ ...current, ...changes }));
+    await this.#change("getLatestRoundInfo", undefined, round, "round");
   }
 
   /**
@@ -204,14 +214,7 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
     pool: PoolName,
     amounts: Partial<PoolAmounts>,
   ): Promise<void> {
-    const changes = checkValues("getLPAmountInfo", amounts, `${pool} pool`);
-    const current = await this.vault.getLPAmountInfo(pool);
-    await this.script(
-      calls.pool(pool === "public" ? "publicPool" : "privatePool", {
-        ...current,
-        ...changes,
-      }),
-    );
+    await this.#change("getLPAmountInfo", pool, amounts, `${pool} pool`);
   }
 
   /** Sets the funding fee rate; real value times 1E8. */
@@ -219,43 +222,31 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
     contractType: ContractType | ContractTypeName,
     rate: bigint,
   ): Promise<void> {
-    const isCall =
-      parseContractType(contractType, "contractType") ===
-      BigInt(ContractType.CALL);
-    await this.script(
-      calls.fundingFeeRate(
-        isCall ? ContractType.CALL : ContractType.PUT,
-        parseUint256(rate, "rate"),
-      ),
-    );
+    const type = Number(parseContractType(contractType, "contractType"));
+    const word = type === ContractType.CALL ? "call" : "put";
+    await this.#set("getFundingFeeRate", word, rate, "rate");
   }
 
   /** Sets what `calMargins` answers, whatever it is asked. */
   public async setMargins(margins: Readonly<MarginAmounts>): Promise<void> {
-    await this.script(
-      calls.margins(checkAllValues("calMargins", margins, "margins")),
-    );
+    await this.#set("calMargins", undefined, margins, "margins");
   }
 
   /** Sets the margins that can be withdrawn. */
   public async setMarginBalance(
     margins: Readonly<MarginAmounts>,
   ): Promise<void> {
-    await this.script(
-      calls.marginBalance(
-        checkAllValues("queryMarginBalance", margins, "margins"),
-      ),
-    );
+    await this.#set("queryMarginBalance", undefined, margins, "margins");
   }
 
   /** Sets the vault's volume. */
   public async setVolume(volume: bigint): Promise<void> {
-    await this.script(calls.volume(parseUint256(volume, "volume")));
+    await this.#set("queryVolume", undefined, volume, "volume");
   }
 
   /** Sets the X token margin to pay when issuing a vault. */
   public async setMinXMargin(margin: bigint): Promise<void> {
-    await this.script(calls.minXMargin(parseUint256(margin, "margin")));
+    await this.#set("minXMargin", undefined, margin, "margin");
   }
 
   /** Sets what the next `settleAll` writes to the round. */
@@ -327,6 +318,35 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
       new Set(script.map(({ role }) => role)),
     );
     await this.#sender.send(encodeScript(this.addresses, script));
+  }
+
+  /** Sets what an operation answers, as a whole. */
+  async #set(
+    operation: ReadOperationName,
+    variant: string | undefined,
+    answer: unknown,
+    where: string,
+  ): Promise<void> {
+    await this.script(
+      setAnswer(
+        answerOf(operation, variant),
+        checkAnswer(operation, answer, where),
+      ),
+    );
+  }
+
+  /** Sets what an operation answers; what is not named stays. */
+  async #change(
+    operation: ReadOperationName,
+    variant: string | undefined,
+    changes: object,
+    where: string,
+  ): Promise<void> {
+    const checked = checkValues(operation, changes, where);
+    const answer = answerOf(operation, variant);
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the arguments of a reading are what its operation takes
+    const current = await this.vault.read(operation, answer.args as never);
+    await this.script(setAnswer(answer, { ...Object(current), ...checked }));
   }
 
   #createContracts(): MockContracts {

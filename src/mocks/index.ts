@@ -4,7 +4,7 @@ export type { Capture, CapturedFixture, CaptureOptions } from "./capture.js";
 export { connectMocks } from "./deploy-mocks.js";
 export type { DeployMocksOptions } from "./deploy-mocks.js";
 export type { MockAtOptions } from "./mock-at.js";
-export { generatedOrder } from "./generated-order.js";
+export { generatedOrder } from "./state.js";
 export type {
   MockContracts,
   MockVaultHandle,
@@ -12,16 +12,17 @@ export type {
 } from "./handle.js";
 export { inProcessMockAddresses } from "./place-mocks.js";
 export { encodeRevertData } from "./failure.js";
-export type { ScriptedReason } from "./failure.js";
 export { scenarios } from "./scenarios.js";
 export type { ScenarioName } from "./scenarios.js";
 export type { MockAddresses } from "./setters.js";
 export type {
+  MockAnswers,
   MockOrder,
   MockOverrides,
   MockState,
   NextRound,
   OrderKey,
   ScriptedFailure,
+  ScriptedReason,
   ScriptedSettlement,
 } from "./types.js";

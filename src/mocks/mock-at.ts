@@ -20,7 +20,12 @@ import { MockVaultHandle } from "./handle.js";
 import { placeMocks, requireDistinct } from "./place-mocks.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { calls, callsForState, encodeScript } from "./setters.js";
+import {
+  addressesByRole,
+  calls,
+  callsForState,
+  encodeScript,
+} from "./setters.js";
 import type { MockAddresses } from "./setters.js";
 import type { MockOverrides } from "./types.js";
 
@@ -82,13 +87,9 @@ async function locate(
   wanted: ContractRole,
 ): Promise<MockAddresses> {
   await vault.addressOf(wanted, "mockAt()");
-  const located = await Promise.all(
-    contractRoleNames.map(
-      async (role) => [role, await addressOrZero(vault, role)] as const,
-    ),
+  return await addressesByRole(
+    async (role) => await addressOrZero(vault, role),
   );
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
-  return Object.fromEntries(located) as MockAddresses;
 }
 
 async function addressOrZero(

@@ -1,24 +1,34 @@
+import type { Interface } from "ethers";
+
 import { MockLiquidityPool__factory } from "../bindings/factories/MockLiquidityPool__factory.js";
 import { MockTrading__factory } from "../bindings/factories/MockTrading__factory.js";
 import { MockUnderlyingAsset__factory } from "../bindings/factories/MockUnderlyingAsset__factory.js";
 import { MockVaultFactory__factory } from "../bindings/factories/MockVaultFactory__factory.js";
 import { MockVault__factory } from "../bindings/factories/MockVault__factory.js";
+import { parseContractType } from "../client/inputs.js";
 import { assertInvariant } from "../errors.js";
-import { ContractType, operationEntry, targetsOf } from "../protocol/index.js";
+import {
+  contractRoleNames,
+  operationEntry,
+  readingAt,
+  targetsOf,
+} from "../protocol/index.js";
 import type {
   ContractRole,
   OperationName,
-  PoolAmounts,
   PoolName,
-  VaultRound,
+  ReadOperationName,
+  Reading,
 } from "../protocol/index.js";
 import type { MockTransaction } from "./mock-sender.js";
 import { encodeRevertData } from "./failure.js";
+import { answers } from "./state.js";
 import type {
   MockOrder,
   MockState,
   NextRound,
   ScriptedFailure,
+  ScriptedSettlement,
 } from "./types.js";
 
 /** The factory of each role's mock. */
@@ -34,41 +44,91 @@ export const mockFactories = {
 /** Addresses of the six mocks. */
 export type MockAddresses = Readonly<Record<ContractRole, `0x${string}`>>;
 
+/** The address of every role, found one by one. */
+export async function addressesByRole(
+  locate: (role: ContractRole) => string | Promise<string>,
+): Promise<MockAddresses> {
+  const located = await Promise.all(
+    contractRoleNames.map(async (role) => [role, await locate(role)] as const),
+  );
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
+  return Object.fromEntries(located) as MockAddresses;
+}
+
 /** One call of a script: which mock, and what it is told. */
 export interface ScriptCall {
   readonly role: ContractRole;
   readonly data: string;
 }
 
-const asset = MockUnderlyingAsset__factory.createInterface();
-const pool = MockLiquidityPool__factory.createInterface();
-const trading = MockTrading__factory.createInterface();
-const vaultFactory = MockVaultFactory__factory.createInterface();
-const vault = MockVault__factory.createInterface();
+const interfaces = new Map<ContractRole, Interface>(
+  contractRoleNames.map((role) => [
+    role,
+    mockFactories[role].createInterface(),
+  ]),
+);
+
+function interfaceOf(role: ContractRole): Interface {
+  const found = interfaces.get(role);
+  assertInvariant(found !== undefined, `no mock of ${role}`);
+  return found;
+}
+
+/** A call of one of the mock's own functions. */
+function call(
+  role: ContractRole,
+  setter: string,
+  ...args: readonly unknown[]
+): ScriptCall {
+  return {
+    role,
+    data: interfaceOf(role).encodeFunctionData(setter, [...args]),
+  };
+}
+
+/** The mock's function that sets what an operation answers. */
+const setters = {
+  getFundingFeeRate: "setFundingFeeRate",
+  getLatestRoundInfo: "setRound",
+  calMargins: "setMargins",
+  getLPAmountInfo: "setLPAmountInfo",
+  queryVolume: "setVolume",
+  queryMarginBalance: "setMarginBalance",
+  minXMargin: "setMinSLDMargin",
+} as const satisfies Partial<Record<ReadOperationName, string>>;
+
+/**
+ * Sets one of the {@link answers}: its values in their order, after the
+ * contract type where the operation takes one.
+ */
+export function setAnswer(
+  { operation, role, args }: Reading,
+  answer: unknown,
+): ScriptCall {
+  const setter: unknown = Reflect.get(setters, operation);
+  assertInvariant(typeof setter === "string", `no mock answers ${operation}`);
+  const { inputs, outputs } = operationEntry(operation);
+  const chosen = inputs.some(({ unit }) => unit === "contractType")
+    ? args.map((word) => parseContractType(word, "contractType"))
+    : [];
+  const values =
+    outputs.length === 1
+      ? [answer]
+      : outputs.map(({ name }): unknown => Reflect.get(Object(answer), name));
+  const [first] = interfaceOf(role).getFunction(setter)?.inputs ?? [];
+  return call(
+    role,
+    setter,
+    ...(first?.baseType === "tuple" ? [values] : [...chosen, ...values]),
+  );
+}
 
 export const calls = {
-  reset: (role: ContractRole): ScriptCall => ({
-    role,
-    data: vault.encodeFunctionData("reset"),
-  }),
-  fundingFeeRate: (contractType: ContractType, rate: bigint): ScriptCall => ({
-    role: "underlyingAsset",
-    data: asset.encodeFunctionData("setFundingFeeRate", [contractType, rate]),
-  }),
-  pool: (
-    role: "publicPool" | "privatePool",
-    { deposit, availabe, locked }: Readonly<PoolAmounts>,
-  ): ScriptCall => ({
-    role,
-    data: pool.encodeFunctionData("setLPAmountInfo", [
-      deposit,
-      availabe,
-      locked,
-    ]),
-  }),
-  orders: (orders: ReadonlyMap<bigint, MockOrder>): ScriptCall => ({
-    role: "trading",
-    data: trading.encodeFunctionData("setOrders", [
+  reset: (role: ContractRole) => call(role, "reset"),
+  orders: (orders: ReadonlyMap<bigint, MockOrder>) =>
+    call(
+      "trading",
+      "setOrders",
       [...orders.keys()],
       [...orders.values()].map((order) => ({
         ...order,
@@ -78,84 +138,34 @@ export const calls = {
               new TextEncoder().encode(order.exType)
             : order.exType,
       })),
-    ]),
-  }),
-  removeOrder: (orderID: bigint): ScriptCall => ({
-    role: "trading",
-    data: trading.encodeFunctionData("removeOrder", [orderID]),
-  }),
-  generateOrders: (firstId: bigint, lastId: bigint): ScriptCall => ({
-    role: "trading",
-    data: trading.encodeFunctionData("generateOrders", [firstId, lastId]),
-  }),
-  missingOrdersRevert: (reverts: boolean): ScriptCall => ({
-    role: "trading",
-    data: trading.encodeFunctionData("setMissingOrdersRevert", [reverts]),
-  }),
-  round: (round: Readonly<VaultRound>): ScriptCall => ({
-    role: "vaultFactory",
-    data: vaultFactory.encodeFunctionData("setRound", [round]),
-  }),
-  startNextRound: (round: NextRound): ScriptCall => ({
-    role: "vaultFactory",
-    data: vaultFactory.encodeFunctionData("startNextRound", [round]),
-  }),
-  minXMargin: (margin: bigint): ScriptCall => ({
-    role: "vaultFactory",
-    data: vaultFactory.encodeFunctionData("setMinSLDMargin", [margin]),
-  }),
-  factory: (address: string): ScriptCall => ({
-    role: "vault",
-    data: vault.encodeFunctionData("setFactory", [address]),
-  }),
-  margins: ({
-    baseMarginAmount,
-    xMarginAmount,
-  }: MockState["margins"]): ScriptCall => ({
-    role: "vault",
-    data: vault.encodeFunctionData("setMargins", [
-      baseMarginAmount,
-      xMarginAmount,
-    ]),
-  }),
-  marginBalance: ({
-    baseMarginAmount,
-    xMarginAmount,
-  }: MockState["marginBalance"]): ScriptCall => ({
-    role: "vault",
-    data: vault.encodeFunctionData("setMarginBalance", [
-      baseMarginAmount,
-      xMarginAmount,
-    ]),
-  }),
-  volume: (volume: bigint): ScriptCall => ({
-    role: "vault",
-    data: vault.encodeFunctionData("setVolume", [volume]),
-  }),
-  settlement: ({
-    settledPrice,
-    settledAmount,
-  }: MockState["settlement"]): ScriptCall => ({
-    role: "vault",
-    data: vault.encodeFunctionData("setSettlement", [
-      settledPrice,
-      settledAmount,
-    ]),
-  }),
-  fail: ({ operation, pool: name, reason }: ScriptedFailure): ScriptCall[] => {
-    const data = vault.encodeFunctionData("setRevert", [
-      operationEntry(operation).selector,
-      encodeRevertData(reason),
-    ]);
-    return rolesOf(operation, name).map((role) => ({ role, data }));
-  },
-  succeed: (operation: OperationName, name?: PoolName): ScriptCall[] => {
-    const data = vault.encodeFunctionData("clearRevert", [
-      operationEntry(operation).selector,
-    ]);
-    return rolesOf(operation, name).map((role) => ({ role, data }));
-  },
-};
+    ),
+  removeOrder: (orderID: bigint) => call("trading", "removeOrder", orderID),
+  generateOrders: (firstId: bigint, lastId: bigint) =>
+    call("trading", "generateOrders", firstId, lastId),
+  missingOrdersRevert: (reverts: boolean) =>
+    call("trading", "setMissingOrdersRevert", reverts),
+  startNextRound: (round: NextRound) =>
+    call("vaultFactory", "startNextRound", round),
+  factory: (address: string) => call("vault", "setFactory", address),
+  settlement: ({ settledPrice, settledAmount }: ScriptedSettlement) =>
+    call("vault", "setSettlement", settledPrice, settledAmount),
+  fail: ({ operation, pool, reason }: ScriptedFailure) =>
+    rolesOf(operation, pool).map((role) =>
+      call(
+        role,
+        "setRevert",
+        operationEntry(operation).selector,
+        encodeRevertData(reason),
+      ),
+    ),
+  succeed: (operation: OperationName, pool?: PoolName) =>
+    rolesOf(operation, pool).map((role) =>
+      call(role, "clearRevert", operationEntry(operation).selector),
+    ),
+} as const satisfies Record<
+  string,
+  (...args: never) => ScriptCall | ScriptCall[]
+>;
 
 /** The contracts that have an operation, or the one that is named. */
 function rolesOf(
@@ -194,10 +204,9 @@ export function callsForState(
   { vaultFactory: factory }: MockAddresses,
 ): ScriptCall[] {
   return [
-    calls.fundingFeeRate(ContractType.CALL, state.fundingFeeRate.call),
-    calls.fundingFeeRate(ContractType.PUT, state.fundingFeeRate.put),
-    calls.pool("publicPool", state.pools.public),
-    calls.pool("privatePool", state.pools.private),
+    ...answers.map((answer) =>
+      setAnswer(answer, readingAt(state, answer.path)),
+    ),
     ...callsForOrders(state.orders),
     ...(state.generatedOrders === null
       ? []
@@ -208,12 +217,7 @@ export function callsForState(
           ),
         ]),
     ...(state.missingOrdersRevert ? [calls.missingOrdersRevert(true)] : []),
-    calls.round(state.round),
-    calls.minXMargin(state.minXMargin),
     calls.factory(factory),
-    calls.margins(state.margins),
-    calls.marginBalance(state.marginBalance),
-    calls.volume(state.volume),
     calls.settlement(state.settlement),
     ...state.failures.flatMap(calls.fail),
   ];
@@ -232,14 +236,14 @@ export function encodeScript(
 ): MockTransaction[] {
   const batches: ScriptCall[][] = [];
   let room = 0;
-  for (const call of script) {
-    const size = (call.data.length - 2) / 2;
+  for (const next of script) {
+    const size = (next.data.length - 2) / 2;
     const last = batches.at(-1);
     if (last === undefined || size > room) {
-      batches.push([call]);
+      batches.push([next]);
       room = BYTES_PER_TRANSACTION - size;
     } else {
-      last.push(call);
+      last.push(next);
       room -= size;
     }
   }
@@ -258,7 +262,7 @@ function encodeBatch(
     data:
       batch.length === 1
         ? first.data
-        : vault.encodeFunctionData("script", [
+        : interfaceOf(first.role).encodeFunctionData("script", [
             batch.map(({ role, data }) => ({ target: addresses[role], data })),
           ]),
   };

@@ -1,15 +1,57 @@
-import { describeInput, parseUint256 } from "../client/inputs.js";
+import { getAddress, toBeHex } from "ethers";
+
+import { describeInput, parseAddress, parseUint256 } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
-import { checkFailures } from "./check-failure.js";
 import {
-  checkAllValues,
-  checkValues,
-  requireBoolean,
-  requireObject,
-} from "./check-values.js";
-import { generatedOrder } from "./generated-order.js";
+  ContractType,
+  OrderState,
+  isOperationName,
+  operationEntry,
+  operationNames,
+  placeReading,
+  readingAt,
+  standaloneReadings,
+  targetsOf,
+} from "../protocol/index.js";
+import type {
+  Field,
+  OperationName,
+  OrderInfo,
+  ReadOperationName,
+  Reading,
+} from "../protocol/index.js";
+import { checkReason } from "./failure.js";
 import { settlementFields } from "./types.js";
-import type { MockOrder, MockOverrides, MockState } from "./types.js";
+import type {
+  MockOrder,
+  MockOverrides,
+  MockState,
+  ScriptedFailure,
+} from "./types.js";
+
+/** The readings that mocks answer alike whatever they are asked. */
+export const answers: readonly Reading[] = [
+  ...standaloneReadings,
+  { operation: "calMargins", role: "vault", args: [], path: ["margins"] },
+];
+
+/** The one of the {@link answers} that is meant, of several by its word. */
+export function answerOf(
+  operation: ReadOperationName,
+  variant: string | undefined,
+): Reading {
+  const words: string[] = [];
+  for (const answer of answers) {
+    const [, word] = answer.path;
+    if (answer.operation === operation) {
+      if (word === variant) {
+        return answer;
+      }
+      words.push(word ?? "");
+    }
+  }
+  throw notOneOf("pool", words, variant);
+}
 
 /**
  * A scenario with some of its values changed.
@@ -23,77 +65,18 @@ export function applyOverrides(
   overrides: MockOverrides,
 ): MockState {
   requireKnownKeys(overrides, state, "overrides");
-  requireKnownKeys(overrides.pools ?? {}, state.pools, "overrides.pools");
-  requireKnownKeys(
-    overrides.fundingFeeRate ?? {},
-    state.fundingFeeRate,
-    "overrides.fundingFeeRate",
+  const generatedOrders = checkRange(
+    overrides.generatedOrders,
+    state.generatedOrders,
   );
-  const generatedOrders =
-    overrides.generatedOrders === undefined
-      ? state.generatedOrders
-      : checkRange(overrides.generatedOrders);
-  const { call, put } = {
-    ...state.fundingFeeRate,
-    ...overrides.fundingFeeRate,
-  };
   return {
-    fundingFeeRate: {
-      call: parseUint256(call, "overrides.fundingFeeRate.call"),
-      put: parseUint256(put, "overrides.fundingFeeRate.put"),
-    },
-    pools: {
-      public: {
-        ...state.pools.public,
-        ...checkValues(
-          "getLPAmountInfo",
-          overrides.pools?.public ?? {},
-          "overrides.pools.public",
-        ),
-      },
-      private: {
-        ...state.pools.private,
-        ...checkValues(
-          "getLPAmountInfo",
-          overrides.pools?.private ?? {},
-          "overrides.pools.private",
-        ),
-      },
-    },
-    round: {
-      ...state.round,
-      ...checkValues(
-        "getLatestRoundInfo",
-        overrides.round ?? {},
-        "overrides.round",
-      ),
-    },
+    ...state,
+    ...changedAnswers(state, overrides),
     orders: applyOrders({ ...state, generatedOrders }, overrides.orders),
     generatedOrders,
     missingOrdersRevert: requireBoolean(
       overrides.missingOrdersRevert ?? state.missingOrdersRevert,
       "overrides.missingOrdersRevert",
-    ),
-    margins: {
-      ...state.margins,
-      ...checkValues(
-        "calMargins",
-        overrides.margins ?? {},
-        "overrides.margins",
-      ),
-    },
-    marginBalance: {
-      ...state.marginBalance,
-      ...checkValues(
-        "queryMarginBalance",
-        overrides.marginBalance ?? {},
-        "overrides.marginBalance",
-      ),
-    },
-    volume: parseUint256(overrides.volume ?? state.volume, "overrides.volume"),
-    minXMargin: parseUint256(
-      overrides.minXMargin ?? state.minXMargin,
-      "overrides.minXMargin",
     ),
     settlement: {
       ...state.settlement,
@@ -111,12 +94,42 @@ export function applyOverrides(
   };
 }
 
+/** What stands in a state by the table of operations, with its changes. */
+function changedAnswers(
+  state: MockState,
+  overrides: MockOverrides,
+): Partial<MockState> {
+  const changed: Record<string, unknown> = {};
+  for (const { operation, path } of answers) {
+    const [key, variant] = path;
+    if (variant !== undefined) {
+      const given = readingAt(overrides, [key]) ?? {};
+      requireKnownKeys(given, readingAt(state, [key]), `overrides.${key}`);
+    }
+    const before = readingAt(state, path);
+    const changes = readingAt(overrides, path);
+    const where = `overrides.${path.join(".")}`;
+    if (changes === undefined) {
+      placeReading(changed, path, before);
+    } else if (operationEntry(operation).outputs.length === 1) {
+      placeReading(changed, path, checkAnswer(operation, changes, where));
+    } else {
+      placeReading(changed, path, {
+        ...Object(before),
+        ...checkValues(operation, requireObject(changes, where), where),
+      });
+    }
+  }
+  return changed;
+}
+
 function checkRange(
-  range: MockState["generatedOrders"],
+  range: unknown,
+  otherwise: MockState["generatedOrders"],
 ): MockState["generatedOrders"] {
   const where = "overrides.generatedOrders";
-  if (range === null) {
-    return null;
+  if (range === undefined || range === null) {
+    return range === null ? null : otherwise;
   }
   const { firstId, lastId } = requireObject(range, where, "an object or null");
   return {
@@ -167,13 +180,258 @@ function existingOrder(
 }
 
 /** A misspelt key must not be an override that does nothing. */
-function requireKnownKeys(changes: object, known: object, where: string): void {
+function requireKnownKeys(
+  changes: unknown,
+  known: unknown,
+  where: string,
+): void {
+  const keys = Object.keys(requireObject(known, where));
   for (const key of Object.keys(requireObject(changes, where))) {
-    if (!Object.hasOwn(known, key)) {
+    if (!keys.includes(key)) {
       throw vaultError("VAULT_INVALID_ARGUMENT", {
         where,
-        problem: `there is no ${describeInput(key)} to change; there are ${Object.keys(known).join(", ")}`,
+        problem: `there is no ${describeInput(key)} to change; there are ${keys.join(", ")}`,
       });
     }
   }
+}
+
+/**
+ * Checks what is to fail, or to succeed again: a mistyped name must not be a
+ * failure that never happens.
+ *
+ * @param where What it is given to, named in errors.
+ * @param prefix Put before the names of what is wrong.
+ * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
+ */
+export function checkTarget(
+  { operation, pool }: { operation: unknown; pool?: unknown },
+  where: string,
+  prefix = "",
+): void {
+  if (typeof operation !== "string" || !isOperationName(operation)) {
+    throw notOneOf(`${prefix}operation`, operationNames, operation);
+  }
+  if (pool === undefined) {
+    return;
+  }
+  const pools = targetsOf(operation).flatMap(({ variant = [] }) => variant);
+  if (pools.length === 0) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where,
+      problem: `${operation} is no operation of the pools, so none can be named`,
+    });
+  }
+  if (!pools.some((known) => known === pool)) {
+    throw notOneOf(`${prefix}pool`, pools, pool);
+  }
+}
+
+function notOneOf(
+  where: string,
+  allowed: readonly string[],
+  value: unknown,
+): Error {
+  return vaultError("VAULT_INVALID_ENUM", {
+    where,
+    allowed: allowed.join(", "),
+    value: describeInput(value),
+  });
+}
+
+function checkFailures<List extends readonly ScriptedFailure[]>(
+  failures: List,
+  where: string,
+): List {
+  requireType(Array.isArray(failures), failures, where, "a list");
+  failures.forEach((failure: unknown, index) => {
+    const place = `${where}[${index}]`;
+    const { operation, pool, reason } = requireObject(failure, place);
+    requireKnownKeys(failure, { operation, pool, reason }, place);
+    checkTarget({ operation, pool }, place, `${place}.`);
+    checkReason(reason, `${place}.reason`);
+  });
+  return failures;
+}
+
+/**
+ * Checks values that a mock is to answer against the fields of an operation.
+ * TypeScript has done that for most callers, but not for JavaScript.
+ *
+ * @param where What the values are for, named in errors.
+ * @param names Which of the operation's fields may be given; all, unless given.
+ * @returns The values, integers as bigints, without those left undefined.
+ * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
+ * VAULT_INVALID_ADDRESS
+ */
+export function checkValues<Values extends object>(
+  operation: OperationName,
+  values: Values,
+  where: string,
+  names?: readonly string[],
+): Values {
+  const fields = fieldsOf(operation, names);
+  const checked: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(requireObject(values, where))) {
+    const field = fields.find((known) => known.name === name);
+    if (field === undefined) {
+      throw vaultError("VAULT_INVALID_ARGUMENT", {
+        where,
+        problem: `${describeInput(name)} is not a field; the fields are ${fields.map((known) => known.name).join(", ")}`,
+      });
+    }
+    if (value !== undefined) {
+      checked[name] = checkValue(field, value, `${where}.${name}`);
+    }
+  }
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each value was checked to be of the type that its field has
+  return checked as Values;
+}
+
+/**
+ * Like {@link checkValues}, for values of which none may be missing.
+ *
+ * @throws VaultError VAULT_INVALID_ARGUMENT if one is
+ */
+export function checkAllValues<Values extends object>(
+  operation: OperationName,
+  values: Partial<Values>,
+  where: string,
+  names?: readonly string[],
+): Values {
+  const checked = checkValues(operation, values, where, names);
+  const missing = fieldsOf(operation, names)
+    .map(({ name }) => name)
+    .filter((name) => !Object.hasOwn(checked, name));
+  if (missing.length > 0) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where,
+      problem: `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`,
+    });
+  }
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- nothing is missing, as was just checked
+  return checked as Values;
+}
+
+/** The whole answer of an operation: the bare value where it has but one. */
+export function checkAnswer(
+  operation: OperationName,
+  answer: unknown,
+  where: string,
+): unknown {
+  const [only, ...others] = operationEntry(operation).outputs;
+  return only !== undefined && others.length === 0
+    ? checkValue(only, answer, where)
+    : checkAllValues(operation, requireObject(answer, where), where);
+}
+
+function fieldsOf(
+  operation: OperationName,
+  names: readonly string[] | undefined,
+): readonly Field[] {
+  return operationEntry(operation).outputs.filter(
+    ({ name }) => names === undefined || names.includes(name),
+  );
+}
+
+function checkValue({ type }: Field, value: unknown, where: string): unknown {
+  switch (type) {
+    case "uint256":
+      return parseUint256(value, where);
+    case "uint8":
+      return parseUint8(value, where);
+    case "address":
+      return parseAddress(value, where);
+    case "bool":
+      return requireBoolean(value, where);
+    case "string":
+      return requireType(
+        typeof value === "string" || value instanceof Uint8Array,
+        value,
+        where,
+        "a string or bytes",
+      );
+  }
+}
+
+function parseUint8(value: unknown, where: string): number {
+  if (
+    typeof value === "number" &&
+    Number.isInteger(value) &&
+    value >= 0 &&
+    value <= 255
+  ) {
+    return value;
+  }
+  throw vaultError("VAULT_INVALID_INTEGER", {
+    where,
+    bits: 8,
+    value: describeInput(value),
+  });
+}
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT */
+export function requireBoolean(value: unknown, where: string): boolean {
+  requireType(typeof value === "boolean", value, where, "a boolean");
+  return value === true;
+}
+
+/** An object by its keys; the keys of a list would be its indexes. */
+function requireObject(
+  value: unknown,
+  where: string,
+  type = "an object",
+): Readonly<Record<string, unknown>> {
+  const isObject =
+    typeof value === "object" && value !== null && !Array.isArray(value);
+  requireType(isObject, value, where, type);
+  return { ...(isObject ? value : {}) };
+}
+
+function requireType(
+  isOfType: boolean,
+  value: unknown,
+  where: string,
+  type: string,
+): unknown {
+  if (!isOfType) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where,
+      problem: `${type} is needed, got ${describeInput(value)}`,
+    });
+  }
+  return value;
+}
+
+const ONE = 10n ** 18n;
+const DISTINCT_ORDERS = 1_000_000n;
+const FIRST_HOLDER = 0x1000000000000000000000000000000000000001n;
+const tickers = ["BTC", "ETH", "BNB", "SOL", "XRP"];
+
+/**
+ * The order that the mock computes for an id of its generated range: the
+ * formula of `MockTrading._generatedOrder`, so that a test knows what to expect.
+ */
+export function generatedOrder(orderID: bigint): OrderInfo {
+  const n = orderID % DISTINCT_ORDERS;
+  const number = ((n + 1n) * ONE) / 100n;
+  const newLockFee = number / 10_000n;
+  const openPrice = (100n + (n % 997n)) * ONE;
+  const marginAmount = (number * openPrice) / (10n * ONE);
+  const isClosed = n % 3n === 0n;
+  return {
+    exType: `${tickers[Number(n % 5n)] ?? ""}-USDT`,
+    holder: getAddress(toBeHex(FIRST_HOLDER + (n % 7n), 20)),
+    number,
+    exFee: number / 1_000n,
+    lockFee: newLockFee * (n % 10n),
+    newLockFee,
+    openPrice,
+    marginAmount,
+    marginFee: marginAmount / 100n,
+    startTime: 1_700_000_000n + n * 60n,
+    closePrice: isClosed ? (openPrice * 102n) / 100n : 0n,
+    contractType: n % 2n === 0n ? ContractType.PUT : ContractType.CALL,
+    state: isClosed ? OrderState.CLOSED : OrderState.OPEN,
+  };
 }

@@ -1,13 +1,12 @@
 import type {
-  ContractTypeName,
   MarginAmounts,
   OperationName,
   OrderInfo,
   PoolAmounts,
   PoolName,
+  StandaloneReadings,
   VaultRound,
 } from "../protocol/index.js";
-import type { ScriptedReason } from "./failure.js";
 
 /** An order of the mock; `exType` as bytes can hold what is not UTF-8. */
 export type MockOrder = Readonly<
@@ -44,11 +43,14 @@ export const nextRoundFields: ReadonlyArray<keyof NextRound> = [
   "endTime",
 ];
 
+/** What the mocks answer alike whatever they are asked. */
+export interface MockAnswers extends Readonly<StandaloneReadings> {
+  /** What `calMargins` answers. */
+  readonly margins: Readonly<MarginAmounts>;
+}
+
 /** Everything the six mocks answer; values unscaled, as on the wire. */
-export interface MockState {
-  readonly fundingFeeRate: Readonly<Record<ContractTypeName, bigint>>;
-  readonly pools: Readonly<Record<PoolName, Readonly<PoolAmounts>>>;
-  readonly round: Readonly<VaultRound>;
+export interface MockState extends MockAnswers {
   /** Orders by their id; null for one of `generatedOrders` that is missing. */
   readonly orders: ReadonlyMap<bigint, MockOrder | null>;
   /** Ids whose orders the mock computes; see `generatedOrder`. */
@@ -58,14 +60,25 @@ export interface MockState {
   } | null;
   /** Whether an order that is not there reverts; else it is all zeros. */
   readonly missingOrdersRevert: boolean;
-  readonly margins: Readonly<MarginAmounts>;
-  readonly marginBalance: Readonly<MarginAmounts>;
-  readonly volume: bigint;
-  readonly minXMargin: bigint;
   readonly settlement: ScriptedSettlement;
   /** Readings and operations that revert, until `succeed(operation)`. */
   readonly failures: readonly ScriptedFailure[];
 }
+
+/**
+ * Why a mock is to revert:
+ *
+ * - a string: `Error(string)`, as `require(false, "…")` gives
+ * - `panic`: `Panic(uint256)`, as 0x11 for an arithmetic overflow
+ * - `customError`: one of the mocks' own by its name, or any other by its
+ *   signature, as in `"Paused(address account)"`
+ * - `data`: the revert data itself, 0x hex; `"0x"` for a revert without reason
+ */
+export type ScriptedReason =
+  | string
+  | { readonly panic: bigint | number }
+  | { readonly customError: string; readonly args?: readonly unknown[] }
+  | { readonly data: string };
 
 /** An operation that reverts. */
 export interface ScriptedFailure {

@@ -4,7 +4,7 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import { VaultClient } from "../../src/client/index.js";
 import type { MockVaultHandle } from "../../src/types.js";
-import type { ScriptedReason } from "../../src/mocks/failure.js";
+import type { ScriptedReason } from "../../src/mocks/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import {
   ORDER_ID,

@@ -8,7 +8,7 @@ import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { MockTrading__factory } from "../../src/bindings/factories/MockTrading__factory.js";
-import { generatedOrder } from "../../src/mocks/generated-order.js";
+import { generatedOrder } from "../../src/mocks/state.js";
 import { VaultClient } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
 import type { VaultErrorCode } from "../../src/errors.js";

@@ -5,7 +5,7 @@ import fc from "fast-check";
 
 import { vaultError } from "../../../src/errors.js";
 import type { ListedOrder } from "../../../src/client/index.js";
-import { generatedOrder } from "../../../src/mocks/generated-order.js";
+import { generatedOrder } from "../../../src/mocks/state.js";
 import { IdRanges } from "../../../tasks/output/id-ranges.js";
 import {
   toCsv,
