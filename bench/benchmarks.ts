@@ -3,6 +3,7 @@ import type { Extent, Section } from "./measure.js";
 import { benchMemory } from "./memory.js";
 import { benchOrdersInProcess, benchOrdersOverHttp } from "./orders.js";
 import { benchPluginCost } from "./plugin-cost.js";
+import { benchRounds } from "./rounds.js";
 import { benchSettle } from "./settle.js";
 import { benchSimulate } from "./simulate.js";
 import { benchSnapshot } from "./snapshot.js";
@@ -16,6 +17,7 @@ export const benchmarks: Readonly<
   "orders-in-process": benchOrdersInProcess,
   memory: benchMemory,
   "deploy-mocks": benchDeployMocks,
+  rounds: benchRounds,
   simulate: benchSimulate,
   settle: benchSettle,
   "plugin-cost": benchPluginCost,

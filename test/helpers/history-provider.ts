@@ -101,6 +101,45 @@ export function historyProvider(
   };
 }
 
+/** Rounds at uneven distances, every tenth settled next to the one before. */
+export function writeHistory(
+  count: number,
+  head: number,
+): {
+  history: History;
+  expected: Array<readonly [number, number | null, number]>;
+} {
+  // A generator of pseudo-random numbers: the same history in every run.
+  let state = 12_345;
+  const random = (): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+  const history: Array<readonly [number, Answer]> = [];
+  const expected: Array<readonly [number, number | null, number]> = [];
+  const slot = Math.floor(head / count);
+  const starts = Array.from(
+    { length: count },
+    (_, index) => index * slot + 1 + Math.floor((random() * slot) / 2),
+  );
+  starts.forEach((start, index) => {
+    const round = pastRound(index + 1);
+    const next = starts[index + 1] ?? head + 1;
+    history.push([start, round]);
+    const settledBlock =
+      index % 7 === 3
+        ? null
+        : index % 10 === 0
+          ? next - 1
+          : start + 1 + Math.floor(random() * (next - start - 2));
+    if (settledBlock !== null) {
+      history.push([settledBlock, settledRound(round)]);
+    }
+    expected.push([start, settledBlock, next - 1]);
+  });
+  return { history, expected };
+}
+
 function encode(answer: Answer): string {
   if (answer === "no code") {
     return "0x";
