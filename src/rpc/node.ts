@@ -1,3 +1,5 @@
+import type { Buffer } from "node:buffer";
+
 import { isHash } from "@nomicfoundation/hardhat-utils/eth";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
@@ -114,9 +116,28 @@ export class Chain {
     address: string,
     block: BlockId = "latest",
   ): Promise<boolean> {
+    return (await this.code(address, block)).length > 0;
+  }
+
+  /** The code at the address; empty where there is no contract. */
+  public async code(
+    address: string,
+    block: BlockId = "latest",
+  ): Promise<Buffer> {
     const method = "eth_getCode";
     const code = await this.request(method, [address, toBlockId(block)]);
-    return hexToBytes(code, this.network, method).length > 0;
+    return hexToBytes(code, this.network, method);
+  }
+
+  /** One word of a contract's storage, 0x hex. */
+  public async storage(
+    address: string,
+    slot: string,
+    block: BlockId = "latest",
+  ): Promise<string> {
+    const method = "eth_getStorageAt";
+    const word = await this.request(method, [address, slot, toBlockId(block)]);
+    return `0x${hexToBytes(word, this.network, method).toString("hex").padStart(64, "0")}`;
   }
 
   /**
@@ -319,7 +340,8 @@ export class Chain {
 
 const BLOCK_METHOD = "eth_getBlockByNumber";
 
-function toBlockId(block: BlockId): string {
+/** A block as it goes over the wire. */
+export function toBlockId(block: BlockId): string {
   return typeof block === "number" ? numberToHexString(block) : block;
 }
 
