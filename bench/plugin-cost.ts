@@ -7,7 +7,7 @@ import type { Extent, Section } from "./measure.js";
 
 const root = path.dirname(import.meta.dirname);
 
-const builtPlugin = path.join(root, "dist/src/index.js");
+const builtPlugin = path.join(root, "dist/index.js");
 
 /** As in the README: there is something to check at every start. */
 const settings = `{

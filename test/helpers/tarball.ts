@@ -44,7 +44,7 @@ async function pack(): Promise<Tarball> {
     throw new Error("npm packed nothing");
   }
   const files = result.files.map((file) => file.path);
-  if (!files.includes("dist/src/index.js")) {
+  if (!files.includes("dist/index.js")) {
     throw new Error("the package is not built: run `npm run build` first");
   }
   return {
