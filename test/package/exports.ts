@@ -1,9 +1,10 @@
-import { readFile } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
 
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
+import { modulesLoadedBy } from "../helpers/loaded-modules.js";
 
 /** Every name that can be imported. A change here is one for the CHANGELOG. */
 const exportedNames: Readonly<Record<string, readonly string[]>> = {
@@ -95,5 +96,29 @@ describe("package - exports", () => {
     );
     expect(classes[0]).to.be.a("function");
     expect(classes[0]).to.equal(classes[1]);
+  });
+
+  it("should let nobody import what is no entry", async () => {
+    const chunks = await readdir(path.join(repositoryRoot, "dist/chunks"));
+    expect(chunks).to.include("vault-client.js");
+    for (const file of ["dist/index.js", "dist/chunks/vault-client.js"]) {
+      await import(`hardhat-vault/${file}`).then(
+        () => expect.fail(`${file} can be imported`),
+        (error: unknown) =>
+          expect(error).to.include({ code: "ERR_PACKAGE_PATH_NOT_EXPORTED" }),
+      );
+    }
+  });
+
+  it("should load descriptions and hooks at the start of Hardhat", async () => {
+    const folder = `file://${repositoryRoot}/dist/`;
+    const started = modulesLoadedBy(`
+      const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
+      const { default: vault } = await import("hardhat-vault");
+      await createHardhatRuntimeEnvironment({ plugins: [vault] });
+    `).filter((url) => url.startsWith(folder));
+    expect(started).to.include(`${folder}index.js`);
+    // Each costs a start about a millisecond.
+    expect(started).to.have.lengthOf.at.most(5);
   });
 });
