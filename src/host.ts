@@ -12,25 +12,29 @@ import type { VaultSnapshot } from "./client/snapshot.js";
 export interface VaultHost extends VaultReader, VaultReads {
   /** The connection that everything goes over, with the network's settings. */
   readonly connection: NetworkConnection<ChainType | string>;
-  /** The project's configuration, and the networks that it can open. */
+  /** @internal The project's configuration, and the networks that it can open. */
   readonly context: HookContext;
-  /** Where production has the contracts, whatever is bound now. */
+  /** @internal Where production has the contracts, whatever is bound now. */
   readonly productionAddresses: AddressBook;
   /**
    * Who settles unless an account is named: the network's `from`, else its
    * first account.
+   *
+   * @internal
    */
   defaultSender(): Promise<string>;
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
   /** The same vault with other addresses; `source` is for error texts. */
   at(contracts: ContractAddresses, source?: string): VaultHost;
-  /** From now on the connection's vault looks here first. */
+  /** @internal From now on the connection's vault looks here first. */
   bind(addresses: AddressBook): void;
-  /** Hash of the chain's first block; undefined where nothing persists. */
+  /** @internal Hash of the chain's first block; undefined where nothing persists. */
   genesisHash(): Promise<string | undefined>;
   /**
    * Gives a fork of this network its vault, which finds its contracts where
    * they are upstream.
+   *
+   * @internal
    */
   adoptFork(
     fork: NetworkConnection<ChainType | string>,

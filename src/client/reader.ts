@@ -41,7 +41,7 @@ export type VaultReads = {
 export interface VaultReader {
   readonly provider: Eip1193Provider;
   readonly networkName: string;
-  /** The options of a read as they go over the wire. */
+  /** @internal The options of a read as they go over the wire. */
   readContext(options: ReadOptions): { from: string; blockTag: string };
   addressOf(role: ContractRole, operation?: string): Promise<LocatedAddress>;
   read<Name extends ReadOperationName>(
