@@ -11,6 +11,7 @@ import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { withVault } from "./open-vault.js";
 import { writeToFile } from "./output/destination.js";
+import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import { parseBlock, parseOrderIds } from "./parse-options.js";
 import { runTask } from "./run-task.js";
@@ -31,7 +32,7 @@ interface CaptureRequest {
 }
 
 const action: NewTaskActionFunction<CaptureTaskArguments> = async (args, hre) =>
-  await runTask(args.json, async () => {
+  await runTask(args, async () => {
     const request = parseCaptureArguments(args);
     return await withVault(
       hre,
@@ -71,7 +72,7 @@ export async function captureToFile(
     text: (style) =>
       [
         renderHeading("Vault captured", envelope, style),
-        `Every reading and ${orders.length} ${orders.length === 1 ? "order" : "orders"} written to ${escapeUntrusted(out)}.`,
+        `Every reading and ${describeCount(orders.length, "order")} written to ${escapeUntrusted(out)}.`,
         ...(failed === 0
           ? []
           : [

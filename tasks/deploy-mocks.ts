@@ -19,10 +19,11 @@ interface DeployMocksTaskArguments {
 }
 
 const action: NewTaskActionFunction<DeployMocksTaskArguments> = async (
-  { json, at, scenario, yes },
+  args,
   hre,
 ) =>
-  await runTask(json, async () => {
+  await runTask(args, async () => {
+    const { at, scenario, yes } = args;
     if (at !== undefined) {
       throw vaultError("VAULT_INVALID_ARGUMENT", {
         where: "--at",

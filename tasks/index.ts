@@ -39,6 +39,7 @@ const from = textOption("from", "Send the call from this address");
 
 type VaultTaskBuilder = NewTaskDefinitionBuilder<{
   json: boolean;
+  wide: boolean;
   at: string | undefined;
 }>;
 
@@ -47,6 +48,11 @@ function vaultTask(name: string, description: string): VaultTaskBuilder {
     .addFlag({
       name: "json",
       description: "Print one JSON document on stdout and nothing else",
+    })
+    .addFlag({
+      name: "wide",
+      description:
+        "Shorten and wrap nothing, however narrow the terminal; as where the output is piped",
     })
     .addOption(
       textOption(
@@ -58,6 +64,7 @@ function vaultTask(name: string, description: string): VaultTaskBuilder {
 
 type ReadTaskBuilder = NewTaskDefinitionBuilder<{
   json: boolean;
+  wide: boolean;
   at: string | undefined;
   raw: boolean;
   block: string | undefined;

@@ -4,11 +4,7 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { isEmptyOrder, isFailedOrder } from "../src/client/index.js";
 import type { ListedOrder, OrdersOptions } from "../src/client/index.js";
-import {
-  describeInput,
-  parseAddress,
-  requireFixedBlock,
-} from "../src/client/inputs.js";
+import { parseAddress, requireFixedBlock } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
@@ -17,6 +13,7 @@ import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { withVault } from "./open-vault.js";
 import { writeToFile, writeToStdout } from "./output/destination.js";
 import type { WriteText } from "./output/destination.js";
+import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
 import { IdRanges } from "./output/id-ranges.js";
@@ -24,8 +21,10 @@ import { toCsv, toNdjson, toOrderJson, toTable } from "./output/orders.js";
 import { startProgress } from "./output/progress.js";
 import type { Progress, ProgressStream } from "./output/progress.js";
 import { createStyle } from "./output/style.js";
-import type { Style } from "./output/style.js";
-import { parseBlock, parseInteger } from "./parse-options.js";
+import type { Style, StyledStream } from "./output/style.js";
+import { wrapText } from "./output/table.js";
+import { parseInteger, parseReadTarget, parseWord } from "./parse-options.js";
+import type { ReadTarget } from "./parse-options.js";
 import { pinBlock } from "./read.js";
 import type { ReadTaskArguments } from "./read.js";
 import { runTask, withStdoutOnStderr } from "./run-task.js";
@@ -52,6 +51,7 @@ const formatOfExtension: Readonly<Record<string, Format>> = {
 };
 
 interface OrdersRequest {
+  readonly target: ReadTarget;
   readonly scan: Pick<OrdersOptions, "state" | "holder" | "skipEmpty"> & {
     readonly firstId: bigint;
     readonly lastId: bigint;
@@ -60,7 +60,7 @@ interface OrdersRequest {
 }
 
 const action: NewTaskActionFunction<OrdersTaskArguments> = async (args, hre) =>
-  await runTask(args.json, async (writeStdout) => {
+  await runTask(args, async (writeStdout) => {
     const request = parseOrdersArguments(args);
     const { stdout, stderr } = process;
     const list = async (write: WriteText): Promise<StreamedReport> =>
@@ -84,18 +84,15 @@ export default action;
  * @throws VaultError of the argument that is wrong
  */
 export function parseOrdersArguments(args: OrdersTaskArguments): OrdersRequest {
-  parseBlock(args.block);
-  requireFixedBlock(args.block, "--block");
+  const target = parseReadTarget(args);
+  requireFixedBlock(target.blockTag, "--block");
   if (args.out === "") {
     throw vaultError("VAULT_INVALID_ARGUMENT", {
       where: "--out",
       problem: "a file name is needed, and it is empty",
     });
   }
-  if (args.from !== undefined) {
-    parseAddress(args.from, "--from");
-  }
-  const { format, json } = args;
+  const { format, json, state, holder } = args;
   if (format !== undefined && json) {
     throw vaultError("VAULT_INVALID_ARGUMENT", {
       where: "--format",
@@ -112,19 +109,24 @@ export function parseOrdersArguments(args: OrdersTaskArguments): OrdersRequest {
     });
   }
   return {
+    target,
     scan: {
       firstId,
       lastId,
-      state: oneOf(args.state, Object.values(enumNames.orderState), "--state"),
-      holder:
-        args.holder === undefined
+      state:
+        state === undefined
           ? undefined
-          : parseAddress(args.holder, "--holder"),
+          : parseWord(state, Object.values(enumNames.orderState), "--state"),
+      holder:
+        holder === undefined ? undefined : parseAddress(holder, "--holder"),
       skipEmpty: args.skipEmpty,
     },
     format:
-      oneOf(format, ["ndjson", "csv"] as const, "--format") ??
-      (json ? "json" : (formatOfExtension[extensionOf(args.out)] ?? "table")),
+      format === undefined
+        ? json
+          ? "json"
+          : (formatOfExtension[extensionOf(args.out)] ?? "table")
+        : parseWord(format, ["ndjson", "csv"], "--format"),
   };
 }
 
@@ -132,7 +134,7 @@ export function parseOrdersArguments(args: OrdersTaskArguments): OrdersRequest {
 export interface OrdersOutput {
   /** Writes to the true stdout. */
   readonly write: WriteText;
-  readonly stdout: { readonly isTTY?: boolean | undefined };
+  readonly stdout: StyledStream;
   readonly stderr: ProgressStream;
 }
 
@@ -140,11 +142,11 @@ export interface OrdersOutput {
 export async function listOrders(
   vault: HardhatVault,
   args: OrdersTaskArguments,
-  { scan, format }: OrdersRequest,
+  { target, scan, format }: OrdersRequest,
   { write, stdout, stderr }: OrdersOutput,
 ): Promise<StreamedReport> {
   const { out } = args;
-  const { envelope, options } = await pinBlock(vault, args);
+  const { envelope, options } = await pinBlock(vault, target);
   // Lines that appear one by one on the same terminal are progress enough.
   const isShown =
     out !== undefined ||
@@ -165,7 +167,7 @@ export async function listOrders(
       },
     }),
   );
-  const style = createStyle(out === undefined ? stdout : {});
+  const style = createStyle(out === undefined ? stdout : {}, args.wide);
   const pieces = hideBefore(
     progress,
     format === "csv"
@@ -190,14 +192,12 @@ export async function listOrders(
     return { streamed: true, ok: true };
   }
   if (out !== undefined) {
-    const count =
-      tally.listed === 1
-        ? "1 order"
-        : `${tally.listed.toLocaleString("en")} orders`;
-    stderr.write(`${count} written to ${escapeUntrusted(out)}.\n`);
+    stderr.write(
+      `${describeCount(tally.listed, "order")} written to ${escapeUntrusted(out)}.\n`,
+    );
   }
   if (format !== "table" && format !== "json" && tally.isNotable) {
-    stderr.write(`${tally.describe(createStyle(stderr))}\n`);
+    stderr.write(`${tally.describe(createStyle(stderr, args.wide), false)}\n`);
   }
   return { streamed: true, ok: tally.failed.count === 0 };
 }
@@ -228,18 +228,21 @@ class Tally {
     }
   }
 
-  public describe(style: Style): string {
+  /** @param isListed Every id has a row of its own, or one with its like. */
+  public describe(style: Style, isListed: boolean): string {
     const { empty, failed } = this;
     const orders = this.listed - empty.count - failed.count;
+    const show = (ids: IdRanges): string =>
+      isListed ? describeCount(ids.count, "id") : ids.describe();
     return [
-      `${orders} ${orders === 1 ? "order" : "orders"}.`,
+      `${describeCount(orders, "order")}.`,
       ...(empty.count === 0
         ? []
-        : [`Empty, with every value zero: ${empty.describe()}.`]),
+        : [`Empty, with every value zero: ${show(empty)}.`]),
       ...(this.#firstError === undefined
         ? []
         : [
-            style.bad(`Failed: ${failed.describe()}.`),
+            style.bad(`Failed: ${show(failed)}.`),
             `The first of these: ${this.#firstError.shortMessage}`,
           ]),
     ].join("\n");
@@ -271,8 +274,11 @@ async function* toText(
     raw,
   };
   yield* toTable(orders, context, style);
-  yield `${tally.describe(style)}\n${style.dim(
-    "Integers as on the wire: their scale is not documented. Fees: --json, --format ndjson or csv.",
+  yield `${wrapText(
+    `${tally.describe(style, true)}\n${style.dim(
+      "Integers as on the wire: their scale is not documented. Fees: --json, --format ndjson or csv.",
+    )}`,
+    style,
   )}\n`;
 }
 
@@ -299,20 +305,4 @@ function parseId(text: string | undefined, where: string): bigint {
     });
   }
   return parseInteger(text, where);
-}
-
-function oneOf<Word extends string>(
-  text: string | undefined,
-  words: readonly Word[],
-  where: string,
-): Word | undefined {
-  const found = words.find((word) => word === text);
-  if (text !== undefined && found === undefined) {
-    throw vaultError("VAULT_INVALID_ENUM", {
-      where,
-      allowed: words.join(", "),
-      value: describeInput(text),
-    });
-  }
-  return found;
 }

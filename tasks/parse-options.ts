@@ -2,6 +2,7 @@ import { parseUnits } from "ethers";
 
 import {
   describeInput,
+  parseAddress,
   parseBlockTag,
   parseUint256,
 } from "../src/client/inputs.js";
@@ -9,20 +10,43 @@ import type { BlockTag } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
 import { vaultError } from "../src/errors.js";
 import { enumNames, units } from "../src/protocol/index.js";
-import type { ContractTypeName, Field } from "../src/protocol/index.js";
+import type { Field } from "../src/protocol/index.js";
+import { groupDigits } from "./output/format-value.js";
 import { formatTimestamp } from "./output/time.js";
 
 /** What the values of options are read against. */
 export interface ParseContext {
   readonly network: string;
   readonly tokenDecimals: number | undefined;
-  /**
-   * The chain's clock, Unix seconds. Before it is known, only the form of a time
-   * can be checked.
-   */
-  readonly chainTime: number | undefined;
   /** Integers as on the wire. */
   readonly raw: boolean;
+}
+
+/** The value of an argument, or how to tell it once the chain's clock is known. */
+export type ParsedArgument = bigint | string | ((chainTime: number) => bigint);
+
+/** The options that every read task has. */
+export interface ReadOptionTexts {
+  readonly block: string | undefined;
+  readonly from: string | undefined;
+}
+
+/** What to read at, and as whom. */
+export interface ReadTarget {
+  readonly blockTag: BlockTag;
+  readonly from: string | undefined;
+}
+
+/**
+ * Reads `--block` and `--from`.
+ *
+ * @throws VaultError VAULT_INVALID_BLOCK, VAULT_INVALID_ADDRESS
+ */
+export function parseReadTarget({ block, from }: ReadOptionTexts): ReadTarget {
+  return {
+    blockTag: parseBlock(block),
+    from: from === undefined ? undefined : parseAddress(from, "--from"),
+  };
 }
 
 /**
@@ -31,8 +55,7 @@ export interface ParseContext {
  * @throws VaultError VAULT_INVALID_INTEGER
  */
 export function parseInteger(text: string, where: string): bigint {
-  const isInteger = /^(?:[0-9]+|0x[0-9a-fA-F]+)$/u.test(text);
-  return parseUint256(isInteger ? BigInt(text) : text, where);
+  return parseUint256(toInteger(text) ?? text, where);
 }
 
 /**
@@ -40,14 +63,36 @@ export function parseInteger(text: string, where: string): bigint {
  *
  * @throws VaultError VAULT_INVALID_BLOCK
  */
-export function parseBlock(text: string | undefined): BlockTag {
-  const value =
-    text !== undefined && /^(?:[0-9]+|0x[0-9a-fA-F]+)$/u.test(text)
-      ? BigInt(text)
-      : (text ?? "latest");
+export function parseBlock(text = "latest"): BlockTag {
+  const value = toInteger(text) ?? text;
   parseBlockTag(value, "--block");
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the line above has refused everything that is not a block tag
   return value as BlockTag;
+}
+
+function toInteger(text: string): bigint | undefined {
+  return /^(?:[0-9]+|0x[0-9a-fA-F]+)$/u.test(text) ? BigInt(text) : undefined;
+}
+
+/**
+ * Reads one of the words that an option takes.
+ *
+ * @throws VaultError VAULT_INVALID_ENUM
+ */
+export function parseWord<Word extends string>(
+  text: string,
+  words: readonly Word[],
+  where: string,
+): Word {
+  const found = words.find((word) => word === text);
+  if (found === undefined) {
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where,
+      allowed: words.join(", "),
+      value: describeInput(text),
+    });
+  }
+  return found;
 }
 
 /**
@@ -55,21 +100,21 @@ export function parseBlock(text: string | undefined): BlockTag {
  * percent, a time, or (with `raw`) the integer of the wire.
  *
  * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ENUM,
- * VAULT_INVALID_DECIMAL, VAULT_TOO_MANY_DIGITS, VAULT_INVALID_TIME, VAULT_TIME_IN_PAST,
- * VAULT_TOKEN_DECIMALS_NOT_CONFIGURED
+ * VAULT_INVALID_DECIMAL, VAULT_TOO_MANY_DIGITS, VAULT_INVALID_TIME,
+ * VAULT_TOKEN_DECIMALS_NOT_CONFIGURED; a time, once told, VAULT_TIME_IN_PAST
  */
 export function parseArgument(
-  { unit, option, name }: Field,
+  field: Field,
   text: string,
-  context: ParseContext,
-): bigint | string {
-  const where = optionName(option ?? name, unit);
-  const { raw, tokenDecimals, network } = context;
+  { raw, tokenDecimals, network }: ParseContext,
+): ParsedArgument {
+  const { unit } = field;
+  const where = argumentName(field);
   switch (unit) {
     case "contractType":
-      return parseContractTypeName(text, where);
+      return parseWord(text, Object.values(enumNames.contractType), where);
     case "timestamp":
-      return parseFutureTime(text, where, context);
+      return parseFutureTime(text, where, raw);
     case "percent":
       return raw
         ? parseInteger(text, where)
@@ -94,26 +139,15 @@ export function parseArgument(
   }
 }
 
-function parseContractTypeName(text: string, where: string): ContractTypeName {
-  const names = Object.values(enumNames.contractType);
-  const name = names.find((each) => each === text);
-  if (name === undefined) {
-    throw vaultError("VAULT_INVALID_ENUM", {
-      where,
-      allowed: names.join(", "),
-      value: describeInput(text),
-    });
-  }
-  return name;
+/** How a person writes an argument: `--max-volume`, or a positional's name. */
+export function argumentName({ option, name, unit }: Field): string {
+  const flag = toFlag(option ?? name);
+  return unit === "none" ? `<${flag.slice(2)}>` : flag;
 }
 
-/** How a person writes the option: `--max-volume`, or a positional's name. */
-export function optionName(option: string, unit: Field["unit"]): string {
-  const kebab = option.replaceAll(
-    /[A-Z]/gu,
-    (letter) => `-${letter.toLowerCase()}`,
-  );
-  return unit === "none" ? `<${kebab}>` : `--${kebab}`;
+/** An option as it is typed: `--first-id` for `firstId`. */
+export function toFlag(option: string): string {
+  return `--${option.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 /**
@@ -136,53 +170,61 @@ function parseDecimal(text: string, where: string, decimals: number): bigint {
   }
 }
 
+/** A span, as in +7d, is one from the chain's clock. */
 function parseFutureTime(
   text: string,
   where: string,
-  { chainTime, raw }: ParseContext,
-): bigint {
-  const time = raw
-    ? parseInteger(text, where)
-    : parseTime(text, where, chainTime ?? 0);
-  if (chainTime !== undefined && time <= BigInt(chainTime)) {
-    throw vaultError("VAULT_TIME_IN_PAST", {
-      where,
-      value: formatTimestamp(time),
-      chainTime: formatTimestamp(BigInt(chainTime)),
-    });
-  }
-  return time;
+  raw: boolean,
+): (chainTime: number) => bigint {
+  const read = (chainTime: number): bigint =>
+    raw ? parseInteger(text, where) : parseTime(text, where, chainTime);
+  // What is no time at all is refused before anything is asked of the chain.
+  read(0);
+  return (chainTime) => {
+    const time = read(chainTime);
+    if (time <= BigInt(chainTime)) {
+      throw vaultError("VAULT_TIME_IN_PAST", {
+        where,
+        value: formatTimestamp(time),
+        chainTime: formatTimestamp(BigInt(chainTime)),
+      });
+    }
+    return time;
+  };
 }
 
-/** Most ids that one `--orders` may name. */
-const MAX_ORDERS = 10_000n;
+/** Most ids that one list may name. */
+const MAX_IDS = 10_000n;
 
 /**
- * Reads `--orders`: ids and ranges, as in `1,2,5-9`.
+ * Reads a list of order ids and ranges, as in `1,2,5-9`.
  *
  * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ARGUMENT
  */
-export function parseOrderIds(text: string): readonly bigint[] {
+export function parseOrderIds(
+  text: string,
+  where = "--orders",
+): readonly bigint[] {
+  const fail = (problem: string): Error =>
+    vaultError("VAULT_INVALID_ARGUMENT", { where, problem });
   const ids = new Set<bigint>();
   for (const part of text.split(",")) {
     const [firstText = "", lastText = firstText, ...more] = part
       .split("-")
       .map((id) => id.trim());
-    const first = parseInteger(firstText, "--orders");
-    const last = parseInteger(lastText, "--orders");
+    const first = parseInteger(firstText, where);
+    const last = parseInteger(lastText, where);
     if (more.length > 0 || last < first) {
-      throw invalidOrders(`${describeInput(part)} is not a range, as in 5-9`);
+      throw fail(`${describeInput(part)} is not a range, as in 5-9`);
     }
-    if (last - first >= MAX_ORDERS) {
-      throw invalidOrders(`at most ${MAX_ORDERS} orders can be named`);
+    if (last - first >= MAX_IDS) {
+      throw fail(
+        `at most ${groupDigits(MAX_IDS.toString())} orders can be named`,
+      );
     }
     for (let id = first; id <= last; id += 1n) {
       ids.add(id);
     }
   }
   return [...ids];
-}
-
-function invalidOrders(problem: string): Error {
-  return vaultError("VAULT_INVALID_ARGUMENT", { where: "--orders", problem });
 }

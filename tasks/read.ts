@@ -1,6 +1,5 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import {
@@ -16,37 +15,47 @@ import type {
 import { selectedNetwork, withVault } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
-import { renderReadings } from "./output/readings.js";
-import { optionName, parseArgument, parseBlock } from "./parse-options.js";
+import { renderNotes, renderReadings } from "./output/readings.js";
+import {
+  argumentName,
+  parseArgument,
+  parseReadTarget,
+} from "./parse-options.js";
+import type {
+  ParsedArgument,
+  ReadOptionTexts,
+  ReadTarget,
+} from "./parse-options.js";
 import { runTask } from "./run-task.js";
-import type { TaskReport } from "./run-task.js";
+import type { TaskArguments, TaskReport } from "./run-task.js";
 
 /** The arguments that every read task has. */
-export interface ReadTaskArguments {
-  readonly json: boolean;
+export interface ReadTaskArguments extends TaskArguments, ReadOptionTexts {
   readonly raw: boolean;
   readonly at: string | undefined;
-  readonly block: string | undefined;
-  readonly from: string | undefined;
 }
-
-/** The values of an operation's own arguments, as typed, by option name. */
-export type OperationTexts = Readonly<Record<string, unknown>>;
 
 /** The action of the task that reads one operation. */
 export function createReadAction(
   operation: ReadOperationName,
 ): NewTaskActionFunction<ReadTaskArguments> {
   return async (args, hre) =>
-    await runTask(args.json, async () => {
-      // Which further options there are, only the operations table knows.
-      const texts: OperationTexts = { ...args };
-      checkArguments(operation, args, texts, selectedNetwork(hre));
+    await runTask(args, async () => {
+      const target = parseReadTarget(args);
+      const given = parseOperationArguments(
+        operation,
+        args,
+        selectedNetwork(hre),
+      );
       return await withVault(
         hre,
         "read",
         args.at,
-        async (vault) => await readOperation(operation, args, texts, vault),
+        async (vault) =>
+          await readOperation(operation, given, vault, {
+            ...target,
+            raw: args.raw,
+          }),
       );
     });
 }
@@ -54,23 +63,18 @@ export function createReadAction(
 /** Reads everything that one operation has to say, at one block. */
 export async function readOperation(
   operation: ReadOperationName,
-  args: ReadTaskArguments,
-  texts: OperationTexts,
+  parsed: ReadonlyArray<ParsedArgument | undefined>,
   vault: HardhatVault,
+  { raw, ...target }: ReadTarget & { readonly raw: boolean },
 ): Promise<TaskReport> {
-  const { inputs, key, title } = operationEntry(operation);
+  const { inputs, outputs, key, title } = operationEntry(operation);
+  const { envelope, options } = await pinBlock(vault, target);
+  const chainTime = envelope.block.timestamp;
   const { tokenDecimals } = vault.connection.networkConfig.vault;
-  const { envelope, options } = await pinBlock(vault, args);
-  const context = {
-    network: vault.networkName,
-    tokenDecimals,
-    chainTime: envelope.block.timestamp,
-    raw: args.raw,
-  };
-  const given = inputs.map((field) => {
-    const text = textOf(field, texts);
-    return text === undefined ? undefined : parseArgument(field, text, context);
-  });
+  const context = { tokenDecimals, chainTime, raw };
+  const given = parsed.map((value) =>
+    typeof value === "function" ? value(chainTime) : value,
+  );
   const calls = given.every((value) => value === undefined)
     ? readingsOf(operation)
     : [
@@ -97,15 +101,19 @@ export async function readOperation(
   return {
     json: { ...envelope, ...places },
     text: (style) =>
-      `${renderHeading(title, envelope, style)}\n${renderReadings(
-        operation,
-        calls.map(({ path: [, variant] }, index) => ({
-          variant,
-          value: values[index],
-        })),
-        context,
-        style,
-      )}`,
+      [
+        renderHeading(title, envelope, style),
+        renderReadings(
+          operation,
+          calls.map(({ path: [, variant] }, index) => ({
+            variant,
+            value: values[index],
+          })),
+          context,
+          style,
+        ),
+        ...renderNotes(outputs, context, style),
+      ].join("\n"),
   };
 }
 
@@ -115,14 +123,11 @@ export async function readOperation(
  */
 export async function pinBlock(
   vault: HardhatVault,
-  args: Pick<ReadTaskArguments, "block" | "from">,
+  { blockTag, from }: ReadTarget,
 ): Promise<{
   envelope: Envelope;
   options: { from: string | undefined; blockTag: number | "pending" };
 }> {
-  const blockTag = parseBlock(args.block);
-  const from =
-    args.from === undefined ? undefined : parseAddress(args.from, "--from");
   const [chainId, block] = await Promise.all([
     vault.chainId(),
     vault.block(blockTag),
@@ -137,43 +142,32 @@ export async function pinBlock(
   };
 }
 
-/** Refuses what is wrong without any network before one is opened. */
-function checkArguments(
+/** Reads the operation's own arguments, before a network is opened. */
+function parseOperationArguments(
   operation: ReadOperationName,
   args: ReadTaskArguments,
-  texts: OperationTexts,
   { name: network, config }: ReturnType<typeof selectedNetwork>,
-): void {
-  const context = {
-    network,
-    tokenDecimals: config.vault.tokenDecimals,
-    chainTime: undefined,
-    raw: args.raw,
-  };
-  parseBlock(args.block);
-  if (args.from !== undefined) {
-    parseAddress(args.from, "--from");
-  }
-  for (const field of operationEntry(operation).inputs) {
-    const text = textOf(field, texts);
-    if (text === undefined && field.unit !== "contractType") {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: optionName(field.option ?? field.name, field.unit),
-        problem: "it is missing",
+): ReadonlyArray<ParsedArgument | undefined> {
+  const { tokenDecimals } = config.vault;
+  // Which further options there are, only the operations table knows.
+  const texts: Readonly<Record<string, unknown>> = { ...args };
+  return operationEntry(operation).inputs.map((field) => {
+    const text = texts[field.option ?? field.name];
+    if (typeof text === "string") {
+      return parseArgument(field, text, {
+        network,
+        tokenDecimals,
+        raw: args.raw,
       });
     }
-    if (text !== undefined) {
-      parseArgument(field, text, context);
+    if (field.unit === "contractType") {
+      return undefined;
     }
-  }
-}
-
-function textOf(
-  { option, name }: Field,
-  texts: OperationTexts,
-): string | undefined {
-  const value = texts[option ?? name];
-  return typeof value === "string" ? value : undefined;
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: argumentName(field),
+      problem: "it is missing",
+    });
+  });
 }
 
 function toCallArguments(

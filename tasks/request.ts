@@ -8,12 +8,11 @@ import {
 } from "../src/client/addresses.js";
 import type { AddressBook } from "../src/client/addresses.js";
 import { encodeCall } from "../src/client/codec.js";
-import { describeInput, parseAddress } from "../src/client/inputs.js";
+import { parseAddress } from "../src/client/inputs.js";
 import { ConnectionAddresses } from "../src/plugin/addresses.js";
 import { configuredFrom } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import {
-  isOperationName,
   isReadOperation,
   operationEntry,
   operationNames,
@@ -21,7 +20,7 @@ import {
 import type { Operation, OperationName } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/untrusted-text.js";
 import { parseAt, selectedNetwork } from "./open-vault.js";
-import { parseInteger } from "./parse-options.js";
+import { parseInteger, parseWord } from "./parse-options.js";
 import { runTask } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
@@ -44,7 +43,7 @@ interface RequestContext {
 
 const action: NewTaskActionFunction<RequestTaskArguments> = async (args, hre) =>
   await runTask(
-    args.json,
+    args,
     async () =>
       await buildRequest(args, await addressesWithoutRequests(args.at, hre)),
   );
@@ -60,7 +59,13 @@ export async function buildRequest(
   { addresses, network, from: defaultFrom }: RequestContext,
   now: () => number = Date.now,
 ): Promise<TaskReport> {
-  const operation = parseOperation(args.operation);
+  const operation = parseWord(args.operation, operationNames, "<operation>");
+  if (args.curl && !isReadOperation(operation)) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "--curl",
+      problem: `${operation} is sent as a signed transaction, which curl cannot sign; \`vault settle\` sends it`,
+    });
+  }
   const call = encodeCall(operation, parseWireArguments(operation, args));
   const from =
     args.from === undefined ? defaultFrom : parseAddress(args.from, "--from");
@@ -95,17 +100,6 @@ export async function buildRequest(
         ? `curl -sS -X POST -H 'Content-Type: application/json' --data '${toSafeJson(request)}' "$RPC_URL"`
         : JSON.stringify(request, undefined, 2),
   };
-}
-
-function parseOperation(name: string): OperationName {
-  if (!isOperationName(name)) {
-    throw vaultError("VAULT_INVALID_ENUM", {
-      where: "<operation>",
-      allowed: operationNames.join(", "),
-      value: describeInput(name),
-    });
-  }
-  return name;
 }
 
 function parseWireArguments(
@@ -153,20 +147,14 @@ function checkPool(
     }
     return;
   }
-  const allowed = Object.keys(target).join(", ");
+  const pools = Object.keys(target);
   if (pool === undefined) {
     throw vaultError("VAULT_INVALID_ARGUMENT", {
       where: "--pool",
-      problem: `${operation} needs one of ${allowed}`,
+      problem: `${operation} needs one of ${pools.join(", ")}`,
     });
   }
-  if (!Object.hasOwn(target, pool)) {
-    throw vaultError("VAULT_INVALID_ENUM", {
-      where: "--pool",
-      allowed,
-      value: describeInput(pool),
-    });
-  }
+  parseWord(pool, pools, "--pool");
 }
 
 /**

@@ -7,19 +7,16 @@ import {
   toJsonValue,
   toSafeJson,
 } from "../src/untrusted-text.js";
-import type { WriteText } from "./output/destination.js";
+import type { OutputStream, WriteText } from "./output/destination.js";
 import { createStyle } from "./output/style.js";
 import type { Style } from "./output/style.js";
+import { wrapText } from "./output/table.js";
+import { toFlag } from "./parse-options.js";
 
 /** Where a task writes, so that a test needs no terminal. */
 export interface TaskOutput {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-}
-
-export interface OutputStream {
-  write(text: string): unknown;
-  readonly isTTY?: boolean | undefined;
 }
 
 /** What a task has to say. */
@@ -30,6 +27,13 @@ export interface TaskReport {
   text(style: Style): string;
   /** False for exit code 1; true unless given. */
   readonly ok?: boolean;
+}
+
+/** The options of every task. */
+export interface TaskArguments {
+  readonly json: boolean;
+  /** Lines as long as they are, on a terminal too. */
+  readonly wide?: boolean | undefined;
 }
 
 /** A task that has written all it has to say by itself, piece by piece. */
@@ -50,10 +54,11 @@ export interface StreamedReport {
  * @returns What Hardhat turns into the exit code.
  */
 export async function runTask(
-  json: boolean,
+  args: TaskArguments,
   work: (write: WriteText) => Promise<TaskReport | StreamedReport>,
   { stdout, stderr }: TaskOutput = process,
 ): Promise<Result<undefined, undefined>> {
+  const { json, wide } = args;
   try {
     const report = json
       ? await withStdoutOnStderr(work)
@@ -63,30 +68,53 @@ export async function runTask(
         stdout,
         json
           ? `${toSafeJson(toJsonValue(report.json))}\n`
-          : `${report.text(createStyle(stdout))}\n`,
+          : `${report.text(createStyle(stdout, wide))}\n`,
       );
     }
     return report.ok === false ? errorResult() : successfulResult();
   } catch (thrown) {
-    const error = toVaultError(thrown);
+    const error = inFlags(toVaultError(thrown), args);
+    const { code, shortMessage, fix, details } = error;
     if (json) {
-      writeTo(stdout, `${toSafeJson({ error: toErrorJson(error, true) })}\n`);
+      const message = `${shortMessage} ${fix}`;
+      writeTo(stdout, `${toSafeJson({ error: { code, message, details } })}\n`);
     } else {
-      const style = createStyle(stderr);
-      stderr.write(
-        `${style.bad("Error")} ${error.shortMessage}\n${error.fix} ${style.dim(`(${error.code})`)}\n`,
-      );
+      const style = createStyle(stderr, wide);
+      const text = `${style.bad("Error")} ${shortMessage}\n${fix} ${style.dim(`(${code})`)}`;
+      stderr.write(`${wrapText(text, style)}\n`);
     }
     return errorResult();
   }
 }
 
-/** An error as it stands in a JSON document. */
-export function toErrorJson(
-  { code, message, details }: VaultError,
-  withDetails = false,
-): object {
-  return withDetails ? { code, message, details } : { code, message };
+/**
+ * An error of the API in the words of the command line, where an option is a
+ * flag.
+ */
+function inFlags(
+  error: VaultError,
+  args: TaskArguments,
+): Pick<VaultError, "code" | "shortMessage" | "fix" | "details"> {
+  const { where } = error.details;
+  const option =
+    where === "blockTag" || where === "blockNumber" ? "block" : where;
+  const { code, shortMessage, fix, details } =
+    typeof option === "string" && Object.hasOwn(args, option)
+      ? new VaultError(error.code, { ...error.details, where: toFlag(option) })
+      : error;
+  const rename = (text: string): string =>
+    text.replaceAll(/the option `([A-Za-z]+)`/gu, (_, name: string) =>
+      toFlag(name),
+    );
+  return {
+    code,
+    shortMessage: rename(shortMessage),
+    fix:
+      code === "VAULT_INVALID_ARGUMENT"
+        ? "Correct that value; `--help` after the task's name lists what it takes."
+        : rename(fix),
+    details,
+  };
 }
 
 function toVaultError(thrown: unknown): VaultError {

@@ -21,8 +21,9 @@ import {
 } from "./output/settlement.js";
 import { createStyle } from "./output/style.js";
 import { parseInteger } from "./parse-options.js";
+import type { OutputStream } from "./output/destination.js";
 import { runTask } from "./run-task.js";
-import type { OutputStream, TaskReport } from "./run-task.js";
+import type { TaskReport } from "./run-task.js";
 
 export interface SettleTaskArguments {
   readonly json: boolean;
@@ -44,7 +45,7 @@ export interface SettleConsole {
 }
 
 const action: NewTaskActionFunction<SettleTaskArguments> = async (args, hre) =>
-  await runTask(args.json, async () => {
+  await runTask(args, async () => {
     const options = parseSettleArguments(args);
     const needsNoKey = args.assert || args.calldata;
     return await withVault(

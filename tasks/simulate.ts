@@ -10,7 +10,8 @@ import { selectedNetwork, withVault } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";
 import { parseBlock, parseOrderIds } from "./parse-options.js";
 import { runTask } from "./run-task.js";
-import type { OutputStream, TaskReport } from "./run-task.js";
+import type { OutputStream } from "./output/destination.js";
+import type { TaskReport } from "./run-task.js";
 
 export interface SimulateTaskArguments {
   readonly json: boolean;
@@ -27,7 +28,7 @@ const action: NewTaskActionFunction<SimulateTaskArguments> = async (
   args,
   hre,
 ) =>
-  await runTask(args.json, async () => {
+  await runTask(args, async () => {
     const options = parseSimulateArguments(args);
     const { name, config } = selectedNetwork(hre);
     return await withVault(

@@ -1,6 +1,5 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { parseAddress } from "../src/client/inputs.js";
 import { isFailedReading } from "../src/client/failed-reading.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import type { VaultError } from "../src/errors.js";
@@ -13,23 +12,21 @@ import {
 } from "../src/protocol/index.js";
 import { withVault } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
-import { renderReadings } from "./output/readings.js";
-import { parseBlock } from "./parse-options.js";
+import { renderNotes, renderReadings } from "./output/readings.js";
+import { parseReadTarget } from "./parse-options.js";
+import type { ReadTarget } from "./parse-options.js";
 import type { ReadTaskArguments } from "./read.js";
 import { runTask } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
 const action: NewTaskActionFunction<ReadTaskArguments> = async (args, hre) =>
-  await runTask(args.json, async () => {
-    const blockTag = parseBlock(args.block);
-    const from =
-      args.from === undefined ? undefined : parseAddress(args.from, "--from");
+  await runTask(args, async () => {
+    const target = parseReadTarget(args);
     return await withVault(
       hre,
       "read",
       args.at,
-      async (vault) =>
-        await readStatus(vault, { blockTag, from, raw: args.raw }),
+      async (vault) => await readStatus(vault, { ...target, raw: args.raw }),
     );
   });
 
@@ -38,20 +35,9 @@ export default action;
 /** Takes a snapshot and reports every reading, also those that failed. */
 export async function readStatus(
   vault: HardhatVault,
-  {
-    blockTag,
-    from,
-    raw,
-  }: {
-    blockTag: ReturnType<typeof parseBlock>;
-    from: string | undefined;
-    raw: boolean;
-  },
+  { raw, ...target }: ReadTarget & { readonly raw: boolean },
 ): Promise<TaskReport> {
-  const { chainId, block, ...readings } = await vault.snapshot({
-    blockTag,
-    from,
-  });
+  const { chainId, block, ...readings } = await vault.snapshot(target);
   const envelope = { network: vault.networkName, chainId, block };
   const sections = readOperationNames.filter(isStandalone).map((operation) => ({
     operation,
@@ -77,6 +63,13 @@ export async function readStatus(
         ...sections.map(
           ({ operation, readings: shown }) =>
             `${style.title(operationEntry(operation).title)}\n${renderReadings(operation, shown, context, style)}`,
+        ),
+        ...renderNotes(
+          sections.flatMap(
+            ({ operation }) => operationEntry(operation).outputs,
+          ),
+          context,
+          style,
         ),
         ...(failures.length === 0
           ? []

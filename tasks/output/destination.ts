@@ -4,8 +4,16 @@ import { open, rename, rm, stat } from "node:fs/promises";
 import { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
+import { onExit } from "signal-exit";
+
 import { vaultError } from "../../src/errors.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
+import type { StyledStream } from "./style.js";
+
+/** A stream that a task writes to. */
+export interface OutputStream extends StyledStream {
+  write(text: string): unknown;
+}
 
 /** Writes one piece of text and says when it is written, or why not. */
 export type WriteText = (
@@ -47,31 +55,35 @@ export async function writeToStdout(
 
 /**
  * Writes pieces to a file that appears, or is replaced, once all are written.
+ * Where a signal ends the process before, it says what became of the file.
  *
  * @throws VaultError VAULT_INVALID_ARGUMENT if the file cannot be written
  */
 export async function writeToFile(
   pieces: AsyncIterable<string>,
   file: string,
+  stderr: OutputStream = process.stderr,
 ): Promise<void> {
   // Beside the file, so that renaming it is one step. In containers, a process
   // often has the number of the one before, which may have left its file.
   const temporary = `${file}.${randomUUID().slice(0, 8)}.partial`;
+  let isThere: boolean;
   try {
     // Before anything is read: a mistake should not cost a scan.
-    await refuseFolder(file);
+    isThere = await isFile(file);
     await (await open(temporary, "wx")).close();
   } catch (error) {
     throw cannotWrite(file, error);
   }
-  const removeAndDie = (signal: NodeJS.Signals): void => {
+  const stopListening = onExit((_code, signal) => {
     rmSync(temporary, { force: true });
-    // Nobody else listens any more: now it does what it usually does.
-    process.kill(process.pid, signal);
-  };
-  for (const signal of deadlySignals) {
-    process.once(signal, removeAndDie);
-  }
+    if (signal !== null) {
+      // On a terminal, there may be a bar on this line.
+      stderr.write(
+        `${stderr.isTTY === true ? "\n" : ""}Interrupted: ${escapeUntrusted(file)} was not written${isThere ? "; it is as it was" : ""}.\n`,
+      );
+    }
+  });
   try {
     await pipeline(
       Readable.from(pieces),
@@ -82,20 +94,17 @@ export async function writeToFile(
     await rm(temporary, { force: true });
     throw isSystemError(error) ? cannotWrite(file, error) : error;
   } finally {
-    for (const signal of deadlySignals) {
-      process.removeListener(signal, removeAndDie);
-    }
+    stopListening();
   }
 }
 
-const deadlySignals = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
-
-/** A file cannot take the place of a folder. */
-async function refuseFolder(file: string): Promise<void> {
+/** Whether the file is there; a file cannot take the place of a folder. */
+async function isFile(file: string): Promise<boolean> {
   const existing = await stat(file).catch(() => undefined);
   if (existing?.isDirectory() === true) {
     throw new Error("it is a folder");
   }
+  return existing !== undefined;
 }
 
 function cannotWrite(file: string, cause: unknown): Error {

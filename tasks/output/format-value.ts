@@ -1,7 +1,7 @@
 import { formatUnits } from "ethers";
 
 import { describeEnumValue, units } from "../../src/protocol/index.js";
-import type { Field } from "../../src/protocol/index.js";
+import type { Field, Unit } from "../../src/protocol/index.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { formatCountdown, formatTimestamp } from "./time.js";
 
@@ -44,6 +44,7 @@ export function formatValue(
   if (raw || type !== "uint256") {
     return { text: value.toString() };
   }
+  const whole = groupDigits(value.toString());
   switch (unit) {
     case "rate":
     case "price":
@@ -52,7 +53,7 @@ export function formatValue(
       return { text: `${scale(value, units.percent.decimals)} %` };
     case "token":
       return tokenDecimals === undefined
-        ? { text: value.toString(), note: "raw; tokenDecimals is not set" }
+        ? { text: `${whole} raw` }
         : { text: `${scale(value, tokenDecimals)} tokens` };
     case "timestamp":
       return {
@@ -60,14 +61,51 @@ export function formatValue(
         note: formatCountdown(value, chainTime),
       };
     case "raw":
-      return { text: value.toString(), note: "raw; scale not documented" };
+      return { text: `${whole} raw` };
     case "contractType":
     case "orderState":
     case "none":
-      return { text: value.toString() };
+      return { text: whole };
   }
 }
 
+/** What has to be said once about values of these fields, if anything. */
+export function notesOn(
+  fields: ReadonlyArray<Pick<Field, "unit">>,
+  { tokenDecimals, raw }: FormatContext,
+): readonly string[] {
+  const has = (unit: Unit): boolean =>
+    !raw && fields.some((field) => field.unit === unit);
+  return [
+    ...(has("raw")
+      ? ["raw: an integer as on the wire, since its scale is not documented."]
+      : []),
+    ...(has("token") && tokenDecimals === undefined
+      ? [
+          "Volumes and deposits are raw: tokenDecimals of this network is not set.",
+        ]
+      : []),
+  ];
+}
+
 function scale(value: bigint, decimals: number): string {
-  return formatUnits(value, decimals).replace(/\.0$/u, "");
+  return groupDigits(formatUnits(value, decimals).replace(/\.0$/u, ""));
+}
+
+/** As in 5,000,000.25; for people only. */
+export function groupDigits(decimal: string): string {
+  const [whole = "", ...fraction] = decimal.split(".");
+  return [whole.replaceAll(/\B(?=(?:[0-9]{3})+$)/gu, ","), ...fraction].join(
+    ".",
+  );
+}
+
+/** As in `1 order` and `20,000 orders`. */
+export function describeCount(count: number | bigint, noun: string): string {
+  return `${groupDigits(count.toString())} ${noun}${BigInt(count) === 1n ? "" : "s"}`;
+}
+
+/** As in 0x1234…abcd, which is enough to tell accounts apart. */
+export function shortenAddress(address: string): string {
+  return `${address.slice(0, 6)}…${address.slice(-4)}`;
 }

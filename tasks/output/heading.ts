@@ -1,6 +1,7 @@
 import type { BlockInfo } from "../../src/rpc/node.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import type { Style } from "./style.js";
+import { wrapText } from "./table.js";
 import { formatTimestamp } from "./time.js";
 
 /** What every document says about where its figures come from. */
@@ -10,13 +11,16 @@ export interface Envelope {
   readonly block: BlockInfo;
 }
 
-/** The same for a person, in one line. */
+/** The same for a person. */
 export function renderHeading(
   title: string,
   { network, chainId, block }: Envelope,
   style: Style,
 ): string {
-  return `${style.title(title)}  ${style.dim(
-    `${escapeUntrusted(network)} (chain ${chainId}), block ${block.number}, ${formatTimestamp(BigInt(block.timestamp))}`,
-  )}`;
+  return wrapText(
+    `${style.title(title)}  ${style.dim(
+      `${escapeUntrusted(network)} (chain ${chainId}), block ${block.number}, ${formatTimestamp(BigInt(block.timestamp))}`,
+    )}`,
+    style,
+  );
 }

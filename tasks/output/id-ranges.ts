@@ -1,3 +1,5 @@
+import { groupDigits } from "./format-value.js";
+
 /**
  * Ids in ascending order, kept as ranges so that a million of them in a row
  * take no memory; beyond a number of ranges they are only counted.
@@ -30,7 +32,9 @@ export class IdRanges {
         first === last ? `${first}` : `${first}-${last}`,
       )
       .join(", ");
-    return this.#omitted === 0 ? listed : `${listed} and ${this.#omitted} more`;
+    return this.#omitted === 0
+      ? listed
+      : `${listed} and ${groupDigits(String(this.#omitted))} more`;
   }
 }
 

@@ -1,17 +1,18 @@
 import { stringify } from "csv-stringify/sync";
 
 import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
-import type { ListedOrder } from "../../src/client/index.js";
+import type { ListedOrder, Order } from "../../src/client/index.js";
 import { operations } from "../../src/protocol/index.js";
 import {
   escapeUntrusted,
   toJsonValue,
   toSafeJson,
 } from "../../src/untrusted-text.js";
-import { formatValue } from "./format-value.js";
+import { describeCount, formatValue, shortenAddress } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import type { Style } from "./style.js";
-import { alignColumns } from "./table.js";
+import { renderTable } from "./table.js";
+import type { Column } from "./table.js";
 
 const fields = operations.getOrderInfo.outputs;
 
@@ -86,9 +87,18 @@ function toCsvRows(rows: readonly string[][]): string {
 }
 
 /** What of an order fits beside each other; JSON and CSV have all of it. */
-const columns = fields.filter(
+const shownFields = fields.filter(
   ({ name }) => !/^(?:exFee|lockFee|newLockFee|marginFee)$/u.test(name),
 );
+
+const columns: readonly Column[] = [
+  { heading: "Id", align: "right" },
+  ...shownFields.map(({ label, type }): Column => ({
+    heading: label,
+    align: type === "uint256" ? "right" : "left",
+    ...(type === "address" ? { shorten: shortenAddress } : {}),
+  })),
+];
 
 const MAX_TEXT = 40;
 
@@ -98,42 +108,70 @@ export async function* toTable(
   context: FormatContext,
   style: Style,
 ): AsyncGenerator<string, void, undefined> {
-  const heading = ["Id", ...columns.map(({ label }) => label)].map((label) =>
-    style.dim(label),
-  );
-  for await (const page of inBatches(orders, PAGE)) {
-    yield `${alignColumns(
-      [heading, ...page.map((order) => toRow(order, context, style))],
-      ["right", ...columns.map(alignmentOf)],
-    )}\n`;
+  for await (const page of inBatches(toRows(orders, context, style), PAGE)) {
+    yield `${renderTable(columns, page, style)}\n`;
   }
 }
 
-function toRow(
-  order: ListedOrder,
+/** Ids in a row that have the same to say, which is not an order. */
+interface Run {
+  readonly text: string;
+  readonly first: bigint;
+  last: bigint;
+}
+
+/** A row for each order, and one for each run of ids that are none. */
+async function* toRows(
+  orders: AsyncIterable<ListedOrder>,
   context: FormatContext,
   style: Style,
-): string[] {
-  const id = order.orderID.toString();
-  if (isFailedOrder(order)) {
-    return [id, style.bad("failed")];
+): AsyncGenerator<readonly string[], void, undefined> {
+  let run: Run | undefined;
+  for await (const order of orders) {
+    const { orderID } = order;
+    const text = isFailedOrder(order)
+      ? style.bad("failed")
+      : isEmptyOrder(order)
+        ? style.dim("empty")
+        : undefined;
+    if (run?.text === text && run?.last === orderID - 1n) {
+      run.last = orderID;
+      continue;
+    }
+    if (run !== undefined) {
+      yield toRunRow(run);
+    }
+    run =
+      text === undefined ? undefined : { text, first: orderID, last: orderID };
+    if (!isFailedOrder(order) && run === undefined) {
+      yield toRow(order, context);
+    }
   }
-  if (isEmptyOrder(order)) {
-    return [id, style.dim("empty")];
+  if (run !== undefined) {
+    yield toRunRow(run);
   }
-  return [
-    id,
-    ...columns.map((field) => {
-      const { text } = formatValue(field, order[field.name], context);
-      return text.length > MAX_TEXT && field.type === "string"
-        ? `${text.slice(0, MAX_TEXT)}…`
-        : text;
-    }),
-  ];
 }
 
-function alignmentOf({ type }: { readonly type: string }): "left" | "right" {
-  return type === "uint256" ? "right" : "left";
+function toRunRow({ text, first, last }: Run): readonly string[] {
+  return first === last
+    ? [first.toString(), text]
+    : [
+        `${first}-${last}`,
+        `${text}, ${describeCount(last - first + 1n, "id")}`,
+      ];
+}
+
+function toRow(order: Order, context: FormatContext): readonly string[] {
+  return [
+    order.orderID.toString(),
+    ...shownFields.map((field) => {
+      const { text } = formatValue(field, order[field.name], context);
+      // What is raw is said once, below the table.
+      return field.type === "string" && text.length > MAX_TEXT
+        ? `${text.slice(0, MAX_TEXT)}…`
+        : text.replace(/ raw$/u, "");
+    }),
+  ];
 }
 
 async function* inBatches<T>(

@@ -2,12 +2,13 @@ import { isEmptyOrder } from "../../src/client/orders/types.js";
 import type { ListedOrder } from "../../src/client/orders/types.js";
 import { isFailedReading } from "../../src/client/failed-reading.js";
 import { operationEntry } from "../../src/protocol/index.js";
-import type { ReadOperationName } from "../../src/protocol/index.js";
+import type { Field, ReadOperationName } from "../../src/protocol/index.js";
 import { utilisationBar } from "./bar.js";
-import { formatValue } from "./format-value.js";
+import { formatValue, notesOn } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import type { Style } from "./style.js";
-import { alignColumns } from "./table.js";
+import { renderFacts, wrapText } from "./table.js";
+import type { Fact } from "./table.js";
 
 /** One value of an operation, or its failure, under the heading it gets. */
 export interface ShownReading {
@@ -23,22 +24,28 @@ export function renderReadings(
   context: FormatContext,
   style: Style,
 ): string {
-  const rows = readings.flatMap(({ variant, value }) => {
+  const facts = readings.flatMap(({ variant, value }): Fact[] => {
     const prefix = variant === undefined ? "" : `${capitalise(variant)} `;
     return isFailedReading(value)
-      ? [[`${prefix}${style.bad("failed")}`, value.error.shortMessage, ""]]
+      ? [[`${prefix}${style.bad("failed")}`, value.error.shortMessage]]
       : [
           ...fieldRows(operation, value, context, prefix),
           ...extraRows(operation, value, context, prefix),
         ];
   });
-  return alignColumns(
-    rows.map(([label = "", text = "", note = ""]) => [
-      label,
-      text,
-      note === "" ? "" : style.dim(note),
-    ]),
-  );
+  return renderFacts(facts, style);
+}
+
+/** What has to be said once about such values, below them; often nothing. */
+export function renderNotes(
+  fields: readonly Field[],
+  context: FormatContext,
+  style: Style,
+): readonly string[] {
+  const notes = notesOn(fields, context);
+  return notes.length === 0
+    ? []
+    : [notes.map((note) => wrapText(style.dim(note), style)).join("\n")];
 }
 
 function fieldRows(
@@ -46,7 +53,7 @@ function fieldRows(
   value: unknown,
   context: FormatContext,
   prefix: string,
-): string[][] {
+): Fact[] {
   const { outputs } = operationEntry(operation);
   const values: Readonly<Record<string, unknown>> =
     typeof value === "object" ? { ...value } : {};
@@ -70,7 +77,7 @@ function extraRows(
   value: unknown,
   { raw }: FormatContext,
   prefix: string,
-): string[][] {
+): Fact[] {
   if (raw || typeof value !== "object" || value === null) {
     return [];
   }

@@ -1,7 +1,10 @@
+import { WriteStream } from "node:tty";
 import { styleText } from "node:util";
 
-/** Colours for a stream, or none where it is not a terminal. */
+/** How text has to look on a stream: its colours and its width. */
 export interface Style {
+  /** Columns of a terminal; Infinity where lines have no end, as in a file. */
+  readonly width: number;
   title(text: string): string;
   dim(text: string): string;
   good(text: string): string;
@@ -9,21 +12,42 @@ export interface Style {
   warn(text: string): string;
 }
 
-/**
- * The colours of a stream. Only a terminal gets any, and `NO_COLOR`, whatever
- * its value, turns them off.
- */
-export function createStyle({
-  isTTY,
-}: {
+/** What is asked of a stream to know how to write to it. */
+export interface StyledStream {
   readonly isTTY?: boolean | undefined;
-}): Style {
-  const coloured = isTTY === true && process.env["NO_COLOR"] === undefined;
+  readonly columns?: number | undefined;
+}
+
+/** The width of a terminal that does not tell its own. */
+const USUAL_WIDTH = 80;
+
+/**
+ * The style of a stream. A terminal is coloured as Node itself would colour it:
+ * `NO_COLOR` and `TERM=dumb` turn colours off, and `FORCE_COLOR` turns them on,
+ * also where there is no terminal.
+ *
+ * @param wide Let lines be as long as they are, on a terminal too.
+ */
+export function createStyle(
+  { isTTY, columns }: StyledStream,
+  wide = false,
+): Style {
+  const coloured =
+    (isTTY === true || process.env["FORCE_COLOR"] !== undefined) &&
+    process.env["NO_COLOR"] === undefined &&
+    WriteStream.prototype.getColorDepth() > 1;
   const paint =
     (format: Parameters<typeof styleText>[0]) =>
     (text: string): string =>
       coloured ? styleText(format, text, { validateStream: false }) : text;
   return {
+    width:
+      isTTY === true && !wide
+        ? // A terminal that cannot tell its width may say 0.
+          columns === undefined || columns === 0
+          ? USUAL_WIDTH
+          : columns
+        : Infinity,
     title: paint("bold"),
     dim: paint("dim"),
     good: paint("green"),

@@ -1,44 +1,199 @@
-import Table from "cli-table3";
+import stringWidth from "fast-string-width";
+import { wrapAnsi } from "fast-wrap-ansi";
 
-const noBorder = Object.fromEntries(
-  [
-    "top",
-    "top-mid",
-    "top-left",
-    "top-right",
-    "bottom",
-    "bottom-mid",
-    "bottom-left",
-    "bottom-right",
-    "left",
-    "left-mid",
-    "mid",
-    "mid-mid",
-    "right",
-    "right-mid",
-  ].map((part) => [part, ""]),
-);
+import type { Style } from "./style.js";
 
-/** Rows in aligned columns, without lines, two blanks between the columns. */
+type Alignment = "left" | "right";
+
+/** Blanks between two columns. */
+const GAP = "  ";
+
+/** Rows in aligned columns, however wide that becomes. */
 export function alignColumns(
   rows: ReadonlyArray<readonly string[]>,
-  alignments: ReadonlyArray<"left" | "right"> = [],
+  alignments: readonly Alignment[] = [],
 ): string {
-  const table = new Table({
-    chars: { ...noBorder, middle: "  " },
-    style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
-    colAligns: [...alignments],
-  });
-  // The library gives a short row a line break of its own.
-  const width = Math.max(0, ...rows.map(({ length }) => length));
-  table.push(
-    ...rows.map((row) =>
-      Array.from({ length: width }, (_, index) => row[index] ?? ""),
-    ),
+  const widths = widthsOf(rows);
+  return rows.map((row) => alignRow(row, widths, alignments)).join("\n");
+}
+
+function alignRow(
+  row: readonly string[],
+  widths: readonly number[],
+  alignments: readonly Alignment[],
+): string {
+  return row
+    .map((cell, column) => {
+      const missing = (widths[column] ?? 0) - stringWidth(cell);
+      const blanks = " ".repeat(Math.max(0, missing));
+      return alignments[column] === "right" ? blanks + cell : cell + blanks;
+    })
+    .join(GAP)
+    .trimEnd();
+}
+
+function widthsOf(rows: ReadonlyArray<readonly string[]>): number[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) {
+      widths[column] = Math.max(widths[column] ?? 0, stringWidth(cell));
+    }
+  }
+  return widths;
+}
+
+/** What one row of facts says: of what, what, and what else is to know. */
+export type Fact = readonly [label: string, value: string, note?: string];
+
+/**
+ * Facts, one below the other. Where a line would be too long for the terminal,
+ * its note goes below the value, and a value that has no room beside its label
+ * goes below that; between words alone is a line ever broken.
+ */
+export function renderFacts(facts: readonly Fact[], style: Style): string {
+  const [labels = 0, values = 0] = widthsOf(
+    facts.map(([label, value]) => [label, value]),
   );
-  return table
-    .toString()
-    .split("\n")
-    .map((line) => line.trimEnd())
+  const indent = " ".repeat(labels + GAP.length);
+  return facts
+    .flatMap(([label, value, note = ""]) => {
+      const noted = note === "" ? "" : style.dim(note);
+      const whole = alignRow([label, value, noted], [labels, values], []);
+      if (stringWidth(whole) <= style.width) {
+        return [whole];
+      }
+      const room = style.width - indent.length;
+      const beside = [value, noted].flatMap((text) => wrap(text, room));
+      return beside.some((line) => stringWidth(line) > room)
+        ? [
+            label,
+            ...[value, noted]
+              .flatMap((text) => wrap(text, style.width - GAP.length))
+              .map((line) => GAP + line),
+          ]
+        : beside.map((line, index) =>
+            index === 0 ? alignRow([label, line], [labels], []) : indent + line,
+          );
+    })
     .join("\n");
+}
+
+/** A column of a table, and how its cells are made shorter where they must be. */
+export interface Column {
+  readonly heading: string;
+  readonly align?: Alignment;
+  readonly shorten?: (cell: string) => string;
+}
+
+/**
+ * A table under headings. Where it is too wide for the terminal, its cells are
+ * shortened; where that does not do, every row is a few lines of its own, each
+ * value beside the heading of its column.
+ *
+ * The last cell of a row with fewer cells than there are columns goes on over
+ * the rest of the line.
+ */
+export function renderTable(
+  columns: readonly Column[],
+  rows: ReadonlyArray<readonly string[]>,
+  style: Style,
+): string {
+  const alignments = columns.map(({ align = "left" }) => align);
+  const headings = columns.map(({ heading }) => heading);
+  const isFull = (row: readonly string[]): boolean =>
+    row.length === columns.length;
+  const shortened = (): string[][] =>
+    rows.map((row) =>
+      row.map((cell, index) =>
+        isFull(row) ? (columns[index]?.shorten?.(cell) ?? cell) : cell,
+      ),
+    );
+  for (const candidate of [() => rows, shortened]) {
+    const cells = candidate();
+    const widths = widthsOf([
+      headings,
+      ...cells.map((row) => (isFull(row) ? row : row.slice(0, -1))),
+    ]);
+    const total = widths.reduce(
+      (sum, width) => sum + GAP.length + width,
+      -GAP.length,
+    );
+    if (total <= style.width) {
+      return [
+        style.dim(alignRow(headings, widths, alignments)),
+        ...cells.map((row) =>
+          isFull(row)
+            ? alignRow(row, widths, alignments)
+            : alignRow(row, widths.slice(0, row.length - 1), alignments),
+        ),
+      ].join("\n");
+    }
+  }
+  return rows
+    .map((row) => (isFull(row) ? stack(columns, row, style) : row.join(GAP)))
+    .join("\n");
+}
+
+/** One row as lines of their own: its first cell, and below it all others. */
+function stack(
+  columns: readonly Column[],
+  [title = "", ...cells]: readonly string[],
+  style: Style,
+): string {
+  const lines = [title];
+  let width = Infinity;
+  for (const [index, cell] of cells.entries()) {
+    if (cell === "") {
+      continue;
+    }
+    const heading = columns[index + 1]?.heading ?? "";
+    const room = style.width - GAP.length - stringWidth(heading) - 1;
+    const text = stringWidth(cell) > room ? shortenNumber(cell) : cell;
+    const pair = heading === "" ? text : `${style.dim(heading)} ${text}`;
+    const pairWidth = stringWidth(pair);
+    width += GAP.length + 1 + pairWidth;
+    if (width > style.width) {
+      lines.push(GAP + pair);
+      width = GAP.length + pairWidth;
+    } else {
+      lines.push(`${lines.pop() ?? ""}${GAP} ${pair}`);
+    }
+  }
+  return lines.join("\n");
+}
+
+/** Text in lines that the terminal has room for. */
+export function wrapText(text: string, { width }: Style): string {
+  return text
+    .split("\n")
+    .flatMap((line) => wrap(line, width))
+    .join("\n");
+}
+
+/**
+ * The lines of a text, broken between words alone. What is longer than a line by
+ * itself is shortened, where a person is better served by its size than
+ * by a break: a number, and not what is there to be copied.
+ */
+function wrap(text: string, width: number): string[] {
+  if (stringWidth(text) <= width) {
+    return text === "" ? [] : [text];
+  }
+  return wrapAnsi(
+    text
+      .split(" ")
+      .map((word) => (stringWidth(word) > width ? shortenNumber(word) : word))
+      .join(" "),
+    width,
+  ).split("\n");
+}
+
+/** As in ≈1.15792e77: its size is what a number is looked at for. */
+function shortenNumber(word: string): string {
+  const digits = /^[0-9]{1,3}(?:,[0-9]{3})+(?=\.|$)/u
+    .exec(word)?.[0]
+    .replaceAll(",", "");
+  return digits === undefined
+    ? word
+    : `≈${digits.slice(0, 1)}.${digits.slice(1, 6)}e${digits.length - 1}`;
 }

@@ -7,7 +7,7 @@ import { modulesLoadedBy } from "../helpers/loaded-modules.js";
 const root = path.resolve(import.meta.dirname, "../..");
 
 const heavy = [
-  /\/node_modules\/(?:ethers|zod|cli-table3|@inquirer|write-file-atomic)\//u,
+  /\/node_modules\/(?:ethers|zod|fast-wrap-ansi|@inquirer|write-file-atomic)\//u,
   /\/node_modules\/@nomicfoundation\/(?:hardhat-ethers|hardhat-zod-utils|edr)\//u,
   /\/src\/(?:bindings|abi|client|plugin|rpc|mocks|settlement|rehearsal|chai)\//u,
 ];

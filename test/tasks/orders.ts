@@ -1,6 +1,13 @@
 import { execFile } from "node:child_process";
-import { once } from "node:events";
-import { mkdir, readFile, readdir, rmdir, writeFile } from "node:fs/promises";
+import { EventEmitter, once } from "node:events";
+import {
+  mkdir,
+  readFile,
+  readdir,
+  rm,
+  rmdir,
+  writeFile,
+} from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 
@@ -124,12 +131,12 @@ describe("tasks - orders", () => {
       expect(stdout).to.match(new RegExp(`^ *${id}  `, "mu"));
     }
     expect(stdout).to.include(
-      generatedOrder(1n).openPrice.toString(),
+      generatedOrder(1n).openPrice.toLocaleString("en"),
       "raw integers: the scale is not documented",
     );
     expect(stdout).to.include("call (1)");
     expect(stdout).to.include("8 orders.");
-    expect(stdout).to.include("Empty, with every value zero: 5.");
+    expect(stdout).to.include("Empty, with every value zero: 1 id.");
     // eslint-disable-next-line no-control-regex -- there must be none
     expect(stdout).to.not.match(/[\u001b\u202e]/u);
   });
@@ -214,7 +221,7 @@ describe("tasks - orders", () => {
 
     const table = await orders(...range, ...at);
     expect(table.exitCode).to.equal(1);
-    expect(table.stdout).to.match(/^ *4 +failed$/mu);
+    expect(table.stdout).to.match(/^ *4-5 +failed, 2 ids$/mu);
     expect(table.stdout).to.include("OrderNotFound");
   });
 
@@ -271,6 +278,58 @@ describe("tasks - orders", () => {
       } finally {
         await server.stop();
       }
+    });
+
+    it("should say what became of the file when it is interrupted", async () => {
+      for (const earlier of [undefined, "earlier"]) {
+        const out = path.join(project.path, "out.ndjson");
+        await rm(out, { force: true });
+        if (earlier !== undefined) {
+          await writeFile(out, earlier);
+        }
+        const node = new EventEmitter();
+        const reached = once(node, "stalled");
+        const server = await startRpcServer({
+          upstream: anvil.url,
+          handler: ({ request, occurrence }) => {
+            if (request.method !== "eth_call" || occurrence < 5) {
+              return undefined;
+            }
+            // Answers no more.
+            node.emit("stalled");
+            return "handled";
+          },
+        });
+        try {
+          const child = startHardhat(
+            commandLine([
+              ...["--first-id", "1", "--last-id", "9000"],
+              ...["--format", "ndjson", "--out", "out.ndjson"],
+            ]),
+            { cwd: project.path, env: environment(server.url) },
+          );
+          let stderr = "";
+          child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+            stderr += text;
+          });
+          const closed = once(child, "close");
+          await reached;
+          child.kill("SIGINT");
+          await closed;
+          expect(child.signalCode).to.equal("SIGINT");
+          expect(stderr).to.equal(
+            `Interrupted: out.ndjson was not written${earlier === undefined ? "" : "; it is as it was"}.\n`,
+          );
+          expect(await shown()).to.deep.equal(
+            earlier === undefined ? [] : ["out.ndjson"],
+          );
+        } finally {
+          await server.stop();
+        }
+      }
+      expect(
+        await readFile(path.join(project.path, "out.ndjson"), "utf8"),
+      ).to.equal("earlier");
     });
 
     it("should refuse a file that cannot be written before it reads", async () => {

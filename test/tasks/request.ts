@@ -131,16 +131,24 @@ describe("vault request", () => {
       .to.have.property("explanation")
       .that.contains("not document")
       .and.contains("vault settle");
-    for (const curl of [false, true]) {
-      const { stdout, exitCode } = await runVaultTask(hre, "request", {
-        operation: "settleAll",
-        curl,
-      });
-      expect(exitCode).to.equal(0);
-      expect(stdout).to.contain("0xa015aefe").and.to.contain("vault settle");
-      expect(stdout).to.not.contain('eth_call"');
-      expect(stdout).to.not.match(/^curl/u);
-    }
+    const { stdout, exitCode } = await runVaultTask(hre, "request", {
+      operation: "settleAll",
+    });
+    expect(exitCode).to.equal(0);
+    expect(stdout).to.contain("0xa015aefe").and.to.contain("vault settle");
+    expect(stdout).to.not.contain('eth_call"');
+  });
+
+  it("should refuse to make a curl command of a transaction, and say why", async () => {
+    const { stdout, stderr, exitCode } = await runVaultTask(hre, "request", {
+      operation: "settleAll",
+      curl: true,
+    });
+    expect(exitCode).to.equal(1);
+    expect(stdout).to.equal("");
+    expect(stderr)
+      .to.contain("--curl: settleAll is sent as a signed transaction")
+      .and.contain("vault settle");
   });
 
   it("should take the sender from --from, else from the configuration", async () => {

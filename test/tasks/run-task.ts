@@ -41,17 +41,29 @@ describe("running a task", () => {
 
   it("should colour for a terminal only, and never with NO_COLOR", async () => {
     const terminal = streams(true);
-    await runTask(false, async () => await Promise.resolve(report), terminal);
+    await runTask(
+      { json: false },
+      async () => await Promise.resolve(report),
+      terminal,
+    );
     expect(terminal.written.stdout).to.equal("\u001b[32mfine\u001b[39m\n");
 
     const pipe = streams(false);
-    await runTask(false, async () => await Promise.resolve(report), pipe);
+    await runTask(
+      { json: false },
+      async () => await Promise.resolve(report),
+      pipe,
+    );
     expect(pipe.written.stdout).to.equal("fine\n");
 
     for (const value of ["1", "", "0"]) {
       process.env["NO_COLOR"] = value;
       const plain = streams(true);
-      await runTask(false, async () => await Promise.resolve(report), plain);
+      await runTask(
+        { json: false },
+        async () => await Promise.resolve(report),
+        plain,
+      );
       expect(plain.written.stdout).to.equal("fine\n");
     }
   });
@@ -59,7 +71,7 @@ describe("running a task", () => {
   it("should print one line of JSON without colours, integers as text", async () => {
     const { written, ...output } = streams(true);
     const result = await runTask(
-      true,
+      { json: true },
       async () => await Promise.resolve(report),
       output,
     );
@@ -75,7 +87,7 @@ describe("running a task", () => {
     for (const json of [false, true]) {
       const { written, ...output } = streams(false);
       const result = await runTask(
-        json,
+        { json },
         async () => await Promise.resolve({ ...report, ok: false }),
         output,
       );
@@ -100,7 +112,7 @@ describe("running a task", () => {
     const { written, ...output } = streams(false);
     try {
       await runTask(
-        true,
+        { json: true },
         async () => {
           console.log("from a contract");
           process.stdout.write("a prompt");
@@ -135,7 +147,7 @@ describe("running a task", () => {
     try {
       const gate = new EventEmitter();
       const run = async (number: number): Promise<unknown> =>
-        await runTask(true, async () => {
+        await runTask({ json: true }, async () => {
           await once(gate, `end ${number}`);
           return { json: number, text: () => "" };
         });
@@ -186,14 +198,18 @@ describe("running a task", () => {
         throw thrown;
       };
       const person = streams(false);
-      expect((await runTask(false, fail, person)).success).to.equal(false);
+      expect((await runTask({ json: false }, fail, person)).success).to.equal(
+        false,
+      );
       expect(person.written.stdout).to.equal("");
       expect(person.written.stderr).to.match(/^Error /u);
       expect(person.written.stderr).to.contain(says).and.contain(code);
       expect(person.written.stderr.split("\n")).to.have.lengthOf(3);
 
       const script = streams(false);
-      expect((await runTask(true, fail, script)).success).to.equal(false);
+      expect((await runTask({ json: true }, fail, script)).success).to.equal(
+        false,
+      );
       expect(script.written.stderr).to.equal("");
       const document: unknown = JSON.parse(script.written.stdout);
       expect(document).to.have.all.keys("error");

@@ -134,10 +134,8 @@ describe("tasks - simulate", () => {
     expect({ stderr, exitCode }).to.deep.equal({ stderr: "", exitCode: 0 });
     expect(stdout).to.match(/^Simulated settlement {2}test \(chain 31337\)/u);
     expect(stdout).to.match(/^Outcome +settled$/mu);
-    expect(stdout).to.match(/^Round settled price +0 +1875$/mu);
-    expect(stdout).to.match(
-      /^Round settled amount +0 +4200 +raw; scale not documented$/mu,
-    );
+    expect(stdout).to.match(/^Round settled price +0 +1,875$/mu);
+    expect(stdout).to.match(/^Round settled amount +0 raw +4,200 raw$/mu);
     expect(stdout).to.match(/^Sender, native currency +10000\.0 +9999\.\d+$/mu);
     expect(stdout).to.match(/Nothing was sent to test\.\n$/u);
     expect((await provider.getBlock("latest"))?.number).to.equal(head.number);

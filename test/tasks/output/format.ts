@@ -2,9 +2,11 @@ import { expect } from "chai";
 
 import type { Unit } from "../../../src/protocol/index.js";
 import { utilisationBar } from "../../../tasks/output/bar.js";
-import { formatValue } from "../../../tasks/output/format-value.js";
-import { createStyle } from "../../../tasks/output/style.js";
-import { alignColumns } from "../../../tasks/output/table.js";
+import {
+  describeCount,
+  formatValue,
+  notesOn,
+} from "../../../tasks/output/format-value.js";
 import {
   formatCountdown,
   formatDuration,
@@ -26,8 +28,11 @@ describe("values for a person", () => {
     ["percent", 1n, "0.0000000000000001 %"],
     ["token", 1_500_000n, "1.5 tokens"],
     ["token", 0n, "0 tokens"],
-    ["raw", 5n, "5", "raw; scale not documented"],
-    ["raw", MAX, MAX.toString(), "raw; scale not documented"],
+    ["price", 1_234_567n * 10n ** 15n, "1,234.567"],
+    ["token", 1_234_567_000_000n, "1,234,567 tokens"],
+    ["raw", 5n, "5 raw"],
+    ["raw", 1_000n, "1,000 raw"],
+    ["raw", MAX, `${MAX.toLocaleString("en")} raw`],
     ["timestamp", 1_700_000_000n, "2023-11-14T22:13:20Z", "now"],
     ["timestamp", MAX, `${MAX} (beyond any date)`],
     ["none", 5n, "5"],
@@ -49,12 +54,15 @@ describe("values for a person", () => {
   }
 
   it("should say that tokens are raw where their decimals are not known", () => {
-    expect(
-      formatValue({ type: "uint256", unit: "token" }, 1_500_000n, {
-        ...context,
-        tokenDecimals: undefined,
-      }),
-    ).to.deep.equal({ text: "1500000", note: "raw; tokenDecimals is not set" });
+    const token = { type: "uint256", unit: "token" } as const;
+    const unknown = { ...context, tokenDecimals: undefined };
+    expect(formatValue(token, 1_500_000n, unknown)).to.deep.equal({
+      text: "1,500,000 raw",
+    });
+    expect(notesOn([token, token], unknown))
+      .to.have.lengthOf(1)
+      .and.to.match(/tokenDecimals/u);
+    expect(notesOn([token], context)).to.deep.equal([]);
     expect(
       formatValue({ type: "uint256", unit: "token" }, 15n, {
         ...context,
@@ -126,17 +134,16 @@ describe("values for a person", () => {
     });
   }
 
-  it("should align columns also with colours and wide characters", () => {
-    expect(createStyle({ isTTY: false }).bad("x")).to.equal("x");
-    const text = alignColumns([
-      ["a", "1", ""],
-      ["日本", "22", "note"],
-      ["\u001b[31mred\u001b[39m", "3", ""],
-    ]);
-    expect(text.split("\n")).to.deep.equal([
-      "a     1",
-      "日本  22  note",
-      "\u001b[31mred\u001b[39m   3",
-    ]);
+  it("should say once what is raw, and nothing where all is", () => {
+    const raw = { type: "uint256", unit: "raw" } as const;
+    expect(notesOn([raw, raw], context)).to.have.lengthOf(1);
+    expect(notesOn([raw], { ...context, raw: true })).to.deep.equal([]);
+    expect(notesOn([{ unit: "price" }], context)).to.deep.equal([]);
+  });
+
+  it("should count with grouped digits", () => {
+    expect(describeCount(1, "order")).to.equal("1 order");
+    expect(describeCount(0, "order")).to.equal("0 orders");
+    expect(describeCount(20_000n, "id")).to.equal("20,000 ids");
   });
 });

@@ -1,11 +1,13 @@
 import { Writable } from "node:stream";
 
 import { expect } from "chai";
+import { ZeroAddress } from "ethers";
 import fc from "fast-check";
 
 import { vaultError } from "../../../src/errors.js";
 import type { ListedOrder } from "../../../src/client/index.js";
 import { generatedOrder } from "../../../src/mocks/state.js";
+import type { OrderInfo } from "../../../src/protocol/index.js";
 import { IdRanges } from "../../../tasks/output/id-ranges.js";
 import {
   toCsv,
@@ -45,6 +47,22 @@ function parseCsv(text: string): string[][] {
   }
   return rows.filter((row) => row.length > 1);
 }
+
+const emptyOrder: OrderInfo = {
+  exType: "",
+  holder: ZeroAddress,
+  number: 0n,
+  exFee: 0n,
+  lockFee: 0n,
+  newLockFee: 0n,
+  openPrice: 0n,
+  marginAmount: 0n,
+  marginFee: 0n,
+  startTime: 0n,
+  closePrice: 0n,
+  contractType: 0,
+  state: 0,
+};
 
 const withPair = (exType: string): ListedOrder => ({
   orderID: 1n,
@@ -151,6 +169,50 @@ describe("tasks - output of orders", () => {
     );
     expect(text.match(/^ *Id +Pair/gmu)).to.have.length(3);
     expect(text.trimEnd().split("\n")).to.have.length(1_004);
+  });
+
+  it("should show ids in a row that are no orders in one line", async () => {
+    const order = (orderID: bigint): ListedOrder => ({
+      orderID,
+      ...generatedOrder(orderID),
+    });
+    const empty = (orderID: bigint): ListedOrder => ({
+      orderID,
+      ...emptyOrder,
+    });
+    const failed = (orderID: bigint): ListedOrder => ({
+      orderID,
+      error: vaultError("VAULT_INTERNAL", { problem: "none" }),
+    });
+    const text = await join(
+      toTable(
+        stream([
+          empty(1n),
+          order(2n),
+          ...Array.from({ length: 1_200 }, (_, index) =>
+            empty(3n + BigInt(index)),
+          ),
+          // After a gap, which a filter may make.
+          ...[empty(1_300n), failed(1_301n), failed(1_302n), order(1_303n)],
+        ]),
+        { tokenDecimals: undefined, chainTime: 0, raw: false },
+        createStyle({}),
+      ),
+    );
+    expect(
+      text
+        .trimEnd()
+        .split("\n")
+        .slice(1)
+        .map((line) => line.trim().replace(/ {2}\w+-USDT.*$/u, "")),
+    ).to.deep.equal([
+      "1  empty",
+      "2",
+      "3-1202  empty, 1,200 ids",
+      "1300  empty",
+      "1301-1302  failed, 2 ids",
+      "1303",
+    ]);
   });
 
   it("should show an unknown state as what it is, and shorten long pairs", async () => {
