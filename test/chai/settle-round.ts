@@ -162,6 +162,21 @@ describe("chai - settleRound", () => {
     await assertion;
   });
 
+  it("should wait for a settlement that was sent and is not mined yet", async () => {
+    const { vault, connection } = world;
+    await connection.provider.request({
+      method: "evm_setAutomine",
+      params: [false],
+    });
+    const settlement = await vault.settleAll({ timeout: 1 });
+    expect(settlement).to.include({ status: "unconfirmed", blockNumber: null });
+    const assertion = expect(settlement)
+      .to.settleRound(vault)
+      .withPrice(SETTLED_PRICE);
+    await connection.provider.request({ method: "evm_mine" });
+    await assertion;
+  });
+
   it("should fail where the block holds other transactions too", async () => {
     const { connection, vault, mockVault } = world;
     const { provider } = connection;
