@@ -1,7 +1,7 @@
 import type { NetworkConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { FixedAddresses } from "../src/client/addresses.js";
+import { fixedAddresses } from "../src/client/addresses.js";
 import type { ContractAddresses } from "../src/client/addresses.js";
 import { toRpcError } from "../src/rpc/request.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
@@ -109,6 +109,6 @@ export function parseAt(at: string | undefined): ContractAddresses | undefined {
     }
   }
   // Checks the addresses now, before a connection is opened for them.
-  new FixedAddresses(addresses, "--at");
+  fixedAddresses(addresses, "--at");
   return addresses;
 }

@@ -2,14 +2,14 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import {
-  FixedAddresses,
-  LayeredAddresses,
+  fixedAddresses,
+  orElse,
   requireAddress,
 } from "../src/client/addresses.js";
 import type { AddressBook } from "../src/client/addresses.js";
 import { encodeCall } from "../src/client/codec.js";
 import { parseAddress } from "../src/client/inputs.js";
-import { ConnectionAddresses } from "../src/plugin/addresses.js";
+import { connectionAddresses } from "../src/plugin/addresses.js";
 import { configuredFrom } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import {
@@ -167,19 +167,16 @@ async function addressesWithoutRequests(
 ): Promise<RequestContext> {
   const network = selectedNetwork(hre);
   const overrides = parseAt(at);
-  const configured =
+  const { locate } =
     network.config.type === "edr-simulated"
       ? (await hre.network.getOrCreate(network.name)).vault.connectionAddresses
-      : new ConnectionAddresses(network.name, network.config, undefined);
+      : connectionAddresses(network.name, network.config, undefined);
   return {
     network: network.name,
     from: configuredFrom(network.name, network.config),
     addresses:
       overrides === undefined
-        ? configured
-        : new LayeredAddresses(
-            new FixedAddresses(overrides, "--at"),
-            configured,
-          ),
+        ? locate
+        : orElse(fixedAddresses(overrides, "--at"), locate),
   };
 }

@@ -19,60 +19,53 @@ export interface LocatedAddress {
   readonly source: string;
 }
 
-/** Where a client looks up the address of a contract. */
-export interface AddressBook {
-  /** @returns The address, or undefined if this book has none for the role. */
-  find(role: ContractRole): Promise<LocatedAddress | undefined>;
-  /** What to do about a missing address: what to set, and the rest of that sentence. */
-  describeMissing(role: ContractRole): { path: string; hint: string };
+/** What to do about a missing address: what to set, and the rest of that sentence. */
+export interface MissingAddress {
+  readonly path: string;
+  readonly hint: string;
 }
 
-export function isAddressBook(
-  contracts: ContractAddresses | AddressBook,
-): contracts is AddressBook {
-  return "find" in contracts;
+/** Looks up where the contract of a role is. */
+export type AddressBook = (
+  role: ContractRole,
+) => Promise<LocatedAddress | MissingAddress>;
+
+export function isLocated(
+  found: LocatedAddress | MissingAddress,
+): found is LocatedAddress {
+  return "address" in found;
 }
 
-/** A book of fixed addresses. */
-export class FixedAddresses implements AddressBook {
-  readonly #addresses: Readonly<Partial<Record<ContractRole, string>>>;
-  readonly #source: string;
-
-  /** @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT */
-  constructor(addresses: ContractAddresses, source: string) {
-    this.#addresses = parseContractAddresses(addresses, source);
-    this.#source = source;
-  }
-
-  public async find(role: ContractRole): Promise<LocatedAddress | undefined> {
-    const address = this.#addresses[role];
-    return address === undefined
-      ? undefined
-      : { address, source: this.#source };
-  }
-
-  public describeMissing(role: ContractRole): { path: string; hint: string } {
-    return { path: `"${role}" of the client's addresses`, hint: "." };
-  }
+/**
+ * A book of fixed addresses.
+ *
+ * @param source Where they come from, for error texts.
+ * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
+ */
+export function fixedAddresses(
+  addresses: ContractAddresses,
+  source: string,
+): AddressBook {
+  const parsed = parseContractAddresses(addresses, source);
+  return async (role) => {
+    const address = parsed[role];
+    return await Promise.resolve(
+      address === undefined
+        ? { path: `"${role}" of the client's addresses`, hint: "." }
+        : { address, source },
+    );
+  };
 }
 
-/** Looks in one book first, then in another. */
-export class LayeredAddresses implements AddressBook {
-  readonly #first: AddressBook;
-  readonly #then: AddressBook;
-
-  constructor(first: AddressBook, then: AddressBook) {
-    this.#first = first;
-    this.#then = then;
-  }
-
-  public async find(role: ContractRole): Promise<LocatedAddress | undefined> {
-    return (await this.#first.find(role)) ?? (await this.#then.find(role));
-  }
-
-  public describeMissing(role: ContractRole): { path: string; hint: string } {
-    return this.#then.describeMissing(role);
-  }
+/** Looks in one book first, then in another, which says what is missing. */
+export function orElse(
+  first: AddressBook | undefined,
+  then: AddressBook,
+): AddressBook {
+  return async (role) => {
+    const found = await first?.(role);
+    return found !== undefined && isLocated(found) ? found : await then(role);
+  };
 }
 
 /**
@@ -86,13 +79,13 @@ export async function requireAddress(
   role: ContractRole,
   { operation, network }: { operation: string; network: string },
 ): Promise<LocatedAddress> {
-  const found = await addresses.find(role);
-  if (found === undefined) {
+  const found = await addresses(role);
+  if (!isLocated(found)) {
     throw vaultError("VAULT_CONTRACT_NOT_CONFIGURED", {
       operation,
       contract: contractRoles[role].label,
       network,
-      ...addresses.describeMissing(role),
+      ...found,
     });
   }
   return found;

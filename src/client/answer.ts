@@ -58,7 +58,7 @@ export function decodeAnswer({
       source,
     });
   }
-  const decoded = decodeResult(operation, role, answer);
+  const decoded = decodeResult(operation, answer);
   if ("value" in decoded) {
     return decoded.value;
   }

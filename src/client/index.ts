@@ -3,6 +3,7 @@ export type {
   AddressBook,
   ContractAddresses,
   LocatedAddress,
+  MissingAddress,
 } from "./addresses.js";
 export type { Eip1193Provider } from "../rpc/eip1193.js";
 export type { BlockTag } from "./inputs.js";

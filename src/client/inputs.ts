@@ -1,5 +1,4 @@
-import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
-import { MaxUint256, getAddress } from "ethers";
+import { MaxUint256, getAddress, toQuantity } from "ethers";
 
 import { vaultError } from "../errors.js";
 import { enumNames } from "../protocol/index.js";
@@ -116,7 +115,7 @@ export function parseBlockTag(value: unknown, where = "blockTag"): string {
     value >= 0 &&
     value < 2n ** 64n
   ) {
-    return numberToHexString(value);
+    return toQuantity(value);
   }
   throw vaultError("VAULT_INVALID_BLOCK", {
     where,

@@ -20,12 +20,7 @@ import type {
   OperationResult,
   ReadOperationName,
 } from "../protocol/index.js";
-import {
-  FixedAddresses,
-  LayeredAddresses,
-  isAddressBook,
-  requireAddress,
-} from "./addresses.js";
+import { fixedAddresses, orElse, requireAddress } from "./addresses.js";
 import type {
   AddressBook,
   ContractAddresses,
@@ -106,9 +101,10 @@ export class VaultClient implements VaultReader {
     this.provider = provider;
     this.networkName = options.networkName ?? "of the given provider";
     this.#node = new Chain(provider, this.networkName);
-    this.addresses = isAddressBook(contracts)
-      ? contracts
-      : new FixedAddresses(contracts, "VaultClient");
+    this.addresses =
+      typeof contracts === "function"
+        ? contracts
+        : fixedAddresses(contracts, "VaultClient");
     this.#from =
       options.from === undefined
         ? ZeroAddress
@@ -132,10 +128,7 @@ export class VaultClient implements VaultReader {
   public at(contracts: ContractAddresses): VaultClient {
     return new VaultClient(
       this.provider,
-      new LayeredAddresses(
-        new FixedAddresses(contracts, "at()"),
-        this.addresses,
-      ),
+      orElse(fixedAddresses(contracts, "at()"), this.addresses),
       { from: this.#from, networkName: this.networkName },
     );
   }

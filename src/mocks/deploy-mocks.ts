@@ -2,7 +2,7 @@ import path from "node:path";
 
 import { getAddress } from "ethers";
 
-import { FixedAddresses, requireAddress } from "../client/addresses.js";
+import { fixedAddresses, requireAddress } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
 import { describeInput } from "../client/inputs.js";
 import { invalidResponse } from "../rpc/request.js";
@@ -99,7 +99,7 @@ export async function deployMocks<VaultT extends VaultHost>(
       ...callsForState(state, addresses),
     ]),
   );
-  vault.bind(new FixedAddresses(addresses, SOURCE));
+  vault.bind(fixedAddresses(addresses, SOURCE));
   return new MockVaultHandle({
     vault: vault.at(addresses, SOURCE),
     addresses,

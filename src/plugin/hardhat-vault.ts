@@ -4,7 +4,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { FixedAddresses, LayeredAddresses } from "../client/addresses.js";
+import { fixedAddresses, orElse } from "../client/addresses.js";
 import type { AddressBook, ContractAddresses } from "../client/addresses.js";
 import { parseAddress } from "../client/inputs.js";
 import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
@@ -18,7 +18,8 @@ import type { Settlement, SettleAllOptions } from "../settlement/types.js";
 import type { ForkConnection, ForkOptions } from "../rehearsal/engines/fork.js";
 import type { SimulateSettleAllOptions } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
-import { ConnectionAddresses } from "./addresses.js";
+import { connectionAddresses } from "./addresses.js";
+import type { ConnectionAddresses } from "./addresses.js";
 import { DeploymentAddresses } from "./deployments.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
@@ -50,7 +51,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
       | "connectionAddresses"
       | "deployments"
     >,
-    addresses: AddressBook = parts.connectionAddresses,
+    addresses: AddressBook = parts.connectionAddresses.locate,
   ) {
     super(
       // The params of Hardhat's provider type are not readonly inside objects;
@@ -87,7 +88,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
       networkName,
       connection,
       context,
-      connectionAddresses: new ConnectionAddresses(
+      connectionAddresses: connectionAddresses(
         networkName,
         networkConfig,
         deployments,
@@ -108,10 +109,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   ): HardhatVault {
     return new HardhatVault(
       this,
-      new LayeredAddresses(
-        new FixedAddresses(contracts, source),
-        this.addresses,
-      ),
+      orElse(fixedAddresses(contracts, source), this.addresses),
     );
   }
 
@@ -226,7 +224,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal Where production has the contracts, whatever is bound now. */
   public get productionAddresses(): AddressBook {
-    return this.connectionAddresses.unbound;
+    return this.connectionAddresses.locateUnbound;
   }
 
   /** @internal Who settles unless an account is named. */

@@ -1,7 +1,17 @@
 import type { AddressBook, LocatedAddress } from "../client/addresses.js";
-import { VaultError } from "../errors.js";
+import { VaultError, assertInvariant } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
+
+/** The addresses of a vault as they were at one time. */
+export interface ResolvedAddresses {
+  /** Finds them, or fails, as that vault did. */
+  readonly locate: AddressBook;
+  /** The addresses that are known, in the order of the roles. */
+  readonly known: ReadonlyArray<
+    LocatedAddress & { readonly role: ContractRole }
+  >;
+}
 
 /** Where a vault's addresses can be asked for. */
 interface AddressSource {
@@ -13,57 +23,45 @@ interface AddressSource {
  * the errors of those that it has not: a fork answers as its upstream did, also
  * when the upstream's connection is closed.
  */
-export class ResolvedAddresses implements AddressBook {
-  readonly #outcomes: ReadonlyMap<ContractRole, LocatedAddress | VaultError>;
-
-  private constructor(
-    outcomes: ReadonlyMap<ContractRole, LocatedAddress | VaultError>,
-  ) {
-    this.#outcomes = outcomes;
-  }
-
-  public static async of(vault: AddressSource): Promise<ResolvedAddresses> {
-    const outcomes = await Promise.all(
+export async function resolveAddresses(
+  vault: AddressSource,
+): Promise<ResolvedAddresses> {
+  const outcomes = new Map(
+    await Promise.all(
       contractRoleNames.map(
-        async (
-          role,
-        ): Promise<readonly [ContractRole, LocatedAddress | VaultError]> => {
-          try {
-            return [role, await vault.addressOf(role)];
-          } catch (error) {
-            if (!VaultError.isVaultError(error)) {
-              throw error;
-            }
-            return [role, error];
-          }
-        },
+        async (role) => [role, await outcomeOf(vault, role)] as const,
       ),
-    );
-    return new ResolvedAddresses(new Map(outcomes));
-  }
-
-  public async find(role: ContractRole): Promise<LocatedAddress | undefined> {
-    const outcome = this.#outcomes.get(role);
-    if (!VaultError.isVaultError(outcome)) {
-      return await Promise.resolve(outcome);
-    }
-    if (outcome.code === "VAULT_CONTRACT_NOT_CONFIGURED") {
-      return undefined;
-    }
-    throw outcome;
-  }
-
-  public describeMissing(role: ContractRole): { path: string; hint: string } {
-    const outcome = this.#outcomes.get(role);
-    const { path, hint }: Readonly<Record<string, unknown>> =
-      VaultError.isVaultError(outcome) ? outcome.details : {};
-    return { path: String(path), hint: String(hint) };
-  }
-
-  /** The addresses that are known, in the order of the roles. */
-  public known(): ReadonlyArray<LocatedAddress & { role: ContractRole }> {
-    return [...this.#outcomes].flatMap(([role, outcome]) =>
+    ),
+  );
+  return {
+    locate: async (role) => {
+      const outcome = outcomes.get(role);
+      assertInvariant(outcome !== undefined, `${role} was not resolved`);
+      if (!VaultError.isVaultError(outcome)) {
+        return await Promise.resolve(outcome);
+      }
+      if (outcome.code !== "VAULT_CONTRACT_NOT_CONFIGURED") {
+        throw outcome;
+      }
+      const { path, hint } = outcome.details;
+      return { path: String(path), hint: String(hint) };
+    },
+    known: [...outcomes].flatMap(([role, outcome]) =>
       VaultError.isVaultError(outcome) ? [] : [{ ...outcome, role }],
-    );
+    ),
+  };
+}
+
+async function outcomeOf(
+  vault: AddressSource,
+  role: ContractRole,
+): Promise<LocatedAddress | VaultError> {
+  try {
+    return await vault.addressOf(role);
+  } catch (error) {
+    if (!VaultError.isVaultError(error)) {
+      throw error;
+    }
+    return error;
   }
 }

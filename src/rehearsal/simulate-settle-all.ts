@@ -15,7 +15,8 @@ import type { ForkOptions, UpstreamBlock } from "./engines/fork.js";
 import { readState, roundOf } from "./compare-readings.js";
 import { MinedMeanwhile, rehearse } from "./execute-on-chain.js";
 import type { Rehearsal } from "./execute-on-chain.js";
-import { ResolvedAddresses } from "./resolved-addresses.js";
+import { resolveAddresses } from "./resolved-addresses.js";
+import type { ResolvedAddresses } from "./resolved-addresses.js";
 import { exclusively, inSandbox } from "./engines/in-process.js";
 import { SimulatedChain } from "./simulated-chain.js";
 import { checkTime, targetTime } from "./target-time.js";
@@ -219,11 +220,11 @@ async function prepare(
   const { networkName } = vault;
   const { number, timestamp } = block;
   const [addresses, { address: target, source }, sender] = await Promise.all([
-    ResolvedAddresses.of(vault),
+    resolveAddresses(vault),
     vault.addressOf("vault", "settleAll"),
     as ?? vault.defaultSender(),
   ]);
-  const contracts = addresses.known();
+  const contracts = addresses.known;
   const subjects = {
     accounts: unique([sender, ...contracts.map(({ address }) => address)]),
     tokens,

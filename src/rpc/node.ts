@@ -1,7 +1,6 @@
 import type { Buffer } from "node:buffer";
 
-import { isHash } from "@nomicfoundation/hardhat-utils/eth";
-import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { isHexString, toQuantity } from "ethers";
 
 import { vaultError } from "../errors.js";
 import type { Eip1193Provider } from "./eip1193.js";
@@ -324,7 +323,7 @@ export class Chain {
   }
 
   #hash(value: unknown, method: string): string {
-    if (isHash(value)) {
+    if (isHexString(value, 32)) {
       return value;
     }
     throw invalidResponse(this.network, method, "a hash was expected");
@@ -342,7 +341,7 @@ const BLOCK_METHOD = "eth_getBlockByNumber";
 
 /** A block as it goes over the wire. */
 export function toBlockId(block: BlockId): string {
-  return typeof block === "number" ? numberToHexString(block) : block;
+  return typeof block === "number" ? toQuantity(block) : block;
 }
 
 /** A block for a person: hex quantities are for the wire. */

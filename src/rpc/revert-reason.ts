@@ -1,7 +1,8 @@
+import { Buffer } from "node:buffer";
+
 import { AbiCoder } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
-import { decodeUtf8 } from "./utf8.js";
 
 /** Why a call reverted, as far as its revert data says. */
 export interface RevertReason {
@@ -61,7 +62,12 @@ function decodeErrorString(data: string): RevertReason | undefined {
   // The coder's values are typed any; the type asked for is bytes.
   const bytes: unknown = values?.[0];
   return typeof bytes === "string"
-    ? { kind: "string", text: decodeUtf8(bytes), data }
+    ? {
+        kind: "string",
+        // What is not UTF-8 becomes U+FFFD and never an exception.
+        text: Buffer.from(bytes.slice(2), "hex").toString("utf8"),
+        data,
+      }
     : undefined;
 }
 

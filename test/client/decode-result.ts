@@ -1,61 +1,29 @@
 import { expect } from "chai";
-import { AbiCoder, hexlify } from "ethers";
+import { hexlify } from "ethers";
 import fc from "fast-check";
 
 import { decodeResult } from "../../src/client/codec.js";
 import {
   operationEntry,
   readOperationNames,
-  targetsOf,
 } from "../../src/protocol/index.js";
 import type { ReadOperationName } from "../../src/protocol/index.js";
-
-const operations = readOperationNames.filter((name) =>
-  operationEntry(name).outputs.every(({ type }) => type !== "string"),
-);
-
-/** The values by the general coder, where they encode to the same bytes. */
-function decodeGenerally(
-  name: ReadOperationName,
-  data: string,
-): readonly unknown[] | undefined {
-  const { outputs } = operationEntry(name);
-  const types = outputs.map(({ type }) => type);
-  const coder = AbiCoder.defaultAbiCoder();
-  try {
-    const values: unknown[] = coder.decode(types, data).toArray();
-    return coder.encode(types, values) === data
-      ? values.map((value, index) =>
-          types[index] === "uint8" ? Number(value) : value,
-        )
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
+import { decodeGenerally } from "../helpers/general-decoder.js";
 
 function decode(
   name: ReadOperationName,
   data: string,
-): readonly unknown[] | undefined {
-  const [target] = targetsOf(name);
-  if (target === undefined) {
-    throw new Error(`${name} has no contract`);
-  }
-  const result = decodeResult(
-    name,
-    target.role,
-    Buffer.from(data.slice(2), "hex"),
-  );
+): Readonly<Record<string, unknown>> | undefined {
+  const result = decodeResult(name, Buffer.from(data.slice(2), "hex"));
   if (!("value" in result)) {
     return undefined;
   }
   const { value } = result;
-  const fields: unknown[] =
-    typeof value === "object" && value !== null
-      ? Object.values(value)
-      : [value];
-  return fields;
+  const [only, ...others] = operationEntry(name).outputs;
+  if (only !== undefined && others.length === 0) {
+    return { [only.name]: value };
+  }
+  return typeof value === "object" ? { ...value } : undefined;
 }
 
 /** Words as they may come: small, large, and just beyond a bool. */
@@ -68,7 +36,7 @@ const word = fc
   .map((value) => value.toString(16).padStart(64, "0"));
 
 describe("client - decodeResult", () => {
-  for (const name of operations) {
+  for (const name of readOperationNames) {
     const { length } = operationEntry(name).outputs;
 
     it(`should read ${name} as the general decoder does`, () => {

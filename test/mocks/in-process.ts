@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import { FixedAddresses } from "../../src/client/addresses.js";
+import { fixedAddresses } from "../../src/client/addresses.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import type { MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -127,7 +127,7 @@ describe("mocks - in process", () => {
     const { vault } = await connect();
     const mocks = await vault.deployMocks();
     vault.bind(
-      new FixedAddresses(
+      fixedAddresses(
         { vault: "0x00000000000000000000000000000000000000aa" },
         "a test",
       ),

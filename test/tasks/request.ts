@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { FixedAddresses } from "../../src/client/addresses.js";
+import { fixedAddresses } from "../../src/client/addresses.js";
 import { operationNames } from "../../src/protocol/index.js";
 import { buildRequest } from "../../tasks/request.js";
 import {
@@ -191,7 +191,7 @@ describe("vault request", () => {
       },
       {
         network: "live",
-        addresses: new FixedAddresses(documentedContracts, "here"),
+        addresses: fixedAddresses(documentedContracts, "here"),
         from: ZERO,
       },
       () => 42,

@@ -1,17 +1,17 @@
-import { VaultError, vaultError } from "../../errors.js";
+import { toQuantity } from "ethers";
+
+import { VaultError } from "../../errors.js";
+import type { OrderInfo } from "../../protocol/index.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
-import { parseBlockTag } from "../inputs.js";
 import { Chain } from "../../rpc/node.js";
 import { invalidResponse } from "../../rpc/request.js";
 import { callLens, encodeReadOrders } from "../lens/lens.js";
 import type { LensContext } from "../lens/lens.js";
 import { entryAnswer, releaseAnswer } from "../lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "../lens/lens-answer.js";
-import { viewOf } from "../lens/words.js";
 import type { VaultReader } from "../reader.js";
 import type { ChunkSize } from "./chunk-size.js";
-import { decodeOrder } from "./decode-order.js";
 import type { IdRange, ListedOrder } from "./types.js";
 
 /** What a scan reads with. */
@@ -131,40 +131,34 @@ export class OrderReader {
     firstId: bigint,
     readAlone: ReadonlyMap<LensEntry, ListedOrder>,
   ): Generator<ListedOrder, void, undefined> {
-    const { bytes, entries } = answer;
-    const view = viewOf(bytes);
     let orderID = firstId;
-    for (const entry of entries) {
-      const order =
-        entry.status === "returned"
-          ? decodeOrder(bytes, view, entry.start, entry.end)
-          : undefined;
-      yield order === undefined
-        ? (readAlone.get(entry) ?? this.#explain(answer, entry, orderID))
-        : { orderID, ...order };
+    for (const entry of answer.entries) {
+      yield readAlone.get(entry) ?? this.#decodeEntry(answer, entry, orderID);
       orderID += 1n;
     }
     releaseAnswer(answer);
   }
 
-  /** What an entry is that is no order as documented. */
-  #explain(answer: LensAnswer, entry: LensEntry, orderID: bigint): ListedOrder {
+  #decodeEntry(
+    answer: LensAnswer,
+    entry: LensEntry,
+    orderID: bigint,
+  ): ListedOrder {
     const { client, target, pinned } = this.#parts;
     try {
-      decodeAnswer({
+      const order = decodeAnswer({
         call: { operation: "getOrderInfo", role: "trading" },
         target,
         network: client.networkName,
-        blockTag: parseBlockTag(pinned.blockTag),
+        blockTag: toQuantity(pinned.blockTag),
         answer: entryAnswer(answer, entry),
         hasCode: entry.hasCode,
       });
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
+      return { orderID, ...(order as OrderInfo) };
     } catch (error) {
       return { orderID, error: errorOfOrder(error) };
     }
-    throw vaultError("VAULT_INTERNAL", {
-      problem: `the two decoders disagree about order ${orderID}`,
-    });
   }
 
   /** Reads one order with a call of its own. */

@@ -11,7 +11,8 @@ import { VaultError, assertInvariant, vaultError } from "../../errors.js";
 import { chooseForkCache, removeForkCache } from "../fork/cache.js";
 import { FORK_NETWORK } from "../fork/network.js";
 import { withHardforkHistory } from "../fork/hardfork-history.js";
-import { ResolvedAddresses } from "../resolved-addresses.js";
+import { resolveAddresses } from "../resolved-addresses.js";
+import type { ResolvedAddresses } from "../resolved-addresses.js";
 import { Chain } from "../../rpc/node.js";
 import type { Header } from "../../rpc/node.js";
 
@@ -57,7 +58,7 @@ export async function fork(
   const [block, chainId, addresses] = await Promise.all([
     readUpstreamBlock(vault, blockNumber),
     vault.chainId(),
-    ResolvedAddresses.of(vault),
+    resolveAddresses(vault),
   ]);
   return await createFork(vault, {
     block,
@@ -145,7 +146,7 @@ export async function createFork(
         }),
     );
     assertIsFork(connection.networkConfig, cacheDir);
-    vault.adoptFork(connection, plan.addresses);
+    vault.adoptFork(connection, plan.addresses.locate);
     return connection;
   } catch (error) {
     if (cacheDir !== undefined) {
