@@ -53,6 +53,8 @@ export interface FaultyRpcServer {
   rewrite(method: string, change: (result: unknown) => unknown): void;
   /** As by a node that keeps the state of its newest block alone. */
   forgetOldState(): void;
+  /** As by a node that has not seen the blocks after this one yet. */
+  fallBehind(head: number): void;
   /** Faults and actions whose request did not come. */
   readonly unused: readonly string[];
   /** Forgets faults, actions, changes and records; keeps hidden methods. */
@@ -78,6 +80,7 @@ export async function startFaultyRpcServer({
   let changes = new Map<string, (result: unknown) => unknown>();
   let counts = new Map<string, number>();
   let forgetsState = false;
+  let staleHead: number | undefined;
   const underWay = new Set<Promise<unknown>>();
 
   const server = await startRpcServer({ upstream });
@@ -109,6 +112,12 @@ export async function startFaultyRpcServer({
     }
     if (forgetsState && (await asksForOldState(exchange))) {
       return { error: { code: -32000, message: "missing trie node 12ab" } };
+    }
+    if (staleHead !== undefined) {
+      const reply = await answerBehind(exchange, staleHead);
+      if (reply !== undefined) {
+        return reply;
+      }
     }
     if (hidden.has(STATE_OVERRIDES) && request.params.length > 2) {
       return { error: { code: -32602, message: "too many arguments" } };
@@ -158,8 +167,12 @@ export async function startFaultyRpcServer({
     forgetOldState() {
       forgetsState = true;
     },
+    fallBehind(head) {
+      staleHead = head;
+    },
     reset() {
       forgetsState = false;
+      staleHead = undefined;
       faults = new Map();
       actions = new Map();
       lateActions = new Map();
@@ -201,6 +214,39 @@ async function asksForOldState({
     ),
   };
   return tag !== result;
+}
+
+/**
+ * Makes a request one of the older head, or answers it as a node does that has
+ * no later block. Receipts and transactions are another node's.
+ */
+async function answerBehind(
+  { request, forward }: Exchange,
+  head: number,
+): Promise<RpcReply | undefined> {
+  const hex = `0x${head.toString(16)}`;
+  const { method, params } = request;
+  if (method === "eth_blockNumber") {
+    return { result: hex };
+  }
+  const position = stateMethods.includes(method) ? 1 : 0;
+  if (position === 0 && method !== "eth_getBlockByNumber") {
+    return undefined;
+  }
+  if (Number(params[position]) > head) {
+    return { error: { code: -32000, message: "header not found" } };
+  }
+  const { result }: Readonly<Record<string, unknown>> = {
+    ...asObject(
+      JSON.parse(
+        await forward({
+          ...request,
+          params: params.map((param) => (param === "latest" ? hex : param)),
+        }),
+      ),
+    ),
+  };
+  return { result };
 }
 
 /** What a gateway says, and what does not tell whether a node was asked. */

@@ -22,7 +22,7 @@ export const DEV_KEYS = [
 export const SETTLED_PRICE = 1_875n * 10n ** 18n;
 export const SETTLED_AMOUNT = 4_200n;
 
-const FIRST_ROUND = {
+export const FIRST_ROUND = {
   strikePrice: 1_900n * 10n ** 18n,
   APY: 10n ** 17n,
   maxVolume: 1_000n,

@@ -2,12 +2,15 @@ import { readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
-import { Wallet } from "ethers";
+import { Wallet, toQuantity } from "ethers";
 import { configVariable } from "hardhat/config";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
 import { buildSettlement } from "../../src/settlement/calldata.js";
-import type { SettleAllOptions } from "../../src/settlement/settle-all.js";
+import type {
+  SettleAllOptions,
+  SettlementPreflight,
+} from "../../src/settlement/settle-all.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
@@ -16,7 +19,7 @@ import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { openLane } from "../helpers/settlement-lane.js";
 import type { SettlementLane } from "../helpers/settlement-lane.js";
-import { DEV_KEYS } from "../helpers/settlement-world.js";
+import { DEV_KEYS, FIRST_ROUND } from "../helpers/settlement-world.js";
 
 describe("when a settlement is refused", () => {
   let node: ServerProcess;
@@ -93,6 +96,26 @@ describe("when a settlement is refused", () => {
     );
   });
 
+  it("should want enough for the highest price that it offers, not for today's", async () => {
+    let shown: SettlementPreflight | undefined;
+    await lane.vault.settleAll({
+      confirm: async (preflight) => {
+        shown = preflight;
+        return await Promise.resolve("only looking");
+      },
+    });
+    const { cost, maxCost } = shown ?? {};
+    expect((cost ?? 0n) < (maxCost ?? 0n)).to.equal(true);
+    await lane.world.provider.send("anvil_setBalance", [
+      lane.settler,
+      toQuantity((maxCost ?? 0n) - 1n),
+    ]);
+
+    expect(await expectRefused({})).to.match(
+      new RegExp(`may cost ${maxCost} wei`, "u"),
+    );
+  });
+
   it("should say the same with an empty account", async () => {
     await lane.world.provider.send("anvil_setBalance", [lane.settler, "0x0"]);
 
@@ -107,6 +130,33 @@ describe("when a settlement is refused", () => {
 
     expect(await expectRefused({})).to.include("1 transactions of");
     await lane.world.provider.send("evm_setAutomine", [true]);
+  });
+
+  it("should tell the next round from one without length, which begins when that does", async () => {
+    const { startTime } = await lane.world.factory.getLatestRoundInfo();
+    const round = {
+      ...FIRST_ROUND,
+      startTime,
+      endTime: startTime,
+    };
+    await (await lane.world.factory.startNextRound(round)).wait();
+
+    const reason = await expectRefused(
+      {},
+      {
+        confirm: async () => {
+          await (
+            await lane.world.factory.startNextRound({
+              ...round,
+              endTime: startTime + 1n,
+            })
+          ).wait();
+          return true;
+        },
+      },
+    );
+
+    expect(reason).to.include("This was meant for the round from");
   });
 
   it("should not go to a chain that is not the configured one", async () => {

@@ -364,18 +364,30 @@ describe("what can become of a settlement's transaction", () => {
 
   it("should not take the round of a node that is behind for the outcome", async () => {
     const { settlement } = await settleAnd(async () => {
-      await setMining(true);
       await lane.world.mine();
-      lane.server.forgetOldState();
-      // Its newest block is one from before the transaction.
-      lane.server.rewrite("eth_getBlockByNumber", (block) => ({
-        ...asObject(block),
-        number: "0x1",
-      }));
+      // It has the receipt, and the round only of the block before that.
+      lane.server.fallBehind((await lane.world.provider.getBlockNumber()) - 1);
     });
 
     expect(settlement).to.include({ status: "unconfirmed", after: null });
     expect(settlement.reason).to.include("could not be read");
+    lane.server.reset();
+    expect(await resume()).to.include({ status: "settled" });
+  });
+
+  it("should count no confirmations by a node that is behind its own receipt", async () => {
+    const { settlement } = await settleAnd(
+      async () => {
+        await send("anvil_mine", "0x5");
+        lane.server.fallBehind(
+          (await lane.world.provider.getBlockNumber()) - 6,
+        );
+      },
+      { confirmations: 3, timeout: 300 },
+    );
+
+    expect(settlement).to.include({ status: "unconfirmed", after: null });
+    expect(settlement.reason).to.include("with 1 of 3 confirmations");
   });
 
   it("should ask a signer elsewhere once, and again only with --resume", async () => {
@@ -496,7 +508,3 @@ describe("a node that restarts between broadcast and receipt", () => {
     ).to.have.length(1);
   });
 });
-
-function asObject(value: unknown): object {
-  return typeof value === "object" && value !== null ? value : {};
-}
