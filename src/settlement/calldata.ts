@@ -1,11 +1,12 @@
 import { ZeroAddress } from "ethers";
 
 import type { VaultHost } from "../host.js";
-import { RevertedCall } from "../rpc/request.js";
+import { Chain } from "../rpc/node.js";
 import type { Header } from "../rpc/node.js";
-import { SettlementContext } from "./context.js";
+import { RevertedCall } from "../rpc/request.js";
 import { estimateGas } from "./fees.js";
-import { requireCode } from "./preview.js";
+import { requireCode, requireConfiguredChain } from "./observe.js";
+import { settlementCall } from "./transaction.js";
 
 /** The settlement's transaction without a sender, for another wallet. */
 export interface UnsignedSettlement {
@@ -30,18 +31,19 @@ export async function buildSettlement(
   vault: VaultHost,
   from: string = ZeroAddress,
 ): Promise<UnsignedSettlement> {
-  const { chain, chainId, contract, data } = await SettlementContext.create(
-    vault,
-    {},
-  );
+  const contract = await vault.addressOf("vault", "settleAll");
+  const chainId = await vault.chainId();
+  requireConfiguredChain(vault, chainId);
+  const chain = new Chain(vault.provider, vault.networkName);
   await requireCode(chain, contract);
   const header = await chain.header();
-  const gas = await estimateGas(chain, { from, to: contract.address, data });
+  const call = settlementCall(from, contract.address);
+  const gas = await estimateGas(chain, call);
   return {
     chainId,
     header,
-    to: contract.address,
-    data,
+    to: call.to,
+    data: call.data,
     estimatedGas: gas instanceof RevertedCall ? null : gas,
   };
 }

@@ -3,16 +3,16 @@ import type { Chain, Receipt, SeenTransaction } from "../rpc/node.js";
 import type { PreparedTransaction } from "./transaction.js";
 
 /** What the chain shows of a transaction. */
-export type Sight =
+export type FoundTransaction =
   | { readonly kind: "mined"; readonly hash: string; readonly receipt: Receipt }
   /** In the node's pool. */
-  | { readonly kind: "waiting"; readonly hash: string | undefined }
+  | { readonly kind: "pending"; readonly hash: string | undefined }
   /** Its nonce went to another transaction: it can never be mined. */
   | { readonly kind: "replaced"; readonly by: string | undefined }
   /** The node does not have it, and its nonce is free. */
-  | { readonly kind: "unknown" };
+  | { readonly kind: "not-found" };
 
-export interface Sought extends PreparedTransaction {
+export interface SentTransaction extends PreparedTransaction {
   /** A block that cannot hold it, because it was not sent yet. */
   readonly sentAfterBlock: number;
 }
@@ -21,54 +21,57 @@ export interface Sought extends PreparedTransaction {
  * Looks for a transaction: by its hash where that is known, else by account
  * and nonce, which only one mined transaction can have.
  */
-export async function look(
+export async function findTransaction(
   chain: Chain,
-  sought: Sought,
+  sent: SentTransaction,
   search: NonceSearch,
-): Promise<Sight> {
-  const { hash, from, nonce } = sought;
-  const byHash = hash === undefined ? undefined : await lookByHash(chain, hash);
+): Promise<FoundTransaction> {
+  const { hash, from, nonce } = sent;
+  const byHash = hash === undefined ? undefined : await findByHash(chain, hash);
   if (byHash !== undefined) {
     return byHash;
   }
   if ((await chain.nonce(from, "latest")) <= nonce) {
     return hash === undefined
-      ? await lookInPool(chain, sought)
-      : { kind: "unknown" };
+      ? await findInPool(chain, sent)
+      : { kind: "not-found" };
   }
-  const winner = await findMined(chain, sought, search);
+  const winner = await findByNonce(chain, sent, search);
   // Raised fees in a wallet make another hash of the same settlement; and
   // a transaction mined since the first look is found here.
-  if (winner !== undefined && isSameSettlement(winner, sought)) {
+  if (winner !== undefined && isSameSettlement(winner, sent)) {
     const receipt = await chain.receipt(winner.hash);
     return receipt === undefined
-      ? { kind: "waiting", hash: winner.hash }
+      ? { kind: "pending", hash: winner.hash }
       : { kind: "mined", hash: winner.hash, receipt };
   }
   return { kind: "replaced", by: winner?.hash };
 }
 
-async function lookByHash(
+async function findByHash(
   chain: Chain,
   hash: string,
-): Promise<Sight | undefined> {
+): Promise<FoundTransaction | undefined> {
   const receipt = await chain.receipt(hash);
   if (receipt !== undefined) {
     return { kind: "mined", hash, receipt };
   }
   return (await chain.transaction(hash)) === undefined
     ? undefined
-    : { kind: "waiting", hash };
+    : { kind: "pending", hash };
 }
 
-async function lookInPool(chain: Chain, sought: Sought): Promise<Sight> {
-  if ((await chain.nonce(sought.from, "pending")) <= sought.nonce) {
-    return { kind: "unknown" };
+async function findInPool(
+  chain: Chain,
+  sent: SentTransaction,
+): Promise<FoundTransaction> {
+  if ((await chain.nonce(sent.from, "pending")) <= sent.nonce) {
+    return { kind: "not-found" };
   }
   const found = (await chain.transactionsOf("pending")).find((transaction) =>
-    isSameSettlement(transaction, sought),
+    isSameSettlement(transaction, sent),
   );
-  return { kind: "waiting", hash: found?.hash };
+  return { kind: "pending", hash: found?.hash };
 }
 
 /**
@@ -76,18 +79,18 @@ async function lookInPool(chain: Chain, sought: Sought): Promise<Sight> {
  *
  * @returns Undefined if it was not found, or not yet.
  */
-async function findMined(
+async function findByNonce(
   chain: Chain,
-  sought: Sought,
+  sent: SentTransaction,
   search: NonceSearch,
 ): Promise<SeenTransaction | undefined> {
   const head = await chain.blockNumber();
   try {
-    return await inBlock(chain, sought, await bisect(chain, sought, head));
+    return await inBlock(chain, sent, await bisect(chain, sent, head));
   } catch (error) {
     if (VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR") {
       // Only an archive node knows the count of an account at an old block.
-      return await search.step(chain, sought, head);
+      return await search.step(chain, sent, head);
     }
     throw error;
   }
@@ -96,7 +99,7 @@ async function findMined(
 /** Halves the range of blocks: an account's count only ever rises. */
 async function bisect(
   chain: Chain,
-  { from, nonce, sentAfterBlock }: Sought,
+  { from, nonce, sentAfterBlock }: SentTransaction,
   head: number,
 ): Promise<number> {
   let before = sentAfterBlock;
@@ -114,7 +117,7 @@ async function bisect(
 
 async function inBlock(
   chain: Chain,
-  { from, nonce }: Sought,
+  { from, nonce }: SentTransaction,
   block: number,
 ): Promise<SeenTransaction | undefined> {
   return (await chain.transactionsOf(block)).find(
@@ -136,13 +139,13 @@ export class NonceSearch {
 
   public async step(
     chain: Chain,
-    sought: Sought,
+    sent: SentTransaction,
     head: number,
   ): Promise<SeenTransaction | undefined> {
-    const first = Math.max(this.#next, sought.sentAfterBlock + 1);
+    const first = Math.max(this.#next, sent.sentAfterBlock + 1);
     const last = Math.min(first + BLOCKS_AT_A_TIME - 1, head);
     for (let block = first; block <= last; block += 1) {
-      const found = await inBlock(chain, sought, block);
+      const found = await inBlock(chain, sent, block);
       if (found !== undefined) {
         return found;
       }
@@ -153,11 +156,14 @@ export class NonceSearch {
   }
 }
 
-function isSameSettlement(seen: SeenTransaction, sought: Sought): boolean {
+function isSameSettlement(
+  seen: SeenTransaction,
+  sent: SentTransaction,
+): boolean {
   return (
-    seen.from === sought.from.toLowerCase() &&
-    seen.nonce === sought.nonce &&
-    seen.to === sought.to.toLowerCase() &&
-    seen.data === sought.data.toLowerCase()
+    seen.from === sent.from.toLowerCase() &&
+    seen.nonce === sent.nonce &&
+    seen.to === sent.to.toLowerCase() &&
+    seen.data === sent.data.toLowerCase()
   );
 }

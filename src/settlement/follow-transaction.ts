@@ -3,25 +3,23 @@ import type { Chain, Receipt } from "../rpc/node.js";
 import { Deadline } from "../rpc/deadline.js";
 import { send } from "./send.js";
 import type { SendAnswer } from "./send.js";
-import { NonceSearch, look } from "./find-transaction.js";
-import type { Sight, Sought } from "./find-transaction.js";
+import { NonceSearch, findTransaction } from "./find-transaction.js";
+import type { FoundTransaction, SentTransaction } from "./find-transaction.js";
 import type { SettlementStopped } from "./stopped.js";
 import type { SettlementEvent } from "./types.js";
 
 /** So many polling intervals a last question may take. */
-const LAST_PATIENCE = 5;
+const LAST_QUESTION_INTERVALS = 5;
 
-/** A settlement that may be on its way. */
-export interface Pursuit {
-  readonly chain: Chain;
-  readonly transaction: Sought;
+/** How a transaction is followed, and who is told. */
+export interface FollowOptions {
   readonly confirmations: number;
   readonly deadline: Deadline;
-  readonly pollingInterval: number;
+  readonly pollingIntervalMs: number;
   /** False for one that is only to be looked for. */
   readonly maySendAgain: boolean;
-  /** Milliseconds that a node gets to mine or queue what it accepted. */
-  readonly firstLookAfter: number;
+  /** What a node gets to mine or queue what it accepted. */
+  readonly firstLookAfterMs: number;
   /**
    * Whether it may be sent once more: same chain, same round, unsettled.
    *
@@ -37,12 +35,12 @@ export interface Pursuit {
 /** `check and send`: once more, if the round still allows it. */
 type Step = "send" | "look" | "check and send";
 
-/** Where a pursuit ended. */
-export type Pursued =
+/** How it ended. */
+export type FollowOutcome =
   | { readonly kind: "mined"; readonly hash: string; readonly receipt: Receipt }
   /** Will not be sent again, and the chain does not have it. */
   | {
-      readonly kind: "over";
+      readonly kind: "dropped";
       readonly hash: string | undefined;
       readonly status: "nothing-to-do" | "refused" | "reverted" | "unconfirmed";
       readonly reason: string;
@@ -61,12 +59,19 @@ export type Pursued =
  *
  * @param start `send` if the round was checked just now, else `look`.
  */
-export async function pursue(
-  pursuit: Pursuit,
+export async function followTransaction(
+  chain: Chain,
+  transaction: SentTransaction,
   start: "send" | "look",
-): Promise<Pursued> {
-  const { deadline, pollingInterval, firstLookAfter } = pursuit;
-  const state = new PursuitState(pursuit, start === "send");
+  options: FollowOptions,
+): Promise<FollowOutcome> {
+  const { deadline, pollingIntervalMs, firstLookAfterMs } = options;
+  const state = new FollowedTransaction(
+    chain,
+    transaction,
+    options,
+    start === "send",
+  );
   let next: Step = start;
   for (;;) {
     const step = next;
@@ -79,28 +84,28 @@ export async function pursue(
         // In an object, so that "no obstacle" is told from "no answer in time",
         // after which nothing is known of the round and nothing is sent.
         const checked = await deadline.within(
-          pursuit.checkRound().then((found) => ({ obstacle: found })),
+          options.checkRound().then((why) => ({ obstacle: why })),
         );
         obstacle = checked?.obstacle;
         sends =
           checked !== undefined && obstacle === undefined && !deadline.isOver;
       }
       if (sends) {
-        await state.note(await sendOnce(state, pursuit));
-        await deadline.pause(firstLookAfter);
+        await state.note(await sendOnce(chain, state.transaction, deadline));
+        await deadline.pause(firstLookAfterMs);
       }
-      const sight = await state.see();
-      const end = state.judge(sight);
+      const found = await state.find();
+      const end = state.outcomeOf(found);
       if (end !== undefined) {
         return end;
       }
-      if (sight?.kind === "unknown") {
+      if (found?.kind === "not-found") {
         // Looked for once more after the obstacle was found: the round may be
         // settled by the very transaction that seemed lost.
         if (obstacle !== undefined) {
           return state.stopped(obstacle);
         }
-        if (state.maySendAgain && pursuit.maySendAgain) {
+        if (state.maySendAgain) {
           next = "check and send";
         }
       }
@@ -110,13 +115,14 @@ export async function pursue(
     if (deadline.isOver) {
       return await state.timedOut();
     }
-    await deadline.pause(pollingInterval);
+    await deadline.pause(pollingIntervalMs);
   }
 }
 
 async function sendOnce(
-  { transaction }: PursuitState,
-  { chain, deadline }: Pursuit,
+  chain: Chain,
+  transaction: SentTransaction,
+  deadline: Deadline,
 ): Promise<SendAnswer> {
   const answer = send(chain, transaction);
   // A node or a device that signs may wait for a person; only bytes that can
@@ -129,10 +135,11 @@ async function sendOnce(
       });
 }
 
-/** What a pursuit has learned so far. */
-class PursuitState {
-  public transaction: Sought;
-  readonly #pursuit: Pursuit;
+/** A transaction, and what has been seen of it so far. */
+class FollowedTransaction {
+  public transaction: SentTransaction;
+  readonly #chain: Chain;
+  readonly #options: FollowOptions;
   readonly #search = new NonceSearch();
   #receipt: Receipt | undefined;
   #depth = 0;
@@ -145,11 +152,17 @@ class PursuitState {
   #sendProblem = "";
   #last = "nothing was seen of it yet";
 
-  /** @param isFresh False if it may have been sent before this pursuit. */
-  constructor(pursuit: Pursuit, isFresh: boolean) {
-    this.#pursuit = pursuit;
+  /** @param isFresh False if it may have been sent before. */
+  constructor(
+    chain: Chain,
+    transaction: SentTransaction,
+    options: FollowOptions,
+    isFresh: boolean,
+  ) {
+    this.#chain = chain;
+    this.transaction = transaction;
+    this.#options = options;
     this.#maySitSomewhere = !isFresh;
-    this.transaction = pursuit.transaction;
   }
 
   /**
@@ -158,7 +171,10 @@ class PursuitState {
    * each time, and some nodes do not show what waits.
    */
   public get maySendAgain(): boolean {
-    return this.transaction.raw !== undefined || !this.#wasAccepted;
+    return (
+      this.#options.maySendAgain &&
+      (this.transaction.raw !== undefined || !this.#wasAccepted)
+    );
   }
 
   public async note(answer: SendAnswer): Promise<void> {
@@ -194,51 +210,53 @@ class PursuitState {
   }
 
   /** @returns Undefined if the deadline came first. */
-  public async see(): Promise<Sight | undefined> {
-    const { chain, confirmations, deadline } = this.#pursuit;
+  public async find(): Promise<FoundTransaction | undefined> {
+    const { confirmations, deadline } = this.#options;
     const head =
       confirmations > 1
-        ? await deadline.within(chain.blockNumber())
+        ? await deadline.within(this.#chain.blockNumber())
         : undefined;
-    const sight = await deadline.within(
-      look(chain, this.transaction, this.#search),
+    const found = await deadline.within(
+      findTransaction(this.#chain, this.transaction, this.#search),
     );
-    if (sight === undefined) {
+    if (found === undefined) {
       return undefined;
     }
-    if (sight.kind === "mined" || sight.kind === "waiting") {
+    if (found.kind === "mined" || found.kind === "pending") {
       this.#wasSeen = true;
-      await this.#learnHash(sight.hash);
+      await this.#learnHash(found.hash);
     }
-    if (sight.kind === "mined") {
-      this.#noteReceipt(sight.receipt);
+    if (found.kind === "mined") {
+      this.#noteReceipt(found.receipt);
       this.#depth =
         head === undefined
           ? 1
-          : Math.max(1, head - sight.receipt.blockNumber + 1);
+          : Math.max(1, head - found.receipt.blockNumber + 1);
     } else if (this.#receipt !== undefined) {
       this.#trouble(
         `a re-org took the transaction out of block ${this.#receipt.blockNumber}`,
       );
       this.#receipt = undefined;
     }
-    return sight;
+    return found;
   }
 
   /** @returns The end, or undefined to go on. */
-  public judge(sight: Sight | undefined): Pursued | undefined {
+  public outcomeOf(
+    found: FoundTransaction | undefined,
+  ): FollowOutcome | undefined {
     const { hash, nonce, from } = this.transaction;
-    switch (sight?.kind) {
+    switch (found?.kind) {
       case "mined":
-        this.#last = `it is in block ${sight.receipt.blockNumber}, with ${this.#depth} of ${this.#pursuit.confirmations} confirmations`;
-        return this.#depth >= this.#pursuit.confirmations
-          ? { kind: "mined", hash: sight.hash, receipt: sight.receipt }
+        this.#last = `it is in block ${found.receipt.blockNumber}, with ${this.#depth} of ${this.#options.confirmations} confirmations`;
+        return this.#depth >= this.#options.confirmations
+          ? { kind: "mined", hash: found.hash, receipt: found.receipt }
           : undefined;
-      case "waiting":
+      case "pending":
         this.#last = "it waits in the node's pool";
         return undefined;
       case "replaced":
-        if (sight.by === undefined) {
+        if (found.by === undefined) {
           // Behind a load balancer the nonce can be newer than the receipts:
           // without the other transaction at hand, ours may be the one.
           this.#last =
@@ -246,15 +264,15 @@ class PursuitState {
           return undefined;
         }
         return {
-          kind: "over",
+          kind: "dropped",
           hash,
           status: "unconfirmed",
-          reason: `It was replaced: transaction ${sight.by} of ${from} used its nonce ${nonce}, so it can never be mined.`,
+          reason: `It was replaced: transaction ${found.by} of ${from} used its nonce ${nonce}, so it can never be mined.`,
         };
-      case "unknown":
+      case "not-found":
         if (this.#refusal !== undefined) {
           return {
-            kind: "over",
+            kind: "dropped",
             hash,
             status: "refused",
             reason: `The node did not take the transaction: ${this.#refusal}`,
@@ -279,23 +297,23 @@ class PursuitState {
   }
 
   /**
-   * What was sent a moment ago may still be on its way, so only a pursuit that
-   * sent nothing itself takes an unknown transaction for lost.
+   * What was sent a moment ago may still be on its way, so only who sent
+   * nothing takes an unknown transaction for lost.
    */
-  public stopped({ status, reason }: SettlementStopped): Pursued {
+  public stopped({ status, reason }: SettlementStopped): FollowOutcome {
     const { hash, from, nonce } = this.transaction;
     const found = `${reason} The node does not have the transaction that was sent before, and it is not sent again.`;
     return this.#hasSent
       ? { kind: "open", hash, receipt: undefined, reason: found }
       : {
-          kind: "over",
+          kind: "dropped",
           hash,
           status,
           reason: `${found} Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`,
         };
   }
 
-  public async timedOut(): Promise<Pursued> {
+  public async timedOut(): Promise<FollowOutcome> {
     const warning = await this.#describeDanger();
     if (warning !== "") {
       this.#trouble(warning.trim());
@@ -311,21 +329,21 @@ class PursuitState {
   /** What waits names no round, and settles the one that is current by then. */
   async #describeDanger(): Promise<string> {
     const { from, nonce } = this.transaction;
-    const { chain, checkRound, pollingInterval } = this.#pursuit;
+    const { checkRound, pollingIntervalMs } = this.#options;
     if (this.#receipt !== undefined) {
       return "";
     }
-    const patience = new Deadline(LAST_PATIENCE * pollingInterval);
+    const patience = new Deadline(LAST_QUESTION_INTERVALS * pollingIntervalMs);
     try {
       const obstacle = await patience.within(checkRound());
       if (obstacle === undefined) {
         return "";
       }
       // It may be this very transaction that settled the round.
-      const sight = await patience.within(
-        look(chain, this.transaction, this.#search),
+      const found = await patience.within(
+        findTransaction(this.#chain, this.transaction, this.#search),
       );
-      return sight?.kind === "waiting" || sight?.kind === "unknown"
+      return found?.kind === "pending" || found?.kind === "not-found"
         ? `WARNING: ${obstacle.reason} The transaction may still be mined, and then settles whatever round is the latest. To cancel it, let another transaction of ${from} with nonce ${nonce} take its place. `
         : "";
     } catch {
@@ -336,14 +354,14 @@ class PursuitState {
   /** A node keeps what cannot be mined yet and does not say so. */
   async #describeGap(): Promise<string> {
     const { from, nonce } = this.transaction;
-    const { chain, pollingInterval } = this.#pursuit;
+    const { pollingIntervalMs } = this.#options;
     if (this.#receipt !== undefined || !this.#wasSeen) {
       return "";
     }
     try {
-      const next = await new Deadline(LAST_PATIENCE * pollingInterval).within(
-        chain.nonce(from, "latest"),
-      );
+      const next = await new Deadline(
+        LAST_QUESTION_INTERVALS * pollingIntervalMs,
+      ).within(this.#chain.nonce(from, "latest"));
       return next !== undefined && next < nonce
         ? ` behind a gap: its nonce is ${nonce}, and the account's next one is ${next}`
         : "";
@@ -362,8 +380,8 @@ class PursuitState {
       );
     }
     this.transaction = { ...this.transaction, hash };
-    this.#pursuit.emit({ type: "hash", hash });
-    await this.#pursuit.onHash(hash);
+    this.#options.emit({ type: "hash", hash });
+    await this.#options.onHash(hash);
   }
 
   #noteReceipt(receipt: Receipt): void {
@@ -377,7 +395,7 @@ class PursuitState {
     }
     this.#receipt = receipt;
     const { hash, blockNumber } = receipt;
-    this.#pursuit.emit({ type: "mined", hash, blockNumber });
+    this.#options.emit({ type: "mined", hash, blockNumber });
   }
 
   #noteDropped(): void {
@@ -389,6 +407,6 @@ class PursuitState {
   }
 
   #trouble(message: string): void {
-    this.#pursuit.emit({ type: "trouble", message });
+    this.#options.emit({ type: "trouble", message });
   }
 }

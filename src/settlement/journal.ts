@@ -1,11 +1,20 @@
-import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { access, mkdir, readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 
+import {
+  IncompatibleMultiProcessMutexError,
+  MultiProcessMutex,
+  MultiProcessMutexTimeoutError,
+  StaleMultiProcessMutexError,
+} from "@nomicfoundation/hardhat-utils/synchronization";
 import writeFileAtomic from "write-file-atomic";
 import { z } from "zod";
 
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
+import { operations } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import { toJsonValue } from "../untrusted-text.js";
 import { refusal } from "./stopped.js";
@@ -14,8 +23,11 @@ import type { PreparedTransaction } from "./transaction.js";
 
 const FOLDER = "vault-deployments";
 const fileName = /^settlement-(\d+)-(0x[0-9a-f]{40})\.json$/u;
-/** What is added to a journal's name for its lock. */
-const LOCK = ".lock";
+/**
+ * The lock is held for a moment only: it is the unfinished entry that keeps
+ * others off afterwards. Who waits longer than this meets a process that hangs.
+ */
+const LOCK_TIMEOUT_MS = 200;
 /** Nobody else's business: only the owner reads and writes it. */
 const FILE_MODE = 0o600;
 
@@ -28,19 +40,26 @@ const hex = z.string().regex(/^0x(?:[0-9a-f]{2})*$/iu);
 const hash = z.string().regex(/^0x[0-9a-f]{64}$/iu);
 const address = z.string().regex(/^0x[0-9a-f]{40}$/iu);
 
+const wireTypes: Record<
+  "uint256" | "bool",
+  z.ZodType<bigint | boolean, z.ZodTypeDef, unknown>
+> = { uint256: integer, bool: z.boolean() };
 const round = z
-  .object({
-    strikePrice: integer,
-    APY: integer,
-    maxVolume: integer,
-    filledVolume: integer,
-    minDeposit: integer,
-    startTime: integer,
-    endTime: integer,
-    settledPrice: integer,
-    settledAmount: integer,
-    settled: z.boolean(),
-  })
+  .object(
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table makes the type of a round, whose keys fromEntries forgets
+    Object.fromEntries(
+      operations.getLatestRoundInfo.outputs.map(({ name, type }) => [
+        name,
+        wireTypes[type],
+      ]),
+    ) as {
+      [Name in keyof VaultRound]: z.ZodType<
+        VaultRound[Name],
+        z.ZodTypeDef,
+        unknown
+      >;
+    },
+  )
   .strict();
 
 const fees = z.union([
@@ -96,7 +115,6 @@ export class Journal {
   public readonly file: string;
   readonly #folder: string;
   readonly #path: string;
-  readonly #lockPath: string;
   readonly #chainId: number;
   readonly #vault: string;
 
@@ -105,9 +123,19 @@ export class Journal {
     this.file = `${FOLDER}/${name}`;
     this.#folder = path.join(projectRoot, FOLDER);
     this.#path = path.join(this.#folder, name);
-    this.#lockPath = `${this.#path}${LOCK}`;
     this.#chainId = chainId;
     this.#vault = vault;
+  }
+
+  /** Undefined in process, where nothing outlives the process. */
+  public static open(
+    { connection, context }: VaultHost,
+    chainId: number,
+    vault: string,
+  ): Journal | undefined {
+    return connection.networkConfig.type === "http"
+      ? new Journal(context.config.paths.root, chainId, vault)
+      : undefined;
   }
 
   /**
@@ -163,7 +191,17 @@ export class Journal {
    * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
    */
   public async begin(entry: JournalEntry): Promise<JournalEntry | undefined> {
-    await this.#lock();
+    const lock = new MultiProcessMutex(`${this.#path}.lock`, LOCK_TIMEOUT_MS);
+    let release: () => Promise<void>;
+    try {
+      await mkdir(this.#folder, { recursive: true });
+      await access(this.#folder, constants.W_OK);
+      release = await lock.acquire();
+    } catch (error) {
+      throw isHeldByOther(error)
+        ? refusal("VAULT_SETTLEMENT_LOCKED", { problem: error.message })
+        : this.#notWritten(error);
+    }
     try {
       const other = await this.findUnfinished(entry.genesisHash);
       if (other === undefined) {
@@ -171,7 +209,7 @@ export class Journal {
       }
       return other;
     } finally {
-      await rm(this.#lockPath, { force: true });
+      await release();
     }
   }
 
@@ -191,6 +229,21 @@ export class Journal {
     }
   }
 
+  /**
+   * The settlement that took the place of this one, its outcome not known yet.
+   * Of two processes that take away the lock of a dead one at once, both may
+   * begin; the file holds one.
+   */
+  public async findOther(
+    entry: JournalEntry,
+  ): Promise<JournalEntry | undefined> {
+    const present = await this.findUnfinished(entry.genesisHash);
+    return present === undefined ||
+      isSameNonce(present.transaction, entry.transaction)
+      ? undefined
+      : present;
+  }
+
   /** The settlement whose outcome is not known yet, on this very chain. */
   public async findUnfinished(
     genesisHash: string,
@@ -200,41 +253,6 @@ export class Journal {
     return entry?.finished === false && isSameChain(entry, genesisHash)
       ? entry
       : undefined;
-  }
-
-  /**
-   * The lock is held for a moment only: it is the unfinished entry that keeps
-   * others off afterwards. One that is left over is never taken away by itself,
-   * since two processes could do that at once.
-   */
-  async #lock(): Promise<void> {
-    try {
-      await mkdir(this.#folder, { recursive: true });
-    } catch (error) {
-      throw this.#notWritten(error);
-    }
-    try {
-      await writeFile(this.#lockPath, String(process.pid), {
-        flag: "wx",
-        mode: FILE_MODE,
-      });
-    } catch (error) {
-      throw codeOf(error) === "EEXIST"
-        ? refusal("VAULT_SETTLEMENT_LOCKED", {
-            owner: await this.#lockOwner(),
-            file: `${this.file}${LOCK}`,
-          })
-        : this.#notWritten(error);
-    }
-  }
-
-  /** Who has the lock, in words. */
-  async #lockOwner(): Promise<string> {
-    // It may be gone again by now.
-    const text = await readFile(this.#lockPath, "utf8").catch(() => "");
-    return /^[1-9]\d{0,9}$/u.test(text)
-      ? `process ${text}, which is ${isRunning(Number(text)) ? "running" : "not running any more"}`
-      : "an unknown process";
   }
 
   async #readText(): Promise<string | undefined> {
@@ -341,18 +359,23 @@ function isSameAddress(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-function isRunning(pid: number): boolean {
-  try {
-    // Signal 0 only asks.
-    return process.kill(pid, 0);
-  } catch (error) {
-    // Somebody else's process may not be asked, and so is there.
-    return codeOf(error) === "EPERM";
-  }
+/** Somebody else has the lock; anything else is trouble with the folder. */
+function isHeldByOther(error: unknown): error is Error {
+  return [
+    MultiProcessMutexTimeoutError,
+    IncompatibleMultiProcessMutexError,
+    StaleMultiProcessMutexError,
+  ].some((kind) => error instanceof kind);
 }
 
+/** The system's code for what went wrong, or for what caused that. */
 function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error
+  if (!(error instanceof Error)) {
+    return String(error);
+  }
+  return "code" in error
     ? String(error.code)
-    : String(error);
+    : error.cause === undefined
+      ? error.message
+      : codeOf(error.cause);
 }

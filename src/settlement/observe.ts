@@ -1,9 +1,16 @@
+import type { LocatedAddress } from "../client/addresses.js";
 import { decodeAnswer } from "../client/answer.js";
 import { encodeCall } from "../client/codec.js";
 import { tryLens } from "../client/lens/lens.js";
 import { entryAnswer } from "../client/lens/lens-answer.js";
 import type { VaultReader } from "../client/reader.js";
+import { vaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
+import { contractRoles } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
+import { describeRound, isSameRound } from "../protocol/round.js";
+import type { Chain } from "../rpc/node.js";
+import { SettlementStopped, refusal } from "./stopped.js";
 
 /** The chain at one block, as far as a settlement depends on it. */
 export interface Observation {
@@ -79,4 +86,77 @@ async function observeAtOnce(
         }) as VaultRound,
       ),
   };
+}
+
+/**
+ * Whether a settlement may leave, or leave again: same chain, same round, not
+ * settled yet.
+ *
+ * @returns Why not, or undefined.
+ * @throws VaultError if that cannot be found out now
+ */
+export async function checkRound(
+  vault: VaultReader,
+  meant: {
+    readonly chainId: number;
+    readonly vault: string;
+    readonly round: VaultRound;
+  },
+): Promise<SettlementStopped | undefined> {
+  const seen = await observe(vault, meant.vault, "latest");
+  const chainId = await seen.chainId();
+  if (chainId !== meant.chainId) {
+    return refusal("VAULT_CHAIN_CHANGED", {
+      network: vault.networkName,
+      expected: meant.chainId,
+      actual: chainId,
+    });
+  }
+  // The round comes last: what happens after it was read, nobody can see.
+  const round = await seen.round();
+  if (!isSameRound(round, meant.round)) {
+    return refusal("VAULT_ROUND_CHANGED", {
+      expected: describeRound(meant.round),
+      actual: describeRound(round),
+    });
+  }
+  return round.settled
+    ? new SettlementStopped(
+        "nothing-to-do",
+        "The round was settled by somebody else meanwhile.",
+      )
+    : undefined;
+}
+
+/** @throws VaultError VAULT_WRONG_CHAIN */
+export function requireConfiguredChain(vault: VaultHost, actual: number): void {
+  const { chainId: expected } = vault.connection.networkConfig;
+  if (expected !== undefined && expected !== actual) {
+    throw vaultError("VAULT_WRONG_CHAIN", {
+      network: vault.networkName,
+      expected,
+      actual,
+    });
+  }
+}
+
+/**
+ * settleAll returns nothing, so a call of an address without code looks like a
+ * success: the code is asked for.
+ *
+ * @throws VaultError VAULT_NO_CODE
+ */
+export async function requireCode(
+  chain: Chain,
+  { address, source }: LocatedAddress,
+): Promise<void> {
+  if (!(await chain.hasCode(address))) {
+    throw vaultError("VAULT_NO_CODE", {
+      address,
+      when: "",
+      contract: contractRoles.vault.label,
+      network: chain.network,
+      source,
+    });
+  }
 }

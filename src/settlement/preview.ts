@@ -1,9 +1,9 @@
 import type { NetworkConfig } from "hardhat/types/config";
 
 import type { LocatedAddress } from "../client/addresses.js";
+import { VaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
-import { VaultError, vaultError } from "../errors.js";
-import { contractRoles } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import type { Chain, Header, SettlementCall } from "../rpc/node.js";
 import {
@@ -15,56 +15,40 @@ import {
 import type { Fees } from "./fees.js";
 import type { Signer } from "./signer.js";
 import { refusal } from "./stopped.js";
+import { settlementCall } from "./transaction.js";
 import type { SettlementPreflight } from "./types.js";
 
-/** A preflight, and the gas settings that it found. */
-export type Preflight =
+/** What will happen, and the gas settings that go with it. */
+export type Preview =
   | { readonly ok: false; readonly shown: SettlementPreflight }
   | {
       readonly ok: true;
       readonly shown: SettlementPreflight;
       readonly gas: bigint;
-      readonly fees: Fees;
-      readonly maxCost: bigint;
+      /** Undefined in process, where Hardhat fills them in. */
+      readonly fees: Fees | undefined;
     };
 
-export interface PreflightSubject {
+/** What is previewed: who settles which round of which contract. */
+export interface PreviewSubject {
+  readonly chain: Chain;
   readonly chainId: number;
-  readonly round: VaultRound;
   readonly contract: LocatedAddress;
-  readonly signer: Signer;
-  readonly call: SettlementCall;
   readonly header: Header;
-  readonly config: NetworkConfig;
+  readonly round: VaultRound;
+  readonly signer: Signer;
 }
 
 /**
- * settleAll returns nothing, so a call of an address without code looks like a
- * success: the code is asked for.
+ * Simulates the settlement and finds out what it costs. Sends nothing.
  *
- * @throws VaultError VAULT_NO_CODE
+ * @throws SettlementStopped if the account cannot pay for it
  */
-export async function requireCode(
-  chain: Chain,
-  { address, source }: LocatedAddress,
-): Promise<void> {
-  if (!(await chain.hasCode(address))) {
-    throw vaultError("VAULT_NO_CODE", {
-      address,
-      when: "",
-      contract: contractRoles.vault.label,
-      network: chain.network,
-      source,
-    });
-  }
-}
-
-/** Simulates the settlement and finds out what it costs. Sends nothing. */
-export async function runPreflight(
-  chain: Chain,
-  subject: PreflightSubject,
-): Promise<Preflight> {
-  const { chainId, round, contract, signer, call, header, config } = subject;
+export async function preview(
+  { connection: { networkConfig } }: VaultHost,
+  { chain, chainId, contract, header, round, signer }: PreviewSubject,
+): Promise<Preview> {
+  const call = settlementCall(signer.address, contract.address);
   const [reverted, balance] = await Promise.all([
     chain.simulate(call, "latest"),
     chain.balance(signer.address),
@@ -78,7 +62,9 @@ export async function runPreflight(
     signing: signer.kind,
     balance,
   };
-  const gas = reverted ?? (await resolveGasWithin(chain, subject, balance));
+  const gas =
+    reverted ??
+    (await resolveGasWithin(chain, networkConfig, call, header, balance));
   if (gas instanceof RevertedCall) {
     return {
       ok: false,
@@ -92,13 +78,12 @@ export async function runPreflight(
       },
     };
   }
-  const fees = await resolveFees(chain, config, header);
+  const fees = await resolveFees(chain, networkConfig, header);
   const maxCost = gas * maxPricePerGas(fees);
   return {
     ok: true,
     gas,
-    fees,
-    maxCost,
+    fees: signer.kind === "in-process" ? undefined : fees,
     shown: {
       ...known,
       gas,
@@ -113,7 +98,9 @@ export async function runPreflight(
 /** Nodes differ in whether an estimate fails for want of money. */
 async function resolveGasWithin(
   chain: Chain,
-  { config, call, header }: PreflightSubject,
+  config: NetworkConfig,
+  call: SettlementCall,
+  header: Header,
   balance: bigint,
 ): Promise<bigint | RevertedCall> {
   try {

@@ -1,68 +1,66 @@
-import type { VaultHost } from "../host.js";
 import { VaultError, vaultError } from "../errors.js";
-import { SettlementContext } from "./context.js";
-import type { Progress } from "./context.js";
-import { execute, unconfirmed } from "./execute.js";
-import { isSameChain, unfinishedEntries } from "./journal.js";
+import type { VaultHost } from "../host.js";
+import type { BlockInfo } from "../rpc/node.js";
+import { Journal, isSameChain, unfinishedEntries } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
+import { requireConfiguredChain } from "./observe.js";
 import { refusal } from "./stopped.js";
-import type { SettleAllOptions, Settlement } from "./types.js";
+
+/** The settlement that the journal has. */
+export interface Interrupted {
+  readonly journal: Journal | undefined;
+  readonly entry: JournalEntry;
+  /** The newest block. */
+  readonly block: BlockInfo | undefined;
+  /** Why it cannot be looked for now, if it cannot. */
+  readonly problem: string | undefined;
+}
 
 /**
- * Takes up the settlement that the journal has.
+ * Finds the settlement to take up.
  *
  * A node that does not answer is no reason to throw once there is such a
  * settlement: it may be on its way, so what is known of it is the outcome.
+ *
+ * @throws SettlementStopped if there is none
+ * @throws VaultError VAULT_INVALID_JOURNAL, VAULT_WRONG_CHAIN,
+ * VAULT_CONTRACT_NOT_CONFIGURED and those of a failed request
  */
-export async function resume(
-  vault: VaultHost,
-  options: SettleAllOptions,
-  progress: Progress,
-): Promise<Settlement> {
-  let context: SettlementContext;
+export async function findInterrupted(vault: VaultHost): Promise<Interrupted> {
+  let entry: JournalEntry | undefined;
+  let block: BlockInfo | undefined;
   try {
-    context = await SettlementContext.create(vault, options);
+    const { address } = await vault.addressOf("vault", "settleAll");
+    const chainId = await vault.chainId();
+    requireConfiguredChain(vault, chainId);
+    const journal = Journal.open(vault, chainId, address);
+    entry = await journal?.read();
+    if (journal === undefined || entry === undefined) {
+      throw refusal("VAULT_NOTHING_TO_RESUME", {
+        vault: address,
+        network: vault.networkName,
+        file: journal?.file ?? "in process there is no journal",
+      });
+    }
+    block = await vault.block("latest");
+    const genesisHash = (await vault.genesisHash()) ?? "unknown";
+    if (!isSameChain(entry, genesisHash)) {
+      throw vaultError("VAULT_INVALID_JOURNAL", {
+        file: journal.file,
+        problem: `it is of another chain with the same id ${chainId}, whose first block is ${entry.genesisHash} and not ${genesisHash}`,
+      });
+    }
+    return { journal, entry, block, problem: undefined };
   } catch (error) {
     if (!isNodeFailure(error)) {
       throw error;
     }
-    const entry = await onlyUnfinished(vault);
+    entry ??= await onlyUnfinished(vault);
     if (entry === undefined) {
       throw error;
     }
-    progress.chainId = entry.chainId;
-    return notLookedFor(entry, error);
+    return { journal: undefined, entry, block, problem: error.message };
   }
-  const { chainId, journal, chain } = context;
-  progress.chainId = chainId;
-  progress.blockTimes = context.blockTimes;
-  const entry = await journal?.read();
-  if (journal === undefined || entry === undefined) {
-    throw refusal("VAULT_NOTHING_TO_RESUME", {
-      vault: context.contract.address,
-      network: chain.network,
-      file: journal?.file ?? "in process there is no journal",
-    });
-  }
-  let genesisHash: string;
-  try {
-    progress.header = await chain.header();
-    genesisHash = await context.genesisHash();
-  } catch (error) {
-    if (!isNodeFailure(error)) {
-      throw error;
-    }
-    return notLookedFor(entry, error);
-  }
-  if (!isSameChain(entry, genesisHash)) {
-    throw vaultError("VAULT_INVALID_JOURNAL", {
-      file: journal.file,
-      problem: `it is of another chain with the same id ${chainId}, whose first block is ${entry.genesisHash} and not ${genesisHash}`,
-    });
-  }
-  progress.round = entry.round;
-  context.announce(entry.transaction);
-  return await execute(context, entry, "look");
 }
 
 /**
@@ -98,14 +96,6 @@ async function configuredAddress(
     }
     throw error;
   }
-}
-
-function notLookedFor(entry: JournalEntry, error: VaultError): Settlement {
-  return unconfirmed(
-    entry,
-    entry.transaction.hash,
-    `It could not be looked for: ${error.message} Then \`vault settle --resume\` takes it up again.`,
-  );
 }
 
 function isNodeFailure(error: unknown): error is VaultError {

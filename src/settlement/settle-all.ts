@@ -1,20 +1,30 @@
-import type { BlockInfo } from "../rpc/node.js";
+import type { LocatedAddress } from "../client/addresses.js";
+import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
-import { SettlementContext } from "./context.js";
-import type { Progress } from "./context.js";
-import { execute } from "./execute.js";
-import type { Fees } from "./fees.js";
-import type { JournalEntry } from "./journal.js";
-import { requireCode, runPreflight } from "./preview.js";
-import type { PreflightSubject } from "./preview.js";
-import { resume } from "./resume.js";
 import { describeRound } from "../protocol/round.js";
+import { Deadline } from "../rpc/deadline.js";
+import { Chain } from "../rpc/node.js";
+import type { BlockInfo, Header } from "../rpc/node.js";
+import { followTransaction } from "./follow-transaction.js";
+import { Journal } from "./journal.js";
+import type { JournalEntry } from "./journal.js";
+import {
+  checkRound,
+  observe,
+  requireCode,
+  requireConfiguredChain,
+} from "./observe.js";
+import { preview } from "./preview.js";
+import type { Preview } from "./preview.js";
+import { TAKE_UP, report, unconfirmed } from "./report.js";
+import type { Report } from "./report.js";
+import { findInterrupted } from "./resume.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { SettlementStopped, asStopped, refusal } from "./stopped.js";
-import { prepareTransaction } from "./transaction.js";
-import type { SettleAllOptions, Settlement } from "./types.js";
+import { settlementCall, sign } from "./transaction.js";
+import type { SettleAllOptions, Settlement, SettlementEvent } from "./types.js";
 
 export type {
   SettleAllOptions,
@@ -24,6 +34,15 @@ export type {
   SettlementStatus,
   SigningKind,
 } from "./types.js";
+
+const DEFAULT_TIMEOUT_MS = { http: 300_000, "edr-simulated": 10_000 } as const;
+const DEFAULT_POLLING_INTERVAL_MS = {
+  http: 1_000,
+  "edr-simulated": 50,
+} as const;
+
+/** A node that mines at once has done so by then. */
+const FIRST_LOOK_AFTER_MS = 100;
 
 /** A settlement, and where on the chain it was looked at. */
 export interface LocatedSettlement {
@@ -43,61 +62,142 @@ export async function settleAll(
   return (await settleLocated(vault, options)).settlement;
 }
 
-/** Like {@link settleAll}, for a caller that has to name chain and block. */
+/**
+ * Like {@link settleAll}, for a caller that has to name chain and block.
+ *
+ * This is the whole way of a settlement, in the order in which it happens.
+ */
 export async function settleLocated(
   vault: VaultHost,
   options: SettleAllOptions,
 ): Promise<LocatedSettlement> {
-  const progress: Progress = {};
-  let settlement: Settlement;
+  const waiting = parseWaiting(vault, options);
+  let seen: Prepared | undefined;
   try {
-    settlement =
-      options.resume === true
-        ? await resume(vault, options, progress)
-        : await settle(vault, options, progress);
+    if (options.resume === true) {
+      return await resume(vault, waiting);
+    }
+    seen = await prepare(vault, options);
+    const { chainId, header: block, round } = seen;
+    const { signer, journal, genesisHash } = await requireOpenRound(
+      vault,
+      seen,
+    );
+    const previewed = await preview(vault, { ...seen, signer });
+    const { gas, fees } = await agree(vault, previewed, waiting, options);
+    const transaction = await sign(seen.chain, signer, {
+      ...settlementCall(signer.address, seen.contract.address),
+      chainId,
+      nonce: await findFreeNonce(seen.chain, signer),
+      gas,
+      fees,
+    });
+    const entry: JournalEntry = {
+      finished: false,
+      chainId,
+      genesisHash,
+      vault: seen.contract.address,
+      sentAfterBlock: block.number,
+      round,
+      transaction,
+    };
+    // Another process may have begun one while the question was open.
+    refuseBehind(await journal?.begin(entry), journal?.file);
+    await lookOnceMore(vault, journal, entry);
+    const end = await follow(vault, journal, entry, "send", waiting);
+    return { ...end, chainId, block };
   } catch (error) {
     const stopped = asStopped(error);
     if (stopped === undefined) {
       throw error;
     }
-    settlement = notSent(stopped, progress.round);
+    return {
+      settlement: notSent(stopped, seen?.round),
+      chainId: seen?.chainId ?? (await vault.chainId()),
+      block: seen?.header,
+      minedBlock: undefined,
+    };
   }
-  const { blockNumber } = settlement;
-  const timestamp = progress.blockTimes?.get(blockNumber ?? -1);
-  return {
-    settlement,
-    minedBlock:
-      blockNumber === null || timestamp === undefined
-        ? undefined
-        : { number: blockNumber, timestamp },
-    // Not asked again where the settlement itself has asked.
-    chainId: progress.chainId ?? (await vault.chainId()),
-    block: progress.header,
-  };
 }
 
-async function settle(
+/** Enters the same way where an earlier process left it. */
+async function resume(
   vault: VaultHost,
-  options: SettleAllOptions,
-  progress: Progress,
-): Promise<Settlement> {
-  const { context, header, observation } =
-    await SettlementContext.createWithLook(vault, options);
-  const { chain, chainId, contract, journal } = context;
-  progress.chainId = chainId;
-  progress.blockTimes = context.blockTimes;
-  const config = vault.connection.networkConfig;
-  const signer =
-    options.assertOnly === true
-      ? undefined
-      : await resolveSigner(chain, config, options.from);
-  const round = await observation.round();
-  progress.header = header;
-  progress.round = round;
+  waiting: Waiting,
+): Promise<LocatedSettlement> {
+  const { journal, entry, block, problem } = await findInterrupted(vault);
+  const { chainId, transaction } = entry;
+  if (problem !== undefined) {
+    return {
+      settlement: unconfirmed(
+        entry,
+        transaction.hash,
+        `It could not be looked for: ${problem} Then ${TAKE_UP}`,
+      ),
+      chainId,
+      block,
+      minedBlock: undefined,
+    };
+  }
+  const end = await follow(vault, journal, entry, "look", waiting);
+  return { ...end, chainId, block };
+}
 
-  const genesisHash =
-    signer === undefined ? "unknown" : await context.genesisHash();
+/** What a settlement begins with. */
+interface Prepared {
+  readonly chain: Chain;
+  readonly chainId: number;
+  readonly contract: LocatedAddress;
+  /** The block that `round` was read at. */
+  readonly header: Header;
+  readonly round: VaultRound;
+  /** Whether the vault is a contract; undefined if that was not seen. */
+  readonly hasCode: boolean | undefined;
+  /** Undefined where nothing is to be sent. */
+  readonly signer: Signer | undefined;
+}
+
+/**
+ * Who settles which round of which contract.
+ *
+ * @throws SettlementStopped if there is nobody
+ * @throws VaultError VAULT_WRONG_CHAIN, VAULT_CONTRACT_NOT_CONFIGURED and
+ * those of a failed request
+ */
+async function prepare(
+  vault: VaultHost,
+  { from, assertOnly }: SettleAllOptions,
+): Promise<Prepared> {
+  const contract = await vault.addressOf("vault", "settleAll");
+  const chain = new Chain(vault.provider, vault.networkName);
+  const header = await chain.header();
+  const observation = await observe(vault, contract.address, header.number);
+  const chainId = await observation.chainId();
+  requireConfiguredChain(vault, chainId);
+  const signer =
+    assertOnly === true
+      ? undefined
+      : await resolveSigner(chain, vault.connection.networkConfig, from);
+  const round = await observation.round();
+  const { hasCode } = observation;
+  return { chain, chainId, contract, header, round, hasCode, signer };
+}
+
+/** Stops where there is nothing to settle, or an earlier one to finish. */
+async function requireOpenRound(
+  vault: VaultHost,
+  { chain, chainId, contract, round, hasCode, signer }: Prepared,
+): Promise<{
+  signer: Signer;
+  /** Undefined in process, where nothing outlives the process. */
+  journal: Journal | undefined;
+  /** Hash of the first block; "unknown" where nothing is journalled. */
+  genesisHash: string;
+}> {
+  const journal = Journal.open(vault, chainId, contract.address);
+  let genesisHash = "unknown";
   if (signer !== undefined) {
+    genesisHash = (await vault.genesisHash()) ?? genesisHash;
     refuseBehind(await journal?.findUnfinished(genesisHash), journal?.file);
   }
   if (round.settled) {
@@ -109,72 +209,59 @@ async function settle(
   if (signer === undefined) {
     throw refusal("VAULT_SETTLEMENT_NEEDED", { round: describeRound(round) });
   }
-
-  const call = {
-    from: signer.address,
-    to: contract.address,
-    data: context.data,
-  };
-  if (observation.hasCode !== true) {
+  if (hasCode !== true) {
     await requireCode(chain, contract);
   }
-  const { gas, fees } = await agree(context, options, {
-    chainId,
-    round,
-    contract,
-    signer,
-    call,
-    header,
-    config,
-  });
-  const transaction = await prepareTransaction(chain, signer, {
-    ...call,
-    chainId,
-    nonce: await freeNonce(context, signer),
-    gas,
-    fees: signer.kind === "in-process" ? undefined : fees,
-  });
-  const entry: JournalEntry = {
-    finished: false,
-    chainId,
-    genesisHash,
-    vault: contract.address,
-    sentAfterBlock: header.number,
-    round,
-    transaction,
-  };
-  // Another process may have begun one while the question was open.
-  refuseBehind(await journal?.begin(entry), journal?.file);
-  await checkBeforeSending(context, entry);
-  context.announce(transaction);
-  return await execute(context, entry, "send");
+  return { signer, journal, genesisHash };
 }
 
 /** Shows what will happen and asks, unless there is a reason not to go on. */
 async function agree(
-  { chain, emit }: SettlementContext,
+  { networkName: network }: VaultHost,
+  previewed: Preview,
+  { emit }: Waiting,
   { confirm }: SettleAllOptions,
-  subject: PreflightSubject,
-): Promise<{ gas: bigint; fees: Fees }> {
-  const preflight = await runPreflight(chain, subject);
-  const { shown } = preflight;
+): Promise<Extract<Preview, { ok: true }>> {
+  const { shown } = previewed;
   emit({ type: "preflight", preflight: shown });
-  if (!preflight.ok) {
+  if (!previewed.ok) {
     throw new SettlementStopped("reverted", shown.reason ?? "");
   }
-  if (shown.balance < preflight.maxCost) {
-    throw refusal("VAULT_INSUFFICIENT_FUNDS", {
-      from: shown.from,
-      network: chain.network,
-      balance: shown.balance,
-      cost: preflight.maxCost,
-    });
+  const { from, balance, maxCost: cost } = shown;
+  if (cost !== null && balance < cost) {
+    throw refusal("VAULT_INSUFFICIENT_FUNDS", { from, network, balance, cost });
   }
   const answer = (await confirm?.(shown)) ?? true;
   if (answer !== true) {
     throw new SettlementStopped("refused", answer);
   }
-  return preflight;
+  return previewed;
+}
+
+/**
+ * The account's next nonce. Behind transactions that wait already, ours would
+ * be stuck with them, and one of them may be a settlement.
+ */
+async function findFreeNonce(
+  chain: Chain,
+  { address, kind }: Signer,
+): Promise<number> {
+  if (kind === "in-process") {
+    return await chain.nonce(address, "pending");
+  }
+  const [mined, pending] = await Promise.all([
+    chain.nonce(address, "latest"),
+    chain.nonce(address, "pending"),
+  ]);
+  if (pending > mined) {
+    throw refusal("VAULT_PENDING_TRANSACTIONS", {
+      from: address,
+      network: chain.network,
+      count: pending - mined,
+      nonce: mined,
+    });
+  }
+  return mined;
 }
 
 /**
@@ -198,46 +285,97 @@ function refuseBehind(
   }
 }
 
-/**
- * The account's next nonce. Behind transactions that wait already, ours would
- * be stuck with them, and one of them may be a settlement.
- */
-async function freeNonce(
-  { chain }: SettlementContext,
-  { address, kind }: Signer,
-): Promise<number> {
-  if (kind === "in-process") {
-    return await chain.nonce(address, "pending");
-  }
-  const [mined, pending] = await Promise.all([
-    chain.nonce(address, "latest"),
-    chain.nonce(address, "pending"),
-  ]);
-  if (pending > mined) {
-    throw refusal("VAULT_PENDING_TRANSACTIONS", {
-      from: address,
-      network: chain.network,
-      count: pending - mined,
-      nonce: mined,
-    });
-  }
-  return mined;
-}
-
-/** The last look before the transaction leaves for the first time. */
-async function checkBeforeSending(
-  context: SettlementContext,
+/** The last look at the round before the transaction leaves, and at the journal. */
+async function lookOnceMore(
+  vault: VaultHost,
+  journal: Journal | undefined,
   entry: JournalEntry,
 ): Promise<void> {
   try {
-    const obstacle = await context.checkRound(entry.round);
+    const obstacle = await checkRound(vault, entry);
     if (obstacle !== undefined) {
       throw obstacle;
     }
+    // Two processes that both took a dead one's lock away wrote both; one of
+    // the entries is there now.
+    refuseBehind(await journal?.findOther(entry), journal?.file);
   } catch (error) {
     // Nothing has left, so there is nothing to resume.
-    await context.journal?.update({ ...entry, finished: true });
+    await journal?.update({ ...entry, finished: true });
     throw error;
+  }
+}
+
+/**
+ * Sends a settlement, or takes up one that may be on its way, and follows it to
+ * its outcome.
+ *
+ * From here on the transaction may have left, so that nothing is thrown: every
+ * failure is an outcome that has the hash.
+ */
+async function follow(
+  vault: VaultHost,
+  journal: Journal | undefined,
+  entry: JournalEntry,
+  start: "send" | "look",
+  { timeoutMs, ...waiting }: Waiting,
+): Promise<Pick<Report, "settlement" | "minedBlock">> {
+  const { emit, pollingIntervalMs } = waiting;
+  let current = entry;
+  const record = async (change: Partial<JournalEntry>): Promise<void> => {
+    current = { ...current, ...change };
+    try {
+      await journal?.update(current);
+    } catch (error) {
+      emit({ type: "trouble", message: messageOf(error) });
+    }
+  };
+  const { hash, nonce } = entry.transaction;
+  emit({ type: "sending", hash: hash ?? null, nonce });
+  try {
+    const end = await followTransaction(
+      new Chain(vault.provider, vault.networkName),
+      { ...entry.transaction, sentAfterBlock: entry.sentAfterBlock },
+      start,
+      {
+        ...waiting,
+        deadline: new Deadline(timeoutMs),
+        firstLookAfterMs:
+          journal === undefined
+            ? 0
+            : Math.min(FIRST_LOOK_AFTER_MS, pollingIntervalMs),
+        // What was finished once is not begun again by a resume.
+        maySendAgain: !entry.finished,
+        checkRound: async () => await checkRound(vault, entry),
+        onHash: async (found) => {
+          // The signed bytes stay those of the hash they were journalled with.
+          if (current.transaction.raw === undefined) {
+            await record({
+              transaction: { ...current.transaction, hash: found },
+            });
+          }
+        },
+      },
+    );
+    const { isFinal, ...outcome } = await report(
+      vault,
+      entry,
+      end,
+      pollingIntervalMs,
+    );
+    if (isFinal) {
+      await record({ finished: true });
+    }
+    return outcome;
+  } catch (error) {
+    return {
+      settlement: unconfirmed(
+        entry,
+        current.transaction.hash,
+        messageOf(error),
+      ),
+      minedBlock: undefined,
+    };
   }
 }
 
@@ -254,4 +392,55 @@ function notSent(
     before: round ?? null,
     after: null,
   };
+}
+
+/** How a transaction is waited for, and who is told meanwhile. */
+interface Waiting {
+  readonly confirmations: number;
+  readonly timeoutMs: number;
+  readonly pollingIntervalMs: number;
+  readonly emit: (event: SettlementEvent) => void;
+}
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT */
+function parseWaiting(
+  { connection }: VaultHost,
+  { confirmations = 1, timeout, pollingInterval, onEvent }: SettleAllOptions,
+): Waiting {
+  const { type } = connection.networkConfig;
+  if (!Number.isSafeInteger(confirmations) || confirmations < 1) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "confirmations",
+      problem: `a whole number of at least 1 is needed, got ${confirmations}`,
+    });
+  }
+  return {
+    confirmations,
+    timeoutMs: parseDuration("timeout", timeout ?? DEFAULT_TIMEOUT_MS[type]),
+    pollingIntervalMs: parseDuration(
+      "pollingInterval",
+      pollingInterval ?? DEFAULT_POLLING_INTERVAL_MS[type],
+    ),
+    emit: (event) => {
+      try {
+        onEvent?.(event);
+      } catch {
+        // A listener that fails must not lose a transaction on its way.
+      }
+    },
+  };
+}
+
+function parseDuration(where: string, milliseconds: number): number {
+  if (!Number.isFinite(milliseconds) || milliseconds <= 0) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where,
+      problem: `more than 0 milliseconds are needed, got ${milliseconds}`,
+    });
+  }
+  return milliseconds;
+}
+
+function messageOf(error: unknown): string {
+  return VaultError.isVaultError(error) ? error.message : String(error);
 }

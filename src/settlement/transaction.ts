@@ -1,5 +1,6 @@
 import { Transaction, toQuantity } from "ethers";
 
+import { encodeCall } from "../client/codec.js";
 import { VaultError } from "../errors.js";
 import type { Chain, SettlementCall } from "../rpc/node.js";
 import type { Fees } from "./fees.js";
@@ -25,8 +26,13 @@ export interface PreparedTransaction extends UnsignedTransaction {
   readonly hash: string | undefined;
 }
 
+/** The call that settles. */
+export function settlementCall(from: string, to: string): SettlementCall {
+  return { from, to, data: encodeCall("settleAll", []).data };
+}
+
 /** Signs as far as that is possible without sending. */
-export async function prepareTransaction(
+export async function sign(
   chain: Chain,
   signer: Signer,
   unsigned: UnsignedTransaction,

@@ -2,18 +2,18 @@ import { expect } from "chai";
 
 import { Chain } from "../../src/rpc/node.js";
 import { Deadline } from "../../src/rpc/deadline.js";
-import { pursue } from "../../src/settlement/follow-transaction.js";
+import { followTransaction } from "../../src/settlement/follow-transaction.js";
 import type {
-  Pursued,
-  Pursuit,
+  FollowOutcome,
+  FollowOptions,
 } from "../../src/settlement/follow-transaction.js";
-import type { Sought } from "../../src/settlement/find-transaction.js";
+import type { SentTransaction } from "../../src/settlement/find-transaction.js";
 import { SettlementStopped } from "../../src/settlement/stopped.js";
 
 const HASH = `0x${"ab".repeat(32)}`;
 const NONCE = 7;
 
-const transaction: Sought = {
+const transaction: SentTransaction = {
   from: "0x00000000000000000000000000000000000000A1",
   to: "0x00000000000000000000000000000000000000A2",
   data: "0xa015aefe",
@@ -41,7 +41,7 @@ const unseen: Answers = {
 
 const never = new Promise<never>(() => undefined);
 
-describe("the pursuit of a settlement's transaction", () => {
+describe("the way of a settlement's transaction", () => {
   let asked: string[];
 
   beforeEach(() => {
@@ -51,8 +51,8 @@ describe("the pursuit of a settlement's transaction", () => {
   const run = async (
     start: "send" | "look",
     answers: Answers,
-    changes: Partial<Pursuit> = {},
-  ): Promise<Pursued> => {
+    changes: Partial<FollowOptions> = {},
+  ): Promise<FollowOutcome> => {
     const all = { ...unseen, ...answers };
     const chain = new Chain(
       {
@@ -64,22 +64,17 @@ describe("the pursuit of a settlement's transaction", () => {
       },
       "test",
     );
-    return await pursue(
-      {
-        chain,
-        transaction,
-        confirmations: 1,
-        deadline: new Deadline(60),
-        pollingInterval: 5,
-        maySendAgain: true,
-        firstLookAfter: 0,
-        checkRound: async () => await Promise.resolve(undefined),
-        onHash: async () => await Promise.resolve(),
-        emit: () => undefined,
-        ...changes,
-      },
-      start,
-    );
+    return await followTransaction(chain, transaction, start, {
+      confirmations: 1,
+      deadline: new Deadline(60),
+      pollingIntervalMs: 5,
+      maySendAgain: true,
+      firstLookAfterMs: 0,
+      checkRound: async () => await Promise.resolve(undefined),
+      onHash: async () => await Promise.resolve(),
+      emit: () => undefined,
+      ...changes,
+    });
   };
   const sends = (): number =>
     asked.filter((method) => method === "eth_sendRawTransaction").length;
@@ -105,7 +100,7 @@ describe("the pursuit of a settlement's transaction", () => {
       },
     });
 
-    expect(end).to.include({ kind: "over", status: "refused" });
+    expect(end).to.include({ kind: "dropped", status: "refused" });
     expect(sends()).to.equal(1);
   });
 
@@ -205,13 +200,45 @@ describe("the pursuit of a settlement's transaction", () => {
       },
     });
 
-    expect(end).to.include({ kind: "over", status: "unconfirmed" });
-    expect(end.kind === "over" && end.reason).to.include(rival);
+    expect(end).to.include({ kind: "dropped", status: "unconfirmed" });
+    expect(end.kind === "dropped" && end.reason).to.include(rival);
     // From the first block that may have it, each one once.
     expect(scanned.map(Number)).to.deep.equal(
       Array.from({ length: 145 }, (_, index) => 6 + index),
     );
   });
+
+  it("should find in a few requests who used the nonce on a day of many blocks, with old state", async () => {
+    const rival = `0x${"cd".repeat(32)}`;
+    const usedIn = 123_456;
+    const end = await run("look", {
+      eth_getTransactionCount: (_, [, tag]) =>
+        tag !== "latest" && Number(tag) < usedIn
+          ? `0x${NONCE.toString(16)}`
+          : `0x${(NONCE + 1).toString(16)}`,
+      eth_blockNumber: () => "0x30d40",
+      eth_getBlockByNumber: (_, [tag]) => ({
+        transactions:
+          Number(tag) === usedIn
+            ? [
+                {
+                  hash: rival,
+                  from: transaction.from,
+                  to: transaction.from,
+                  input: "0x",
+                  nonce: `0x${NONCE.toString(16)}`,
+                  blockNumber: tag,
+                },
+              ]
+            : [],
+      }),
+    });
+
+    expect(end).to.include({ kind: "dropped", status: "unconfirmed" });
+    expect(end.kind === "dropped" && end.reason).to.include(rival);
+    expect(asked.length).to.be.at.most(25);
+  });
+
   describe("when the time is over and the round is another one by then", () => {
     const warning = /^WARNING: The next round is open\. .*nonce 7/u;
     const checkRound = async (): Promise<SettlementStopped> =>

@@ -2,9 +2,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import path from "node:path";
 
+import { MultiProcessMutex } from "@nomicfoundation/hardhat-utils/synchronization";
 import { expect } from "chai";
+import { Wallet } from "ethers";
 
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -193,25 +196,52 @@ describe("the journal of a settlement", () => {
     );
   });
 
-  it("should name the lock of a process that begins one, or died of it", async () => {
-    const dead = spawn(process.execPath, ["-e", ""]);
-    await once(dead, "close");
-
-    for (const [pid, words] of [
-      [process.pid, `process ${process.pid}, which is running`],
-      [dead.pid, `process ${dead.pid}, which is not running any more`],
-      ["not a number", "an unknown process"],
-    ] as const) {
-      await writeFile(`${lane.journal}.lock`, String(pid));
-
+  it("should be refused while another process begins one, and by no dead one", async () => {
+    const lock = `${lane.journal}.lock`;
+    await mkdir(path.dirname(lock), { recursive: true });
+    await new MultiProcessMutex(lock).use(async () => {
       const settlement = await lane.vault.settleAll(POLLING);
 
       expect(settlement).to.include({ status: "refused", hash: null });
-      expect(settlement.reason).to.include(words).and.include(".json.lock");
+      expect(settlement.reason)
+        .to.include("Another process begins a settlement")
+        .and.include(".json.lock");
       expect(sent()).to.equal(0);
-    }
-    await rm(`${lane.journal}.lock`);
+    });
+
+    const dead = spawn(process.execPath, ["-e", ""]);
+    await once(dead, "close");
+    const owner = { hostname: hostname(), platform: process.platform };
+    await writeFile(
+      lock,
+      JSON.stringify({ ...owner, pid: dead.pid, createdAt: 1 }),
+    );
     expect((await lane.vault.settleAll(POLLING)).status).to.equal("settled");
+  });
+
+  it("should let one begin where two took a dead one's lock away at once", async () => {
+    const other = {
+      ...unsent,
+      transaction: {
+        ...asRecord(unsent["transaction"]),
+        from: Wallet.createRandom().address,
+        raw: undefined,
+        hash: undefined,
+      },
+    };
+    // The last look at the round, when both have written.
+    lane.server.before({ method: "eth_call", occurrence: 2 }, async () => {
+      await write(other);
+    });
+
+    const settlement = await lane.vault.settleAll(POLLING);
+
+    expect(settlement).to.include({ status: "refused" });
+    expect(settlement.reason).to.include("--resume");
+    expect(sent()).to.equal(0);
+    expect(JSON.parse(await readFile(lane.journal, "utf8"))).to.deep.equal(
+      JSON.parse(JSON.stringify(other)),
+    );
   });
 
   it("should not be sent once somebody else has settled its round", async () => {

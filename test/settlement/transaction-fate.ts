@@ -128,7 +128,8 @@ describe("what can become of a settlement's transaction", () => {
         );
         await Promise.resolve();
       },
-      { timeout: 150 },
+      // The last questions have five intervals to be answered in.
+      { timeout: 400, pollingInterval: 200 },
     );
 
     expect(settlement.status).to.equal("unconfirmed");

@@ -1,0 +1,204 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { VaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
+import type { VaultRound } from "../protocol/index.js";
+import { describeRound, isSameRound } from "../protocol/round.js";
+import { Chain } from "../rpc/node.js";
+import type { BlockInfo, Receipt } from "../rpc/node.js";
+import type { FollowOutcome } from "./follow-transaction.js";
+import type { JournalEntry } from "./journal.js";
+import { observe } from "./observe.js";
+import type { Settlement } from "./types.js";
+
+/** How often the round is asked for when it cannot be read after mining. */
+const ATTEMPTS = 5;
+
+/** For whoever reads of a transaction that is still on its way. */
+export const TAKE_UP =
+  "`vault settle --resume`, or the option resume of settleAll(), takes it up again.";
+
+/** What became of a settlement that may have left. */
+export interface Report {
+  readonly settlement: Settlement;
+  /** Of the transaction, where its time came along. */
+  readonly minedBlock: BlockInfo | undefined;
+  /** False where asking again can tell more. */
+  readonly isFinal: boolean;
+}
+
+/** Says what a transaction that was followed did. Never throws. */
+export async function report(
+  vault: VaultHost,
+  entry: JournalEntry,
+  end: FollowOutcome,
+  pollingIntervalMs: number,
+): Promise<Report> {
+  switch (end.kind) {
+    case "mined":
+      return await reportMined(vault, entry, end.receipt, pollingIntervalMs);
+    case "dropped":
+      return {
+        settlement: {
+          ...unconfirmed(entry, end.hash, end.reason),
+          status: end.status,
+        },
+        minedBlock: undefined,
+        isFinal: true,
+      };
+    case "open":
+      return {
+        settlement: {
+          ...unconfirmed(
+            entry,
+            end.hash,
+            // In process nothing is left to take up.
+            vault.connection.networkConfig.type === "http"
+              ? `${end.reason} ${TAKE_UP}`
+              : end.reason,
+          ),
+          blockNumber: end.receipt?.blockNumber ?? null,
+          gasUsed: end.receipt?.gasUsed ?? null,
+        },
+        minedBlock: undefined,
+        isFinal: false,
+      };
+  }
+}
+
+/** The outcome of a settlement that may be on its way. */
+export function unconfirmed(
+  { round }: JournalEntry,
+  hash: string | undefined,
+  reason: string,
+): Settlement {
+  return {
+    status: "unconfirmed",
+    reason,
+    hash: hash ?? null,
+    blockNumber: null,
+    gasUsed: null,
+    before: round,
+    after: null,
+  };
+}
+
+async function reportMined(
+  vault: VaultHost,
+  entry: JournalEntry,
+  receipt: Receipt,
+  pollingIntervalMs: number,
+): Promise<Report> {
+  const { hash, blockNumber, gasUsed } = receipt;
+  const seen = await readAfter(vault, entry, blockNumber, pollingIntervalMs);
+  const { round: after = null, timestamp } = seen;
+  return {
+    settlement: {
+      ...(receipt.succeeded
+        ? describeEffect(entry.round, blockNumber, seen)
+        : {
+            status: "reverted",
+            reason: await findReason(vault, entry, blockNumber),
+          }),
+      hash,
+      blockNumber,
+      gasUsed,
+      before: entry.round,
+      after,
+    },
+    minedBlock:
+      timestamp === undefined ? undefined : { number: blockNumber, timestamp },
+    isFinal: seen.problem !== "unreadable",
+  };
+}
+
+function describeEffect(
+  before: VaultRound,
+  blockNumber: number,
+  { round: after, problem }: RoundAfter,
+): Pick<Settlement, "status" | "reason"> {
+  if (after === undefined) {
+    return {
+      status: "unconfirmed",
+      reason:
+        problem === "moved on"
+          ? `It was mined in block ${blockNumber} without a revert, but the node has no state of that block any more, and the vault is in another round by now: which one was settled, an archive node can tell.`
+          : `It was mined in block ${blockNumber}, but the round could not be read afterwards, so what it settled is not known.`,
+    };
+  }
+  if (!isSameRound(after, before)) {
+    return {
+      status: "unconfirmed",
+      reason: `MISMATCH: it was meant for ${describeRound(before)}, but in block ${blockNumber} the vault is in another one, ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
+    };
+  }
+  return after.settled
+    ? { status: "settled", reason: null }
+    : {
+        status: "unconfirmed",
+        reason: `MISMATCH: it was mined in block ${blockNumber} without a revert, but ${describeRound(after)} is not settled in that block.`,
+      };
+}
+
+/** The round in the transaction's block, or why it is not known. */
+interface RoundAfter {
+  readonly round?: VaultRound;
+  /** Of that block, where it came along. */
+  readonly timestamp?: number | undefined;
+  /** `moved on`: only a later round could be read, which says nothing. */
+  readonly problem?: "moved on" | "unreadable";
+}
+
+/**
+ * Reads the round in the transaction's own block, so that a round that opens
+ * later is not taken for it; at the newest block where the node keeps no old
+ * state, as long as that has the same round.
+ */
+async function readAfter(
+  vault: VaultHost,
+  { round: before, vault: target }: JournalEntry,
+  blockNumber: number,
+  pollingIntervalMs: number,
+): Promise<RoundAfter> {
+  try {
+    for (let attempt = 1; attempt < ATTEMPTS; attempt += 1) {
+      try {
+        const { round, timestamp } = await observe(vault, target, blockNumber);
+        return { round: await round(), timestamp };
+      } catch (error) {
+        if (!VaultError.isVaultError(error)) {
+          throw error;
+        }
+        await sleep(pollingIntervalMs);
+      }
+    }
+    const { number } = await vault.block("latest");
+    if (number < blockNumber) {
+      return { problem: "unreadable" };
+    }
+    const round = await (await observe(vault, target, number)).round();
+    return isSameRound(round, before) ? { round } : { problem: "moved on" };
+  } catch {
+    return { problem: "unreadable" };
+  }
+}
+
+/** A receipt has no reason, so the call is made again where it failed. */
+async function findReason(
+  { provider, networkName }: VaultHost,
+  { transaction: { from, to, data } }: JournalEntry,
+  blockNumber: number,
+): Promise<string> {
+  const chain = new Chain(provider, networkName);
+  for (const block of [blockNumber, blockNumber - 1]) {
+    try {
+      const reverted = await chain.simulate({ from, to, data }, block);
+      if (reverted !== undefined) {
+        return reverted.reason.text;
+      }
+    } catch {
+      // No old state, or no node: the outcome stands without its reason.
+    }
+  }
+  return "the reason could not be found out";
+}
