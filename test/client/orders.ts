@@ -354,6 +354,29 @@ describe("client - orders", () => {
       expect(thrown).to.equal(reason);
     });
 
+    it("should end the scan at the very next order, whatever was read ahead", async () => {
+      const controller = new AbortController();
+      const reason = new Error("enough");
+      const seen: bigint[] = [];
+      let thrown: unknown;
+      try {
+        for await (const { orderID } of client.orders({
+          firstId: 1,
+          lastId: 5,
+          signal: controller.signal,
+        })) {
+          seen.push(orderID);
+          if (orderID === 2n) {
+            controller.abort(reason);
+          }
+        }
+      } catch (error) {
+        thrown = error;
+      }
+      expect(seen).to.deep.equal([1n, 2n]);
+      expect(thrown).to.equal(reason);
+    });
+
     it("should send nothing if it is aborted already", async () => {
       const recorder = recordCalls(provider);
       const reason = new Error("too late");
