@@ -90,7 +90,12 @@ export const errorTable = {
   VAULT_INVALID_ARGUMENT: {
     kind: "user",
     message: "{where}: {problem}.",
-    fix: "Correct that value; of a task, `--help` after its name lists what it takes.",
+    fix: "Correct that value.",
+  },
+  VAULT_MISSING_OPTION: {
+    kind: "user",
+    message: "{where} is required and was not given.",
+    fix: "{form}.",
   },
   VAULT_UNKNOWN_NETWORK: {
     kind: "user",
@@ -193,7 +198,7 @@ export const errorTable = {
     kind: "user",
     message:
       "{from} is not an account of network {network}; its accounts are: {known}.",
-    fix: "Give one of these as from, or add its key to networks.{network}.accounts. Nothing was sent.",
+    fix: "Give one of these with the option `from`, or add its key to networks.{network}.accounts. Nothing was sent.",
   },
   VAULT_INVALID_KEY: {
     kind: "user",
@@ -215,7 +220,7 @@ export const errorTable = {
     kind: "user",
     message:
       "{from} has {balance} wei on network {network}, and the settlement may cost {cost} wei.",
-    fix: "Fund the account, or choose another one with from. Nothing was sent.",
+    fix: "Fund the account, or choose another one with the option `from`. Nothing was sent.",
   },
   VAULT_PENDING_TRANSACTIONS: {
     kind: "user",
@@ -293,7 +298,7 @@ export const errorTable = {
   VAULT_NO_SENDER: {
     kind: "user",
     message: "It is not known who would settle on network {network}.",
-    fix: "Name an account with --as 0x… (option as), or set networks.{network}.from; no key is needed for it.",
+    fix: "Name an account with the option `as`, or set networks.{network}.from; no key is needed for it.",
   },
   VAULT_NOT_A_TOKEN: {
     kind: "user",

@@ -96,9 +96,9 @@ function fromRoot(vault: HardhatVault, file: string): string {
 /** Reads the options, before any request. */
 function parseCaptureArguments(args: CaptureTaskArguments): CaptureRequest {
   if (args.out === undefined || args.out === "") {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
+    throw vaultError("VAULT_MISSING_OPTION", {
       where: "--out",
-      problem: "the file to write is needed, as in --out fixture.json",
+      form: "The file to write, as in --out fixture.json",
     });
   }
   const blockTag = parseBlock(args.block);

@@ -11,7 +11,7 @@ import {
   readOperationNames,
 } from "../src/protocol/readings.js";
 import type { ReadOperationName } from "../src/protocol/types.js";
-import type { Unit } from "../src/protocol/units.js";
+import { describeArgument, isOptional } from "./arguments.js";
 
 // This file describes the tasks and loads none of them: it is imported by every
 // run of Hardhat.
@@ -35,6 +35,11 @@ function textOption<Name extends string>(
   };
 }
 
+/** As Hardhat's own `(default: …)`, since it knows of no required option. */
+function required(description: string): string {
+  return `${description} (required)`;
+}
+
 const from = textOption("from", "Send the call from this address");
 
 type VaultTaskBuilder = NewTaskDefinitionBuilder<{
@@ -51,8 +56,7 @@ function vaultTask(name: string, description: string): VaultTaskBuilder {
     })
     .addFlag({
       name: "wide",
-      description:
-        "Shorten and wrap nothing, however narrow the terminal; as where the output is piped",
+      description: "Shorten and wrap nothing, however narrow the terminal",
     })
     .addOption(
       textOption(
@@ -90,13 +94,18 @@ function readTask(name: string, description: string): ReadTaskBuilder {
 function operationTask(operation: ReadOperationName): TaskDefinition {
   const { task: name, description, inputs } = operationEntry(operation);
   let builder = readTask(name, description);
-  for (const { option, name: inputName, label, unit } of inputs) {
+  for (const field of inputs) {
+    const { option, name: inputName, unit } = field;
     const argument = option ?? inputName;
+    const text = required(describeArgument(field));
     builder =
       unit === "none"
-        ? builder.addPositionalArgument({ name: argument, description: label })
+        ? builder.addPositionalArgument({ name: argument, description: text })
         : builder.addOption(
-            textOption(argument, `${label}${optionFormats[unit] ?? ""}`),
+            textOption(
+              argument,
+              isOptional(field) ? describeArgument(field) : text,
+            ),
           );
   }
   return builder
@@ -106,13 +115,6 @@ function operationTask(operation: ReadOperationName): TaskDefinition {
     })
     .build();
 }
-
-const optionFormats: { readonly [Name in Unit]?: string } = {
-  contractType: ": call or put; both unless given",
-  token: ", in tokens",
-  percent: ", in percent",
-  timestamp: ": ISO date, +7d (from the chain's clock) or Unix seconds",
-};
 
 export const vaultTasks: TaskDefinition[] = [
   emptyTask("vault", "Read, settle and test the vault protocol").build(),
@@ -227,7 +229,7 @@ export const vaultTasks: TaskDefinition[] = [
     "capture",
     "Record every reading at one block, for tests to replay with mocks",
   )
-    .addOption(textOption("out", "File to write, as in fixture.json"))
+    .addOption(textOption("out", required("File to write, as in fixture.json")))
     .addOption(textOption("orders", "Record these orders too, as in 1,2,5-9"))
     .addOption(
       textOption(
@@ -240,7 +242,7 @@ export const vaultTasks: TaskDefinition[] = [
   vaultTask("request", "Print the JSON-RPC request of an operation")
     .addPositionalArgument({
       name: "operation",
-      description: "Name of the operation, as in getLatestRoundInfo",
+      description: required("Name of the operation, as in getLatestRoundInfo"),
     })
     .addVariadicArgument({
       name: "args",
@@ -248,7 +250,10 @@ export const vaultTasks: TaskDefinition[] = [
       defaultValue: [],
     })
     .addOption(
-      textOption("pool", "Pool to ask, for getLPAmountInfo: public or private"),
+      textOption(
+        "pool",
+        "Pool to ask, for getLPAmountInfo alone: public or private (required there)",
+      ),
     )
     .addOption(from)
     .addFlag({

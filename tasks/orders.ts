@@ -299,10 +299,7 @@ function extensionOf(file: string | undefined): string {
 
 function parseId(text: string | undefined, where: string): bigint {
   if (text === undefined) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where,
-      problem: "it is missing",
-    });
+    throw vaultError("VAULT_MISSING_OPTION", { where, form: "An order id" });
   }
   return parseInteger(text, where);
 }

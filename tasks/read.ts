@@ -12,6 +12,7 @@ import type {
   OperationArguments,
   ReadOperationName,
 } from "../src/protocol/index.js";
+import { describeArgument, isOptional } from "./arguments.js";
 import { selectedNetwork, withVault } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
@@ -112,7 +113,7 @@ export async function readOperation(
           context,
           style,
         ),
-        ...renderNotes(outputs, context, style),
+        ...renderNotes(outputs, context, style).map((notes) => `\n${notes}`),
       ].join("\n"),
   };
 }
@@ -160,12 +161,12 @@ function parseOperationArguments(
         raw: args.raw,
       });
     }
-    if (field.unit === "contractType") {
+    if (isOptional(field)) {
       return undefined;
     }
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
+    throw vaultError("VAULT_MISSING_OPTION", {
       where: argumentName(field),
-      problem: "it is missing",
+      form: describeArgument(field),
     });
   });
 }

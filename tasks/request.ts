@@ -149,9 +149,9 @@ function checkPool(
   }
   const pools = Object.keys(target);
   if (pool === undefined) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
+    throw vaultError("VAULT_MISSING_OPTION", {
       where: "--pool",
-      problem: `${operation} needs one of ${pools.join(", ")}`,
+      form: `The pool that ${operation} is asked of: ${pools.join(" or ")}`,
     });
   }
   parseWord(pool, pools, "--pool");

@@ -12,6 +12,11 @@ export interface Field {
   readonly abiName?: string;
   readonly type: WireType;
   readonly unit: Unit;
+  /**
+   * True for a `raw` value that is likely to be Unix seconds, though the protocol
+   * does not say so: a date may be shown beside it, as a reading of ours.
+   */
+  readonly isLikelyTime?: boolean;
   /** The name of an argument on the command line, in Hardhat's camel case. */
   readonly option?: string;
   /** One phrase for a person, from section 2 or 4 of the protocol. */
@@ -213,7 +218,13 @@ export const operations = {
         unit: "raw",
         label: "Liquidation fee",
       },
-      { name: "startTime", type: "uint256", unit: "raw", label: "Opened" },
+      {
+        name: "startTime",
+        type: "uint256",
+        unit: "raw",
+        isLikelyTime: true,
+        label: "Opened",
+      },
       {
         name: "closePrice",
         type: "uint256",

@@ -23,7 +23,7 @@ export interface FormattedValue {
 
 /** Scales a value for display by its documented unit, and by nothing else. */
 export function formatValue(
-  { type, unit }: Pick<Field, "type" | "unit">,
+  { type, unit, isLikelyTime }: Pick<Field, "type" | "unit" | "isLikelyTime">,
   value: unknown,
   { tokenDecimals, chainTime, raw }: FormatContext,
 ): FormattedValue {
@@ -61,12 +61,22 @@ export function formatValue(
         note: formatCountdown(value, chainTime),
       };
     case "raw":
-      return { text: `${whole} raw` };
+      return isLikelyTime === true && looksLikeTime(value)
+        ? {
+            text: `${value} raw`,
+            note: `${formatTimestamp(value)} if Unix seconds, our reading`,
+          }
+        : { text: `${whole} raw` };
     case "contractType":
     case "orderState":
     case "none":
       return { text: whole };
   }
+}
+
+/** Unix seconds from 2001 to 2286, which have ten digits. */
+function looksLikeTime(value: bigint): boolean {
+  return value >= 1_000_000_000n && value < 10_000_000_000n;
 }
 
 /** What has to be said once about values of these fields, if anything. */

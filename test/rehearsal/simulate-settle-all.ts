@@ -348,7 +348,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
           vault.simulateSettleAll(),
           "VAULT_NO_SENDER",
         );
-        expect(error.fix).to.contain("--as");
+        expect(error.fix).to.contain("the option `as`");
         expect((await vault.simulateSettleAll({ as: NOBODY })).status).to.equal(
           "settled",
         );

@@ -273,12 +273,13 @@ const mistakes: readonly Mistake[] = [
     name: `margins without ${option}`,
     task: "margins",
     args: { ...margins, [option]: undefined },
-    code: "VAULT_INVALID_ARGUMENT",
+    code: "VAULT_MISSING_OPTION",
     says: [
       { maxVolume: "--max-volume", apy: "--apy", endTime: "--end-time" }[
         option
       ] ?? "",
-      "missing",
+      "is required",
+      "next round",
     ],
   })),
   ...["soon", "2026-02-30", "-7d", "7d"].map((endTime): Mistake => ({
@@ -353,8 +354,8 @@ const mistakes: readonly Mistake[] = [
     name: "a request of a pool that is not named",
     task: "request",
     args: { operation: "getLPAmountInfo" },
-    code: "VAULT_INVALID_ARGUMENT",
-    says: ["--pool", "public, private"],
+    code: "VAULT_MISSING_OPTION",
+    says: ["--pool", "public or private"],
   },
   {
     name: "a request of another pool",

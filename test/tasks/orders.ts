@@ -495,8 +495,8 @@ describe("tasks - orders", () => {
     const mistakes: ReadonlyArray<
       readonly [mistake: Partial<OrdersTaskArguments>, code: VaultErrorCode]
     > = [
-      [{ firstId: undefined }, "VAULT_INVALID_ARGUMENT"],
-      [{ lastId: undefined }, "VAULT_INVALID_ARGUMENT"],
+      [{ firstId: undefined }, "VAULT_MISSING_OPTION"],
+      [{ lastId: undefined }, "VAULT_MISSING_OPTION"],
       [{ firstId: "6" }, "VAULT_INVALID_ARGUMENT"],
       [{ firstId: "x" }, "VAULT_INVALID_INTEGER"],
       [{ lastId: "" }, "VAULT_INVALID_INTEGER"],

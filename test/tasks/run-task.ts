@@ -3,6 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { expect } from "chai";
 
 import { vaultError } from "../../src/errors.js";
+import type { VaultError } from "../../src/errors.js";
 import { runTask } from "../../tasks/run-task.js";
 import { toJsonValue } from "../../src/untrusted-text.js";
 import type { TaskReport } from "../../tasks/run-task.js";
@@ -226,5 +227,53 @@ describe("running a task", () => {
       a: { error: { code: error.code, message: error.message } },
       b: [{ code: error.code, message: error.message }],
     });
+  });
+
+  it("should name the flags where the API names its options", async () => {
+    const refusals: ReadonlyArray<
+      readonly [VaultError, string | undefined, RegExp]
+    > = [
+      [
+        vaultError("VAULT_INVALID_ARGUMENT", {
+          where: "firstId",
+          problem: "it is wrong",
+        }),
+        "--first-id",
+        /^Error --first-id: it is wrong\.\nCorrect that value; `--help` /u,
+      ],
+      [
+        vaultError("VAULT_INVALID_BLOCK", { where: "blockTag", value: "x" }),
+        "--block",
+        /^Error --block is not a block/u,
+      ],
+      [
+        vaultError("VAULT_INVALID_ARGUMENT", {
+          where: "deployMocks()",
+          problem: "it is wrong",
+        }),
+        "deployMocks()",
+        /^Error deployMocks\(\): it is wrong/u,
+      ],
+      [
+        vaultError("VAULT_NO_SENDER", { network: "main" }),
+        undefined,
+        /\nName an account with --as, or set/u,
+      ],
+    ];
+    for (const [error, where, text] of refusals) {
+      expect(error.message).to.not.contain("--");
+      const fail = async (): Promise<never> => await Promise.reject(error);
+      const options = { firstId: "1", block: undefined };
+      const { written, ...output } = streams(false);
+      await runTask({ json: false, ...options }, fail, output);
+      await runTask({ json: true, ...options }, fail, output);
+      expect(written.stderr).to.match(text);
+      const document: unknown = JSON.parse(written.stdout);
+      const details: unknown = Reflect.get(
+        Object(Reflect.get(Object(document), "error")),
+        "details",
+      );
+      expect(Reflect.get(Object(details), "where")).to.equal(where);
+    }
   });
 });

@@ -139,7 +139,7 @@ describe("vault settle", () => {
 
     expect(exitCode, stderr).to.equal(0);
     expect(stdout).to.match(/Outcome\s+Settled/u);
-    expect(stdout).to.match(/Settled price\s+0\s+→\s+1875/u);
+    expect(stdout).to.match(/Settled price\s+0\s+→\s+1,875/u);
     expect(stdout).to.match(/Settled\s+no\s+→\s+yes/u);
     // eslint-disable-next-line no-control-regex -- finding one is the point
     expect(stdout + stderr).not.to.match(/\u001b/u);

@@ -141,6 +141,24 @@ describe("values for a person", () => {
     expect(notesOn([{ unit: "price" }], context)).to.deep.equal([]);
   });
 
+  it("should show the date of what is likely a time, as a reading of ours", () => {
+    const opened = {
+      type: "uint256",
+      unit: "raw",
+      isLikelyTime: true,
+    } as const;
+    expect(formatValue(opened, 1_699_900_000n, context)).to.deep.equal({
+      text: "1699900000 raw",
+      note: "2023-11-13T18:26:40Z if Unix seconds, our reading",
+    });
+    for (const value of [0n, 999_999_999n, 10_000_000_000n]) {
+      expect(formatValue(opened, value, context)).to.not.have.property("note");
+    }
+    expect(
+      formatValue(opened, 1_699_900_000n, { ...context, raw: true }),
+    ).to.deep.equal({ text: "1699900000" });
+  });
+
   it("should count with grouped digits", () => {
     expect(describeCount(1, "order")).to.equal("1 order");
     expect(describeCount(0, "order")).to.equal("0 orders");
