@@ -78,9 +78,12 @@ function readArtifacts(folder: "lens" | "mocks"): Artifact[] {
     });
 }
 
-/** Abstract contracts and interfaces have no bytecode. */
-function isDeployable({ bytecode }: Artifact): boolean {
-  return bytecode !== "0x";
+/**
+ * Abstract contracts and interfaces have no bytecode, and libraries of internal
+ * functions no ABI.
+ */
+function isDeployable({ abi, bytecode }: Artifact): boolean {
+  return bytecode !== "0x" && abi.length > 0;
 }
 
 function isInterface({ name }: Contract): boolean {

@@ -8,11 +8,8 @@ interface ITrading {
     /// @dev Thirteen values and not a struct: a struct with a string in it
     /// would put one more offset word in front. Without viaIR, calling this
     /// through the interface is "stack too deep" for the compiler, however
-    /// few of the values are taken. Put that word in front and decode a struct
-    /// of the thirteen values instead:
-    /// `(bool success, bytes memory result) = trading.staticcall(
-    /// abi.encodeCall(ITrading.getOrderInfo, (orderID)))`, then
-    /// `abi.decode(bytes.concat(bytes32(uint256(32)), result), (Order))`.
+    /// few of the values are taken: `VaultReader.readOrder` returns them as a
+    /// struct.
     /// The scale of amounts, fees and prices, the unit of the time, and what
     /// an unknown id does are not documented.
     /// @param orderID The order's id.

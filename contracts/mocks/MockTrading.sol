@@ -3,6 +3,7 @@ pragma solidity ^0.8.20;
 
 import {ITrading} from "../interfaces/ITrading.sol";
 import {MockBase} from "./MockBase.sol";
+import {MockOrder} from "./MockOrder.sol";
 
 /// @title Mock trading
 /// @notice Answers the orders it was given, and for a range of ids orders
@@ -14,25 +15,6 @@ import {MockBase} from "./MockBase.sol";
 /// without viaIR, and this file has to compile without. A fallback answers
 /// the same bytes.
 contract MockTrading is MockBase {
-    /// @notice An order: the thirteen documented values, in their order.
-    /// @dev `exType` is bytes, which are encoded as a string is, so that also
-    /// invalid UTF-8 can be scripted.
-    struct Order {
-        bytes exType;
-        address holder;
-        uint256 number;
-        uint256 exFee;
-        uint256 lockFee;
-        uint256 newLockFee;
-        uint256 openPrice;
-        uint256 marginAmount;
-        uint256 marginFee;
-        uint256 startTime;
-        uint256 closePrice;
-        uint8 contractType;
-        uint8 state;
-    }
-
     enum Status {
         Untouched,
         Set,
@@ -47,7 +29,7 @@ contract MockTrading is MockBase {
 
     struct State {
         mapping(uint256 orderID => Status) statuses;
-        mapping(uint256 orderID => Order) orders;
+        mapping(uint256 orderID => MockOrder) orders;
         Range generated;
         bool missingOrdersRevert;
         bool uncapturedOrdersRevert;
@@ -79,7 +61,7 @@ contract MockTrading is MockBase {
     /// @notice Sets one order.
     /// @param orderID The order's id.
     /// @param order The order.
-    function setOrder(uint256 orderID, Order calldata order) external {
+    function setOrder(uint256 orderID, MockOrder calldata order) external {
         _setOrder(orderID, order);
     }
 
@@ -88,7 +70,7 @@ contract MockTrading is MockBase {
     /// @param orders The orders, as many as ids.
     function setOrders(
         uint256[] memory orderIDs,
-        Order[] memory orders
+        MockOrder[] memory orders
     ) external {
         if (orderIDs.length != orders.length) {
             revert LengthMismatch(orderIDs.length, orders.length);
@@ -140,7 +122,7 @@ contract MockTrading is MockBase {
         return selector == ITrading.getOrderInfo.selector;
     }
 
-    function _setOrder(uint256 orderID, Order memory order) private {
+    function _setOrder(uint256 orderID, MockOrder memory order) private {
         _setStatus(orderID, Status.Set);
         _state().orders[orderID] = order;
     }
@@ -149,7 +131,9 @@ contract MockTrading is MockBase {
         _state().statuses[orderID] = status;
     }
 
-    function _order(uint256 orderID) private view returns (Order memory order) {
+    function _order(
+        uint256 orderID
+    ) private view returns (MockOrder memory order) {
         State storage state = _state();
         Status status = state.statuses[orderID];
         if (status == Status.Set) return state.orders[orderID];
@@ -185,7 +169,7 @@ contract MockTrading is MockBase {
 
     function _generatedOrder(
         uint256 n
-    ) private pure returns (Order memory order) {
+    ) private pure returns (MockOrder memory order) {
         bool closed = n % 3 == 0;
         order.exType = bytes.concat(bytes3(TICKERS << (24 * (n % 5))), "-USDT");
         order.holder = address(uint160(FIRST_HOLDER) + uint160(n % 7));
@@ -216,7 +200,7 @@ contract MockTrading is MockBase {
     /// after one offset word. That word is overwritten with the length of the
     /// rest, which makes the rest a bytes value in place.
     function _encode(
-        Order memory order
+        MockOrder memory order
     ) private pure returns (bytes memory encoded) {
         encoded = abi.encode(order);
         assembly ("memory-safe") {

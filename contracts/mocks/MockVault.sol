@@ -27,6 +27,7 @@ contract MockVault is IVault, MockBase {
         address factory;
         uint256 settledPrice;
         uint256 settledAmount;
+        bool settlementFollowsRound;
         uint256 volume;
         Margins margins;
         bool marginsProportional;
@@ -85,16 +86,27 @@ contract MockVault is IVault, MockBase {
         _state().marginBalance = Margins(baseMarginAmount, xMarginAmount);
     }
 
-    /// @notice Sets what `settleAll` writes to the round.
+    /// @notice Sets what `settleAll` writes to the round, this one and all
+    /// that follow.
     /// @param settledPrice The settled price; real value multiplied by 1E18.
     /// @param settledAmount The settled order amount.
     function setSettlement(
         uint256 settledPrice,
         uint256 settledAmount
     ) external {
-        State storage state = _state();
-        state.settledPrice = settledPrice;
-        state.settledAmount = settledAmount;
+        _setSettlement(settledPrice, settledAmount, false);
+    }
+
+    /// @notice Sets what `settleAll` writes to the first round. Those that
+    /// `MockVaultFactory.startNextRound` starts settle at their strike price
+    /// and with their filled volume, until `setSettlement`.
+    /// @param settledPrice The settled price; real value multiplied by 1E18.
+    /// @param settledAmount The settled order amount.
+    function setFirstSettlement(
+        uint256 settledPrice,
+        uint256 settledAmount
+    ) external {
+        _setSettlement(settledPrice, settledAmount, true);
     }
 
     /// @inheritdoc IVault
@@ -106,10 +118,8 @@ contract MockVault is IVault, MockBase {
         state.settlements.push(
             Settlement(msg.sender, block.timestamp, block.number)
         );
-        MockVaultFactory(state.factory).settleLatestRound(
-            state.settledPrice,
-            state.settledAmount
-        );
+        (uint256 price, uint256 amount) = _nextSettlement(state);
+        MockVaultFactory(state.factory).settleLatestRound(price, amount);
     }
 
     /// @inheritdoc IVault
@@ -127,7 +137,9 @@ contract MockVault is IVault, MockBase {
         State storage state = _state();
         if (!state.marginsProportional) return _unpack(state.margins);
 
-        MockVaultFactory.Round memory round = _latestRound(state);
+        _requireFactory(state);
+        MockVaultFactory.Round memory round = MockVaultFactory(state.factory)
+            .latestRound();
         uint256 duration =
             _endTime > block.timestamp ? _endTime - block.timestamp : 0;
         Margins memory margins = state.margins;
@@ -200,15 +212,30 @@ contract MockVault is IVault, MockBase {
             selector == IVault.settleAll.selector;
     }
 
-    function _requireFactory(State storage state) private view {
-        if (state.factory == address(0)) revert FactoryNotSet();
+    function _setSettlement(
+        uint256 settledPrice,
+        uint256 settledAmount,
+        bool followsRound
+    ) private {
+        State storage state = _state();
+        state.settledPrice = settledPrice;
+        state.settledAmount = settledAmount;
+        state.settlementFollowsRound = followsRound;
     }
 
-    function _latestRound(
+    function _nextSettlement(
         State storage state
-    ) private view returns (MockVaultFactory.Round memory) {
-        _requireFactory(state);
-        return MockVaultFactory(state.factory).latestRound();
+    ) private view returns (uint256 price, uint256 amount) {
+        MockVaultFactory factory = MockVaultFactory(state.factory);
+        if (state.settlementFollowsRound && factory.roundsStarted() > 0) {
+            MockVaultFactory.Round memory round = factory.latestRound();
+            return (round.strikePrice, round.filledVolume);
+        }
+        return (state.settledPrice, state.settledAmount);
+    }
+
+    function _requireFactory(State storage state) private view {
+        if (state.factory == address(0)) revert FactoryNotSet();
     }
 
     function _inProportion(

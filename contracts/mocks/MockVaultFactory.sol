@@ -38,6 +38,7 @@ contract MockVaultFactory is IVaultFactory, MockBase {
     struct State {
         Round round;
         uint256 minMargin;
+        uint256 roundsStarted;
     }
 
     mapping(uint256 generation => State) private _states;
@@ -53,6 +54,7 @@ contract MockVaultFactory is IVaultFactory, MockBase {
     /// @dev A struct of static values is encoded as these values one by one.
     /// @param next The new round.
     function startNextRound(NextRound calldata next) external {
+        ++_state().roundsStarted;
         _state().round = abi.decode(
             abi.encode(next, uint256(0), uint256(0), false),
             (Round)
@@ -127,6 +129,12 @@ contract MockVaultFactory is IVaultFactory, MockBase {
         returns (uint256)
     {
         return _state().minMargin;
+    }
+
+    /// @notice How many rounds `startNextRound` has started.
+    /// @return The number of rounds.
+    function roundsStarted() external view returns (uint256) {
+        return _state().roundsStarted;
     }
 
     /// @notice The latest round as a struct, scripted reverts or not.

@@ -1,18 +1,19 @@
 import path from "node:path";
 
-import { format } from "prettier";
+import { format, resolveConfig } from "prettier";
 
 import type { Examples } from "./examples.js";
 import { renderErrors } from "./render-errors.js";
+import { renderScenarios } from "./render-scenarios.js";
 import { renderTasks } from "./render-tasks.js";
 
-const docs = path.resolve(import.meta.dirname, "../../docs");
+const root = path.resolve(import.meta.dirname, "../..");
 
 /** Where {@link Examples} are kept between their recordings. */
-export const tasksDocument = path.join(docs, "tasks.md");
+export const tasksDocument = path.join(root, "docs/tasks.md");
 
 /**
- * The documents that are written from the code, by file, formatted.
+ * The documents, and the Solidity scenarios, that are written from the code, by file, formatted.
  *
  * @param examples What the commands print.
  */
@@ -20,18 +21,20 @@ export async function generatedDocuments(
   examples: Examples,
 ): Promise<ReadonlyMap<string, string>> {
   const documents = [
-    ["tasks.md", renderTasks(examples)],
-    ["troubleshooting.md", renderErrors()],
+    ["docs/tasks.md", renderTasks(examples)],
+    ["docs/troubleshooting.md", renderErrors()],
+    ["contracts/test/MockScenarios.sol", renderScenarios()],
   ] as const;
   return new Map(
     await Promise.all(
-      documents.map(
-        async ([file, text]) =>
-          [
-            path.join(docs, file),
-            await format(text, { parser: "markdown" }),
-          ] as const,
-      ),
+      documents.map(async ([name, text]) => {
+        const file = path.join(root, name);
+        const options = await resolveConfig(file);
+        return [
+          file,
+          await format(text, { ...options, filepath: file }),
+        ] as const;
+      }),
     ),
   );
 }

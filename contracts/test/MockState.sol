@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+import {MockLiquidityPool} from "../mocks/MockLiquidityPool.sol";
+import {MockOrder} from "../mocks/MockOrder.sol";
+import {MockVault} from "../mocks/MockVault.sol";
+import {MockVaultFactory} from "../mocks/MockVaultFactory.sol";
+
+/// @notice Everything the six mocks answer; values unscaled, as on the wire.
+struct MockState {
+    FundingFeeRates fundingFeeRate;
+    MockLiquidityPool.Amounts publicPool;
+    MockLiquidityPool.Amounts privatePool;
+    MockVaultFactory.Round round;
+    /// The ids of `orders`, in their order.
+    uint256[] orderIDs;
+    MockOrder[] orders;
+    OrderRange generatedOrders;
+    /// Whether an order that is not there reverts; else it is all zeros.
+    bool missingOrdersRevert;
+    MockVault.Margins margins;
+    MockVault.Margins marginBalance;
+    uint256 volume;
+    uint256 minXMargin;
+    Settlement settlement;
+}
+
+/// @notice Real values multiplied by 1E8.
+struct FundingFeeRates {
+    uint256 call;
+    uint256 put;
+}
+
+/// @notice Ids whose orders the mock computes; none if the first is above the
+/// last.
+struct OrderRange {
+    uint256 firstId;
+    uint256 lastId;
+}
+
+/// @notice What `settleAll` writes to the first round.
+struct Settlement {
+    uint256 settledPrice;
+    uint256 settledAmount;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+import {ILiquidityPool} from "../interfaces/ILiquidityPool.sol";
+import {ITrading} from "../interfaces/ITrading.sol";
+import {IUnderlyingAsset} from "../interfaces/IUnderlyingAsset.sol";
+import {IVault} from "../interfaces/IVault.sol";
+import {IVaultFactory} from "../interfaces/IVaultFactory.sol";
+import {VaultReader} from "../interfaces/VaultReader.sol";
+import {MockBase} from "../mocks/MockBase.sol";
+import {MockLiquidityPool} from "../mocks/MockLiquidityPool.sol";
+import {MockOrder} from "../mocks/MockOrder.sol";
+import {MockTrading} from "../mocks/MockTrading.sol";
+import {MockUnderlyingAsset} from "../mocks/MockUnderlyingAsset.sol";
+import {MockVault} from "../mocks/MockVault.sol";
+import {MockVaultFactory} from "../mocks/MockVaultFactory.sol";
+import {MockScenarios} from "./MockScenarios.sol";
+import {MockState} from "./MockState.sol";
+
+using VaultMocksScripts for VaultMocks global;
+
+/// @notice The six mocks, for Solidity tests: a state variable of the test
+/// contract, deployed by one line in `setUp`.
+///
+/// `VaultMocks private mocks;`
+///
+/// `function setUp() public { mocks.deploy("open-round"); }`
+/// @dev Members are the roles that the contracts have in TypeScript. Only
+/// `trading` is not of the mock's type: `MockTrading` cannot declare the
+/// thirteen values of its interface. It scripts as `mockTrading`.
+struct VaultMocks {
+    MockUnderlyingAsset underlyingAsset;
+    MockLiquidityPool publicPool;
+    MockLiquidityPool privatePool;
+    ITrading trading;
+    MockVaultFactory vaultFactory;
+    MockVault vault;
+    MockTrading mockTrading;
+}
+
+/// @title Scripts of the mocks
+/// @notice What a Solidity test does with its `VaultMocks`. Names are those of
+/// the handle in TypeScript, values are unscaled.
+/// @dev Internal functions, so that calls come from the test contract itself
+/// and a test contract has the code of what it uses.
+library VaultMocksScripts {
+    /// @dev Length of a next round where the latest one has none.
+    uint256 private constant DEFAULT_ROUND_LENGTH = 7 days;
+
+    /// @notice No mock has an operation of that name.
+    error UnknownOperation(string operation);
+
+    /// @notice Deploys the six mocks in a scenario.
+    /// @param scenario The scenario's name; see `MockScenarios`.
+    function deploy(VaultMocks storage mocks, string memory scenario) internal {
+        deploy(mocks, MockScenarios.named(scenario, block.timestamp));
+    }
+
+    /// @notice Deploys the six mocks in a state: a scenario with changes, say.
+    /// @param state What they answer.
+    function deploy(VaultMocks storage mocks, MockState memory state) internal {
+        mocks.underlyingAsset = new MockUnderlyingAsset();
+        mocks.publicPool = new MockLiquidityPool();
+        mocks.privatePool = new MockLiquidityPool();
+        mocks.mockTrading = new MockTrading();
+        mocks.trading = ITrading(address(mocks.mockTrading));
+        mocks.vaultFactory = new MockVaultFactory();
+        mocks.vault = new MockVault();
+        _set(mocks, state);
+    }
+
+    /// @notice Puts mocks that are deployed into another state, as if they
+    /// were new: what was scripted and recorded is gone.
+    /// @param state What they answer from now on.
+    function load(VaultMocks storage mocks, MockState memory state) internal {
+        mocks.underlyingAsset.reset();
+        mocks.publicPool.reset();
+        mocks.privatePool.reset();
+        mocks.mockTrading.reset();
+        mocks.vaultFactory.reset();
+        mocks.vault.reset();
+        _set(mocks, state);
+    }
+
+    /// @notice The latest round.
+    /// @return The round, to change and to hand to `setRound`.
+    function round(
+        VaultMocks storage mocks
+    ) internal view returns (MockVaultFactory.Round memory) {
+        return mocks.vaultFactory.latestRound();
+    }
+
+    /// @notice Sets all values of the latest round.
+    /// @param next The round.
+    function setRound(
+        VaultMocks storage mocks,
+        MockVaultFactory.Round memory next
+    ) internal {
+        mocks.vaultFactory.setRound(next);
+    }
+
+    /// @notice Puts a new, unsettled round in place of the latest one: with its
+    /// terms, nothing filled, beginning now and as long. It settles at its
+    /// strike price and filled volume unless `setSettlement` says otherwise.
+    function nextRound(VaultMocks storage mocks) internal {
+        nextRound(mocks, round(mocks).strikePrice);
+    }
+
+    /// @notice As `nextRound()`, at another strike price.
+    /// @param strikePrice The strike price; real value multiplied by 1E18.
+    function nextRound(VaultMocks storage mocks, uint256 strikePrice) internal {
+        MockVaultFactory.Round memory latest = round(mocks);
+        uint256 length = DEFAULT_ROUND_LENGTH;
+        if (latest.endTime > latest.startTime) {
+            length = latest.endTime - latest.startTime;
+        }
+        uint256 longest = type(uint256).max - block.timestamp;
+        mocks.vaultFactory.startNextRound(
+            MockVaultFactory.NextRound({
+                strikePrice: strikePrice,
+                APY: latest.APY,
+                maxVolume: latest.maxVolume,
+                filledVolume: 0,
+                minDeposit: latest.minDeposit,
+                startTime: block.timestamp,
+                endTime: block.timestamp + (length < longest ? length : longest)
+            })
+        );
+    }
+
+    /// @notice Sets what `settleAll` writes to the round, this one and all
+    /// that follow.
+    /// @param settledPrice The settled price; real value multiplied by 1E18.
+    /// @param settledAmount The settled order amount.
+    function setSettlement(
+        VaultMocks storage mocks,
+        uint256 settledPrice,
+        uint256 settledAmount
+    ) internal {
+        mocks.vault.setSettlement(settledPrice, settledAmount);
+    }
+
+    /// @notice One order.
+    /// @dev Reverts as the mock does, of a missing one with `OrderNotFound` if
+    /// `setMissingOrdersRevert` says so.
+    /// @param orderID The order's id.
+    /// @return The order, as `VaultReader.readOrder` reads it.
+    function order(
+        VaultMocks storage mocks,
+        uint256 orderID
+    ) internal view returns (VaultReader.Order memory) {
+        return VaultReader.readOrder(mocks.trading, orderID);
+    }
+
+    /// @notice Sets one order, such as
+    /// `MockScenarios.openCall().heldBy(alice).closedAt(63_250e18)`.
+    /// @param orderID The order's id.
+    /// @param value The order.
+    function setOrder(
+        VaultMocks storage mocks,
+        uint256 orderID,
+        MockOrder memory value
+    ) internal {
+        mocks.mockTrading.setOrder(orderID, value);
+    }
+
+    /// @notice Makes an order a missing one.
+    /// @param orderID The order's id.
+    function removeOrder(VaultMocks storage mocks, uint256 orderID) internal {
+        mocks.mockTrading.removeOrder(orderID);
+    }
+
+    /// @notice Makes an operation revert with a text, until `succeed`.
+    /// @param operation The operation's name, "settleAll" for example; of
+    /// "getLPAmountInfo", both pools revert.
+    /// @param reason What it reverts with.
+    function fail(
+        VaultMocks storage mocks,
+        string memory operation,
+        string memory reason
+    ) internal {
+        failWith(
+            mocks,
+            operation,
+            abi.encodeWithSignature("Error(string)", reason)
+        );
+    }
+
+    /// @notice Makes an operation revert with any data, until `succeed`.
+    /// @param operation The operation's name.
+    /// @param revertData For example `abi.encodeWithSelector(Paused.selector)`;
+    /// may be empty.
+    function failWith(
+        VaultMocks storage mocks,
+        string memory operation,
+        bytes memory revertData
+    ) internal {
+        (bytes4 selector, MockBase[] memory targets) = _find(mocks, operation);
+        for (uint256 i = 0; i < targets.length; ++i) {
+            targets[i].setRevert(selector, revertData);
+        }
+    }
+
+    /// @notice Ends what `fail` began.
+    /// @param operation The operation's name.
+    function succeed(
+        VaultMocks storage mocks,
+        string memory operation
+    ) internal {
+        (bytes4 selector, MockBase[] memory targets) = _find(mocks, operation);
+        for (uint256 i = 0; i < targets.length; ++i) {
+            targets[i].clearRevert(selector);
+        }
+    }
+
+    /// @dev The operation's selector, and the mocks that have it.
+    function _find(
+        VaultMocks storage mocks,
+        string memory operation
+    ) private view returns (bytes4 selector, MockBase[] memory targets) {
+        bytes32 id = keccak256(bytes(operation));
+        targets = new MockBase[](1);
+        targets[0] = mocks.vault;
+        if (id == keccak256("settleAll")) {
+            selector = IVault.settleAll.selector;
+        } else if (id == keccak256("calMargins")) {
+            selector = IVault.calMargins.selector;
+        } else if (id == keccak256("queryVolume")) {
+            selector = IVault.queryVolume.selector;
+        } else if (id == keccak256("queryMarginBalance")) {
+            selector = IVault.queryMarginBalance.selector;
+        } else if (id == keccak256("getLatestRoundInfo")) {
+            selector = IVaultFactory.getLatestRoundInfo.selector;
+            targets[0] = mocks.vaultFactory;
+        } else if (id == keccak256("minXMargin")) {
+            selector = IVaultFactory.minSLDMargin.selector;
+            targets[0] = mocks.vaultFactory;
+        } else if (id == keccak256("getOrderInfo")) {
+            selector = ITrading.getOrderInfo.selector;
+            targets[0] = mocks.mockTrading;
+        } else if (id == keccak256("getFundingFeeRate")) {
+            selector = IUnderlyingAsset.getFundingFeeRate.selector;
+            targets[0] = mocks.underlyingAsset;
+        } else if (id == keccak256("getLPAmountInfo")) {
+            selector = ILiquidityPool.getLPAmountInfo.selector;
+            targets = new MockBase[](2);
+            targets[0] = mocks.publicPool;
+            targets[1] = mocks.privatePool;
+        } else {
+            revert UnknownOperation(operation);
+        }
+    }
+
+    /// @dev Of mocks that are new or reset.
+    function _set(VaultMocks storage mocks, MockState memory state) private {
+        mocks.underlyingAsset.setFundingFeeRate(1, state.fundingFeeRate.call);
+        mocks.underlyingAsset.setFundingFeeRate(2, state.fundingFeeRate.put);
+        _setPool(mocks.publicPool, state.publicPool);
+        _setPool(mocks.privatePool, state.privatePool);
+        _setOrders(mocks.mockTrading, state);
+        mocks.vaultFactory.setRound(state.round);
+        mocks.vaultFactory.setMinSLDMargin(state.minXMargin);
+        _setVault(mocks.vault, mocks.vaultFactory, state);
+    }
+
+    function _setPool(
+        MockLiquidityPool pool,
+        MockLiquidityPool.Amounts memory amounts
+    ) private {
+        pool.setLPAmountInfo(amounts.deposit, amounts.availabe, amounts.locked);
+    }
+
+    function _setOrders(MockTrading trading, MockState memory state) private {
+        trading.setOrders(state.orderIDs, state.orders);
+        trading.generateOrders(
+            state.generatedOrders.firstId,
+            state.generatedOrders.lastId
+        );
+        trading.setMissingOrdersRevert(state.missingOrdersRevert);
+    }
+
+    function _setVault(
+        MockVault vault,
+        MockVaultFactory factory,
+        MockState memory state
+    ) private {
+        vault.setFactory(address(factory));
+        vault.setMargins(state.margins.base, state.margins.x);
+        vault.setMarginBalance(state.marginBalance.base, state.marginBalance.x);
+        vault.setVolume(state.volume);
+        vault.setFirstSettlement(
+            state.settlement.settledPrice,
+            state.settlement.settledAmount
+        );
+    }
+}

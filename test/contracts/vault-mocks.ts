@@ -1,0 +1,368 @@
+import { expect } from "chai";
+import { concat, Contract, Interface, toBeHex, zeroPadValue } from "ethers";
+
+import { scenarios } from "../../src/mocks/scenarios.js";
+import type { ScenarioName } from "../../src/mocks/scenarios.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import {
+  contractRoleNames,
+  operationEntry,
+  operationNames,
+  targetsOf,
+} from "../../src/protocol/index.js";
+import type { ContractRole, OperationName } from "../../src/protocol/index.js";
+import { createTestHre } from "../helpers/hre.js";
+import { compile, contractSources } from "../helpers/solc.js";
+
+/** A Solidity test, as far as it scripts the mocks. */
+const scripted = `// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+import {VaultReader} from "contracts/interfaces/VaultReader.sol";
+import {MockOrder} from "contracts/mocks/MockOrder.sol";
+import {MockScenarios} from "contracts/test/MockScenarios.sol";
+import {VaultMocks} from "contracts/test/VaultMocks.sol";
+
+contract Scripted {
+    VaultMocks public mocks;
+
+    function deploy(string calldata scenario) external {
+        mocks.deploy(scenario);
+    }
+    function load(string calldata scenario) external {
+        mocks.load(MockScenarios.named(scenario, block.timestamp));
+    }
+    function fail(string calldata operation, string calldata reason) external {
+        mocks.fail(operation, reason);
+    }
+    function succeed(string calldata operation) external {
+        mocks.succeed(operation);
+    }
+    function settle() external {
+        mocks.vault.settleAll();
+    }
+    function nextRound() external {
+        mocks.nextRound();
+    }
+    function nextRoundAt(uint256 strikePrice) external {
+        mocks.nextRound(strikePrice);
+    }
+    function setSettlement(uint256 price, uint256 amount) external {
+        mocks.setSettlement(price, amount);
+    }
+    function buildOrder(uint256 id, address holder) external {
+        MockOrder memory value = MockScenarios.openCall()
+            .withNumber(1).withFees(2, 3, 4).withMargin(5, 6);
+        value.openedAt(7, 8).asPut().closedAt(9);
+        mocks.setOrder(id, value.ofPair("SOL-USDT").heldBy(holder));
+    }
+    function order(
+        uint256 id
+    ) external view returns (VaultReader.Order memory) {
+        return mocks.order(id);
+    }
+}
+`;
+
+// Object.keys is typed string[]; the keys are the names.
+// eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above
+const scenarioNames = Object.keys(scenarios) as ScenarioName[];
+
+/** The clock of all blocks here, since scenarios are relative to it. */
+const NOW = 1_800_000_000;
+
+const MAX_UINT256 = 2n ** 256n - 1n;
+const orderIDs = [0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 500n, 1_000n, 1_001n].concat(
+  MAX_UINT256,
+);
+
+const word = (value: bigint | number): string =>
+  zeroPadValue(toBeHex(value), 32);
+
+/** Every read call that there is, as a contract's role and call data. */
+const reads = operationNames
+  .filter((operation) => operation !== "settleAll")
+  .flatMap((operation) =>
+    targetsOf(operation).flatMap(({ role }) =>
+      argumentsOf(operation).map((args) => ({
+        role,
+        data: concat([operationEntry(operation).selector, ...args.map(word)]),
+      })),
+    ),
+  );
+
+function argumentsOf(operation: OperationName): bigint[][] {
+  switch (operation) {
+    case "getFundingFeeRate":
+      return [[1n], [2n], [3n]];
+    case "getOrderInfo":
+      return orderIDs.map((id) => [id]);
+    case "calMargins":
+      return [[1n, 2n, 3n]];
+    default:
+      return [[]];
+  }
+}
+
+/** What a failed call reverted with. */
+function revertData(error: unknown): unknown {
+  return Reflect.get(Object(error), "data");
+}
+
+describe("contracts - mocks for Solidity tests", function () {
+  this.timeout(120_000);
+
+  type Addresses = Readonly<Record<ContractRole, string>>;
+
+  let vault: HardhatVault;
+  let test: Contract;
+
+  before(async () => {
+    const { contracts, errors = [] } = compile(
+      "0.8.37",
+      {
+        ...(await contractSources()),
+        "Scripted.sol": { content: scripted },
+      },
+      {},
+    );
+    expect(errors.filter(({ severity }) => severity === "error")).to.deep.equal(
+      [],
+    );
+    const compiled = contracts["Scripted.sol"]?.Scripted;
+    if (compiled === undefined) {
+      throw new Error("Scripted was not compiled");
+    }
+    const abi = Interface.from(JSON.stringify(compiled.abi));
+    const hre = await createTestHre({
+      networks: {
+        default: {
+          type: "edr-simulated",
+          // Of a test contract, which nobody deploys for real.
+          allowUnlimitedContractSize: true,
+          allowBlocksWithSameTimestamp: true,
+          initialDate: new Date(NOW * 1_000),
+        },
+      },
+    });
+    const connection = await hre.network.create();
+    ({ vault } = connection);
+    const factory = await connection.ethers.getContractFactory(
+      abi.fragments,
+      compiled.evm.bytecode.object,
+    );
+    await atNow();
+    const { target, runner } = await factory.deploy();
+    test = new Contract(target, abi, runner);
+  });
+
+  const request = async (
+    method: string,
+    ...params: unknown[]
+  ): Promise<unknown> => await vault.provider.request({ method, params });
+
+  const atNow = async (): Promise<void> => {
+    await request("evm_setNextBlockTimestamp", NOW);
+  };
+
+  const send = async (method: string, ...args: unknown[]): Promise<void> => {
+    await atNow();
+    await test.getFunction(method).send(...args);
+  };
+
+  const addresses = async (): Promise<Addresses> => {
+    const deployed: unknown = await test.getFunction("mocks").staticCall();
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
+    return Object.fromEntries(
+      contractRoleNames.map((role) => [
+        role,
+        String(Reflect.get(Object(deployed), role)),
+      ]),
+    ) as Addresses;
+  };
+
+  /** What each read call answers, or what it reverts with. */
+  const answers = async (at: Addresses): Promise<unknown[]> =>
+    await Promise.all(
+      reads.map(async ({ role, data }) => [
+        role,
+        data,
+        await request("eth_call", { to: at[role], data }, "latest").catch(
+          (error: unknown) => ["reverts", revertData(error)],
+        ),
+      ]),
+    );
+
+  for (const scenario of scenarioNames) {
+    it(`should answer ${scenario} word by word as in TypeScript, settled too`, async () => {
+      await send("deploy", scenario);
+      const solidity = await addresses();
+      const before = await answers(solidity);
+      await atNow();
+      const typescript = await vault.deployMocks({ scenario });
+      expect(before).to.deep.equal(await answers(typescript.addresses));
+      if (scenario !== "settled-round") {
+        await send("settle");
+        await typescript.vault.settleAll();
+        const settled = await answers(solidity);
+        expect(settled).to.deep.equal(await answers(typescript.addresses));
+        expect(settled).not.to.deep.equal(before);
+      }
+    });
+  }
+
+  it("should refuse a scenario that there is not, and tell those there are", async () => {
+    const error: unknown = await send("deploy", "open-rounds").catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(revertData(error)).to.equal(
+      new Interface([
+        "error UnknownScenario(string name, string known)",
+      ]).encodeErrorResult("UnknownScenario", [
+        "open-rounds",
+        scenarioNames.join(", "),
+      ]),
+    );
+  });
+
+  it("should put deployed mocks into another scenario, with nothing left", async () => {
+    await send("deploy", "full-round");
+    const fresh = await answers(await addresses());
+    await send("deploy", "extremes");
+    await send("fail", "queryVolume", "paused");
+    const deployed = await addresses();
+    await send("load", "full-round");
+    expect(await addresses()).to.deep.equal(deployed);
+    expect(await answers(deployed)).to.deep.equal(fresh);
+  });
+
+  for (const operation of operationNames) {
+    it(`should fail ${operation}, and let it succeed again`, async () => {
+      await send("deploy", "open-round");
+      const at = await addresses();
+      const attempts = async (): Promise<unknown[]> =>
+        await Promise.all(
+          targetsOf(operation).map(
+            async ({ role }) =>
+              await request(
+                "eth_call",
+                {
+                  to: at[role],
+                  data: concat([
+                    operationEntry(operation).selector,
+                    ...(argumentsOf(operation)[0] ?? []).map(word),
+                  ]),
+                },
+                "latest",
+              ).catch(revertData),
+          ),
+        );
+      const before = await attempts();
+      await send("fail", operation, "paused");
+      const reverted = new Interface(["error Error(string)"]).encodeErrorResult(
+        "Error",
+        ["paused"],
+      );
+      expect(await attempts()).to.deep.equal(before.map(() => reverted));
+      await send("succeed", operation);
+      expect(await attempts()).to.deep.equal(before);
+    });
+  }
+
+  it("should refuse an operation that there is not", async () => {
+    for (const method of ["fail", "succeed"]) {
+      const args = method === "fail" ? ["settle", "paused"] : ["settle"];
+      const error: unknown = await send(method, ...args).catch(
+        (thrown: unknown) => thrown,
+      );
+      expect(revertData(error)).to.equal(
+        new Interface([
+          "error UnknownOperation(string operation)",
+        ]).encodeErrorResult("UnknownOperation", ["settle"]),
+      );
+    }
+  });
+
+  it("should start a next round as in TypeScript", async () => {
+    for (const scenario of ["settled-round", "extremes"] as const) {
+      await send("deploy", scenario);
+      await send("nextRound");
+      const solidity = await addresses();
+      await atNow();
+      const typescript = await vault.deployMocks({ scenario });
+      await atNow();
+      await typescript.startNextRound();
+      expect(await answers(solidity)).to.deep.equal(
+        await answers(typescript.addresses),
+      );
+    }
+  });
+
+  it("should settle next rounds by their own terms, until scripted", async () => {
+    await send("deploy", "open-round");
+    const bound = vault.at(await addresses());
+    await send("nextRoundAt", 70n);
+    await send("settle");
+    expect(await bound.getLatestRoundInfo()).to.include({
+      strikePrice: 70n,
+      settledPrice: 70n,
+      settledAmount: 0n,
+      settled: true,
+    });
+    await send("nextRound");
+    await send("setSettlement", 8n, 9n);
+    await send("settle");
+    expect(await bound.getLatestRoundInfo()).to.include({
+      strikePrice: 70n,
+      settledPrice: 8n,
+      settledAmount: 9n,
+    });
+    await send("nextRoundAt", 71n);
+    await send("settle");
+    expect(await bound.getLatestRoundInfo()).to.include({
+      strikePrice: 71n,
+      settledPrice: 8n,
+    });
+  });
+
+  it("should build orders, and read them as a struct", async () => {
+    await send("deploy", "open-round");
+    const holder = `0x${"ab".repeat(20)}`;
+    await send("buildOrder", 12n, holder);
+    const expected = {
+      exType: "SOL-USDT",
+      holder: (await vault.at(await addresses()).getOrderInfo(12n)).holder,
+      number: 1n,
+      exFee: 2n,
+      lockFee: 3n,
+      newLockFee: 4n,
+      openPrice: 7n,
+      marginAmount: 5n,
+      marginFee: 6n,
+      startTime: 8n,
+      closePrice: 9n,
+      contractType: 2,
+      state: 2,
+    };
+    expect(expected.holder.toLowerCase()).to.equal(holder);
+    expect(await vault.at(await addresses()).getOrderInfo(12n)).to.deep.equal(
+      expected,
+    );
+    const order: unknown = await test.getFunction("order").staticCall(12n);
+    for (const [field, value] of Object.entries(expected)) {
+      expect(Reflect.get(Object(order), field), field).to.equal(
+        typeof value === "number" ? BigInt(value) : value,
+      );
+    }
+  });
+
+  it("should read a failing order with the mock's reason", async () => {
+    await send("deploy", "open-round");
+    await send("fail", "getOrderInfo", "no orders today");
+    const error: unknown = await test
+      .getFunction("order")
+      .staticCall(1n)
+      .catch((thrown: unknown) => thrown);
+    expect(String(error)).to.contain("no orders today");
+  });
+});
