@@ -41,6 +41,14 @@ function required(description: string): string {
 }
 
 const from = textOption("from", "Send the call from this address");
+const format = textOption(
+  "format",
+  "Stream without an envelope: ndjson (an object a line) or csv",
+);
+const out = textOption(
+  "out",
+  "Write to this file, which appears whole or not at all; .csv, .ndjson and .json choose the form",
+);
 
 type VaultTaskBuilder = NewTaskDefinitionBuilder<{
   json: boolean;
@@ -127,23 +135,27 @@ export const vaultTasks: TaskDefinition[] = [
     .addOption(textOption("lastId", "Last order id of the range"))
     .addOption(textOption("state", "Only orders in this state: open or closed"))
     .addOption(textOption("holder", "Only orders of this address"))
-    .addOption(
-      textOption(
-        "format",
-        "Stream without an envelope: ndjson (an object a line) or csv",
-      ),
-    )
-    .addOption(
-      textOption(
-        "out",
-        "Write to this file, which appears whole or not at all; .csv, .ndjson and .json choose the form",
-      ),
-    )
+    .addOption(format)
+    .addOption(out)
     .addFlag({
       name: "skipEmpty",
       description: "Leave out orders whose every value is zero",
     })
     .setAction(() => import("./orders.js"))
+    .build(),
+  readTask("rounds", "List every round that the vault ever had, oldest first")
+    .addOption(
+      textOption(
+        "fromBlock",
+        "First block to look at; the chain's first unless given",
+      ),
+    )
+    .addOption(
+      textOption("toBlock", "Last block to look at; the latest unless given"),
+    )
+    .addOption(format)
+    .addOption(out)
+    .setAction(() => import("./rounds.js"))
     .build(),
   vaultTask("settle", "Settle the vault's current round")
     .addFlag({ name: "yes", description: "Settle without asking" })

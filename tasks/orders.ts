@@ -1,5 +1,3 @@
-import path from "node:path";
-
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { isEmptyOrder, isFailedOrder } from "../src/client/index.js";
@@ -11,15 +9,16 @@ import type { VaultError } from "../src/errors.js";
 import { enumNames } from "../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { withVault } from "./open-vault.js";
-import { writeToFile, writeToStdout } from "./output/destination.js";
 import type { WriteText } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
 import { IdRanges } from "./output/id-ranges.js";
+import { parseListingForm, writeListing } from "./output/listing.js";
+import type { ListingForm } from "./output/listing.js";
 import { toCsv, toNdjson, toOrderJson, toTable } from "./output/orders.js";
 import { startProgress } from "./output/progress.js";
-import type { Progress, ProgressStream } from "./output/progress.js";
+import type { ProgressStream } from "./output/progress.js";
 import { createStyle } from "./output/style.js";
 import type { Style, StyledStream } from "./output/style.js";
 import { wrapText } from "./output/table.js";
@@ -40,23 +39,13 @@ export interface OrdersTaskArguments extends ReadTaskArguments {
   readonly skipEmpty: boolean;
 }
 
-type Format = "table" | "json" | "ndjson" | "csv";
-
-/** What a file of that name is expected to hold, unless `--format` says. */
-const formatOfExtension: Readonly<Record<string, Format>> = {
-  ".csv": "csv",
-  ".json": "json",
-  ".jsonl": "ndjson",
-  ".ndjson": "ndjson",
-};
-
 interface OrdersRequest {
   readonly target: ReadTarget;
   readonly scan: Pick<OrdersOptions, "state" | "holder" | "skipEmpty"> & {
     readonly firstId: bigint;
     readonly lastId: bigint;
   };
-  readonly format: Format;
+  readonly format: ListingForm;
 }
 
 const action: NewTaskActionFunction<OrdersTaskArguments> = async (args, hre) =>
@@ -86,20 +75,8 @@ export default action;
 export function parseOrdersArguments(args: OrdersTaskArguments): OrdersRequest {
   const target = parseReadTarget(args);
   requireFixedBlock(target.blockTag, "--block");
-  if (args.out === "") {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "--out",
-      problem: "a file name is needed, and it is empty",
-    });
-  }
-  const { format, json, state, holder } = args;
-  if (format !== undefined && json) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "--format",
-      problem:
-        "lines have no place in the one document of --json; leave one of the two out",
-    });
-  }
+  const format = parseListingForm(args);
+  const { state, holder } = args;
   const firstId = parseId(args.firstId, "--first-id");
   const lastId = parseId(args.lastId, "--last-id");
   if (firstId > lastId) {
@@ -121,12 +98,7 @@ export function parseOrdersArguments(args: OrdersTaskArguments): OrdersRequest {
         holder === undefined ? undefined : parseAddress(holder, "--holder"),
       skipEmpty: args.skipEmpty,
     },
-    format:
-      format === undefined
-        ? json
-          ? "json"
-          : (formatOfExtension[extensionOf(args.out)] ?? "table")
-        : parseWord(format, ["ndjson", "csv"], "--format"),
+    format,
   };
 }
 
@@ -168,26 +140,15 @@ export async function listOrders(
     }),
   );
   const style = createStyle(out === undefined ? stdout : {}, args.wide);
-  const pieces = hideBefore(
-    progress,
+  const pieces =
     format === "csv"
       ? toCsv(orders)
       : format === "ndjson"
         ? toNdjson(orders)
         : format === "json"
           ? toDocument(envelope, orders)
-          : toText(envelope, orders, tally, args.raw, style),
-  );
-  let isRead = true;
-  try {
-    if (out === undefined) {
-      isRead = await writeToStdout(pieces, write);
-    } else {
-      await writeToFile(pieces, out);
-    }
-  } finally {
-    progress.hide();
-  }
+          : toText(envelope, orders, tally, args.raw, style);
+  const isRead = await writeListing(pieces, { out, write, stderr, progress });
   if (!isRead) {
     return { streamed: true, ok: true };
   }
@@ -280,21 +241,6 @@ async function* toText(
     )}`,
     style,
   )}\n`;
-}
-
-/** A bar and a table on one terminal must not be written over each other. */
-async function* hideBefore(
-  progress: Progress,
-  pieces: AsyncIterable<string>,
-): AsyncGenerator<string, void, undefined> {
-  for await (const piece of pieces) {
-    progress.hide();
-    yield piece;
-  }
-}
-
-function extensionOf(file: string | undefined): string {
-  return path.extname(file ?? "").toLowerCase();
 }
 
 function parseId(text: string | undefined, where: string): bigint {

@@ -59,13 +59,13 @@ export function parseInteger(text: string, where: string): bigint {
 }
 
 /**
- * Reads `--block`.
+ * Reads `--block`, or another option that names one.
  *
  * @throws VaultError VAULT_INVALID_BLOCK
  */
-export function parseBlock(text = "latest"): BlockTag {
+export function parseBlock(text = "latest", where = "--block"): BlockTag {
   const value = toInteger(text) ?? text;
-  parseBlockTag(value, "--block");
+  parseBlockTag(value, where);
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the line above has refused everything that is not a block tag
   return value as BlockTag;
 }

@@ -28,6 +28,7 @@ const commands = [
   "request queryVolume --at vault=0x5FC8d32690cc91D4c39d9d3abcBD16989F875707",
   "simulate",
   "settle --yes",
+  "rounds",
 ] as const;
 
 const configuration = `

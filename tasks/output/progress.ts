@@ -4,7 +4,8 @@ import { formatDuration } from "./time.js";
 
 /** How far a long task has come. */
 export interface Progress {
-  update(done: number): void;
+  /** @param total Of how much by now, where it is another than at first. */
+  update(done: number, total?: number): void;
   /** Takes the bar off the terminal until the next update. */
   hide(): void;
 }
@@ -27,7 +28,7 @@ const hidden: Progress = {
  */
 export function startProgress(
   stream: ProgressStream | undefined,
-  { total, unit }: { readonly total: number; readonly unit: string },
+  { total: expected, unit }: { readonly total: number; readonly unit: string },
   now: () => number = Date.now,
 ): Progress {
   if (stream?.isTTY !== true) {
@@ -45,7 +46,7 @@ export function startProgress(
   const startedAt = now();
   let isShown = false;
   return {
-    update(done) {
+    update(done, total = expected) {
       const rate = (done / Math.max(1, now() - startedAt)) * 1_000;
       const payload = {
         rate: Math.round(rate),
@@ -54,6 +55,7 @@ export function startProgress(
         ),
       };
       if (isShown) {
+        bar.setTotal(total);
         bar.update(done, payload);
       } else {
         bar.start(total, done, payload);

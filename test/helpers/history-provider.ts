@@ -78,6 +78,9 @@ export function historyProvider(
       if (block > head) {
         return null;
       }
+      if (method === "eth_chainId") {
+        return "0x1";
+      }
       if (method === "eth_getBlockByNumber") {
         return { number: hex(block), timestamp: hex(1_700_000_000 + block) };
       }

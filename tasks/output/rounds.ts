@@ -1,0 +1,140 @@
+import { stringify } from "csv-stringify/sync";
+
+import type { PastRound } from "../../src/client/index.js";
+import { operations } from "../../src/protocol/index.js";
+import { toJsonValue, toSafeJson } from "../../src/untrusted-text.js";
+import { describeCount, formatValue, groupDigits } from "./format-value.js";
+import type { FormatContext } from "./format-value.js";
+import { renderHeading } from "./heading.js";
+import type { Envelope } from "./heading.js";
+import { renderNotes } from "./readings.js";
+import type { Style } from "./style.js";
+import { renderTable, wrapText } from "./table.js";
+import type { Column } from "./table.js";
+
+const fields = operations.getLatestRoundInfo.outputs;
+
+/** What of a round fits beside each other; JSON and CSV have all of it. */
+const shown = (
+  [
+    "startTime",
+    "endTime",
+    "strikePrice",
+    "filledVolume",
+    "settledPrice",
+  ] as const
+).flatMap((shownName) => fields.filter(({ name }) => name === shownName));
+
+/** The document of `--json`. */
+export function toRoundsDocument(
+  envelope: Envelope,
+  rounds: readonly PastRound[],
+): string {
+  const document = { ...envelope, rounds, notes: notesOnRounds(rounds) };
+  return `${toSafeJson(toJsonValue(document))}\n`;
+}
+
+/** One JSON object a line. */
+export function toRoundsNdjson(rounds: readonly PastRound[]): string {
+  return rounds.map((round) => `${toSafeJson(toJsonValue(round))}\n`).join("");
+}
+
+/** CSV with a header row; what was not seen is an empty cell. */
+export function toRoundsCsv(rounds: readonly PastRound[]): string {
+  return stringify([
+    [
+      ...fields.map(({ name }) => name),
+      "firstBlock",
+      "settledBlock",
+      "lastBlock",
+      "outOfOrder",
+    ],
+    ...rounds.map((round) => [
+      ...fields.map(({ name }) => String(round[name])),
+      String(round.firstBlock),
+      String(round.settledBlock ?? ""),
+      String(round.lastBlock),
+      String(round.outOfOrder ?? false),
+    ]),
+  ]);
+}
+
+/** A table for a person, and what has to be known about it. */
+export function toRoundsText(
+  envelope: Envelope,
+  rounds: readonly PastRound[],
+  context: FormatContext,
+  style: Style,
+): string {
+  const columns: Column[] = [
+    ...shown.map(({ label, unit }) => ({
+      heading: label,
+      ...(unit === "timestamp"
+        ? { shorten: (time: string) => time.slice(0, "2026-01-31".length) }
+        : { align: "right" as const }),
+    })),
+    { heading: "First block", align: "right" },
+    { heading: "Settled in", align: "right" },
+    { heading: "Last block", align: "right" },
+  ];
+  const rows = rounds.map((round) => [
+    ...shown.map(
+      (field) => formatValue(field, round[field.name], context).text,
+    ),
+    groupDigits(String(round.firstBlock)),
+    describeSettled(round, envelope.block.number),
+    groupDigits(String(round.lastBlock)),
+  ]);
+  const settled = rounds.filter(({ settledBlock }) => settledBlock !== null);
+  return `${[
+    renderHeading("Rounds", envelope, style),
+    ...(rows.length === 0 ? [] : [renderTable(columns, rows, style)]),
+    wrapText(
+      [
+        `${describeCount(rounds.length, "round")}; ${settled.length} seen to be settled.`,
+        ...notesOnRounds(rounds).map((note) => style.warn(note)),
+        ...(rounds.some(({ settledBlock }) => settledBlock === null)
+          ? [
+              style.dim(
+                "Blocks that no look between two can show, as where a round is replaced in the block that settles it, are not guessed.",
+              ),
+            ]
+          : []),
+      ].join("\n"),
+      style,
+    ),
+    ...renderNotes(shown, context, style),
+  ].join("\n")}\n`;
+}
+
+function describeSettled(
+  { settled, settledBlock, lastBlock }: PastRound,
+  latest: number,
+): string {
+  return settledBlock !== null
+    ? groupDigits(String(settledBlock))
+    : settled
+      ? "before"
+      : lastBlock === latest
+        ? "not yet"
+        : "not seen";
+}
+
+/** What a reader of the list must not miss. */
+export function notesOnRounds(rounds: readonly PastRound[]): string[] {
+  return rounds.flatMap((round, index) => {
+    const before = rounds[index - 1];
+    return [
+      ...(before !== undefined && before.lastBlock + 1 < round.firstBlock
+        ? [
+            `No round could be read from block ${before.lastBlock + 1} to ${round.firstBlock - 1}: the contract was not there, or had none.`,
+          ]
+        : []),
+      ...(round.outOfOrder === true
+        ? [
+            `The round first seen in block ${round.firstBlock} breaks the order that the search relies on: a round before it starts later, or it came back, or it stopped being settled. There may be rounds that were passed over.`,
+          ]
+        : []),
+    ];
+  });
+}

@@ -1,0 +1,252 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { Writable } from "node:stream";
+
+import { expect } from "chai";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+
+import { listRounds, parseRoundsArguments } from "../../tasks/rounds.js";
+import type { RoundsTaskArguments } from "../../tasks/rounds.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import type { CommandResult } from "../helpers/cli.js";
+import {
+  historyProvider,
+  pastRound,
+  settledRound,
+} from "../helpers/history-provider.js";
+import type { History } from "../helpers/history-provider.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
+import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+
+const FACTORY = "0x00000000000000000000000000000000000fac70";
+const HEAD = 12_345;
+const [one, two, three] = [pastRound(1), pastRound(2), pastRound(3)] as const;
+const history: History = [
+  [1_000, one],
+  [2_000, settledRound(one)],
+  [2_500, two],
+  [3_000, three],
+  [9_999, settledRound(three)],
+];
+
+describe("tasks - rounds", () => {
+  let server: RpcServer;
+  let hre: HardhatRuntimeEnvironment;
+  let folder: string;
+
+  const serve = (answers: History, oldestState = 0): void => {
+    const provider = historyProvider(answers, HEAD, oldestState);
+    server.handler = async ({ request }) => {
+      try {
+        return { result: await provider.request(request) };
+      } catch (error) {
+        return { error: { code: -32_000, message: String(error) } };
+      }
+    };
+  };
+
+  before(async () => {
+    server = await startRpcServer({});
+    hre = await createTestHre(
+      {
+        networks: {
+          remote: httpNetwork(server.url, {
+            vault: { contracts: { vaultFactory: FACTORY }, tokenDecimals: 0 },
+          }),
+        },
+      },
+      { network: "remote" },
+    );
+    folder = await mkdtemp(path.join(os.tmpdir(), "vault-rounds-"));
+  });
+  after(async () => {
+    await server.stop();
+    await rm(folder, { recursive: true });
+  });
+  beforeEach(() => {
+    serve(history);
+  });
+
+  const rounds = async (
+    args: Readonly<Record<string, unknown>> = {},
+  ): Promise<CommandResult> => await runVaultTask(hre, "rounds", args);
+
+  it("should print one document with every round and its blocks", async () => {
+    const result = await rounds({ json: true });
+    expect(result.exitCode).to.equal(0);
+    expect(parseDocument(result)).to.deep.equal({
+      network: "remote",
+      chainId: 1,
+      block: { number: HEAD, timestamp: 1_700_000_000 + HEAD },
+      rounds: [
+        json(settledRound(one), 1_000, 2_000, 2_499),
+        json(two, 2_500, null, 2_999),
+        json(settledRound(three), 3_000, 9_999, HEAD),
+      ],
+      notes: [],
+    });
+  });
+
+  it("should print a table, scaled, that says what was not seen", async () => {
+    const { stdout, stderr, exitCode } = await rounds();
+    expect({ stderr, exitCode }).to.deep.equal({ stderr: "", exitCode: 0 });
+    expect(stdout.split("\n").slice(1)).to.deep.equal([
+      "Start                 End                   Strike price  Filled volume             Settled price  First block  Settled in  Last block",
+      "2023-11-21T22:13:20Z  2023-11-28T22:13:20Z         1,900       1 tokens  1,900.000000000000000001        1,000       2,000       2,499",
+      "2023-11-28T22:13:20Z  2023-12-05T22:13:20Z         1,900       2 tokens                         0        2,500    not seen       2,999",
+      "2023-12-05T22:13:20Z  2023-12-12T22:13:20Z         1,900       3 tokens  1,900.000000000000000001        3,000       9,999      12,345",
+      "3 rounds; 2 seen to be settled.",
+      "Blocks that no look between two can show, as where a round is replaced in the block that settles it, are not guessed.",
+      "",
+    ]);
+  });
+
+  it("should look at the given blocks, --block being the last one too", async () => {
+    for (const args of [
+      { fromBlock: "1500", toBlock: "2600" },
+      { fromBlock: "0x5dc", block: "2600" },
+    ]) {
+      const document = parseDocument(await rounds({ ...args, json: true }));
+      expect(document).to.deep.include({
+        block: { number: 2_600, timestamp: 1_700_002_600 },
+        rounds: [
+          json(settledRound(one), 1_500, 2_000, 2_499),
+          json(two, 2_500, null, 2_600),
+        ],
+      });
+    }
+  });
+
+  it("should stream lines, and notes apart from them", async () => {
+    serve([
+      [5_000, two],
+      [6_000, "no code"],
+      [7_000, one],
+    ]);
+    const ndjson = await rounds({ format: "ndjson" });
+    expect(
+      ndjson.stdout
+        .trimEnd()
+        .split("\n")
+        .map((line): unknown => JSON.parse(line)),
+    ).to.deep.equal([
+      json(two, 5_000, null, 5_999),
+      { ...json(one, 7_000, null, HEAD), outOfOrder: true },
+    ]);
+    expect(ndjson.stderr).to.include("from block 6000 to 6999");
+    expect(ndjson.stderr).to.include(
+      "first seen in block 7000 breaks the order",
+    );
+    const csv = await rounds({ format: "csv" });
+    expect(csv.stdout).to.equal(
+      [
+        "strikePrice,APY,maxVolume,filledVolume,minDeposit,startTime,endTime,settledPrice,settledAmount,settled,firstBlock,settledBlock,lastBlock,outOfOrder",
+        "1900000000000000000000,100000000000000000,1000,2,10,1701209600,1701814400,0,0,false,5000,,5999,false",
+        `1900000000000000000000,100000000000000000,1000,1,10,1700604800,1701209600,0,0,false,7000,,${HEAD},true`,
+        "",
+      ].join("\n"),
+    );
+    expect(csv.stderr).to.equal(ndjson.stderr);
+    const document = parseDocument(await rounds({ json: true }));
+    expect(document).to.have.property("notes").with.length(2);
+  });
+
+  it("should write a file in the form that its name says", async () => {
+    const out = path.join(folder, "rounds.csv");
+    const { stdout, stderr } = await rounds({ out });
+    expect(stdout).to.equal("");
+    expect(stderr).to.equal(`3 rounds written to ${out}.\n`);
+    expect((await readFile(out, "utf8")).split("\n")).to.have.length(5);
+  });
+
+  it("should show how far it is on a terminal", async () => {
+    let shown = "";
+    const stderr = Object.assign(
+      new Writable({
+        write(chunk: Buffer, _encoding, done) {
+          shown += chunk.toString();
+          done();
+        },
+      }),
+      { isTTY: true },
+    );
+    const connection = await hre.network.create("remote");
+    const args = taskArguments({ json: true });
+    await listRounds(connection.vault, args, parseRoundsArguments(args), {
+      write: (_text, done) => {
+        done();
+      },
+      stdout: {},
+      stderr,
+    });
+    await connection.close();
+    expect(shown).to.match(/100 % {2}(\d+) of \1 blocks looked at/u);
+  });
+
+  it("should fail with the blocks that a node without old state has", async () => {
+    serve(history, 12_217);
+    const result = await rounds({ json: true });
+    expect(result.exitCode).to.equal(1);
+    expect(parseDocument(result))
+      .to.have.property("error")
+      .that.deep.includes({ code: "VAULT_NO_OLD_STATE" });
+    expect(result.stdout).to.include("12217 to 12345");
+  });
+
+  it("should refuse, before a network is asked, what makes no sense", async () => {
+    for (const [args, code] of [
+      [{ fromBlock: "pending" }, "VAULT_INVALID_ARGUMENT"],
+      [{ toBlock: "pending" }, "VAULT_INVALID_ARGUMENT"],
+      [{ fromBlock: "-1" }, "VAULT_INVALID_BLOCK"],
+      [{ toBlock: "soon" }, "VAULT_INVALID_BLOCK"],
+      [{ toBlock: "1", block: "1" }, "VAULT_INVALID_ARGUMENT"],
+      [{ out: "" }, "VAULT_INVALID_ARGUMENT"],
+      [{ format: "xml" }, "VAULT_INVALID_ENUM"],
+      [{ format: "csv", json: true }, "VAULT_INVALID_ARGUMENT"],
+    ] as const) {
+      await expectVaultError(
+        () => parseRoundsArguments(taskArguments(args)),
+        code,
+      );
+    }
+  });
+});
+
+function taskArguments(
+  args: Partial<RoundsTaskArguments>,
+): RoundsTaskArguments {
+  return {
+    json: false,
+    raw: false,
+    at: undefined,
+    block: undefined,
+    from: undefined,
+    fromBlock: undefined,
+    toBlock: undefined,
+    format: undefined,
+    out: undefined,
+    ...args,
+  };
+}
+
+function json(
+  round: ReturnType<typeof pastRound>,
+  firstBlock: number,
+  settledBlock: number | null,
+  lastBlock: number,
+): Record<string, unknown> {
+  return {
+    ...Object.fromEntries(
+      Object.entries(round).map(([name, value]) => [
+        name,
+        typeof value === "bigint" ? value.toString() : value,
+      ]),
+    ),
+    firstBlock,
+    settledBlock,
+    lastBlock,
+  };
+}
