@@ -1,92 +1,213 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
+import { startAnvil } from "../test/helpers/anvil.js";
 import { runHardhat } from "../test/helpers/cli.js";
-import { median, round, runInTurns, target } from "./measure.js";
+import {
+  deployProtocol,
+  directProvider,
+} from "../test/helpers/mock-protocol.js";
+import { median, medianRatio, round, runInTurns, target } from "./measure.js";
 import type { Extent, Section } from "./measure.js";
 
 const root = path.dirname(import.meta.dirname);
 
 const builtPlugin = path.join(root, "dist/index.js");
 
-/** As in the README: there is something to check at every start. */
-const settings = `{
-    live: {
-      type: "http",
-      url: "http://127.0.0.1:8545",
-      vault: { contracts: { vault: "0x${"11".repeat(20)}" }, tokenDecimals: 18 },
-    },
-  }`;
-
 const commands = { "hardhat --help": ["--help"], "hardhat build": ["build"] };
 
-/** Starts Hardhat in a project with the plugin and in one without. */
-export async function benchPluginCost({ starts }: Extent): Promise<Section> {
+const ETHERS = "@nomicfoundation/hardhat-ethers";
+
+/** Prints how long the first connection takes: the simulator, in process. */
+const connectScript = `import { network } from "hardhat";
+const start = performance.now();
+await network.create();
+console.log(performance.now() - start);
+process.exit();
+`;
+
+/** The least that somebody with hardhat-ethers asks a node. */
+const requestScript = `import { network } from "hardhat";
+const { ethers } = await network.create("live");
+console.log(await ethers.provider.getBlockNumber());
+`;
+
+/** Runs Hardhat in projects with the plugin and without. */
+export async function benchPluginCost({ starts }: Extent): Promise<Section[]> {
   await mkdir(path.join(root, "cache"), { recursive: true });
   const folder = await mkdtemp(path.join(root, "cache", "plugin-cost-"));
+  const node = await startAnvil();
   try {
-    const plain = await createProject(folder, "plain");
+    const provider = directProvider(node.url);
+    const { contracts } = await deployProtocol(await provider.getSigner());
+    provider.destroy();
+    const settings = (vault: string): string =>
+      `{ live: { type: "http", url: ${JSON.stringify(node.url)}${vault} } }`;
     const projects = {
+      "no plugin": await createProject(folder, "plain"),
       "hardhat-ethers alone": await createProject(folder, "hardhat-ethers", {
-        plugin: "@nomicfoundation/hardhat-ethers",
+        plugin: ETHERS,
+        networks: settings(""),
       }),
       "hardhat-vault": await createProject(folder, "hardhat-vault", {
         plugin: builtPlugin,
       }),
+      // As in the README: there is something to check at every start.
       "with settings of a network": await createProject(folder, "settings", {
         plugin: builtPlugin,
-        networks: settings,
+        networks: settings(
+          `, vault: ${JSON.stringify({ contracts, tokenDecimals: 18 })}`,
+        ),
       }),
     };
-    await assertTasks(plain, false);
-    await assertTasks(projects["hardhat-ethers alone"], false);
-    await assertTasks(projects["hardhat-vault"], true);
-    await assertTasks(projects["with settings of a network"], true);
-    const rows: Array<Record<string, string | number>> = [];
-    const targets: Array<Section["targets"][number]> = [];
-    for (const [name, args] of Object.entries(commands)) {
-      const start = (cwd: string) => async (): Promise<void> => {
-        await startIn(cwd, args);
-      };
-      const times = await runInTurns(
-        [
-          { name: "without", run: start(plain) },
-          ...Object.entries(projects).map(([project, cwd]) => ({
-            name: project,
-            run: start(cwd),
-          })),
-        ],
-        starts,
-      );
-      const without = times["without"] ?? [];
-      const added = (project: string): number =>
-        median(
-          (times[project] ?? []).map(
-            (time, index) => time - (without[index] ?? Number.NaN),
-          ),
-        );
-      rows.push(
-        {
-          command: name,
-          with: "no plugin",
-          ms: round(median(without)),
-          "added (paired), ms": "",
-        },
-        ...Object.keys(projects).map((project) => ({
-          command: name,
-          with: project,
-          ms: round(median(times[project] ?? [])),
-          "added (paired), ms": round(added(project)),
-        })),
-      );
-      targets.push(
-        target(`added to ${name}`, added("hardhat-vault"), "at most", 15, "ms"),
+    for (const [name, project] of Object.entries(projects)) {
+      await assertTasks(
+        project,
+        project !== projects["no plugin"] && name !== "hardhat-ethers alone",
       );
     }
-    return { title: "What the plugin adds to Hardhat's start", rows, targets };
+    return [
+      await benchStart(projects, starts),
+      await benchFirstConnection(projects, starts),
+      await benchOneReading(projects, starts),
+    ];
   } finally {
+    await node.stop();
     await rm(folder, { recursive: true });
   }
+}
+
+type Projects = Readonly<
+  Record<
+    | "no plugin"
+    | "hardhat-ethers alone"
+    | "hardhat-vault"
+    | "with settings of a network",
+    string
+  >
+>;
+
+async function benchStart(
+  projects: Projects,
+  starts: number,
+): Promise<Section> {
+  const rows: Array<Record<string, string | number>> = [];
+  const targets: Array<Section["targets"][number]> = [];
+  for (const [name, args] of Object.entries(commands)) {
+    const times = await runInTurns(
+      Object.entries(projects).map(([project, cwd]) => ({
+        name: project,
+        run: async () => {
+          await startIn(cwd, args);
+        },
+      })),
+      starts,
+    );
+    const added = addedTo(times["no plugin"] ?? []);
+    for (const [project, ms] of Object.entries(times)) {
+      rows.push({
+        command: name,
+        with: project,
+        ms: round(median(ms)),
+        "added (paired), ms": project === "no plugin" ? "" : round(added(ms)),
+      });
+    }
+    targets.push(
+      target(
+        `added to ${name}`,
+        added(times["hardhat-vault"] ?? []),
+        "at most",
+        25,
+        "ms",
+      ),
+    );
+  }
+  return { title: "What the plugin adds to Hardhat's start", rows, targets };
+}
+
+async function benchFirstConnection(
+  projects: Projects,
+  starts: number,
+): Promise<Section> {
+  const compared = ["hardhat-ethers alone", "hardhat-vault"] as const;
+  const times: Record<(typeof compared)[number], number[]> = {
+    "hardhat-ethers alone": [],
+    "hardhat-vault": [],
+  };
+  await runInTurns(
+    compared.map((name) => ({
+      name,
+      run: async () => {
+        const printed = await startIn(projects[name], [
+          ...["run", "--no-compile", "connect.ts"],
+        ]);
+        times[name].push(Number(printed));
+      },
+    })),
+    starts,
+  );
+  // The first is the warm-up, which has to do where there is nothing else.
+  const counted = (name: (typeof compared)[number]): readonly number[] =>
+    times[name].slice(Math.min(1, starts));
+  const added = addedTo(counted("hardhat-ethers alone"))(
+    counted("hardhat-vault"),
+  );
+  return {
+    title: "What the plugin adds to the first connection",
+    rows: compared.map((name) => ({
+      with: name,
+      "network.create(), ms": round(median(counted(name))),
+      "added (paired), ms": name === "hardhat-vault" ? round(added) : "",
+    })),
+    targets: [target("added to network.create()", added, "at most", 20, "ms")],
+  };
+}
+
+async function benchOneReading(
+  projects: Projects,
+  starts: number,
+): Promise<Section> {
+  const script = "hardhat run, hardhat-ethers, one request";
+  const task = "hardhat vault round";
+  const times = await runInTurns(
+    [
+      {
+        name: script,
+        run: async () => {
+          await startIn(projects["hardhat-ethers alone"], [
+            ...["run", "--no-compile", "request.ts"],
+          ]);
+        },
+      },
+      {
+        name: task,
+        run: async () => {
+          await startIn(projects["with settings of a network"], [
+            ...["vault", "round", "--network", "live"],
+          ]);
+        },
+      },
+    ],
+    starts,
+  );
+  const ratio = medianRatio(times[task] ?? [], times[script] ?? []);
+  return {
+    title: "One reading from the command line, anvil",
+    rows: [script, task].map((name) => ({
+      command: name,
+      ms: round(median(times[name] ?? [])),
+      "times the script (paired)": name === task ? round(ratio) : "",
+    })),
+    targets: [target(`${task}, times a script`, ratio, "at most", 1.1, "x")],
+  };
+}
+
+/** The median of how much longer others took, round by round. */
+function addedTo(
+  base: readonly number[],
+): (times: readonly number[]) => number {
+  return (times) =>
+    median(times.map((time, turn) => time - (base[turn] ?? Number.NaN)));
 }
 
 /** @returns What it printed. */
@@ -138,6 +259,8 @@ export default defineConfig({
 });
 `,
   );
+  await writeFile(path.join(project, "connect.ts"), connectScript);
+  await writeFile(path.join(project, "request.ts"), requestScript);
   await writeFile(
     path.join(project, "contracts", "Empty.sol"),
     "// SPDX-License-Identifier: MIT\npragma solidity ^0.8.20;\ncontract Empty {}\n",

@@ -16,8 +16,6 @@ export interface RevertReason {
 const ERROR_STRING_SELECTOR = "0x08c379a0";
 const PANIC_SELECTOR = "0x4e487b71";
 
-const mockErrors = IMockErrors__factory.createInterface();
-
 /** The codes of Solidity's documentation, "Panic via assert". */
 const panicMeanings: ReadonlyMap<bigint, string> = new Map([
   [0x00n, "compiler-inserted panic"],
@@ -83,7 +81,7 @@ function decodePanic(data: string): RevertReason | undefined {
 
 function decodeCustomError(data: string): RevertReason | undefined {
   try {
-    const parsed = mockErrors.parseError(data);
+    const parsed = IMockErrors__factory.createInterface().parseError(data);
     if (parsed === null) {
       return undefined;
     }

@@ -112,13 +112,17 @@ describe("package - exports", () => {
 
   it("should load descriptions and hooks at the start of Hardhat", async () => {
     const folder = `file://${repositoryRoot}/dist/`;
-    const started = modulesLoadedBy(`
+    const modules = modulesLoadedBy(`
       const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
       const { default: vault } = await import("hardhat-vault");
       await createHardhatRuntimeEnvironment({ plugins: [vault] });
-    `).filter((url) => url.startsWith(folder));
+    `);
+    const started = modules.filter((url) => url.startsWith(folder));
     expect(started).to.include(`${folder}index.js`);
     // Each costs a start about a millisecond.
     expect(started).to.have.lengthOf.at.most(5);
+    expect(
+      modules.filter((url) => url.includes("/node_modules/ethers/")),
+    ).to.deep.equal([]);
   });
 });
