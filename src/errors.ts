@@ -261,6 +261,12 @@ export const errorTable = {
       "There is no settlement of vault {vault} on network {network} to resume ({file}).",
     fix: "Start one with `vault settle`. Nothing was sent.",
   },
+  VAULT_NOT_SIGNED_AGAIN: {
+    kind: "user",
+    message:
+      "The settlement in the journal {file} is not signed again: {problem}.",
+    fix: "Look what the account has sent, and start a new settlement with `vault settle`, or settleAll().",
+  },
   VAULT_INVALID_JOURNAL: {
     kind: "user",
     message: "The settlement journal {file} cannot be used: {problem}.",
