@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import fs, { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import path from "node:path";
+import { mock } from "node:test";
 
 import { MultiProcessMutex } from "@nomicfoundation/hardhat-utils/synchronization";
 import { expect } from "chai";
@@ -429,6 +430,74 @@ describe("the journal of a settlement", () => {
       expect(await readFile(lane.journal, "utf8")).to.equal(text);
     });
   }
+
+  /** As on a full disk: files can be made, and nothing can be written to them. */
+  const fillDisk = (): (() => void) => {
+    const full = Object.assign(new Error("no space left on device"), {
+      code: "ENOSPC",
+    });
+    const writes = [
+      mock.method(fs, "writeFileSync", () => {
+        throw full;
+      }),
+      mock.method(fs, "write", (...args: readonly unknown[]) => {
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- of its many forms each has the callback last
+        (args.at(-1) as (error: Error) => void)(full);
+      }),
+    ];
+    return () => {
+      for (const mocked of writes) {
+        mocked.mock.restore();
+      }
+    };
+  };
+  const written = (): readonly string[] =>
+    readdirSync(path.dirname(lane.journal));
+
+  it("should send nothing and leave nothing where the disk is full before", async () => {
+    await mkdir(path.dirname(lane.journal), { recursive: true });
+    let empty = (): void => undefined;
+
+    const { message } = await expectVaultError(
+      lane.vault.settleAll({
+        ...POLLING,
+        confirm: async () => {
+          empty = fillDisk();
+          return await Promise.resolve(true);
+        },
+      }),
+      "VAULT_JOURNAL_NOT_WRITTEN",
+    ).finally(() => {
+      empty();
+    });
+
+    expect(message).to.include("ENOSPC");
+    expect(sent()).to.equal(0);
+    expect(written()).to.deep.equal([]);
+    expect((await lane.vault.settleAll(POLLING)).status).to.equal("settled");
+  });
+
+  it("should leave the entry of before where the disk is full afterwards", async () => {
+    let empty = (): void => undefined;
+    const troubles: string[] = [];
+
+    const settlement = await lane.vault.settleAll({
+      ...POLLING,
+      onEvent: (event) => {
+        if (event.type === "sending") {
+          empty = fillDisk();
+        } else if (event.type === "trouble") {
+          troubles.push(event.message);
+        }
+      },
+    });
+    empty();
+
+    expect(settlement).to.include({ status: "settled" });
+    expect(troubles.join()).to.include("ENOSPC");
+    expect(written()).to.deep.equal([path.basename(lane.journal)]);
+    expect(await lane.vault.settleAll(resume)).to.deep.equal(settlement);
+  });
 
   /** As somebody may write it who has no key: nothing in it is signed. */
   const forged = (changes: Record<string, unknown> = {}): unknown => ({
