@@ -275,7 +275,7 @@ export const errorTable = {
   VAULT_JOURNAL_NOT_WRITTEN: {
     kind: "user",
     message: "The settlement journal {file} could not be written: {problem}.",
-    fix: "Make that folder writable; without a journal nothing is sent.",
+    fix: "Make that folder writable, and room on its disk; without a journal nothing is sent.",
   },
   VAULT_CANNOT_FORK_IN_PROCESS: {
     kind: "user",
