@@ -97,6 +97,11 @@ export const errorTable = {
     message: "{where} is required and was not given.",
     fix: "{form}.",
   },
+  VAULT_NOT_DECODABLE: {
+    kind: "user",
+    message: "These bytes cannot be decoded: {problem}.",
+    fix: "Check that they are whole; `npx hardhat build` writes the artifacts of the project's own contracts.",
+  },
   VAULT_UNKNOWN_NETWORK: {
     kind: "user",
     message: "There is no network {network} in the Hardhat configuration.",

@@ -274,4 +274,15 @@ export const vaultTasks: TaskDefinition[] = [
     })
     .setAction(() => import("./request.js"))
     .build(),
+  vaultTask("decode", "Say what bytes are: a call, an answer or an error")
+    .addPositionalArgument({
+      name: "hex",
+      description: required("Call data, returned data or revert data, 0x hex"),
+    })
+    .addFlag({
+      name: "raw",
+      description: "Show integers as on the wire, unscaled",
+    })
+    .setAction(() => import("./decode.js"))
+    .build(),
 ];

@@ -9,7 +9,12 @@ import { UnderlyingAsset__factory } from "../bindings/factories/UnderlyingAsset_
 import { VaultFactory__factory } from "../bindings/factories/VaultFactory__factory.js";
 import { Vault__factory } from "../bindings/factories/Vault__factory.js";
 import { assertInvariant, vaultError } from "../errors.js";
-import { contractRoles, operationEntry, wireName } from "../protocol/index.js";
+import {
+  contractRoles,
+  operationEntry,
+  targetsOf,
+  wireName,
+} from "../protocol/index.js";
 import type {
   AbiName,
   ContractRole,
@@ -268,6 +273,13 @@ function inputValues(
   }
   const byName: Readonly<Record<string, unknown>> = { ...named };
   return inputs.map(({ name }) => byName[name]);
+}
+
+/** The operation's function in the ABI. */
+export function fragmentOf(operation: OperationName): FunctionFragment {
+  const [target] = targetsOf(operation);
+  assertInvariant(target !== undefined, `${operation} names no contract`);
+  return lookUp(operation, target.role).fragment;
 }
 
 const lookUpCache = new Map<

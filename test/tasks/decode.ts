@@ -1,0 +1,318 @@
+import { expect } from "chai";
+import { AbiCoder, Interface, concat } from "ethers";
+
+import { IMockErrors__factory } from "../../src/bindings/factories/IMockErrors__factory.js";
+import { MockVaultFactory__factory } from "../../src/bindings/factories/MockVaultFactory__factory.js";
+import { contractFactories } from "../../src/client/codec.js";
+import { findInProject } from "../../src/plugin/project-abis.js";
+import { decode } from "../../tasks/decode.js";
+import { createStyle } from "../../tasks/output/style.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+
+const trading = contractFactories.Trading.createInterface();
+const vault = contractFactories.Vault.createInterface();
+const factory = contractFactories.VaultFactory.createInterface();
+const pool = contractFactories.LiquidityPool.createInterface();
+
+const nothing = async (): Promise<[]> => await Promise.resolve([]);
+
+async function decodedOf(
+  hex: string,
+  lookUp: Parameters<typeof decode>[1]["lookUp"] = nothing,
+): Promise<unknown> {
+  const { json } = await decode(
+    { hex, raw: false },
+    { tokenDecimals: 18, lookUp },
+  );
+  return Reflect.get(Object(json), "decoded");
+}
+
+async function textOf(
+  hex: string,
+  lookUp: Parameters<typeof decode>[1]["lookUp"] = nothing,
+): Promise<string> {
+  const report = await decode(
+    { hex, raw: false },
+    { tokenDecimals: 18, lookUp },
+  );
+  return report.text(createStyle({}));
+}
+
+describe("tasks - decode", () => {
+  describe("calls", () => {
+    it("should tell an operation by its selector, arguments by our names", async () => {
+      expect(
+        await decodedOf(trading.encodeFunctionData("getOrderInfo", [5])),
+      ).to.deep.equal({
+        kind: "call",
+        operation: "getOrderInfo",
+        signature: "getOrderInfo(uint256)",
+        values: { orderID: 5n },
+      });
+      expect(
+        await decodedOf(
+          vault
+            .encodeFunctionData("calMargins", [1n, 2n, 3n])
+            .toUpperCase()
+            .replace("0X", "0x"),
+        ),
+      ).to.deep.include({
+        operation: "calMargins",
+        values: { maxVolume: 1n, APY: 2n, endTime: 3n },
+      });
+      expect(await decodedOf("0xa015aefe")).to.deep.include({
+        kind: "call",
+        operation: "settleAll",
+        values: {},
+      });
+      expect(await decodedOf("0x789f4b5a")).to.deep.include({
+        operation: "minXMargin",
+        signature: "minSLDMargin()",
+      });
+    });
+
+    it("should show values scaled, and what each is of", async () => {
+      const data = vault.encodeFunctionData("calMargins", [
+        1_500n * 10n ** 18n,
+        125n * 10n ** 15n,
+        1_795_250_890n,
+      ]);
+      expect((await textOf(data)).split("\n")).to.deep.equal([
+        "Call  calMargins(uint256,uint256,uint256)",
+        "Contract                          vault",
+        "Maximum volume of the next round  1,500 tokens",
+        "APY of the next round             12.5 %",
+        "End of the next round             2026-11-21T08:48:10Z",
+      ]);
+    });
+
+    it("should show what stands behind the arguments", async () => {
+      const data = concat([
+        trading.encodeFunctionData("getOrderInfo", [5]),
+        "0xdeadbeef",
+      ]);
+      expect(await decodedOf(data)).to.deep.include({
+        values: { orderID: 5n },
+        trailing: "0xdeadbeef",
+      });
+      expect(await textOf(data)).to.include("0xdeadbeef");
+    });
+  });
+
+  describe("answers", () => {
+    it("should tell a round and an order by their shape", async () => {
+      const round = [1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n, true];
+      expect(
+        await decodedOf(
+          factory.encodeFunctionResult("getLatestRoundInfo", round),
+        ),
+      ).to.deep.equal({
+        kind: "result",
+        operation: "getLatestRoundInfo",
+        signature: null,
+        values: {
+          strikePrice: 1n,
+          APY: 2n,
+          maxVolume: 3n,
+          filledVolume: 4n,
+          minDeposit: 5n,
+          startTime: 6n,
+          endTime: 7n,
+          settledPrice: 8n,
+          settledAmount: 9n,
+          settled: true,
+        },
+      });
+      const order = trading.encodeFunctionResult("getOrderInfo", [
+        "ETH\u001b[2J",
+        "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+        ...Array.from({ length: 9 }, (_, index) => BigInt(index)),
+        1,
+        2,
+      ]);
+      expect(await decodedOf(order)).to.have.nested.property(
+        "values.holder",
+        "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+      );
+      const text = await textOf(order);
+      expect(text).to.include("closed (2)");
+      expect(text).to.include("ETH\\u{1b}[2J");
+    });
+
+    it("should show both pools' operation, and never choose where the bytes do not tell", async () => {
+      expect(
+        await decodedOf(
+          pool.encodeFunctionResult("getLPAmountInfo", [1n, 2n, 3n]),
+        ),
+      ).to.deep.include({ operation: "getLPAmountInfo" });
+      const margins = vault.encodeFunctionResult("queryMarginBalance", [1, 2]);
+      const values = { baseMarginAmount: 1n, xMarginAmount: 2n };
+      expect(await decodedOf(margins)).to.deep.include({
+        kind: "result",
+        operation: null,
+        candidates: [
+          { operation: "calMargins", values },
+          { operation: "queryMarginBalance", values },
+        ],
+      });
+      const text = await textOf(margins);
+      expect(text).to.include("Several operations return such values");
+      expect(text)
+        .to.include("of calMargins")
+        .and.include("of queryMarginBalance");
+    });
+  });
+
+  describe("errors", () => {
+    it("should say what a standard error says", async () => {
+      const errors = new Interface([
+        "error Error(string)",
+        "error Panic(uint256)",
+      ]);
+      expect(
+        await decodedOf(errors.encodeErrorResult("Error", ["not\u202e yet"])),
+      ).to.deep.equal({
+        kind: "error",
+        operation: null,
+        signature: "Error(string)",
+        values: { message: "not\u202e yet" },
+        reason: "not\u202e yet",
+      });
+      expect(
+        await textOf(errors.encodeErrorResult("Error", ["not\u202e yet"])),
+      ).to.include("not\\u{202e} yet");
+      expect(
+        await decodedOf(errors.encodeErrorResult("Panic", [0x11])),
+      ).to.deep.include({
+        values: { code: 17n },
+        reason: "panic 0x11: arithmetic overflow or underflow",
+      });
+      // Not UTF-8.
+      const broken = concat([
+        "0x08c379a0",
+        AbiCoder.defaultAbiCoder().encode(["bytes"], ["0xff41"]),
+      ]);
+      expect(await decodedOf(broken)).to.deep.include({
+        values: { message: "\ufffdA" },
+      });
+    });
+
+    it("should know the errors of the mocks", async () => {
+      const data = IMockErrors__factory.createInterface().encodeErrorResult(
+        "OrderNotFound",
+        [7n],
+      );
+      expect(await decodedOf(data)).to.deep.include({
+        kind: "error",
+        signature: "OrderNotFound(uint256)",
+      });
+      expect(await textOf(data)).to.include("OrderNotFound(");
+    });
+
+    it("should know the errors and functions of the project's artifacts", async () => {
+      const abi = new Interface([
+        "error TooLate((uint256 at, string why)[] tries, bytes4)",
+        "function close(address who)",
+        "event Closed(address who)",
+      ]);
+      const entries: unknown = JSON.parse(abi.formatJson());
+      const artifacts = {
+        getAllFullyQualifiedNames: async () =>
+          await Promise.resolve(new Set(["b.sol:B", "a.sol:A", "odd.sol:Odd"])),
+        readArtifact: async (name: string) =>
+          await Promise.resolve({
+            abi: name.startsWith("odd")
+              ? [
+                  {
+                    type: "error",
+                    name: "Odd",
+                    inputs: [{ type: "uint7777" }],
+                  },
+                  null,
+                ]
+              : entries,
+          }),
+      };
+      const lookUp: Parameters<typeof decode>[1]["lookUp"] = async (selector) =>
+        await findInProject(
+          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- of an artifact, the ABI alone is read
+          artifacts as unknown as Parameters<typeof findInProject>[0],
+          selector,
+        );
+      const data = abi.encodeErrorResult("TooLate", [
+        [[1n, "first\u001b"]],
+        "0x01020304",
+      ]);
+      expect(await decodedOf(data, lookUp)).to.deep.equal({
+        kind: "error",
+        operation: null,
+        signature: "TooLate((uint256,string)[],bytes4)",
+        values: { tries: [{ at: 1n, why: "first\u001b" }], _1: "0x01020304" },
+        reason:
+          'TooLate(tries: [{"at":"1","why":"first\\u001b"}], _1: "0x01020304")',
+        definedIn: ["a.sol:A", "b.sol:B"],
+      });
+      expect(await textOf(data, lookUp)).to.include("a.sol:A, b.sol:B");
+      expect(
+        await decodedOf(
+          abi.encodeFunctionData("close", [
+            "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+          ]),
+          lookUp,
+        ),
+      ).to.deep.include({
+        kind: "call",
+        operation: null,
+        signature: "close(address)",
+      });
+    });
+  });
+
+  it("should refuse what is no hex, and say why other bytes cannot be decoded", async () => {
+    for (const hex of ["", "12", "0x1", "0xzz"]) {
+      await expectVaultError(decodedOf(hex), "VAULT_INVALID_ARGUMENT");
+    }
+    for (const [hex, expected] of [
+      ["0x", "empty"],
+      ["0x1234", "too few"],
+      ["0x12345678", "0x12345678"],
+      [`0xd311636b${"00".repeat(31)}`, "call of getOrderInfo"],
+      // A bool of 2 in a round.
+      [`0x${"00".repeat(319)}02`, "320 bytes"],
+    ] as const) {
+      const error = await expectVaultError(
+        decodedOf(hex),
+        "VAULT_NOT_DECODABLE",
+      );
+      expect(error.message).to.include(expected);
+    }
+  });
+
+  it("should ask no network, and read the artifacts of the project that it runs in", async () => {
+    const hre = await createTestHre(
+      // Nobody listens there.
+      { networks: { remote: httpNetwork("http://127.0.0.1:1") } },
+      { network: "remote" },
+    );
+    const hex = MockVaultFactory__factory.createInterface().encodeFunctionData(
+      "setMinSLDMargin",
+      [9n],
+    );
+    const result = await runVaultTask(hre, "decode", { hex, json: true });
+    expect(result.exitCode).to.equal(0);
+    expect(parseDocument(result)).to.deep.include({
+      decoded: {
+        kind: "call",
+        operation: null,
+        signature: "setMinSLDMargin(uint256)",
+        values: { margin: "9" },
+        definedIn: ["contracts/mocks/MockVaultFactory.sol:MockVaultFactory"],
+      },
+    });
+    expect(
+      await runVaultTask(hre, "decode", { hex: "0x1234", json: true }),
+    ).to.deep.include({ exitCode: 1 });
+  });
+});
