@@ -5,7 +5,6 @@ import { encodeCall } from "../client/codec.js";
 import { RevertedCall, requestRpc } from "../rpc/request.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import type { VaultHost } from "../host.js";
 import { VaultError } from "../errors.js";
 import {
   placeReading,
@@ -16,6 +15,7 @@ import type { ReadOperationName } from "../protocol/index.js";
 import { toJsonValue } from "../untrusted-text.js";
 import { requireFixedBlock } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
+import type { MockHost } from "./types.js";
 
 /** What to capture beside the readings that need no argument. */
 export interface CaptureOptions {
@@ -56,7 +56,7 @@ const CONCURRENT_ORDERS = 16;
  * reading that failed for another reason than the contract
  */
 export async function capture(
-  vault: VaultHost,
+  vault: MockHost,
   { orders = [], blockTag }: CaptureOptions = {},
 ): Promise<Capture> {
   requireFixedBlock(blockTag, "blockTag");
@@ -101,10 +101,10 @@ export async function capture(
 
 class Recorder {
   public failed = 0;
-  readonly #vault: VaultHost;
+  readonly #vault: MockHost;
   readonly #block: number;
 
-  constructor(vault: VaultHost, block: number) {
+  constructor(vault: MockHost, block: number) {
     this.#vault = vault;
     this.#block = block;
   }

@@ -5,8 +5,9 @@ import { getAddress } from "ethers";
 import { fixedAddresses, requireAddress } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
 import { describeInput } from "../client/inputs.js";
+import { VaultClient } from "../client/vault-client.js";
+import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { invalidResponse } from "../rpc/request.js";
-import type { VaultHost } from "../host.js";
 import { vaultError } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
 import { applyOverrides } from "./state.js";
@@ -14,6 +15,7 @@ import {
   requireControllableNode,
   requireDevelopmentNode,
 } from "./local-node.js";
+import { inOrder } from "./in-order.js";
 import { createMockSender } from "./mock-sender.js";
 import type { MockSender } from "./mock-sender.js";
 import { MockVaultHandle } from "./handle.js";
@@ -33,7 +35,8 @@ import {
   encodeScript,
 } from "./setters.js";
 import type { MockAddresses } from "./setters.js";
-import type { MockOverrides, MockState } from "./types.js";
+import { isInProcess } from "./types.js";
+import type { MockHost, MockOverrides, MockState } from "./types.js";
 
 /** Options of `deployMocks()`. */
 export interface DeployMocksOptions {
@@ -47,11 +50,11 @@ export interface DeployMocksOptions {
   /** Changes to it. */
   readonly overrides?: MockOverrides | undefined;
   /**
-   * `"configured"`: place the mocks' code at the addresses of the network's
-   * configuration (of a fork: of the network that it forks), in place of what
-   * is there. Only in process, on anvil and on `hardhat node`.
+   * Places the mocks' code at these addresses, in place of what is there;
+   * `"configured"`: at those of the network's configuration (of a fork: of the
+   * network that it forks). Only in process, on anvil and on Hardhat's node.
    */
-  readonly at?: "configured" | undefined;
+  readonly at?: "configured" | MockAddresses | undefined;
   /**
    * Deploy also where it may cost money: on a node that is neither in process
    * nor anvil, `hardhat node` or Ganache. False unless given.
@@ -60,8 +63,13 @@ export interface DeployMocksOptions {
 }
 
 /** A vault whose `at()` gives one of its own kind. */
-interface Rebindable<VaultT extends VaultHost> extends VaultHost {
+export interface MockableVault<VaultT extends MockHost> extends MockHost {
   at(contracts: ContractAddresses, source?: string): VaultT;
+}
+
+/** A vault that is not open yet, as `hre.vault`. */
+export interface UnopenedVault<VaultT extends MockHost> {
+  connect(): Promise<MockableVault<VaultT>>;
 }
 
 const DEFAULT_SCENARIO = "open-round";
@@ -69,9 +77,41 @@ const DEFAULT_SCENARIO = "open-round";
 /** What error texts say of addresses that `deployMocks()` bound. */
 const SOURCE = "deployMocks()";
 
-/** @see HardhatVault.deployMocks */
-export async function deployMocks<VaultT extends VaultHost>(
-  vault: Rebindable<VaultT>,
+/**
+ * Deploys the six mocks over any EIP-1193 provider: Hardhat 2's
+ * `hre.network.provider`, viem's test client, a node's.
+ *
+ * @returns The handle that scripts them; its `vault` reads them.
+ * @throws VaultError VAULT_UNKNOWN_SCENARIO, VAULT_LIVE_NETWORK,
+ * VAULT_NO_ACCOUNT, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
+ * VAULT_INVALID_FIXTURE and those of a failed request
+ * @example
+ * const mocks = await deployMocks(provider, { scenario: "expired-round" });
+ * (await mocks.vault.getLatestRoundInfo()).settled; // false
+ */
+export async function deployMocks(
+  provider: Eip1193Provider,
+  options?: DeployMocksOptions,
+): Promise<MockVaultHandle<VaultClient>>;
+/** Like `vault.deployMocks()`. */
+export async function deployMocks<VaultT extends MockHost>(
+  vault: MockableVault<VaultT>,
+  options?: DeployMocksOptions,
+): Promise<MockVaultHandle<VaultT>>;
+export async function deployMocks(
+  target: Eip1193Provider | MockableVault<MockHost>,
+  options: DeployMocksOptions = {},
+): Promise<MockVaultHandle> {
+  const vault = isProvider(target) ? new VaultClient(target, {}) : target;
+  return await inOrder(vault, async () => await deploy(vault, options));
+}
+
+function isProvider(target: object): target is Eip1193Provider {
+  return "request" in target && typeof target.request === "function";
+}
+
+async function deploy(
+  vault: MockHost,
   {
     scenario,
     fixture,
@@ -79,7 +119,7 @@ export async function deployMocks<VaultT extends VaultHost>(
     at,
     allowLiveNetwork = false,
   }: DeployMocksOptions,
-): Promise<MockVaultHandle<VaultT>> {
+): Promise<MockVaultHandle> {
   const createState = await chooseState(vault, scenario, fixture);
   if (!allowLiveNetwork) {
     await requireDevelopmentNode(vault, "deploying mocks there costs money");
@@ -99,7 +139,7 @@ export async function deployMocks<VaultT extends VaultHost>(
       ...callsForState(state, addresses),
     ]),
   );
-  vault.bind(fixedAddresses(addresses, SOURCE));
+  vault.bind?.(fixedAddresses(addresses, SOURCE));
   return new MockVaultHandle({
     vault: vault.at(addresses, SOURCE),
     addresses,
@@ -109,7 +149,7 @@ export async function deployMocks<VaultT extends VaultHost>(
 }
 
 async function chooseState(
-  vault: VaultHost,
+  vault: MockHost,
   scenario: ScenarioName | undefined,
   fixture: string | undefined,
 ): Promise<(chainTime: bigint) => MockState> {
@@ -125,7 +165,7 @@ async function chooseState(
   // Loaded here since only fixtures need the validation library.
   const { readFixture } = await import("./fixture.js");
   const state = await readFixture(
-    path.resolve(vault.context.config.paths.root, fixture),
+    path.resolve(vault.context?.config.paths.root ?? "", fixture),
   );
   return () => state;
 }
@@ -137,9 +177,23 @@ async function chooseState(
  * @throws VaultError VAULT_NOT_A_MOCK, VAULT_CONTRACT_NOT_CONFIGURED and those
  * of a failed request
  */
-export async function connectMocks<VaultT extends VaultHost>(
-  vault: Rebindable<VaultT>,
-): Promise<MockVaultHandle<VaultT>> {
+export async function connectMocks<VaultT extends MockHost>(
+  vault: MockableVault<VaultT> | UnopenedVault<VaultT>,
+): Promise<MockVaultHandle<VaultT>>;
+/** The same over any EIP-1193 provider. */
+export async function connectMocks(
+  provider: Eip1193Provider,
+  addresses: ContractAddresses,
+): Promise<MockVaultHandle<VaultClient>>;
+export async function connectMocks(
+  target: MockableVault<MockHost> | UnopenedVault<MockHost> | Eip1193Provider,
+  contracts: ContractAddresses = {},
+): Promise<MockVaultHandle> {
+  const vault = isProvider(target)
+    ? new VaultClient(target, contracts)
+    : "connect" in target
+      ? await target.connect()
+      : target;
   const addresses = await addressesByRole(
     async (role) => (await vault.addressOf(role)).address,
   );
@@ -154,35 +208,40 @@ export async function connectMocks<VaultT extends VaultHost>(
 
 /** Where to place code, or undefined where contracts have to be deployed. */
 async function findPlaces(
-  vault: VaultHost,
+  vault: MockHost,
   at: unknown,
 ): Promise<MockAddresses | undefined> {
-  if (at === "configured") {
-    await requireControllableNode(
-      vault,
-      "mocks take the place of contracts only on a chain that is yours",
-    );
-    return await configuredAddresses(vault);
+  if (at === undefined) {
+    return isInProcess(vault) ? inProcessMockAddresses : undefined;
   }
-  if (at !== undefined) {
+  if (at !== "configured" && (typeof at !== "object" || at === null)) {
     throw vaultError("VAULT_INVALID_ENUM", {
       where: "at",
-      allowed: "configured",
+      allowed: "configured, addresses by contract",
       value: describeInput(at),
     });
   }
-  return vault.connection.networkConfig.type === "edr-simulated"
-    ? inProcessMockAddresses
-    : undefined;
-}
-
-/** Where production has the contracts, whatever is bound now. */
-async function configuredAddresses(vault: VaultHost): Promise<MockAddresses> {
+  const book =
+    at === "configured"
+      ? vault.productionAddresses
+      : fixedAddresses({ ...at }, "at");
+  if (book === undefined) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "at",
+      problem:
+        "a provider has no configuration; give the address of each contract",
+    });
+  }
+  await requireControllableNode(
+    vault,
+    "mocks take the place of contracts only on a chain that is yours",
+  );
+  const operation = `deployMocks({ at${at === "configured" ? ': "configured"' : ""} })`;
   const addresses = await addressesByRole(
     async (role) =>
       (
-        await requireAddress(vault.productionAddresses, role, {
-          operation: 'deployMocks({ at: "configured" })',
+        await requireAddress(book, role, {
+          operation,
           network: vault.networkName,
         })
       ).address,
@@ -192,7 +251,7 @@ async function configuredAddresses(vault: VaultHost): Promise<MockAddresses> {
 }
 
 async function deployToNode(
-  { networkName }: VaultHost,
+  { networkName }: MockHost,
   sender: MockSender,
 ): Promise<MockAddresses> {
   const mined = await sender.send(

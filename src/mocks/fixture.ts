@@ -177,6 +177,7 @@ function fixtureState(fixture: Fixture): MockState {
     orders: new Map(orders),
     generatedOrders: null,
     missingOrdersRevert: orders.some(([, order]) => order === null),
+    uncapturedOrdersRevert: true,
     settlement: {
       settledPrice: round.settled ? round.settledPrice : round.strikePrice,
       settledAmount: round.settled ? round.settledAmount : round.filledVolume,

@@ -8,43 +8,39 @@ import type {
   MockVaultFactory,
 } from "../bindings/index.js";
 import { parseContractType, parseUint256 } from "../client/inputs.js";
-import type { VaultHost } from "../host.js";
-import {
-  ContractType,
-  contractRoleNames,
-  operations,
-} from "../protocol/index.js";
+import { ContractType, contractRoleNames } from "../protocol/index.js";
 import type {
   ContractTypeName,
   MarginAmounts,
   OperationName,
   PoolAmounts,
   PoolName,
-  ReadOperationName,
   VaultRound,
 } from "../protocol/index.js";
+import { inOrder } from "./in-order.js";
 import type { MockSender } from "./mock-sender.js";
+import { readNamed } from "./read-named.js";
 import { requireMocks } from "./require-mocks.js";
 import type { ScenarioName } from "./scenarios.js";
 import {
   calls,
+  callsForChanges,
   callsForOrders,
   encodeScript,
   mockFactories,
-  setAnswer,
 } from "./setters.js";
 import type { MockAddresses, ScriptCall } from "./setters.js";
 import {
-  answerOf,
+  applyOverrides,
   checkAllValues,
-  checkAnswer,
   checkTarget,
   checkValues,
-  requireBoolean,
 } from "./state.js";
-import { nextRoundFields, settlementFields } from "./types.js";
+import { nextRoundFields } from "./types.js";
 import type {
+  MockHost,
   MockOrder,
+  MockOverrides,
   NextRound,
   ScriptedReason,
   ScriptedSettlement,
@@ -71,8 +67,6 @@ export interface RecordedSettlement {
 /** Length of a next round where the latest one has none. */
 const DEFAULT_ROUND_SECONDS = 7n * 86_400n;
 
-const ORDER_FIELDS = operations.getOrderInfo.outputs.length;
-
 /**
  * Scripts mocks. Every method is one transaction (many orders take more) and
  * resolves once it is mined; values are unscaled, as on the wire.
@@ -83,7 +77,7 @@ const ORDER_FIELDS = operations.getOrderInfo.outputs.length;
  * transaction fails. Those that keep what is not named read it first, and fail
  * as that reading does.
  */
-export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
+export class MockVaultHandle<VaultT extends MockHost = MockHost> {
   /** A vault bound to the mocks, whatever the connection is bound to later. */
   public readonly vault: VaultT;
   public readonly addresses: MockAddresses;
@@ -111,16 +105,34 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
     return this.#contracts;
   }
 
+  /**
+   * Changes what the mocks answer, in one transaction where it fits into one.
+   * The names are those of `deployMocks({ overrides })`; what is not named
+   * keeps its value, but margins and a settlement are named whole. Failures are
+   * added to those that there are.
+   *
+   * @example
+   * await mocks.set({ round: { APY: 5n }, pools: { public: { locked: 0n } } });
+   */
+  public async set(changes: MockOverrides): Promise<void> {
+    await this.#script(async () => {
+      const current = await readNamed(this.vault, changes);
+      return callsForChanges(applyOverrides(current, changes, ""), changes);
+    });
+  }
+
   /** Sets the latest round; what is not named keeps its value. */
   public async setRound(round: Partial<VaultRound>): Promise<void> {
-    await this.#change("getLatestRoundInfo", undefined, round, "round");
+    await this.set({ round });
   }
 
   /**
    * Puts a new, unsettled round in place of the latest one.
    *
    * Unless named, its terms are those of the latest round, nothing is filled,
-   * and it starts by the chain's clock and is as long as the latest one.
+   * and it starts by the chain's clock and is as long as the latest one. It
+   * settles at its strike price, with its filled volume, unless
+   * {@link setSettlement} has said otherwise.
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
     const changes = checkValues(
@@ -129,48 +141,40 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
       "round",
       nextRoundFields,
     );
-    const [latest, block] = await Promise.all([
-      this.vault.getLatestRoundInfo(),
-      this.vault.block(),
-    ]);
-    const startTime = changes.startTime ?? BigInt(block.timestamp);
-    const length = latest.endTime - latest.startTime;
-    const endTime = startTime + (length > 0n ? length : DEFAULT_ROUND_SECONDS);
-    await this.script(
-      calls.startNextRound({
-        strikePrice: latest.strikePrice,
-        APY: latest.APY,
-        maxVolume: latest.maxVolume,
-        filledVolume: 0n,
-        minDeposit: latest.minDeposit,
-        startTime,
-        endTime: endTime > MaxUint256 ? MaxUint256 : endTime,
-        ...changes,
-      }),
-    );
+    await this.#script(async () => {
+      const [latest, block] = await Promise.all([
+        this.vault.getLatestRoundInfo(),
+        this.vault.block(),
+      ]);
+      const startTime = changes.startTime ?? BigInt(block.timestamp);
+      const length = latest.endTime - latest.startTime;
+      const endTime =
+        startTime + (length > 0n ? length : DEFAULT_ROUND_SECONDS);
+      return [
+        calls.startNextRound({
+          strikePrice: latest.strikePrice,
+          APY: latest.APY,
+          maxVolume: latest.maxVolume,
+          filledVolume: 0n,
+          minDeposit: latest.minDeposit,
+          startTime,
+          endTime: endTime > MaxUint256 ? MaxUint256 : endTime,
+          ...changes,
+        }),
+      ];
+    });
   }
 
-  /** Sets one order; of an order that exists, what is not named stays. */
+  /**
+   * Sets one order. What is not named stays; of an order that there is not, it
+   * is as in order 1 of `open-round`.
+   */
   public async setOrder(
     orderID: bigint | number,
     order: Partial<MockOrder>,
   ): Promise<void> {
     const id = parseUint256(orderID, "orderID");
-    const changes = checkValues("getOrderInfo", order, `order ${id}`);
-    const isWhole = Object.keys(changes).length === ORDER_FIELDS;
-    const current = isWhole ? {} : await this.vault.getOrderInfo(id);
-    await this.addOrders(
-      new Map([
-        [
-          id,
-          checkAllValues<MockOrder>(
-            "getOrderInfo",
-            { ...current, ...changes },
-            `order ${id}`,
-          ),
-        ],
-      ]),
-    );
+    await this.set({ orders: { [`${id}`]: order } });
   }
 
   /** Sets whole orders by id, in as few transactions as their gas allows. */
@@ -181,12 +185,13 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
       parseUint256(id, "orderID"),
       checkAllValues("getOrderInfo", order, `order ${id}`),
     ]);
-    await this.script(...callsForOrders(new Map(checked)));
+    await this.#script(() => callsForOrders(new Map(checked)));
   }
 
   /** Makes an order a missing one. */
   public async removeOrder(orderID: bigint | number): Promise<void> {
-    await this.script(calls.removeOrder(parseUint256(orderID, "orderID")));
+    const id = parseUint256(orderID, "orderID");
+    await this.set({ orders: { [`${id}`]: null } });
   }
 
   /** Computes the orders of a range of ids; see `generatedOrder`. */
@@ -194,19 +199,17 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
     firstId: bigint | number,
     lastId: bigint | number,
   ): Promise<void> {
-    await this.script(
-      calls.generateOrders(
-        parseUint256(firstId, "firstId"),
-        parseUint256(lastId, "lastId"),
-      ),
-    );
+    await this.set({
+      generatedOrders: {
+        firstId: parseUint256(firstId, "firstId"),
+        lastId: parseUint256(lastId, "lastId"),
+      },
+    });
   }
 
   /** Whether a missing order reverts; else it answers zeros, as at first. */
   public async setMissingOrdersRevert(reverts: boolean): Promise<void> {
-    await this.script(
-      calls.missingOrdersRevert(requireBoolean(reverts, "reverts")),
-    );
+    await this.set({ missingOrdersRevert: reverts });
   }
 
   /** Sets the amounts of a pool; what is not named keeps its value. */
@@ -214,7 +217,7 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
     pool: PoolName,
     amounts: Partial<PoolAmounts>,
   ): Promise<void> {
-    await this.#change("getLPAmountInfo", pool, amounts, `${pool} pool`);
+    await this.set({ pools: { [pool]: amounts } });
   }
 
   /** Sets the funding fee rate; real value times 1E8. */
@@ -224,43 +227,45 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
   ): Promise<void> {
     const type = Number(parseContractType(contractType, "contractType"));
     const word = type === ContractType.CALL ? "call" : "put";
-    await this.#set("getFundingFeeRate", word, rate, "rate");
+    await this.set({ fundingFeeRate: { [word]: rate } });
   }
 
-  /** Sets what `calMargins` answers, whatever it is asked. */
-  public async setMargins(margins: Readonly<MarginAmounts>): Promise<void> {
-    await this.#set("calMargins", undefined, margins, "margins");
+  /**
+   * Sets what `calMargins` answers, whatever it is asked; `"proportional"`:
+   * the margins that were set last are those for a round like the latest, and
+   * others are in proportion to volume, APY and length. Each answer is
+   *
+   *     margin × maxVolume / round.maxVolume × APY / round.APY
+   *       × (endTime − now) / (round.endTime − round.startTime)
+   *
+   * with every division rounded down, so that a caller's mistake shows.
+   */
+  public async setMargins(
+    margins: Readonly<MarginAmounts> | "proportional",
+  ): Promise<void> {
+    await this.set({ margins });
   }
 
   /** Sets the margins that can be withdrawn. */
   public async setMarginBalance(
-    margins: Readonly<MarginAmounts>,
+    marginBalance: Readonly<MarginAmounts>,
   ): Promise<void> {
-    await this.#set("queryMarginBalance", undefined, margins, "margins");
+    await this.set({ marginBalance });
   }
 
   /** Sets the vault's volume. */
   public async setVolume(volume: bigint): Promise<void> {
-    await this.#set("queryVolume", undefined, volume, "volume");
+    await this.set({ volume });
   }
 
   /** Sets the X token margin to pay when issuing a vault. */
-  public async setMinXMargin(margin: bigint): Promise<void> {
-    await this.#set("minXMargin", undefined, margin, "margin");
+  public async setMinXMargin(minXMargin: bigint): Promise<void> {
+    await this.set({ minXMargin });
   }
 
-  /** Sets what the next `settleAll` writes to the round. */
+  /** Sets what `settleAll` writes to this round and to those that follow. */
   public async setSettlement(settlement: ScriptedSettlement): Promise<void> {
-    await this.script(
-      calls.settlement(
-        checkAllValues<ScriptedSettlement>(
-          "getLatestRoundInfo",
-          settlement,
-          "settlement",
-          settlementFields,
-        ),
-      ),
-    );
+    await this.set({ settlement });
   }
 
   /**
@@ -280,7 +285,7 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
     { pool }: { readonly pool?: PoolName } = {},
   ): Promise<void> {
     checkTarget({ operation, pool }, "fail()");
-    await this.script(...calls.fail({ operation, pool, reason }));
+    await this.#script(() => calls.fail({ operation, pool, reason }));
   }
 
   /** Ends what {@link fail} began, and throws alike. */
@@ -289,7 +294,7 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
     { pool }: { readonly pool?: PoolName } = {},
   ): Promise<void> {
     checkTarget({ operation, pool }, "succeed()");
-    await this.script(...calls.succeed(operation, pool));
+    await this.#script(() => calls.succeed(operation, pool));
   }
 
   /**
@@ -310,47 +315,31 @@ export class MockVaultHandle<VaultT extends VaultHost = VaultHost> {
     );
   }
 
-  /** @internal Makes several calls, in as few transactions as they fit into. */
-  public async script(...script: readonly ScriptCall[]): Promise<void> {
-    await requireMocks(
-      this.vault,
-      this.addresses,
-      new Set(script.map(({ role }) => role)),
-    );
-    await this.#sender.send(encodeScript(this.addresses, script));
-  }
-
-  /** Sets what an operation answers, as a whole. */
-  async #set(
-    operation: ReadOperationName,
-    variant: string | undefined,
-    answer: unknown,
-    where: string,
+  /**
+   * Makes calls, in as few transactions as they fit into, and after everything
+   * that was begun before.
+   *
+   * @param plan What the calls are; it may read first what they do not change.
+   */
+  async #script(
+    plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
   ): Promise<void> {
-    await this.script(
-      setAnswer(
-        answerOf(operation, variant),
-        checkAnswer(operation, answer, where),
-      ),
-    );
-  }
-
-  /** Sets what an operation answers; what is not named stays. */
-  async #change(
-    operation: ReadOperationName,
-    variant: string | undefined,
-    changes: object,
-    where: string,
-  ): Promise<void> {
-    const checked = checkValues(operation, changes, where);
-    const answer = answerOf(operation, variant);
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the arguments of a reading are what its operation takes
-    const current = await this.vault.read(operation, answer.args as never);
-    await this.script(setAnswer(answer, { ...Object(current), ...checked }));
+    await inOrder(this.vault, async () => {
+      const script = await plan();
+      if (script.length === 0) {
+        return;
+      }
+      await requireMocks(
+        this.vault,
+        this.addresses,
+        new Set(script.map(({ role }) => role)),
+      );
+      await this.#sender.send(encodeScript(this.addresses, script));
+    });
   }
 
   #createContracts(): MockContracts {
-    const runner = this.vault.connection.ethers.provider;
+    const { runner } = this.vault.contracts.vault;
     const byRole = contractRoleNames.map((role) => [
       role,
       new Contract(

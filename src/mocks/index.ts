@@ -1,8 +1,12 @@
 export * from "./artifacts.js";
 export { capture } from "./capture.js";
 export type { Capture, CapturedFixture, CaptureOptions } from "./capture.js";
-export { connectMocks } from "./deploy-mocks.js";
-export type { DeployMocksOptions } from "./deploy-mocks.js";
+export { connectMocks, deployMocks } from "./deploy-mocks.js";
+export type {
+  DeployMocksOptions,
+  MockableVault,
+  UnopenedVault,
+} from "./deploy-mocks.js";
 export type { MockAtOptions } from "./mock-at.js";
 export { generatedOrder } from "./state.js";
 export type {
@@ -17,6 +21,7 @@ export type { ScenarioName } from "./scenarios.js";
 export type { MockAddresses } from "./setters.js";
 export type {
   MockAnswers,
+  MockHost,
   MockOrder,
   MockOverrides,
   MockState,

@@ -1,20 +1,24 @@
-import { requestRpc } from "../rpc/request.js";
-import type { VaultHost } from "../host.js";
-import { vaultError } from "../errors.js";
+import { VaultError, vaultError } from "../errors.js";
+import { RevertedCall, requestRpc } from "../rpc/request.js";
 import { quoteForeignText } from "../untrusted-text.js";
+import { isInProcess } from "./types.js";
+import type { MockHost } from "./types.js";
 
-/** Chain ids that only development nodes use. */
-const DEVELOPMENT_CHAIN_IDS: ReadonlySet<number> = new Set([1337, 31337]);
+/**
+ * What a node does that lets its user place code: Hardhat's and anvil. Neither
+ * changes anything.
+ */
+const CONTROLLABLE_METHODS = ["hardhat_metadata", "anvil_nodeInfo"] as const;
 
-/** What a development node calls itself in `web3_clientVersion`. */
-const DEVELOPMENT_CLIENT =
-  /^(?:anvil|hardhatnetwork|ganache|ethereumjs testrpc)\b/iu;
-
-/** What is known about a node that is not a development node. */
-interface LiveNode {
-  readonly chainId: number;
-  readonly client: string;
-}
+/**
+ * What only development nodes do. A name or a chain id proves nothing: both can
+ * be those of a node where a transaction costs money.
+ */
+const DEVELOPMENT_METHODS = [
+  ...CONTROLLABLE_METHODS,
+  // Ganache has no other that changes so little.
+  "evm_snapshot",
+] as const;
 
 /**
  * Fails unless the connection is in process or goes to a development node,
@@ -23,62 +27,81 @@ interface LiveNode {
  * @throws VaultError VAULT_LIVE_NETWORK
  */
 export async function requireDevelopmentNode(
-  vault: VaultHost,
+  vault: MockHost,
   action: string,
 ): Promise<void> {
-  if (vault.connection.networkConfig.type === "edr-simulated") {
-    return;
-  }
-  const live = await findLiveNode(vault);
-  if (live !== undefined) {
-    throw vaultError("VAULT_LIVE_NETWORK", {
-      network: vault.networkName,
-      action,
-      ...live,
-      otherwise:
-        ", or pass --yes (option allowLiveNetwork) if you mean to pay for it",
-    });
-  }
+  await requireNodeWith(
+    DEVELOPMENT_METHODS,
+    vault,
+    action,
+    ", or pass --yes (option allowLiveNetwork) if you mean to pay for it",
+  );
 }
 
 /**
- * Fails unless the node can be told to place code where it likes: its chain id
- * proves nothing, its name does.
+ * Fails unless the node can be told to place code where it likes.
  *
  * @throws VaultError VAULT_LIVE_NETWORK
  */
 export async function requireControllableNode(
-  vault: VaultHost,
+  vault: MockHost,
   action: string,
 ): Promise<void> {
-  if (vault.connection.networkConfig.type === "edr-simulated") {
+  await requireNodeWith(CONTROLLABLE_METHODS, vault, action, "");
+}
+
+async function requireNodeWith(
+  methods: readonly string[],
+  vault: MockHost,
+  action: string,
+  otherwise: string,
+): Promise<void> {
+  if (isInProcess(vault)) {
     return;
   }
-  const client = await clientVersion(vault);
-  if (!DEVELOPMENT_CLIENT.test(client)) {
-    throw vaultError("VAULT_LIVE_NETWORK", {
-      network: vault.networkName,
-      action,
-      chainId: await vault.chainId(),
-      client,
-      otherwise: "",
-    });
-  }
-}
-
-async function findLiveNode(vault: VaultHost): Promise<LiveNode | undefined> {
+  // First, so that a node that cannot be reached is not called a live one.
   const chainId = await vault.chainId();
-  if (DEVELOPMENT_CHAIN_IDS.has(chainId)) {
-    return undefined;
+  for (const method of methods) {
+    if (await hasMethod(vault, method)) {
+      return;
+    }
   }
-  const client = await clientVersion(vault);
-  return DEVELOPMENT_CLIENT.test(client) ? undefined : { chainId, client };
+  throw vaultError("VAULT_LIVE_NETWORK", {
+    network: vault.networkName,
+    action,
+    chainId,
+    client: await clientVersion(vault),
+    otherwise,
+  });
 }
 
-async function clientVersion(vault: VaultHost): Promise<string> {
+/** Whether the node does it, and not only answers something. */
+async function hasMethod(
+  { provider, networkName }: MockHost,
+  method: string,
+): Promise<boolean> {
+  try {
+    const answer = await requestRpc(provider, networkName, method, []);
+    return method === "evm_snapshot"
+      ? typeof answer === "string" && /^0x[0-9a-f]+$/iu.test(answer)
+      : typeof answer === "object" &&
+          answer !== null &&
+          !(answer instanceof RevertedCall);
+  } catch (error) {
+    if (VaultError.isVaultError(error) && error.kind === "rpc") {
+      return false;
+    }
+    throw error;
+  }
+}
+
+async function clientVersion({
+  provider,
+  networkName,
+}: MockHost): Promise<string> {
   const version = await requestRpc(
-    vault.provider,
-    vault.networkName,
+    provider,
+    networkName,
     "web3_clientVersion",
     [],
   );

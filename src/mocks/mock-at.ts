@@ -3,7 +3,6 @@ import { ZeroAddress } from "ethers";
 import { describeInput } from "../client/inputs.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import type { VaultHost } from "../host.js";
 import { VaultError, vaultError } from "../errors.js";
 import {
   contractRoleNames,
@@ -27,7 +26,7 @@ import {
   encodeScript,
 } from "./setters.js";
 import type { MockAddresses } from "./setters.js";
-import type { MockOverrides } from "./types.js";
+import type { MockHost, MockOverrides } from "./types.js";
 
 /** Options of `mockAt()`. */
 export interface MockAtOptions {
@@ -41,7 +40,7 @@ export interface MockAtOptions {
 }
 
 /** @see HardhatVault.mockAt */
-export async function mockAt<VaultT extends VaultHost>(
+export async function mockAt<VaultT extends MockHost>(
   vault: VaultT,
   role: ContractRole,
   { scenario, overrides = {} }: MockAtOptions,
@@ -83,7 +82,7 @@ export async function mockAt<VaultT extends VaultHost>(
 
 /** The role's address, and those of the others as far as they have one. */
 async function locate(
-  vault: VaultHost,
+  vault: MockHost,
   wanted: ContractRole,
 ): Promise<MockAddresses> {
   await vault.addressOf(wanted, "mockAt()");
@@ -93,7 +92,7 @@ async function locate(
 }
 
 async function addressOrZero(
-  vault: VaultHost,
+  vault: MockHost,
   role: ContractRole,
 ): Promise<string> {
   try {

@@ -4,8 +4,9 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { Chain } from "../rpc/node.js";
 import { RevertedCall, invalidResponse, requestRpc } from "../rpc/request.js";
-import type { VaultHost } from "../host.js";
 import { VaultError, vaultError } from "../errors.js";
+import { isInProcess } from "./types.js";
+import type { MockHost } from "./types.js";
 
 /** A transaction that deploys a mock (without `to`) or scripts some. */
 export interface MockTransaction {
@@ -28,8 +29,8 @@ export interface MockSender {
 }
 
 /** The sender that suits the connection. */
-export function createMockSender(vault: VaultHost): MockSender {
-  return vault.connection.networkConfig.type === "edr-simulated"
+export function createMockSender(vault: MockHost): MockSender {
+  return isInProcess(vault)
     ? new InProcessSender(vault)
     : new NodeSender(vault);
 }
@@ -52,9 +53,9 @@ const SCRIPTER_BALANCE = MAX_FEE_PER_GAS * MAX_TRANSACTION_GAS * 1_000n;
 const MAX_BLOCKS = 20;
 
 class InProcessSender implements MockSender {
-  readonly #vault: VaultHost;
+  readonly #vault: MockHost;
 
-  constructor(vault: VaultHost) {
+  constructor(vault: MockHost) {
     this.#vault = vault;
   }
 
@@ -136,10 +137,10 @@ const LONGEST_POLL_MS = 1_000;
 
 /** Sends from the network's `from`, else from its first account. */
 class NodeSender implements MockSender {
-  readonly #vault: VaultHost;
+  readonly #vault: MockHost;
   #from: Promise<string> | undefined;
 
-  constructor(vault: VaultHost) {
+  constructor(vault: MockHost) {
     this.#vault = vault;
   }
 
@@ -206,12 +207,12 @@ class NodeSender implements MockSender {
 }
 
 /** @throws VaultError VAULT_NO_ACCOUNT */
-async function firstAccount(vault: VaultHost): Promise<string> {
-  const { networkConfig } = vault.connection;
+async function firstAccount(vault: MockHost): Promise<string> {
+  const from = vault.connection?.networkConfig.from;
   const accounts: unknown =
-    networkConfig.from === undefined
+    from === undefined
       ? await requestOrFail(vault, "eth_accounts", [])
-      : [networkConfig.from];
+      : [from];
   const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined;
   if (typeof first !== "string") {
     throw vaultError("VAULT_NO_ACCOUNT", { network: vault.networkName });
@@ -221,7 +222,7 @@ async function firstAccount(vault: VaultHost): Promise<string> {
 
 /** Like `requestRpc`, but a node's refusal is that of the script. */
 async function requestOrFail(
-  { provider, networkName }: VaultHost,
+  { provider, networkName }: MockHost,
   method: string,
   params: readonly unknown[],
 ): Promise<unknown> {

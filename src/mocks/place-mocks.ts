@@ -1,5 +1,4 @@
 import { vaultError } from "../errors.js";
-import type { VaultHost } from "../host.js";
 import { requestRpc } from "../rpc/request.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
@@ -12,6 +11,7 @@ import {
 } from "./artifacts.js";
 import { isMock } from "./require-mocks.js";
 import type { MockAddresses } from "./setters.js";
+import type { MockHost } from "./types.js";
 
 /** The artifact of each role's mock. */
 export const mockArtifacts = {
@@ -47,7 +47,7 @@ const ZERO_WORD = `0x${"00".repeat(32)}`;
  * Anvil knows these methods by Hardhat's names too.
  */
 export async function placeMocks(
-  vault: VaultHost,
+  vault: MockHost,
   addresses: MockAddresses,
   roles: readonly ContractRole[] = contractRoleNames,
 ): Promise<void> {

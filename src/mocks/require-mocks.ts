@@ -1,11 +1,11 @@
 import { id } from "ethers";
 
 import { requestRpc } from "../rpc/request.js";
-import type { VaultHost } from "../host.js";
 import { vaultError } from "../errors.js";
 import { contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import type { MockAddresses } from "./setters.js";
+import type { MockHost } from "./types.js";
 
 /** What `mockKind()` of each role's mock answers. */
 const mockKinds: Readonly<Record<ContractRole, string>> = {
@@ -21,7 +21,7 @@ const MOCK_KIND_SELECTOR = id("mockKind()").slice(0, 10);
 
 /** True if the role's mock stands at the address. */
 export async function isMock(
-  { provider, networkName }: VaultHost,
+  { provider, networkName }: MockHost,
   role: ContractRole,
   address: string,
 ): Promise<boolean> {
@@ -39,7 +39,7 @@ export async function isMock(
  * @throws VaultError VAULT_NOT_A_MOCK
  */
 export async function requireMocks(
-  vault: VaultHost,
+  vault: MockHost,
   addresses: MockAddresses,
   roles: Iterable<ContractRole>,
 ): Promise<void> {

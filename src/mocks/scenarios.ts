@@ -8,7 +8,8 @@ import type { MockOrder, MockState } from "./types.js";
 const ONE = 10n ** 18n;
 const DAY = 86_400n;
 
-const order: MockOrder = {
+/** Order 1 of an open round, and what any other is like unless it is said. */
+export const someOrder: MockOrder = {
   exType: "BTC-USDT",
   holder: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
   number: 2n * ONE,
@@ -25,11 +26,11 @@ const order: MockOrder = {
 };
 
 const orders: MockState["orders"] = new Map([
-  [1n, order],
+  [1n, someOrder],
   [
     2n,
     {
-      ...order,
+      ...someOrder,
       exType: "ETH-USDT",
       holder: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
       number: 15n * ONE,
@@ -43,7 +44,7 @@ const orders: MockState["orders"] = new Map([
   [
     3n,
     {
-      ...order,
+      ...someOrder,
       openPrice: 61_500n * ONE,
       startTime: 1_699_900_000n,
       closePrice: 63_250n * ONE,
@@ -224,7 +225,7 @@ function extremes(): MockState {
       [MAX, maxOrder],
       ...oddStrings.map((exType, index): [bigint, MockOrder] => [
         BigInt(index + 1),
-        { ...order, exType },
+        { ...someOrder, exType },
       ]),
     ]),
     generatedOrders: null,

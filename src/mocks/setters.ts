@@ -22,9 +22,10 @@ import type {
 } from "../protocol/index.js";
 import type { MockTransaction } from "./mock-sender.js";
 import { encodeRevertData } from "./failure.js";
-import { answers } from "./state.js";
+import { PROPORTIONAL, answers } from "./state.js";
 import type {
   MockOrder,
+  MockOverrides,
   MockState,
   NextRound,
   ScriptedFailure,
@@ -144,11 +145,23 @@ export const calls = {
     call("trading", "generateOrders", firstId, lastId),
   missingOrdersRevert: (reverts: boolean) =>
     call("trading", "setMissingOrdersRevert", reverts),
+  uncapturedOrdersRevert: (reverts: boolean) =>
+    call("trading", "setUncapturedOrdersRevert", reverts),
+  marginsProportional: (proportional: boolean) =>
+    call("vault", "setMarginsProportional", proportional),
   startNextRound: (round: NextRound) =>
     call("vaultFactory", "startNextRound", round),
   factory: (address: string) => call("vault", "setFactory", address),
-  settlement: ({ settledPrice, settledAmount }: ScriptedSettlement) =>
-    call("vault", "setSettlement", settledPrice, settledAmount),
+  settlement: (
+    { settledPrice, settledAmount }: ScriptedSettlement,
+    forAllRounds: boolean,
+  ) =>
+    call(
+      "vault",
+      forAllRounds ? "setSettlement" : "setFirstSettlement",
+      settledPrice,
+      settledAmount,
+    ),
   fail: ({ operation, pool, reason }: ScriptedFailure) =>
     rolesOf(operation, pool).map((role) =>
       call(
@@ -201,25 +214,62 @@ export function callsForOrders(orders: MockState["orders"]): ScriptCall[] {
 /** The calls that bring fresh mocks into a state. */
 export function callsForState(
   state: MockState,
-  { vaultFactory: factory }: MockAddresses,
+  { vaultFactory }: MockAddresses,
 ): ScriptCall[] {
+  // What is off or none is so in a fresh mock.
+  const isOff = new Set<unknown>([undefined, null, false]);
   return [
-    ...answers.map((answer) =>
-      setAnswer(answer, readingAt(state, answer.path)),
+    calls.factory(vaultFactory),
+    ...callsFor(state, (path) => !isOff.has(readingAt(state, [path[0]]))),
+  ];
+}
+
+/** The calls for what the changes name, as it is in the changed state. */
+export function callsForChanges(
+  state: MockState,
+  changes: MockOverrides,
+): ScriptCall[] {
+  return callsFor(state, (path) => {
+    const [key] = path;
+    const named = readingAt(changes, path);
+    return key === "marginsProportional"
+      ? changes.margins !== undefined
+      : key === "orders" || (named !== undefined && named !== PROPORTIONAL);
+  });
+}
+
+/** What of a state is on or off, and how that is set. */
+const switches = [
+  ["marginsProportional", calls.marginsProportional],
+  ["missingOrdersRevert", calls.missingOrdersRevert],
+  ["uncapturedOrdersRevert", calls.uncapturedOrdersRevert],
+] as const;
+
+function callsFor(
+  state: MockState,
+  isNamed: (path: Reading["path"]) => boolean,
+): ScriptCall[] {
+  const { generatedOrders: range, orders, settlement, failures } = state;
+  const when = (
+    key: keyof MockState,
+    some: () => ScriptCall[],
+  ): ScriptCall[] => (isNamed([key]) ? some() : []);
+  return [
+    ...answers
+      .filter(({ path }) => isNamed(path))
+      .map((answer) => setAnswer(answer, readingAt(state, answer.path))),
+    ...switches.flatMap(([key, set]) =>
+      when(key, () => [set(state[key] ?? false)]),
     ),
-    ...callsForOrders(state.orders),
-    ...(state.generatedOrders === null
-      ? []
-      : [
-          calls.generateOrders(
-            state.generatedOrders.firstId,
-            state.generatedOrders.lastId,
-          ),
-        ]),
-    ...(state.missingOrdersRevert ? [calls.missingOrdersRevert(true)] : []),
-    calls.factory(factory),
-    calls.settlement(state.settlement),
-    ...state.failures.flatMap(calls.fail),
+    ...when("orders", () => callsForOrders(orders)),
+    ...when("generatedOrders", () => [
+      // A range that ends before it begins is empty.
+      calls.generateOrders(range?.firstId ?? 1n, range?.lastId ?? 0n),
+    ]),
+    ...when("settlement", () => [
+      calls.settlement(settlement, state.settlementScripted ?? false),
+    ]),
+    ...when("failures", () => failures.flatMap(calls.fail)),
   ];
 }
 

@@ -17,17 +17,21 @@ import type {
   Field,
   OperationName,
   OrderInfo,
-  ReadOperationName,
   Reading,
 } from "../protocol/index.js";
 import { checkReason } from "./failure.js";
+import { someOrder } from "./scenarios.js";
 import { settlementFields } from "./types.js";
 import type {
   MockOrder,
   MockOverrides,
   MockState,
   ScriptedFailure,
+  ScriptedSettlement,
 } from "./types.js";
+
+/** The margins of `calMargins` in proportion to what it is asked. */
+export const PROPORTIONAL = "proportional";
 
 /** The readings that mocks answer alike whatever they are asked. */
 export const answers: readonly Reading[] = [
@@ -35,99 +39,121 @@ export const answers: readonly Reading[] = [
   { operation: "calMargins", role: "vault", args: [], path: ["margins"] },
 ];
 
-/** The one of the {@link answers} that is meant, of several by its word. */
-export function answerOf(
-  operation: ReadOperationName,
-  variant: string | undefined,
-): Reading {
-  const words: string[] = [];
-  for (const answer of answers) {
-    const [, word] = answer.path;
-    if (answer.operation === operation) {
-      if (word === variant) {
-        return answer;
-      }
-      words.push(word ?? "");
-    }
-  }
-  throw notOneOf("pool", words, variant);
-}
-
 /**
- * A scenario with some of its values changed.
+ * A state with some of its values changed.
  *
- * @throws VaultError VAULT_INVALID_ARGUMENT if there is no such value, or an
- * order that the scenario does not have is named in part;
- * VAULT_INVALID_INTEGER, VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
+ * @param where What the changes are to, named in errors before each path.
+ * @throws VaultError VAULT_INVALID_ARGUMENT if there is no such value or only
+ * half of one, VAULT_INVALID_INTEGER, VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
  */
 export function applyOverrides(
   state: MockState,
   overrides: MockOverrides,
+  where = "overrides",
 ): MockState {
-  requireKnownKeys(overrides, state, "overrides");
+  const named: Named = (path) => (where === "" ? path : `${where}.${path}`);
+  const optional = {
+    uncapturedOrdersRevert: false,
+    marginsProportional: false,
+  };
+  requireKnownKeys(overrides, { ...optional, ...state }, where);
+  const { missingOrdersRevert, uncapturedOrdersRevert } = overrides;
   const generatedOrders = checkRange(
     overrides.generatedOrders,
     state.generatedOrders,
+    named("generatedOrders"),
   );
   return {
     ...state,
-    ...changedAnswers(state, overrides),
-    orders: applyOrders({ ...state, generatedOrders }, overrides.orders),
+    ...changedAnswers(state, overrides, named),
+    ...(overrides.margins === undefined
+      ? {}
+      : { marginsProportional: overrides.margins === PROPORTIONAL }),
+    ...(uncapturedOrdersRevert === undefined
+      ? {}
+      : {
+          uncapturedOrdersRevert: requireBoolean(
+            uncapturedOrdersRevert,
+            named("uncapturedOrdersRevert"),
+          ),
+        }),
+    orders: applyOrders({ ...state, generatedOrders }, overrides.orders, named),
     generatedOrders,
     missingOrdersRevert: requireBoolean(
-      overrides.missingOrdersRevert ?? state.missingOrdersRevert,
-      "overrides.missingOrdersRevert",
+      missingOrdersRevert ?? state.missingOrdersRevert,
+      named("missingOrdersRevert"),
     ),
-    settlement: {
-      ...state.settlement,
-      ...checkValues(
-        "getLatestRoundInfo",
-        overrides.settlement ?? {},
-        "overrides.settlement",
-        settlementFields,
-      ),
-    },
+    ...(overrides.settlement === undefined
+      ? {}
+      : {
+          settlement: checkAllValues<ScriptedSettlement>(
+            "getLatestRoundInfo",
+            {
+              ...state.settlement,
+              ...requireObject(overrides.settlement, named("settlement")),
+            },
+            named("settlement"),
+            settlementFields,
+          ),
+          settlementScripted: true,
+        }),
     failures: checkFailures(
       overrides.failures ?? state.failures,
-      "overrides.failures",
+      named("failures"),
     ),
   };
 }
+
+/** A path of the changes as errors name it. */
+type Named = (path: string) => string;
 
 /** What stands in a state by the table of operations, with its changes. */
 function changedAnswers(
   state: MockState,
   overrides: MockOverrides,
+  named: Named,
 ): Partial<MockState> {
   const changed: Record<string, unknown> = {};
   for (const { operation, path } of answers) {
     const [key, variant] = path;
     if (variant !== undefined) {
       const given = readingAt(overrides, [key]) ?? {};
-      requireKnownKeys(given, readingAt(state, [key]), `overrides.${key}`);
+      requireKnownKeys(given, readingAt(state, [key]), named(key));
     }
     const before = readingAt(state, path);
     const changes = readingAt(overrides, path);
-    const where = `overrides.${path.join(".")}`;
-    if (changes === undefined) {
-      placeReading(changed, path, before);
-    } else if (operationEntry(operation).outputs.length === 1) {
-      placeReading(changed, path, checkAnswer(operation, changes, where));
-    } else {
-      placeReading(changed, path, {
-        ...Object(before),
-        ...checkValues(operation, requireObject(changes, where), where),
-      });
-    }
+    placeReading(
+      changed,
+      path,
+      changes === undefined || changes === PROPORTIONAL
+        ? before
+        : changedAnswer(operation, before, changes, named(path.join("."))),
+    );
   }
   return changed;
+}
+
+function changedAnswer(
+  operation: OperationName,
+  before: unknown,
+  changes: unknown,
+  where: string,
+): unknown {
+  const [only, ...others] = operationEntry(operation).outputs;
+  return only !== undefined && others.length === 0
+    ? checkValue(only, changes, where)
+    : checkAllValues(
+        operation,
+        { ...requireObject(before, where), ...requireObject(changes, where) },
+        where,
+      );
 }
 
 function checkRange(
   range: unknown,
   otherwise: MockState["generatedOrders"],
+  where: string,
 ): MockState["generatedOrders"] {
-  const where = "overrides.generatedOrders";
   if (range === undefined || range === null) {
     return range === null ? null : otherwise;
   }
@@ -141,15 +167,13 @@ function checkRange(
 function applyOrders(
   state: MockState,
   overrides: MockOverrides["orders"] = {},
+  named: Named,
 ): MockState["orders"] {
   const orders = new Map(state.orders);
-  requireObject(overrides, "overrides.orders");
+  requireObject(overrides, named("orders"));
   for (const [key, changes] of Object.entries(overrides)) {
-    const where = `overrides.orders[${describeInput(key)}]`;
-    const orderID = parseUint256(
-      /^[0-9]+$/u.test(key) ? BigInt(key) : key,
-      where,
-    );
+    const where = named(`orders[${describeInput(key)}]`);
+    const orderID = parseOrderKey(key, where);
     if (changes === null) {
       orders.set(orderID, null);
     } else if (changes !== undefined) {
@@ -157,7 +181,10 @@ function applyOrders(
         orderID,
         checkAllValues<MockOrder>(
           "getOrderInfo",
-          { ...existingOrder(state, orderID), ...changes },
+          {
+            ...existingOrder(state, orderID),
+            ...requireObject(changes, where),
+          },
           where,
         ),
       );
@@ -166,16 +193,20 @@ function applyOrders(
   return orders;
 }
 
+/** @throws VaultError VAULT_INVALID_INTEGER for a key that is no order's id */
+export function parseOrderKey(key: string, where: string): bigint {
+  return parseUint256(/^[0-9]+$/u.test(key) ? BigInt(key) : key, where);
+}
+
+/** The order that changes are made to; of one that there is not, any. */
 function existingOrder(
   { orders, generatedOrders: range }: MockState,
   orderID: bigint,
-): Partial<MockOrder> {
+): MockOrder {
   const isGenerated =
     range !== null && orderID >= range.firstId && orderID <= range.lastId;
   return (
-    orders.get(orderID) ??
-    (isGenerated ? generatedOrder(orderID) : undefined) ??
-    {}
+    orders.get(orderID) ?? (isGenerated ? generatedOrder(orderID) : someOrder)
   );
 }
 
@@ -313,18 +344,6 @@ export function checkAllValues<Values extends object>(
   return checked as Values;
 }
 
-/** The whole answer of an operation: the bare value where it has but one. */
-export function checkAnswer(
-  operation: OperationName,
-  answer: unknown,
-  where: string,
-): unknown {
-  const [only, ...others] = operationEntry(operation).outputs;
-  return only !== undefined && others.length === 0
-    ? checkValue(only, answer, where)
-    : checkAllValues(operation, requireObject(answer, where), where);
-}
-
 function fieldsOf(
   operation: OperationName,
   names: readonly string[] | undefined,
@@ -371,7 +390,7 @@ function parseUint8(value: unknown, where: string): number {
 }
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT */
-export function requireBoolean(value: unknown, where: string): boolean {
+function requireBoolean(value: unknown, where: string): boolean {
   requireType(typeof value === "boolean", value, where, "a boolean");
   return value === true;
 }

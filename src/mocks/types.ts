@@ -1,3 +1,7 @@
+import type { AddressBook, ContractAddresses } from "../client/addresses.js";
+import type { ReadOptions, VaultReader, VaultReads } from "../client/reader.js";
+import type { VaultSnapshot } from "../client/snapshot.js";
+import type { VaultContracts } from "../client/vault-client.js";
 import type {
   MarginAmounts,
   OperationName,
@@ -7,6 +11,41 @@ import type {
   StandaloneReadings,
   VaultRound,
 } from "../protocol/index.js";
+
+/**
+ * What mocks need of the vault that they stand behind, be it a `VaultClient`
+ * over any provider; and of Hardhat's, what it knows of its connection.
+ */
+export interface MockHost
+  extends
+    VaultReads,
+    Pick<
+      VaultReader,
+      "provider" | "networkName" | "addressOf" | "read" | "block" | "chainId"
+    > {
+  readonly contracts: VaultContracts;
+  snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
+  at(contracts: ContractAddresses, source?: string): MockHost;
+  readonly connection?: {
+    readonly networkConfig: {
+      readonly type: string;
+      readonly from?: string | undefined;
+    };
+  };
+  /** @internal Whose root is where relative paths begin. */
+  readonly context?: {
+    readonly config: { readonly paths: { readonly root: string } };
+  };
+  /** @internal Where production has the contracts. */
+  readonly productionAddresses?: AddressBook;
+  /** @internal From now on whoever has this vault looks here first. */
+  bind?(addresses: AddressBook): void;
+}
+
+/** Whether the chain lives in this process, with nobody else on it. */
+export function isInProcess({ connection }: MockHost): boolean {
+  return connection?.networkConfig.type === "edr-simulated";
+}
 
 /** An order of the mock; `exType` as bytes can hold what is not UTF-8. */
 export type MockOrder = Readonly<
@@ -60,7 +99,17 @@ export interface MockState extends MockAnswers {
   } | null;
   /** Whether an order that is not there reverts; else it is all zeros. */
   readonly missingOrdersRevert: boolean;
+  /**
+   * Whether an order that was neither set, generated nor removed reverts with
+   * "order 2 was not captured": true in a replay.
+   */
+  readonly uncapturedOrdersRevert?: boolean;
+  /** Whether `calMargins` follows what it is asked; see `setMargins`. */
+  readonly marginsProportional?: boolean;
+  /** What `settleAll` writes to this round. */
   readonly settlement: ScriptedSettlement;
+  /** Whether it writes that to all that follow, too. */
+  readonly settlementScripted?: boolean;
   /** Readings and operations that revert, until `succeed(operation)`. */
   readonly failures: readonly ScriptedFailure[];
 }
@@ -97,13 +146,18 @@ export interface MockOverrides {
   readonly pools?: { readonly [Pool in PoolName]?: Partial<PoolAmounts> };
   readonly round?: Partial<VaultRound>;
   /**
-   * Orders by id: changes to one that the scenario has, else a whole order;
-   * null for none.
+   * Orders by id, null for none. What is not named is as the scenario has it;
+   * of an order that it does not have, as in order 1 of `open-round`.
    */
   readonly orders?: { readonly [Id in OrderKey]?: Partial<MockOrder> | null };
   readonly missingOrdersRevert?: boolean;
+  readonly uncapturedOrdersRevert?: boolean;
   readonly generatedOrders?: MockState["generatedOrders"];
-  readonly margins?: Partial<MarginAmounts>;
+  /**
+   * What `calMargins` answers; `"proportional"`: the scenario's for a round
+   * like the latest, and others in proportion to volume, APY and length.
+   */
+  readonly margins?: Partial<MarginAmounts> | "proportional";
   readonly marginBalance?: Partial<MarginAmounts>;
   readonly volume?: bigint;
   readonly minXMargin?: bigint;

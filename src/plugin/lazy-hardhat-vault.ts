@@ -53,9 +53,9 @@ export interface LazyHardhatVault
   at(contracts: ContractAddresses): LazyHardhatVault;
   /**
    * The vault of another network of the configuration, or of a connection that
-   * is already open.
+   * is already open; this one, its connection opened, unless given.
    */
-  connect(network: string | NetworkConnection): Promise<HardhatVault>;
+  connect(network?: string | NetworkConnection): Promise<HardhatVault>;
 }
 
 /** Creates `hre.vault` over `network.getOrCreate()`. */
@@ -115,11 +115,13 @@ function lazyVault(
     at: (contracts: ContractAddresses): LazyHardhatVault =>
       lazyVault(getOrCreate, async () => (await open()).at(contracts)),
     connect: async (
-      target: string | NetworkConnection,
+      target?: string | NetworkConnection,
     ): Promise<HardhatVault> =>
-      typeof target === "string"
-        ? (await getOrCreate(target)).vault
-        : target.vault,
+      target === undefined
+        ? await open()
+        : typeof target === "string"
+          ? (await getOrCreate(target)).vault
+          : target.vault,
   };
   // `own` is the target so that its getter is not evaluated by the copy.
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- `forwarding` has exactly the methods that the type picks, but fromEntries forgets their names

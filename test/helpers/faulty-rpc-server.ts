@@ -53,11 +53,8 @@ export interface FaultyRpcServer {
   rewrite(method: string, change: (result: unknown) => unknown): void;
   /** As by a node that keeps the state of its newest block alone. */
   forgetOldState(): void;
-  /**
-   * As by a node that has not seen the blocks after this one yet, or a gateway
-   * that asks such a node for some methods.
-   */
-  fallBehind(head: number, methods?: readonly string[]): void;
+  /** As by a node that has not seen the blocks after this one yet. */
+  fallBehind(head: number): void;
   /** Faults and actions whose request did not come. */
   readonly unused: readonly string[];
   /** Forgets faults, actions, changes and records; keeps hidden methods. */
@@ -83,7 +80,7 @@ export async function startFaultyRpcServer({
   let changes = new Map<string, (result: unknown) => unknown>();
   let counts = new Map<string, number>();
   let forgetsState = false;
-  let behind: Behind | undefined;
+  let staleHead: number | undefined;
   const underWay = new Set<Promise<unknown>>();
 
   const server = await startRpcServer({ upstream });
@@ -116,8 +113,11 @@ export async function startFaultyRpcServer({
     if (forgetsState && (await asksForOldState(exchange))) {
       return { error: { code: -32000, message: "missing trie node 12ab" } };
     }
-    if (behind?.methods.includes(request.method) === true) {
-      return await answerBehind(exchange, behind.head);
+    if (staleHead !== undefined) {
+      const reply = await answerBehind(exchange, staleHead);
+      if (reply !== undefined) {
+        return reply;
+      }
     }
     if (hidden.has(STATE_OVERRIDES) && request.params.length > 2) {
       return { error: { code: -32602, message: "too many arguments" } };
@@ -167,12 +167,12 @@ export async function startFaultyRpcServer({
     forgetOldState() {
       forgetsState = true;
     },
-    fallBehind(head, methods = [...stateMethods, ...blockMethods]) {
-      behind = { head, methods };
+    fallBehind(head) {
+      staleHead = head;
     },
     reset() {
       forgetsState = false;
-      behind = undefined;
+      staleHead = undefined;
       faults = new Map();
       actions = new Map();
       lateActions = new Map();
@@ -216,25 +216,26 @@ async function asksForOldState({
   return tag !== result;
 }
 
-const blockMethods = ["eth_getBlockByNumber", "eth_blockNumber"];
-
-/** A node that has no block after its head, asked for some methods. */
-interface Behind {
-  readonly head: number;
-  readonly methods: readonly string[];
-}
-
-/** Answers as a node does that has no block after this one. */
+/**
+ * Makes a request one of the older head, or answers it as a node does that has
+ * no later block. Receipts and transactions are another node's.
+ */
 async function answerBehind(
   { request, forward }: Exchange,
   head: number,
-): Promise<RpcReply> {
+): Promise<RpcReply | undefined> {
   const hex = `0x${head.toString(16)}`;
   const { method, params } = request;
   if (method === "eth_blockNumber") {
     return { result: hex };
   }
-  const block = params[stateMethods.includes(method) ? 1 : 0];
+  const position = stateMethods.includes(method) ? 1 : 0;
+  if (position === 0 && method !== "eth_getBlockByNumber") {
+    return undefined;
+  }
+  if (Number(params[position]) > head) {
+    return { error: { code: -32000, message: "header not found" } };
+  }
   const { result }: Readonly<Record<string, unknown>> = {
     ...asObject(
       JSON.parse(
@@ -245,16 +246,7 @@ async function answerBehind(
       ),
     ),
   };
-  // What a receipt or a transaction stands in is in the answer.
-  const isLookUp =
-    !stateMethods.includes(method) && !blockMethods.includes(method);
-  if (isLookUp) {
-    const { blockNumber }: { blockNumber?: unknown } = asObject(result);
-    return { result: Number(blockNumber ?? 0) > head ? null : result };
-  }
-  return Number(block) > head
-    ? { error: { code: -32000, message: "header not found" } }
-    : { result };
+  return { result };
 }
 
 /** What a gateway says, and what does not tell whether a node was asked. */

@@ -147,3 +147,33 @@ async function readBody(incoming: IncomingMessage): Promise<string> {
   }
   return Buffer.concat(chunks).toString("utf8");
 }
+
+/**
+ * The handler that lets a development node look like one where transactions
+ * cost money, whatever it calls itself: what only development nodes do, it
+ * refuses.
+ */
+export function asLiveNode({
+  client,
+  chainId,
+}: {
+  client: string;
+  chainId?: number;
+}): RpcHandler {
+  return ({ request: { method } }) => {
+    if (method === "web3_clientVersion") {
+      return { result: client };
+    }
+    if (method === "eth_chainId" && chainId !== undefined) {
+      return { result: `0x${chainId.toString(16)}` };
+    }
+    return /^(?:anvil|evm|hardhat)_/u.test(method)
+      ? {
+          error: {
+            code: -32601,
+            message: `the method ${method} does not exist/is not available`,
+          },
+        }
+      : undefined;
+  };
+}

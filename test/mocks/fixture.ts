@@ -88,6 +88,55 @@ describe("mocks - capture and replay", () => {
     });
   }
 
+  it("should not invent an order that was not captured", async () => {
+    const mocks = await live.deployMocks();
+    await mocks.removeOrder(2);
+    for (const [orders, missing, unknown] of [
+      [[1n, 2n], [2n], [3n, 4n]],
+      [[], [], [1n, 2n, 3n]],
+    ] as const) {
+      const { fixture } = await capture(live, { orders });
+      const replay = await freshVault();
+      await replay.deployMocks({ fixture: await save(fixture) });
+      for (const id of orders) {
+        expect(await replay.getOrderInfo(id)).to.deep.equal(
+          await live.getOrderInfo(id),
+        );
+      }
+      for (const id of missing) {
+        expect((await replay.getOrderInfo(id)).state).to.equal(0);
+      }
+      for (const id of unknown) {
+        const error = await expectVaultError(
+          replay.getOrderInfo(id),
+          "VAULT_CALL_REVERTED",
+        );
+        expect(error.message).to.contain(`order ${id} was not captured`);
+      }
+    }
+  });
+
+  it("should let a replay have orders that were not captured", async () => {
+    await live.deployMocks();
+    const { fixture } = await capture(live, { orders: [1n] });
+    const replay = await freshVault();
+    const mocks = await replay.deployMocks({
+      fixture: await save(fixture),
+      overrides: { orders: { 5: null } },
+    });
+    expect((await replay.getOrderInfo(5n)).state).to.equal(0);
+    await mocks.setOrder(6n, { state: 2 });
+    expect(await replay.getOrderInfo(6n)).to.deep.equal({
+      ...(await live.getOrderInfo(1n)),
+      state: 2,
+    });
+    await replay.deployMocks({
+      fixture: await save(fixture),
+      overrides: { uncapturedOrdersRevert: false },
+    });
+    expect((await replay.getOrderInfo(9n)).state).to.equal(0);
+  });
+
   it("should record failures, and fail alike in a replay", async () => {
     const mocks = await live.deployMocks();
     await mocks.fail("queryVolume", "closed for today");
@@ -242,6 +291,23 @@ describe("mocks - capture and replay", () => {
         expect(error.shortMessage).to.match(text);
       });
     }
+
+    it("should tell the first three mistakes, with their paths", async () => {
+      const error = await expectVaultError(
+        vault.deployMocks({
+          fixture: await save({
+            ...round({ APY: 5, settled: "no", startTime: "-1", endTime: null }),
+            volume: 1,
+            extra: true,
+          }),
+        }),
+        "VAULT_INVALID_FIXTURE",
+      );
+      expect(error.details["problem"]).to.match(
+        /^round\.APY: .+; round\.startTime: .+; round\.endTime: .+; and 3 more$/u,
+      );
+      expect(error.message).not.to.contain("\n");
+    });
 
     it("should refuse one that is not JSON, or not there", async () => {
       const file = path.join(folder, "broken.json");

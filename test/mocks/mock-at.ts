@@ -9,7 +9,7 @@ import type { ServerProcess } from "../helpers/child-process.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { directProvider, deployProtocol } from "../helpers/mock-protocol.js";
 import type { MockProtocol } from "../helpers/mock-protocol.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
+import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 
 /** Addresses as in a production configuration. */
@@ -47,10 +47,7 @@ describe("mocks - at production addresses", () => {
     // The same node, but by its name and chain id a live one.
     live = await startRpcServer({
       upstream: anvil.url,
-      handler: ({ request }) =>
-        request.method === "web3_clientVersion"
-          ? { result: "Geth/v1.16.4-stable/linux-amd64/go1.25" }
-          : undefined,
+      handler: asLiveNode({ client: "Geth/v1.16.4-stable/linux-amd64" }),
     });
   });
 
@@ -139,9 +136,46 @@ describe("mocks - at production addresses", () => {
       "VAULT_LIVE_NETWORK",
     );
     expect(new Set(live.requests.map(({ method }) => method))).to.deep.equal(
-      new Set(["eth_chainId", "web3_clientVersion"]),
+      new Set([
+        "eth_chainId",
+        "web3_clientVersion",
+        // What it would have to do to be a development node.
+        "hardhat_metadata",
+        "anvil_nodeInfo",
+        "evm_snapshot",
+      ]),
     );
   });
+
+  for (const [client, chainId] of [
+    ["Geth/v1.16.4-stable/linux-amd64", 1337],
+    ["Geth/v1.16.4-stable/linux-amd64", 31337],
+    ["anvil/v1.7.1", 1],
+    ["anvil-like/v0.1", 1],
+    ["HardhatNetwork/2.29.0", 56],
+  ] as const) {
+    it(`should not trust ${client} by its name on chain ${chainId}`, async () => {
+      const server = await startRpcServer({
+        upstream: anvil.url,
+        handler: asLiveNode({ client, chainId }),
+      });
+      try {
+        const { vault } = await connect(server.url);
+        for (const attempt of [
+          async () => await vault.deployMocks(),
+          async () => await vault.mockAt("vault"),
+        ]) {
+          const error = await expectVaultError(attempt, "VAULT_LIVE_NETWORK");
+          expect(error.details).to.include({ chainId });
+        }
+        expect(
+          server.requests.filter(({ method }) => method.startsWith("eth_send")),
+        ).to.deep.equal([]);
+      } finally {
+        await server.stop();
+      }
+    });
+  }
 
   it("should deploy to a live network only if told to", async () => {
     const { vault } = await connect(live.url);

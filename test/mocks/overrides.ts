@@ -70,6 +70,71 @@ describe("mocks - overrides", () => {
     }
   });
 
+  it("should fill up an order that there is not, as setOrder does", async () => {
+    const mocks = await vault.deployMocks({
+      overrides: { orders: { 7: { exType: "DOGE-USDT" } } },
+    });
+    const likeOrder1 = {
+      ...(await vault.getOrderInfo(1n)),
+      exType: "DOGE-USDT",
+    };
+    expect(await vault.getOrderInfo(7n)).to.deep.equal(likeOrder1);
+    await mocks.setOrder(8n, { exType: "DOGE-USDT" });
+    expect(await vault.getOrderInfo(8n)).to.deep.equal(likeOrder1);
+    // Also where a missing order has no answer that could be read.
+    await mocks.setMissingOrdersRevert(true);
+    await mocks.setOrder(9n, { exType: "DOGE-USDT" });
+    expect(await vault.getOrderInfo(9n)).to.deep.equal(likeOrder1);
+    await mocks.setOrder(9n, { state: 2 });
+    expect(await vault.getOrderInfo(9n)).to.deep.equal({
+      ...likeOrder1,
+      state: 2,
+    });
+  });
+
+  it("should answer margins in proportion to what is asked", async () => {
+    const mocks = await vault.deployMocks({
+      overrides: { margins: "proportional" },
+    });
+    const { maxVolume, APY, startTime, endTime } =
+      await vault.getLatestRoundInfo();
+    const likeLatest = async (): Promise<{
+      maxVolume: bigint;
+      APY: bigint;
+      endTime: bigint;
+    }> => {
+      const { timestamp } = await vault.block();
+      const end = BigInt(timestamp) + endTime - startTime;
+      return { maxVolume, APY, endTime: end };
+    };
+    const scripted = {
+      baseMarginAmount: 52_500n * 10n ** 18n,
+      xMarginAmount: 10_500n * 10n ** 18n,
+    };
+    expect(await vault.calMargins(await likeLatest())).to.deep.equal(scripted);
+    expect(
+      await vault.calMargins({
+        ...(await likeLatest()),
+        maxVolume: maxVolume / 2n,
+      }),
+    ).to.deep.equal({
+      baseMarginAmount: scripted.baseMarginAmount / 2n,
+      xMarginAmount: scripted.xMarginAmount / 2n,
+    });
+    await mocks.setMargins({ baseMarginAmount: 1n, xMarginAmount: 2n });
+    expect(await vault.calMargins(await likeLatest())).to.deep.equal({
+      baseMarginAmount: 1n,
+      xMarginAmount: 2n,
+    });
+    await mocks.setMargins("proportional");
+    expect(
+      await vault.calMargins({
+        ...(await likeLatest()),
+        maxVolume: maxVolume * 4n,
+      }),
+    ).to.deep.equal({ baseMarginAmount: 4n, xMarginAmount: 8n });
+  });
+
   it("should script failures from the start", async () => {
     const mocks = await vault.deployMocks({
       overrides: {
@@ -138,11 +203,6 @@ describe("mocks - overrides", () => {
       // @ts-expect-error -- boolean
       { round: { settled: 1 } },
       /overrides\.round\.settled: a boolean is needed/u,
-    ],
-    [
-      "an order that there is not, in part",
-      { orders: { 99: { state: 1 } } },
-      /overrides\.orders\["99"\]: exType, holder, .* are missing/u,
     ],
     [
       "an order's id that is not a number",

@@ -177,6 +177,59 @@ for (const { name, start } of everyNode) {
       ]);
     });
 
+    it("should settle a next round by its own terms, until it is scripted", async () => {
+      await mocks.startNextRound({ strikePrice: 77n, filledVolume: 5n });
+      expect((await vault.settleAll()).after).to.include({
+        settledPrice: 77n,
+        settledAmount: 5n,
+      });
+      await mocks.startNextRound({ strikePrice: 78n });
+      await mocks.setRound({ filledVolume: 6n });
+      expect((await vault.settleAll()).after).to.include({
+        settledPrice: 78n,
+        settledAmount: 6n,
+      });
+      await mocks.startNextRound();
+      await mocks.setSettlement({ settledPrice: 1n, settledAmount: 2n });
+      expect((await vault.settleAll()).after).to.include({
+        settledPrice: 1n,
+        settledAmount: 2n,
+      });
+    });
+
+    it("should change several answers at once", async () => {
+      const before = await vault.snapshot();
+      await mocks.set({
+        round: { APY: 5n },
+        pools: { public: { locked: 6n }, private: { deposit: 7n } },
+        fundingFeeRate: { put: 8n },
+        volume: 9n,
+        marginBalance: { xMarginAmount: 10n },
+        orders: { 1: { state: 2 }, 2: null, 77: { number: 11n } },
+        missingOrdersRevert: true,
+        failures: [{ operation: "minXMargin", reason: "closed" }],
+      });
+      const after = await vault.snapshot();
+      expect(after.round).to.deep.equal({ ...before.round, APY: 5n });
+      expect(after.pools).to.deep.equal({
+        public: { ...before.pools.public, locked: 6n },
+        private: { ...before.pools.private, deposit: 7n },
+      });
+      expect(after.fundingFeeRate).to.deep.equal({
+        ...before.fundingFeeRate,
+        put: 8n,
+      });
+      expect(after.volume).to.equal(9n);
+      expect(after.marginBalance).to.deep.equal({
+        ...before.marginBalance,
+        xMarginAmount: 10n,
+      });
+      expect(after.minXMargin).to.have.property("error");
+      expect((await vault.getOrderInfo(1n)).state).to.equal(2);
+      expect((await vault.getOrderInfo(77n)).number).to.equal(11n);
+      await expectVaultError(vault.getOrderInfo(2n), "VAULT_CALL_REVERTED");
+    });
+
     it("should revert a second settlement of a round", async () => {
       await vault.settleAll();
       const { contracts } = mocks;
@@ -334,7 +387,7 @@ describe("mocks - scripting", () => {
     [
       "a state above uint8",
       async () => await mocks.setOrder(1, { state: 256 }),
-      /order 1\.state is not a whole number from 0 to 2\^8/u,
+      /orders\["1"\]\.state is not a whole number from 0 to 2\^8/u,
     ],
     [
       "a holder with a wrong checksum",
@@ -342,7 +395,7 @@ describe("mocks - scripting", () => {
         await mocks.setOrder(1, {
           holder: "0x70997970C51812dc3A010C7d01b50e0d17dc79c8",
         }),
-      /order 1\.holder is not a valid address/u,
+      /orders\["1"\]\.holder is not a valid address/u,
     ],
     [
       "half a pair of margins",
@@ -445,7 +498,7 @@ describe("mocks - scripting", () => {
       "a choice that is no boolean",
       // @ts-expect-error -- a boolean
       async () => await mocks.setMissingOrdersRevert("no"),
-      /reverts: a boolean is needed, got "no"/u,
+      /missingOrdersRevert: a boolean is needed, got "no"/u,
     ],
   ];
   for (const [what, script, text] of invalid) {

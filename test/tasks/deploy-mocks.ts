@@ -12,7 +12,7 @@ import type { CommandResult } from "../helpers/cli.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
+import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
 
@@ -30,12 +30,7 @@ describe("tasks - deploy-mocks and capture", () => {
     anvil = await startAnvil();
     live = await startRpcServer({
       upstream: anvil.url,
-      handler: ({ request }) =>
-        request.method === "web3_clientVersion"
-          ? { result: "Geth/v1.16.4-stable" }
-          : request.method === "eth_chainId"
-            ? { result: "0x38" }
-            : undefined,
+      handler: asLiveNode({ client: "Geth/v1.16.4-stable", chainId: 56 }),
     });
     project = await useFixtureProject("plain");
   });

@@ -1,0 +1,85 @@
+import { expect } from "chai";
+
+import { connectMocks } from "../../src/mocks/index.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import type { MockVaultHandle } from "../../src/types.js";
+import { everyNode } from "../helpers/every-node.js";
+import type { TestNode } from "../helpers/every-node.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+
+for (const { name, start } of everyNode) {
+  describe(`mocks - scripts at the same time on ${name}`, () => {
+    let node: TestNode;
+    let vault: HardhatVault;
+    let mocks: MockVaultHandle;
+
+    before(async () => {
+      node = await start();
+      const hre = await createTestHre(
+        node.url === undefined
+          ? {}
+          : { networks: { remote: httpNetwork(node.url) } },
+      );
+      ({ vault } = await hre.network.create(
+        node.url === undefined ? "default" : "remote",
+      ));
+      mocks = await vault.deployMocks();
+    });
+
+    after(async () => {
+      await node.stop();
+    });
+
+    it("should lose none of several changes to one round", async () => {
+      for (let value = 1n; value <= 5n; value += 1n) {
+        await Promise.all([
+          mocks.setRound({ strikePrice: value }),
+          mocks.setRound({ APY: value }),
+          mocks.setRound({ minDeposit: value }),
+        ]);
+        expect(await vault.getLatestRoundInfo()).to.include({
+          strikePrice: value,
+          APY: value,
+          minDeposit: value,
+        });
+      }
+    });
+
+    it("should make unrelated changes, by two handles too", async () => {
+      const other = await connectMocks(vault);
+      for (let value = 1n; value <= 5n; value += 1n) {
+        await Promise.all([
+          mocks.setVolume(value),
+          other.setMinXMargin(value),
+          mocks.setPool("public", { locked: value }),
+          other.setPool("private", { deposit: value }),
+          mocks.setOrder(value, { number: value }),
+          mocks.setFundingFeeRate("put", value),
+        ]);
+        const { volume, minXMargin, pools, fundingFeeRate } =
+          await vault.snapshot();
+        expect({ volume, minXMargin }).to.deep.equal({
+          volume: value,
+          minXMargin: value,
+        });
+        expect(pools).to.have.deep.nested.property("public.locked", value);
+        expect(pools).to.have.deep.nested.property("private.deposit", value);
+        expect(fundingFeeRate).to.have.property("put", value);
+        expect((await vault.getOrderInfo(value)).number).to.equal(value);
+      }
+    });
+
+    it("should do them in the order in which they were asked for", async () => {
+      const values = Array.from({ length: 10 }, (_, index) => BigInt(index));
+      await Promise.all(values.map((value) => mocks.setVolume(value)));
+      expect(await vault.queryVolume()).to.equal(9n);
+    });
+
+    it("should go on after one that failed", async () => {
+      const failing = mocks.setVolume(-1n).catch((error: unknown) => error);
+      await mocks.setVolume(3n);
+      expect(await failing).to.be.instanceOf(Error);
+      expect(await vault.queryVolume()).to.equal(3n);
+    });
+  });
+}
