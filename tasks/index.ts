@@ -186,6 +186,11 @@ export const vaultTasks: TaskDefinition[] = [
       name: "calldata",
       description: "Send nothing; print the unsigned transaction as JSON",
     })
+    .addFlag({
+      name: "safe",
+      description:
+        "With --calldata: as a file that Safe's Transaction Builder imports",
+    })
     .setAction(() => import("./settle.js"))
     .build(),
   vaultTask(

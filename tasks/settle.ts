@@ -6,6 +6,7 @@ import { describeInput, parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import { buildSettlement } from "../src/settlement/calldata.js";
+import { toSafeBatch } from "../src/settlement/safe-batch.js";
 import { settleLocated } from "../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
@@ -32,6 +33,7 @@ export interface SettleTaskArguments {
   readonly yes: boolean;
   readonly assert: boolean;
   readonly calldata: boolean;
+  readonly safe: boolean;
   readonly resume: boolean;
   readonly confirmations: string | undefined;
   readonly timeout: string | undefined;
@@ -156,6 +158,12 @@ export function parseSettleArguments(
       problem: "they exclude each other",
     });
   }
+  if (args.safe && !args.calldata) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "--safe",
+      problem: "it is a form of what --calldata prints",
+    });
+  }
   return {
     assertOnly: args.assert,
     resume: args.resume,
@@ -197,14 +205,14 @@ function parseTimeout(text: string | undefined): number | undefined {
 
 async function printCalldata(
   vault: HardhatVault,
-  { from }: Pick<SettleTaskArguments, "from">,
+  { from, safe }: Pick<SettleTaskArguments, "from" | "safe">,
   stderr: OutputStream,
 ): Promise<TaskReport> {
   const { chainId, header, to, data, estimatedGas } = await buildSettlement(
     vault,
     from,
   );
-  const document = {
+  const unsigned = {
     network: vault.networkName,
     chainId,
     block: { number: header.number, timestamp: header.timestamp },
@@ -218,6 +226,9 @@ async function printCalldata(
       `${createStyle(stderr).warn("Warning")} ${from ?? "The zero address"} would see this call refused at block ${header.number}: the round may be settled already, or the contract may want another sender (--from).\n`,
     );
   }
+  const document = safe
+    ? toSafeBatch(unsigned, { chainId, timestamp: header.timestamp })
+    : unsigned;
   return {
     json: document,
     // It goes to a program in either case, the wallet's.

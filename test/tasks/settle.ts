@@ -222,6 +222,30 @@ describe("vault settle", () => {
     expect(sentMethods()).to.deep.equal([]);
   });
 
+  it("should print what Safe's Transaction Builder imports with --safe", async () => {
+    const { stdout, exitCode, stderr } = await run(["--calldata", "--safe"]);
+
+    expect(exitCode, stderr).to.equal(0);
+    const document = asRecord(JSON.parse(stdout));
+    expect(document).to.deep.include({
+      version: "1.0",
+      chainId: "31337",
+      transactions: [
+        {
+          to: lane.world.contracts.vault,
+          value: "0",
+          data: "0xa015aefe",
+          contractMethod: null,
+          contractInputsValues: null,
+        },
+      ],
+    });
+    expect(asRecord(document["meta"])["checksum"]).to.match(
+      /^0x[0-9a-f]{64}$/u,
+    );
+    expect(sentMethods()).to.deep.equal([]);
+  });
+
   it("should name what is wrong with the chain, without its block", async () => {
     const { document, exitCode } = await runJson(["--yes"], {
       accounts: [DEV_KEYS[0]],
@@ -266,6 +290,7 @@ describe("vault settle", () => {
     from: undefined,
     assert: false,
     calldata: false,
+    safe: false,
     resume: false,
     confirmations: undefined,
     timeout: undefined,
@@ -273,6 +298,7 @@ describe("vault settle", () => {
   const mistakes = [
     [{ assert: true, resume: true }, "VAULT_INVALID_ARGUMENT"],
     [{ assert: true, calldata: true }, "VAULT_INVALID_ARGUMENT"],
+    [{ safe: true }, "VAULT_INVALID_ARGUMENT"],
     [{ confirmations: "0" }, "VAULT_INVALID_ARGUMENT"],
     [{ confirmations: "1.5" }, "VAULT_INVALID_INTEGER"],
     [{ confirmations: "many" }, "VAULT_INVALID_INTEGER"],

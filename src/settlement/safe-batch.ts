@@ -1,0 +1,77 @@
+import { id } from "ethers";
+
+/** What Safe's Transaction Builder calls a batch, as it exports and imports. */
+export interface SafeBatch {
+  readonly version: "1.0";
+  readonly chainId: string;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly meta: {
+    readonly name: string;
+    readonly description: string;
+    readonly txBuilderVersion: string;
+    readonly createdFromSafeAddress: string;
+    readonly createdFromOwnerAddress: string;
+    /** It warns of a file that was changed where this is another one. */
+    readonly checksum?: string;
+  };
+  readonly transactions: readonly object[];
+}
+
+/** One transaction without value, as a batch to import. */
+export function toSafeBatch(
+  { to, data }: { readonly to: string; readonly data: string },
+  {
+    chainId,
+    timestamp,
+  }: {
+    readonly chainId: number;
+    /** Unix seconds. */
+    readonly timestamp: number;
+  },
+): SafeBatch {
+  const batch: SafeBatch = {
+    version: "1.0",
+    chainId: String(chainId),
+    createdAt: timestamp * 1000,
+    meta: {
+      name: "settleAll",
+      description: "Settles the round that is current when it is executed",
+      txBuilderVersion: "1.18.0",
+      createdFromSafeAddress: "",
+      createdFromOwnerAddress: "",
+    },
+    transactions: [
+      {
+        to,
+        value: "0",
+        data,
+        contractMethod: null,
+        contractInputsValues: null,
+      },
+    ],
+  };
+  return { ...batch, meta: { ...batch.meta, checksum: safeChecksum(batch) } };
+}
+
+/**
+ * Hash of the batch in its own serialisation: keys sorted and listed before
+ * their values, the batch's name left out.
+ */
+export function safeChecksum(batch: SafeBatch): string {
+  return id(serialise({ ...batch, meta: { ...batch.meta, name: null } }));
+}
+
+function serialise(value: unknown): string {
+  if (Array.isArray(value)) {
+    return `[${value.map(serialise).join(",")}]`;
+  }
+  if (typeof value !== "object" || value === null) {
+    return JSON.stringify(value);
+  }
+  const entries = Object.entries(value).sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
+  const keys = JSON.stringify(entries.map(([key]) => key));
+  return `{${keys}${entries.map(([, inner]) => `${serialise(inner)},`).join("")}}`;
+}

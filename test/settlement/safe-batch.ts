@@ -1,0 +1,58 @@
+import { expect } from "chai";
+import { ZeroAddress } from "ethers";
+
+import { safeChecksum, toSafeBatch } from "../../src/settlement/safe-batch.js";
+
+describe("a batch for Safe's Transaction Builder", () => {
+  it("should have the checksum that another implementation computes", () => {
+    // The file that the tests of @morpho-labs/gnosis-tx-builder expect.
+    expect(
+      safeChecksum({
+        version: "1.0",
+        chainId: "1",
+        createdAt: 1_665_177_409_513,
+        meta: {
+          name: "Transactions Batch",
+          description: "Created from @morpho-labs/gnosis-tx-builder",
+          txBuilderVersion: "1.8.0",
+          createdFromSafeAddress: ZeroAddress,
+          createdFromOwnerAddress: "",
+        },
+        transactions: [
+          {
+            to: ZeroAddress,
+            operation: 1,
+            value: "1000000000000000000",
+            data: "0x",
+          },
+        ],
+      }),
+    ).to.equal(
+      "0xcc15ad0f6efe4476b91fdb28019f8006198056434b8746f177b37f07bb3e86f8",
+    );
+  });
+
+  it("should hold the one transaction, on its chain, and its own checksum", () => {
+    const batch = toSafeBatch(
+      { to: ZeroAddress, data: "0xa015aefe" },
+      { chainId: 56, timestamp: 1_700_000_000 },
+    );
+
+    const { checksum, ...meta } = batch.meta;
+    expect(checksum).to.equal(safeChecksum({ ...batch, meta }));
+    expect(batch).to.deep.include({
+      version: "1.0",
+      chainId: "56",
+      createdAt: 1_700_000_000_000,
+      transactions: [
+        {
+          to: ZeroAddress,
+          value: "0",
+          data: "0xa015aefe",
+          contractMethod: null,
+          contractInputsValues: null,
+        },
+      ],
+    });
+  });
+});
