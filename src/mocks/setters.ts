@@ -10,6 +10,7 @@ import { assertInvariant } from "../errors.js";
 import {
   contractRoleNames,
   operationEntry,
+  wireName,
   readingAt,
   targetsOf,
 } from "../protocol/index.js";
@@ -87,16 +88,19 @@ function call(
   };
 }
 
-/** The mock's function that sets what an operation answers. */
-const setters = {
-  getFundingFeeRate: "setFundingFeeRate",
-  getLatestRoundInfo: "setRound",
-  calMargins: "setMargins",
-  getLPAmountInfo: "setLPAmountInfo",
-  queryVolume: "setVolume",
-  queryMarginBalance: "setMarginBalance",
-  minXMargin: "setMinSLDMargin",
-} as const satisfies Partial<Record<ReadOperationName, string>>;
+/**
+ * The mock's function that sets what an operation answers: named after the
+ * function that answers, or after the value.
+ */
+function setterOf(role: ContractRole, operation: ReadOperationName): string {
+  const names = [
+    wireName(operation).replace(/^(?:get|query|cal)/u, ""),
+    operationEntry(operation).key,
+  ].map((name) => `set${name.charAt(0).toUpperCase()}${name.slice(1)}`);
+  const found = names.find((name) => interfaceOf(role).hasFunction(name));
+  assertInvariant(found !== undefined, `no mock answers ${operation}`);
+  return found;
+}
 
 /**
  * Sets one of the {@link answers}: its values in their order, after the
@@ -106,8 +110,7 @@ export function setAnswer(
   { operation, role, args }: Reading,
   answer: unknown,
 ): ScriptCall {
-  const setter: unknown = Reflect.get(setters, operation);
-  assertInvariant(typeof setter === "string", `no mock answers ${operation}`);
+  const setter = setterOf(role, operation);
   const { inputs, outputs } = operationEntry(operation);
   const chosen = inputs.some(({ unit }) => unit === "contractType")
     ? args.map((word) => parseContractType(word, "contractType"))

@@ -51,7 +51,8 @@ describe("package - tarball", () => {
     ]);
     expect(
       files.filter((file) =>
-        /\.(tsbuildinfo|tgz|env)$|(^|\/)(test|cache|node_modules)\//u.test(
+        // contracts/test/ is for the tests of others.
+        /\.(tsbuildinfo|tgz|env)$|^test\/|(^|\/)(cache|node_modules)\//u.test(
           file,
         ),
       ),
