@@ -1,3 +1,5 @@
+import { escapeUntrusted } from "./untrusted-text.js";
+
 /**
  * Who has to act on an error:
  *
@@ -362,8 +364,15 @@ export class VaultError extends Error {
     cause?: unknown,
   ) {
     const { kind, message, fix } = errorTable[code];
-    const shortMessage = fillTemplate(message, args);
-    const filledFix = fillTemplate(fix, args);
+    // Whatever they come from, an error is shown as it is.
+    const details = Object.fromEntries(
+      Object.entries(args).map(([key, value]) => [
+        key,
+        typeof value === "number" ? value : escapeUntrusted(String(value)),
+      ]),
+    );
+    const shortMessage = fillTemplate(message, details);
+    const filledFix = fillTemplate(fix, details);
     super(
       `${shortMessage} ${filledFix}`,
       cause === undefined ? undefined : { cause },
@@ -372,12 +381,7 @@ export class VaultError extends Error {
     this.kind = kind;
     this.shortMessage = shortMessage;
     this.fix = filledFix;
-    this.details = Object.fromEntries(
-      Object.entries(args).map(([key, value]) => [
-        key,
-        typeof value === "bigint" ? value.toString() : value,
-      ]),
-    );
+    this.details = details;
     Object.defineProperty(this, brand, { value: true });
     // Hardhat's command line recognises errors of plugins by this property and
     // prints their message alone, without asking people to report a bug of
@@ -413,7 +417,7 @@ export function assertInvariant(
 
 function fillTemplate(
   template: string,
-  args: Readonly<Record<string, string | number | bigint>>,
+  args: Readonly<Record<string, string | number>>,
 ): string {
   return template.replaceAll(/\{(\w+)\}/gu, (tag, name: string) =>
     Object.hasOwn(args, name) ? String(args[name]) : tag,

@@ -1,66 +1,133 @@
-import { VaultError } from "./errors.js";
+import { Buffer } from "node:buffer";
 
 /**
- * Characters that a terminal obeys or that hide text from a reader: C0 and C1
- * controls, DEL, bidirectional and zero-width marks, line separators, tags,
- * byte order marks and lone surrogates.
+ * Characters that a terminal obeys or that hide text from a reader: controls,
+ * lone surrogates, line separators, everything that Unicode calls ignorable
+ * (zero-width and bidirectional marks, fillers, tags, variation selectors), and
+ * the blank of Braille.
  */
 const unsafeCharacter =
-  // eslint-disable-next-line no-control-regex -- finding them is the point
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]|\u{e0001}|[\u{e0020}-\u{e007f}]/gu;
+  /[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]/gu;
+
+/** Characters of a foreign text that are looked at; it may be of any length. */
+export const MAX_FOREIGN_TEXT = 4_096;
 
 /**
  * Makes a string from the chain, a node or a configuration file safe to show:
- * every character that could move the cursor, change colours or reorder text
- * becomes a visible `\u{…}` escape.
+ * every character that could move the cursor, change colours, reorder text or
+ * not be seen becomes a visible `\u{…}` escape, and what is configured as a
+ * secret is hidden.
  */
 export function escapeUntrusted(text: string): string {
-  return text.replaceAll(
+  return bound(text).replaceAll(
     unsafeCharacter,
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   );
 }
 
 /**
- * A value as every JSON document of ours has it, at any depth: uint256 as a
- * decimal string, an error as its code and its message.
- */
-export function toJsonValue(value: unknown): unknown {
-  if (typeof value === "bigint") {
-    return value.toString();
-  }
-  if (VaultError.isVaultError(value)) {
-    return { code: value.code, message: value.message };
-  }
-  if (Array.isArray(value)) {
-    return value.map(toJsonValue);
-  }
-  if (typeof value === "object" && value !== null) {
-    return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [key, toJsonValue(inner)]),
-    );
-  }
-  return value;
-}
-
-/**
  * JSON with the same characters escaped the JSON way, so that a terminal is
- * safe and a parser gets the original string.
+ * safe and a parser gets the original string. Figures are never taken for a
+ * secret, texts are.
  */
 export function toSafeJson(value: unknown, indent?: number): string {
   // Line breaks between tokens are JSON's own layout: inside strings
   // JSON.stringify has escaped them already.
-  return JSON.stringify(value, undefined, indent).replaceAll(
-    unsafeCharacter,
-    (character) =>
-      character === "\n"
-        ? character
-        : Array.from(
-            { length: character.length },
-            (_, index) =>
-              `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`,
-          ).join(""),
+  return JSON.stringify(
+    value,
+    (_key, inner: unknown) =>
+      typeof inner === "string" && !/^(?:0x)?[0-9a-f]*$/iu.test(inner)
+        ? hideSecrets(inner)
+        : inner,
+    indent,
+  ).replaceAll(unsafeCharacter, (character) =>
+    character === "\n"
+      ? character
+      : Array.from(
+          { length: character.length },
+          (_, index) =>
+            `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`,
+        ).join(""),
   );
+}
+
+const HIDDEN = "<hidden>";
+
+/** Shorter parts of a URL or a header are words like "rpc" or "v3". */
+const MIN_PART = 6;
+/** Shorter ones are only hidden where they stand alone. */
+const MIN_ANYWHERE = 8;
+
+const secrets = new Set<string>();
+let secretsPattern: RegExp | undefined;
+
+/** From now on none of these texts is shown, whoever repeats it. */
+export function keepSecret(...values: readonly string[]): void {
+  for (const value of values) {
+    if (value !== "" && !secrets.has(value)) {
+      secrets.add(value);
+      secretsPattern = undefined;
+    }
+  }
+}
+
+/** Every part of an endpoint that may carry a key. */
+export function keepUrlSecret(url: string): void {
+  if (!URL.canParse(url)) {
+    keepSecret(url);
+    return;
+  }
+  const { username, password, pathname, search, searchParams } = new URL(url);
+  const credentials = [username, password].map(decode);
+  keepSecret(
+    ...[username, password, ...credentials],
+    ...(username === "" && password === ""
+      ? []
+      : [Buffer.from(credentials.join(":")).toString("base64")]),
+    ...[...pathname.split("/"), ...search.slice(1).split(/[&=]/u)]
+      .flatMap((part) => [part, decode(part)])
+      .concat(...searchParams.values())
+      .filter(({ length }) => length >= MIN_PART),
+  );
+}
+
+/** A header's value, and what follows the scheme in one like "Bearer …". */
+export function keepHeaderSecret(value: string): void {
+  keepSecret(
+    ...[value, ...value.split(/[\s,;=]+/u)].filter(
+      (part) =>
+        part.length >= MIN_PART && !/^(?:basic|bearer|digest)$/iu.test(part),
+    ),
+  );
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // Not what encodeURIComponent writes: then it says what it says.
+    return part;
+  }
+}
+
+function hideSecrets(text: string): string {
+  if (secrets.size === 0) {
+    return text;
+  }
+  secretsPattern ??= new RegExp(
+    [...secrets]
+      // What holds another one comes first.
+      .sort((one, other) => other.length - one.length)
+      .map((secret) => {
+        const literal = secret.replaceAll(/[\\^$.*+?()[\]{}|]/gu, "\\$&");
+        return secret.length < MIN_ANYWHERE
+          ? `(?<![\\p{L}\\p{N}_])${literal}(?![\\p{L}\\p{N}_])`
+          : literal;
+      })
+      .join("|"),
+    "giu",
+  );
+  return text.replaceAll(secretsPattern, HIDDEN);
 }
 
 /**
@@ -68,26 +135,40 @@ export function toSafeJson(value: unknown, indent?: number): string {
  * endpoints have keys in path, query or user part).
  */
 export function redactUrls(text: string): string {
-  return text.replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]]+/giu, "<url>");
+  return bound(text).replaceAll(
+    // No scheme is longer; without a bound, this would go through dotted text
+    // once for each of its dots.
+    /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,31}:\/\/[^\s"'<>)\]]+/giu,
+    "<url>",
+  );
 }
 
 /**
- * Removes from the words of a node also what is left of a URL without its
- * beginning: paths, and tokens long enough to be a key. Hex data stays.
+ * Removes from the words of a node what is configured as a secret, and what
+ * looks like one: URLs, what is left of a URL without its beginning, and tokens
+ * long enough to be a key. Hex data stays.
  */
 export function redactSecrets(text: string): string {
   return redactUrls(text)
     .replaceAll(/(?<![^\s"'(=])\/[^\s"'<>)\]]+/gu, "<path>")
     .replaceAll(
       /(?<![\w-])(?!0x)(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{20,}/giu,
-      "<hidden>",
+      HIDDEN,
     );
 }
 
 /** A text of another origin, in one line, safe and without secrets. */
 export function quoteForeignText(text: string, maxLength = 500): string {
   const oneLine = redactUrls(text).replaceAll(/\s+/gu, " ").trim();
-  const cut =
-    oneLine.length > maxLength ? `${oneLine.slice(0, maxLength)}…` : oneLine;
-  return escapeUntrusted(cut);
+  return escapeUntrusted(
+    oneLine.length > maxLength ? `${oneLine.slice(0, maxLength)}…` : oneLine,
+  );
+}
+
+/** The beginning of a text without secrets, also one that the end would cut. */
+function bound(text: string): string {
+  const shown = hideSecrets(text.slice(0, 2 * MAX_FOREIGN_TEXT));
+  return shown.length > MAX_FOREIGN_TEXT
+    ? `${shown.slice(0, MAX_FOREIGN_TEXT)}…`
+    : shown;
 }

@@ -3,6 +3,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { fixedAddresses } from "../src/client/addresses.js";
 import type { ContractAddresses } from "../src/client/addresses.js";
+import { describeInput } from "../src/client/inputs.js";
 import { toRpcError } from "../src/rpc/request.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
@@ -99,9 +100,9 @@ export function parseAt(at: string | undefined): ContractAddresses | undefined {
   for (const part of at.split(",")) {
     const [role = "", address, ...more] = part.trim().split("=");
     if (address === undefined || more.length > 0) {
-      fail(`"${escapeUntrusted(part)}" is not role=address`);
+      fail(`${describeInput(part)} is not role=address`);
     } else if (!isContractRole(role)) {
-      fail(`"${escapeUntrusted(role)}" is not a contract role`);
+      fail(`${describeInput(role)} is not a contract role`);
     } else if (Object.hasOwn(addresses, role)) {
       fail(`${role} is given twice`);
     } else {

@@ -2,11 +2,9 @@ import { errorResult, successfulResult } from "hardhat/utils/result";
 import type { Result } from "hardhat/types/utils";
 
 import { VaultError, vaultError } from "../src/errors.js";
-import {
-  quoteForeignText,
-  toJsonValue,
-  toSafeJson,
-} from "../src/untrusted-text.js";
+import { messageOf } from "../src/rpc/request.js";
+import { toJsonValue } from "../src/json.js";
+import { quoteForeignText, toSafeJson } from "../src/untrusted-text.js";
 import type { OutputStream, WriteText } from "./output/destination.js";
 import { createStyle } from "./output/style.js";
 import type { Style } from "./output/style.js";
@@ -121,7 +119,6 @@ function toVaultError(thrown: unknown): VaultError {
   if (VaultError.isVaultError(thrown)) {
     return thrown;
   }
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
   const isHardhatError =
     thrown instanceof Error &&
     "errorCode" in thrown &&
@@ -129,7 +126,7 @@ function toVaultError(thrown: unknown): VaultError {
     thrown.errorCode.startsWith("HHE");
   return vaultError(
     isHardhatError ? "VAULT_HARDHAT_ERROR" : "VAULT_INTERNAL",
-    { problem: quoteForeignText(message) },
+    { problem: quoteForeignText(messageOf(thrown)) },
     thrown,
   );
 }

@@ -12,7 +12,8 @@ import type {
   SettleAllOptions,
   SettlementPreflight,
 } from "../src/settlement/settle-all.js";
-import { toJsonValue, toSafeJson } from "../src/untrusted-text.js";
+import { toJsonValue } from "../src/json.js";
+import { toSafeJson } from "../src/untrusted-text.js";
 import { withVault } from "./open-vault.js";
 import type { FormatContext } from "./output/format-value.js";
 import {

@@ -1,8 +1,12 @@
 import { expect } from "chai";
 import fc from "fast-check";
 
+import { vaultError } from "../src/errors.js";
 import {
   escapeUntrusted,
+  keepHeaderSecret,
+  keepSecret,
+  keepUrlSecret,
   quoteForeignText,
   redactSecrets,
   redactUrls,
@@ -99,6 +103,93 @@ describe("text of others", () => {
     const text =
       "header not found for 0x70997970C51812dc3A010C7d01b50e0d17dc79C8, eth_getTransactionByBlockHashAndIndex w/o data 12/34";
     expect(redactSecrets(text)).to.equal(text);
+  });
+
+  for (const [name, character] of Object.entries({
+    "Hangul filler": "\u3164",
+    "Hangul choseong filler": "\u115f",
+    "half-width Hangul filler": "\uffa0",
+    "blank Braille": "\u2800",
+    "variation selector supplement": "\u{e0100}",
+    "combining grapheme joiner": "\u034f",
+    "zero-width space": "\u200b",
+  })) {
+    it(`should show an invisible ${name}`, () => {
+      const escape = `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+      expect(escapeUntrusted(`a${character}b`)).to.equal(`a${escape}b`);
+      const json = toSafeJson([character]);
+      expect(json).to.match(/^\["(?:\\u[0-9a-f]{4})+"\]$/u);
+      expect(JSON.parse(json)).to.deep.equal([character]);
+    });
+  }
+
+  for (const [name, text] of Object.entries({
+    "dotted text": "a.".repeat(2_000_000),
+    "one long word": "a".repeat(4_000_000),
+    "words and slashes": "/a ".repeat(1_000_000),
+    "almost URLs": "a://".repeat(1_000_000),
+    blanks: " ".repeat(4_000_000),
+  })) {
+    it(`should be done at once with ${name}, however long`, () => {
+      for (const quoted of [
+        quoteForeignText(text),
+        quoteForeignText(redactSecrets(text)),
+        escapeUntrusted(text),
+      ]) {
+        expect(quoted.length).to.be.below(5_000);
+      }
+    });
+  }
+
+  describe("what is configured", () => {
+    const url =
+      "https://us%40er:p4ss@rpc.test/v3/short-key-123/x?token=q-value-9&a=1";
+    before(() => {
+      keepUrlSecret(url);
+      keepHeaderSecret("Bearer head3r");
+      keepSecret("abandon ability able");
+    });
+
+    for (const part of [
+      "us@er",
+      "us%40er",
+      "p4ss",
+      "short-key-123",
+      "SHORT-KEY-123",
+      "q-value-9",
+      "head3r",
+      "Bearer head3r",
+      "abandon ability able",
+      Buffer.from("us@er:p4ss").toString("base64"),
+    ]) {
+      it(`should be hidden wherever it is repeated: ${part}`, () => {
+        for (const text of [
+          part,
+          `Cannot find project ${part}.`,
+          `{"key":"${part}"}`,
+          `${"y".repeat(4_090)} ${part}`,
+        ]) {
+          for (const shown of [
+            escapeUntrusted(text),
+            quoteForeignText(text),
+            redactSecrets(text),
+            toSafeJson({ text }),
+            vaultError("VAULT_INTERNAL", { problem: text }).message,
+          ]) {
+            expect(shown.toLowerCase()).to.not.contain(part.toLowerCase());
+          }
+        }
+      });
+    }
+
+    it("should leave words and figures as they are", () => {
+      const text = "eth_call of v3 answered 1, x is 12, p4ssed";
+      expect(escapeUntrusted(text)).to.equal(text);
+      keepSecret("918273645", "a1b2c3d4e5");
+      expect(toSafeJson(["918273645", "0xa1b2c3d4e5"])).to.equal(
+        '["918273645","0xa1b2c3d4e5"]',
+      );
+    });
   });
 
   it("should quote in one line, and not for ever", () => {

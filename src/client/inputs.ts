@@ -10,7 +10,7 @@ export type BlockTag =
   number | bigint | "latest" | "safe" | "finalized" | "earliest" | "pending";
 
 /** What lands in the wrong option or variable once in a while. */
-const privateKeyLike = /^\s*(?:0x)?[0-9a-f]{64}\s*$/iu;
+const privateKeyLike = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/iu;
 
 const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
 

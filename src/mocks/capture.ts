@@ -12,7 +12,7 @@ import {
   standaloneReadings,
 } from "../protocol/index.js";
 import type { ReadOperationName } from "../protocol/index.js";
-import { toJsonValue } from "../untrusted-text.js";
+import { toJsonValue } from "../json.js";
 import { requireFixedBlock } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
 import type { MockHost } from "./types.js";

@@ -1,6 +1,7 @@
 import type { HookContext, NetworkHooks } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
+import { keepHeaderSecret, keepUrlSecret } from "../untrusted-text.js";
 import { FORK_NETWORK } from "../rehearsal/fork/network.js";
 
 export default async (): Promise<Partial<NetworkHooks>> => ({
@@ -16,6 +17,13 @@ async function newConnection<ChainTypeT extends ChainType | string>(
   // Loaded with the first connection, not with the plugin: it needs ethers and
   // the bindings.
   const { HardhatVault } = await import("./hardhat-vault.js");
+  const { networkConfig } = connection;
+  if (networkConfig.type === "http") {
+    // Whatever a node repeats of it is not shown. The provider was made with
+    // it, so nothing is resolved that was not needed.
+    keepUrlSecret(await networkConfig.url.getUrl());
+    Object.values(networkConfig.httpHeaders).forEach(keepHeaderSecret);
+  }
   connection.vault = HardhatVault.forConnection(connection, context);
   return connection;
 }

@@ -84,22 +84,20 @@ export class Chain {
 
   /** The chain id. */
   public async chainId(): Promise<number> {
-    return Number(await this.quantity("eth_chainId"));
+    return await this.#count("eth_chainId", []);
   }
 
   /** Number of the newest block. */
   public async blockNumber(): Promise<number> {
-    return Number(await this.quantity("eth_blockNumber"));
+    return await this.#count("eth_blockNumber", []);
   }
 
   /** How many transactions of the account are mined, or also wait. */
   public async nonce(address: string, block: BlockId): Promise<number> {
-    return Number(
-      await this.quantity("eth_getTransactionCount", [
-        address,
-        toBlockId(block),
-      ]),
-    );
+    return await this.#count("eth_getTransactionCount", [
+      address,
+      toBlockId(block),
+    ]);
   }
 
   /** Native balance of an account. */
@@ -146,8 +144,7 @@ export class Chain {
    * those of a failed request
    */
   public async block(block: BlockId): Promise<BlockInfo> {
-    const { number, timestamp } = await this.#block(block);
-    return this.#blockInfo(number, timestamp);
+    return this.#blockInfo(await this.#block(block), block);
   }
 
   /**
@@ -156,10 +153,10 @@ export class Chain {
    * @throws VaultError as {@link block} does
    */
   public async header(block: BlockId = "latest"): Promise<Header> {
-    const { number, timestamp, hash, gasLimit, baseFeePerGas } =
-      await this.#block(block);
+    const found = await this.#block(block);
+    const { hash, gasLimit, baseFeePerGas } = found;
     return {
-      ...this.#blockInfo(number, timestamp),
+      ...this.#blockInfo(found, block),
       hash: this.#hash(hash, BLOCK_METHOD),
       gasLimit: parseQuantity(gasLimit, this.network, BLOCK_METHOD),
       baseFeePerGas:
@@ -297,10 +294,21 @@ export class Chain {
     return found;
   }
 
-  #blockInfo(number: unknown, timestamp: unknown): BlockInfo {
+  #blockInfo(
+    found: Readonly<Record<string, unknown>>,
+    asked: BlockId,
+  ): BlockInfo {
+    const number = this.#number(found["number"], BLOCK_METHOD);
+    if (!isNaN(Number(asked)) && number !== Number(asked)) {
+      throw invalidResponse(
+        this.network,
+        BLOCK_METHOD,
+        `block ${number} where block ${describeBlock(asked)} was asked for`,
+      );
+    }
     return {
-      number: this.#number(number, BLOCK_METHOD),
-      timestamp: this.#number(timestamp, BLOCK_METHOD),
+      number,
+      timestamp: this.#number(found["timestamp"], BLOCK_METHOD),
     };
   }
 
@@ -318,8 +326,21 @@ export class Chain {
     };
   }
 
+  async #count(method: string, params: readonly unknown[]): Promise<number> {
+    return this.#number(await this.request(method, params), method);
+  }
+
+  /** What cannot be that large is refused, not rounded. */
   #number(value: unknown, method: string): number {
-    return Number(parseQuantity(value, this.network, method));
+    const number = Number(parseQuantity(value, this.network, method));
+    if (!Number.isSafeInteger(number)) {
+      throw invalidResponse(
+        this.network,
+        method,
+        "a number above 2^53 - 1, which is none that it can be",
+      );
+    }
+    return number;
   }
 
   #hash(value: unknown, method: string): string {

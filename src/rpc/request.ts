@@ -1,7 +1,11 @@
 import { Buffer } from "node:buffer";
 
 import { VaultError, vaultError } from "../errors.js";
-import { quoteForeignText, redactSecrets } from "../untrusted-text.js";
+import {
+  MAX_FOREIGN_TEXT,
+  quoteForeignText,
+  redactSecrets,
+} from "../untrusted-text.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { decodeRevertReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
@@ -103,25 +107,28 @@ export function invalidResponse(
 }
 
 /**
- * Finds out what a failed request means. Nodes and libraries nest the
- * interesting part differently, so the whole chain of causes is looked at.
+ * Finds out what a failed request means. Libraries nest the interesting part
+ * differently, so the whole chain of causes is looked at; but what an error
+ * says of itself counts only where the error was made on this side. Whatever
+ * the node sent is data: it may look like any error there is.
  */
 export function toRpcError(
   error: unknown,
   network: string,
   method: string,
 ): VaultError {
-  const links = chainOf(error);
+  const links = ownErrorsOf(error);
   const ours = links.find((link) => VaultError.isVaultError(link));
   if (VaultError.isVaultError(ours)) {
     return ours;
   }
   const codes = new Set(links.flatMap(({ code }) => code ?? []));
-  const hardhatCodes = new Set(
-    links.flatMap(({ errorCode }) => errorCode ?? []),
-  );
+  const hardhatErrors = links.filter(isHardhatError);
+  const hardhatCodes = new Set(hardhatErrors.map(({ errorCode }) => errorCode));
   if (hardhatCodes.has("HHE708")) {
-    const chainIds = links.find(({ errorCode }) => errorCode === "HHE708");
+    const chainIds = hardhatErrors.find(
+      ({ errorCode }) => errorCode === "HHE708",
+    );
     const named = asRecord(chainIds?.["messageArguments"]);
     return vaultError(
       "VAULT_WRONG_CHAIN",
@@ -151,11 +158,11 @@ export function toRpcError(
     // page may repeat the request with its key.
     return invalidResponse(network, method, "the body could not be parsed");
   }
-  const status = links.find(({ statusCode }) => statusCode !== undefined);
+  const status = httpStatusOf(links);
   if (status !== undefined) {
     return vaultError(
       "VAULT_NETWORK_UNREACHABLE",
-      { network, problem: `HTTP status ${String(status.statusCode)}.` },
+      { network, problem: `HTTP status ${status}.` },
       error,
     );
   }
@@ -172,6 +179,17 @@ export function toRpcError(
   // A node's own words: some repeat the path, or the key in it.
   const problem = quoteForeignText(redactSecrets(messageOf(error)));
   return vaultError("VAULT_RPC_ERROR", { network, method, problem }, error);
+}
+
+/** Of the errors that have a class of their own: see {@link isHardhatError}. */
+function httpStatusOf(links: readonly ErrorLink[]): number | undefined {
+  return links
+    .filter((link) => Object.getPrototypeOf(link) !== Error.prototype)
+    .map(({ statusCode }) => statusCode)
+    .find(
+      (status): status is number =>
+        typeof status === "number" && status >= 100 && status < 600,
+    );
 }
 
 /**
@@ -216,48 +234,108 @@ const connectionCodes: ReadonlySet<unknown> = new Set([
 /** JSON-RPC error code of a revert with data, in geth and anvil. */
 const EXECUTION_REVERTED = 3;
 
+/** Longer revert data is none that a contract returned. */
+const MAX_REVERT_DATA = 1_000_000;
+
 function findRevert(error: unknown): RevertReason | undefined {
-  const links = chainOf(error);
+  const links = everythingIn(error);
   const saysRevert = links.some(
     ({ code, message }) =>
       code === EXECUTION_REVERTED ||
-      (message !== undefined && /\brevert|VM Exception/iu.test(message)),
+      (typeof message === "string" &&
+        /\brevert|VM Exception/iu.test(message.slice(0, MAX_FOREIGN_TEXT))),
   );
   if (!saysRevert) {
     return undefined;
   }
   const data = links
     .flatMap((link) => [link["data"], link["result"]])
-    .find(isHexData);
+    .find(
+      (value): value is string =>
+        typeof value === "string" &&
+        value.length <= MAX_REVERT_DATA &&
+        isHexData(value),
+    );
   return decodeRevertReason(data ?? "0x");
 }
 
 interface ErrorLink extends Readonly<Record<string, unknown>> {
   readonly code?: unknown;
   readonly errorCode?: unknown;
-  readonly message?: string;
+  readonly message?: unknown;
   readonly name?: unknown;
   readonly statusCode?: unknown;
 }
 
-/** The error and everything it wraps, outermost first. */
-function chainOf(error: unknown): readonly ErrorLink[] {
-  const found = new Set<object>();
+/**
+ * More than any library nests; a node may answer with as many objects as it
+ * likes.
+ */
+const MAX_LINKS = 100;
+const MAX_LISTED = 20;
+
+/** The errors in the chain of causes that were made on this side. */
+function ownErrorsOf(error: unknown): readonly ErrorLink[] {
+  return walk(error, (link) =>
+    isOwnError(link)
+      ? [link.cause, link["error"], asRecord(link["info"])["error"]]
+      : undefined,
+  );
+}
+
+/** Whether it is an error, also of another realm; JSON never makes one. */
+function isOwnError(link: ErrorLink): link is ErrorLink & Error {
+  return (
+    link instanceof Error ||
+    Object.prototype.toString.call(link) === "[object Error]"
+  );
+}
+
+/** A plain provider may copy what a node says into its error, but not this. */
+function isHardhatError(link: ErrorLink): boolean {
+  const mark = Object.getOwnPropertyDescriptor(link, "_isHardhatError");
+  return mark?.value === true && mark.enumerable === false;
+}
+
+/** The error and all that it wraps, what the node sent too. */
+function everythingIn(error: unknown): readonly ErrorLink[] {
+  return walk(error, ({ cause, data, error: inner, info }) => [
+    cause,
+    data,
+    inner,
+    info,
+  ]);
+}
+
+/**
+ * Goes through what an error wraps, outermost first.
+ *
+ * @param inside What a link wraps beside its list of errors; undefined where the
+ * link does not count.
+ */
+function walk(
+  error: unknown,
+  inside: (link: ErrorLink) => readonly unknown[] | undefined,
+): readonly ErrorLink[] {
+  const found = new Set<ErrorLink>();
   const queue: unknown[] = [error];
-  while (queue.length > 0) {
-    const next = queue.shift();
-    if (typeof next !== "object" || next === null || found.has(next)) {
-      continue;
+  for (const next of queue) {
+    if (found.size >= MAX_LINKS) {
+      break;
     }
-    found.add(next);
-    const { cause, data, error: inner, info, errors } = asRecord(next);
-    queue.push(cause, data, inner, info, ...listOf(errors));
+    const link = asRecord(next);
+    const wrapped =
+      link === next && !found.has(link) ? inside(link) : undefined;
+    if (wrapped !== undefined) {
+      found.add(link);
+      queue.push(...wrapped, ...listOf(link["errors"]));
+    }
   }
-  return [...found].map(asRecord);
+  return [...found];
 }
 
 function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return Array.isArray(value) ? value.slice(0, MAX_LISTED) : [];
 }
 
 function asRecord(value: unknown): ErrorLink {
@@ -267,7 +345,11 @@ function asRecord(value: unknown): ErrorLink {
     : {};
 }
 
-function messageOf(error: unknown): string {
+/** What an error says, whatever it is. */
+export function messageOf(error: unknown): string {
   const { message } = asRecord(error);
-  return typeof message === "string" ? message : String(error);
+  if (typeof message === "string") {
+    return message;
+  }
+  return typeof error === "string" ? error : "it gave no reason";
 }

@@ -16,7 +16,7 @@ import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { operations } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
-import { toJsonValue } from "../untrusted-text.js";
+import { toJsonValue } from "../json.js";
 import { refusal } from "./stopped.js";
 import { isSignedAs } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";

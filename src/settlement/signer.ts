@@ -9,6 +9,7 @@ import { parseAddress } from "../client/inputs.js";
 import { invalidResponse, toRpcError } from "../rpc/request.js";
 import { vaultError } from "../errors.js";
 import type { Chain } from "../rpc/node.js";
+import { keepSecret } from "../untrusted-text.js";
 import { refusal } from "./stopped.js";
 import type { SigningKind } from "./types.js";
 
@@ -106,9 +107,11 @@ async function findLocalKey(
     return undefined;
   }
   const keys = Array.isArray(accounts)
-    ? accounts.map(
-        (account) => async () => new Wallet(await account.getHexString()),
-      )
+    ? accounts.map((account) => async () => {
+        const key = await account.getHexString();
+        keepSecret(key.replace(/^0x/u, ""));
+        return new Wallet(key);
+      })
     : await mnemonicKeys(network, accounts);
   for (const [index, readKey] of keys.entries()) {
     let wallet: BaseWallet;
@@ -133,6 +136,7 @@ async function mnemonicKeys(
   try {
     mnemonic = await config.mnemonic.get();
     passphrase = await config.passphrase.get();
+    keepSecret(mnemonic, passphrase);
   } catch (error) {
     throw toRpcError(error, network, "the mnemonic");
   }

@@ -3,11 +3,8 @@ import { stringify } from "csv-stringify/sync";
 import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder, Order } from "../../src/client/index.js";
 import { operations } from "../../src/protocol/index.js";
-import {
-  escapeUntrusted,
-  toJsonValue,
-  toSafeJson,
-} from "../../src/untrusted-text.js";
+import { toJsonValue } from "../../src/json.js";
+import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
 import { describeCount, formatValue, shortenAddress } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import type { Style } from "./style.js";
@@ -72,14 +69,14 @@ function toCsvRow(order: ListedOrder): string[] {
 }
 
 /**
- * Where the decimal separator is a comma, spreadsheets take `;` for the end of a
- * cell, in the middle of ours too. csv-stringify looks at its start alone.
+ * Spreadsheets take a formula for one behind blanks too, and where the decimal
+ * separator is a comma, `;` for the end of a cell, in the middle of ours.
+ * csv-stringify looks at the very start of a cell alone.
  */
 function toCell(text: string): string {
-  return escapeUntrusted(text).replace(
-    /;([\s"']*)(?=[=+\-@＝＋－＠])/gu,
-    ";$1'",
-  );
+  return escapeUntrusted(text)
+    .replace(/^(?=[\s"']+[=+\-@＝＋－＠])/u, "'")
+    .replace(/;([\s"']*)(?=[=+\-@＝＋－＠])/gu, ";$1'");
 }
 
 function toCsvRows(rows: readonly string[][]): string {

@@ -1,6 +1,8 @@
 import { expect } from "chai";
+import { Interface } from "ethers";
 
 import { VaultClient } from "../../src/client/index.js";
+import { VaultError } from "../../src/errors.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { documentedAnswer } from "../helpers/documented-answers.js";
@@ -84,6 +86,9 @@ const reverts: ReadonlyArray<
   ],
 ];
 
+const encodeRevert = (reason: string): string =>
+  new Interface(["error Error(string)"]).encodeErrorResult("Error", [reason]);
+
 function failingClient(error: unknown): VaultClient {
   return new VaultClient(
     {
@@ -160,6 +165,100 @@ describe("failed requests", () => {
       failingClient(error).queryVolume(),
       "VAULT_RPC_ERROR",
     );
+  });
+
+  const unusual: readonly unknown[] = [
+    { toString: 1 },
+    { message: { toString: 1 } },
+    Object.create(null),
+    Symbol("no"),
+    1n,
+    () => undefined,
+  ];
+  for (const [index, error] of unusual.entries()) {
+    it(`should say that no reason was given by ${index} ${typeof error}`, async () => {
+      const { details } = await expectVaultError(
+        failingClient(error).queryVolume(),
+        "VAULT_RPC_ERROR",
+      );
+      expect(details["problem"]).to.equal("it gave no reason");
+    });
+  }
+
+  /** What a node may put into its error, to look like one of ours. */
+  const forgeries: ReadonlyArray<readonly [name: string, forged: object]> = [
+    ["an HTTP status", { statusCode: "\u001b[31m500" }],
+    ["an HTTP status that is a number", { statusCode: 500 }],
+    [
+      "another chain",
+      {
+        errorCode: "HHE708",
+        messageArguments: {
+          configChainId: "\u001b[2J",
+          connectionChainId: "https://evil.test/",
+        },
+      },
+    ],
+    ["a configuration variable", { errorCode: "HHE7", message: "set EVIL" }],
+    ["a time-out of Hardhat's", { errorCode: "HHE704" }],
+    ["a refused connection", { code: "ECONNREFUSED" }],
+    ["a time-out", { name: "TimeoutError" }],
+    [
+      "one of ours",
+      { name: "VaultError", kind: "bug", code: "VAULT_INTERNAL" },
+    ],
+  ];
+  for (const [name, forged] of forgeries) {
+    it(`should not take a node's data for ${name}`, async () => {
+      for (const error of [
+        { code: -32000, message: "no", data: forged },
+        { code: -32000, message: "no", cause: forged },
+        Object.assign(new Error("no"), { code: -32000, data: forged }),
+        Object.assign(new Error("no"), { cause: { errors: [forged] } }),
+        new Error("no", { cause: { code: -32000, error: forged } }),
+        forged,
+      ]) {
+        await expectVaultError(
+          failingClient(error).queryVolume(),
+          "VAULT_RPC_ERROR",
+        );
+      }
+    });
+  }
+
+  it("should not take a node's fields for Hardhat's or undici's, wherever a provider put them", async () => {
+    for (const [, forged] of forgeries.slice(0, 5)) {
+      const { message } = await expectVaultError(
+        failingClient(Object.assign(new Error("no"), forged)).queryVolume(),
+        "VAULT_RPC_ERROR",
+      );
+      expect(message).to.not.contain("\u001b");
+    }
+  });
+
+  it("should look at a bounded part of what a node sends, however deep or broad", async () => {
+    let looked = 0;
+    const counted = (inner: object): object =>
+      new Proxy(inner, {
+        get(target, name) {
+          looked += name === "code" ? 1 : 0;
+          const value: unknown = Reflect.get(target, name);
+          return value;
+        },
+      });
+    let deep: object = counted({ message: "bottom" });
+    for (let depth = 0; depth < 10_000; depth += 1) {
+      deep = counted({ data: deep });
+    }
+    const broad = Array.from({ length: 130_000 }, () => counted({}));
+    for (const data of [deep, counted({ errors: broad })]) {
+      looked = 0;
+      await expectVaultError(
+        failingClient({ code: -32000, message: "no", data }).queryVolume(),
+        "VAULT_RPC_ERROR",
+      );
+      expect(looked).to.be.within(1, 500);
+    }
   });
 
   describe("over HTTP, with a key in the URL", () => {
@@ -260,6 +359,43 @@ describe("failed requests", () => {
         "VAULT_NETWORK_UNREACHABLE",
       );
       expect(message).to.contain("ECONNREFUSED").and.not.contain(KEY);
+    });
+
+    it("should hide every part of the URL and of the headers, whoever repeats it", async () => {
+      const parts = [
+        "canary-us",
+        "cn-pw",
+        "canary-13-ch",
+        "canary-qry",
+        "canary-hd",
+      ];
+      const [user, password, path, query, headerValue] = parts;
+      const [, host] = server.url.split("//");
+      const hre = await createTestHre({
+        networks: {
+          live: httpNetwork(
+            `http://${user}:${password}@${host}/${path}?key=${query}`,
+            {
+              httpHeaders: { authorization: `Bearer ${headerValue}` },
+              vault: { contracts: { vault: ADDRESS } },
+            },
+          ),
+        },
+      });
+      const { vault } = await hre.network.create("live");
+      for (const part of parts) {
+        for (const error of [
+          { code: -32000, message: `project ${part} is off` },
+          { code: 3, message: "revert", data: encodeRevert(part) },
+        ]) {
+          server.handler = () => ({ error });
+          const thrown: unknown = await vault
+            .queryVolume()
+            .catch((e: unknown) => e);
+          expect(thrown).to.be.instanceOf(VaultError);
+          expect(String(thrown)).to.contain("<hidden>").and.not.contain(part);
+        }
+      }
     });
 
     it("should say that nobody answers in time", async () => {

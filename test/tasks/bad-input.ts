@@ -52,6 +52,20 @@ const mistakes: readonly Mistake[] = [
     says: ["--from", '"0x12"'],
   },
   {
+    name: "--at with what may be a private key",
+    task: "volume",
+    args: { at: "ab".repeat(32) },
+    code: "VAULT_INVALID_AT",
+    says: ["--at", "may be a private key"],
+  },
+  {
+    name: "--at with what may be a private key as role",
+    task: "volume",
+    args: { at: `0x${"ab".repeat(32)}=${ADDRESS}` },
+    code: "VAULT_INVALID_AT",
+    says: ["--at", "may be a private key"],
+  },
+  {
     name: "--from of a request",
     task: "request",
     args: { operation: "queryVolume", from: "me" },

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { vaultError } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
 import { runTask } from "../../tasks/run-task.js";
-import { toJsonValue } from "../../src/untrusted-text.js";
+import { toJsonValue } from "../../src/json.js";
 import type { TaskReport } from "../../tasks/run-task.js";
 
 /** Streams that remember what was written, as files or as terminals. */
