@@ -18,7 +18,8 @@ import {
 import type { Field, OperationName } from "../src/protocol/index.js";
 import { isHexData } from "../src/rpc/request.js";
 import { decodeRevertReason } from "../src/rpc/revert-reason.js";
-import { escapeUntrusted, toJsonValue } from "../src/untrusted-text.js";
+import { toJsonValue } from "../src/json.js";
+import { escapeUntrusted } from "../src/untrusted-text.js";
 import { selectedNetwork } from "./open-vault.js";
 import { formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";

@@ -2,7 +2,8 @@ import { stringify } from "csv-stringify/sync";
 
 import type { PastRound } from "../../src/client/index.js";
 import { operations } from "../../src/protocol/index.js";
-import { toJsonValue, toSafeJson } from "../../src/untrusted-text.js";
+import { toJsonValue } from "../../src/json.js";
+import { toSafeJson } from "../../src/untrusted-text.js";
 import { describeCount, formatValue, groupDigits } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
