@@ -5,7 +5,7 @@ import type { MatcherContext } from "./matcher-context.js";
 import type { ReadableVault } from "./readable-vault.js";
 
 /** A transaction that was mined and did not revert. */
-export interface MinedTransaction {
+export interface TransactionLocation {
   readonly hash: string;
   readonly blockNumber: number;
 }
@@ -25,7 +25,7 @@ const PENDING_LIMIT_MS = 30_000;
 export async function waitForTransaction(
   context: MatcherContext,
   vault: ReadableVault,
-): Promise<MinedTransaction | undefined> {
+): Promise<TransactionLocation | undefined> {
   const subject: unknown = await context.subject;
   if (isSettlement(subject)) {
     if (subject.status === "nothing-to-do") {
@@ -72,7 +72,7 @@ async function waitForReceipt(
   context: MatcherContext,
   vault: ReadableVault,
   hash: string,
-): Promise<MinedTransaction> {
+): Promise<TransactionLocation> {
   const provider = await providerOf(context, vault);
   const startedAt = Date.now();
   for (;;) {
@@ -112,7 +112,7 @@ async function waitForReceipt(
 export async function requireAloneInBlock(
   context: MatcherContext,
   vault: ReadableVault,
-  { hash, blockNumber }: MinedTransaction,
+  { hash, blockNumber }: TransactionLocation,
 ): Promise<void> {
   const provider = await providerOf(context, vault);
   const block = await provider.getBlock(blockNumber);

@@ -64,7 +64,7 @@ export interface RoundsOptions extends Pick<ReadOptions, "from"> {
 }
 
 /** What the factory answers in one block. */
-interface Sight {
+interface RoundAt {
   readonly block: number;
   /** Undefined where there is none, or none to be read. */
   readonly round: VaultRound | undefined;
@@ -73,7 +73,7 @@ interface Sight {
 }
 
 /** Two looks with blocks between them, or none. */
-type Stretch = readonly [before: Sight, after: Sight];
+type Stretch = readonly [before: RoundAt, after: RoundAt];
 
 /** @see VaultClient.rounds */
 export async function* readRounds(
@@ -101,7 +101,7 @@ export async function* readRounds(
  */
 async function findChanges(
   [first, last]: readonly [number, number],
-  look: (block: number) => Promise<Sight>,
+  look: (block: number) => Promise<RoundAt>,
   { concurrency = CONCURRENCY, signal, onProgress }: RoundsOptions,
 ): Promise<readonly Stretch[]> {
   let done = 0;
@@ -109,15 +109,15 @@ async function findChanges(
   const lookAtAll = async (
     blocks: readonly number[],
     expected: number,
-  ): Promise<Sight[]> => {
+  ): Promise<RoundAt[]> => {
     total = done + expected;
     return await pMap(
       blocks,
       async (block) => {
-        const sight = await look(block);
+        const round = await look(block);
         done += 1;
         onProgress?.({ done, total: Math.max(done, total) });
-        return sight;
+        return round;
       },
       { concurrency, signal },
     );
@@ -127,12 +127,12 @@ async function findChanges(
     isChange(stretch) ||
     (stretch[0].round === undefined && width(stretch) > widestEmpty);
   const marks = equalDistances(first, last);
-  const sights = await lookAtAll(marks, marks.length);
-  const [start, end] = [sights[0], sights.at(-1)];
+  const found = await lookAtAll(marks, marks.length);
+  const [start, end] = [found[0], found.at(-1)];
   if (start === undefined || end === undefined) {
     return [];
   }
-  let open = pairs(sights).filter(isOpen);
+  let open = pairs(found).filter(isOpen);
   const changes: Stretch[] = [
     // The round that is there already has not changed from anything.
     [{ block: first - 1, round: undefined }, start],
@@ -211,7 +211,7 @@ function lookAt(
   client: VaultReader,
   { from }: RoundsOptions,
   last: number,
-): (block: number) => Promise<Sight> {
+): (block: number) => Promise<RoundAt> {
   let explained: Promise<VaultError> | undefined;
   return async (block) => {
     try {
@@ -346,9 +346,9 @@ function equalDistances(first: number, last: number): number[] {
   ];
 }
 
-function pairs(sights: readonly Sight[]): Stretch[] {
-  return sights.flatMap((after, index) => {
-    const before = sights[index - 1];
+function pairs(found: readonly RoundAt[]): Stretch[] {
+  return found.flatMap((after, index) => {
+    const before = found[index - 1];
     return before === undefined ? [] : [[before, after] as const];
   });
 }

@@ -15,7 +15,7 @@ export interface MockTransaction {
 }
 
 /** What is left of a transaction that succeeded. */
-export interface MinedTransaction {
+export interface MockReceipt {
   /** The new contract, of a transaction without `to`. */
   readonly contractAddress: string | null;
 }
@@ -25,7 +25,7 @@ export interface MockSender {
   /** @throws VaultError VAULT_MOCK_SCRIPT_FAILED and those of a request */
   send(
     transactions: readonly MockTransaction[],
-  ): Promise<readonly MinedTransaction[]>;
+  ): Promise<readonly MockReceipt[]>;
 }
 
 /** The sender that suits the connection. */
@@ -61,7 +61,7 @@ class InProcessSender implements MockSender {
 
   public async send(
     transactions: readonly MockTransaction[],
-  ): Promise<readonly MinedTransaction[]> {
+  ): Promise<readonly MockReceipt[]> {
     const [fields] = await Promise.all([
       this.#commonFields(),
       this.#request("hardhat_impersonateAccount", [SCRIPTER]),
@@ -79,7 +79,7 @@ class InProcessSender implements MockSender {
           ]),
         );
       }
-      const mined: MinedTransaction[] = [];
+      const mined: MockReceipt[] = [];
       for (const hash of hashes) {
         mined.push(await this.#receipt(hash));
       }
@@ -112,7 +112,7 @@ class InProcessSender implements MockSender {
    * Where the user turned automatic mining off, a script must not wait for a
    * block that nobody mines: it mines one, with all that is pending.
    */
-  async #receipt(hash: unknown): Promise<MinedTransaction> {
+  async #receipt(hash: unknown): Promise<MockReceipt> {
     for (let blocks = 0; blocks <= MAX_BLOCKS; blocks += 1) {
       const receipt = await this.#request("eth_getTransactionReceipt", [hash]);
       if (receipt !== null) {
@@ -146,7 +146,7 @@ class NodeSender implements MockSender {
 
   public async send(
     transactions: readonly MockTransaction[],
-  ): Promise<readonly MinedTransaction[]> {
+  ): Promise<readonly MockReceipt[]> {
     this.#from ??= firstAccount(this.#vault);
     const from = await this.#from;
     // All are sent before the first is waited for: on a chain with slow blocks
@@ -186,7 +186,7 @@ class NodeSender implements MockSender {
     }
   }
 
-  async #waitFor(hash: unknown): Promise<MinedTransaction> {
+  async #waitFor(hash: unknown): Promise<MockReceipt> {
     const deadline = Date.now() + RECEIPT_TIMEOUT_MS;
     for (let pause = FIRST_POLL_MS; Date.now() < deadline; pause *= 2) {
       const receipt = await requestOrFail(
@@ -242,7 +242,7 @@ async function requestOrFail(
   return answer;
 }
 
-function parseReceipt(network: string, receipt: unknown): MinedTransaction {
+function parseReceipt(network: string, receipt: unknown): MockReceipt {
   const { status, contractAddress }: Readonly<Record<string, unknown>> =
     typeof receipt === "object" ? { ...receipt } : {};
   if (status !== "0x1") {

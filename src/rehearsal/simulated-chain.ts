@@ -14,7 +14,7 @@ import { assertInvariant, vaultError } from "../errors.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 
 /** What happened to a transaction of a simulation. */
-export interface MinedTransaction {
+export interface ExecutedTransaction {
   readonly block: BlockInfo;
   readonly gasUsed: bigint;
   /** Why it failed; null if it succeeded. */
@@ -84,7 +84,7 @@ export class SimulatedChain {
     return (await this.request("eth_getTransactionReceipt", hash)) !== null;
   }
 
-  public async outcomeOf(hash: string): Promise<MinedTransaction> {
+  public async outcomeOf(hash: string): Promise<ExecutedTransaction> {
     const receipt = await this.#record("eth_getTransactionReceipt", hash);
     const number = Number(this.#parse(receipt["blockNumber"]));
     const succeeded = this.#parse(receipt["status"]) === 1n;
