@@ -12,6 +12,7 @@ export default defineConfig({
     bindings: "src/bindings/index.ts",
     mocks: "src/mocks/index.ts",
     chai: "src/chai/index.ts",
+    assert: "src/assert/index.ts",
   },
   outputOptions: {
     chunkFileNames: "chunks/[name].js",

@@ -14,8 +14,11 @@ import { use } from "chai";
 import { vaultMatchers } from "./vault-matchers.js";
 
 export type * from "./type-extensions.js";
-export type { ExpectedReadings, ExpectedValue } from "./expected-readings.js";
-export type { ReadableVault } from "./readable-vault.js";
+export type {
+  ExpectedReadings,
+  ExpectedValue,
+} from "../assert/expected-readings.js";
+export type { ReadableVault } from "../assert/readable-vault.js";
 
 use(vaultMatchers);
 

@@ -1,5 +1,4 @@
-import { isReadableVault } from "./readable-vault.js";
-import type { ReadableVault } from "./readable-vault.js";
+import { Judge, framesAbove } from "../assert/judge.js";
 
 /** The flag by which hardhat-ethers-chai-matchers knows an earlier matcher. */
 const PREVIOUS_MATCHER = "previousMatcherName";
@@ -10,7 +9,7 @@ const PREVIOUS_MATCHER = "previousMatcherName";
  * It is made before anything asynchronous runs: a later `.not` in the same
  * chain changes the flags of the same object.
  */
-export class MatcherContext {
+export class MatcherContext extends Judge {
   public readonly subject: unknown;
   public readonly negated: boolean;
   readonly #assertion: object;
@@ -20,6 +19,7 @@ export class MatcherContext {
   readonly #prefix: string;
 
   constructor(assertion: object, chai: Chai.ChaiStatic, utils: Chai.ChaiUtils) {
+    super();
     this.#assertion = assertion;
     this.#chai = chai;
     this.#utils = utils;
@@ -37,17 +37,6 @@ export class MatcherContext {
     throw error;
   }
 
-  /** Judges a condition by the assertion's polarity. */
-  public check(
-    condition: boolean,
-    message: () => string,
-    negatedMessage: () => string,
-  ): void {
-    if (condition === this.negated) {
-      this.fail(this.negated ? negatedMessage() : message());
-    }
-  }
-
   public flag(name: string): unknown {
     // Flags are typed any.
     const value: unknown = this.#utils.flag(this.#assertion, name);
@@ -56,15 +45,6 @@ export class MatcherContext {
 
   public setFlag(name: string, value: unknown): void {
     this.#utils.flag(this.#assertion, name, value);
-  }
-
-  /** @see VaultAssertion */
-  public requireVault(value: unknown, where: string): ReadableVault {
-    return isReadableVault(value)
-      ? value
-      : this.fail(
-          `${where} must be a vault (connection.vault, hre.vault or mocks.vault), got ${this.inspect(value)}`,
-        );
   }
 
   /** Refuses a second asynchronous matcher: whose subject would it have? */
@@ -91,20 +71,4 @@ export class MatcherContext {
   public inspect(value: unknown): string {
     return this.#utils.inspect(value);
   }
-}
-
-/**
- * The stack from the line of the test that called a matcher. Taken when it is
- * called: once something asynchronous has run, that line is on no stack.
- *
- * @param matcher The function that Chai made of the matcher.
- */
-function framesAbove(matcher: unknown): string {
-  const site: { stack?: unknown } = {};
-  Error.captureStackTrace(
-    site,
-    typeof matcher === "function" ? matcher : framesAbove,
-  );
-  const stack = typeof site.stack === "string" ? site.stack : "";
-  return stack.slice(stack.indexOf("\n"));
 }

@@ -1,7 +1,5 @@
-import { formatUnits } from "ethers";
-
+import { checkSettledWith } from "../assert/settled-round.js";
 import { parseUint256 } from "../client/inputs.js";
-import { units } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import { MatcherContext } from "./matcher-context.js";
 
@@ -71,12 +69,8 @@ export function supportRoundDetails(
           expectedValue,
           matcher,
         );
-        pending.addCheck(({ [field]: actual }) => {
-          if (actual !== expected) {
-            context.fail(
-              `expected the round to be settled with ${field} ${show(field, expected)}, but it is ${show(field, actual)}`,
-            );
-          }
+        pending.addCheck((round) => {
+          checkSettledWith(context, round, field, expected);
         });
         return context.settleWith(pending.outcome);
       },
@@ -110,10 +104,4 @@ function parseExpected(
     pending.abandon();
     return context.fail(error instanceof Error ? error.message : String(error));
   }
-}
-
-function show(field: (typeof details)[number]["field"], value: bigint): string {
-  return field === "settledPrice"
-    ? `${value} (real value ${formatUnits(value, units.price.decimals)})`
-    : value.toString();
 }

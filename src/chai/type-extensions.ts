@@ -1,5 +1,5 @@
-import type { ExpectedReadings } from "./expected-readings.js";
-import type { ReadableVault } from "./readable-vault.js";
+import type { ExpectedReadings } from "../assert/expected-readings.js";
+import type { ReadableVault } from "../assert/readable-vault.js";
 
 // `declare global`, because that is what @types/chai does.
 declare global {

@@ -49,12 +49,14 @@ const exportedNames: Readonly<Record<string, readonly string[]>> = {
     "MockVaultFactoryArtifact",
     "capture",
     "connectMocks",
+    "deployMocks",
     "encodeRevertData",
     "generatedOrder",
     "inProcessMockAddresses",
     "scenarios",
   ],
   "./chai": ["default"],
+  "./assert": ["changesReadings", "roundSettled", "settlesRound"],
   "./types": [],
 };
 

@@ -1,0 +1,172 @@
+/**
+ * What the Chai matchers check, as functions for `node:test` and any other
+ * runner: the same messages, as `AssertionError` with `expected` and `actual`.
+ */
+import { AssertionError } from "node:assert";
+import { inspect } from "node:util";
+
+import { parseUint256 } from "../client/inputs.js";
+import type { VaultRound } from "../protocol/index.js";
+import { compareReadings, parseExpected } from "./change-readings.js";
+import type { ExpectedReadings } from "./expected-readings.js";
+import { Judge, framesAbove } from "./judge.js";
+import type { Difference } from "./judge.js";
+import type { ReadableVault } from "./readable-vault.js";
+import {
+  checkSettledWith,
+  findSettledRound,
+  findSettlement,
+} from "./settled-round.js";
+
+export type { ExpectedReadings, ExpectedValue } from "./expected-readings.js";
+export type { ReadableVault } from "./readable-vault.js";
+
+/** What a round was settled with, unscaled; what is not named may be anything. */
+export interface ExpectedSettlement {
+  /** Real value times 1E18. */
+  readonly price?: bigint | number | undefined;
+  /** Its scale is not documented. */
+  readonly amount?: bigint | number | undefined;
+}
+
+/**
+ * Asserts that a transaction settled the round that was the vault's latest in
+ * the block before it: not settled there, settled in the transaction's block.
+ *
+ * @param transaction The transaction, its hash, what `settleAll()` resolved to,
+ * or a promise of one of these. A rejected promise and a reverted transaction
+ * fail.
+ * @throws AssertionError
+ * @example
+ * await settlesRound(vault, vault.settleAll(), { price: 2_000n * 10n ** 18n });
+ */
+export async function settlesRound(
+  vault: ReadableVault,
+  transaction: unknown,
+  expected: ExpectedSettlement = {},
+): Promise<void> {
+  const judge = new AssertJudge(transaction, settlesRound);
+  const readable = judge.requireVault(vault, "the vault of settlesRound()");
+  const wanted = parseSettlement(judge, expected);
+  checkSettlement(judge, await findSettlement(judge, readable), wanted);
+}
+
+/**
+ * Asserts that the latest round of a vault is settled.
+ *
+ * @throws AssertionError
+ * @example
+ * await roundSettled(vault, { amount: 5n });
+ */
+export async function roundSettled(
+  vault: ReadableVault,
+  expected: ExpectedSettlement = {},
+): Promise<void> {
+  const judge = new AssertJudge(vault, roundSettled);
+  const readable = judge.requireVault(vault, "the vault of roundSettled()");
+  const wanted = parseSettlement(judge, expected);
+  checkSettlement(judge, await findSettledRound(judge, readable), wanted);
+}
+
+/**
+ * Asserts that a transaction changed readings of a vault, from the block before
+ * it to its own. Readings that are not named may change or not; without
+ * `expected`, any change will do.
+ *
+ * @param transaction As in {@link settlesRound}.
+ * @param expected What the readings changed to, as in a snapshot, or
+ * `{ from, to }`, or `{ by }`. Integers are unscaled. A reading that already
+ * had the value does not count as changed.
+ * @throws AssertionError
+ * @example
+ * await changesReadings(vault, transaction, {
+ *   round: { settled: true },
+ *   pools: { public: { locked: { by: -100n } } },
+ * });
+ */
+export async function changesReadings(
+  vault: ReadableVault,
+  transaction: unknown,
+  expected?: ExpectedReadings,
+): Promise<void> {
+  const judge = new AssertJudge(transaction, changesReadings);
+  const readable = judge.requireVault(vault, "the vault of changesReadings()");
+  const changes = parseExpected(judge, expected, "changesReadings");
+  await compareReadings(judge, readable, changes);
+}
+
+const fields = [
+  { key: "price", field: "settledPrice" },
+  { key: "amount", field: "settledAmount" },
+] as const;
+
+/** @throws AssertionError for what no round could be settled with */
+function parseSettlement(
+  judge: Judge,
+  expected: ExpectedSettlement,
+): ReadonlyMap<(typeof fields)[number]["field"], bigint> {
+  const wanted = new Map<(typeof fields)[number]["field"], bigint>();
+  for (const [key, value] of Object.entries(expected)) {
+    const known = fields.find((each) => each.key === key);
+    if (known === undefined) {
+      return judge.fail(
+        `there is no ${inspect(key)} of a settlement to expect; there are price, amount`,
+      );
+    }
+    if (value !== undefined) {
+      try {
+        wanted.set(known.field, parseUint256(value, key));
+      } catch (error) {
+        return judge.fail(
+          error instanceof Error ? error.message : String(error),
+        );
+      }
+    }
+  }
+  return wanted;
+}
+
+function checkSettlement(
+  judge: Judge,
+  round: VaultRound | undefined,
+  wanted: ReturnType<typeof parseSettlement>,
+): void {
+  if (round !== undefined) {
+    for (const [field, value] of wanted) {
+      checkSettledWith(judge, round, field, value);
+    }
+  }
+}
+
+/** Fails as `node:assert` does. */
+class AssertJudge extends Judge {
+  public readonly negated = false;
+  public readonly subject: unknown;
+  readonly #operator: string;
+  readonly #callSite: string;
+
+  constructor(subject: unknown, assertion: (...args: never) => Promise<void>) {
+    super();
+    this.subject = subject;
+    this.#operator = assertion.name;
+    this.#callSite = framesAbove(assertion);
+    // The subject may be rejected before it is waited for.
+    if (subject instanceof Promise) {
+      subject.catch(() => undefined);
+    }
+  }
+
+  public override fail(message: string, difference?: Difference): never {
+    const error = new AssertionError({
+      message,
+      operator: this.#operator,
+      ...difference,
+    });
+    error.stack = `${error.name}: ${error.message}${this.#callSite}`;
+    throw error;
+  }
+
+  public override inspect(value: unknown): string {
+    return inspect(value);
+  }
+}

@@ -1,0 +1,63 @@
+import { isReadableVault } from "./readable-vault.js";
+import type { ReadableVault } from "./readable-vault.js";
+
+/** What was expected and what there was, as far as they can be compared. */
+export interface Difference {
+  readonly expected: unknown;
+  readonly actual: unknown;
+}
+
+/**
+ * How an assertion ends, by whichever library it is made: what is asserted says
+ * what it found, and this what becomes of it.
+ */
+export abstract class Judge {
+  /** What is asserted of. */
+  public abstract readonly subject: unknown;
+  /** Whether the opposite is asserted. */
+  public abstract readonly negated: boolean;
+  /** Ends the assertion, whether or not it is negated. */
+  public abstract fail(message: string, difference?: Difference): never;
+  /** A value for a failure message. */
+  public abstract inspect(value: unknown): string;
+
+  /** Judges a condition by the assertion's polarity. */
+  public check(
+    condition: boolean,
+    message: () => string,
+    negatedMessage: () => string,
+    difference?: () => Difference,
+  ): void {
+    if (condition === this.negated) {
+      this.fail(
+        this.negated ? negatedMessage() : message(),
+        this.negated ? undefined : difference?.(),
+      );
+    }
+  }
+
+  /** @see VaultAssertion */
+  public requireVault(value: unknown, where: string): ReadableVault {
+    return isReadableVault(value)
+      ? value
+      : this.fail(
+          `${where} must be a vault (connection.vault, hre.vault or mocks.vault), got ${this.inspect(value)}`,
+        );
+  }
+}
+
+/**
+ * The stack from the line of the test that called an assertion. Taken when it is
+ * called: once something asynchronous has run, that line is on no stack.
+ *
+ * @param assertion The function that the test called.
+ */
+export function framesAbove(assertion: unknown): string {
+  const site: { stack?: unknown } = {};
+  Error.captureStackTrace(
+    site,
+    typeof assertion === "function" ? assertion : framesAbove,
+  );
+  const stack = typeof site.stack === "string" ? site.stack : "";
+  return stack.slice(stack.indexOf("\n"));
+}
