@@ -13,6 +13,7 @@ import { withVault } from "./open-vault.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
+import { wrapText } from "./output/table.js";
 import { parseBlock, parseOrderIds } from "./parse-options.js";
 import { runTask } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
@@ -72,7 +73,10 @@ export async function captureToFile(
     text: (style) =>
       [
         renderHeading("Vault captured", envelope, style),
-        `Every reading and ${describeCount(orders.length, "order")} written to ${escapeUntrusted(out)}.`,
+        wrapText(
+          `Every reading and ${describeCount(orders.length, "order")} written to ${escapeUntrusted(out)}.`,
+          style,
+        ),
         ...(failed === 0
           ? []
           : [

@@ -7,7 +7,8 @@ import type { ScenarioName } from "../src/mocks/scenarios.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { withVault } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
-import { alignColumns } from "./output/table.js";
+import { createStyle } from "./output/style.js";
+import { renderFacts, wrapText } from "./output/table.js";
 import { runTask } from "./run-task.js";
 import type { TaskOutput, TaskReport } from "./run-task.js";
 
@@ -64,7 +65,7 @@ export async function deployAndSave(
   });
   if (file === undefined) {
     stderr.write(
-      "This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.\n",
+      `${wrapText("This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.", createStyle(stderr))}\n`,
     );
   }
   const envelope = { network: vault.networkName, chainId, block };
@@ -73,17 +74,21 @@ export async function deployAndSave(
     text: (style) =>
       [
         renderHeading(`Mocks deployed (${scenario})`, envelope, style),
-        alignColumns(
+        renderFacts(
           contractRoleNames.map((role) => [
             contractRoles[role].label,
             addresses[role],
           ]),
+          style,
         ),
         ...(file === undefined
           ? []
           : [
-              style.dim(
-                `Written to ${file}; tasks on this chain use them where the configuration names no address.`,
+              wrapText(
+                style.dim(
+                  `Written to ${file}; tasks on this chain use them where the configuration names no address.`,
+                ),
+                style,
               ),
             ]),
       ].join("\n"),

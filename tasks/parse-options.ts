@@ -145,6 +145,13 @@ export function argumentName({ option, name, unit }: Field): string {
   return unit === "none" ? `<${flag.slice(2)}>` : flag;
 }
 
+/** A text of the API in the words of the command line: flags for its options. */
+export function nameFlags(text: string): string {
+  return text.replaceAll(/the option `([A-Za-z]+)`/gu, (_, option: string) =>
+    toFlag(option),
+  );
+}
+
 /** An option as it is typed: `--first-id` for `firstId`. */
 export function toFlag(option: string): string {
   return `--${option.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -9,7 +9,7 @@ import type { OutputStream, WriteText } from "./output/destination.js";
 import { createStyle } from "./output/style.js";
 import type { Style } from "./output/style.js";
 import { wrapText } from "./output/table.js";
-import { toFlag } from "./parse-options.js";
+import { nameFlags, toFlag } from "./parse-options.js";
 
 /** Where a task writes, so that a test needs no terminal. */
 export interface TaskOutput {
@@ -100,17 +100,13 @@ function inFlags(
     typeof option === "string" && Object.hasOwn(args, option)
       ? new VaultError(error.code, { ...error.details, where: toFlag(option) })
       : error;
-  const rename = (text: string): string =>
-    text.replaceAll(/the option `([A-Za-z]+)`/gu, (_, name: string) =>
-      toFlag(name),
-    );
   return {
     code,
-    shortMessage: rename(shortMessage),
+    shortMessage: nameFlags(shortMessage),
     fix:
       code === "VAULT_INVALID_ARGUMENT"
         ? "Correct that value; `--help` after the task's name lists what it takes."
-        : rename(fix),
+        : nameFlags(fix),
     details,
   };
 }

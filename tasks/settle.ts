@@ -22,13 +22,13 @@ import {
   renderSettlement,
 } from "./output/settlement.js";
 import { createStyle } from "./output/style.js";
+import { wrapText } from "./output/table.js";
 import { parseInteger } from "./parse-options.js";
 import type { OutputStream } from "./output/destination.js";
 import { runTask } from "./run-task.js";
-import type { TaskReport } from "./run-task.js";
+import type { TaskArguments, TaskReport } from "./run-task.js";
 
-export interface SettleTaskArguments {
-  readonly json: boolean;
+export interface SettleTaskArguments extends TaskArguments {
   readonly at: string | undefined;
   readonly from: string | undefined;
   readonly yes: boolean;
@@ -68,11 +68,11 @@ export default action;
 /** Settles and reports, asking first unless `--yes`. */
 export async function settle(
   vault: HardhatVault,
-  args: Pick<SettleTaskArguments, "yes">,
+  args: Pick<SettleTaskArguments, "yes" | "wide">,
   options: SettleAllOptions,
   { stderr, ask }: SettleConsole,
 ): Promise<TaskReport> {
-  const style = createStyle(stderr);
+  const style = createStyle(stderr, args.wide);
   const say = (text: string): void => {
     stderr.write(`${text}\n`);
   };
@@ -98,14 +98,17 @@ export async function settle(
             ),
           );
         } else {
-          say(renderEvent(event, style));
+          say(wrapText(renderEvent(event, style), style));
           if (
             event.type === "sending" &&
             vault.connection.networkConfig.type === "http"
           ) {
             say(
-              style.dim(
-                "If this is interrupted, `vault settle --resume` goes on from here.",
+              wrapText(
+                style.dim(
+                  "If this is interrupted, `vault settle --resume` goes on from here.",
+                ),
+                style,
               ),
             );
           }
@@ -148,7 +151,7 @@ export async function settle(
  * VAULT_INVALID_ADDRESS
  */
 export function parseSettleArguments(
-  args: Omit<SettleTaskArguments, "json" | "at" | "yes">,
+  args: Omit<SettleTaskArguments, "json" | "wide" | "at" | "yes">,
 ): SettleAllOptions {
   const modes = (["assert", "calldata", "resume"] as const).filter(
     (mode) => args[mode],

@@ -102,6 +102,14 @@ function scale(value: bigint, decimals: number): string {
   return groupDigits(formatUnits(value, decimals).replace(/\.0$/u, ""));
 }
 
+/** Decimals of a chain's own currency, on every EVM chain. */
+const NATIVE_DECIMALS = 18;
+
+/** An amount of the chain's own currency. */
+export function formatNative(wei: bigint): string {
+  return scale(wei, NATIVE_DECIMALS);
+}
+
 /** As in 5,000,000.25; for people only. */
 export function groupDigits(decimal: string): string {
   const [whole = "", ...fraction] = decimal.split(".");

@@ -1,5 +1,3 @@
-import { formatEther } from "ethers";
-
 import { operations } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import type {
@@ -10,13 +8,15 @@ import type {
   SigningKind,
 } from "../../src/settlement/settle-all.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import { formatValue } from "./format-value.js";
+import { nameFlags } from "../parse-options.js";
+import { formatNative, formatValue, groupDigits } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
 import { renderReadings } from "./readings.js";
 import type { Style } from "./style.js";
-import { alignColumns } from "./table.js";
+import { renderFacts, renderTable } from "./table.js";
+import type { Fact } from "./table.js";
 
 const signingNames: Readonly<Record<SigningKind, string>> = {
   local: "signed here with a configured key",
@@ -55,31 +55,29 @@ export function renderPreflight(
     style.title("About to settle this round"),
     renderReadings("getLatestRoundInfo", [{ value: round }], context, style),
     "",
-    alignColumns([
-      ["Network", `${escapeUntrusted(network)} (chain ${chainId})`, ""],
-      ["Vault contract", contract.address, style.dim(contract.source)],
-      ["Signer", from, style.dim(signingNames[signing])],
-      ["Balance", formatEther(balance), style.dim("native token")],
-      ...(gas === null || cost === null || maxCost === null
-        ? []
-        : [
-            ["Gas", gas.toString(), style.dim("limit")],
-            [
-              "Cost",
-              formatEther(cost),
-              style.dim(`at most ${formatEther(maxCost)}`),
-            ],
-          ]),
+    renderFacts(
       [
-        "Simulated",
-        preflight.reason === null
-          ? style.good(preflight.outcome)
-          : style.bad(
-              `${preflight.outcome}: ${escapeUntrusted(preflight.reason)}`,
-            ),
-        "",
+        ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
+        ["Vault contract", contract.address, contract.source],
+        ["Signer", from, signingNames[signing]],
+        ["Balance", formatNative(balance), "native token"],
+        ...(gas === null || cost === null || maxCost === null
+          ? []
+          : ([
+              ["Gas", groupDigits(gas.toString()), "limit"],
+              ["Cost", formatNative(cost), `at most ${formatNative(maxCost)}`],
+            ] as const)),
+        [
+          "Simulated",
+          preflight.reason === null
+            ? style.good(preflight.outcome)
+            : style.bad(
+                `${preflight.outcome}: ${nameFlags(escapeUntrusted(preflight.reason))}`,
+              ),
+        ],
       ],
-    ]),
+      style,
+    ),
     "",
   ].join("\n");
 }
@@ -110,18 +108,22 @@ export function renderSettlement(
   context: FormatContext,
   style: Style,
 ): string {
-  const facts = [
+  const reasonText = reason === null ? "" : nameFlags(escapeUntrusted(reason));
+  const facts: readonly Fact[] = [
     ["Outcome", style[statusColours[status]](statusTexts[status])],
-    ...(reason === null ? [] : [["Reason", escapeUntrusted(reason)]]),
-    ...(hash === null ? [] : [["Transaction", hash]]),
-    ...(blockNumber === null ? [] : [["Block", String(blockNumber)]]),
-    ...(gasUsed === null ? [] : [["Gas used", gasUsed.toString()]]),
+    ["Reason", reasonText],
+    ["Transaction", hash ?? ""],
+    ["Block", String(blockNumber ?? "")],
+    ["Gas used", groupDigits(String(gasUsed ?? ""))],
   ];
   return [
     envelope === undefined
       ? style.title("Settlement")
       : renderHeading("Settlement", envelope, style),
-    alignColumns(facts),
+    renderFacts(
+      facts.filter(([, value]) => value !== ""),
+      style,
+    ),
     ...(before === null || after === null
       ? []
       : ["", renderChanges(before, after, context, style)]),
@@ -144,8 +146,14 @@ function renderChanges(
     ]);
   return rows.length === 0
     ? style.dim("The round did not change.")
-    : alignColumns([
-        ["", style.dim("before"), "", style.dim("after")],
-        ...rows,
-      ]);
+    : renderTable(
+        [
+          { heading: "" },
+          { heading: "before" },
+          { heading: "" },
+          { heading: "after" },
+        ],
+        rows,
+        style,
+      );
 }

@@ -56,24 +56,30 @@ export function renderFacts(facts: readonly Fact[], style: Style): string {
   );
   const indent = " ".repeat(labels + GAP.length);
   return facts
-    .flatMap(([label, value, note = ""]) => {
+    .flatMap(([label, text, note = ""]) => {
+      const below = style.width - GAP.length;
+      const value = shortenNumbers(text, below);
       const noted = note === "" ? "" : style.dim(note);
       const whole = alignRow([label, value, noted], [labels, values], []);
       if (stringWidth(whole) <= style.width) {
         return [whole];
       }
       const room = style.width - indent.length;
-      const beside = [value, noted].flatMap((text) => wrap(text, room));
-      return beside.some((line) => stringWidth(line) > room)
-        ? [
-            label,
-            ...[value, noted]
-              .flatMap((text) => wrap(text, style.width - GAP.length))
-              .map((line) => GAP + line),
-          ]
-        : beside.map((line, index) =>
+      const breaksNoWord = `${value} ${note}`
+        .split(" ")
+        .every((word) => stringWidth(word) <= room);
+      // What one line below the label can hold is not broken for one beside it.
+      const isBeside =
+        breaksNoWord &&
+        (stringWidth(value) <= room || stringWidth(value) > below);
+      const lines = [value, noted].flatMap((part) =>
+        wrap(part, isBeside ? room : below),
+      );
+      return isBeside
+        ? lines.map((line, index) =>
             index === 0 ? alignRow([label, line], [labels], []) : indent + line,
-          );
+          )
+        : [label, ...lines.map((line) => GAP + line)];
     })
     .join("\n");
 }
@@ -141,14 +147,14 @@ function stack(
   style: Style,
 ): string {
   const lines = [title];
-  let width = Infinity;
+  let width = stringWidth(title);
   for (const [index, cell] of cells.entries()) {
     if (cell === "") {
       continue;
     }
     const heading = columns[index + 1]?.heading ?? "";
     const room = style.width - GAP.length - stringWidth(heading) - 1;
-    const text = stringWidth(cell) > room ? shortenNumber(cell) : cell;
+    const text = shortenNumbers(cell, room);
     const pair = heading === "" ? text : `${style.dim(heading)} ${text}`;
     const pairWidth = stringWidth(pair);
     width += GAP.length + 1 + pairWidth;
@@ -179,16 +185,19 @@ function wrap(text: string, width: number): string[] {
   if (stringWidth(text) <= width) {
     return text === "" ? [] : [text];
   }
-  return wrapAnsi(
-    text
-      .split(" ")
-      .map((word) => (stringWidth(word) > width ? shortenNumber(word) : word))
-      .join(" "),
-    width,
-  ).split("\n");
+  return wrapAnsi(shortenNumbers(text, width), width).split("\n");
 }
 
-/** As in ≈1.15792e77: its size is what a number is looked at for. */
+/** Numbers that are longer than a line, by their size, as in ≈1.15792e77. */
+function shortenNumbers(text: string, width: number): string {
+  return stringWidth(text) <= width
+    ? text
+    : text
+        .split(" ")
+        .map((word) => (stringWidth(word) > width ? shortenNumber(word) : word))
+        .join(" ");
+}
+
 function shortenNumber(word: string): string {
   const digits = /^[0-9]{1,3}(?:,[0-9]{3})+(?=\.|$)/u
     .exec(word)?.[0]

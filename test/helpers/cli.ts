@@ -57,7 +57,7 @@ export async function runHardhat(
 }
 
 /** The environment as a script has it: nothing that asks for colours or CI. */
-function environmentWithoutColours(): NodeJS.ProcessEnv {
+export function environmentWithoutColours(): NodeJS.ProcessEnv {
   const environment: NodeJS.ProcessEnv = {
     ...process.env,
     HARDHAT_DISABLE_TELEMETRY_PROMPT: "true",

@@ -248,7 +248,7 @@ describe("tasks - deploy-mocks and capture", () => {
   const captureRefusals: ReadonlyArray<
     [string, Readonly<Record<string, string>>, RegExp]
   > = [
-    ["no file", {}, /--out: the file to write is needed/u],
+    ["no file", {}, /--out is required/u],
     [
       "a folder that is not there",
       { out: "none/fixture.json" },

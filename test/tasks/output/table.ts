@@ -154,12 +154,10 @@ describe("tasks - tables", () => {
     ]);
     const wide = rows.map((row) => row.with(-1, MAX));
     expect(shown(renderTable(columns, wide, terminal(60)))).to.deep.equal([
-      "1",
-      `  Holder ${ADDRESS}`,
+      `1   Holder ${ADDRESS}`,
       "  Price ≈1.15792e77",
       `2-9  ${MAX}`,
-      "10",
-      `  Holder ${ADDRESS}`,
+      `10   Holder ${ADDRESS}`,
       "  Price ≈1.15792e77",
     ]);
   });

@@ -1,0 +1,110 @@
+import { spawn } from "@lydell/node-pty";
+import xterm from "@xterm/headless";
+import type { IBufferCell } from "@xterm/headless";
+
+import { hardhatCli } from "./hardhat-node.js";
+import { environmentWithoutColours } from "./cli.js";
+
+/** One line of a screen, as a person sees it. */
+export interface ScreenLine {
+  readonly text: string;
+  /** The same with `<dim>…</dim>` and the like around what is coloured. */
+  readonly marked: string;
+  /** True if the terminal had to break the line before, wherever that was. */
+  readonly isBroken: boolean;
+}
+
+export interface TerminalOptions {
+  readonly cwd: string;
+  readonly columns: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What is typed once a text is on the screen. */
+  readonly answers?: ReadonlyArray<readonly [shown: string, typed: string]>;
+}
+
+/** Runs `hardhat <args>` in a pseudo-terminal, and returns all that it showed. */
+export async function runInTerminal(
+  args: readonly string[],
+  { cwd, columns, env = {}, answers = [] }: TerminalOptions,
+): Promise<{ lines: readonly ScreenLine[]; exitCode: number }> {
+  const size = { cols: columns, rows: 50 };
+  const screen = new xterm.Terminal({
+    ...size,
+    scrollback: 10_000,
+    allowProposedApi: true,
+  });
+  const pty = spawn(process.execPath, [hardhatCli, ...args], {
+    ...size,
+    cwd,
+    name: "xterm-256color",
+    env: { ...environmentWithoutColours(), TERM: "xterm-256color", ...env },
+  });
+  const left = [...answers];
+  let unanswered = "";
+  const written: Array<Promise<void>> = [];
+  pty.onData((data) => {
+    written.push(
+      new Promise((resolve) => {
+        screen.write(data, resolve);
+      }),
+    );
+    unanswered += data;
+    const [next] = left;
+    if (next !== undefined && unanswered.includes(next[0])) {
+      pty.write(next[1]);
+      left.shift();
+      unanswered = "";
+    }
+  });
+  const exitCode = await new Promise<number>((resolve) => {
+    pty.onExit(({ exitCode: code }) => {
+      resolve(code);
+    });
+  });
+  await Promise.all(written);
+  const lines = readScreen(screen);
+  screen.dispose();
+  return { lines, exitCode };
+}
+
+function readScreen(screen: xterm.Terminal): ScreenLine[] {
+  const { active } = screen.buffer;
+  const lines = Array.from({ length: active.length }, (_, row): ScreenLine => {
+    const line = active.getLine(row);
+    const text = (line?.translateToString(true) ?? "").trimEnd();
+    let marked = "";
+    let open = "";
+    for (let column = 0; column <= text.length; column += 1) {
+      const cell = line?.getCell(column);
+      const style = column < text.length ? styleOf(cell) : "";
+      if (style !== open) {
+        marked += open === "" ? "" : `</${open}>`;
+        marked += style === "" ? "" : `<${style}>`;
+        open = style;
+      }
+      const shown = cell?.getChars() ?? "";
+      marked += column < text.length && shown === "" ? " " : shown;
+    }
+    return {
+      text,
+      marked: marked.trimEnd(),
+      isBroken: line?.isWrapped ?? false,
+    };
+  });
+  const end = lines.findLastIndex(({ text }) => text !== "");
+  return lines.slice(0, end + 1);
+}
+
+const colours = ["black", "red", "green", "yellow", "blue", "magenta", "cyan"];
+
+function styleOf(cell: IBufferCell | undefined): string {
+  return cell === undefined
+    ? ""
+    : cell.isDim() !== 0
+      ? "dim"
+      : cell.isBold() !== 0
+        ? "bold"
+        : cell.isFgPalette()
+          ? (colours[cell.getFgColor()] ?? "coloured")
+          : "";
+}

@@ -1,0 +1,160 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { runInTerminal } from "../helpers/terminal.js";
+import type { ScreenLine } from "../helpers/terminal.js";
+
+/**
+ * What a person sees, whole sessions of it: `test/tasks/screens/` holds one at
+ * each width. UPDATE_SCREENS=1 writes them anew, to be read before they are
+ * committed.
+ */
+const screens = path.join(import.meta.dirname, "screens");
+
+const noOptions = { at: undefined, block: undefined, from: undefined };
+
+const commands: ReadonlyArray<
+  readonly [
+    typed: string,
+    task: string,
+    args?: Readonly<Record<string, unknown>>,
+  ]
+> = [
+  ["deploy-mocks --scenario open-round", "deploy-mocks"],
+  ["status", "status"],
+  ["funding-rate", "funding-rate"],
+  ["round", "round"],
+  ["round --raw", "round", { raw: true }],
+  ["order 3", "order", { id: "3" }],
+  ["order 4", "order", { id: "4" }],
+  [
+    "orders --first-id 1 --last-id 20000",
+    "orders",
+    { firstId: "1", lastId: "20000" },
+  ],
+  [
+    "orders --first-id 1 --last-id 3 --wide",
+    "orders",
+    { firstId: "1", lastId: "3", wide: true },
+  ],
+  ["pools", "pools"],
+  [
+    "margins --max-volume 1000 --apy 12.5 --end-time +7d",
+    "margins",
+    { maxVolume: "1000", apy: "12.5", endTime: "+7d" },
+  ],
+  ["margins --apy 12.5", "margins", { apy: "12.5" }],
+  ["margin-balance", "margin-balance"],
+  ["order -1", "order", { id: "-1" }],
+  [
+    "volume --at vault=0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+    "volume",
+    { at: "vault=0x70997970C51812dc3A010C7d01b50e0d17dc79C8" },
+  ],
+  [
+    "request settleAll --curl",
+    "request",
+    { operation: "settleAll", curl: true },
+  ],
+  ["settle", "settle"],
+  ["settle --yes", "settle", { yes: true }],
+];
+
+describe("tasks in a terminal", () => {
+  let project: FixtureProject;
+
+  before(async () => {
+    project = await useFixtureProject("terminal");
+    await mkdir(screens, { recursive: true });
+  });
+  after(async () => {
+    await project.remove();
+  });
+
+  const show = async (
+    columns: number,
+    env: Readonly<Record<string, string>>,
+  ): Promise<readonly ScreenLine[]> => {
+    const { lines, exitCode } = await runInTerminal(
+      ["run", "--no-compile", "session.ts"],
+      {
+        cwd: project.path,
+        columns,
+        env: {
+          ...env,
+          TEST_COMMANDS: JSON.stringify(
+            commands.map(([typed, task, args = {}]) => [
+              typed,
+              task,
+              { ...noOptions, ...args },
+            ]),
+          ),
+        },
+        answers: [["Settle this round now?", "n\r"]],
+      },
+    );
+    expect(exitCode, lines.map(({ text }) => text).join("\n")).to.equal(0);
+    return lines;
+  };
+
+  /**
+   * Lines that the terminal had to break, wherever it was: but for what was
+   * typed, what is `--wide`, and hashes, which are never shortened.
+   */
+  const brokenLines = (lines: readonly ScreenLine[]): string[] => {
+    let typed = "";
+    return lines
+      .filter(({ text, isBroken }, index) => {
+        const before = lines[index - 1]?.text ?? "";
+        typed = text.startsWith("$ ") ? text : typed;
+        return (
+          isBroken &&
+          !before.startsWith("$ ") &&
+          !typed.endsWith("--wide") &&
+          !/\b0x[0-9a-f]{43,}$/u.test(before)
+        );
+      })
+      .map(({ text }) => text);
+  };
+
+  /** The clock of the chain is the machine's, and only its day is known. */
+  const settle = (lines: readonly string[]): string =>
+    `${lines.join("\n").replaceAll(/(?<=\d{4}-\d{2}-\d{2}T)\d{2}:\d{2}:\d{2}Z/gu, "00:00:00Z")}\n`;
+
+  const expectScreen = async (name: string, text: string): Promise<void> => {
+    const file = path.join(screens, `${name}.txt`);
+    if (process.env["UPDATE_SCREENS"] === "1") {
+      await writeFile(file, text);
+    }
+    expect(text).to.equal(await readFile(file, "utf8"));
+  };
+
+  for (const columns of [60, 80, 120, 200]) {
+    it(`should show what a person can read at ${columns} columns`, async () => {
+      const [plain, coloured] = await Promise.all([
+        show(columns, { NO_COLOR: "1" }),
+        show(columns, {}),
+      ]);
+      const text = settle(plain.map((line) => line.text));
+      await expectScreen(String(columns), text);
+      expect(plain.filter((line) => line.text !== line.marked)).to.deep.equal(
+        [],
+      );
+      expect(brokenLines(plain)).to.deep.equal([]);
+
+      expect(
+        settle(coloured.map((line) => line.text)).split("\n"),
+      ).to.deep.equal(text.split("\n"));
+      if (columns === 80) {
+        await expectScreen(
+          "80-coloured",
+          settle(coloured.map(({ marked }) => marked)),
+        );
+      }
+    });
+  }
+});
