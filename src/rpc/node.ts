@@ -46,6 +46,15 @@ export interface Receipt {
   readonly blockHash: string;
   readonly gasUsed: bigint;
   readonly succeeded: boolean;
+  /** Where in the block; undefined where the node does not tell. */
+  readonly place: PlaceInBlock | undefined;
+}
+
+/** What came before a transaction in its block. */
+export interface PlaceInBlock {
+  readonly index: number;
+  /** What all earlier ones used. */
+  readonly gasBefore: bigint;
 }
 
 /** A transaction as a node describes it. */
@@ -172,6 +181,20 @@ export class Chain {
     return parseQuantity(gasLimit, this.network, BLOCK_METHOD);
   }
 
+  /** How much gas a block used, and in how many transactions. */
+  public async usage(
+    block: BlockId,
+  ): Promise<{ gasUsed: bigint; transactions: number }> {
+    const { gasUsed, transactions } = await this.#block(block);
+    if (!Array.isArray(transactions)) {
+      throw invalidResponse(this.network, BLOCK_METHOD, "no transactions");
+    }
+    return {
+      gasUsed: parseQuantity(gasUsed, this.network, BLOCK_METHOD),
+      transactions: transactions.length,
+    };
+  }
+
   /**
    * Hash of the chain's first block; undefined where the node has pruned it.
    *
@@ -219,8 +242,15 @@ export class Chain {
       return undefined;
     }
     const receipt = this.#record(answer, method);
-    const { transactionHash, blockNumber, blockHash, gasUsed, status } =
-      receipt;
+    const {
+      transactionHash,
+      blockNumber,
+      blockHash,
+      gasUsed,
+      status,
+      transactionIndex: index,
+      cumulativeGasUsed,
+    } = receipt;
     // Some nodes answer a receipt without a block for a waiting transaction.
     if (blockNumber === null || blockHash === null) {
       return undefined;
@@ -235,11 +265,20 @@ export class Chain {
         "it is the receipt of another transaction",
       );
     }
+    const used = parseQuantity(gasUsed, this.network, method);
     return {
       hash,
       blockNumber: this.#number(blockNumber, method),
       blockHash: this.#hash(blockHash, method),
-      gasUsed: parseQuantity(gasUsed, this.network, method),
+      gasUsed: used,
+      place:
+        index === undefined || cumulativeGasUsed === undefined
+          ? undefined
+          : {
+              index: this.#number(index, method),
+              gasBefore:
+                parseQuantity(cumulativeGasUsed, this.network, method) - used,
+            },
       succeeded: parseQuantity(status, this.network, method) === 1n,
     };
   }

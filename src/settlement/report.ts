@@ -95,7 +95,9 @@ async function reportMined(
   return {
     settlement: {
       ...(receipt.succeeded
-        ? describeEffect(entry.round, blockNumber, seen)
+        ? after !== null && (await opensNext(vault, entry, receipt, after))
+          ? { status: "settled", reason: null }
+          : describeEffect(entry.round, blockNumber, seen)
         : {
             status: "reverted",
             reason: await findReason(vault, entry, blockNumber),
@@ -110,6 +112,44 @@ async function reportMined(
       timestamp === undefined ? undefined : { number: blockNumber, timestamp },
     isFinal: seen.problem !== "unreadable",
   };
+}
+
+/** A transaction that runs no code uses this much, and none uses less. */
+const PLAIN_GAS = 21_000n;
+
+/**
+ * Whether it was this very transaction that put another round in the place of
+ * the one that was meant, as a contract does that opens its next round when it
+ * settles: nothing else in the block could. Everything else there ran no code.
+ */
+async function opensNext(
+  vault: VaultHost,
+  { round: before, vault: target }: JournalEntry,
+  { blockNumber, gasUsed, place }: Receipt,
+  after: VaultRound,
+): Promise<boolean> {
+  if (isSameRound(before, after) || place === undefined) {
+    return false;
+  }
+  const { index, gasBefore } = place;
+  try {
+    const block = await new Chain(vault.provider, vault.networkName).usage(
+      blockNumber,
+    );
+    const others = BigInt(block.transactions - 1);
+    if (
+      gasBefore !== BigInt(index) * PLAIN_GAS ||
+      block.gasUsed !== gasUsed + others * PLAIN_GAS
+    ) {
+      return false;
+    }
+    const seen = await observe(vault, target, blockNumber - 1);
+    const round = await seen.round();
+    return isSameRound(round, before) && !round.settled;
+  } catch {
+    // What cannot be read proves nothing.
+    return false;
+  }
 }
 
 function describeEffect(

@@ -1,0 +1,155 @@
+import { Contract, JsonRpcProvider, NonceManager, Wallet } from "ethers";
+
+import { compile } from "./solc.js";
+import { DEV_KEYS } from "./settlement-world.js";
+
+/** What `settleAll` of an {@link OddVault} does. */
+export const oddModes = {
+  settles: 0,
+  /** Accepts the call, and nothing else. */
+  doesNothing: 1,
+  /** Settles, and opens the next round in the same transaction. */
+  opensNext: 2,
+  /** Settles with the third call. */
+  inBatches: 3,
+  /** Settles whether or not its costly work succeeds. */
+  swallows: 4,
+} as const;
+
+const source = `
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+contract OddVault {
+    struct Round {
+        uint256 strikePrice;
+        uint256 apy;
+        uint256 maxVolume;
+        uint256 filledVolume;
+        uint256 minDeposit;
+        uint256 startTime;
+        uint256 endTime;
+        uint256 settledPrice;
+        uint256 settledAmount;
+        bool settled;
+    }
+
+    Round private _round =
+        Round(1900e18, 1e17, 1000, 400, 10, 1800000000, 1800604800, 0, 0, false);
+    uint256 private _mode;
+    uint256 private _calls;
+    uint256 public orders;
+    mapping(uint256 => uint256) public paid;
+
+    function set(uint256 mode, uint256 orders_) external {
+        _mode = mode;
+        orders = orders_;
+        _calls = 0;
+    }
+
+    function getLatestRoundInfo() external view returns (Round memory) {
+        return _round;
+    }
+
+    function queryVolume() external view returns (uint256) {
+        return _calls;
+    }
+
+    function openNextRound() public {
+        Round memory round = _round;
+        _round = Round(
+            round.strikePrice, round.apy, round.maxVolume, 0, round.minDeposit,
+            round.endTime, round.endTime + 604800, 0, 0, false
+        );
+    }
+
+    function pay() public {
+        for (uint256 i = 0; i < orders; i++) paid[i] += 1;
+    }
+
+    function settleAll() external {
+        _calls += 1;
+        if (_mode == ${oddModes.doesNothing}) return;
+        if (_mode == ${oddModes.inBatches} && _calls < 3) return;
+        if (_mode == ${oddModes.swallows}) try this.pay() {} catch {}
+        else pay();
+        require(!_round.settled, "settled already");
+        _round.settled = true;
+        _round.settledPrice = 1875e18;
+        _round.settledAmount = 4200;
+        if (_mode == ${oddModes.opensNext}) openNextRound();
+    }
+}
+`;
+
+/** A vault that is its own factory, and settles in odd ways. */
+export interface OddVault {
+  readonly address: string;
+  /** @param orders How many slots it writes when it settles. */
+  set(mode: keyof typeof oddModes, orders?: number): Promise<void>;
+  openNextRound(): Promise<void>;
+  /** How many orders were paid. */
+  paid(orders: number): Promise<number>;
+  close(): void;
+}
+
+/** Deploys one. */
+export async function deployOddVault(url: string): Promise<OddVault> {
+  const { abi, bytecode } = compiled();
+  const provider = new JsonRpcProvider(url, undefined, {
+    staticNetwork: true,
+    cacheTimeout: -1,
+    pollingInterval: 10,
+  });
+  const deployer = new NonceManager(new Wallet(DEV_KEYS[2], provider));
+  const deployment = await deployer.sendTransaction({ data: bytecode });
+  const address = (await deployment.wait())?.contractAddress ?? "";
+  const contract = new Contract(address, abi, deployer);
+  const act = async (name: string, ...args: number[]): Promise<void> => {
+    deployer.reset();
+    const { data } = await contract
+      .getFunction(name)
+      .populateTransaction(...args);
+    await (await deployer.sendTransaction({ to: address, data })).wait();
+  };
+  return {
+    address,
+    set: async (mode, orders = 0) => {
+      await act("set", oddModes[mode], orders);
+    },
+    openNextRound: async () => {
+      await act("openNextRound");
+    },
+    paid: async (orders) => {
+      const amounts: readonly unknown[] = await Promise.all(
+        Array.from(
+          { length: orders },
+          async (_, order): Promise<unknown> =>
+            await contract.getFunction("paid").staticCall(order),
+        ),
+      );
+      return amounts.filter((amount) => amount !== 0n).length;
+    },
+    close: () => {
+      provider.destroy();
+    },
+  };
+}
+
+function compiled(): { abi: string; bytecode: string } {
+  const { errors = [], contracts } = compile(
+    "0.8.28",
+    { "OddVault.sol": { content: source } },
+    { evmVersion: "paris" },
+  );
+  const { OddVault } = contracts["OddVault.sol"] ?? {};
+  if (OddVault === undefined) {
+    throw new Error(
+      errors.map(({ formattedMessage }) => formattedMessage).join("\n"),
+    );
+  }
+  return {
+    abi: JSON.stringify(OddVault.abi),
+    bytecode: `0x${OddVault.evm.bytecode.object}`,
+  };
+}
