@@ -13,6 +13,7 @@ export default defineConfig(
     "src/abi/",
     "src/bindings/",
     "src/mocks/artifacts.ts",
+    "src/protocol/signatures.ts",
     "src/client/lens/artifact.ts",
     "test/fixture-projects/",
   ]),

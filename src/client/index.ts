@@ -36,12 +36,13 @@ export {
   operations,
 } from "../protocol/index.js";
 export type {
+  CalMarginsParameters,
   ContractRole,
   MarginAmounts,
   OperationName,
-  OrderInfo,
   PoolAmounts,
   PoolName,
   ReadOperationName,
+  VaultOrder,
   VaultRound,
 } from "../protocol/index.js";

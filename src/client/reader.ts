@@ -2,10 +2,9 @@ import type { Eip1193Provider } from "../rpc/eip1193.js";
 import type {
   ContractRole,
   OperationArguments,
-  OperationName,
   OperationResult,
+  ReadMethods,
   ReadOperationName,
-  operations,
 } from "../protocol/index.js";
 import type { BlockInfo } from "../rpc/node.js";
 import type { LocatedAddress } from "./addresses.js";
@@ -20,18 +19,7 @@ export interface ReadOptions {
 }
 
 /** The read methods of a client, one for each read operation of the protocol. */
-export type VaultReads = {
-  [
-    Name in keyof typeof operations as Name extends ReadOperationName
-      ? Name
-      : never
-  ]: (
-    ...args: [
-      ...OperationArguments<Extract<Name, OperationName>>,
-      options?: ReadOptions,
-    ]
-  ) => Promise<OperationResult<Extract<Name, OperationName>>>;
-};
+export interface VaultReads extends ReadMethods<ReadOptions> {}
 
 /**
  * What snapshots, scans of orders and the like need of a client: one read at a

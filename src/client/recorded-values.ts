@@ -3,8 +3,8 @@ import { z } from "zod";
 
 import { operationEntry } from "../protocol/index.js";
 import type {
-  OperationName,
   OperationResult,
+  ReadOperationName,
   WireType,
 } from "../protocol/index.js";
 
@@ -44,7 +44,7 @@ const recordedValues = {
  * operations table.
  */
 export function recordedAnswer<
-  Name extends OperationName,
+  Name extends ReadOperationName,
   Answer = OperationResult<Name>,
 >(operation: Name): z.ZodType<Answer, z.ZodTypeDef, unknown> {
   const { outputs } = operationEntry(operation);

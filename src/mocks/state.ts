@@ -16,7 +16,7 @@ import {
 import type {
   Field,
   OperationName,
-  OrderInfo,
+  VaultOrder,
   Reading,
 } from "../protocol/index.js";
 import { checkReason } from "./failure.js";
@@ -431,7 +431,7 @@ const tickers = ["BTC", "ETH", "BNB", "SOL", "XRP"];
  * The order that the mock computes for an id of its generated range: the
  * formula of `MockTrading._generatedOrder`, so that a test knows what to expect.
  */
-export function generatedOrder(orderID: bigint): OrderInfo {
+export function generatedOrder(orderID: bigint): VaultOrder {
   const n = orderID % DISTINCT_ORDERS;
   const number = ((n + 1n) * ONE) / 100n;
   const newLockFee = number / 10_000n;

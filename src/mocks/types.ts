@@ -5,7 +5,7 @@ import type { VaultContracts } from "../client/vault-client.js";
 import type {
   MarginAmounts,
   OperationName,
-  OrderInfo,
+  VaultOrder,
   PoolAmounts,
   PoolName,
   StandaloneReadings,
@@ -49,7 +49,7 @@ export function isInProcess({ connection }: MockHost): boolean {
 
 /** An order of the mock; `exType` as bytes can hold what is not UTF-8. */
 export type MockOrder = Readonly<
-  Omit<OrderInfo, "exType"> & { exType: string | Uint8Array }
+  Omit<VaultOrder, "exType"> & { exType: string | Uint8Array }
 >;
 
 /** A round that is not settled: the values that settling does not write. */

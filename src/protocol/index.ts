@@ -2,5 +2,6 @@ export * from "./contracts.js";
 export * from "./enums.js";
 export * from "./operations.js";
 export * from "./readings.js";
+export type * from "./signatures.js";
 export type * from "./types.js";
 export * from "./units.js";

@@ -21,6 +21,8 @@ export interface Field {
   readonly option?: string;
   /** One phrase for a person, from section 2 or 4 of the protocol. */
   readonly label: string;
+  /** What else the protocol says of it. */
+  readonly note?: string;
 }
 
 export interface Operation {
@@ -36,8 +38,12 @@ export interface Operation {
    * deployed contracts share) a choice by name.
    */
   readonly target: ContractRole | Readonly<Record<string, ContractRole>>;
+  /** The name of the argument that chooses among several. */
+  readonly targetName?: string;
   readonly inputs: readonly Field[];
   readonly outputs: readonly Field[];
+  /** The type of several returned values, in our API. */
+  readonly resultName?: string;
   /** Key of the result in every JSON document and in a snapshot. */
   readonly key: string;
   /** Task that reads it: `hardhat vault <task>`. */
@@ -47,6 +53,8 @@ export interface Operation {
   /** One imperative sentence, the description of the task. */
   readonly description: string;
 }
+
+const AFTER_SETTLEMENT = "Updated only once the round is settled";
 
 /**
  * The ten operations of the protocol (section 4.2), as data. Everything that
@@ -61,6 +69,12 @@ export const operations = {
    * anything else is refused before a request is made.
    *
    * @returns The rate as an unscaled integer: real value times 1E8.
+   *
+   * @example
+   * ```ts
+   * await vault.getFundingFeeRate("call");
+   * // 25000n
+   * ```
    */
   getFundingFeeRate: {
     row: 1,
@@ -100,6 +114,23 @@ export const operations = {
    * @returns Ten fields. Prices are real value times 1E18; `APY` times 1E18
    * (1E18 is 100%); volumes and `minDeposit` times 1E(token precision); times
    * are Unix seconds; the scale of `settledAmount` is not documented.
+   *
+   * @example
+   * ```ts
+   * await vault.getLatestRoundInfo();
+   * // {
+   * //   strikePrice: 65000000000000000000000n,
+   * //   APY: 185000000000000000n,
+   * //   maxVolume: 1000000000000000000000n,
+   * //   filledVolume: 420000000000000000000n,
+   * //   minDeposit: 100000000000000000n,
+   * //   startTime: 1795114504n,
+   * //   endTime: 1795719304n,
+   * //   settledPrice: 0n,
+   * //   settledAmount: 0n,
+   * //   settled: false
+   * // }
+   * ```
    */
   getLatestRoundInfo: {
     row: 2,
@@ -145,15 +176,24 @@ export const operations = {
         type: "uint256",
         unit: "price",
         label: "Settled price",
+        note: AFTER_SETTLEMENT,
       },
       {
         name: "settledAmount",
         type: "uint256",
         unit: "raw",
         label: "Settled amount",
+        note: AFTER_SETTLEMENT,
       },
-      { name: "settled", type: "bool", unit: "none", label: "Settled" },
+      {
+        name: "settled",
+        type: "bool",
+        unit: "none",
+        label: "Settled",
+        note: AFTER_SETTLEMENT,
+      },
     ],
+    resultName: "VaultRound",
     key: "round",
     task: "round",
     title: "Latest round",
@@ -168,6 +208,26 @@ export const operations = {
    * not exist is not documented either. `orderID` is 0 to 2^256 - 1.
    *
    * @returns Thirteen fields, unscaled.
+   *
+   * @example
+   * ```ts
+   * await vault.getOrderInfo(1n);
+   * // {
+   * //   exType: 'BTC-USDT',
+   * //   holder: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+   * //   number: 2000000000000000000n,
+   * //   exFee: 10000000000000000n,
+   * //   lockFee: 5000000000000000n,
+   * //   newLockFee: 1000000000000000n,
+   * //   openPrice: 64000000000000000000000n,
+   * //   marginAmount: 12800000000000000000000n,
+   * //   marginFee: 128000000000000000000n,
+   * //   startTime: 1700000000n,
+   * //   closePrice: 0n,
+   * //   contractType: 1,
+   * //   state: 1
+   * // }
+   * ```
    */
   getOrderInfo: {
     row: 3,
@@ -236,9 +296,11 @@ export const operations = {
         type: "uint8",
         unit: "contractType",
         label: "Direction",
+        note: "The protocol lists these numbers for the funding fee rate alone",
       },
       { name: "state", type: "uint8", unit: "orderState", label: "State" },
     ],
+    resultName: "VaultOrder",
     key: "order",
     task: "order",
     title: "Order",
@@ -253,6 +315,19 @@ export const operations = {
    * round, Unix seconds.
    *
    * @returns Both margins, unscaled; their scale is not documented.
+   *
+   * @example
+   * ```ts
+   * await vault.calMargins({
+   *   maxVolume: 1_000_000n * 10n ** 18n,
+   *   APY: 12n * 10n ** 16n,
+   *   endTime: 1_800_000_000n,
+   * });
+   * // {
+   * //   baseMarginAmount: 52500000000000000000000n,
+   * //   xMarginAmount: 10500000000000000000000n
+   * // }
+   * ```
    */
   calMargins: {
     row: 4,
@@ -299,6 +374,7 @@ export const operations = {
         label: "X token margin to pay",
       },
     ],
+    resultName: "MarginAmounts",
     key: "margins",
     task: "margins",
     title: "Margins to pay",
@@ -313,18 +389,36 @@ export const operations = {
    *
    * @returns `deposit`, `availabe` (spelled so on the wire) and `locked`,
    * unscaled; their scale is not documented.
+   *
+   * @example
+   * ```ts
+   * await vault.getLPAmountInfo("public");
+   * // {
+   * //   deposit: 5000000000000000000000000n,
+   * //   availabe: 3750000000000000000000000n,
+   * //   locked: 1250000000000000000000000n
+   * // }
+   * ```
    */
   getLPAmountInfo: {
     row: 5,
     kind: "read",
     selector: "0x53ac2d24",
     target: { public: "publicPool", private: "privatePool" },
+    targetName: "pool",
     inputs: [],
     outputs: [
       { name: "deposit", type: "uint256", unit: "raw", label: "Deposited" },
-      { name: "availabe", type: "uint256", unit: "raw", label: "Available" },
+      {
+        name: "availabe",
+        type: "uint256",
+        unit: "raw",
+        label: "Available",
+        note: "Spelled so on the wire",
+      },
       { name: "locked", type: "uint256", unit: "raw", label: "Locked" },
     ],
+    resultName: "PoolAmounts",
     key: "pools",
     task: "pools",
     title: "Liquidity pools",
@@ -337,6 +431,12 @@ export const operations = {
    * Protocol, section 4.2, operation 7.
    *
    * @returns The volume, unscaled; its scale is not documented.
+   *
+   * @example
+   * ```ts
+   * await vault.queryVolume();
+   * // 420000000000000000000n
+   * ```
    */
   queryVolume: {
     row: 7,
@@ -359,6 +459,15 @@ export const operations = {
    * Protocol, sections 2.5 and 4.2, operation 8.
    *
    * @returns Both margins, unscaled; their scale is not documented.
+   *
+   * @example
+   * ```ts
+   * await vault.queryMarginBalance();
+   * // {
+   * //   baseMarginAmount: 4200000000000000000000n,
+   * //   xMarginAmount: 840000000000000000000n
+   * // }
+   * ```
    */
   queryMarginBalance: {
     row: 8,
@@ -380,6 +489,7 @@ export const operations = {
         label: "Withdrawable X token margin",
       },
     ],
+    resultName: "MarginAmounts",
     key: "marginBalance",
     task: "margin-balance",
     title: "Margin balance",
@@ -393,6 +503,12 @@ export const operations = {
    * `minSLDMargin()`: the documented selector is that name's.
    *
    * @returns The margin, unscaled; its scale is not documented.
+   *
+   * @example
+   * ```ts
+   * await vault.minXMargin();
+   * // 1000000000000000000000n
+   * ```
    */
   minXMargin: {
     row: 9,

@@ -1,5 +1,6 @@
 import type { ContractTypeName, ContractType } from "./enums.js";
 import type { Field, WireType, operations } from "./operations.js";
+import type { ReadMethods } from "./signatures.js";
 
 type Operations = typeof operations;
 
@@ -12,14 +13,6 @@ export type ReadOperationName = {
     ? Name
     : never;
 }[OperationName];
-
-interface ValueOfWireType {
-  uint256: bigint;
-  uint8: number;
-  bool: boolean;
-  string: string;
-  address: string;
-}
 
 /** What a caller may pass for an argument of the given wire type. */
 interface InputOfWireType extends Record<WireType, unknown> {
@@ -35,24 +28,17 @@ type InputOf<FieldT extends Field> = FieldT["unit"] extends "contractType"
   ? ContractType | ContractTypeName
   : InputOfWireType[FieldT["type"]];
 
-type ValuesOf<Fields extends readonly Field[]> = {
-  -readonly [
-    FieldT in Fields[number] as FieldT["name"]
-  ]: ValueOfWireType[FieldT["type"]];
-};
-
 type InputsOf<Fields extends readonly Field[]> = {
   [FieldT in Fields[number] as FieldT["name"]]: InputOf<FieldT>;
 };
 
 /**
- * The result of an operation: the bare value where it returns one, else an
+ * The result of a read operation: the bare value where it returns one, else an
  * object with exactly the documented field names.
  */
-export type OperationResult<Name extends OperationName> =
-  Operations[Name]["outputs"] extends readonly [infer Only extends Field]
-    ? ValueOfWireType[Only["type"]]
-    : ValuesOf<Operations[Name]["outputs"]>;
+export type OperationResult<Name extends ReadOperationName> = Awaited<
+  ReturnType<ReadMethods<never>[Name]>
+>;
 
 /** The choice of contract, for a function that several contracts share. */
 type TargetArguments<Name extends OperationName> =
@@ -76,13 +62,5 @@ export type OperationArguments<Name extends OperationName> = [
   ...FieldArguments<Operations[Name]["inputs"]>,
 ];
 
-/** The latest round of the vault (protocol, section 2.1). */
-export type VaultRound = OperationResult<"getLatestRoundInfo">;
-/** The amounts of one liquidity pool (protocol, section 2.2). */
-export type PoolAmounts = OperationResult<"getLPAmountInfo">;
-/** One order (protocol, section 2.3). */
-export type OrderInfo = OperationResult<"getOrderInfo">;
-/** A pair of margins (protocol, section 2.5). */
-export type MarginAmounts = OperationResult<"queryMarginBalance">;
 /** "public" or "private". */
 export type PoolName = keyof Operations["getLPAmountInfo"]["target"];

@@ -3,24 +3,33 @@
  * does not give: it is shown as the integer it is, never scaled by a guess.
  */
 export const units = {
-  /** Real value times 1E8 (protocol, section 4.2, operation 1). */
-  rate: { decimals: 8 },
-  /** Real value times 1E18 (protocol, section 2.1). */
-  price: { decimals: 18 },
-  /** Real value times 1E18, where 1E18 is 100% (protocol, section 2.1). */
-  percent: { decimals: 16 },
-  /** Real value times 1E(token precision); the precision is configuration. */
-  token: { decimals: "tokenDecimals" },
-  /** Unix time in seconds (protocol, section 2.1). */
-  timestamp: {},
-  /** Scale not documented. */
-  raw: {},
-  contractType: {},
-  orderState: {},
+  /** Protocol, section 4.2, operation 1. */
+  rate: { decimals: 8, meaning: "real value times 1E8" },
+  /** Protocol, section 2.1. */
+  price: { decimals: 18, meaning: "real value times 1E18" },
+  /** Protocol, section 2.1. */
+  percent: {
+    decimals: 16,
+    meaning: "real value times 1E18, where 1E18 is 100%",
+  },
+  /** The precision is configuration. */
+  token: {
+    decimals: "tokenDecimals",
+    meaning: "real value times 1E(token precision)",
+  },
+  /** Protocol, section 2.1. */
+  timestamp: { meaning: "Unix time in seconds" },
+  raw: { meaning: "an integer whose scale is not documented" },
+  contractType: { meaning: "1 is CALL, 2 is PUT" },
+  orderState: { meaning: "1 is open, 2 is closed" },
   none: {},
 } as const satisfies Record<
   string,
-  { readonly decimals?: number | "tokenDecimals" }
+  {
+    readonly decimals?: number | "tokenDecimals";
+    /** For the documentation of values with this unit. */
+    readonly meaning?: string;
+  }
 >;
 
 export type Unit = keyof typeof units;

@@ -12,7 +12,7 @@ import {
 } from "../protocol/index.js";
 import type {
   OperationName,
-  OrderInfo,
+  VaultOrder,
   VaultRound,
 } from "../protocol/index.js";
 import { readBalances } from "./balances.js";
@@ -33,7 +33,7 @@ export interface ChainState {
 /** All readings of a vault at one block, and the orders that were named. */
 export interface Readings {
   readonly snapshot: VaultSnapshot;
-  readonly orders: ReadonlyArray<OrderInfo | FailedReading>;
+  readonly orders: ReadonlyArray<VaultOrder | FailedReading>;
 }
 
 /**

@@ -9,7 +9,7 @@ import type {
   Eip1193Provider,
   FailedReading,
   MarginAmounts,
-  OrderInfo,
+  VaultOrder,
   PoolAmounts,
   ReadOperationName,
   ReadOptions,
@@ -46,7 +46,7 @@ export function results(): void {
   >();
   expectType<
     Same<
-      OrderInfo,
+      VaultOrder,
       {
         exType: string;
         holder: string;
@@ -97,7 +97,7 @@ export async function reads(): Promise<void> {
   const round = await client.getLatestRoundInfo({ blockTag: 5 });
   expectType<Same<typeof round, VaultRound>>();
   const order = await client.getOrderInfo(1n, { blockTag: 5n });
-  expectType<Same<typeof order, OrderInfo>>();
+  expectType<Same<typeof order, VaultOrder>>();
   await client.getOrderInfo(1);
   const margins = await client.calMargins({
     maxVolume: 1n,
@@ -112,7 +112,7 @@ export async function reads(): Promise<void> {
   const balance = await client.queryMarginBalance();
   expectType<Same<typeof balance, MarginAmounts>>();
   const byName = await client.read("getOrderInfo", [1n]);
-  expectType<Same<typeof byName, OrderInfo>>();
+  expectType<Same<typeof byName, VaultOrder>>();
   const named = await client.read("getLPAmountInfo", ["public"]);
   expectType<Same<typeof named, PoolAmounts>>();
 }

@@ -1,7 +1,7 @@
 import { toQuantity } from "ethers";
 
 import { VaultError } from "../../errors.js";
-import type { OrderInfo } from "../../protocol/index.js";
+import type { VaultOrder } from "../../protocol/index.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
 import { Chain } from "../../rpc/node.js";
@@ -155,7 +155,7 @@ export class OrderReader {
         hasCode: entry.hasCode,
       });
       // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
-      return { orderID, ...(order as OrderInfo) };
+      return { orderID, ...(order as VaultOrder) };
     } catch (error) {
       return { orderID, error: errorOfOrder(error) };
     }

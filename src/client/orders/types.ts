@@ -1,9 +1,13 @@
-import type { OrderInfo, OrderState, enumNames } from "../../protocol/index.js";
+import type {
+  VaultOrder,
+  OrderState,
+  enumNames,
+} from "../../protocol/index.js";
 import type { FailedReading } from "../failed-reading.js";
 import type { ReadOptions } from "../reader.js";
 
 /** An order and its id. Values are unscaled, as on the wire. */
-export type Order = { readonly orderID: bigint } & OrderInfo;
+export type Order = { readonly orderID: bigint } & VaultOrder;
 
 /** What stands in the place of an order that could not be read. */
 export interface FailedOrder extends FailedReading {

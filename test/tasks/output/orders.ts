@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { vaultError } from "../../../src/errors.js";
 import type { ListedOrder } from "../../../src/client/index.js";
 import { generatedOrder } from "../../../src/mocks/state.js";
-import type { OrderInfo } from "../../../src/protocol/index.js";
+import type { VaultOrder } from "../../../src/protocol/index.js";
 import { IdRanges } from "../../../tasks/output/id-ranges.js";
 import {
   toCsv,
@@ -48,7 +48,7 @@ function parseCsv(text: string): string[][] {
   return rows.filter((row) => row.length > 1);
 }
 
-const emptyOrder: OrderInfo = {
+const emptyOrder: VaultOrder = {
   exType: "",
   holder: ZeroAddress,
   number: 0n,
