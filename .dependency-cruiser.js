@@ -25,6 +25,7 @@ const floors = [
       "src/protocol/",
       "src/errors\\.ts",
       "src/untrusted-text\\.ts",
+      "src/json\\.ts",
       "src/abi/",
       "src/bindings/",
     ],
