@@ -279,6 +279,12 @@ export const vaultTasks: TaskDefinition[] = [
     })
     .setAction(() => import("./request.js"))
     .build(),
+  vaultTask(
+    "doctor",
+    "Check the network, the contracts and the signer, and say what to mend",
+  )
+    .setAction(() => import("./doctor.js"))
+    .build(),
   vaultTask("decode", "Say what bytes are: a call, an answer or an error")
     .addPositionalArgument({
       name: "hex",

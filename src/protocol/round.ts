@@ -38,7 +38,8 @@ export function describeOutcome(round: VaultRound): string {
   return `${describeRound(round)}${settled ? `, settledPrice ${settledPrice}, settledAmount ${settledAmount}` : ""}`;
 }
 
-function describeTime(seconds: bigint): string {
+/** Unix seconds as an ISO date, or as they are where no date is so far. */
+export function describeTime(seconds: bigint): string {
   return seconds > LAST_DATE
     ? `${seconds} (Unix seconds)`
     : new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z");

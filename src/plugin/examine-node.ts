@@ -1,0 +1,268 @@
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { ZeroAddress } from "ethers";
+
+import { isLensSupported } from "../client/lens/lens.js";
+import { VaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
+import { readingAt } from "../protocol/index.js";
+import { Chain } from "../rpc/node.js";
+import type { BlockInfo } from "../rpc/node.js";
+import { RevertedCall, isHexData } from "../rpc/request.js";
+import { failed, fail, ok, quote, warn } from "./examination.js";
+import type { Check } from "./examination.js";
+
+/** Chain ids of development nodes, whose clocks and settings are their own. */
+const DEVELOPMENT_CHAIN_IDS: ReadonlySet<number> = new Set([1337, 31337]);
+
+const MAX_LATENCY_MS = 500;
+const MAX_HEAD_AGE_SECONDS = 300;
+/** How far back a node of which nothing is known may have old state. */
+const DEPTHS = [128, 10_000, 1_000_000] as const;
+/** What the largest chunk of orders and a rehearsal can use. */
+const AMPLE_GAS = 25_000_000n;
+/** Returns how much gas it was given. */
+const RETURNS_GAS = "0x5a60005260206000f3";
+const PROBE = "0x00000000000000000000000000000000000A11cE";
+
+/** What is known of a network that answers. */
+export interface ReachableNode {
+  readonly chainId: number;
+  readonly block: BlockInfo;
+}
+
+/** Looks whether a network answers, and how fast. */
+export async function examineReachability(
+  { provider, networkName }: VaultHost,
+  now: () => number = () => performance.now(),
+): Promise<{ readonly check: Check; readonly node?: ReachableNode }> {
+  const chain = new Chain(provider, networkName);
+  try {
+    const chainId = await chain.chainId();
+    const latencies: number[] = [];
+    for (let count = 0; count < 3; ++count) {
+      const start = now();
+      await chain.chainId();
+      latencies.push(now() - start);
+    }
+    const block = await chain.block("latest");
+    const latency = Math.round(latencies.toSorted((a, b) => a - b)[1] ?? 0);
+    const detail = `answers in ${latency} ms`;
+    return {
+      node: { chainId, block },
+      check:
+        latency > MAX_LATENCY_MS
+          ? warn(
+              "network",
+              detail,
+              "Choose a node that is nearer or less busy.",
+            )
+          : ok("network", detail),
+    };
+  } catch (error) {
+    return { check: failed("network", error) };
+  }
+}
+
+/** Looks at what a node is and can do, as far as this package uses it. */
+export async function examineNode(
+  vault: VaultHost,
+  node: ReachableNode,
+  clock: () => number = Date.now,
+): Promise<readonly Check[]> {
+  const chain = new Chain(vault.provider, vault.networkName);
+  return await Promise.all([
+    examineChainId(vault, node.chainId),
+    examineClient(chain),
+    examineHead(chain, node, clock),
+    examineOldState(chain, node.block.number),
+    examineOverrides(vault),
+    examineSimulate(chain, node.block),
+    examineGasCap(chain),
+  ]);
+}
+
+async function examineChainId(
+  { connection: { networkConfig, networkName } }: VaultHost,
+  actual: number,
+): Promise<Check> {
+  await Promise.resolve();
+  const name = "chain id";
+  const { chainId: configured, type } = networkConfig;
+  if (configured === undefined) {
+    return type === "http" && !DEVELOPMENT_CHAIN_IDS.has(actual)
+      ? warn(
+          name,
+          `${actual}; none is configured`,
+          `Set networks.${networkName}.chainId to it, so that a URL of another chain is refused.`,
+        )
+      : ok(name, String(actual));
+  }
+  return configured === actual
+    ? ok(name, `${actual}, as configured`)
+    : fail(
+        name,
+        `${actual}, but ${configured} is configured`,
+        `Correct networks.${networkName}.chainId or the URL.`,
+      );
+}
+
+async function examineClient(chain: Chain): Promise<Check> {
+  const name = "client";
+  try {
+    const version = await chain.request("web3_clientVersion", []);
+    return ok(name, quote(String(version)));
+  } catch (error) {
+    return failed(name, error, "warn");
+  }
+}
+
+async function examineHead(
+  chain: Chain,
+  { chainId, block }: ReachableNode,
+  clock: () => number,
+): Promise<Check> {
+  const name = "head";
+  const age = Math.round(clock() / 1_000) - block.timestamp;
+  const detail = `block ${block.number}, ${Math.abs(age)} s ${age < 0 ? "ahead of this machine's clock" : "old"}`;
+  if (DEVELOPMENT_CHAIN_IDS.has(chainId)) {
+    return ok(name, detail);
+  }
+  try {
+    if ((await chain.request("eth_syncing", [])) !== false) {
+      return warn(
+        name,
+        `${detail}; the node is still synchronising`,
+        "Wait until it has caught up, or use another node.",
+      );
+    }
+  } catch {
+    // Hosted nodes often do not tell; the age does.
+  }
+  return Math.abs(age) > MAX_HEAD_AGE_SECONDS
+    ? warn(
+        name,
+        detail,
+        "Check that the node follows its chain, and this machine's clock.",
+      )
+    : ok(name, detail);
+}
+
+async function examineOldState(chain: Chain, head: number): Promise<Check> {
+  const name = "old state";
+  const hasState = async (block: number): Promise<boolean> => {
+    try {
+      await chain.balance(ZeroAddress, block);
+      return true;
+    } catch (error) {
+      if (VaultError.isVaultError(error)) {
+        return false;
+      }
+      throw error;
+    }
+  };
+  // The chain's first block is often kept apart; the one after it is not.
+  if (await hasState(Math.min(1, head))) {
+    return ok(name, "of all blocks");
+  }
+  let reach = "not even 128 blocks back";
+  for (const depth of DEPTHS) {
+    if (head < depth || !(await hasState(head - depth))) {
+      break;
+    }
+    reach = `${depth} blocks back and more, but not of all`;
+  }
+  return warn(
+    name,
+    reach,
+    "Reading the present needs none. `vault rounds` and other looks at the past need an archive node.",
+  );
+}
+
+async function examineOverrides({
+  provider,
+  networkName: network,
+}: VaultHost): Promise<Check> {
+  const name = "state overrides";
+  try {
+    return (await isLensSupported({ provider, network, from: ZeroAddress }))
+      ? ok(name, "applied: many readings in one request")
+      : warn(
+          name,
+          "refused",
+          "All works without them, with one request for each reading and order; another node is faster.",
+        );
+  } catch (error) {
+    return failed(name, error, "warn");
+  }
+}
+
+async function examineSimulate(chain: Chain, head: BlockInfo): Promise<Check> {
+  const name = "eth_simulateV1";
+  const missing = (problem: string): Check =>
+    warn(
+      name,
+      problem,
+      "A settlement is rehearsed another way, without transfers or with more requests.",
+    );
+  const wanted = [head.number + 1, head.timestamp + 1] as const;
+  const [number, time] = wanted.map(numberToHexString);
+  try {
+    const answer = await chain.request(name, [
+      {
+        blockStateCalls: [
+          {
+            blockOverrides: { number, time },
+            calls: [{ from: ZeroAddress, to: PROBE, data: "0x" }],
+          },
+        ],
+      },
+      numberToHexString(head.number),
+    ]);
+    const blocks: readonly unknown[] = Array.isArray(answer) ? answer : [];
+    const found = ["number", "timestamp"].map((key) =>
+      Number(readingAt(blocks, ["0", key])),
+    );
+    // Some nodes execute it in another block than they were asked to.
+    return found.every((value, index) => value === wanted[index])
+      ? ok(name, "there")
+      : missing("answers, but for another block than it was asked for");
+  } catch (error) {
+    if (VaultError.isVaultError(error)) {
+      return missing("not there");
+    }
+    throw error;
+  }
+}
+
+async function examineGasCap(chain: Chain): Promise<Check> {
+  const name = "gas of calls";
+  try {
+    const answer = await chain.request("eth_call", [
+      { from: ZeroAddress, to: PROBE, data: "0x" },
+      "latest",
+      { [PROBE]: { code: RETURNS_GAS } },
+    ]);
+    if (
+      answer instanceof RevertedCall ||
+      !isHexData(answer) ||
+      answer.length !== 66
+    ) {
+      return warn(
+        name,
+        "unknown, since overrides are not applied",
+        "Nothing to do; requests adapt to what is refused.",
+      );
+    }
+    const gas = BigInt(answer);
+    const detail = `${gas.toLocaleString("en")} at most`;
+    return gas < AMPLE_GAS
+      ? warn(
+          name,
+          detail,
+          "Ranges of orders are read in smaller pieces; a settlement that needs more cannot be rehearsed here.",
+        )
+      : ok(name, detail);
+  } catch (error) {
+    return failed(name, error, "warn");
+  }
+}

@@ -1,0 +1,117 @@
+import { formatEther } from "ethers";
+
+import { VaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
+import { Chain } from "../rpc/node.js";
+import { RevertedCall } from "../rpc/request.js";
+import {
+  estimateGas,
+  maxPricePerGas,
+  resolveFees,
+} from "../settlement/fees.js";
+import { resolveSigner } from "../settlement/signer.js";
+import type { Signer } from "../settlement/signer.js";
+import { SettlementStopped } from "../settlement/stopped.js";
+import { settlementCall } from "../settlement/transaction.js";
+import { fail, failed, ok, warn } from "./examination.js";
+import type { Check } from "./examination.js";
+
+/** Gas of a settlement that cannot be estimated now. */
+const SUPPOSED_GAS = 1_000_000n;
+/** More than the bare estimate: what is settled changes from block to block. */
+const HEADROOM = { numerator: 5n, denominator: 4n };
+
+/** Looks who would settle, and whether the account could pay for it. */
+export async function examineSigner(
+  vault: VaultHost,
+): Promise<readonly Check[]> {
+  const name = "signer";
+  const { networkConfig, networkName } = vault.connection;
+  const chain = new Chain(vault.provider, vault.networkName);
+  let signer: Signer;
+  try {
+    signer = await resolveSigner(chain, networkConfig, undefined);
+  } catch (error) {
+    if (error instanceof SettlementStopped) {
+      return [
+        warn(
+          name,
+          error.reason,
+          `Nothing to do where only reads are made; to settle, set networks.${networkName}.accounts.`,
+        ),
+      ];
+    }
+    return [
+      failed(
+        name,
+        error,
+        VaultError.isVaultError(error) && error.code === "VAULT_CONFIG_VARIABLE"
+          ? "warn"
+          : "fail",
+      ),
+    ];
+  }
+  const kinds = {
+    local: "a key of the configuration",
+    remote: "an account of the node",
+    "in-process": "an account of the in-process network",
+  } as const;
+  return [
+    ok(name, `${signer.address}, ${kinds[signer.kind]}`),
+    await examineBalance(vault, chain, signer.address),
+  ];
+}
+
+async function examineBalance(
+  vault: VaultHost,
+  chain: Chain,
+  from: string,
+): Promise<Check> {
+  const name = "balance";
+  try {
+    const [balance, header] = await Promise.all([
+      chain.balance(from),
+      chain.header(),
+    ]);
+    const fees = await resolveFees(
+      chain,
+      vault.connection.networkConfig,
+      header,
+    );
+    const estimate = await estimateSettlement(vault, chain, from);
+    const gas =
+      estimate === undefined
+        ? SUPPOSED_GAS
+        : (estimate * HEADROOM.numerator) / HEADROOM.denominator;
+    const cost = gas * maxPricePerGas(fees);
+    const detail = `${formatEther(balance)} in native currency; a settlement may cost ${formatEther(cost)}${estimate === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
+    return balance < cost
+      ? (estimate === undefined ? warn : fail)(
+          name,
+          detail,
+          `Fund ${from}, or settle with another account.`,
+        )
+      : ok(name, detail);
+  } catch (error) {
+    return failed(name, error, "warn");
+  }
+}
+
+/** @returns Undefined where it reverts, or where no vault is configured. */
+async function estimateSettlement(
+  vault: VaultHost,
+  chain: Chain,
+  from: string,
+): Promise<bigint | undefined> {
+  try {
+    const { address } = await vault.addressOf("vault");
+    const gas = await estimateGas(chain, settlementCall(from, address));
+    return gas instanceof RevertedCall ? undefined : gas;
+  } catch (error) {
+    // Nodes differ in how they refuse an estimate for want of money.
+    if (VaultError.isVaultError(error)) {
+      return undefined;
+    }
+    throw error;
+  }
+}

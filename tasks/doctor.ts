@@ -1,0 +1,139 @@
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import type { NewTaskActionFunction } from "hardhat/types/tasks";
+
+import { VaultError } from "../src/errors.js";
+import { examineContracts } from "../src/plugin/examine-contracts.js";
+import {
+  examineNode,
+  examineReachability,
+} from "../src/plugin/examine-node.js";
+import { examineSigner } from "../src/plugin/examine-signer.js";
+import { failed } from "../src/plugin/examination.js";
+import type { Check } from "../src/plugin/examination.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import { parseAt, selectedNetwork, withVault } from "./open-vault.js";
+import { describeCount } from "./output/format-value.js";
+import { renderHeading } from "./output/heading.js";
+import type { Envelope } from "./output/heading.js";
+import type { Style } from "./output/style.js";
+import { renderFacts, wrapText } from "./output/table.js";
+import { runTask } from "./run-task.js";
+import type { TaskArguments, TaskReport } from "./run-task.js";
+
+interface DoctorTaskArguments extends TaskArguments {
+  readonly at: string | undefined;
+}
+
+const action: NewTaskActionFunction<DoctorTaskArguments> = async (args, hre) =>
+  await runTask(args, async () => await examine(hre, args.at));
+
+export default action;
+
+/** What was found, and where; without an envelope where nobody answered. */
+export interface Examination {
+  readonly envelope?: Envelope;
+  readonly checks: readonly Check[];
+}
+
+async function examine(
+  hre: HardhatRuntimeEnvironment,
+  at: string | undefined,
+): Promise<TaskReport> {
+  // Mistakes of who typed it are no findings.
+  selectedNetwork(hre);
+  parseAt(at);
+  const { envelope, checks } = await orFailed(
+    "network",
+    async () => await withVault(hre, "read", at, examineVault),
+  );
+  return reportExamination({
+    ...(envelope === undefined ? {} : { envelope }),
+    checks:
+      envelope === undefined
+        ? checks
+        : [
+            ...checks,
+            // By itself: this alone needs the keys.
+            ...(
+              await orFailed("signer", async () => ({
+                checks: await withVault(hre, "write", at, examineSigner),
+              }))
+            ).checks,
+          ],
+  });
+}
+
+/** Looks at the network and, where it answers, at all that is read there. */
+export async function examineVault(vault: HardhatVault): Promise<Examination> {
+  const { check, node } = await examineReachability(vault);
+  if (node === undefined) {
+    return { checks: [check] };
+  }
+  const [ofNode, ofContracts] = await Promise.all([
+    examineNode(vault, node),
+    examineContracts(vault, node.block),
+  ]);
+  return {
+    envelope: { network: vault.networkName, ...node },
+    checks: [check, ...ofNode, ...ofContracts],
+  };
+}
+
+async function orFailed(
+  name: string,
+  work: () => Promise<Examination>,
+): Promise<Examination> {
+  try {
+    return await work();
+  } catch (error) {
+    const isUnset =
+      VaultError.isVaultError(error) && error.code === "VAULT_CONFIG_VARIABLE";
+    return {
+      checks: [
+        failed(name, error, name === "signer" && isUnset ? "warn" : "fail"),
+      ],
+    };
+  }
+}
+
+/** Reports what was found; a failed check fails the task. */
+export function reportExamination({
+  envelope,
+  checks,
+}: Examination): TaskReport {
+  return {
+    json: { ...envelope, checks },
+    ok: checks.every(({ status }) => status !== "fail"),
+    text: (style) => render(envelope, checks, style),
+  };
+}
+
+function render(
+  envelope: Envelope | undefined,
+  checks: readonly Check[],
+  style: Style,
+): string {
+  const marks = {
+    ok: style.good("ok  "),
+    warn: style.warn("warn"),
+    fail: style.bad("fail"),
+  };
+  const count = (status: Check["status"]): number =>
+    checks.filter((check) => check.status === status).length;
+  return [
+    envelope === undefined
+      ? style.title("Examination")
+      : renderHeading("Examination", envelope, style),
+    renderFacts(
+      checks.flatMap(({ name, status, detail, fix }) => [
+        [`${marks[status]}  ${name}`, detail] as const,
+        ...(fix === null ? [] : [["", style.dim(fix)] as const]),
+      ]),
+      style,
+    ),
+    wrapText(
+      `${describeCount(count("ok"), "check")} passed, ${describeCount(count("warn"), "warning")}, ${describeCount(count("fail"), "failure")}.`,
+      style,
+    ),
+  ].join("\n");
+}
