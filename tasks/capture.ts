@@ -77,6 +77,14 @@ export async function captureToFile(
           `Every reading and ${describeCount(orders.length, "order")} written to ${escapeUntrusted(out)}.`,
           style,
         ),
+        ...(orders.length > 0
+          ? []
+          : [
+              wrapText(
+                "No order was captured: in a replay each of them reverts and says so. --orders 1-50 captures these.",
+                style,
+              ),
+            ]),
         ...(failed === 0
           ? []
           : [

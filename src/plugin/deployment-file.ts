@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
 
 import {
@@ -54,28 +54,43 @@ export async function writeDeployment(
   projectRoot: string,
   deployment: MockDeployment,
 ): Promise<void> {
-  const file = path.join(projectRoot, deploymentFile(deployment.chainId));
+  const file = path.join(projectRoot, deploymentFile(deployment));
   await mkdir(path.dirname(file), { recursive: true });
   await writeFileAtomic(file, `${JSON.stringify(deployment, undefined, 2)}\n`);
 }
 
+/** The files of all chains with an id, relative to the project's root. */
+export async function listDeployments(
+  projectRoot: string,
+  chainId: number,
+): Promise<readonly string[]> {
+  const names = await readdir(path.join(projectRoot, DEPLOYMENTS_FOLDER)).catch(
+    (): string[] => [],
+  );
+  return names
+    .filter((name) => name.startsWith(`${chainId}-`) && name.endsWith(".json"))
+    .map((name) => `${DEPLOYMENTS_FOLDER}/${name}`)
+    .sort();
+}
+
 /**
+ * @param file As {@link deploymentFile} names it.
  * @returns Undefined if there is no file.
  * @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if it cannot be used
  */
 export async function readDeployment(
   projectRoot: string,
-  chainId: number,
+  file: string,
 ): Promise<MockDeployment | undefined> {
   let json: unknown;
   try {
-    json = await readJsonFile(path.join(projectRoot, deploymentFile(chainId)));
+    json = await readJsonFile(path.join(projectRoot, file));
   } catch (error) {
     if (error instanceof FileNotFoundError) {
       return undefined;
     }
     throw invalidFile(
-      chainId,
+      file,
       error instanceof InvalidFileFormatError
         ? "it is not JSON"
         : "it cannot be read",
@@ -86,7 +101,7 @@ export async function readDeployment(
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw invalidFile(
-      chainId,
+      file,
       `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`,
       parsed.error,
     );
@@ -94,15 +109,18 @@ export async function readDeployment(
   return parsed.data;
 }
 
-/** Relative to the project's root. */
-export function deploymentFile(chainId: number): string {
-  return `${DEPLOYMENTS_FOLDER}/${chainId}.json`;
+/**
+ * Where a chain's mocks are remembered, relative to the project's root: by its
+ * first block too, since local nodes share a chain id.
+ */
+export function deploymentFile({
+  chainId,
+  genesisHash,
+}: Pick<MockDeployment, "chainId" | "genesisHash">): string {
+  const genesis = /^0x(?<start>[0-9a-f]{8})/iu.exec(genesisHash);
+  return `${DEPLOYMENTS_FOLDER}/${chainId}-${genesis?.groups?.["start"]?.toLowerCase() ?? "unknown"}.json`;
 }
 
-function invalidFile(chainId: number, problem: string, cause: unknown): Error {
-  return vaultError(
-    "VAULT_INVALID_DEPLOYMENT_FILE",
-    { file: deploymentFile(chainId), problem },
-    cause,
-  );
+function invalidFile(file: string, problem: string, cause: unknown): Error {
+  return vaultError("VAULT_INVALID_DEPLOYMENT_FILE", { file, problem }, cause);
 }

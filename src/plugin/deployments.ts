@@ -38,7 +38,7 @@ export class DeploymentAddresses {
       ? undefined
       : {
           address,
-          source: (await loadFiles()).deploymentFile(deployment.chainId),
+          source: (await loadFiles()).deploymentFile(deployment),
         };
   }
 
@@ -58,7 +58,7 @@ export class DeploymentAddresses {
     const { deploymentFile, writeDeployment } = await loadFiles();
     await writeDeployment(this.#projectRoot, deployment);
     this.#found = Promise.resolve(deployment);
-    return deploymentFile(deployment.chainId);
+    return deploymentFile(deployment);
   }
 
   /**
@@ -75,19 +75,21 @@ export class DeploymentAddresses {
 
   async #load(): Promise<MockDeployment | undefined> {
     const chainId = await this.#chain.chainId();
-    const { deploymentFile, readDeployment } = await loadFiles();
-    const deployment = await readDeployment(this.#projectRoot, chainId);
-    if (deployment === undefined) {
+    const { deploymentFile, listDeployments, readDeployment } =
+      await loadFiles();
+    const others = await listDeployments(this.#projectRoot, chainId);
+    if (others.length === 0) {
       return undefined;
     }
-    const file = deploymentFile(chainId);
     const genesisHash = await this.genesisHash();
+    const file = deploymentFile({ chainId, genesisHash });
+    const deployment = await readDeployment(this.#projectRoot, file);
     if (
-      deployment.chainId !== chainId ||
+      deployment?.chainId !== chainId ||
       deployment.genesisHash !== genesisHash ||
       genesisHash === UNKNOWN_GENESIS
     ) {
-      this.#absence = `${file} belongs to another chain with the same id (the node was probably restarted): run \`npx hardhat vault deploy-mocks\` again.`;
+      this.#absence = `${others.join(", ")} ${others.length === 1 ? "belongs to another chain" : "belong to other chains"} with the same id (the node was probably restarted): run \`npx hardhat vault deploy-mocks\` again.`;
       return undefined;
     }
     const haveCode = await Promise.all(

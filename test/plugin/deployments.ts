@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -66,7 +66,7 @@ describe("addresses that deploy-mocks left behind", () => {
   });
 
   const file = (): string =>
-    path.join(projectRoot, "vault-deployments", "1.json");
+    path.join(projectRoot, "vault-deployments", "1-abababab.json");
   const leave = async (content: unknown): Promise<void> => {
     await writeFile(
       file(),
@@ -93,7 +93,7 @@ describe("addresses that deploy-mocks left behind", () => {
     const vault = await open();
     expect(await vault.addressOf("trading")).to.deep.equal({
       address: documentedContracts.trading,
-      source: "vault-deployments/1.json",
+      source: "vault-deployments/1-abababab.json",
     });
     expect(await vault.queryVolume()).to.equal(1n);
   });
@@ -110,6 +110,26 @@ describe("addresses that deploy-mocks left behind", () => {
     );
   });
 
+  it("should be kept apart from those of other chains with the same id", async () => {
+    const vault = await open();
+    await vault.deployments?.save(deployment);
+    genesis = { hash: `0x${"cd".repeat(32)}` };
+    const other = await open();
+    await other.deployments?.save({
+      ...deployment,
+      genesisHash: `0x${"cd".repeat(32)}`,
+      contracts: { ...documentedContracts, trading: OTHER },
+    });
+    expect(
+      await readdir(path.join(projectRoot, "vault-deployments")),
+    ).to.have.members(["1-abababab.json", "1-cdcdcdcd.json"]);
+    expect((await (await open()).addressOf("trading")).address).to.equal(OTHER);
+    genesis = { hash: GENESIS };
+    expect((await (await open()).addressOf("trading")).address).to.equal(
+      documentedContracts.trading,
+    );
+  });
+
   it("should come after the configuration, which is not even compared", async () => {
     await leave(deployment);
     const vault = await open({ vault: documentedContracts.trading });
@@ -118,7 +138,7 @@ describe("addresses that deploy-mocks left behind", () => {
     );
     expect(server.requests).to.deep.equal([]);
     expect((await vault.addressOf("trading")).source).to.equal(
-      "vault-deployments/1.json",
+      "vault-deployments/1-abababab.json",
     );
   });
 
@@ -172,7 +192,7 @@ describe("addresses that deploy-mocks left behind", () => {
         (await open()).queryVolume(),
         "VAULT_CONTRACT_NOT_CONFIGURED",
       );
-      expect(message).to.contain("vault-deployments/1.json");
+      expect(message).to.contain("vault-deployments/1-abababab.json");
       expect(message).to.contain(says);
       expect(message).to.contain("deploy-mocks");
     });
@@ -239,7 +259,9 @@ describe("addresses that deploy-mocks left behind", () => {
         (await open()).queryVolume(),
         "VAULT_INVALID_DEPLOYMENT_FILE",
       );
-      expect(message).to.contain("vault-deployments/1.json").and.contain(says);
+      expect(message)
+        .to.contain("vault-deployments/1-abababab.json")
+        .and.contain(says);
     });
   }
 
@@ -269,7 +291,7 @@ describe("addresses that deploy-mocks left behind", () => {
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
     expect(await vault.deployments?.save(deployment)).to.equal(
-      "vault-deployments/1.json",
+      "vault-deployments/1-abababab.json",
     );
     expect(JSON.parse(await readFile(file(), "utf8"))).to.deep.equal(
       deployment,

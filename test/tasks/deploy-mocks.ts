@@ -88,8 +88,16 @@ describe("tasks - deploy-mocks and capture", () => {
       scenario: "expired-round",
     });
 
-    const file = path.join(project.path, "vault-deployments", "31337.json");
-    const saved: unknown = JSON.parse(await readFile(file, "utf8"));
+    const folder = path.join(project.path, "vault-deployments");
+    const [file = ""] = (await readdir(folder)).filter((name) =>
+      name.startsWith("31337-"),
+    );
+    const saved: unknown = JSON.parse(
+      await readFile(path.join(folder, file), "utf8"),
+    );
+    expect(file).to.equal(
+      `31337-${String(Reflect.get(Object(saved), "genesisHash")).slice(2, 10)}.json`,
+    );
     expect(saved).to.deep.include({
       version: 1,
       chainId: 31337,
@@ -112,7 +120,9 @@ describe("tasks - deploy-mocks and capture", () => {
     expect(exitCode).to.equal(0);
     expect(stdout).to.contain("Mocks deployed (open-round)");
     expect(stdout).to.match(/vault factory +0x[0-9a-fA-F]{40}/u);
-    expect(stdout).to.contain("Written to vault-deployments/31337.json");
+    expect(stdout).to.match(
+      /Written to vault-deployments\/31337-[0-9a-f]{8}\.json/u,
+    );
   });
 
   it("should say that mocks in process end with it", async () => {
@@ -237,6 +247,7 @@ describe("tasks - deploy-mocks and capture", () => {
     expect(again.stdout).to.contain(
       "Every reading and 0 orders written to ../fixture.json.",
     );
+    expect(again.stdout).to.contain("No order was captured");
     expect(again.stdout).to.contain('({ fixture: "one/fixture.json" })');
     for (const folder of [".", "one"]) {
       const files = await readdir(path.join(project.path, folder));
