@@ -15,6 +15,8 @@ export default defineConfig(
     "src/mocks/artifacts.ts",
     "src/protocol/signatures.ts",
     "src/client/lens/artifact.ts",
+    // TypeScript looks at its declarations instead.
+    "src/commonjs.cjs",
     "test/fixture-projects/",
   ]),
   js.configs.recommended,

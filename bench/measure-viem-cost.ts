@@ -46,7 +46,7 @@ const variants = [
   },
   {
     name: "and hardhat-vault",
-    packages: [(await packTarball()).file],
+    packages: [(await packTarball()).file, "@nomicfoundation/hardhat-ethers"],
     plugin: "hardhat-vault",
   },
 ] as const;

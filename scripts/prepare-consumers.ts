@@ -3,7 +3,8 @@
  * have before they have this package. Takes a minute or two the first time
  * (about 1 GB in the system's folder for temporary files), no time after that.
  *
- * With `CONSUMERS_LOCK=write`, writes their lock files anew.
+ * With `CONSUMERS_LOCK=write`, writes their lock files anew; with the name of
+ * one, its lock file.
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -47,7 +48,7 @@ async function writeLock(definition: ConsumerDefinition): Promise<void> {
 }
 
 interface Lock {
-  readonly packages: Readonly<Record<string, unknown>>;
+  readonly packages: Readonly<Record<string, { readonly version?: string }>>;
 }
 
 async function readLock(file: string): Promise<Lock> {
@@ -61,8 +62,13 @@ async function readLock(file: string): Promise<Lock> {
  */
 async function withAllPlatforms(lock: Lock): Promise<Lock> {
   const own = await readLock(path.join(repositoryRoot, "package-lock.json"));
+  const edr = "node_modules/@nomicfoundation/edr";
+  if (lock.packages[edr]?.version !== own.packages[edr]?.version) {
+    // Hardhat 2 has an older one.
+    return lock;
+  }
   const native = Object.entries(own.packages).filter(([location]) =>
-    location.startsWith("node_modules/@nomicfoundation/edr-"),
+    location.startsWith(`${edr}-`),
   );
   const packages = Object.entries({
     ...Object.fromEntries(native),
@@ -72,7 +78,8 @@ async function withAllPlatforms(lock: Lock): Promise<Lock> {
 }
 
 for (const definition of consumers) {
-  if (process.env.CONSUMERS_LOCK === "write") {
+  const { CONSUMERS_LOCK: wanted } = process.env;
+  if (wanted === "write" || wanted === definition.name) {
     await writeLock(definition);
   }
   await prepareConsumer(definition);

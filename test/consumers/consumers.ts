@@ -1,5 +1,5 @@
 import { projectFolder } from "../helpers/consumers/consumer-project.js";
-import { consumerSteps, runStep } from "../helpers/consumers/consumer-run.js";
+import { runStep, stepsOf } from "../helpers/consumers/consumer-run.js";
 import { consumers } from "../helpers/consumers/definitions.js";
 import type { ConsumerDefinition } from "../helpers/consumers/definitions.js";
 import { packTarball } from "../helpers/tarball.js";
@@ -38,7 +38,7 @@ describe("consumers", function () {
     earlier: Promise<void> | undefined,
   ): Promise<void> {
     let last: Promise<Outcome> = Promise.resolve(earlier).then(() => "passed");
-    for (const step of consumerSteps) {
+    for (const step of stepsOf(definition)) {
       last = last.then(async (before): Promise<Outcome> => {
         if (before !== "passed") {
           return "left out";
@@ -57,7 +57,7 @@ describe("consumers", function () {
 
   for (const definition of consumers) {
     describe(`${definition.name} (${projectFolder(definition)})`, () => {
-      for (const step of consumerSteps) {
+      for (const step of stepsOf(definition)) {
         it(`should ${step}`, async () => {
           const outcome = await outcomes.get(`${definition.name} ${step}`);
           if (outcome === "left out" || outcome === undefined) {

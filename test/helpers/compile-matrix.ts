@@ -19,7 +19,9 @@ export function describeCompiler(version: SolcVersion): void {
     this.timeout(300_000);
 
     const inProjects = new Set(
-      consumers.map(({ compiler }) => describeSettings(compiler)),
+      consumers.flatMap(({ compiler }) =>
+        compiler === undefined ? [] : describeSettings(compiler),
+      ),
     );
     for (const settings of everyCompilerSetting) {
       const title = describeSettings(settings);

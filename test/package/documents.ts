@@ -37,7 +37,8 @@ describe("package - documents", () => {
     })) {
       const document = path.join(repositoryRoot, file);
       const text = await readFile(document, "utf8");
-      for (const [, link = ""] of text.matchAll(
+      const prose = text.replaceAll(/^```.*?^```$/gmsu, "");
+      for (const [, link = ""] of prose.matchAll(
         /\]\(([^)#:]+)(?:#[^)]*)?\)/gu,
       )) {
         const target = path.resolve(path.dirname(document), link);

@@ -102,15 +102,16 @@ describe("package - tarball", () => {
     );
   });
 
-  it("should make users load no types but those of peers", async () => {
+  it("should make users load no types but those of peers and of ethers", async () => {
     const { exports, peerDependencies } = await readManifest();
     const entries = Object.values(exports).flatMap((entry) =>
       typeof entry === "string" ? [] : entry.types,
     );
     expect(entries).to.have.length.above(5);
-    expect([...(await packagesInDeclarations(entries))]).to.have.members(
-      Object.keys(peerDependencies),
-    );
+    expect([...(await packagesInDeclarations(entries))]).to.have.members([
+      ...Object.keys(peerDependencies),
+      "ethers",
+    ]);
   });
 });
 

@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
 
-/** A fenced block of TypeScript in a document. */
+/** A fenced block of TypeScript or Solidity in a document. */
 export interface CodeBlock {
   /** Line of the document at which its text starts. */
   readonly line: number;
   /** The file that its first line names, as in `// test/vault.ts`. */
   readonly file: string | undefined;
+  readonly language: string;
   readonly text: string;
   /** It is a whole Hardhat configuration. */
   readonly isConfiguration: boolean;
@@ -13,23 +14,24 @@ export interface CodeBlock {
   readonly promisedOutput: readonly string[];
 }
 
-/** Reads the ```ts blocks of a Markdown document. */
+/** Reads the ```ts and ```solidity blocks of a Markdown document. */
 export async function readCodeBlocks(
   document: string,
 ): Promise<readonly CodeBlock[]> {
   const markdown = await readFile(document, "utf8");
-  return [...markdown.matchAll(/^```(?:ts|typescript)\n(.*?)^```$/gmsu)].map(
-    (match) => {
-      const text = match[1] ?? "";
-      return {
-        line: markdown.slice(0, match.index).split("\n").length + 1,
-        file: /^\/\/ ([\w./-]+\.ts)\n/u.exec(text)?.[1],
-        text,
-        isConfiguration: text.includes("\nexport default defineConfig("),
-        promisedOutput: [
-          ...text.matchAll(/^console\.log\(.*\); \/\/ (.*)$/gmu),
-        ].map(([, output = ""]) => output),
-      };
-    },
-  );
+  return [
+    ...markdown.matchAll(/^```(ts|typescript|solidity)\n(.*?)^```$/gmsu),
+  ].map((match) => {
+    const [, language = "", text = ""] = match;
+    return {
+      line: markdown.slice(0, match.index).split("\n").length + 1,
+      file: /^\/\/ ([\w./-]+\.(?:ts|sol))\n/u.exec(text)?.[1],
+      language,
+      text,
+      isConfiguration: text.includes("\nexport default defineConfig("),
+      promisedOutput: [
+        ...text.matchAll(/^console\.log\(.*\); \/\/ (.*)$/gmu),
+      ].map(([, output = ""]) => output),
+    };
+  });
 }

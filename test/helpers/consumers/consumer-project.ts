@@ -81,10 +81,10 @@ export async function createConsumer(
       await rm(path.join(folder, entry), { recursive: true });
     }
   }
-  if (definition.template !== undefined) {
-    const template = path.join(templates, definition.template);
-    await cp(template, folder, { recursive: true });
-    await editConfiguration(folder, definition.compiler.version);
+  const { template } = definition;
+  if (template !== undefined) {
+    await cp(path.join(templates, template), folder, { recursive: true });
+    await editConfiguration(folder, solcOf(definition));
     // forge-std is a git dependency.
     await rm(path.join(folder, "contracts/Counter.t.sol"), { force: true });
   }
@@ -156,6 +156,13 @@ async function editConfiguration(
   await writeFile(file, useLocalCompiler(withImport, solc));
 }
 
+function solcOf({ name, compiler }: ConsumerDefinition): SolcVersion {
+  if (compiler === undefined) {
+    throw new Error(`${name} compiles nothing`);
+  }
+  return compiler.version;
+}
+
 /** Names the compiler of an npm package instead of a download. */
 export function useLocalCompiler(
   configuration: string,
@@ -193,8 +200,10 @@ async function writeCodeBlocks(
     await writeFile(
       target,
       file === "hardhat.config.ts"
-        ? useLocalCompiler(text, definition.compiler.version)
-        : `${text}\nexport {};\n`,
+        ? useLocalCompiler(text, solcOf(definition))
+        : block.language === "solidity"
+          ? text
+          : `${text}\nexport {};\n`,
     );
   }
 }
@@ -221,11 +230,23 @@ export async function readDocuments({
       (await readCodeBlocks(document)).map((block) => ({ document, ...block })),
     ),
   );
-  return blocks
-    .flat()
-    .filter(
-      ({ text }) => text.includes(' from "viem"') === (wanted === "viem"),
-    );
+  return blocks.flat().filter((block) => audienceOf(block) === wanted);
+}
+
+/** Which projects a block is for; undefined where it is only a part of one. */
+function audienceOf({
+  document,
+  file,
+  language,
+  text,
+}: DocumentBlock): ConsumerDefinition["documents"] {
+  if (path.basename(document) === "solidity-tests.md") {
+    return file === undefined ? undefined : "solidity";
+  }
+  if (language === "solidity") {
+    return undefined;
+  }
+  return text.includes(' from "viem"') ? "viem" : "ethers";
 }
 
 async function listDocuments(): Promise<readonly string[]> {

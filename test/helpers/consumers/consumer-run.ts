@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -21,7 +22,7 @@ import type { ConsumerDefinition } from "./definitions.js";
 import { runCommand, strangersEnvironment } from "./run-command.js";
 
 /** What is tried in a consumer's project, each on what the one before left. */
-export const consumerSteps = [
+const consumerSteps = [
   "install the tarball",
   "run tasks",
   "run its own tests and ours, and end by itself",
@@ -48,6 +49,24 @@ const actions: Readonly<
   "type-check strictly, our declarations included": typeCheck,
 };
 
+/** The steps that a project takes: without the plugin, there are no tasks. */
+export function stepsOf({
+  compiler,
+  hasNoPlugin = false,
+}: ConsumerDefinition): readonly ConsumerStep[] {
+  return consumerSteps.filter((step) => {
+    switch (step) {
+      case "run tasks":
+      case "type-check strictly, our declarations included":
+        return !hasNoPlugin;
+      case "have compiled its contracts, which import all of ours":
+        return compiler !== undefined;
+      default:
+        return true;
+    }
+  });
+}
+
 /** Takes one step in a consumer's project. */
 export async function runStep(
   step: ConsumerStep,
@@ -64,9 +83,27 @@ async function installTarball(
 ): Promise<void> {
   await prepareConsumer(definition);
   await createConsumer(definition);
-  await runCommand("npm", ["install", "--save-dev", file, ...npmOptions], {
-    cwd: folder,
-  });
+  const { hasNode = false, peers = [] } = definition;
+  const install = async (...packages: string[]): Promise<void> => {
+    await runCommand(
+      "npm",
+      ["install", "--save-dev", ...packages, ...npmOptions],
+      { cwd: folder },
+    );
+  };
+  if (hasNode) {
+    // Hardhat itself says what is missing.
+    await install(file);
+    for (const peer of peers) {
+      const error: unknown = await hardhat(folder, ["vault", "round"]).catch(
+        (reason: unknown) => reason,
+      );
+      expect(String(error)).to.include(`"${peer}"`);
+      await install(peer);
+    }
+  } else {
+    await install(file, ...peers);
+  }
   const lock = await readFile(path.join(folder, "package-lock.json"), "utf8");
   expect(lock, "the tarball that was just packed").to.include(integrity);
 }
@@ -214,5 +251,14 @@ async function hardhat(
 }
 
 function hardhatCli(folder: string): string {
-  return path.join(folder, "node_modules/hardhat/dist/src/cli.js");
+  const [cli] = [
+    "node_modules/hardhat/dist/src/cli.js",
+    "node_modules/hardhat/internal/cli/bootstrap.js",
+  ]
+    .map((file) => path.join(folder, file))
+    .filter((file) => existsSync(file));
+  if (cli === undefined) {
+    throw new Error(`Hardhat is not installed in ${folder}`);
+  }
+  return cli;
 }

@@ -9,10 +9,17 @@ export interface ConsumerDefinition {
   readonly versions: Readonly<Record<string, string>>;
   /** How its tests are run, after `hardhat`. */
   readonly testCommand: readonly string[];
-  /** What that compiles its contracts with. */
-  readonly compiler: CompilerSettings;
-  /** Which of the documents' code it has: that with viem, or all other. */
-  readonly documents?: "ethers" | "viem";
+  /** What that compiles its contracts with, if it has any. */
+  readonly compiler?: CompilerSettings;
+  /** Which of the documents' code it has. */
+  readonly documents?: "ethers" | "viem" | "solidity";
+  /**
+   * What it installs with this package; npm does not do so by itself, since a
+   * project without the plugin needs none of it.
+   */
+  readonly peers?: readonly string[];
+  /** It uses entries of the package or its contracts, but not the plugin. */
+  readonly hasNoPlugin?: boolean;
   /** Its tasks are run on a node of its own, else on a network in process. */
   readonly hasNode?: boolean;
 }
@@ -27,9 +34,10 @@ const publishedVersions = {
 };
 
 /**
- * The consumers: Hardhat's three templates, and the project that README.md
- * describes, at the lower bound of every peer range. The two toolboxes' own
- * contract asks for a new compiler; the others can have older ones.
+ * The consumers: Hardhat's three templates, the project that README.md
+ * describes, at the lower bound of every range that matters, one with Solidity
+ * tests and nothing else, and one on Hardhat 2, in CommonJS. The two toolboxes'
+ * own contract asks for a new compiler; the others can have older ones.
  */
 export const consumers: readonly ConsumerDefinition[] = [
   {
@@ -46,6 +54,7 @@ export const consumers: readonly ConsumerDefinition[] = [
     testCommand: ["--build-profile", "production", "test"],
     compiler: { version: "0.8.37", optimizer: true, viaIR: false },
     documents: "viem",
+    peers: ["@nomicfoundation/hardhat-ethers"],
   },
   {
     name: "minimal",
@@ -53,6 +62,7 @@ export const consumers: readonly ConsumerDefinition[] = [
     versions: {},
     testCommand: ["run", "scripts/vault.ts"],
     compiler: { version: "0.8.20", optimizer: false, viaIR: false },
+    peers: ["@nomicfoundation/hardhat-ethers"],
     hasNode: true,
   },
   {
@@ -61,5 +71,19 @@ export const consumers: readonly ConsumerDefinition[] = [
     testCommand: ["test"],
     compiler: { version: "0.8.28", optimizer: false, viaIR: false },
     documents: "ethers",
+  },
+  {
+    name: "solidity",
+    versions: {},
+    testCommand: ["test", "solidity"],
+    compiler: { version: "0.8.28", optimizer: false, viaIR: false },
+    documents: "solidity",
+    hasNoPlugin: true,
+  },
+  {
+    name: "hardhat-2",
+    versions: {},
+    testCommand: ["test", "--no-compile"],
+    hasNoPlugin: true,
   },
 ];

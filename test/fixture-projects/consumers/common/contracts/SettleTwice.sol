@@ -13,6 +13,7 @@ import {MockTrading} from "hardhat-vault/contracts/mocks/MockTrading.sol";
 import {MockUnderlyingAsset} from "hardhat-vault/contracts/mocks/MockUnderlyingAsset.sol";
 import {MockVault} from "hardhat-vault/contracts/mocks/MockVault.sol";
 import {MockVaultFactory} from "hardhat-vault/contracts/mocks/MockVaultFactory.sol";
+import {VaultMocks} from "hardhat-vault/contracts/test/VaultMocks.sol";
 
 /// @notice A contract of a user, on top of the protocol.
 contract SettleTwice {
@@ -46,4 +47,5 @@ struct Everything {
     MockUnderlyingAsset mockAsset;
     MockVault mockVault;
     MockVaultFactory mockFactory;
+    VaultMocks mocks;
 }

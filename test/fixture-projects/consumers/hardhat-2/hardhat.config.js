@@ -1,0 +1,3 @@
+require("@nomicfoundation/hardhat-ethers");
+
+module.exports = { solidity: "0.8.28" };
