@@ -302,6 +302,30 @@ export const errorTable = {
       "Network {network} does not have the state of the chain at block {block}, only that of blocks {first} to {last}: {problem}",
     fix: "Use an archive node, or list the rounds since then with --from-block {first} (option fromBlock).",
   },
+  VAULT_OUT_OF_GAS: {
+    kind: "chain",
+    message:
+      "settleAll runs out of gas on network {network}: it uses all of the {gas} that {limit}.",
+    fix: "{remedy}.",
+  },
+  VAULT_NOT_SETTLED: {
+    kind: "chain",
+    message:
+      "The contract accepts the call on network {network}, but the round is not settled by it.",
+    fix: "See what it does change: a contract that settles in several parts has to be called again, and another may need something else first.",
+  },
+  VAULT_REHEARSAL_CAPPED: {
+    kind: "rpc",
+    message:
+      "The settlement could not be seen to its end on network {network}: {problem}.",
+    fix: "That says nothing about the contract. Rehearse it with another engine (--fork, option engine).",
+  },
+  VAULT_ENGINE_UNAVAILABLE: {
+    kind: "rpc",
+    message:
+      "A settlement cannot be rehearsed with engine {engine} on network {network}: {problem}.",
+    fix: "Leave the engine open, and another one answers.",
+  },
   VAULT_NO_SENDER: {
     kind: "user",
     message: "It is not known who would settle on network {network}.",

@@ -23,6 +23,11 @@ export interface VaultHost extends VaultReader, VaultReads {
    * @internal
    */
   defaultSender(): Promise<string>;
+  /**
+   * What a settlement would pay for a unit of gas in a block with that base fee,
+   * in wei; undefined stands for a chain without EIP-1559.
+   */
+  pricePerGas(baseFeePerGas: bigint | undefined): Promise<bigint>;
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
   /** The same vault with other addresses; `source` is for error texts. */
   at(contracts: ContractAddresses, source?: string): VaultHost;

@@ -195,7 +195,7 @@ export const vaultTasks: TaskDefinition[] = [
     .build(),
   vaultTask(
     "simulate",
-    "Settle on a fork, show every value before and after, and send nothing",
+    "Rehearse a settlement, show every value before and after, and send nothing",
   )
     .addOption(
       textOption("as", "Settle as this account; any one, no key is needed"),
@@ -218,13 +218,17 @@ export const vaultTasks: TaskDefinition[] = [
     .addOption(
       textOption(
         "block",
-        "Fork this block: a number, safe or finalized; the newest unless given",
+        "Start from this block: a number, safe or finalized; the newest unless given",
       ),
     )
+    .addFlag({
+      name: "fork",
+      description: "Rehearse on a fork in this process, not in one request",
+    })
     .addOption(
       textOption(
         "hardfork",
-        "Execute by the rules of this hardfork, as in prague; Hardhat's newest unless given",
+        "Fork, and execute by the rules of this hardfork, as in prague",
       ),
     )
     .setAction(() => import("./simulate.js"))

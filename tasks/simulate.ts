@@ -3,7 +3,9 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { findSender } from "../src/plugin/sender.js";
-import { simulateLocated } from "../src/rehearsal/simulate-settle-all.js";
+import { NATIVE } from "../src/rehearsal/balances.js";
+import { describeTokens } from "../src/rehearsal/describe-tokens.js";
+import { simulate as rehearse } from "../src/rehearsal/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
 import { checkTime } from "../src/rehearsal/target-time.js";
 import { selectedNetwork, withVault } from "./open-vault.js";
@@ -22,6 +24,7 @@ export interface SimulateTaskArguments {
   readonly tokens: string | undefined;
   readonly block: string | undefined;
   readonly hardfork: string | undefined;
+  readonly fork: boolean;
 }
 
 const action: NewTaskActionFunction<SimulateTaskArguments> = async (
@@ -55,6 +58,7 @@ const flags = {
   atTime: "--at-time",
   blockNumber: "--block",
   hardfork: "--hardfork",
+  engine: "--fork",
 } as const;
 
 /** Simulates and reports. */
@@ -64,20 +68,26 @@ export async function simulate(
   stderr: OutputStream,
 ): Promise<TaskReport> {
   if (stderr.isTTY === true) {
-    stderr.write(
-      `Simulating a settlement of ${vault.networkName} in process…\n`,
-    );
+    stderr.write(`Rehearsing a settlement of ${vault.networkName}…\n`);
   }
-  const located = await simulateLocated(vault, options, flags);
-  const { simulation, chainId, block } = located;
+  const rehearsed = await rehearse(vault, options, flags);
+  const { simulation, chainId, base } = rehearsed;
+  const { balances, transfers, status } = simulation;
+  const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
+  const [block, tokens] = await Promise.all([
+    vault.block(base),
+    describeTokens(vault, [
+      ...new Set(moved.filter((token) => token !== NATIVE)),
+    ]),
+  ]);
   const envelope = { network: vault.networkName, chainId, block };
   const { vault: vaultConfig } = vault.connection.networkConfig;
   return {
     json: { ...envelope, simulation },
-    ok: simulation.status !== "reverted",
+    ok: status === "settled" || status === "nothing-to-do",
     text: (style) =>
       renderSimulation(
-        located,
+        { ...rehearsed, tokens },
         envelope,
         {
           tokenDecimals: vaultConfig.tokenDecimals,
@@ -108,5 +118,6 @@ export function parseSimulateArguments(
     ),
     blockNumber: args.block === undefined ? undefined : parseBlock(args.block),
     hardfork: args.hardfork,
+    engine: args.fork ? "fork" : undefined,
   };
 }

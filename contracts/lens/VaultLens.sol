@@ -54,22 +54,7 @@ contract VaultLens {
     /// @param calls The calls.
     function readCalls(Call[] calldata calls) external view {
         (uint256 start, uint256 end) = _header();
-        for (uint256 i = 0; i < calls.length; ++i) {
-            bytes calldata data = calls[i].data;
-            uint256 input = end + 32;
-            uint256 length = data.length;
-            assembly ("memory-safe") {
-                calldatacopy(input, data.offset, length)
-            }
-            (end, ) = _read(
-                end,
-                calls[i].target,
-                input,
-                length,
-                gasleft() / (calls.length - i)
-            );
-        }
-        _return(start, end);
+        _return(start, _readAll(calls, end));
     }
 
     /// @notice Reads orders by id, as many as the gas allows and at least one.
@@ -110,6 +95,30 @@ contract VaultLens {
         _return(start, end);
     }
 
+    /// @dev Makes the calls, each with an equal share of the gas, and writes
+    /// their entries from `end` on.
+    function _readAll(
+        Call[] calldata calls,
+        uint256 end
+    ) internal view returns (uint256) {
+        for (uint256 i = 0; i < calls.length; ++i) {
+            bytes calldata data = calls[i].data;
+            uint256 input = end + 32;
+            uint256 length = data.length;
+            assembly ("memory-safe") {
+                calldatacopy(input, data.offset, length)
+            }
+            (end, ) = _read(
+                end,
+                calls[i].target,
+                input,
+                length,
+                gasleft() / (calls.length - i)
+            );
+        }
+        return end;
+    }
+
     function _header() private view returns (uint256 start, uint256 end) {
         bytes32 format = FORMAT;
         uint256 height = _blockNumber();
@@ -123,7 +132,7 @@ contract VaultLens {
         }
     }
 
-    function _blockNumber() private view returns (uint256 height) {
+    function _blockNumber() internal view returns (uint256 height) {
         assembly ("memory-safe") {
             height := number()
             mstore(0x00, ARB_BLOCK_NUMBER)
@@ -142,7 +151,7 @@ contract VaultLens {
         uint256 input,
         uint256 length,
         uint256 gasLimit
-    ) private view returns (uint256 end, bool exhausted) {
+    ) internal view returns (uint256 end, bool exhausted) {
         assembly ("memory-safe") {
             let gasBefore := gas()
             let status := staticcall(gasLimit, target, input, length, 0, 0)
@@ -167,7 +176,7 @@ contract VaultLens {
         }
     }
 
-    function _return(uint256 start, uint256 end) private pure {
+    function _return(uint256 start, uint256 end) internal pure {
         assembly ("memory-safe") {
             return(start, sub(end, start))
         }

@@ -53,7 +53,7 @@ export async function takeSnapshot(
 }
 
 /** A reading with all that its call needs, or the reason why it has none. */
-type PreparedReading =
+export type PreparedReading =
   | (Reading & { readonly call: EncodedCall; readonly target: LocatedAddress })
   | (Reading & FailedReading);
 
@@ -73,7 +73,9 @@ async function readInOneCall(
     return undefined;
   }
   const readings = await Promise.all(
-    standaloneReadings.map(async (reading) => await prepare(client, reading)),
+    standaloneReadings.map(
+      async (reading) => await prepareReading(client, reading),
+    ),
   );
   const calls = readings.flatMap((reading) =>
     "call" in reading
@@ -137,7 +139,8 @@ function encodeReading(reading: Reading): EncodedCall {
   return encoded;
 }
 
-async function prepare(
+/** Encodes a reading's call and finds out where it goes. */
+export async function prepareReading(
   client: VaultReader,
   reading: Reading,
 ): Promise<PreparedReading> {

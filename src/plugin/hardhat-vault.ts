@@ -237,6 +237,19 @@ export class HardhatVault extends VaultClient implements VaultHost {
     );
   }
 
+  /** @internal What a settlement would pay for a unit of gas, in wei. */
+  public async pricePerGas(baseFeePerGas: bigint | undefined): Promise<bigint> {
+    const { currentPricePerGas, resolveFees } =
+      await import("../settlement/fees.js");
+    const { Chain } = await import("../rpc/node.js");
+    const fees = await resolveFees(
+      new Chain(this.provider, this.networkName),
+      this.connection.networkConfig,
+      { baseFeePerGas },
+    );
+    return currentPricePerGas(fees, { baseFeePerGas });
+  }
+
   /** @internal From now on the connection's vault looks here first. */
   public bind(addresses: AddressBook): void {
     this.connectionAddresses.bind(addresses);

@@ -9,7 +9,8 @@ import type { BalanceChange } from "./types.js";
 const erc20 = new Interface([
   "function balanceOf(address) view returns (uint256)",
 ]);
-const NATIVE = "native";
+/** Stands for the chain's own currency in the place of a token. */
+export const NATIVE = "native";
 
 /** 0x and 32 bytes. */
 const WORD_LENGTH = 66;
@@ -69,23 +70,22 @@ export function nativeBalanceOf(
 /**
  * The balances that differ.
  *
- * @param funding What the account was given in between, so that it can pay for
- * gas. It is taken off again; where the account could not have paid without it,
- * it is counted as its own from the beginning.
+ * @param paid What an account was given in between so that it can pay for gas,
+ * or has not paid yet. It is taken off; where the account could not have paid
+ * it, it is counted as its own from the beginning.
  */
 export function compareBalances(
   before: readonly Balance[],
   after: readonly Balance[],
-  funding: { readonly account: string; readonly amount: bigint },
+  paid: { readonly account: string; readonly amount: bigint },
 ): readonly BalanceChange[] {
   return before.flatMap(({ account, token, amount }, index) => {
     const found = after[index]?.amount ?? amount;
-    const given =
-      token === NATIVE && account === funding.account ? funding.amount : 0n;
+    const fee = token === NATIVE && account === paid.account ? paid.amount : 0n;
     const change =
-      found >= given
-        ? { before: amount, after: found - given }
-        : { before: amount + given, after: found };
+      found >= fee
+        ? { before: amount, after: found - fee }
+        : { before: amount + fee, after: found };
     return change.before === change.after
       ? []
       : [{ account, token, ...change }];
@@ -108,17 +108,38 @@ async function tokenBalance(
   token: string,
   account: string,
 ): Promise<Balance> {
-  const data = erc20.encodeFunctionData("balanceOf", [account]);
   const answer = await requestRpc(provider, networkName, "eth_call", [
-    { to: token, data },
+    { to: token, data: encodeBalanceOf(account) },
     blockTag,
   ]);
+  return {
+    account,
+    token,
+    amount: parseTokenBalance(answer, token, networkName),
+  };
+}
+
+/** The call that asks a token for a balance. */
+export function encodeBalanceOf(account: string): string {
+  return erc20.encodeFunctionData("balanceOf", [account]);
+}
+
+/**
+ * Reads what a token answered.
+ *
+ * @throws VaultError VAULT_NOT_A_TOKEN
+ */
+export function parseTokenBalance(
+  answer: unknown,
+  token: string,
+  network: string,
+): bigint {
   if (isHexData(answer) && answer.length === WORD_LENGTH) {
-    return { account, token, amount: BigInt(answer) };
+    return BigInt(answer);
   }
   throw vaultError("VAULT_NOT_A_TOKEN", {
     token,
-    network: networkName,
+    network,
     problem:
       answer instanceof RevertedCall
         ? "the call reverted"

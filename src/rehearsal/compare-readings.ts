@@ -137,7 +137,8 @@ export function compareReadings(
   ];
 }
 
-function compareValues(
+/** The fields of one reading that differ. */
+export function compareValues(
   operation: OperationName,
   reading: string,
   before: unknown,

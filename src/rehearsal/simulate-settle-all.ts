@@ -1,27 +1,25 @@
 import type { LocatedAddress } from "../client/addresses.js";
-import { Chain } from "../rpc/node.js";
-import type { BlockInfo } from "../rpc/node.js";
-import { parseAddress, parseUint256 } from "../client/inputs.js";
+import { describeInput, parseAddress, parseUint256 } from "../client/inputs.js";
+import { VaultError, assertInvariant, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { VaultError, vaultError } from "../errors.js";
-import { contractRoles } from "../protocol/index.js";
-import type { ContractRole } from "../protocol/index.js";
-import {
-  createFork,
-  findFatalRevert,
-  readUpstreamBlock,
-} from "./engines/fork.js";
-import type { ForkOptions, UpstreamBlock } from "./engines/fork.js";
-import { readState, roundOf } from "./compare-readings.js";
-import { MinedMeanwhile, rehearse } from "./execute-on-chain.js";
-import type { Rehearsal } from "./execute-on-chain.js";
+import type { ContractRole, VaultRound } from "../protocol/index.js";
+import { isSameRound } from "../protocol/round.js";
+import { Chain } from "../rpc/node.js";
+import { compareBalances, nativeBalanceOf } from "./balances.js";
+import { rehearseByCall } from "./engines/call.js";
+import { readUpstreamBlock, rehearseOnFork } from "./engines/fork.js";
+import type { ForkOptions, ForkSettings } from "./engines/fork.js";
+import { exclusively, rehearseInProcess } from "./engines/in-process.js";
+import { rehearseBySimulateV1 } from "./engines/simulate-v1.js";
+import { noCode } from "./execute-on-chain.js";
+import { EngineUnable } from "./question.js";
+import type { Answer, NextBlock, Question, Refusal } from "./question.js";
+import { TRANSACTION_GAS_CAP } from "./refusal.js";
 import { resolveAddresses } from "./resolved-addresses.js";
-import type { ResolvedAddresses } from "./resolved-addresses.js";
-import { exclusively, inSandbox } from "./engines/in-process.js";
-import { SimulatedChain } from "./simulated-chain.js";
 import { checkTime, targetTime } from "./target-time.js";
 import type { SimulationTime } from "./target-time.js";
-import type { Simulation } from "./types.js";
+import type { RehearsalEngine, Simulation } from "./types.js";
+import { makeWatchList } from "./watch-list.js";
 
 /** Options of `simulateSettleAll`. */
 export interface SimulateSettleAllOptions extends ForkOptions {
@@ -41,24 +39,62 @@ export interface SimulateSettleAllOptions extends ForkOptions {
   /** ERC-20 tokens whose balances are read before and after. */
   readonly tokens?: readonly string[] | undefined;
   /**
-   * Gas limit of the transaction. Else the network's `gas`, else as much as the
-   * block and the hardfork allow.
+   * Gas limit of the transaction. Else the network's `gas`, else as much as a
+   * block has room for.
    */
   readonly gas?: bigint | number | undefined;
+  /**
+   * What executes it, and nothing else. Unless given, the first that can:
+   * `simulateV1` (one `eth_simulateV1`), `call` (one `eth_call` with code at the
+   * sender's address), `fork` (in this process). With `hardfork` it is the fork;
+   * in process it is the network itself, which needs no engine.
+   */
+  readonly engine?: HttpEngine | undefined;
 }
 
-/** A simulation, and where and how it was made. */
-export interface LocatedSimulation {
+/** An engine that there is a choice of. */
+export type HttpEngine = Exclude<RehearsalEngine, "in-process">;
+
+/** A settlement that was rehearsed, and what else is known of it. */
+export interface Rehearsed {
   readonly simulation: Simulation;
   readonly chainId: number;
-  /** The block that it started from. */
-  readonly block: BlockInfo;
+  /** Number of the block that it started from. */
+  readonly base: number;
   /** Who settled. */
   readonly sender: string;
   /** The contracts whose balances were read. */
   readonly contracts: ReadonlyArray<
     LocatedAddress & { readonly role: ContractRole }
   >;
+  /** The rounds before and after; undefined where they cannot be read. */
+  readonly roundBefore: VaultRound | undefined;
+  readonly roundAfter: VaultRound | undefined;
+  /** What the sender has before, in wei. */
+  readonly balance: bigint;
+  /**
+   * The gas that the transaction uses before anything is given back, which is
+   * what its limit has to allow; null if nothing was executed.
+   */
+  readonly gasNeeded: bigint | null;
+}
+
+/** A settlement to rehearse, all of it checked. */
+export interface RehearsalRequest {
+  readonly sender: string;
+  /** The block to execute in; the next one unless given. */
+  readonly next?: NextBlock | undefined;
+  readonly orderIDs?: readonly bigint[] | undefined;
+  readonly tokens?: readonly string[] | undefined;
+  readonly gas?: bigint | undefined;
+  /** What a unit of gas costs, in wei; what a settlement would pay unless given. */
+  readonly pricePerGas?: bigint | undefined;
+  /** Those that may be asked, in this order. */
+  readonly engines?: readonly HttpEngine[] | undefined;
+  /** For the fork. */
+  readonly hardfork?: string | undefined;
+  /** Whether the newest block was not the one that was asked for. */
+  readonly isPast?: boolean | undefined;
 }
 
 /** The options, checked. */
@@ -68,6 +104,7 @@ interface CheckedOptions {
   readonly tokens: readonly string[];
   readonly atTime: SimulationTime | undefined;
   readonly gas: bigint | undefined;
+  readonly engines: readonly HttpEngine[];
 }
 
 /** What errors call the options that are looked at once the chain is known. */
@@ -75,212 +112,421 @@ export interface OptionNames {
   readonly atTime: string;
   readonly blockNumber: string;
   readonly hardfork: string;
+  readonly engine: string;
 }
 
 const apiNames: OptionNames = {
   atTime: "atTime",
   blockNumber: "blockNumber",
   hardfork: "hardfork",
+  engine: "engine",
 };
 
-/** How often it is tried where blocks that come by themselves interfere. */
-const ATTEMPTS = 10;
+const httpEngines = ["simulateV1", "call", "fork"] as const;
 
 /** @see HardhatVault.simulateSettleAll */
 export async function simulateSettleAll(
   vault: VaultHost,
   options: SimulateSettleAllOptions,
 ): Promise<Simulation> {
-  return (await simulateLocated(vault, options)).simulation;
+  return (await simulate(vault, options)).simulation;
 }
 
 /** The same, with what a report has to say beside it. */
-export async function simulateLocated(
+export async function simulate(
   vault: VaultHost,
   options: SimulateSettleAllOptions,
   names = apiNames,
-): Promise<LocatedSimulation> {
+): Promise<Rehearsed> {
   const checked = checkOptions(vault, options, names);
-  return vault.connection.networkConfig.type === "http"
-    ? await simulateOnFork(vault, checked, options, names)
-    : await exclusively(
-        vault.provider,
-        async () => await simulateInPlace(vault, checked, options, names),
-      );
-}
-
-async function simulateOnFork(
-  vault: VaultHost,
-  options: CheckedOptions,
-  { blockNumber, hardfork }: ForkOptions,
-  names: OptionNames,
-): Promise<LocatedSimulation> {
-  const { provider, networkName } = vault;
-  const [block, pendingTimestamp] = await Promise.all([
-    readUpstreamBlock(vault, blockNumber),
-    blockNumber === undefined
-      ? new Chain(provider, networkName).pendingTimestamp()
-      : undefined,
+  const { blockNumber, hardfork } = options;
+  const isHttp = vault.connection.networkConfig.type === "http";
+  if (!isHttp) {
+    refuseInProcess(vault, options, names);
+  }
+  const findSender = async (): Promise<string> =>
+    checked.as ?? (await vault.defaultSender());
+  if (!isHttp) {
+    const sender = await findSender();
+    return await exclusively(
+      vault.provider,
+      async () => await rehearseInPlace(vault, sender, checked, names),
+    );
+  }
+  const [sender, next] = await Promise.all([
+    findSender(),
+    findBlock(vault, blockNumber, checked.atTime, names),
   ]);
-  return await prepare(
-    vault,
-    block,
-    { ...options, where: names.atTime },
-    async (addresses, rehearsal) => {
-      const [fork, fatalReason] = await Promise.all([
-        createFork(vault, {
-          block,
-          chainId: rehearsal.chainId,
-          addresses,
-          hardfork,
-          withAccounts: false,
-        }),
-        findFatalRevert(vault, rehearsal, block.number),
-      ]);
-      try {
-        if (fatalReason !== undefined) {
-          return { ...notExecuted, status: "reverted", reason: fatalReason };
-        }
-        const chain = new SimulatedChain(fork.vault);
-        await chain.request("evm_setAutomine", false);
-        await chain.request("hardhat_impersonateAccount", rehearsal.sender);
-        return await rehearse(fork.vault, {
-          ...rehearsal,
-          blockTime:
-            rehearsal.blockTime ??
-            // The node's own clock where it tells, which may be far from ours.
-            Math.max(pendingTimestamp ?? 0, block.timestamp + 1),
-        });
-      } finally {
-        await fork.close();
-      }
-    },
-  );
-}
-
-async function simulateInPlace(
-  vault: VaultHost,
-  options: CheckedOptions,
-  { blockNumber, hardfork }: ForkOptions,
-  names: OptionNames,
-): Promise<LocatedSimulation> {
-  const { networkName } = vault;
-  if (blockNumber !== undefined || hardfork !== undefined) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: blockNumber === undefined ? names.hardfork : names.blockNumber,
-      problem: `network ${networkName} runs in process and is not forked, but simulated on as it is`,
-    });
-  }
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const block = await readUpstreamBlock(vault, undefined);
-    try {
-      return await prepare(
-        vault,
-        block,
-        { ...options, where: names.atTime },
-        async (_addresses, rehearsal) =>
-          await inSandbox(
-            new SimulatedChain(vault),
-            rehearsal.sender,
-            async () => await rehearse(vault, rehearsal),
-          ),
-      );
-    } catch (error) {
-      if (!(error instanceof MinedMeanwhile)) {
-        throw error;
-      }
-    }
-  }
-  throw vaultError("VAULT_INVALID_ARGUMENT", {
-    where: names.atTime,
-    problem: `network ${networkName} mines by itself too often for a block of that date; stop it with evm_setIntervalMining`,
+  const { orderIDs, tokens, gas, engines } = checked;
+  return await rehearseSettlement(vault, {
+    sender,
+    next,
+    orderIDs,
+    tokens,
+    gas,
+    engines,
+    hardfork,
+    isPast: blockNumber !== undefined,
   });
 }
 
 /**
- * Reads what there is before the settlement, straight from the chain, and finds
- * out whether there is anything to rehearse before a fork is made for it.
+ * Rehearses one settlement over HTTP, with the first engine that can.
+ *
+ * @throws VaultError VAULT_ENGINE_UNAVAILABLE where none of them can,
+ * VAULT_NO_CODE, VAULT_NOT_A_TOKEN, VAULT_ARCHIVE_NODE_NEEDED,
+ * VAULT_CONTRACT_NOT_CONFIGURED and those of a failed request
  */
-async function prepare(
+export async function rehearseSettlement(
   vault: VaultHost,
-  block: UpstreamBlock,
   {
-    as,
-    orderIDs,
-    tokens,
-    atTime,
+    sender,
+    orderIDs = [],
+    tokens = [],
     gas,
-    where,
-  }: CheckedOptions & { readonly where: string },
-  run: (
-    addresses: ResolvedAddresses,
-    rehearsal: Rehearsal & { readonly chainId: number },
-  ) => Promise<Simulation>,
-): Promise<LocatedSimulation> {
+    engines = httpEngines,
+    hardfork,
+    isPast = false,
+    ...request
+  }: RehearsalRequest,
+): Promise<Rehearsed> {
   const { networkName } = vault;
-  const { number, timestamp } = block;
-  const [addresses, { address: target, source }, sender] = await Promise.all([
+  const [addresses, target, next] = await Promise.all([
     resolveAddresses(vault),
     vault.addressOf("vault", "settleAll"),
-    as ?? vault.defaultSender(),
+    request.next ?? findBlock(vault, undefined, undefined, apiNames),
   ]);
   const contracts = addresses.known;
-  const subjects = {
+  const watched = await makeWatchList(vault, target, {
     accounts: unique([sender, ...contracts.map(({ address }) => address)]),
     tokens,
     orderIDs,
-  };
+  });
+  const question = { vault, sender, target, watched, next, gas };
   try {
-    const [before] = await Promise.all([
-      readState(vault, number, subjects),
-      requireCode(vault, { address: target, source }, number),
+    const [{ engine, answer }, price] = await Promise.all([
+      askEngines(question, engines, { addresses, hardfork, isHead: !isPast }),
+      request.pricePerGas ?? findPrice(vault, next),
     ]);
-    const { chainId } = before.readings.snapshot;
-    const located = {
-      chainId,
-      block: { number, timestamp },
-      sender,
-      contracts,
-    };
-    const round = roundOf(before.readings);
-    const blockTime = targetTime(atTime, timestamp, round, where);
-    if (round?.settled === true) {
-      return {
-        ...located,
-        simulation: {
-          ...notExecuted,
-          status: "nothing-to-do",
-          reason: "the round is settled already",
-        },
-      };
+    if (answer.withoutCode?.includes(target.address) === true) {
+      throw noCode(networkName, target, next.number - 1);
     }
     return {
-      ...located,
-      simulation: await run(addresses, {
-        chainId,
-        sender,
-        target,
-        subjects,
-        before,
-        blockTime,
-        gas,
-      }),
+      ...conclude(vault, sender, engine, answer, price),
+      base: next.number - 1,
+      contracts,
     };
   } catch (error) {
-    throw toSimulationError(error, networkName, block);
+    throw isPast ? toArchiveError(error, networkName, next.number - 1) : error;
   }
 }
 
-const notExecuted = {
-  gasUsed: null,
-  block: null,
-  changes: [],
-  balances: [],
-} as const satisfies Partial<Simulation>;
+async function rehearseInPlace(
+  vault: VaultHost,
+  sender: string,
+  { orderIDs, tokens, gas, atTime }: CheckedOptions,
+  names: OptionNames,
+): Promise<Rehearsed> {
+  const [addresses, target] = await Promise.all([
+    resolveAddresses(vault),
+    vault.addressOf("vault", "settleAll"),
+  ]);
+  const contracts = addresses.known;
+  const { answer, header } = await rehearseInProcess(
+    {
+      vault,
+      sender,
+      target,
+      watched: {
+        accounts: unique([sender, ...contracts.map(({ address }) => address)]),
+        tokens,
+        orderIDs,
+      },
+      gas,
+    },
+    ({ timestamp }, round) =>
+      targetTime(atTime, timestamp, round, names.atTime),
+    names.atTime,
+  );
+  return {
+    ...conclude(
+      vault,
+      sender,
+      "in-process",
+      answer,
+      await findPrice(vault, header),
+    ),
+    base: header.number,
+    contracts,
+  };
+}
+
+/** Asks one engine after the other, until one can answer. */
+async function askEngines(
+  question: Question,
+  engines: readonly HttpEngine[],
+  settings: ForkSettings,
+): Promise<{ readonly engine: HttpEngine; readonly answer: Answer }> {
+  const { vault } = question;
+  const run = {
+    simulateV1: async () => await rehearseBySimulateV1(question),
+    call: async () => await rehearseByCall(question),
+    fork: async () => await rehearseOnFork(question, settings),
+  };
+  let last: { engine: HttpEngine; unable: EngineUnable } | undefined;
+  for (const engine of engines) {
+    try {
+      return { engine, answer: await run[engine]() };
+    } catch (error) {
+      if (!(error instanceof EngineUnable)) {
+        throw error;
+      }
+      last = { engine, unable: error };
+    }
+  }
+  assertInvariant(last !== undefined, "no engine to rehearse with");
+  const { engine, unable } = last;
+  const args = {
+    engine,
+    network: vault.networkName,
+    problem: unable.problem,
+  };
+  if (!unable.isCapped) {
+    throw vaultError("VAULT_ENGINE_UNAVAILABLE", args, unable);
+  }
+  const { code, message } = vaultError("VAULT_REHEARSAL_CAPPED", args);
+  return {
+    engine,
+    answer: {
+      chainId: await vault.chainId(),
+      block: null,
+      roundBefore: undefined,
+      roundAfter: undefined,
+      changes: [],
+      before: [],
+      after: [],
+      refusal: { code, reason: message, isOurs: true },
+      gasUsed: null,
+      gasNeeded: null,
+      transfers: null,
+      notes: [],
+    },
+  };
+}
+
+/** What an answer means. */
+function conclude(
+  { networkName }: VaultHost,
+  sender: string,
+  engine: RehearsalEngine,
+  answer: Answer,
+  price: bigint | undefined,
+): Omit<Rehearsed, "base" | "contracts"> {
+  const { roundBefore, roundAfter, before, gasUsed, gasNeeded } = answer;
+  const known = {
+    chainId: answer.chainId,
+    sender,
+    roundBefore,
+    roundAfter,
+    balance: nativeBalanceOf(sender, before),
+    gasNeeded,
+  };
+  if (roundBefore?.settled === true) {
+    return {
+      ...known,
+      gasNeeded: null,
+      simulation: {
+        status: "nothing-to-do",
+        code: null,
+        reason: "the round is settled already",
+        engine,
+        gasUsed: null,
+        block: null,
+        changes: [],
+        balances: [],
+        transfers: [],
+        notes: [],
+      },
+    };
+  }
+  const refusal = answer.refusal ?? doubtAbout(networkName, answer);
+  return {
+    ...known,
+    simulation: {
+      status:
+        refusal === null
+          ? "settled"
+          : answer.refusal === null || refusal.isOurs === true
+            ? "not-settled"
+            : "reverted",
+      code: refusal?.code ?? null,
+      reason: refusal?.reason ?? null,
+      engine,
+      gasUsed,
+      block: answer.block,
+      changes: answer.changes,
+      balances: compareBalances(before, answer.after, {
+        account: sender,
+        amount: (gasUsed ?? 0n) * (price ?? 0n),
+      }),
+      transfers: answer.transfers,
+      notes: [
+        ...(roundAfter === undefined && refusal === null
+          ? ["Whether the round is settled afterwards cannot be read."]
+          : []),
+        ...(gasNeeded !== null &&
+        answer.refusal === null &&
+        gasNeeded > TRANSACTION_GAS_CAP
+          ? [
+              `It uses ${gasUsed} gas: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}.`,
+            ]
+          : []),
+        ...(price === undefined
+          ? ["What a unit of gas costs is not known: no fee is taken off."]
+          : []),
+        ...answer.notes,
+      ],
+    },
+  };
+}
+
+/**
+ * A success that leaves the round as it was must not look like one. A contract
+ * that opens its next round has settled the one before: it was the current one
+ * until this very call.
+ */
+function doubtAbout(
+  network: string,
+  { roundBefore, roundAfter }: Answer,
+): Refusal | null {
+  if (
+    roundAfter?.settled !== false ||
+    roundBefore === undefined ||
+    !isSameRound(roundBefore, roundAfter)
+  ) {
+    return null;
+  }
+  const { code, shortMessage } = vaultError("VAULT_NOT_SETTLED", { network });
+  return { code, reason: shortMessage };
+}
+
+/**
+ * The block that the settlement is rehearsed in: the node's next one, unless a
+ * block or a time is asked for.
+ *
+ * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK,
+ * VAULT_TIME_IN_PAST, VAULT_INVALID_TIME, VAULT_INVALID_ARGUMENT and those of a
+ * failed request
+ */
+async function findBlock(
+  vault: VaultHost,
+  blockNumber: ForkOptions["blockNumber"],
+  atTime: SimulationTime | undefined,
+  names: OptionNames,
+): Promise<NextBlock> {
+  const chain = new Chain(vault.provider, vault.networkName);
+  if (blockNumber === undefined && atTime === undefined) {
+    const pending = await chain.pending();
+    if (pending !== undefined) {
+      return { ...pending, isPending: pending.isEmpty };
+    }
+  }
+  const header = await readUpstreamBlock(vault, blockNumber);
+  const time = targetTime(
+    atTime,
+    header.timestamp,
+    atTime === "end" ? await readRound(vault, header.number) : undefined,
+    names.atTime,
+  );
+  const ownTime =
+    time ??
+    (atTime === undefined || blockNumber !== undefined
+      ? undefined
+      : (await chain.pending())?.timestamp) ??
+    0;
+  return {
+    ...header,
+    number: header.number + 1,
+    timestamp: Math.max(ownTime, header.timestamp + 1),
+    isPending: false,
+  };
+}
+
+async function readRound(
+  vault: VaultHost,
+  blockTag: number,
+): Promise<VaultRound | undefined> {
+  try {
+    return await vault.getLatestRoundInfo({ blockTag });
+  } catch (error) {
+    if (!VaultError.isVaultError(error) || error.kind === "bug") {
+      throw error;
+    }
+    return undefined;
+  }
+}
+
+const pricesByProvider = new WeakMap<
+  object,
+  { readonly block: number; readonly price: bigint }
+>();
+
+/**
+ * What a settlement would pay for a unit of gas now, in wei; undefined where the
+ * node does not tell. As long as the chain does not go on, it stays the same.
+ */
+async function findPrice(
+  vault: VaultHost,
+  { number, baseFeePerGas }: Pick<NextBlock, "number" | "baseFeePerGas">,
+): Promise<bigint | undefined> {
+  const known = pricesByProvider.get(vault.provider);
+  if (known?.block === number) {
+    return known.price;
+  }
+  try {
+    const price = await vault.pricePerGas(baseFeePerGas);
+    pricesByProvider.set(vault.provider, { block: number, price });
+    return price;
+  } catch (error) {
+    if (VaultError.isVaultError(error) && error.kind === "rpc") {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function refuseInProcess(
+  { networkName }: VaultHost,
+  { blockNumber, hardfork, engine }: SimulateSettleAllOptions,
+  names: OptionNames,
+): void {
+  const where =
+    blockNumber !== undefined
+      ? names.blockNumber
+      : hardfork !== undefined
+        ? names.hardfork
+        : engine !== undefined
+          ? names.engine
+          : undefined;
+  if (where !== undefined) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where,
+      problem: `network ${networkName} runs in process and is not forked, but simulated on as it is`,
+    });
+  }
+}
 
 function checkOptions(
   { connection }: VaultHost,
-  { as, atTime, orders = [], tokens = [], gas }: SimulateSettleAllOptions,
+  {
+    as,
+    atTime,
+    orders = [],
+    tokens = [],
+    gas,
+    engine,
+    hardfork,
+  }: SimulateSettleAllOptions,
   names: OptionNames,
 ): CheckedOptions {
   const { networkConfig } = connection;
@@ -290,6 +536,7 @@ function checkOptions(
     orderIDs: unique(orders.map((id) => parseUint256(id, "orders"))),
     tokens: unique(tokens.map((token) => parseAddress(token, "tokens"))),
     atTime,
+    engines: chooseEngines(engine, hardfork, names),
     gas:
       gas !== undefined
         ? parseUint256(gas, "gas")
@@ -299,41 +546,43 @@ function checkOptions(
   };
 }
 
-/**
- * A call to an address without code succeeds, which would look like a
- * settlement.
- */
-async function requireCode(
-  { provider, networkName }: VaultHost,
-  { address, source }: LocatedAddress,
-  blockNumber: number,
-): Promise<void> {
-  if (!(await new Chain(provider, networkName).hasCode(address, blockNumber))) {
-    throw vaultError("VAULT_NO_CODE", {
-      address,
-      when: ` at block ${blockNumber}`,
-      contract: contractRoles.vault.label,
-      network: networkName,
-      source,
+function chooseEngines(
+  engine: HttpEngine | undefined,
+  hardfork: string | undefined,
+  names: OptionNames,
+): readonly HttpEngine[] {
+  if (engine !== undefined && !httpEngines.includes(engine)) {
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where: names.engine,
+      allowed: httpEngines.join(", "),
+      value: describeInput(engine),
     });
   }
+  if (hardfork !== undefined) {
+    if (engine !== undefined && engine !== "fork") {
+      throw vaultError("VAULT_INVALID_ARGUMENT", {
+        where: names.hardfork,
+        problem: `only a fork executes by rules that one chooses, not engine ${engine}`,
+      });
+    }
+    return ["fork"];
+  }
+  return engine === undefined ? httpEngines : [engine];
 }
 
 /**
  * A node that knows a block but refuses its state is not an archive node; its
  * own words differ from node to node, and are kept.
  */
-function toSimulationError(
+function toArchiveError(
   error: unknown,
   network: string,
-  { number, isHead }: UpstreamBlock,
+  block: number,
 ): unknown {
-  return VaultError.isVaultError(error) &&
-    error.code === "VAULT_RPC_ERROR" &&
-    !isHead
+  return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR"
     ? vaultError(
         "VAULT_ARCHIVE_NODE_NEEDED",
-        { network, block: number, problem: String(error.details["problem"]) },
+        { network, block, problem: String(error.details["problem"]) },
         error,
       )
     : error;

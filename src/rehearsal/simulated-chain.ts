@@ -5,20 +5,24 @@ import type { BlockInfo } from "../rpc/node.js";
 import {
   RevertedCall,
   invalidResponse,
+  isHexData,
   parseQuantity,
   requestQuantity,
   requestRpc,
 } from "../rpc/request.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant, vaultError } from "../errors.js";
-import { decodeRevertReason } from "../rpc/revert-reason.js";
+import type { FailedCall } from "./refusal.js";
+import { nativeTransfersOf, parseLogs, transfersOf } from "./transfers.js";
+import type { Transfer } from "./types.js";
 
-/** What happened to a transaction of a simulation. */
+/** What became of a transaction of a simulation. */
 export interface ExecutedTransaction {
   readonly block: BlockInfo;
   readonly gasUsed: bigint;
-  /** Why it failed; null if it succeeded. */
-  readonly failure: string | null;
+  readonly transfers: readonly Transfer[];
+  /** How it failed; undefined if it succeeded. */
+  readonly failure: Pick<FailedCall, "data" | "message"> | undefined;
 }
 
 /**
@@ -85,26 +89,20 @@ export class SimulatedChain {
   }
 
   public async outcomeOf(hash: string): Promise<ExecutedTransaction> {
-    const receipt = await this.#record("eth_getTransactionReceipt", hash);
-    const number = Number(this.#parse(receipt["blockNumber"]));
-    const succeeded = this.#parse(receipt["status"]) === 1n;
-    const [block, failure] = await Promise.all([
-      this.#vault.block(number),
-      succeeded ? null : this.#failureOf(hash),
+    const [receipt, trace] = await Promise.all([
+      this.#record("eth_getTransactionReceipt", hash),
+      this.#record("debug_traceTransaction", hash, { tracer: "callTracer" }),
     ]);
-    return { block, gasUsed: this.#parse(receipt["gasUsed"]), failure };
-  }
-
-  /** A trace of the outermost call alone tells why it failed. */
-  async #failureOf(hash: string): Promise<string> {
-    const { output, error } = await this.#record(
-      "debug_traceTransaction",
-      hash,
-      { tracer: "callTracer", tracerConfig: { onlyTopCall: true } },
-    );
-    return typeof output === "string" || error === "execution reverted"
-      ? decodeRevertReason(typeof output === "string" ? output : "0x").text
-      : String(error);
+    const logs = parseLogs(receipt["logs"]) ?? [];
+    return {
+      block: await this.#vault.block(
+        Number(this.#parse(receipt["blockNumber"])),
+      ),
+      gasUsed: this.#parse(receipt["gasUsed"]),
+      transfers: [...nativeTransfersOf(trace), ...transfersOf(logs)],
+      failure:
+        this.#parse(receipt["status"]) === 1n ? undefined : failureOf(trace),
+    };
   }
 
   #parse(value: unknown): bigint {
@@ -125,4 +123,18 @@ export class SimulatedChain {
     }
     return { ...answer };
   }
+}
+
+/** The outermost call tells why a transaction failed. */
+function failureOf({
+  output,
+  error,
+}: Readonly<Record<string, unknown>>): ExecutedTransaction["failure"] {
+  return {
+    data: isHexData(output) ? output : "0x",
+    message:
+      typeof error === "string" && error !== "execution reverted"
+        ? error
+        : undefined,
+  };
 }

@@ -1,13 +1,24 @@
+import type { VaultErrorCode } from "../errors.js";
 import type { BlockInfo } from "../rpc/node.js";
 
 /**
  * How a simulated settlement ended:
  *
- * - `settled`: the contract accepted it; see the round in `changes`.
+ * - `settled`: the contract settles the round; see it in `changes`.
+ * - `not-settled`: the contract accepts the call and the round is not settled
+ *   by it, or it could not be seen to its end; see `reason`.
  * - `reverted`: the contract refuses it; see `reason`.
- * - `nothing-to-do`: the round is settled already; nothing was executed.
+ * - `nothing-to-do`: the round is settled already.
  */
-export type SimulationStatus = "settled" | "reverted" | "nothing-to-do";
+export type SimulationStatus =
+  "settled" | "not-settled" | "reverted" | "nothing-to-do";
+
+/**
+ * What executes the settlement: one `eth_simulateV1`, one `eth_call` with code
+ * at the sender's address, a fork in this process, or the in-process network
+ * itself.
+ */
+export type RehearsalEngine = "simulateV1" | "call" | "fork" | "in-process";
 
 /** A field of a reading that the settlement changes; values unscaled. */
 export interface ReadingChange {
@@ -34,15 +45,29 @@ export interface BalanceChange {
   readonly after: bigint;
 }
 
+/** An amount that the settlement moves from one account to another. */
+export interface Transfer {
+  /** Address of the token, or `native` for the chain's own currency. */
+  readonly token: string;
+  readonly from: string;
+  readonly to: string;
+  /** Unscaled: wei, or the token's smallest unit. */
+  readonly amount: bigint;
+}
+
 /** What a settlement would do; what does not apply is null. */
 export interface Simulation {
   readonly status: SimulationStatus;
+  /** The error code behind `reverted` and `not-settled`. */
+  readonly code: VaultErrorCode | null;
   /**
-   * Why it reverts, why there is nothing to do, or that the contract accepts
-   * the call without settling the round. Can hold the contract's own words:
-   * escape it before it goes to a terminal.
+   * Why it reverts, why there is nothing to do, or why the round is not
+   * settled. Can hold the contract's own words: escape it before it goes to a
+   * terminal.
    */
   readonly reason: string | null;
+  readonly engine: RehearsalEngine;
+  /** As the transaction would use it. */
   readonly gasUsed: bigint | null;
   /** The block that the simulated transaction was mined in. */
   readonly block: BlockInfo | null;
@@ -50,7 +75,14 @@ export interface Simulation {
   readonly changes: readonly ReadingChange[];
   /**
    * What differs, of the sender and the protocol's contracts. The sender's own
-   * pays for the gas at the price of the simulated block.
+   * pays for the gas, at the price that a settlement would offer now.
    */
   readonly balances: readonly BalanceChange[];
+  /**
+   * What moves between any accounts, in its order: ERC-20 `Transfer` events and
+   * native currency, without the fee. Null where the engine does not see it.
+   */
+  readonly transfers: readonly Transfer[] | null;
+  /** What this engine cannot know, and what else is worth knowing. */
+  readonly notes: readonly string[];
 }

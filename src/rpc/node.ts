@@ -33,6 +33,12 @@ export interface Header extends BlockInfo {
   readonly baseFeePerGas: bigint | undefined;
 }
 
+/** The block that a node would make next. */
+export interface PendingBlock extends Omit<Header, "hash"> {
+  /** Whether no transaction waits for it. */
+  readonly isEmpty: boolean;
+}
+
 /** The call that a settlement makes, as far as a simulation needs it. */
 export interface SettlementCall {
   readonly from: string;
@@ -163,15 +169,10 @@ export class Chain {
    */
   public async header(block: BlockId = "latest"): Promise<Header> {
     const found = await this.#block(block);
-    const { hash, gasLimit, baseFeePerGas } = found;
     return {
       ...this.#blockInfo(found, block),
-      hash: this.#hash(hash, BLOCK_METHOD),
-      gasLimit: parseQuantity(gasLimit, this.network, BLOCK_METHOD),
-      baseFeePerGas:
-        baseFeePerGas === undefined || baseFeePerGas === null
-          ? undefined
-          : parseQuantity(baseFeePerGas, this.network, BLOCK_METHOD),
+      ...this.#gasOf(found),
+      hash: this.#hash(found["hash"], BLOCK_METHOD),
     };
   }
 
@@ -209,16 +210,21 @@ export class Chain {
   }
 
   /**
-   * When the node would date a block that it made now, Unix seconds; undefined
-   * where it does not say. A node's clock need not be ours: development nodes
-   * can be moved in time.
+   * The block that the node would make now; undefined where it does not say. A
+   * node's clock need not be ours: development nodes can be moved in time.
    */
-  public async pendingTimestamp(): Promise<number | undefined> {
+  public async pending(): Promise<PendingBlock | undefined> {
     try {
       const pending = await this.#findBlock("pending");
-      return pending === undefined
-        ? undefined
-        : this.#number(pending["timestamp"], BLOCK_METHOD);
+      if (pending === undefined) {
+        return undefined;
+      }
+      const { transactions } = pending;
+      return {
+        ...this.#blockInfo(pending, "pending"),
+        ...this.#gasOf(pending),
+        isEmpty: Array.isArray(transactions) && transactions.length === 0,
+      };
     } catch {
       // Many public endpoints have no pending block; nothing depends on it.
       return undefined;
@@ -348,6 +354,22 @@ export class Chain {
     return {
       number,
       timestamp: this.#number(found["timestamp"], BLOCK_METHOD),
+    };
+  }
+
+  #gasOf({
+    gasLimit,
+    baseFeePerGas,
+  }: Readonly<Record<string, unknown>>): Pick<
+    Header,
+    "gasLimit" | "baseFeePerGas"
+  > {
+    return {
+      gasLimit: parseQuantity(gasLimit, this.network, BLOCK_METHOD),
+      baseFeePerGas:
+        baseFeePerGas === undefined || baseFeePerGas === null
+          ? undefined
+          : parseQuantity(baseFeePerGas, this.network, BLOCK_METHOD),
     };
   }
 

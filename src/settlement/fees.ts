@@ -23,7 +23,7 @@ const BLOCK_SHARE = { numerator: 95n, denominator: 100n };
 export async function resolveFees(
   chain: Chain,
   { gasPrice }: Pick<NetworkConfig, "gasPrice">,
-  { baseFeePerGas }: Header,
+  { baseFeePerGas }: Pick<Header, "baseFeePerGas">,
 ): Promise<Fees> {
   if (gasPrice !== "auto") {
     return { gasPrice };
@@ -73,7 +73,7 @@ export function maxPricePerGas(fees: Fees): bigint {
 /** What a unit of gas costs at the current base fee, in wei. */
 export function currentPricePerGas(
   fees: Fees,
-  { baseFeePerGas }: Header,
+  { baseFeePerGas }: Pick<Header, "baseFeePerGas">,
 ): bigint {
   if ("gasPrice" in fees || baseFeePerGas === undefined) {
     return maxPricePerGas(fees);

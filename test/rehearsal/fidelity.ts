@@ -119,7 +119,12 @@ describe("simulation - fidelity", () => {
   });
 
   it(`should predict what happens in ${SCENARIOS} random scenarios`, async () => {
-    const counts = { settled: 0, reverted: 0, "nothing-to-do": 0 };
+    const counts = {
+      settled: 0,
+      "not-settled": 0,
+      reverted: 0,
+      "nothing-to-do": 0,
+    };
     let largestGasError = 0;
     await fc.assert(
       fc.asyncProperty(scenario, async (chosen) => {

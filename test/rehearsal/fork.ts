@@ -169,7 +169,7 @@ describe("simulation - fork", () => {
     await expectVaultError(
       connection.vault
         .at(protocol.contracts)
-        .simulateSettleAll({ atTime: "+1h" }),
+        .simulateSettleAll({ engine: "fork", atTime: "+1h" }),
       "VAULT_FORK_NETWORK_TAKEN",
     );
   });

@@ -39,6 +39,7 @@ const readMethods = [
   "eth_blockNumber",
   "eth_call",
   "eth_chainId",
+  "eth_feeHistory",
   "eth_getBalance",
   "eth_getBlockByNumber",
   "eth_getCode",
@@ -110,11 +111,15 @@ describe("simulation - simulateSettleAll on a fork", () => {
     const vault = await openRecorded();
     const head = await vault.block();
     const nonce = await provider.getTransactionCount(FIRST_ACCOUNT);
-    const simulation = await vault.simulateSettleAll();
-    const { gasUsed, block, balances, ...rest } = simulation;
+    const simulation = await vault.simulateSettleAll({ engine: "fork" });
+    const { gasUsed, block, balances, notes, ...rest } = simulation;
+    expect(notes.join(" ")).to.contain("Hardhat's EVM");
     expect(rest).to.deep.equal({
       status: "settled",
+      code: null,
       reason: null,
+      engine: "fork",
+      transfers: [],
       changes: [
         {
           reading: "round",
@@ -152,11 +157,16 @@ describe("simulation - simulateSettleAll on a fork", () => {
   it("should report the same again and again", async () => {
     const vault = await open();
     const blockNumber = (await vault.block()).number;
-    const first = await vault.simulateSettleAll({ blockNumber });
-    expect(await vault.simulateSettleAll({ blockNumber })).to.deep.equal(first);
+    const first = await vault.simulateSettleAll({
+      engine: "fork",
+      blockNumber,
+    });
+    expect(
+      await vault.simulateSettleAll({ engine: "fork", blockNumber }),
+    ).to.deep.equal(first);
     const [one, other] = await Promise.all([
-      vault.simulateSettleAll({ blockNumber }),
-      vault.simulateSettleAll({ blockNumber }),
+      vault.simulateSettleAll({ engine: "fork", blockNumber }),
+      vault.simulateSettleAll({ engine: "fork", blockNumber }),
     ]);
     expect([one, other]).to.deep.equal([first, first]);
   });
@@ -164,13 +174,17 @@ describe("simulation - simulateSettleAll on a fork", () => {
   it("should do nothing where the round is settled already", async () => {
     await (await protocol.mocks.vault.settleAll()).wait();
     const vault = await open();
-    expect(await vault.simulateSettleAll()).to.deep.equal({
+    expect(await vault.simulateSettleAll({ engine: "fork" })).to.deep.equal({
       status: "nothing-to-do",
+      code: null,
       reason: "the round is settled already",
+      engine: "fork",
       gasUsed: null,
       block: null,
       changes: [],
       balances: [],
+      transfers: [],
+      notes: [],
     });
   });
 
@@ -199,9 +213,12 @@ describe("simulation - simulateSettleAll on a fork", () => {
       await (
         await mock.setRevert(mock.settleAll.fragment.selector, data)
       ).wait();
-      const simulation = await (await open()).simulateSettleAll();
+      const simulation = await (
+        await open()
+      ).simulateSettleAll({ engine: "fork" });
       expect(simulation).to.deep.include({
         status: "reverted",
+        code: "VAULT_CALL_REVERTED",
         reason,
         changes: [],
       });
@@ -221,7 +238,9 @@ describe("simulation - simulateSettleAll on a fork", () => {
         encodeRevertData({ panic: 2n ** 256n - 1n }),
       )
     ).wait();
-    const simulation = await (await open()).simulateSettleAll();
+    const simulation = await (
+      await open()
+    ).simulateSettleAll({ engine: "fork" });
     expect(simulation).to.deep.include({
       status: "reverted",
       gasUsed: null,
@@ -232,7 +251,9 @@ describe("simulation - simulateSettleAll on a fork", () => {
 
   it("should name an invalid instruction", async () => {
     await setCode(protocol.contracts.vault, failsInvalid);
-    const { status, reason } = await (await open()).simulateSettleAll();
+    const { status, reason } = await (
+      await open()
+    ).simulateSettleAll({ engine: "fork" });
     expect({ status, reason }).to.deep.equal({
       status: "reverted",
       reason: "invalid opcode: INVALID",
@@ -242,40 +263,54 @@ describe("simulation - simulateSettleAll on a fork", () => {
   describe("gas", () => {
     it("should run out of what it is given", async () => {
       const vault = await open();
-      const simulation = await vault.simulateSettleAll({ gas: 60_000 });
+      const simulation = await vault.simulateSettleAll({
+        engine: "fork",
+        gas: 60_000,
+      });
       expect(simulation).to.deep.include({
         status: "reverted",
-        reason: "out of gas",
+        code: "VAULT_OUT_OF_GAS",
         gasUsed: 60_000n,
       });
+      expect(simulation.reason).to.match(/^out of gas: .* 60000 .*option gas/u);
     });
 
     it("should take the gas of the network's configuration", async () => {
       const vault = await open({ gas: 60_000 });
-      expect((await vault.simulateSettleAll()).gasUsed).to.equal(60_000n);
+      expect(
+        (await vault.simulateSettleAll({ engine: "fork" })).gasUsed,
+      ).to.equal(60_000n);
     });
 
-    it("should be capped by osaka, and not by prague", async () => {
+    it("should have no limit that the chain has not, unless a hardfork is chosen", async () => {
       await setCode(protocol.contracts.vault, burnsGas(20_000_000));
       const vault = await open();
-      const capped = await vault.simulateSettleAll();
-      expect(capped).to.deep.include({
+      const free = await vault.simulateSettleAll({ engine: "fork" });
+      // It burns gas, and settles nothing.
+      expect(free).to.include({
+        status: "not-settled",
+        code: "VAULT_NOT_SETTLED",
+      });
+      expect(Number(free.gasUsed)).to.be.greaterThan(19_000_000);
+      expect(free.notes.join(" ")).to.contain("EIP-7825");
+      const capped = await vault.simulateSettleAll({ hardfork: "osaka" });
+      expect(capped).to.include({
         status: "reverted",
+        code: "VAULT_OUT_OF_GAS",
         gasUsed: 16_777_216n,
       });
-      expect(capped.reason).to.match(/^out of gas/u);
-      const free = await vault.simulateSettleAll({ hardfork: "prague" });
-      // It burns gas, and settles nothing.
-      expect(free.status).to.equal("settled");
-      expect(free.reason).to.contain("the round is not settled after it");
-      expect(Number(free.gasUsed)).to.be.greaterThan(19_000_000);
+      expect(capped.reason).to.match(/^out of gas: .*16777216.*prague/u);
+      const prague = await vault.simulateSettleAll({ hardfork: "prague" });
+      expect(prague.status).to.equal("not-settled");
     });
 
     it("should have no more than a block of the upstream", async () => {
       await setCode(protocol.contracts.vault, burnsGas(6_000_000));
       await provider.send("evm_setBlockGasLimit", ["0x4c4b40"]);
       await provider.send("evm_mine", []);
-      const { status, gasUsed } = await (await open()).simulateSettleAll();
+      const { status, gasUsed } = await (
+        await open()
+      ).simulateSettleAll({ engine: "fork" });
       expect({ status, gasUsed }).to.deep.equal({
         status: "reverted",
         gasUsed: 5_000_000n,
@@ -288,7 +323,8 @@ describe("simulation - simulateSettleAll on a fork", () => {
       vault: HardhatVault,
       as?: string,
     ): Promise<string | undefined> =>
-      (await vault.simulateSettleAll({ as })).balances[0]?.account;
+      (await vault.simulateSettleAll({ engine: "fork", as })).balances[0]
+        ?.account;
 
     it("should be the network's from, before its first account", async () => {
       expect(await senderOf(await open({ from: NOBODY }))).to.equal(NOBODY);
@@ -304,6 +340,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
     it("should be anybody, also who has nothing", async () => {
       const vault = await open();
       const { status, balances } = await vault.simulateSettleAll({
+        engine: "fork",
         as: NOBODY,
       });
       expect(status).to.equal("settled");
@@ -324,7 +361,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
       ]);
       const { balances } = await (
         await open()
-      ).simulateSettleAll({ as: NOBODY });
+      ).simulateSettleAll({ engine: "fork", as: NOBODY });
       expect(balances[0]?.before).to.equal(balance);
       expect(balances[0]?.after).to.satisfy(
         (after: bigint) => after > 0n && after < balance,
@@ -345,20 +382,21 @@ describe("simulation - simulateSettleAll on a fork", () => {
           request.method === "eth_accounts" ? reply : undefined;
         const vault = await openRecorded();
         const error = await expectVaultError(
-          vault.simulateSettleAll(),
+          vault.simulateSettleAll({ engine: "fork" }),
           "VAULT_NO_SENDER",
         );
         expect(error.fix).to.contain("the option `as`");
-        expect((await vault.simulateSettleAll({ as: NOBODY })).status).to.equal(
-          "settled",
-        );
+        expect(
+          (await vault.simulateSettleAll({ engine: "fork", as: NOBODY }))
+            .status,
+        ).to.equal("settled");
       }
     });
 
     it("should be refused if it is no address", async () => {
       const vault = await openRecorded();
       await expectVaultError(
-        vault.simulateSettleAll({ as: "0x12" }),
+        vault.simulateSettleAll({ engine: "fork", as: "0x12" }),
         "VAULT_INVALID_ADDRESS",
       );
       expect(server.requests).to.deep.equal([]);
@@ -369,7 +407,8 @@ describe("simulation - simulateSettleAll on a fork", () => {
     const timeOf = async (
       atTime?: string | number | bigint,
     ): Promise<number | undefined> =>
-      (await (await open()).simulateSettleAll({ atTime })).block?.timestamp;
+      (await (await open()).simulateSettleAll({ engine: "fork", atTime })).block
+        ?.timestamp;
 
     it("should be the round's end, its last second", async () => {
       expect(await timeOf("end")).to.equal(ROUND_END);
@@ -403,7 +442,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
       const { timestamp } = await vault.block();
       for (const atTime of ["2020-01-01", timestamp, timestamp - 1, "+0s"]) {
         const error = await expectVaultError(
-          vault.simulateSettleAll({ atTime }),
+          vault.simulateSettleAll({ engine: "fork", atTime }),
           "VAULT_TIME_IN_PAST",
         );
         expect(error.details["where"]).to.equal("atTime");
@@ -414,7 +453,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
       const vault = await open();
       for (const atTime of ["soon", -1, 1.5, 2n ** 64n]) {
         await expectVaultError(
-          vault.simulateSettleAll({ atTime }),
+          vault.simulateSettleAll({ engine: "fork", atTime }),
           "VAULT_INVALID_TIME",
         );
       }
@@ -425,11 +464,13 @@ describe("simulation - simulateSettleAll on a fork", () => {
         vault: { contracts: { vault: protocol.contracts.vault } },
       });
       await expectVaultError(
-        vault.simulateSettleAll({ atTime: "end" }),
+        vault.simulateSettleAll({ engine: "fork", atTime: "end" }),
         "VAULT_INVALID_ARGUMENT",
       );
       // It is not needed otherwise.
-      expect((await vault.simulateSettleAll()).status).to.equal("settled");
+      expect(
+        (await vault.simulateSettleAll({ engine: "fork" })).status,
+      ).to.equal("settled");
     });
   });
 
@@ -440,7 +481,10 @@ describe("simulation - simulateSettleAll on a fork", () => {
       await setCode(trading, answersOrderOfBlockNumber());
       const vault = await open();
       const before = BigInt((await vault.block()).number);
-      const { changes } = await vault.simulateSettleAll({ orders: [7, 9n, 7] });
+      const { changes } = await vault.simulateSettleAll({
+        engine: "fork",
+        orders: [7, 9n, 7],
+      });
       const after = before + 1n;
       expect(changes).to.deep.include({
         reading: "pools.public",
@@ -467,7 +511,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
         protocol.contracts.underlyingAsset,
         failsFromBlock(number + 1),
       );
-      const { changes } = await vault.simulateSettleAll();
+      const { changes } = await vault.simulateSettleAll({ engine: "fork" });
       expect(changes).to.deep.include({
         reading: "fundingFeeRate.put",
         field: "error",
@@ -484,7 +528,10 @@ describe("simulation - simulateSettleAll on a fork", () => {
       await setCode(token, answersBlockNumber(1));
       const vault = await open();
       const before = BigInt((await vault.block()).number);
-      const { balances } = await vault.simulateSettleAll({ tokens: [token] });
+      const { balances } = await vault.simulateSettleAll({
+        engine: "fork",
+        tokens: [token],
+      });
       expect(balances).to.deep.include({
         account: target,
         token: "native",
@@ -508,17 +555,17 @@ describe("simulation - simulateSettleAll on a fork", () => {
       const vault = await open();
       for (const token of [NOBODY, protocol.contracts.vault]) {
         const error = await expectVaultError(
-          vault.simulateSettleAll({ tokens: [token] }),
+          vault.simulateSettleAll({ engine: "fork", tokens: [token] }),
           "VAULT_NOT_A_TOKEN",
         );
         expect(error.details["token"]).to.equal(token);
       }
       await expectVaultError(
-        vault.simulateSettleAll({ tokens: ["0x12"] }),
+        vault.simulateSettleAll({ engine: "fork", tokens: ["0x12"] }),
         "VAULT_INVALID_ADDRESS",
       );
       await expectVaultError(
-        vault.simulateSettleAll({ orders: [-1] }),
+        vault.simulateSettleAll({ engine: "fork", orders: [-1] }),
         "VAULT_INVALID_INTEGER",
       );
     });
@@ -535,7 +582,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
     it("should find an address without code before anything is forked", async () => {
       const vault = (await openRecorded()).at({ vault: NOBODY });
       const error = await expectVaultError(
-        vault.simulateSettleAll(),
+        vault.simulateSettleAll({ engine: "fork" }),
         "VAULT_NO_CODE",
       );
       expect(error.details).to.include({
@@ -549,7 +596,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
 
     it("should name the missing configuration", async () => {
       const error = await expectVaultError(
-        (await open({ vault: {} })).simulateSettleAll(),
+        (await open({ vault: {} })).simulateSettleAll({ engine: "fork" }),
         "VAULT_CONTRACT_NOT_CONFIGURED",
       );
       expect(error.message).to.contain("networks.live.vault.contracts.vault");
@@ -561,7 +608,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
           await open({
             vault: { contracts: { vault: configVariable("TEST_UNSET_VAULT") } },
           })
-        ).simulateSettleAll(),
+        ).simulateSettleAll({ engine: "fork" }),
         "VAULT_CONFIG_VARIABLE",
       );
     });
@@ -569,11 +616,11 @@ describe("simulation - simulateSettleAll on a fork", () => {
     it("should name a network that is down, and one of another chain", async () => {
       const down = await open({}, `http://127.0.0.1:${await freePort()}`);
       await expectVaultError(
-        down.simulateSettleAll(),
+        down.simulateSettleAll({ engine: "fork" }),
         "VAULT_NETWORK_UNREACHABLE",
       );
       await expectVaultError(
-        (await open({ chainId: 5 })).simulateSettleAll(),
+        (await open({ chainId: 5 })).simulateSettleAll({ engine: "fork" }),
         "VAULT_WRONG_CHAIN",
       );
     });
@@ -581,7 +628,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
     it("should refuse a block in the future", async () => {
       const vault = await openRecorded();
       await expectVaultError(
-        vault.simulateSettleAll({ blockNumber: 1_000_000 }),
+        vault.simulateSettleAll({ engine: "fork", blockNumber: 1_000_000 }),
         "VAULT_BLOCK_NOT_FOUND",
       );
       expectNoFork();
@@ -606,7 +653,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
         const { number } = await vault.block();
         server.handler = refusing;
         const error = await expectVaultError(
-          vault.simulateSettleAll({ blockNumber: number - 1 }),
+          vault.simulateSettleAll({ engine: "fork", blockNumber: number - 1 }),
           "VAULT_ARCHIVE_NODE_NEEDED",
         );
         expect(error.message).to.contain("archive node");

@@ -74,7 +74,7 @@ describe("tasks - simulate", () => {
 
   it("should print one JSON document", async () => {
     const { stdout, stderr, exitCode } = await simulate(
-      ...["--network", "test", "--json", "--at-time", "end"],
+      ...["--network", "test", "--json", "--at-time", "end", "--fork"],
       ...["--orders", "3,7-8", "--tokens", TOKEN],
     );
     expect({ stderr, exitCode }).to.deep.equal({ stderr: "", exitCode: 0 });
@@ -94,15 +94,22 @@ describe("tasks - simulate", () => {
       .to.have.property("simulation")
       .that.has.all.keys(
         "status",
+        "code",
         "reason",
+        "engine",
         "gasUsed",
         "block",
         "changes",
         "balances",
+        "transfers",
+        "notes",
       )
       .and.deep.includes({
         status: "settled",
+        code: null,
         reason: null,
+        engine: "fork",
+        transfers: [],
         block: { number: head.number + 1, timestamp: ROUND_END },
       });
     expect(document)
@@ -235,6 +242,7 @@ describe("tasks - simulate", () => {
       tokens: undefined,
       block: undefined,
       hardfork: undefined,
+      fork: false,
     };
 
     it("should read ids and ranges of orders, each once", () => {

@@ -76,7 +76,10 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
   >();
   const simulated = await vault.simulateSettleAll();
   expectType<
-    Same<typeof simulated.status, "settled" | "reverted" | "nothing-to-do">
+    Same<
+      typeof simulated.status,
+      "settled" | "not-settled" | "reverted" | "nothing-to-do"
+    >
   >();
 }
 

@@ -48,25 +48,9 @@ export function parseLensAnswer(bytes: Buffer): LensAnswer | undefined {
       return undefined;
     }
   }
-  const entries: LensEntry[] = [];
-  let offset = HEADER;
-  while (offset < bytes.length) {
-    if (bytes.length - offset < WORD) {
-      return undefined;
-    }
-    const status = statuses[view.getUint8(offset)];
-    const start = offset + WORD;
-    const end = start + view.getUint32(start - 4);
-    if (status === undefined || end > bytes.length) {
-      return undefined;
-    }
-    entries.push({
-      status,
-      hasCode: view.getUint8(offset + 1) === 1,
-      start,
-      end,
-    });
-    offset = end;
+  const entries = parseLensEntries(bytes, HEADER, bytes.length);
+  if (entries === undefined) {
+    return undefined;
   }
   return {
     block: {
@@ -79,9 +63,43 @@ export function parseLensAnswer(bytes: Buffer): LensAnswer | undefined {
   };
 }
 
+/**
+ * Takes the entries between two offsets apart.
+ *
+ * @returns Undefined where they are not entries, whole and without a gap.
+ */
+export function parseLensEntries(
+  bytes: Buffer,
+  from: number,
+  to: number,
+): readonly LensEntry[] | undefined {
+  const view = viewOf(bytes);
+  const entries: LensEntry[] = [];
+  let offset = from;
+  while (offset < to) {
+    if (to - offset < WORD) {
+      return undefined;
+    }
+    const status = statuses[view.getUint8(offset)];
+    const start = offset + WORD;
+    const end = start + view.getUint32(start - 4);
+    if (status === undefined || end > to) {
+      return undefined;
+    }
+    entries.push({
+      status,
+      hasCode: view.getUint8(offset + 1) === 1,
+      start,
+      end,
+    });
+    offset = end;
+  }
+  return entries;
+}
+
 /** What the entry's call would have answered by itself. */
 export function entryAnswer(
-  { bytes }: LensAnswer,
+  { bytes }: Pick<LensAnswer, "bytes">,
   { status, start, end }: LensEntry,
 ): Buffer | RevertedCall {
   return status === "reverted"

@@ -15,6 +15,15 @@ import { resolveAddresses } from "../resolved-addresses.js";
 import type { ResolvedAddresses } from "../resolved-addresses.js";
 import { Chain } from "../../rpc/node.js";
 import type { Header } from "../../rpc/node.js";
+import { readState, roundOf } from "../compare-readings.js";
+import {
+  executeSettlement,
+  notExecuted,
+  requireCode,
+} from "../execute-on-chain.js";
+import { UNKNOWABLE } from "../question.js";
+import type { Answer, Question } from "../question.js";
+import { SimulatedChain } from "../simulated-chain.js";
 
 /** Options of `fork`. */
 export interface ForkOptions {
@@ -45,8 +54,81 @@ export interface ForkPlan {
   readonly chainId: number;
   readonly addresses: ResolvedAddresses;
   readonly hardfork?: string | undefined;
+  /** What one transaction may use, in place of what the hardfork says. */
+  readonly transactionGasCap?: bigint | undefined;
   /** Without them, no balance of the forked chain is overwritten. */
   readonly withAccounts: boolean;
+}
+
+/** How a fork is to be made for a rehearsal. */
+export interface ForkSettings {
+  readonly addresses: ResolvedAddresses;
+  readonly hardfork: string | undefined;
+  /** Whether it starts from the newest block. */
+  readonly isHead: boolean;
+}
+
+/**
+ * Rehearses on a fork in this process, which fetches what the contracts touch
+ * from the node, piece by piece.
+ *
+ * @throws VaultError those of {@link createFork}, VAULT_NO_CODE
+ */
+export async function rehearseOnFork(
+  { vault, sender, target, watched, next, gas }: Question,
+  { addresses, hardfork, isHead }: ForkSettings,
+): Promise<Answer> {
+  const number = next.number - 1;
+  const [header, before] = await Promise.all([
+    new Chain(vault.provider, vault.networkName).header(number),
+    readState(vault, number, watched),
+    requireCode(vault, target, number),
+  ]);
+  const { chainId } = before.readings.snapshot;
+  if (roundOf(before.readings)?.settled === true) {
+    return notExecuted(before, null);
+  }
+  const [connection, fatalReason] = await Promise.all([
+    createFork(vault, {
+      block: { ...header, isHead },
+      chainId,
+      addresses,
+      hardfork,
+      // Whether the chain has that limit, nobody tells: it is not to be ours.
+      transactionGasCap: hardfork === undefined ? header.gasLimit : undefined,
+      withAccounts: false,
+    }),
+    findFatalRevert(vault, { sender, target: target.address }, number),
+  ]);
+  try {
+    if (fatalReason !== undefined) {
+      return notExecuted(before, {
+        code: "VAULT_CALL_REVERTED",
+        reason: fatalReason,
+      });
+    }
+    const chain = new SimulatedChain(connection.vault);
+    await chain.request("evm_setAutomine", false);
+    await chain.request("hardhat_impersonateAccount", sender);
+    const answer = await executeSettlement(connection.vault, {
+      sender,
+      target: target.address,
+      subjects: watched,
+      before,
+      // A node may date its pending block as the one before.
+      blockTime: Math.max(next.timestamp, header.timestamp + 1),
+      gas,
+    });
+    return {
+      ...answer,
+      notes: [
+        "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
+        UNKNOWABLE,
+      ],
+    };
+  } finally {
+    await connection.close();
+  }
 }
 
 /** @see HardhatVault.fork */
@@ -125,6 +207,9 @@ export async function createFork(
       },
       ...(config.from === undefined ? {} : { from: config.from }),
       ...(hardfork === undefined ? {} : { hardfork }),
+      ...(plan.transactionGasCap === undefined
+        ? {}
+        : { transactionGasCap: plan.transactionGasCap }),
       mining: { auto: true, interval: 0 },
       ...(config.vault.tokenDecimals === undefined
         ? {}
@@ -223,7 +308,7 @@ const FIRST_FATAL_CODE = 2n ** 64n;
  *
  * @returns The reason of that revert, else undefined.
  */
-export async function findFatalRevert(
+async function findFatalRevert(
   { provider, networkName }: VaultHost,
   { sender, target }: { readonly sender: string; readonly target: string },
   blockNumber: number,

@@ -1,7 +1,84 @@
 import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
 
+import { vaultError } from "../../errors.js";
+import type { VaultRound } from "../../protocol/index.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
-import type { SimulatedChain } from "../simulated-chain.js";
+import { Chain } from "../../rpc/node.js";
+import type { Header } from "../../rpc/node.js";
+import { readState, roundOf } from "../compare-readings.js";
+import type { StateSubjects } from "../compare-readings.js";
+import {
+  MinedMeanwhile,
+  executeSettlement,
+  notExecuted,
+  requireCode,
+} from "../execute-on-chain.js";
+import { UNKNOWABLE } from "../question.js";
+import type { Answer, Question } from "../question.js";
+import { SimulatedChain } from "../simulated-chain.js";
+
+/** How often it is tried where blocks that come by themselves interfere. */
+const ATTEMPTS = 10;
+
+/**
+ * Rehearses on an in-process network itself, and undoes it.
+ *
+ * @param timeOf The date of the block, Unix seconds, once it is known after
+ * which block it comes; undefined for the chain's own clock.
+ * @param where What errors call the option that chooses it.
+ * @returns With the block that it started from.
+ * @throws VaultError VAULT_NO_CODE, VAULT_INVALID_ARGUMENT
+ */
+export async function rehearseInProcess(
+  {
+    vault,
+    sender,
+    target,
+    watched,
+    gas,
+  }: Omit<Question, "next" | "watched"> & { readonly watched: StateSubjects },
+  timeOf: (header: Header, round: VaultRound | undefined) => number | undefined,
+  where: string,
+): Promise<{ readonly answer: Answer; readonly header: Header }> {
+  const { provider, networkName } = vault;
+  const chain = new Chain(provider, networkName);
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const header = await chain.header();
+    const [before] = await Promise.all([
+      readState(vault, header.number, watched),
+      requireCode(vault, target, header.number),
+    ]);
+    const round = roundOf(before.readings);
+    const blockTime = timeOf(header, round);
+    if (round?.settled === true) {
+      return { header, answer: notExecuted(before, null) };
+    }
+    try {
+      const answer = await inSandbox(
+        new SimulatedChain(vault),
+        sender,
+        async () =>
+          await executeSettlement(vault, {
+            sender,
+            target: target.address,
+            subjects: watched,
+            before,
+            blockTime,
+            gas,
+          }),
+      );
+      return { header, answer: { ...answer, notes: [UNKNOWABLE] } };
+    } catch (error) {
+      if (!(error instanceof MinedMeanwhile)) {
+        throw error;
+      }
+    }
+  }
+  throw vaultError("VAULT_INVALID_ARGUMENT", {
+    where,
+    problem: `network ${networkName} mines by itself too often for a block of that date; stop it with evm_setIntervalMining`,
+  });
+}
 
 const oneAtATime = new WeakMap<Eip1193Provider, AsyncMutex>();
 
@@ -29,7 +106,7 @@ export async function exclusively<T>(
  *
  * @param account Impersonated during the work.
  */
-export async function inSandbox<T>(
+async function inSandbox<T>(
   chain: SimulatedChain,
   account: string,
   work: () => Promise<T>,

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+import {VaultLens} from "./VaultLens.sol";
+
+/// @title Rehearsal lens
+/// @notice Reads, makes a call that changes state, and reads again, all inside
+/// one `eth_call`; and answers what only code can: native balances, the size of
+/// code, the block that it runs in.
+/// @dev Never deployed, see `VaultLens`. For `rehearse` it is put at the
+/// address of the sender, and at that of the caller whom the readings see; for
+/// its small readings, at any address that nobody uses.
+contract RehearsalLens is VaultLens {
+    /// @dev The first word of an answer of `rehearse`.
+    bytes32 private constant REHEARSED =
+        keccak256("hardhat-vault/RehearsalLens/1");
+
+    /// @dev The most bytes of a refusal that are passed on.
+    uint256 private constant MAX_REASON = 8192;
+
+    /// @dev What the instructions around the call use themselves.
+    uint256 private constant CALL_OVERHEAD = 100;
+
+    /// @dev The account whose place this takes may be paid.
+    receive() external payable {}
+
+    /// @dev An account without code accepts every call.
+    fallback() external payable {}
+
+    /// @notice The native balance of an account, as of a token.
+    function balanceOf(address account) external view returns (uint256) {
+        return account.balance;
+    }
+
+    /// @notice How much code there is at an address.
+    function codeSizeOf(address account) external view returns (uint256) {
+        return account.code.length;
+    }
+
+    /// @notice Where and when this runs.
+    function blockInfo()
+        external
+        view
+        returns (uint256 height, uint256 time, uint256 chainId)
+    {
+        return (_blockNumber(), block.timestamp, block.chainid);
+    }
+
+    /// @notice Makes the given calls and reverts with the entries, so that all
+    /// that they have touched is cold again (EIP-2929).
+    function readAndForget(Call[] calldata calls) external view {
+        (uint256 start, uint256 end) = _entries(calls);
+        assembly ("memory-safe") {
+            revert(start, sub(end, start))
+        }
+    }
+
+    /// @notice Makes the given calls and returns the entries.
+    function read(Call[] calldata calls) external view {
+        (uint256 start, uint256 end) = _entries(calls);
+        _return(start, end);
+    }
+
+    /// @notice Reads, calls, and reads again.
+    /// @dev Answers words of 32 bytes: `REHEARSED` | block number | timestamp |
+    /// chain id | whether the call succeeded | gas it used | gas it was given |
+    /// length of what it returned | length of the entries before | of those
+    /// after | and then these three, not padded.
+    /// @param reader This contract, at the address that the readings see.
+    /// @param calls What is read before and after.
+    /// @param target The contract to call.
+    /// @param data The call.
+    /// @param gasLimit The most gas that the call may use.
+    /// @param reserve Gas that is left for the readings after the call.
+    function rehearse(
+        address reader,
+        Call[] calldata calls,
+        address target,
+        bytes calldata data,
+        uint256 gasLimit,
+        uint256 reserve
+    ) external {
+        bytes memory reading = abi.encodeCall(this.readAndForget, (calls));
+        (, bytes memory beforeCall) = reader.staticcall(reading);
+        // The target of a transaction is warm from the beginning.
+        uint256 given = target.balance;
+        given = gasleft();
+        given = given > reserve ? ((given - reserve) / 64) * 63 : 0;
+        if (given > gasLimit) given = gasLimit;
+        (bool success, uint256 used, bytes memory reason) = _call(
+            target,
+            data,
+            given
+        );
+        reading = abi.encodeCall(this.read, (calls));
+        (, bytes memory afterCall) = reader.staticcall(reading);
+        bytes memory answer = abi.encodePacked(
+            REHEARSED,
+            _blockNumber(),
+            block.timestamp,
+            block.chainid,
+            success ? uint256(1) : 0,
+            used,
+            given,
+            reason.length
+        );
+        answer = abi.encodePacked(
+            answer,
+            beforeCall.length,
+            afterCall.length,
+            reason,
+            beforeCall,
+            afterCall
+        );
+        assembly ("memory-safe") {
+            return(add(answer, 0x20), mload(answer))
+        }
+    }
+
+    function _call(
+        address target,
+        bytes memory data,
+        uint256 given
+    ) private returns (bool success, uint256 used, bytes memory reason) {
+        assembly ("memory-safe") {
+            let length := mload(data)
+            let input := add(data, 0x20)
+            used := gas()
+            success := call(given, target, 0, input, length, 0, 0)
+            used := sub(used, gas())
+            reason := mload(0x40)
+            let size := returndatasize()
+            if gt(size, MAX_REASON) {
+                size := MAX_REASON
+            }
+            mstore(reason, size)
+            returndatacopy(add(reason, 0x20), 0, size)
+            mstore(0x40, add(add(reason, 0x20), size))
+        }
+        used = used > CALL_OVERHEAD ? used - CALL_OVERHEAD : 0;
+    }
+
+    function _entries(
+        Call[] calldata calls
+    ) private view returns (uint256 start, uint256 end) {
+        assembly ("memory-safe") {
+            start := mload(0x40)
+        }
+        end = _readAll(calls, start);
+    }
+}

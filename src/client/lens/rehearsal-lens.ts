@@ -1,0 +1,151 @@
+import type { Buffer } from "node:buffer";
+
+import { Interface, dataSlice, getAddress, id } from "ethers";
+
+import type { BlockInfo } from "../../rpc/node.js";
+import { RehearsalLensArtifact } from "./artifact.js";
+import type { ReadCall } from "./lens.js";
+import { parseLensEntries } from "./lens-answer.js";
+import type { LensEntry } from "./lens-answer.js";
+import { isSmallWord, readSmallWord, viewOf } from "./words.js";
+
+const lensInterface = new Interface(RehearsalLensArtifact.abi);
+
+/** Its code, for a state override. */
+export const rehearsalLensCode: string = RehearsalLensArtifact.deployedBytecode;
+
+/** Nobody's address: where the lens stands when it must be nobody. */
+export const NOBODYS_ADDRESS = getAddress(
+  dataSlice(id("hardhat-vault/RehearsalLens"), 12),
+);
+
+const WORD = 32;
+const REHEARSED = id("hardhat-vault/RehearsalLens/1").slice(2);
+const HEADER = 10 * WORD;
+
+/** Where a call was executed. */
+export interface ExecutedBlock extends BlockInfo {
+  readonly chainId: number;
+}
+
+/** Asks the lens at an address for an account's native balance. */
+export function nativeBalanceCall(lens: string, account: string): ReadCall {
+  return {
+    target: lens,
+    data: lensInterface.encodeFunctionData("balanceOf", [account]),
+  };
+}
+
+/** Asks the lens at an address how much code another has. */
+export function codeSizeCall(lens: string, account: string): ReadCall {
+  return {
+    target: lens,
+    data: lensInterface.encodeFunctionData("codeSizeOf", [account]),
+  };
+}
+
+/** Asks the lens at an address where and when it runs. */
+export function blockInfoCall(lens: string): ReadCall {
+  return { target: lens, data: lensInterface.encodeFunctionData("blockInfo") };
+}
+
+/** @returns Undefined where it is not what `blockInfo` answers. */
+export function parseBlockInfo(bytes: Buffer): ExecutedBlock | undefined {
+  return bytes.length === 3 * WORD ? readBlock(bytes, 0) : undefined;
+}
+
+/** What is rehearsed inside one call; see contracts/lens/RehearsalLens.sol. */
+export interface LensRehearsal {
+  /** Whom the readings see; the lens stands there too. */
+  readonly reader: string;
+  readonly reads: readonly ReadCall[];
+  readonly target: string;
+  readonly data: string;
+  readonly gasLimit: bigint;
+  /** Gas that is left for the readings afterwards. */
+  readonly reserve: bigint;
+}
+
+export function encodeRehearse({
+  reader,
+  reads,
+  target,
+  data,
+  gasLimit,
+  reserve,
+}: LensRehearsal): string {
+  return lensInterface.encodeFunctionData("rehearse", [
+    reader,
+    reads.map((read) => [read.target, read.data]),
+    target,
+    data,
+    gasLimit,
+    reserve,
+  ]);
+}
+
+/** What came of it. */
+export interface RehearsedCall {
+  readonly block: ExecutedBlock;
+  readonly succeeded: boolean;
+  readonly gasUsed: number;
+  /** What the call could have used. */
+  readonly gasGiven: number;
+  /** What it returned, or reverted with. */
+  readonly returned: Buffer;
+  readonly before: readonly LensEntry[];
+  readonly after: readonly LensEntry[];
+  readonly bytes: Buffer;
+}
+
+/** @returns Undefined where the bytes are not what `rehearse` answers. */
+export function parseRehearsed(bytes: Buffer): RehearsedCall | undefined {
+  if (bytes.length < HEADER || bytes.toString("hex", 0, WORD) !== REHEARSED) {
+    return undefined;
+  }
+  const view = viewOf(bytes);
+  const block = readBlock(bytes, WORD);
+  const words = [4, 5, 6, 7, 8, 9].map((word) =>
+    isSmallWord(view, word * WORD, 6)
+      ? readSmallWord(view, word * WORD)
+      : Number.NaN,
+  );
+  const [success = 0, gasUsed = 0, gasGiven = 0, ...lengths] = words;
+  const [returned = 0, before = 0, after = 0] = lengths;
+  if (
+    block === undefined ||
+    words.includes(Number.NaN) ||
+    HEADER + returned + before + after !== bytes.length
+  ) {
+    return undefined;
+  }
+  const start = HEADER + returned;
+  const [entriesBefore, entriesAfter] = [
+    parseLensEntries(bytes, start, start + before),
+    parseLensEntries(bytes, start + before, bytes.length),
+  ];
+  return entriesBefore === undefined || entriesAfter === undefined
+    ? undefined
+    : {
+        block,
+        succeeded: success === 1,
+        gasUsed,
+        gasGiven,
+        returned: bytes.subarray(HEADER, start),
+        before: entriesBefore,
+        after: entriesAfter,
+        bytes,
+      };
+}
+
+function readBlock(bytes: Buffer, offset: number): ExecutedBlock | undefined {
+  const view = viewOf(bytes);
+  const places = [offset, offset + WORD, offset + 2 * WORD];
+  if (!places.every((place) => isSmallWord(view, place, 6))) {
+    return undefined;
+  }
+  const [number = 0, timestamp = 0, chainId = 0] = places.map((place) =>
+    readSmallWord(view, place),
+  );
+  return { number, timestamp, chainId };
+}

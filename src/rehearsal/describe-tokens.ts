@@ -1,0 +1,113 @@
+import { Buffer } from "node:buffer";
+
+import { Interface } from "ethers";
+
+import { tryLens } from "../client/lens/lens.js";
+import { entryAnswer } from "../client/lens/lens-answer.js";
+import { VaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
+import { RevertedCall, isHexData, requestRpc } from "../rpc/request.js";
+
+/** What a token says of itself: its own words, to be escaped. */
+export interface TokenDescription {
+  /** Undefined where it does not tell. */
+  readonly symbol: string | undefined;
+  readonly decimals: number | undefined;
+}
+
+const token = new Interface([
+  "function symbol() view returns (bytes)",
+  "function decimals() view returns (uint256)",
+]);
+const calls = ["symbol", "decimals"].map((name) =>
+  token.encodeFunctionData(name),
+);
+
+/** 0x and 32 bytes. */
+const WORD_LENGTH = 66;
+
+/** No amount has more digits than a uint256. */
+const MOST_DECIMALS = 77n;
+
+const LONGEST_SYMBOL = 32;
+
+/**
+ * Asks tokens for their symbols and decimals, all of them in one request where
+ * the node can.
+ */
+export async function describeTokens(
+  vault: VaultHost,
+  addresses: readonly string[],
+): Promise<ReadonlyMap<string, TokenDescription>> {
+  const reads = addresses.flatMap((target) =>
+    calls.map((data) => ({ target, data })),
+  );
+  if (reads.length === 0) {
+    return new Map();
+  }
+  const { provider, networkName: network } = vault;
+  const context = { provider, network, ...vault.readContext({}) };
+  const answer = await tryLens(context, reads);
+  const answers =
+    answer?.entries.length === reads.length
+      ? answer.entries.map((entry) => {
+          const found = entryAnswer(answer, entry);
+          return found instanceof RevertedCall
+            ? "0x"
+            : `0x${found.toString("hex")}`;
+        })
+      : await Promise.all(
+          reads.map(async ({ target: to, data }) => {
+            try {
+              return await requestRpc(provider, network, "eth_call", [
+                { to, data },
+                "latest",
+              ]);
+            } catch (error) {
+              if (VaultError.isVaultError(error)) {
+                return "0x";
+              }
+              throw error;
+            }
+          }),
+        );
+  return new Map(
+    addresses.map((address, index) => [
+      address,
+      {
+        symbol: parseSymbol(answers[2 * index]),
+        decimals: parseDecimals(answers[2 * index + 1]),
+      },
+    ]),
+  );
+}
+
+/**
+ * Some old tokens answer 32 bytes in place of a string. What is not UTF-8
+ * becomes U+FFFD.
+ */
+function parseSymbol(answer: unknown): string | undefined {
+  if (!isHexData(answer)) {
+    return undefined;
+  }
+  try {
+    const bytes: unknown =
+      answer.length === WORD_LENGTH
+        ? answer
+        : token.decodeFunctionResult("symbol", answer)[0];
+    const symbol = Buffer.from(String(bytes).slice(2), "hex")
+      .toString("utf8")
+      .replace(/\0+$/u, "");
+    return symbol === "" ? undefined : symbol.slice(0, LONGEST_SYMBOL);
+  } catch {
+    return undefined;
+  }
+}
+
+function parseDecimals(answer: unknown): number | undefined {
+  if (!isHexData(answer) || answer.length !== WORD_LENGTH) {
+    return undefined;
+  }
+  const decimals = BigInt(answer);
+  return decimals > MOST_DECIMALS ? undefined : Number(decimals);
+}

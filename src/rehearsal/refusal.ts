@@ -1,0 +1,108 @@
+import { decodeRevertReason } from "../rpc/revert-reason.js";
+import { vaultError } from "../errors.js";
+import { quoteForeignText } from "../untrusted-text.js";
+import type { VaultHost } from "../host.js";
+import type { Refusal } from "./question.js";
+
+/** EIP-7825: what one transaction may use, from the osaka hardfork on. */
+export const TRANSACTION_GAS_CAP = 16_777_216n;
+
+/** How a call failed, as far as a node tells. */
+export interface FailedCall {
+  /** What it reverted with, 0x hex. */
+  readonly data: string;
+  /** The node's words, where they say more than that it failed. */
+  readonly message: string | undefined;
+  readonly gasUsed: bigint;
+  /** What it was given at least. */
+  readonly gasGiven: bigint;
+}
+
+/**
+ * Whether a call failed for want of gas, or by an instruction that uses up
+ * whatever there is. What a failed call inside was not given is left over: a
+ * sixty-fourth at each depth.
+ */
+export function isExhausted({
+  data,
+  message = "",
+  gasUsed,
+  gasGiven,
+}: FailedCall): boolean {
+  return (
+    data === "0x" &&
+    (/out of ?gas/iu.test(message) || gasUsed * 100n >= gasGiven * 95n)
+  );
+}
+
+/**
+ * Why the contract refuses, in words.
+ *
+ * @param gas The gas limit, where somebody chose one.
+ * @param blockGasLimit What it had otherwise.
+ */
+export function describeRefusal(
+  vault: VaultHost,
+  gas: bigint | undefined,
+  blockGasLimit: bigint,
+  call: FailedCall,
+): Refusal {
+  const { data, message } = call;
+  if (isExhausted(call) && !isInstruction(message)) {
+    return outOfGas(
+      vault.networkName,
+      message !== undefined,
+      gas === undefined
+        ? {
+            gas: blockGasLimit,
+            limit: "a block of this chain has room for",
+            remedy:
+              "No transaction may use more on this chain: the contract has to settle in parts",
+          }
+        : {
+            gas,
+            limit: "it is given",
+            remedy:
+              "Give it more (option gas, or gas of the network's configuration)",
+          },
+    );
+  }
+  return {
+    code: "VAULT_CALL_REVERTED",
+    reason:
+      data === "0x" && message !== undefined
+        ? quoteForeignText(message)
+        : decodeRevertReason(data).text,
+  };
+}
+
+/**
+ * The settlement needs more gas than it may have.
+ *
+ * @param isCertain Whether a node says so; an invalid instruction uses up all
+ * gas too.
+ */
+export function outOfGas(
+  network: string,
+  isCertain: boolean,
+  {
+    gas,
+    limit,
+    remedy,
+  }: { readonly gas: bigint; readonly limit: string; readonly remedy: string },
+): Refusal {
+  const { code, fix } = vaultError("VAULT_OUT_OF_GAS", {
+    network,
+    gas,
+    limit,
+    remedy,
+  });
+  return {
+    code,
+    reason: `out of gas${isCertain ? "" : ", or an invalid instruction"}: it uses all of the ${gas} that ${limit}. ${fix}`,
+  };
+}
+
+function isInstruction(message: string | undefined): boolean {
+  return message !== undefined && /opcode|instruction/iu.test(message);
+}

@@ -1,0 +1,126 @@
+import { getAddress } from "ethers";
+
+import { isHexData } from "../rpc/request.js";
+import { NATIVE } from "./balances.js";
+import type { Transfer } from "./types.js";
+
+/** `Transfer(address,address,uint256)` of ERC-20. */
+const TRANSFER_TOPIC =
+  "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+
+/** Where `eth_simulateV1` says that native currency comes from. */
+const NATIVE_LOG_ADDRESS = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
+
+/** 0x and 32 bytes. */
+const WORD_LENGTH = 66;
+
+/** A log, as far as transfers need it. */
+export interface Log {
+  readonly address: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+}
+
+/**
+ * The transfers among logs. ERC-721 has the same event with a fourth topic in
+ * place of the data: what it moves is no amount, and is left out.
+ */
+export function transfersOf(logs: readonly Log[]): readonly Transfer[] {
+  return logs.flatMap(({ address, topics, data }) => {
+    const [topic, from, to, ...more] = topics;
+    if (
+      topic?.toLowerCase() !== TRANSFER_TOPIC ||
+      from === undefined ||
+      to === undefined ||
+      more.length > 0 ||
+      data.length !== WORD_LENGTH
+    ) {
+      return [];
+    }
+    return [
+      {
+        token:
+          address.toLowerCase() === NATIVE_LOG_ADDRESS
+            ? NATIVE
+            : getAddress(address),
+        from: addressOfTopic(from),
+        to: addressOfTopic(to),
+        amount: BigInt(data),
+      },
+    ];
+  });
+}
+
+/**
+ * The native currency that a call and those inside it move, by Geth's
+ * `callTracer`; what reverted moves nothing.
+ */
+export function nativeTransfersOf(frame: unknown): readonly Transfer[] {
+  const {
+    type,
+    from,
+    to,
+    value,
+    error,
+    calls,
+  }: Readonly<Record<string, unknown>> =
+    typeof frame === "object" ? { ...frame } : {};
+  if (error !== undefined && error !== null) {
+    return [];
+  }
+  const moves =
+    type !== "DELEGATECALL" &&
+    type !== "STATICCALL" &&
+    // It calls other code in its own place.
+    type !== "CALLCODE" &&
+    isAddress(from) &&
+    isAddress(to) &&
+    typeof value === "string" &&
+    BigInt(value) > 0n;
+  return [
+    ...(moves
+      ? [
+          {
+            token: NATIVE,
+            from: getAddress(from),
+            to: getAddress(to),
+            amount: BigInt(value),
+          },
+        ]
+      : []),
+    ...(Array.isArray(calls) ? calls.flatMap(nativeTransfersOf) : []),
+  ];
+}
+
+/**
+ * Reads a node's logs.
+ *
+ * @returns Undefined where they are none.
+ */
+export function parseLogs(value: unknown): readonly Log[] | undefined {
+  if (!Array.isArray(value)) {
+    return undefined;
+  }
+  const logs = value.flatMap((item: unknown) => {
+    const { address, topics, data }: Readonly<Record<string, unknown>> =
+      typeof item === "object" ? { ...item } : {};
+    return isAddress(address) &&
+      Array.isArray(topics) &&
+      topics.every(
+        (topic): topic is string =>
+          isHexData(topic) && topic.length === WORD_LENGTH,
+      ) &&
+      isHexData(data)
+      ? [{ address, topics, data }]
+      : [];
+  });
+  return logs.length === value.length ? logs : undefined;
+}
+
+function addressOfTopic(topic: string): string {
+  return getAddress(`0x${topic.slice(-40)}`);
+}
+
+function isAddress(value: unknown): value is string {
+  return isHexData(value) && value.length === 42;
+}

@@ -1,0 +1,288 @@
+import { Buffer } from "node:buffer";
+
+import { decodeAnswer } from "../client/answer.js";
+import type { LocatedAddress } from "../client/addresses.js";
+import { encodeCall } from "../client/codec.js";
+import type { EncodedCall } from "../client/codec.js";
+import { isFailedReading } from "../client/failed-reading.js";
+import type { FailedReading } from "../client/failed-reading.js";
+import {
+  codeSizeCall,
+  nativeBalanceCall,
+} from "../client/lens/rehearsal-lens.js";
+import type { ReadCall } from "../client/lens/lens.js";
+import { prepareReading } from "../client/snapshot.js";
+import { VaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
+import { standaloneReadings } from "../protocol/index.js";
+import type { VaultRound } from "../protocol/index.js";
+import { RevertedCall } from "../rpc/request.js";
+import { decodeRevertReason } from "../rpc/revert-reason.js";
+import { NATIVE, encodeBalanceOf, parseTokenBalance } from "./balances.js";
+import type { Balance, BalanceSubjects } from "./balances.js";
+import { compareValues } from "./compare-readings.js";
+import type { StateSubjects } from "./compare-readings.js";
+import type { ReadingChange } from "./types.js";
+
+/** A reading that is taken before and after. */
+export interface WatchedReading {
+  /** As in `round` or `orders.7`. */
+  readonly reading: string;
+  readonly call: EncodedCall;
+  readonly target: LocatedAddress;
+}
+
+/** All that is read before and after a settlement. */
+export interface WatchList extends StateSubjects {
+  /** Those whose contract is known. */
+  readonly readings: readonly WatchedReading[];
+  readonly orders: readonly WatchedReading[];
+  /** The contracts that are read, each once. */
+  readonly contracts: readonly string[];
+}
+
+/** What a node answered to one of the reads. */
+export interface ReadAnswer {
+  readonly succeeded: boolean;
+  /** What it returned or reverted with, 0x hex. */
+  readonly data: string;
+}
+
+/** The answers to all reads, in the order of {@link readsOf}. */
+export type ReadAnswers = readonly ReadAnswer[];
+
+/**
+ * Finds out where everything that is watched is read.
+ *
+ * @param target The contract that is to settle.
+ * @throws VaultError that only a defect of ours has
+ */
+export async function makeWatchList(
+  vault: VaultHost,
+  target: LocatedAddress,
+  subjects: StateSubjects,
+): Promise<WatchList> {
+  const { orderIDs } = subjects;
+  const [prepared, trading] = await Promise.all([
+    Promise.all(
+      standaloneReadings.map(
+        async (reading) => await prepareReading(vault, reading),
+      ),
+    ),
+    orderIDs.length === 0 ? undefined : findTrading(vault),
+  ]);
+  const readings = prepared.flatMap((reading) =>
+    "call" in reading
+      ? [
+          {
+            reading: reading.path.join("."),
+            call: reading.call,
+            target: reading.target,
+          },
+        ]
+      : [],
+  );
+  const orders =
+    trading === undefined
+      ? []
+      : orderIDs.map((orderID) => ({
+          reading: `orders.${orderID}`,
+          call: encodeCall("getOrderInfo", [orderID]),
+          target: trading,
+        }));
+  return {
+    ...subjects,
+    readings,
+    orders,
+    contracts: [
+      ...new Set([
+        target.address,
+        ...[...readings, ...orders].map((watched) => watched.target.address),
+      ]),
+    ],
+  };
+}
+
+async function findTrading(
+  vault: VaultHost,
+): Promise<LocatedAddress | undefined> {
+  try {
+    return await vault.addressOf("trading");
+  } catch (error) {
+    if (!VaultError.isVaultError(error) || error.kind === "bug") {
+      throw error;
+    }
+    return undefined;
+  }
+}
+
+/** One balance of the list. */
+interface WatchedBalance {
+  readonly account: string;
+  readonly token: string;
+}
+
+/**
+ * The calls that take all of it, but for the orders.
+ *
+ * @param lens Where code is that knows native balances and sizes of code.
+ */
+export function readsOf(list: WatchList, lens: string): readonly ReadCall[] {
+  return [
+    ...list.readings.map(readOf),
+    ...list.contracts.map((contract) => codeSizeCall(lens, contract)),
+    ...balancesOf(list).map(({ account, token }) =>
+      token === NATIVE
+        ? nativeBalanceCall(lens, account)
+        : { target: token, data: encodeBalanceOf(account) },
+    ),
+  ];
+}
+
+/** The call that takes one reading. */
+export function readOf({ call, target }: WatchedReading): ReadCall {
+  return { target: target.address, data: call.data };
+}
+
+/** What the answers before and after come to. */
+export interface Compared {
+  readonly roundBefore: VaultRound | undefined;
+  readonly roundAfter: VaultRound | undefined;
+  readonly changes: readonly ReadingChange[];
+  readonly before: readonly Balance[];
+  readonly after: readonly Balance[];
+  /** Those of the contracts that are none. */
+  readonly withoutCode: readonly string[];
+}
+
+/**
+ * Decodes what differs, and the round.
+ *
+ * @param before Of {@link readsOf}, and then of the orders.
+ * @throws VaultError VAULT_NOT_A_TOKEN
+ */
+export function compareAnswers(
+  vault: VaultHost,
+  list: WatchList,
+  blockNumber: number,
+  before: ReadAnswers,
+  after: ReadAnswers,
+): Compared {
+  const { readings, orders, contracts } = list;
+  const firstBalance = readings.length + contracts.length;
+  const firstOrder = firstBalance + balancesOf(list).length;
+  const sizes = new Map(
+    contracts.map((contract, index) => [
+      contract,
+      before[readings.length + index]?.data,
+    ]),
+  );
+  const hasCode = (contract: string): boolean =>
+    BigInt(sizes.get(contract) ?? 0) > 0n;
+  const valueOf = (
+    { call, target }: WatchedReading,
+    answer: ReadAnswer | undefined,
+  ): unknown =>
+    decode(vault, {
+      call,
+      target,
+      answer,
+      blockNumber,
+      hasCode: hasCode(target.address),
+    });
+  const changesOf = (
+    watched: readonly WatchedReading[],
+    first: number,
+  ): readonly ReadingChange[] =>
+    watched.flatMap((reading, index) => {
+      const [one, other] = [before[first + index], after[first + index]];
+      return one?.data === other?.data && one?.succeeded === other?.succeeded
+        ? []
+        : compareValues(
+            reading.call.operation,
+            reading.reading,
+            valueOf(reading, one),
+            valueOf(reading, other),
+          );
+    });
+  const roundIndex = readings.findIndex(({ reading }) => reading === "round");
+  const roundOf = (answers: ReadAnswers): VaultRound | undefined => {
+    const watched = readings[roundIndex];
+    if (watched === undefined) {
+      return undefined;
+    }
+    const value = valueOf(watched, answers[roundIndex]);
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what getLatestRoundInfo decodes to, if it does
+    return isFailedReading(value) ? undefined : (value as VaultRound);
+  };
+  const balances = (answers: ReadAnswers): readonly Balance[] =>
+    balancesOf(list).map(({ account, token }, index) => ({
+      account,
+      token,
+      amount: parseTokenBalance(
+        rawAnswer(answers[firstBalance + index]),
+        token,
+        vault.networkName,
+      ),
+    }));
+  return {
+    roundBefore: roundOf(before),
+    roundAfter: roundOf(after),
+    changes: [...changesOf(readings, 0), ...changesOf(orders, firstOrder)],
+    before: balances(before),
+    after: balances(after),
+    withoutCode: contracts.filter((contract) => !hasCode(contract)),
+  };
+}
+
+/** As in {@link readBalances}: the native one of each account comes first. */
+function balancesOf({
+  accounts,
+  tokens,
+}: BalanceSubjects): readonly WatchedBalance[] {
+  return accounts.flatMap((account) =>
+    [NATIVE, ...tokens].map((token) => ({ account, token })),
+  );
+}
+
+function decode(
+  { networkName: network }: VaultHost,
+  {
+    call,
+    target,
+    answer,
+    blockNumber,
+    hasCode,
+  }: Omit<WatchedReading, "reading"> & {
+    readonly answer: ReadAnswer | undefined;
+    readonly blockNumber: number;
+    readonly hasCode: boolean;
+  },
+): unknown {
+  const raw = rawAnswer(answer);
+  try {
+    return decodeAnswer({
+      call,
+      target,
+      network,
+      blockTag: `0x${blockNumber.toString(16)}`,
+      answer:
+        raw instanceof RevertedCall ? raw : Buffer.from(raw.slice(2), "hex"),
+      hasCode,
+    });
+  } catch (error) {
+    return failedReading(error);
+  }
+}
+
+function failedReading(error: unknown): FailedReading {
+  if (!VaultError.isVaultError(error) || error.kind === "bug") {
+    throw error;
+  }
+  return { error };
+}
+
+function rawAnswer(answer: ReadAnswer | undefined): string | RevertedCall {
+  const { succeeded = false, data = "0x" } = answer ?? {};
+  return succeeded ? data : new RevertedCall(decodeRevertReason(data));
+}
