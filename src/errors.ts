@@ -318,7 +318,7 @@ export const errorTable = {
     kind: "rpc",
     message:
       "The settlement could not be seen to its end on network {network}: {problem}.",
-    fix: "That says nothing about the contract. Rehearse it with another engine (--fork, option engine).",
+    fix: "That says nothing about the contract. Rehearse it with another engine, with the option `engine`.",
   },
   VAULT_ENGINE_UNAVAILABLE: {
     kind: "rpc",

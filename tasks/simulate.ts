@@ -54,13 +54,6 @@ const action: NewTaskActionFunction<SimulateTaskArguments> = async (
 
 export default action;
 
-const flags = {
-  atTime: "--at-time",
-  blockNumber: "--block",
-  hardfork: "--hardfork",
-  engine: "--fork",
-} as const;
-
 /** Simulates and reports. */
 export async function simulate(
   vault: HardhatVault,
@@ -70,7 +63,7 @@ export async function simulate(
   if (stderr.isTTY === true) {
     stderr.write(`Rehearsing a settlement of ${vault.networkName}…\n`);
   }
-  const rehearsed = await rehearse(vault, options, flags);
+  const rehearsed = await rehearse(vault, options);
   const { simulation, chainId, base } = rehearsed;
   const { balances, transfers, status } = simulation;
   const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
@@ -108,7 +101,7 @@ export async function simulate(
 export function parseSimulateArguments(
   args: Omit<SimulateTaskArguments, "json" | "at">,
 ): SimulateSettleAllOptions {
-  checkTime(args.atTime, flags.atTime);
+  checkTime(args.atTime);
   return {
     as: args.as === undefined ? undefined : parseAddress(args.as, "--as"),
     atTime: args.atTime,

@@ -63,7 +63,7 @@ export function describeRefusal(
             gas,
             limit: "it is given",
             remedy:
-              "Give it more (option gas, or gas of the network's configuration)",
+              "Give it more, with the option `gas` or the network's own setting gas",
           },
     );
   }

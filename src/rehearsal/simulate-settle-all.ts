@@ -107,21 +107,6 @@ interface CheckedOptions {
   readonly engines: readonly HttpEngine[];
 }
 
-/** What errors call the options that are looked at once the chain is known. */
-export interface OptionNames {
-  readonly atTime: string;
-  readonly blockNumber: string;
-  readonly hardfork: string;
-  readonly engine: string;
-}
-
-const apiNames: OptionNames = {
-  atTime: "atTime",
-  blockNumber: "blockNumber",
-  hardfork: "hardfork",
-  engine: "engine",
-};
-
 const httpEngines = ["simulateV1", "call", "fork"] as const;
 
 /** @see HardhatVault.simulateSettleAll */
@@ -136,13 +121,12 @@ export async function simulateSettleAll(
 export async function simulate(
   vault: VaultHost,
   options: SimulateSettleAllOptions,
-  names = apiNames,
 ): Promise<Rehearsed> {
-  const checked = checkOptions(vault, options, names);
+  const checked = checkOptions(vault, options);
   const { blockNumber, hardfork } = options;
   const isHttp = vault.connection.networkConfig.type === "http";
   if (!isHttp) {
-    refuseInProcess(vault, options, names);
+    refuseInProcess(vault, options);
   }
   const findSender = async (): Promise<string> =>
     checked.as ?? (await vault.defaultSender());
@@ -150,12 +134,12 @@ export async function simulate(
     const sender = await findSender();
     return await exclusively(
       vault.provider,
-      async () => await rehearseInPlace(vault, sender, checked, names),
+      async () => await rehearseInPlace(vault, sender, checked),
     );
   }
   const [sender, next] = await Promise.all([
     findSender(),
-    findBlock(vault, blockNumber, checked.atTime, names),
+    findBlock(vault, blockNumber, checked.atTime),
   ]);
   const { orderIDs, tokens, gas, engines } = checked;
   return await rehearseSettlement(vault, {
@@ -194,7 +178,7 @@ export async function rehearseSettlement(
   const [addresses, target, next] = await Promise.all([
     resolveAddresses(vault),
     vault.addressOf("vault", "settleAll"),
-    request.next ?? findBlock(vault, undefined, undefined, apiNames),
+    request.next ?? findBlock(vault),
   ]);
   const contracts = addresses.known;
   const watched = await makeWatchList(vault, target, {
@@ -225,7 +209,6 @@ async function rehearseInPlace(
   vault: VaultHost,
   sender: string,
   { orderIDs, tokens, gas, atTime }: CheckedOptions,
-  names: OptionNames,
 ): Promise<Rehearsed> {
   const [addresses, target] = await Promise.all([
     resolveAddresses(vault),
@@ -244,9 +227,7 @@ async function rehearseInPlace(
       },
       gas,
     },
-    ({ timestamp }, round) =>
-      targetTime(atTime, timestamp, round, names.atTime),
-    names.atTime,
+    ({ timestamp }, round) => targetTime(atTime, timestamp, round),
   );
   return {
     ...conclude(
@@ -420,9 +401,8 @@ function doubtAbout(
  */
 async function findBlock(
   vault: VaultHost,
-  blockNumber: ForkOptions["blockNumber"],
-  atTime: SimulationTime | undefined,
-  names: OptionNames,
+  blockNumber?: ForkOptions["blockNumber"],
+  atTime?: SimulationTime,
 ): Promise<NextBlock> {
   const chain = new Chain(vault.provider, vault.networkName);
   if (blockNumber === undefined && atTime === undefined) {
@@ -436,7 +416,6 @@ async function findBlock(
     atTime,
     header.timestamp,
     atTime === "end" ? await readRound(vault, header.number) : undefined,
-    names.atTime,
   );
   const ownTime =
     time ??
@@ -498,15 +477,14 @@ async function findPrice(
 function refuseInProcess(
   { networkName }: VaultHost,
   { blockNumber, hardfork, engine }: SimulateSettleAllOptions,
-  names: OptionNames,
 ): void {
   const where =
     blockNumber !== undefined
-      ? names.blockNumber
+      ? "blockNumber"
       : hardfork !== undefined
-        ? names.hardfork
+        ? "hardfork"
         : engine !== undefined
-          ? names.engine
+          ? "engine"
           : undefined;
   if (where !== undefined) {
     throw vaultError("VAULT_INVALID_ARGUMENT", {
@@ -527,16 +505,15 @@ function checkOptions(
     engine,
     hardfork,
   }: SimulateSettleAllOptions,
-  names: OptionNames,
 ): CheckedOptions {
   const { networkConfig } = connection;
-  checkTime(atTime, names.atTime);
+  checkTime(atTime);
   return {
     as: as === undefined ? undefined : parseAddress(as, "as"),
     orderIDs: unique(orders.map((id) => parseUint256(id, "orders"))),
     tokens: unique(tokens.map((token) => parseAddress(token, "tokens"))),
     atTime,
-    engines: chooseEngines(engine, hardfork, names),
+    engines: chooseEngines(engine, hardfork),
     gas:
       gas !== undefined
         ? parseUint256(gas, "gas")
@@ -549,11 +526,10 @@ function checkOptions(
 function chooseEngines(
   engine: HttpEngine | undefined,
   hardfork: string | undefined,
-  names: OptionNames,
 ): readonly HttpEngine[] {
   if (engine !== undefined && !httpEngines.includes(engine)) {
     throw vaultError("VAULT_INVALID_ENUM", {
-      where: names.engine,
+      where: "engine",
       allowed: httpEngines.join(", "),
       value: describeInput(engine),
     });
@@ -561,7 +537,7 @@ function chooseEngines(
   if (hardfork !== undefined) {
     if (engine !== undefined && engine !== "fork") {
       throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: names.hardfork,
+        where: "hardfork",
         problem: `only a fork executes by rules that one chooses, not engine ${engine}`,
       });
     }

@@ -10,6 +10,7 @@ import type { VaultRound } from "../protocol/index.js";
 export type SimulationTime = string | number | bigint;
 
 const END = "end";
+const WHERE = "atTime";
 
 /** The largest time that is exact as a JavaScript number. */
 const MAX_TIME = BigInt(Number.MAX_SAFE_INTEGER);
@@ -17,15 +18,11 @@ const MAX_TIME = BigInt(Number.MAX_SAFE_INTEGER);
 /**
  * Refuses what is no time at all, before any request.
  *
- * @param where What errors call the option.
  * @throws VaultError VAULT_INVALID_TIME, VAULT_INVALID_INTEGER
  */
-export function checkTime(
-  time: SimulationTime | undefined,
-  where: string,
-): void {
+export function checkTime(time: SimulationTime | undefined): void {
   if (time !== undefined && time !== END) {
-    readTime(time, 0, where);
+    readTime(time, 0);
   }
 }
 
@@ -37,14 +34,12 @@ export function checkTime(
  * forwards only.
  *
  * @param chainTime Timestamp of the block before, Unix seconds.
- * @param where What errors call the option.
  * @throws VaultError VAULT_TIME_IN_PAST, VAULT_INVALID_TIME
  */
 export function targetTime(
   time: SimulationTime | undefined,
   chainTime: number,
   round: VaultRound | undefined,
-  where: string,
 ): number | undefined {
   if (time === undefined) {
     return undefined;
@@ -52,50 +47,42 @@ export function targetTime(
   if (time === END) {
     if (round === undefined) {
       throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where,
+        where: WHERE,
         problem: "the round's end is not known, since the round cannot be read",
       });
     }
     return round.endTime <= BigInt(chainTime)
       ? undefined
-      : withinRange(round.endTime, END, where);
+      : withinRange(round.endTime, END);
   }
-  const target = readTime(time, chainTime, where);
+  const target = readTime(time, chainTime);
   if (target <= BigInt(chainTime)) {
     throw vaultError("VAULT_TIME_IN_PAST", {
-      where,
+      where: WHERE,
       value: describeTime(target),
       chainTime: describeTime(BigInt(chainTime)),
     });
   }
-  return withinRange(target, time, where);
+  return withinRange(target, time);
 }
 
-function readTime(
-  time: SimulationTime,
-  chainTime: number,
-  where: string,
-): bigint {
+function readTime(time: SimulationTime, chainTime: number): bigint {
   if (typeof time === "string") {
-    return parseTime(time, where, chainTime);
+    return parseTime(time, WHERE, chainTime);
   }
   if (time < 0 || !Number.isInteger(Number(time))) {
     throw vaultError("VAULT_INVALID_TIME", {
-      where,
+      where: WHERE,
       value: describeInput(time),
     });
   }
   return BigInt(time);
 }
 
-function withinRange(
-  target: bigint,
-  time: SimulationTime,
-  where: string,
-): number {
+function withinRange(target: bigint, time: SimulationTime): number {
   if (target > MAX_TIME) {
     throw vaultError("VAULT_INVALID_TIME", {
-      where,
+      where: WHERE,
       value: `${describeInput(time)}, which is ${target} seconds: too late for any block`,
     });
   }

@@ -272,7 +272,9 @@ describe("simulation - simulateSettleAll on a fork", () => {
         code: "VAULT_OUT_OF_GAS",
         gasUsed: 60_000n,
       });
-      expect(simulation.reason).to.match(/^out of gas: .* 60000 .*option gas/u);
+      expect(simulation.reason).to.match(
+        /^out of gas: .* 60000 .*option `gas`/u,
+      );
     });
 
     it("should take the gas of the network's configuration", async () => {

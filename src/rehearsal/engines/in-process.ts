@@ -25,7 +25,6 @@ const ATTEMPTS = 10;
  *
  * @param timeOf The date of the block, Unix seconds, once it is known after
  * which block it comes; undefined for the chain's own clock.
- * @param where What errors call the option that chooses it.
  * @returns With the block that it started from.
  * @throws VaultError VAULT_NO_CODE, VAULT_INVALID_ARGUMENT
  */
@@ -38,7 +37,6 @@ export async function rehearseInProcess(
     gas,
   }: Omit<Question, "next" | "watched"> & { readonly watched: StateSubjects },
   timeOf: (header: Header, round: VaultRound | undefined) => number | undefined,
-  where: string,
 ): Promise<{ readonly answer: Answer; readonly header: Header }> {
   const { provider, networkName } = vault;
   const chain = new Chain(provider, networkName);
@@ -75,7 +73,7 @@ export async function rehearseInProcess(
     }
   }
   throw vaultError("VAULT_INVALID_ARGUMENT", {
-    where,
+    where: "atTime",
     problem: `network ${networkName} mines by itself too often for a block of that date; stop it with evm_setIntervalMining`,
   });
 }
