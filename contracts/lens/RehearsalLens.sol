@@ -12,8 +12,9 @@ import {VaultLens} from "./VaultLens.sol";
 /// its small readings, at any address that nobody uses.
 contract RehearsalLens is VaultLens {
     /// @dev The first word of an answer of `rehearse`.
-    bytes32 private constant REHEARSED =
-        keccak256("hardhat-vault/RehearsalLens/1");
+    bytes32 private constant REHEARSED = keccak256(
+        "hardhat-vault/RehearsalLens/1"
+    );
 
     /// @dev The most bytes of a refusal that are passed on.
     uint256 private constant MAX_REASON = 8192;
