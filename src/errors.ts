@@ -155,7 +155,7 @@ export const errorTable = {
   VAULT_CALL_REVERTED: {
     kind: "chain",
     message: "{operation} reverted: {reason} ({contract} contract {address}).",
-    fix: "The contract refused the call; it gave no more of a reason than that.",
+    fix: "{hint}.",
   },
   VAULT_RETURN_DATA_TOO_SHORT: {
     kind: "chain",

@@ -112,10 +112,14 @@ export function formatNative(wei: bigint): string {
 
 /** As in 5,000,000.25; for people only. */
 export function groupDigits(decimal: string): string {
-  const [whole = "", ...fraction] = decimal.split(".");
-  return [whole.replaceAll(/\B(?=(?:[0-9]{3})+$)/gu, ","), ...fraction].join(
-    ".",
-  );
+  const point = decimal.indexOf(".");
+  const end = point === -1 ? decimal.length : point;
+  let grouped = decimal.slice(end);
+  for (let last = end; last > 0; last -= 3) {
+    const group = decimal.slice(Math.max(0, last - 3), last);
+    grouped = last === end ? group + grouped : `${group},${grouped}`;
+  }
+  return grouped;
 }
 
 /** As in `1 order` and `20,000 orders`. */

@@ -1,5 +1,6 @@
 import { SingleBar } from "cli-progress";
 
+import { groupDigits } from "./format-value.js";
 import { formatDuration } from "./time.js";
 
 /** How far a long task has come. */
@@ -12,7 +13,14 @@ export interface Progress {
 
 export type ProgressStream = NodeJS.WritableStream & {
   readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
 };
+
+/** Columns that a bar with all there is to tell needs. */
+const ROOM_FOR_ALL = 80;
+
+/** How often a terminal that cannot go back in a line is told. */
+const LINE_INTERVAL_MS = 2_000;
 
 const hidden: Progress = {
   update: () => undefined,
@@ -20,7 +28,8 @@ const hidden: Progress = {
 };
 
 /**
- * A bar with rate and time left, on a terminal; nothing anywhere else.
+ * A bar with rate and time left, on a terminal; now and then a line on one that
+ * is dumb; nothing anywhere else.
  *
  * @param stream Undefined for no bar at all.
  * @param total How much there is to do.
@@ -34,12 +43,17 @@ export function startProgress(
   if (stream?.isTTY !== true) {
     return hidden;
   }
+  if (process.env["TERM"] === "dumb") {
+    return showLines(stream, unit, expected, now);
+  }
+  const isNarrow = (stream.columns ?? ROOM_FOR_ALL) < ROOM_FOR_ALL;
   const bar = new SingleBar({
     stream,
-    format: `{bar} {percentage} %  {value} of {total} ${unit}  {rate}/s  {left} left`,
+    format: `{bar} {percentage} %  {value} of {total} ${unit}${isNarrow ? "" : "  {rate}/s"}  {left} left`,
+    formatValue: (value) => groupDigits(String(value)),
     barCompleteChar: "█",
     barIncompleteChar: "░",
-    barsize: 24,
+    barsize: isNarrow ? 8 : 24,
     clearOnComplete: true,
     // The cursor stays: Ctrl-C would leave the terminal without one.
   });
@@ -49,7 +63,7 @@ export function startProgress(
     update(done, total = expected) {
       const rate = (done / Math.max(1, now() - startedAt)) * 1_000;
       const payload = {
-        rate: Math.round(rate),
+        rate: groupDigits(String(Math.round(rate))),
         left: formatDuration(
           BigInt(Math.ceil((total - done) / Math.max(rate, 1e-9))),
         ),
@@ -66,6 +80,26 @@ export function startProgress(
       if (isShown) {
         bar.stop();
         isShown = false;
+      }
+    },
+  };
+}
+
+function showLines(
+  stream: NodeJS.WritableStream,
+  unit: string,
+  expected: number,
+  now: () => number,
+): Progress {
+  let toldAt = now();
+  return {
+    ...hidden,
+    update(done, total = expected) {
+      if (now() - toldAt >= LINE_INTERVAL_MS) {
+        toldAt = now();
+        stream.write(
+          `${groupDigits(String(done))} of ${groupDigits(String(total))} ${unit}\n`,
+        );
       }
     },
   };

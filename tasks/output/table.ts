@@ -1,4 +1,4 @@
-import stringWidth from "fast-string-width";
+import measure from "fast-string-width";
 import { wrapAnsi } from "fast-wrap-ansi";
 
 import type { Style } from "./style.js";
@@ -7,6 +7,11 @@ type Alignment = "left" | "right";
 
 /** Blanks between two columns. */
 const GAP = "  ";
+
+/** Columns that a text takes: its length, for nearly all that is shown. */
+function stringWidth(text: string): number {
+  return /^[ -~]*$/u.test(text) ? text.length : measure(text);
+}
 
 /** Rows in aligned columns, however wide that becomes. */
 export function alignColumns(

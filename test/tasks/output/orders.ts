@@ -286,6 +286,48 @@ describe("tasks - progress", () => {
     expect(terminal.text).to.have.length(length);
   });
 
+  it("should group digits, and tell less on a narrow terminal", () => {
+    const terminal = Object.assign(new FakeTerminal(), { columns: 60 });
+    const times = [0, 1_000];
+    const progress = startProgress(
+      terminal,
+      { total: 20_000, unit: "orders" },
+      () => times.shift() ?? 2_000,
+    );
+    progress.update(10_000);
+    progress.hide();
+    expect(terminal.text).to.match(
+      /█{4}░{4} 50 % {2}10,000 of 20,000 orders {2}1s left/u,
+    );
+  });
+
+  it("should write lines where a terminal is dumb", () => {
+    const { TERM } = process.env;
+    process.env["TERM"] = "dumb";
+    try {
+      const terminal = new FakeTerminal();
+      let time = 0;
+      const progress = startProgress(
+        terminal,
+        { total: 20_000, unit: "orders" },
+        () => time,
+      );
+      for (time = 0; time <= 4_500; time += 500) {
+        progress.update(time * 2);
+      }
+      progress.hide();
+      expect(terminal.text).to.equal(
+        "4,000 of 20,000 orders\n8,000 of 20,000 orders\n",
+      );
+    } finally {
+      if (TERM === undefined) {
+        delete process.env["TERM"];
+      } else {
+        process.env["TERM"] = TERM;
+      }
+    }
+  });
+
   it("should show nothing where there is no terminal", () => {
     const terminal = Object.assign(new FakeTerminal(), { isTTY: false });
     for (const target of [terminal, undefined]) {
