@@ -155,7 +155,7 @@ export const errorTable = {
   VAULT_CALL_REVERTED: {
     kind: "chain",
     message: "{operation} reverted: {reason} ({contract} contract {address}).",
-    fix: "{hint}.",
+    fix: "The contract refused the call; {hint}.",
   },
   VAULT_RETURN_DATA_TOO_SHORT: {
     kind: "chain",
@@ -357,12 +357,20 @@ type TagsOf<Template extends string> =
     ? Tag | TagsOf<Rest>
     : never;
 
+/** A value as it was given, and how a text shows it, as in quotes. */
+export interface GivenValue {
+  readonly value: string;
+  readonly shown: string;
+}
+
+type ErrorArgument = string | number | bigint | GivenValue;
+
 /** The arguments that the texts of an error need. */
 export type VaultErrorArguments<Code extends VaultErrorCode> = Record<
   TagsOf<
     (typeof errorTable)[Code]["message"] | (typeof errorTable)[Code]["fix"]
   >,
-  string | number | bigint
+  ErrorArgument
 >;
 
 const brand: unique symbol = Symbol.for("hardhat-vault.VaultError");
@@ -379,24 +387,35 @@ export class VaultError extends Error {
   public readonly shortMessage: string;
   /** What to do about it. */
   public readonly fix: string;
-  /** The values in the texts, by name; integers as decimal strings. */
+  /**
+   * The values in the texts, by name, as they were given; integers as decimal
+   * strings.
+   */
   public readonly details: Readonly<Record<string, string | number>>;
 
   constructor(
     code: VaultErrorCode,
-    args: Readonly<Record<string, string | number | bigint>>,
+    args: Readonly<Record<string, ErrorArgument>>,
     cause?: unknown,
   ) {
     const { kind, message, fix } = errorTable[code];
     // Whatever they come from, an error is shown as it is.
-    const details = Object.fromEntries(
-      Object.entries(args).map(([key, value]) => [
-        key,
-        typeof value === "number" ? value : escapeUntrusted(String(value)),
-      ]),
-    );
-    const shortMessage = fillTemplate(message, details);
-    const filledFix = fillTemplate(fix, details);
+    const readArguments = (
+      part: keyof GivenValue,
+    ): Record<string, string | number> =>
+      Object.fromEntries(
+        Object.entries(args).map(([key, argument]) => {
+          const value =
+            typeof argument === "object" ? argument[part] : argument;
+          return [
+            key,
+            typeof value === "number" ? value : escapeUntrusted(String(value)),
+          ];
+        }),
+      );
+    const shown = readArguments("shown");
+    const shortMessage = fillTemplate(message, shown);
+    const filledFix = fillTemplate(fix, shown);
     super(
       `${shortMessage} ${filledFix}`,
       cause === undefined ? undefined : { cause },
@@ -405,7 +424,7 @@ export class VaultError extends Error {
     this.kind = kind;
     this.shortMessage = shortMessage;
     this.fix = filledFix;
-    this.details = details;
+    this.details = readArguments("value");
     Object.defineProperty(this, brand, { value: true });
     // Hardhat's command line recognises errors of plugins by this property and
     // prints their message alone, without asking people to report a bug of

@@ -2,6 +2,7 @@ import { parseUnits } from "ethers";
 
 import {
   describeInput,
+  givenInput,
   parseAddress,
   parseBlockTag,
   parseUint256,
@@ -89,7 +90,7 @@ export function parseWord<Word extends string>(
     throw vaultError("VAULT_INVALID_ENUM", {
       where,
       allowed: words.join(", "),
-      value: describeInput(text),
+      value: givenInput(text),
     });
   }
   return found;
@@ -162,7 +163,7 @@ export function toFlag(option: string): string {
  * never rounded.
  */
 function parseDecimal(text: string, where: string, decimals: number): bigint {
-  const value = describeInput(text);
+  const value = givenInput(text);
   if (!/^(?:[0-9]+\.?[0-9]*|\.[0-9]+)$/u.test(text)) {
     throw vaultError("VAULT_INVALID_DECIMAL", { where, value });
   }

@@ -90,24 +90,25 @@ export async function runTask(
  * flag.
  */
 function inFlags(
-  error: VaultError,
+  { code, shortMessage, fix, details }: VaultError,
   args: TaskArguments,
 ): Pick<VaultError, "code" | "shortMessage" | "fix" | "details"> {
-  const { where } = error.details;
+  const { where } = details;
   const option =
     where === "blockTag" || where === "blockNumber" ? "block" : where;
-  const { code, shortMessage, fix, details } =
-    typeof option === "string" && Object.hasOwn(args, option)
-      ? new VaultError(error.code, { ...error.details, where: toFlag(option) })
-      : error;
+  const isOption = typeof option === "string" && Object.hasOwn(args, option);
   return {
     code,
-    shortMessage: nameFlags(shortMessage),
+    shortMessage: nameFlags(
+      isOption
+        ? shortMessage.replace(String(where), toFlag(option))
+        : shortMessage,
+    ),
     fix:
       code === "VAULT_INVALID_ARGUMENT"
         ? "Correct that value; `--help` after the task's name lists what it takes."
         : nameFlags(fix),
-    details,
+    details: isOption ? { ...details, where: toFlag(option) } : details,
   };
 }
 

@@ -45,8 +45,8 @@ export function decodeAnswer({
       // Another contract's fallback refuses without a word.
       hint:
         answer.reason.kind === "none"
-          ? `Often that is another contract: check the address, which comes from ${source}, and that network ${network} is the one it is deployed on`
-          : "The contract refused the call; it gave no more of a reason than that",
+          ? `without a reason, that often is another contract: check the address, which comes from ${source}, and that network ${network} is the one it is deployed on`
+          : "it gave no more of a reason than that",
     });
   }
   if (answer.length === 0 && !hasCode) {

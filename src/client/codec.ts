@@ -22,7 +22,7 @@ import type {
   OperationName,
   WireType,
 } from "../protocol/index.js";
-import { describeInput, parseInput } from "./inputs.js";
+import { describeInput, givenInput, parseInput } from "./inputs.js";
 import { isSmallWord, readSmallWord, readWord, viewOf } from "./lens/words.js";
 
 const WORD = 32;
@@ -250,7 +250,7 @@ function chooseTarget(
     throw vaultError("VAULT_INVALID_ENUM", {
       where: "pool",
       allowed: Object.keys(target).join(", "),
-      value: describeInput(choice),
+      value: givenInput(choice),
     });
   }
   return role;

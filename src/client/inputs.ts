@@ -1,6 +1,7 @@
 import { MaxUint256, getAddress, toQuantity } from "ethers";
 
 import { vaultError } from "../errors.js";
+import type { GivenValue } from "../errors.js";
 import { enumNames } from "../protocol/index.js";
 import type { Field } from "../protocol/index.js";
 import { escapeUntrusted } from "../untrusted-text.js";
@@ -24,7 +25,7 @@ const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
 export function parseAddress(
   value: unknown,
   where: string,
-  shown = describeInput(value),
+  shown: string | GivenValue = givenInput(value),
 ): string {
   const fail = (problem: string): never => {
     throw vaultError("VAULT_INVALID_ADDRESS", {
@@ -63,7 +64,7 @@ export function parseUint256(value: unknown, where: string): bigint {
   throw vaultError("VAULT_INVALID_INTEGER", {
     where,
     bits: 256,
-    value: describeInput(value),
+    value: givenInput(value),
   });
 }
 
@@ -88,7 +89,7 @@ export function parseContractType(value: unknown, where: string): bigint {
     allowed: Object.entries(enumNames.contractType)
       .map(([number, name]) => `${name} (${number})`)
       .join(", "),
-    value: describeInput(value),
+    value: givenInput(value),
   });
 }
 
@@ -119,7 +120,7 @@ export function parseBlockTag(value: unknown, where = "blockTag"): string {
   }
   throw vaultError("VAULT_INVALID_BLOCK", {
     where,
-    value: describeInput(value),
+    value: givenInput(value),
   });
 }
 
@@ -137,6 +138,16 @@ export function requireFixedBlock(blockTag: unknown, where: string): void {
         "the pending block is not one fixed block, so several calls cannot be pinned to it; latest can",
     });
   }
+}
+
+/** What was passed, for an error that has a value of its own for it. */
+export function givenInput(value: unknown): GivenValue {
+  const shown = describeInput(value);
+  return {
+    shown,
+    // What is not shown is not told either.
+    value: typeof value === "string" && shown.startsWith('"') ? value : shown,
+  };
 }
 
 /** What was passed, for an error text. */

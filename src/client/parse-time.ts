@@ -1,5 +1,5 @@
 import { vaultError } from "../errors.js";
-import { describeInput, parseUint256 } from "./inputs.js";
+import { givenInput, parseUint256 } from "./inputs.js";
 
 const spanSeconds: Readonly<Record<string, bigint>> = {
   s: 1n,
@@ -43,7 +43,7 @@ export function parseTime(
   if (!isRealDate || milliseconds < 0) {
     throw vaultError("VAULT_INVALID_TIME", {
       where,
-      value: describeInput(text),
+      value: givenInput(text),
     });
   }
   return BigInt(milliseconds) / 1000n;

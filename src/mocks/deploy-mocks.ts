@@ -4,7 +4,7 @@ import { getAddress } from "ethers";
 
 import { fixedAddresses, requireAddress } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
-import { describeInput } from "../client/inputs.js";
+import { givenInput } from "../client/inputs.js";
 import { VaultClient } from "../client/vault-client.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { invalidResponse } from "../rpc/request.js";
@@ -218,7 +218,7 @@ async function findPlaces(
     throw vaultError("VAULT_INVALID_ENUM", {
       where: "at",
       allowed: "configured, addresses by contract",
-      value: describeInput(at),
+      value: givenInput(at),
     });
   }
   const book =

@@ -1,6 +1,6 @@
 import { ZeroAddress } from "ethers";
 
-import { describeInput } from "../client/inputs.js";
+import { givenInput } from "../client/inputs.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { VaultError, vaultError } from "../errors.js";
@@ -49,7 +49,7 @@ export async function mockAt<VaultT extends MockHost>(
     throw vaultError("VAULT_INVALID_ENUM", {
       where: "role",
       allowed: contractRoleNames.join(", "),
-      value: describeInput(role),
+      value: givenInput(role),
     });
   }
   const createState = scenarios[requireScenario(scenario ?? "open-round")];

@@ -1,6 +1,6 @@
 import { MaxUint256 as MAX } from "ethers";
 
-import { describeInput } from "../client/inputs.js";
+import { givenInput } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
 import { ContractType, OrderState } from "../protocol/index.js";
 import type { MockOrder, MockState } from "./types.js";
@@ -267,7 +267,7 @@ export function isScenarioName(name: string): name is ScenarioName {
 export function requireScenario(name: string): ScenarioName {
   if (!isScenarioName(name)) {
     throw vaultError("VAULT_UNKNOWN_SCENARIO", {
-      scenario: describeInput(name),
+      scenario: givenInput(name),
       known: Object.keys(scenarios).join(", "),
     });
   }

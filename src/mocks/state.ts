@@ -1,6 +1,11 @@
 import { getAddress, toBeHex } from "ethers";
 
-import { describeInput, parseAddress, parseUint256 } from "../client/inputs.js";
+import {
+  describeInput,
+  givenInput,
+  parseAddress,
+  parseUint256,
+} from "../client/inputs.js";
 import { vaultError } from "../errors.js";
 import {
   ContractType,
@@ -266,7 +271,7 @@ function notOneOf(
   return vaultError("VAULT_INVALID_ENUM", {
     where,
     allowed: allowed.join(", "),
-    value: describeInput(value),
+    value: givenInput(value),
   });
 }
 
@@ -385,7 +390,7 @@ function parseUint8(value: unknown, where: string): number {
   throw vaultError("VAULT_INVALID_INTEGER", {
     where,
     bits: 8,
-    value: describeInput(value),
+    value: givenInput(value),
   });
 }
 

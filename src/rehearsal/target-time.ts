@@ -1,4 +1,4 @@
-import { describeInput } from "../client/inputs.js";
+import { describeInput, givenInput } from "../client/inputs.js";
 import { parseTime } from "../client/parse-time.js";
 import { vaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -73,7 +73,7 @@ function readTime(time: SimulationTime, chainTime: number): bigint {
   if (time < 0 || !Number.isInteger(Number(time))) {
     throw vaultError("VAULT_INVALID_TIME", {
       where: WHERE,
-      value: describeInput(time),
+      value: givenInput(time),
     });
   }
   return BigInt(time);

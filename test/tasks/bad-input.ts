@@ -616,6 +616,54 @@ describe("bad input of tasks", () => {
     });
   }
 
+  const given: ReadonlyArray<
+    readonly [
+      task: string,
+      args: Readonly<Record<string, unknown>>,
+      value: string,
+    ]
+  > = [
+    ["order", { id: 'a "b"' }, 'a "b"'],
+    ["round", { block: "soon" }, "soon"],
+    ["volume", { from: "0x12" }, "0x12"],
+    ["funding-rate", { type: "CALL" }, "CALL"],
+    ["margins", { ...margins, apy: "1,5" }, "1,5"],
+    ["margins", { ...margins, endTime: "soon" }, "soon"],
+    [
+      "volume",
+      { from: "e".repeat(64) },
+      "64 hex digits, not shown since they may be a private key",
+    ],
+  ];
+  for (const [task, args, value] of given) {
+    it(`should give a program the value itself: ${value} (${task})`, async () => {
+      const document = parseDocument(
+        await runVaultTask(await hreOn("live"), task, { ...args, json: true }),
+      );
+      expect(document).to.have.nested.property("error.details.value", value);
+    });
+  }
+
+  it("should say where else to look where a contract refuses without a word", async () => {
+    for (const [data, hinted] of [
+      ["0x", true],
+      ["0xdeadbeef", false],
+    ] as const) {
+      server.handler = ({ request }) =>
+        request.method === "eth_call"
+          ? { error: { code: 3, message: "execution reverted", data } }
+          : { result: documentedAnswer(request) };
+      const { stderr } = await runVaultTask(await hreOn("live"), "volume");
+      expect(stderr).to.contain("VAULT_CALL_REVERTED");
+      expect(
+        /another contract: check the address, which comes from networks\.live\.vault\.contracts\.vault/u.test(
+          stderr,
+        ),
+        stderr,
+      ).to.equal(hinted);
+    }
+  });
+
   it("should read without the keys that the configuration names", async () => {
     const hre = await hreOn("unsetKey");
     for (const [task, args] of [

@@ -6,6 +6,7 @@ import { vaultError } from "../../errors.js";
 import { OrderState, enumNames } from "../../protocol/index.js";
 import {
   describeInput,
+  givenInput,
   parseAddress,
   parseBlockTag,
   parseUint256,
@@ -193,7 +194,7 @@ function parseOrderState(value: unknown): OrderState {
     allowed: Object.entries(enumNames.orderState)
       .map(([number, name]) => `${name} (${number})`)
       .join(", "),
-    value: describeInput(value),
+    value: givenInput(value),
   });
 }
 

@@ -2,7 +2,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import { encodeCall } from "../../client/codec.js";
-import { describeInput, parseBlockTag } from "../../client/inputs.js";
+import { givenInput, parseBlockTag } from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/request.js";
 import type { RevertedCall } from "../../rpc/request.js";
@@ -294,7 +294,7 @@ function toForkError(
     ? known
     : vaultError(
         "VAULT_INVALID_ENUM",
-        { where: "hardfork", allowed, value: describeInput(hardfork) },
+        { where: "hardfork", allowed, value: givenInput(hardfork) },
         error,
       );
 }
