@@ -70,6 +70,27 @@ export function maxPricePerGas(fees: Fees): bigint {
   return "gasPrice" in fees ? fees.gasPrice : fees.maxFeePerGas;
 }
 
+/** The fees, but not more than these. */
+export function capFees(fees: Fees | undefined, most: Fees): Fees {
+  if (
+    fees === undefined ||
+    !("maxFeePerGas" in fees && "maxFeePerGas" in most)
+  ) {
+    return most;
+  }
+  return {
+    maxFeePerGas: min(fees.maxFeePerGas, most.maxFeePerGas),
+    maxPriorityFeePerGas: min(
+      fees.maxPriorityFeePerGas,
+      most.maxPriorityFeePerGas,
+    ),
+  };
+}
+
+export function min(one: bigint, other: bigint): bigint {
+  return one < other ? one : other;
+}
+
 /** What a unit of gas costs at the current base fee, in wei. */
 export function currentPricePerGas(
   fees: Fees,
@@ -78,8 +99,7 @@ export function currentPricePerGas(
   if ("gasPrice" in fees || baseFeePerGas === undefined) {
     return maxPricePerGas(fees);
   }
-  const price = baseFeePerGas + fees.maxPriorityFeePerGas;
-  return price < fees.maxFeePerGas ? price : fees.maxFeePerGas;
+  return min(baseFeePerGas + fees.maxPriorityFeePerGas, fees.maxFeePerGas);
 }
 
 /** @returns Undefined where the node has no fee history. */

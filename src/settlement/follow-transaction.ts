@@ -5,7 +5,7 @@ import { send } from "./send.js";
 import type { SendAnswer } from "./send.js";
 import { NonceSearch, findTransaction } from "./find-transaction.js";
 import type { FoundTransaction, SentTransaction } from "./find-transaction.js";
-import type { SettlementStopped } from "./stopped.js";
+import { SettlementStopped } from "./stopped.js";
 import type { SettlementEvent } from "./types.js";
 
 /** So many polling intervals a last question may take. */
@@ -21,12 +21,24 @@ export interface FollowOptions {
   /** What a node gets to mine or queue what it accepted. */
   readonly firstLookAfterMs: number;
   /**
-   * Whether it may be sent once more: same chain, same round, unsettled.
+   * Whether it may be sent once more: same chain, same round, unsettled, at
+   * the newest block unless another is given.
    *
    * @returns Why not, or undefined.
    * @throws VaultError if that cannot be found out now
    */
-  readonly checkRound: () => Promise<SettlementStopped | undefined>;
+  readonly checkRound: (
+    block?: number,
+  ) => Promise<SettlementStopped | undefined>;
+  /**
+   * What to send where the node does not have it.
+   *
+   * @returns Why nothing, or the transaction.
+   * @throws VaultError if that cannot be found out now
+   */
+  readonly renew: (
+    transaction: SentTransaction,
+  ) => Promise<SettlementStopped | SentTransaction>;
   /** Told a hash that was not known before. */
   readonly onHash: (hash: string) => Promise<void>;
   readonly emit: (event: SettlementEvent) => void;
@@ -81,14 +93,14 @@ export async function followTransaction(
     next = "look";
     try {
       if (step === "check and send") {
-        // In an object, so that "no obstacle" is told from "no answer in time",
-        // after which nothing is known of the round and nothing is sent.
-        const checked = await deadline.within(
-          options.checkRound().then((why) => ({ obstacle: why })),
-        );
-        obstacle = checked?.obstacle;
-        sends =
-          checked !== undefined && obstacle === undefined && !deadline.isOver;
+        const renewed = await deadline.within(state.renew());
+        // No answer in time: nothing is known of the round, nothing is sent.
+        if (renewed instanceof SettlementStopped) {
+          obstacle = renewed;
+        } else if (renewed !== undefined && !deadline.isOver) {
+          state.transaction = renewed;
+          sends = true;
+        }
       }
       if (sends) {
         await state.note(await sendOnce(chain, state.transaction, deadline));
@@ -209,6 +221,38 @@ class FollowedTransaction {
     }
   }
 
+  /**
+   * Why it must not be sent again, or what to send; undefined where that cannot
+   * be told yet.
+   */
+  public async renew(): Promise<
+    SettlementStopped | SentTransaction | undefined
+  > {
+    const obstacle = await this.#options.checkRound();
+    if (obstacle === undefined) {
+      return await this.#options.renew(this.transaction);
+    }
+    if (await this.#isUnused()) {
+      return obstacle;
+    }
+    this.#sendProblem = ", though it may be what settled the round";
+    return undefined;
+  }
+
+  /**
+   * Whether its nonce is free in a block in which there is an obstacle already.
+   * What looks transactions up can be behind what reads the round: then it may
+   * be this very transaction that settled it.
+   */
+  async #isUnused(): Promise<boolean> {
+    const { from, nonce } = this.transaction;
+    const head = await this.#chain.blockNumber();
+    return (
+      (await this.#options.checkRound(head)) !== undefined &&
+      (await this.#chain.nonce(from, head)) <= nonce
+    );
+  }
+
   /** @returns Undefined if the deadline came first. */
   public async find(): Promise<FoundTransaction | undefined> {
     const { confirmations, deadline } = this.#options;
@@ -298,7 +342,7 @@ class FollowedTransaction {
 
   /**
    * What was sent a moment ago may still be on its way, so only who sent
-   * nothing takes an unknown transaction for lost.
+   * nothing takes a transaction that is not found for lost.
    */
   public stopped({ status, reason }: SettlementStopped): FollowOutcome {
     const { hash, from, nonce } = this.transaction;
@@ -336,7 +380,10 @@ class FollowedTransaction {
     const patience = new Deadline(LAST_QUESTION_INTERVALS * pollingIntervalMs);
     try {
       const obstacle = await patience.within(checkRound());
-      if (obstacle === undefined) {
+      if (
+        obstacle === undefined ||
+        (await patience.within(this.#isUnused())) !== true
+      ) {
         return "";
       }
       // It may be this very transaction that settled the round.

@@ -18,7 +18,7 @@ import { operations } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import { toJsonValue } from "../json.js";
 import { refusal } from "./stopped.js";
-import { isSignedAs } from "./transaction.js";
+import { isSignedAs, settlementCall } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
 
 const FOLDER = "vault-deployments";
@@ -277,6 +277,9 @@ export class Journal {
       throw this.#invalid(
         `it is of vault ${entry.vault} on chain ${entry.chainId}, not of vault ${this.#vault} on chain ${this.#chainId}`,
       );
+    }
+    if (rest.data !== settlementCall(rest.from, rest.to).data) {
+      throw this.#invalid("its transaction does not call settleAll");
     }
     const transaction = { ...rest, raw, hash: known, fees: paid };
     if (raw !== undefined && !isSignedAs(raw, transaction)) {

@@ -102,8 +102,9 @@ export async function checkRound(
     readonly vault: string;
     readonly round: VaultRound;
   },
+  block: number | "latest" = "latest",
 ): Promise<SettlementStopped | undefined> {
-  const seen = await observe(vault, meant.vault, "latest");
+  const seen = await observe(vault, meant.vault, block);
   const chainId = await seen.chainId();
   if (chainId !== meant.chainId) {
     return refusal("VAULT_CHAIN_CHANGED", {

@@ -1,10 +1,16 @@
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
+import { RevertedCall } from "../rpc/request.js";
+import { capFees, min, resolveFees, resolveGas } from "./fees.js";
+import type { SentTransaction } from "./find-transaction.js";
 import { Journal, isSameChain, unfinishedEntries } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
 import { requireConfiguredChain } from "./observe.js";
-import { refusal } from "./stopped.js";
+import { resolveSigner } from "./signer.js";
+import { SettlementStopped, asStopped, refusal } from "./stopped.js";
+import { settlementCall } from "./transaction.js";
 
 /** The settlement that the journal has. */
 export interface Interrupted {
@@ -60,6 +66,60 @@ export async function findInterrupted(vault: VaultHost): Promise<Interrupted> {
       throw error;
     }
     return { journal: undefined, entry, block, problem: error.message };
+  }
+}
+
+/**
+ * What to send again of a settlement without signed bytes, which the node or a
+ * wallet signs anew. A journal is evidence of what was done and never an order:
+ * whoever can write the file has no say in what is signed. So it is built as a
+ * new settlement would be, with the journal's nonce, and costs no more.
+ *
+ * @returns Why nothing, or the transaction.
+ * @throws VaultError those of a failed request
+ */
+export async function rebuild(
+  { connection: { networkConfig }, provider, networkName }: VaultHost,
+  sent: SentTransaction,
+  file: string,
+): Promise<SettlementStopped | SentTransaction> {
+  const { from, to, nonce } = sent;
+  const chain = new Chain(provider, networkName);
+  try {
+    const { kind } = await resolveSigner(chain, networkConfig, from);
+    if (kind === "local") {
+      return refusal("VAULT_NOT_SIGNED_AGAIN", {
+        file,
+        problem: `${from} signs with a configured key, and that is done before anything is written there`,
+      });
+    }
+    const next = await chain.nonce(from, "latest");
+    if (next !== nonce) {
+      return refusal("VAULT_NOT_SIGNED_AGAIN", {
+        file,
+        problem: `its nonce is ${nonce}, and the next one of ${from} is ${next}`,
+      });
+    }
+    const header = await chain.header();
+    const call = settlementCall(from, to);
+    const gas = await resolveGas(chain, networkConfig, call, header);
+    return gas instanceof RevertedCall
+      ? new SettlementStopped("reverted", gas.reason.text)
+      : {
+          ...sent,
+          ...call,
+          gas: min(sent.gas, gas),
+          fees: capFees(
+            sent.fees,
+            await resolveFees(chain, networkConfig, header),
+          ),
+        };
+  } catch (error) {
+    const stopped = asStopped(error);
+    if (stopped === undefined) {
+      throw error;
+    }
+    return stopped;
   }
 }
 

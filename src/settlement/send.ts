@@ -60,8 +60,14 @@ export async function send(
       return { kind: "refused", problem: answer.reason.text };
     }
     return isHexData(answer) && answer.length === 66
-      ? // What was signed here is believed before what the node says.
-        { kind: "accepted", hash: transaction.hash ?? answer }
+      ? {
+          kind: "accepted",
+          // What was signed is believed before what the node says.
+          hash:
+            transaction.raw === undefined
+              ? answer
+              : (transaction.hash ?? answer),
+        }
       : {
           kind: "lost",
           problem: "the node answered something else than a hash",

@@ -19,7 +19,7 @@ import { preview } from "./preview.js";
 import type { Preview } from "./preview.js";
 import { TAKE_UP, report, unconfirmed } from "./report.js";
 import type { Report } from "./report.js";
-import { findInterrupted } from "./resume.js";
+import { findInterrupted, rebuild } from "./resume.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { SettlementStopped, asStopped, refusal } from "./stopped.js";
@@ -346,7 +346,11 @@ async function follow(
             : Math.min(FIRST_LOOK_AFTER_MS, pollingIntervalMs),
         // What was finished once is not begun again by a resume.
         maySendAgain: !entry.finished,
-        checkRound: async () => await checkRound(vault, entry),
+        checkRound: async (block) => await checkRound(vault, entry, block),
+        renew: async (sent) =>
+          start === "look" && sent.raw === undefined
+            ? await rebuild(vault, sent, journal?.file ?? "")
+            : sent,
         onHash: async (found) => {
           // The signed bytes stay those of the hash they were journalled with.
           if (current.transaction.raw === undefined) {

@@ -53,8 +53,11 @@ export interface FaultyRpcServer {
   rewrite(method: string, change: (result: unknown) => unknown): void;
   /** As by a node that keeps the state of its newest block alone. */
   forgetOldState(): void;
-  /** As by a node that has not seen the blocks after this one yet. */
-  fallBehind(head: number): void;
+  /**
+   * As by a node that has not seen the blocks after this one yet, or a gateway
+   * that asks such a node for some methods.
+   */
+  fallBehind(head: number, methods?: readonly string[]): void;
   /** Faults and actions whose request did not come. */
   readonly unused: readonly string[];
   /** Forgets faults, actions, changes and records; keeps hidden methods. */
@@ -80,7 +83,7 @@ export async function startFaultyRpcServer({
   let changes = new Map<string, (result: unknown) => unknown>();
   let counts = new Map<string, number>();
   let forgetsState = false;
-  let staleHead: number | undefined;
+  let behind: Behind | undefined;
   const underWay = new Set<Promise<unknown>>();
 
   const server = await startRpcServer({ upstream });
@@ -113,11 +116,8 @@ export async function startFaultyRpcServer({
     if (forgetsState && (await asksForOldState(exchange))) {
       return { error: { code: -32000, message: "missing trie node 12ab" } };
     }
-    if (staleHead !== undefined) {
-      const reply = await answerBehind(exchange, staleHead);
-      if (reply !== undefined) {
-        return reply;
-      }
+    if (behind?.methods.includes(request.method) === true) {
+      return await answerBehind(exchange, behind.head);
     }
     if (hidden.has(STATE_OVERRIDES) && request.params.length > 2) {
       return { error: { code: -32602, message: "too many arguments" } };
@@ -167,12 +167,12 @@ export async function startFaultyRpcServer({
     forgetOldState() {
       forgetsState = true;
     },
-    fallBehind(head) {
-      staleHead = head;
+    fallBehind(head, methods = [...stateMethods, ...blockMethods]) {
+      behind = { head, methods };
     },
     reset() {
       forgetsState = false;
-      staleHead = undefined;
+      behind = undefined;
       faults = new Map();
       actions = new Map();
       lateActions = new Map();
@@ -216,26 +216,25 @@ async function asksForOldState({
   return tag !== result;
 }
 
-/**
- * Makes a request one of the older head, or answers it as a node does that has
- * no later block. Receipts and transactions are another node's.
- */
+const blockMethods = ["eth_getBlockByNumber", "eth_blockNumber"];
+
+/** A node that has no block after its head, asked for some methods. */
+interface Behind {
+  readonly head: number;
+  readonly methods: readonly string[];
+}
+
+/** Answers as a node does that has no block after this one. */
 async function answerBehind(
   { request, forward }: Exchange,
   head: number,
-): Promise<RpcReply | undefined> {
+): Promise<RpcReply> {
   const hex = `0x${head.toString(16)}`;
   const { method, params } = request;
   if (method === "eth_blockNumber") {
     return { result: hex };
   }
-  const position = stateMethods.includes(method) ? 1 : 0;
-  if (position === 0 && method !== "eth_getBlockByNumber") {
-    return undefined;
-  }
-  if (Number(params[position]) > head) {
-    return { error: { code: -32000, message: "header not found" } };
-  }
+  const block = params[stateMethods.includes(method) ? 1 : 0];
   const { result }: Readonly<Record<string, unknown>> = {
     ...asObject(
       JSON.parse(
@@ -246,7 +245,16 @@ async function answerBehind(
       ),
     ),
   };
-  return { result };
+  // What a receipt or a transaction stands in is in the answer.
+  const isLookUp =
+    !stateMethods.includes(method) && !blockMethods.includes(method);
+  if (isLookUp) {
+    const { blockNumber }: { blockNumber?: unknown } = asObject(result);
+    return { result: Number(blockNumber ?? 0) > head ? null : result };
+  }
+  return Number(block) > head
+    ? { error: { code: -32000, message: "header not found" } }
+    : { result };
 }
 
 /** What a gateway says, and what does not tell whether a node was asked. */

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
@@ -110,6 +110,10 @@ describe("settleAll under faults", function () {
         );
       });
 
+      it("should take up its own settlement, whatever look-up lags", async () => {
+        await runCases("look-ups behind", lanes, laggingMethods, checkLag);
+      });
+
       for (const rival of rivals) {
         it(`should end right at whatever request ${rival}`, async () => {
           await runCases(
@@ -123,6 +127,42 @@ describe("settleAll under faults", function () {
     });
   }
 });
+
+/** What a gateway may ask a node for that is behind, one more each time. */
+const laggingMethods = [
+  ["eth_getTransactionReceipt", "eth_getTransactionByHash"],
+  ["eth_getTransactionCount"],
+  ["eth_blockNumber"],
+  ["eth_getBlockByNumber"],
+].map((_, index, all) => all.slice(0, index + 1).flat());
+
+/** Its own settlement, taken up where the look-up has not caught up yet. */
+async function checkLag(
+  lane: SettlementLane,
+  methods: readonly string[],
+): Promise<void> {
+  const head = await lane.world.provider.getBlockNumber();
+  const { settlement } = await settle(lane, {});
+  expect(settlement?.status).to.equal("settled");
+  // As if the process had died before it saw that.
+  const entry: unknown = JSON.parse(await readFile(lane.journal, "utf8"));
+  const unfinished = JSON.stringify({ ...asObject(entry), finished: false });
+  await writeFile(lane.journal, unfinished);
+  lane.server.reset();
+  lane.server.fallBehind(head, methods);
+
+  const early = await settle(lane, { resume: true, timeout: 300 });
+
+  expect(early.settlement).to.include({
+    status: "unconfirmed",
+    hash: settlement?.hash,
+  });
+  expect(early.settlement?.reason).not.to.include("somebody else");
+  expect(await isJournalFinished(lane)).to.equal(false);
+  lane.server.reset();
+  const late = await settle(lane, { resume: true });
+  expect(late.settlement).to.deep.equal(settlement);
+}
 
 /** A round that changes right before some request. */
 interface RivalCase extends RequestKey {
@@ -360,6 +400,10 @@ async function isJournalFinished({
   return typeof entry === "object" && entry !== null && "finished" in entry
     ? entry.finished
     : undefined;
+}
+
+function asObject(value: unknown): object {
+  return typeof value === "object" && value !== null ? value : {};
 }
 
 /** Runs all cases, as many at a time as there are lanes, and prints how many. */

@@ -71,6 +71,7 @@ describe("the way of a settlement's transaction", () => {
       maySendAgain: true,
       firstLookAfterMs: 0,
       checkRound: async () => await Promise.resolve(undefined),
+      renew: async (sent) => await Promise.resolve(sent),
       onHash: async () => await Promise.resolve(),
       emit: () => undefined,
       ...changes,

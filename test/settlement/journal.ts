@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import fs, { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import path from "node:path";
+import { mock } from "node:test";
 
 import { MultiProcessMutex } from "@nomicfoundation/hardhat-utils/synchronization";
 import { expect } from "chai";
@@ -388,6 +389,19 @@ describe("the journal of a settlement", () => {
       "its signed bytes are not its transaction",
     ],
     [
+      "calls something else",
+      () => ({
+        ...unsent,
+        transaction: {
+          ...asRecord(unsent["transaction"]),
+          data: "0xdeadbeef",
+          raw: undefined,
+          hash: undefined,
+        },
+      }),
+      "its transaction does not call settleAll",
+    ],
+    [
       "pays to another address",
       () => ({
         ...unsent,
@@ -416,6 +430,147 @@ describe("the journal of a settlement", () => {
       expect(await readFile(lane.journal, "utf8")).to.equal(text);
     });
   }
+
+  /** As on a full disk: files can be made, and nothing can be written to them. */
+  const fillDisk = (): (() => void) => {
+    const full = Object.assign(new Error("no space left on device"), {
+      code: "ENOSPC",
+    });
+    const writes = [
+      mock.method(fs, "writeFileSync", () => {
+        throw full;
+      }),
+      mock.method(fs, "write", (...args: readonly unknown[]) => {
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- of its many forms each has the callback last
+        (args.at(-1) as (error: Error) => void)(full);
+      }),
+    ];
+    return () => {
+      for (const mocked of writes) {
+        mocked.mock.restore();
+      }
+    };
+  };
+  const written = (): readonly string[] =>
+    readdirSync(path.dirname(lane.journal));
+
+  it("should send nothing and leave nothing where the disk is full before", async () => {
+    await mkdir(path.dirname(lane.journal), { recursive: true });
+    let empty = (): void => undefined;
+
+    const { message } = await expectVaultError(
+      lane.vault.settleAll({
+        ...POLLING,
+        confirm: async () => {
+          empty = fillDisk();
+          return await Promise.resolve(true);
+        },
+      }),
+      "VAULT_JOURNAL_NOT_WRITTEN",
+    ).finally(() => {
+      empty();
+    });
+
+    expect(message).to.include("ENOSPC");
+    expect(sent()).to.equal(0);
+    expect(written()).to.deep.equal([]);
+    expect((await lane.vault.settleAll(POLLING)).status).to.equal("settled");
+  });
+
+  it("should leave the entry of before where the disk is full afterwards", async () => {
+    let empty = (): void => undefined;
+    const troubles: string[] = [];
+
+    const settlement = await lane.vault.settleAll({
+      ...POLLING,
+      onEvent: (event) => {
+        if (event.type === "sending") {
+          empty = fillDisk();
+        } else if (event.type === "trouble") {
+          troubles.push(event.message);
+        }
+      },
+    });
+    empty();
+
+    expect(settlement).to.include({ status: "settled" });
+    expect(troubles.join()).to.include("ENOSPC");
+    expect(written()).to.deep.equal([path.basename(lane.journal)]);
+    expect(await lane.vault.settleAll(resume)).to.deep.equal(settlement);
+  });
+
+  /** As somebody may write it who has no key: nothing in it is signed. */
+  const forged = (changes: Record<string, unknown> = {}): unknown => ({
+    ...unsent,
+    transaction: {
+      ...asRecord(unsent["transaction"]),
+      raw: undefined,
+      hash: undefined,
+      ...changes,
+    },
+  });
+  const signed = (): readonly unknown[] =>
+    lane.server.requests.flatMap(({ method, params }) =>
+      method.startsWith("eth_send") ? [params[0]] : [],
+    );
+
+  it("should get no signature from a key here: that signs before it is journalled", async () => {
+    await write(forged());
+
+    const settlement = await lane.vault.settleAll(resume);
+
+    expect(settlement).to.include({ status: "refused", hash: null });
+    expect(settlement.reason).to.include("is not signed again");
+    expect(signed()).to.deep.equal([]);
+    // It stands in no one's way.
+    expect((await lane.vault.settleAll(POLLING)).status).to.equal("settled");
+  });
+
+  it("should not get more gas or higher fees from a node's key than a new one would", async () => {
+    const vault = await lane.connect({ accounts: "remote" });
+    lane.server.hide("eth_signTransaction");
+    const { gas, fees } = asRecord(unsent["transaction"]);
+    await write(
+      forged({
+        gas: "20000000",
+        fees: {
+          maxFeePerGas: String(10n ** 12n),
+          maxPriorityFeePerGas: String(10n ** 12n),
+        },
+      }),
+    );
+
+    const settlement = await vault.settleAll(resume);
+
+    lane.server.show();
+    expect(settlement, settlement.reason ?? "").to.include({
+      status: "settled",
+    });
+    const [sentOnce, ...more] = signed().map(asRecord);
+    expect(more).to.deep.equal([]);
+    expect(Number(sentOnce?.["gas"])).to.be.at.most(Number(gas));
+    const { maxFeePerGas, maxPriorityFeePerGas } = asRecord(fees);
+    expect(Number(sentOnce?.["maxFeePerGas"])).to.be.at.most(
+      2 * Number(maxFeePerGas),
+    );
+    expect(Number(sentOnce?.["maxPriorityFeePerGas"])).to.be.at.most(
+      2 * Number(maxPriorityFeePerGas),
+    );
+  });
+
+  it("should not queue behind a gap, to settle some later round", async () => {
+    const vault = await lane.connect({ accounts: "remote" });
+    lane.server.hide("eth_signTransaction");
+    const { nonce } = asRecord(unsent["transaction"]);
+    await write(forged({ nonce: Number(nonce) + 3 }));
+
+    const settlement = await vault.settleAll(resume);
+
+    lane.server.show();
+    expect(settlement).to.include({ status: "refused", hash: null });
+    expect(settlement.reason).to.include("is not signed again");
+    expect(signed()).to.deep.equal([]);
+  });
 
   it("should be told from the journal of a node that was started anew", async () => {
     await write({ ...unsent, genesisHash: `0x${"ab".repeat(32)}` });
