@@ -10,7 +10,7 @@ export async function startAnvil(
   options: { port?: number; args?: readonly string[] } = {},
 ): Promise<ServerProcess> {
   return await startServerProcess(
-    anvilBinary(),
+    foundryBinary("anvil"),
     ["--port", String(options.port ?? 0), ...(options.args ?? [])],
     /Listening on 127\.0\.0\.1:(\d+)/u,
   );
@@ -20,7 +20,7 @@ export async function startAnvil(
  * The binary of this platform's package. The package's own launcher would stay
  * between us and it, and a killed launcher leaves its anvil running.
  */
-function anvilBinary(): string {
+export function foundryBinary(tool: "anvil" | "forge"): string {
   const arch = process.arch === "x64" ? "amd64" : process.arch;
-  return resolve(`@foundry-rs/anvil-${process.platform}-${arch}/bin/anvil`);
+  return resolve(`@foundry-rs/${tool}-${process.platform}-${arch}/bin/${tool}`);
 }

@@ -1,11 +1,14 @@
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
 
+import { foundryBinary } from "../anvil.js";
 import { startServerProcess } from "../child-process.js";
 import { freePort } from "../free-port.js";
+import { solcPackages } from "../solc.js";
 import type { Tarball } from "../tarball.js";
 import { checkBuild } from "./check-build.js";
 import {
@@ -15,6 +18,7 @@ import {
   prepareConsumer,
   projectFolder,
   readDocuments,
+  repositoryRoot,
   snippetOf,
 } from "./consumer-project.js";
 import type { DocumentBlock } from "./consumer-project.js";
@@ -28,6 +32,7 @@ const consumerSteps = [
   "run its own tests and ours, and end by itself",
   "have compiled its contracts, which import all of ours",
   "type-check strictly, our declarations included",
+  "run its Solidity tests with Foundry",
 ] as const;
 
 type ConsumerStep = (typeof consumerSteps)[number];
@@ -47,11 +52,13 @@ const actions: Readonly<
   "run its own tests and ours, and end by itself": runTests,
   "have compiled its contracts, which import all of ours": checkBuild,
   "type-check strictly, our declarations included": typeCheck,
+  "run its Solidity tests with Foundry": runForge,
 };
 
 /** The steps that a project takes: without the plugin, there are no tasks. */
 export function stepsOf({
   compiler,
+  hasForge = false,
   hasNoPlugin = false,
 }: ConsumerDefinition): readonly ConsumerStep[] {
   return consumerSteps.filter((step) => {
@@ -61,6 +68,8 @@ export function stepsOf({
         return !hasNoPlugin;
       case "have compiled its contracts, which import all of ours":
         return compiler !== undefined;
+      case "run its Solidity tests with Foundry":
+        return hasForge;
       default:
         return true;
     }
@@ -237,6 +246,53 @@ async function typeCheck(folder: string): Promise<void> {
     ],
     { cwd: folder },
   );
+}
+
+/**
+ * With the remapping that the document shows, and the compiler of an npm
+ * package: forge runs a program, asks it for its version and talks standard
+ * JSON with it.
+ */
+async function runForge(
+  folder: string,
+  { compiler }: ConsumerDefinition,
+): Promise<void> {
+  const version = compiler?.version ?? "0.8.37";
+  const { resolve } = createRequire(import.meta.url);
+  const guide = await readFile(
+    path.join(repositoryRoot, "docs/solidity-tests.md"),
+    "utf8",
+  );
+  const [, remappings = ""] = /^```text\n(.*?)^```$/msu.exec(guide) ?? [];
+  const solc = path.join(folder, "solc.cjs");
+  await writeFile(path.join(folder, "remappings.txt"), remappings);
+  await writeFile(
+    solc,
+    `#!${process.execPath}
+const solc = require(${JSON.stringify(resolve(solcPackages[version]))});
+process.stdout.write(
+  process.argv.includes("--version")
+    ? "Version: " + solc.version().replace("Emscripten.clang", "Linux.g++")
+    : solc.compile(require("node:fs").readFileSync(0, "utf8")),
+);
+`,
+    { mode: 0o755 },
+  );
+  await writeFile(
+    path.join(folder, "foundry.toml"),
+    `[profile.default]
+src = "contracts"
+solc = "./solc.cjs"
+offline = true
+[invariant]
+runs = 16
+depth = 50
+`,
+  );
+  const output = await runCommand(foundryBinary("forge"), ["test"], {
+    cwd: folder,
+  });
+  expect(output).to.match(/6 tests passed, 0 failed, 0 skipped/u);
 }
 
 async function hardhat(

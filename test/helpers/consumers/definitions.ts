@@ -18,6 +18,8 @@ export interface ConsumerDefinition {
    * project without the plugin needs none of it.
    */
   readonly peers?: readonly string[];
+  /** Its Solidity tests also run with Foundry's forge. */
+  readonly hasForge?: boolean;
   /** It uses entries of the package or its contracts, but not the plugin. */
   readonly hasNoPlugin?: boolean;
   /** Its tasks are run on a node of its own, else on a network in process. */
@@ -78,6 +80,7 @@ export const consumers: readonly ConsumerDefinition[] = [
     testCommand: ["test", "solidity"],
     compiler: { version: "0.8.28", optimizer: false, viaIR: false },
     documents: "solidity",
+    hasForge: true,
     hasNoPlugin: true,
   },
   {
