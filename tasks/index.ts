@@ -284,6 +284,28 @@ export const vaultTasks: TaskDefinition[] = [
     .setAction(() => import("./request.js"))
     .build(),
   vaultTask(
+    "watch",
+    "Show what changes, as it changes, until something happens",
+  )
+    .addFlag({
+      name: "raw",
+      description: "Show integers as on the wire, unscaled",
+    })
+    .addOption(
+      textOption("from", "Try a settlement by this address at every look"),
+    )
+    .addOption(
+      textOption(
+        "until",
+        "End with exit code 0 once the round is settled, expired, or at a time: ISO date, +1h (from the chain's clock) or Unix seconds",
+      ),
+    )
+    .addOption(
+      textOption("interval", "Look every so many seconds; 5 unless given"),
+    )
+    .setAction(() => import("./watch.js"))
+    .build(),
+  vaultTask(
     "doctor",
     "Check the network, the contracts and the signer, and say what to mend",
   )

@@ -179,7 +179,12 @@ function parseDecimal(text: string, where: string, decimals: number): bigint {
 }
 
 /** A span, as in +7d, is one from the chain's clock. */
-function parseFutureTime(
+/**
+ * Reads a time that has to be ahead of the chain's clock, once that is known.
+ *
+ * @throws VaultError VAULT_INVALID_TIME, VAULT_INVALID_INTEGER
+ */
+export function parseFutureTime(
   text: string,
   where: string,
   raw: boolean,

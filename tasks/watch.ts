@@ -1,0 +1,342 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { NewTaskActionFunction } from "hardhat/types/tasks";
+
+import { isFailedReading } from "../src/client/failed-reading.js";
+import { describeInput, parseAddress } from "../src/client/inputs.js";
+import { VaultError, vaultError } from "../src/errors.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import { readingAt, standaloneReadings } from "../src/protocol/index.js";
+import type { VaultRound } from "../src/protocol/index.js";
+import { describeRound, isSameRound } from "../src/protocol/round.js";
+import { Chain } from "../src/rpc/node.js";
+import { settlementCall } from "../src/settlement/transaction.js";
+import { toJsonValue } from "../src/json.js";
+import { toSafeJson } from "../src/untrusted-text.js";
+import { withVault } from "./open-vault.js";
+import { createDisplay } from "./output/watch.js";
+import type { Sighting, WatchDisplay } from "./output/watch.js";
+import { parseFutureTime } from "./parse-options.js";
+import { runTask, withStdoutOnStderr } from "./run-task.js";
+import type { StreamedReport, TaskArguments } from "./run-task.js";
+
+interface WatchTaskArguments extends TaskArguments {
+  readonly at: string | undefined;
+  readonly raw: boolean;
+  readonly from: string | undefined;
+  readonly until: string | undefined;
+  readonly interval: string | undefined;
+}
+
+const DEFAULT_INTERVAL_SECONDS = 5;
+const MIN_INTERVAL_SECONDS = 0.1;
+const MAX_INTERVAL_SECONDS = 86_400;
+/** A node that hangs is a node that is away. */
+const REQUEST_TIMEOUT_MS = 30_000;
+/** How often what a terminal shows is brought up to date. */
+const TICK_MS = 1_000;
+
+const action: NewTaskActionFunction<WatchTaskArguments> = async (args, hre) =>
+  await runTask(args, async () => {
+    const request = parseWatchArguments(args);
+    return await withStdoutOnStderr(
+      async (write) =>
+        await withVault(
+          hre,
+          "read",
+          args.at,
+          async (vault) =>
+            await watch(
+              vault,
+              request,
+              createDisplay(
+                {
+                  ...args,
+                  network: vault.networkName,
+                  intervalSeconds: request.intervalSeconds,
+                  tokenDecimals:
+                    vault.connection.networkConfig.vault.tokenDecimals,
+                },
+                process.stdout,
+                write,
+              ),
+            ),
+          REQUEST_TIMEOUT_MS,
+        ),
+    );
+  });
+
+export default action;
+
+/** What a watch waits for. */
+type Until = "settled" | "expired" | ((chainTime: number) => bigint);
+
+export interface WatchRequest {
+  /** Who would settle; the zero address where nobody is named. */
+  readonly from: string | undefined;
+  readonly intervalSeconds: number;
+  /** Undefined for a watch that somebody has to end. */
+  readonly until: Until | undefined;
+}
+
+/**
+ * Checks what can be checked without a network.
+ *
+ * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT,
+ * VAULT_INVALID_TIME
+ */
+export function parseWatchArguments({
+  from,
+  until,
+  interval,
+}: Pick<WatchTaskArguments, "from" | "until" | "interval">): WatchRequest {
+  return {
+    from: from === undefined ? undefined : parseAddress(from, "--from"),
+    intervalSeconds: parseInterval(interval),
+    until:
+      until === undefined || until === "settled" || until === "expired"
+        ? until
+        : parseFutureTime(until, "--until", false),
+  };
+}
+
+function parseInterval(text: string | undefined): number {
+  if (text === undefined) {
+    return DEFAULT_INTERVAL_SECONDS;
+  }
+  const seconds = /^[0-9]+(?:\.[0-9]+)?$/u.test(text) ? Number(text) : NaN;
+  if (seconds >= MIN_INTERVAL_SECONDS && seconds <= MAX_INTERVAL_SECONDS) {
+    return seconds;
+  }
+  throw vaultError("VAULT_INVALID_ARGUMENT", {
+    where: "--interval",
+    problem: `seconds from ${MIN_INTERVAL_SECONDS} to ${MAX_INTERVAL_SECONDS} are needed, got ${describeInput(text)}`,
+  });
+}
+
+/** Time, so that a test need not wait for it. */
+export interface WatchClock {
+  /** Milliseconds. */
+  now(): number;
+  sleep(milliseconds: number): Promise<unknown>;
+}
+
+/**
+ * Looks again and again and shows what changed, through outages too, until what
+ * is waited for has come.
+ *
+ * @throws VaultError if the first look fails, VAULT_TIME_IN_PAST,
+ * VAULT_CHAIN_CHANGED, and VAULT_ROUND_CHANGED where the round that was to be
+ * settled or to expire was replaced before that was seen
+ */
+export async function watch(
+  vault: HardhatVault,
+  { from, intervalSeconds, until }: WatchRequest,
+  display: WatchDisplay,
+  clock: WatchClock = { now: Date.now, sleep },
+): Promise<StreamedReport> {
+  const startedAt = clock.now();
+  let seen = await look(vault, from);
+  const startTime = seen.envelope.block.timestamp;
+  // Chains that make no blocks have clocks that stand still; time goes on.
+  const chainNow = (): number =>
+    Math.max(
+      seen.envelope.block.timestamp,
+      startTime + Math.floor((clock.now() - startedAt) / 1_000),
+    );
+  const isOver = createCondition(vault, until, seen);
+  display.seen(seen, []);
+  let lostAt: number | undefined;
+  try {
+    while (!(await isOver(seen, chainNow()))) {
+      const next = clock.now() + intervalSeconds * 1_000;
+      while (clock.now() < next) {
+        await clock.sleep(Math.min(TICK_MS, next - clock.now()));
+        display.tick(chainNow());
+      }
+      try {
+        const latest = await look(vault, from);
+        requireSameChain(vault, seen, latest);
+        // Nodes behind one address may be blocks apart.
+        if (latest.envelope.block.number < seen.envelope.block.number) {
+          continue;
+        }
+        const changed = changesBetween(seen, latest);
+        const isBack = lostAt !== undefined;
+        [seen, lostAt] = [latest, undefined];
+        if (isBack || changed.length > 0) {
+          display.seen(seen, changed);
+        } else {
+          display.same(seen);
+        }
+      } catch (error) {
+        if (!isOutage(error)) {
+          throw error;
+        }
+        lostAt ??= clock.now();
+        display.lost(error, Math.round((clock.now() - lostAt) / 1_000));
+      }
+    }
+  } finally {
+    display.end();
+  }
+  return { streamed: true, ok: true };
+}
+
+/** Whether what is waited for has come. */
+function createCondition(
+  vault: HardhatVault,
+  until: Until | undefined,
+  first: Sighting,
+): (seen: Sighting, now: number) => Promise<boolean> {
+  if (until === undefined) {
+    return async () => await Promise.resolve(false);
+  }
+  if (typeof until === "function") {
+    const end = until(first.envelope.block.timestamp);
+    return async (_seen, now) => await Promise.resolve(BigInt(now) >= end);
+  }
+  const meant = first.readings.round;
+  if (isFailedReading(meant)) {
+    throw meant.error;
+  }
+  let lastBlock = first.envelope.block.number;
+  return async ({ readings: { round }, envelope: { block } }, now) => {
+    const isOver = until === "expired" && BigInt(now) >= meant.endTime;
+    if (isFailedReading(round)) {
+      return isOver;
+    }
+    if (!isSameRound(round, meant)) {
+      if (
+        isOver ||
+        (until === "settled" &&
+          (await wasSettled(vault, meant, lastBlock, block.number)))
+      ) {
+        return true;
+      }
+      throw vaultError("VAULT_ROUND_CHANGED", {
+        expected: describeRound(meant),
+        actual: describeRound(round),
+      });
+    }
+    lastBlock = block.number;
+    return isOver || (until === "settled" && round.settled);
+  };
+}
+
+/** Whether a block between two looks shows that the round was settled. */
+async function wasSettled(
+  vault: HardhatVault,
+  meant: VaultRound,
+  fromBlock: number,
+  toBlock: number,
+): Promise<boolean> {
+  try {
+    for await (const round of vault.rounds({ fromBlock, toBlock })) {
+      if (isSameRound(round, meant)) {
+        return round.settled;
+      }
+    }
+  } catch (error) {
+    if (!VaultError.isVaultError(error)) {
+      throw error;
+    }
+    // Without the state of these blocks nobody can tell.
+  }
+  return false;
+}
+
+async function look(
+  vault: HardhatVault,
+  from: string | undefined,
+): Promise<Sighting> {
+  const { chainId, block, ...readings } = await vault.snapshot({ from });
+  for (const { path } of standaloneReadings) {
+    const reading = readingAt(readings, path);
+    // A reading that got no answer is an outage and no value.
+    if (isFailedReading(reading) && isOutage(reading.error)) {
+      throw reading.error;
+    }
+  }
+  const { round } = readings;
+  return {
+    envelope: { network: vault.networkName, chainId, block },
+    readings,
+    ...(await trySettlement(vault, from, readings, block.number)),
+    expired:
+      isFailedReading(round) || round.endTime === 0n
+        ? null
+        : BigInt(block.timestamp) >= round.endTime,
+  };
+}
+
+async function trySettlement(
+  vault: HardhatVault,
+  from: string | undefined,
+  { round, volume }: Sighting["readings"],
+  block: number,
+): Promise<Pick<Sighting, "canBeSettled" | "reason">> {
+  // A call of an address without code is accepted, too.
+  for (const reading of [round, volume]) {
+    if (
+      isFailedReading(reading) &&
+      reading.error.code !== "VAULT_CALL_REVERTED"
+    ) {
+      return { canBeSettled: null, reason: reading.error.shortMessage };
+    }
+  }
+  if (!isFailedReading(round) && round.settled) {
+    return { canBeSettled: false, reason: "the round is settled" };
+  }
+  const { address } = await vault.addressOf("vault");
+  const sender = vault.readContext({ from }).from;
+  const reverted = await new Chain(vault.provider, vault.networkName).simulate(
+    settlementCall(sender, address),
+    block,
+  );
+  return reverted === undefined
+    ? { canBeSettled: true, reason: null }
+    : { canBeSettled: false, reason: reverted.reason.text };
+}
+
+/** Whether the next look may be answered. */
+function isOutage(error: unknown): error is VaultError {
+  return (
+    VaultError.isVaultError(error) &&
+    error.kind === "rpc" &&
+    error.code !== "VAULT_CHAIN_CHANGED"
+  );
+}
+
+function requireSameChain(
+  { networkName: network }: HardhatVault,
+  { envelope: { chainId: expected } }: Sighting,
+  { envelope: { chainId: actual } }: Sighting,
+): void {
+  if (actual !== expected) {
+    throw vaultError("VAULT_CHAIN_CHANGED", { network, expected, actual });
+  }
+}
+
+/** What is another than before, as in `round.filledVolume`. */
+function changesBetween(before: Sighting, after: Sighting): string[] {
+  const places = standaloneReadings.flatMap(({ path }): string[][] => {
+    const reading = readingAt(after.readings, path);
+    const place = path.filter((name) => name !== undefined);
+    return typeof reading === "object" &&
+      reading !== null &&
+      !isFailedReading(reading)
+      ? Object.keys(reading).map((field) => [...place, field])
+      : [place];
+  });
+  const textAt = ({ readings }: Sighting, place: readonly string[]): string =>
+    toSafeJson(toJsonValue({ at: readingAt(readings, place) }));
+  return [
+    ...places
+      .filter((place) => textAt(before, place) !== textAt(after, place))
+      .map((place) => place.join(".")),
+    ...(["canBeSettled", "expired"] as const).filter(
+      (name) => before[name] !== after[name],
+    ),
+  ];
+}
