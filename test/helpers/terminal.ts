@@ -26,7 +26,12 @@ export interface TerminalOptions {
 export async function runInTerminal(
   args: readonly string[],
   { cwd, columns, env = {}, answers = [] }: TerminalOptions,
-): Promise<{ lines: readonly ScreenLine[]; exitCode: number }> {
+): Promise<{
+  lines: readonly ScreenLine[];
+  exitCode: number;
+  /** Whether the cursor is to be seen once the command has ended. */
+  isCursorShown: boolean;
+}> {
   const size = { cols: columns, rows: 50 };
   const screen = new xterm.Terminal({
     ...size,
@@ -41,6 +46,7 @@ export async function runInTerminal(
   });
   const left = [...answers];
   let unanswered = "";
+  let output = "";
   const written: Array<Promise<void>> = [];
   pty.onData((data) => {
     written.push(
@@ -49,6 +55,7 @@ export async function runInTerminal(
       }),
     );
     unanswered += data;
+    output += data;
     const [next] = left;
     if (next !== undefined && unanswered.includes(next[0])) {
       pty.write(next[1]);
@@ -64,7 +71,12 @@ export async function runInTerminal(
   await Promise.all(written);
   const lines = readScreen(screen);
   screen.dispose();
-  return { lines, exitCode };
+  return {
+    lines,
+    exitCode,
+    isCursorShown:
+      output.lastIndexOf("\u001b[?25h") >= output.lastIndexOf("\u001b[?25l"),
+  };
 }
 
 function readScreen(screen: xterm.Terminal): ScreenLine[] {
