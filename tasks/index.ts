@@ -50,6 +50,15 @@ const out = textOption(
   "Write to this file, which appears whole or not at all; .csv, .ndjson and .json choose the form",
 );
 
+const scripted = {
+  name: "operation",
+  description: required("Name of the operation, as in settleAll"),
+} as const;
+const scriptedPool = textOption(
+  "pool",
+  "The one pool that is meant, for getLPAmountInfo: public or private",
+);
+
 type VaultTaskBuilder = NewTaskDefinitionBuilder<{
   json: boolean;
   wide: boolean;
@@ -57,7 +66,7 @@ type VaultTaskBuilder = NewTaskDefinitionBuilder<{
 }>;
 
 function vaultTask(name: string, description: string): VaultTaskBuilder {
-  return task(["vault", name], description)
+  return task(["vault", ...name.split(" ")], description)
     .addFlag({
       name: "json",
       description: "Print one JSON document on stdout and nothing else",
@@ -245,6 +254,43 @@ export const vaultTasks: TaskDefinition[] = [
       description: "Deploy also to a network where it costs money",
     })
     .setAction(() => import("./deploy-mocks.js"))
+    .build(),
+  emptyTask(
+    ["vault", "mock"],
+    "Script mocks that are deployed to a development node",
+  ).build(),
+  vaultTask("mock next-round", "Put a new round in place of the mocks' latest")
+    .addVariadicArgument({
+      name: "terms",
+      description:
+        "What differs from the latest round, as on the wire: strikePrice=66000e18 endTime=+7d",
+      defaultValue: [],
+    })
+    .setAction(async () => ({ default: (await import("./mock.js")).nextRound }))
+    .build(),
+  vaultTask("mock set", "Change what the mocks answer")
+    .addVariadicArgument({
+      name: "changes",
+      description: required(
+        "Values by path, as on the wire: round.APY=185e15 pools.public.locked=0 orders.7.state=closed orders.8=none",
+      ),
+      defaultValue: [],
+    })
+    .setAction(async () => ({ default: (await import("./mock.js")).set }))
+    .build(),
+  vaultTask("mock fail", "Let an operation of the mocks revert")
+    .addPositionalArgument(scripted)
+    .addPositionalArgument({
+      name: "reason",
+      description: required("Why: a text, or revert data as 0x hex"),
+    })
+    .addOption(scriptedPool)
+    .setAction(async () => ({ default: (await import("./mock.js")).fail }))
+    .build(),
+  vaultTask("mock succeed", "Let an operation of the mocks succeed again")
+    .addPositionalArgument(scripted)
+    .addOption(scriptedPool)
+    .setAction(async () => ({ default: (await import("./mock.js")).succeed }))
     .build(),
   vaultTask(
     "capture",

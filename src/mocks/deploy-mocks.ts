@@ -122,7 +122,11 @@ async function deploy(
 ): Promise<MockVaultHandle> {
   const createState = await chooseState(vault, scenario, fixture);
   if (!allowLiveNetwork) {
-    await requireDevelopmentNode(vault, "deploying mocks there costs money");
+    await requireDevelopmentNode(
+      vault,
+      "deploying mocks there costs money",
+      ", or pass --yes (option allowLiveNetwork) if you mean to pay for it",
+    );
   }
   const places = await findPlaces(vault, at);
   const { timestamp } = await vault.block("latest");

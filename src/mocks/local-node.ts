@@ -24,18 +24,15 @@ const DEVELOPMENT_METHODS = [
  * Fails unless the connection is in process or goes to a development node,
  * where nothing costs money.
  *
+ * @param otherwise What else can be done about it, for the error's text.
  * @throws VaultError VAULT_LIVE_NETWORK
  */
 export async function requireDevelopmentNode(
   vault: MockHost,
   action: string,
+  otherwise = "",
 ): Promise<void> {
-  await requireNodeWith(
-    DEVELOPMENT_METHODS,
-    vault,
-    action,
-    ", or pass --yes (option allowLiveNetwork) if you mean to pay for it",
-  );
+  await requireNodeWith(DEVELOPMENT_METHODS, vault, action, otherwise);
 }
 
 /**

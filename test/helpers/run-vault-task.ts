@@ -16,7 +16,7 @@ export async function runVaultTask(
   const err = capture(process.stderr);
   try {
     const result: unknown = await hre.tasks
-      .getTask(["vault", task])
+      .getTask(["vault", ...task.split(" ")])
       .run({ ...args });
     const success: unknown = Reflect.get(Object(result), "success");
     return {

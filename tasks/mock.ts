@@ -1,0 +1,202 @@
+import type { NewTaskActionFunction } from "hardhat/types/tasks";
+
+import type { BlockInfo } from "../src/rpc/node.js";
+import { connectMocks } from "../src/mocks/deploy-mocks.js";
+import { requireDevelopmentNode } from "../src/mocks/local-node.js";
+import { checkTarget } from "../src/mocks/state.js";
+import { nextRoundFields } from "../src/mocks/types.js";
+import type { NextRound, ScriptedReason } from "../src/mocks/types.js";
+import { operations } from "../src/protocol/index.js";
+import type { Field, OperationName, PoolName } from "../src/protocol/index.js";
+import { vaultError } from "../src/errors.js";
+import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
+import { describeInput } from "../src/client/inputs.js";
+import { escapeUntrusted } from "../src/untrusted-text.js";
+import { withVault } from "./open-vault.js";
+import { renderHeading } from "./output/heading.js";
+import { wrapText } from "./output/table.js";
+import { parseAssignments, parseChanges, parseField } from "./parse-changes.js";
+import type { Assignment } from "./parse-changes.js";
+import { runTask } from "./run-task.js";
+import type { TaskArguments } from "./run-task.js";
+
+interface MockTaskArguments extends TaskArguments {
+  readonly at: string | undefined;
+}
+
+/** What a script did: the value of the key `mock`, and a line for a person. */
+interface Scripted {
+  readonly json: object;
+  readonly text: string;
+}
+
+/**
+ * A task that scripts mocks which are deployed already.
+ *
+ * @param prepare Reads what was typed, before anything is asked of the network.
+ */
+function scriptingAction<Args extends MockTaskArguments>(
+  prepare: (
+    args: Args,
+  ) => (mocks: MockVaultHandle, block: BlockInfo) => Promise<Scripted>,
+): NewTaskActionFunction<Args> {
+  return async (args, hre) =>
+    await runTask(args, async () => {
+      const script = prepare(args);
+      return await withVault(hre, "write", args.at, async (vault) => {
+        await requireDevelopmentNode(
+          vault,
+          "its mocks, if it has any, are somebody else's",
+        );
+        const mocks = await connectMocks(vault);
+        const { json, text } = await script(mocks, await vault.block());
+        const [chainId, block] = await Promise.all([
+          vault.chainId(),
+          vault.block(),
+        ]);
+        const envelope = { network: vault.networkName, chainId, block };
+        return {
+          json: { ...envelope, mock: json },
+          text: (style) =>
+            [
+              renderHeading("Mocks scripted", envelope, style),
+              wrapText(text, style),
+            ].join("\n"),
+        };
+      });
+    });
+}
+
+/** `vault mock set <path>=<value> …` */
+export const set = scriptingAction(
+  ({ changes }: MockTaskArguments & { changes: string[] }) => {
+    const assignments = parseAssignments(changes);
+    if (assignments.length === 0) {
+      throw vaultError("VAULT_MISSING_OPTION", {
+        where: "<changes>",
+        form: "Values by path, as in round.strikePrice=65000e18 orders.7.state=closed",
+      });
+    }
+    // Paths and values are refused before anything is asked of the chain.
+    parseChanges(assignments, 0);
+    return async (mocks, { timestamp }) => {
+      const parsed = parseChanges(assignments, timestamp);
+      await mocks.set(parsed);
+      return { json: { set: parsed }, text: describeAssignments(assignments) };
+    };
+  },
+);
+
+/** `vault mock next-round [field=value …]` */
+export const nextRound = scriptingAction(
+  ({ terms }: MockTaskArguments & { terms: string[] }) => {
+    const assignments = parseAssignments(terms);
+    parseTerms(assignments, 0);
+    return async (mocks, { timestamp }) => {
+      await mocks.startNextRound(parseTerms(assignments, timestamp));
+      const round = await mocks.vault.getLatestRoundInfo();
+      return {
+        json: { round },
+        text: `A new round is open${assignments.length === 0 ? "" : `: ${describeAssignments(assignments)}`}.`,
+      };
+    };
+  },
+);
+
+/** @throws VaultError VAULT_INVALID_ENUM for what is no term of a next round */
+function parseTerms(
+  assignments: readonly Assignment[],
+  chainTime: number,
+): Partial<NextRound> {
+  const fields: readonly Field[] = operations.getLatestRoundInfo.outputs;
+  return Object.fromEntries(
+    assignments.map(({ path, text }) => {
+      const field = fields.find(({ name }) => name === path);
+      if (
+        field === undefined ||
+        !nextRoundFields.some((known) => known === path)
+      ) {
+        throw vaultError("VAULT_INVALID_ENUM", {
+          where: "The term of a next round",
+          allowed: nextRoundFields.join(", "),
+          value: describeInput(path),
+        });
+      }
+      return [path, parseField(field, path, text, chainTime)];
+    }),
+  );
+}
+
+interface TargetArguments extends MockTaskArguments {
+  readonly operation: string;
+  readonly pool: string | undefined;
+}
+
+/** `vault mock fail <operation> <reason>` */
+export const fail = scriptingAction(
+  ({
+    operation: name,
+    pool: poolName,
+    reason,
+  }: TargetArguments & { readonly reason: string }) => {
+    const { operation, pool } = parseTarget(name, poolName);
+    return async (mocks) => {
+      await mocks.fail(operation, parseReason(reason), inPool(pool));
+      return {
+        json: { operation, pool: pool ?? null, reason },
+        text: `${describeTarget(operation, pool)} reverts from now on: ${escapeUntrusted(reason)}`,
+      };
+    };
+  },
+);
+
+/** `vault mock succeed <operation>` */
+export const succeed = scriptingAction(
+  ({ operation: name, pool: poolName }: TargetArguments) => {
+    const { operation, pool } = parseTarget(name, poolName);
+    return async (mocks) => {
+      await mocks.succeed(operation, inPool(pool));
+      return {
+        json: { operation, pool: pool ?? null },
+        text: `${describeTarget(operation, pool)} succeeds again.`,
+      };
+    };
+  },
+);
+
+/** @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT */
+function parseTarget(
+  operation: string,
+  pool: string | undefined,
+): { operation: OperationName; pool: PoolName | undefined } {
+  checkTarget({ operation, pool }, "--pool");
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the line above refuses any other
+  return { operation, pool } as {
+    operation: OperationName;
+    pool: PoolName | undefined;
+  };
+}
+
+/** A text, or the revert data itself. */
+function parseReason(reason: string): ScriptedReason {
+  return /^0x(?:[0-9a-f]{2})*$/iu.test(reason)
+    ? { data: reason.toLowerCase() }
+    : reason;
+}
+
+function inPool(pool: PoolName | undefined): { readonly pool?: PoolName } {
+  return pool === undefined ? {} : { pool };
+}
+
+function describeTarget(
+  operation: OperationName,
+  pool: PoolName | undefined,
+): string {
+  return pool === undefined ? operation : `${operation} of the ${pool} pool`;
+}
+
+function describeAssignments(assignments: readonly Assignment[]): string {
+  return assignments
+    .map(({ path, text }) => escapeUntrusted(`${path} = ${text}`))
+    .join(", ");
+}

@@ -1,0 +1,181 @@
+import { describeInput, parseUint256 } from "../src/client/inputs.js";
+import { parseTime } from "../src/client/parse-time.js";
+import { vaultError } from "../src/errors.js";
+import { PROPORTIONAL, answers } from "../src/mocks/state.js";
+import { settlementFields } from "../src/mocks/types.js";
+import type { MockOverrides } from "../src/mocks/types.js";
+import { enumNames, operations } from "../src/protocol/index.js";
+import type { Field } from "../src/protocol/index.js";
+
+/** A value as it is typed for a mock, as in `round.strikePrice=65000e18`. */
+export interface Assignment {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** @throws VaultError VAULT_INVALID_ARGUMENT for what is no `path=value` */
+export function parseAssignments(
+  texts: readonly string[],
+): readonly Assignment[] {
+  const assignments = texts.map((each): Assignment => {
+    const [, path, text] = /^([^=]+)=(.*)$/su.exec(each) ?? [];
+    if (path === undefined || text === undefined) {
+      throw invalid(
+        describeInput(each),
+        "it is not path=value, as in round.strikePrice=65000e18",
+      );
+    }
+    return { path, text };
+  });
+  const paths = assignments.map(({ path }) => path);
+  const twice = paths.find((path, index) => paths.indexOf(path) !== index);
+  if (twice !== undefined) {
+    throw invalid(describeInput(twice), "it is given twice");
+  }
+  return assignments;
+}
+
+/** The fields of the values that can be set, by their paths. */
+const fieldsByPath: ReadonlyMap<string, Field> = new Map([
+  ...answers.flatMap(({ operation, path }): Array<[string, Field]> => {
+    const outputs: readonly Field[] = operations[operation].outputs;
+    const [only, ...others] = outputs;
+    const prefix = path.join(".");
+    return only !== undefined && others.length === 0
+      ? [[prefix, only]]
+      : outputs.map((field) => [`${prefix}.${field.name}`, field]);
+  }),
+  ...operations.getLatestRoundInfo.outputs
+    .filter(({ name }) => settlementFields.some((known) => known === name))
+    .map((field): [string, Field] => [`settlement.${field.name}`, field]),
+]);
+
+const orderFields: readonly Field[] = operations.getOrderInfo.outputs;
+
+/**
+ * What assignments change, by the names of the overrides.
+ *
+ * @param chainTime The chain's clock, which times as in `+7d` count from.
+ * @throws VaultError VAULT_INVALID_ARGUMENT for a path that there is not, and
+ * those of a value that cannot be read
+ */
+export function parseChanges(
+  assignments: readonly Assignment[],
+  chainTime: number,
+): MockOverrides {
+  const changes: Record<string, unknown> = {};
+  for (const { path, text } of assignments) {
+    place(changes, path.split("."), parseAt(path, text, chainTime));
+  }
+  // The handle checks them, whatever their type.
+  return changes;
+}
+
+function parseAt(path: string, text: string, chainTime: number): unknown {
+  const field = fieldsByPath.get(path);
+  if (field !== undefined) {
+    return parseField(field, path, text, chainTime);
+  }
+  const [key, id, name, ...more] = path.split(".");
+  if (key === "orders" && id !== undefined && /^[0-9]+$/u.test(id)) {
+    if (name === undefined && text === "none") {
+      return null;
+    }
+    const orderField = orderFields.find((known) => known.name === name);
+    if (orderField !== undefined && more.length === 0) {
+      return parseField(orderField, path, text, chainTime);
+    }
+    throw invalid(
+      describeInput(path),
+      `an order is changed by field, or set to none; the fields are ${orderFields.map((known) => known.name).join(", ")}`,
+    );
+  }
+  if (path === "margins" && text === PROPORTIONAL) {
+    return text;
+  }
+  if (path === "missingOrdersRevert" || path === "uncapturedOrdersRevert") {
+    return parseBoolean(text, path);
+  }
+  throw invalid(
+    describeInput(path),
+    `there is no such value; there are ${[...fieldsByPath.keys()].join(", ")}, margins=${PROPORTIONAL}, missingOrdersRevert, uncapturedOrdersRevert, orders.<id>=none and orders.<id>.<field>`,
+  );
+}
+
+/** Values are as on the wire, but for times and the words of enumerations. */
+export function parseField(
+  { type, unit }: Field,
+  where: string,
+  text: string,
+  chainTime: number,
+): unknown {
+  switch (type) {
+    case "uint256":
+      return unit === "timestamp"
+        ? parseTime(text, where, chainTime)
+        : parseAmount(text, where);
+    case "uint8":
+      return parseEnum(unit, text, where);
+    case "bool":
+      return parseBoolean(text, where);
+    case "address":
+    case "string":
+      return text;
+  }
+}
+
+/** A whole number, also as Solidity has it: `65000e18`, `1_000`, `0x10`. */
+function parseAmount(text: string, where: string): bigint {
+  const [, digits, exponent = "0"] =
+    /^([0-9]+(?:_[0-9]+)*)(?:e([0-9]{1,2}))?$/u.exec(text) ?? [];
+  const value =
+    digits !== undefined
+      ? BigInt(digits.replaceAll("_", "")) * 10n ** BigInt(exponent)
+      : /^0x[0-9a-f]+$/iu.test(text)
+        ? BigInt(text)
+        : text;
+  return parseUint256(value, where);
+}
+
+function parseEnum(
+  unit: Field["unit"],
+  text: string,
+  where: string,
+): number | bigint {
+  const names =
+    unit === "contractType" || unit === "orderState" ? enumNames[unit] : {};
+  const number = Object.entries(names).find(([, word]) => word === text)?.[0];
+  // Also one that the protocol does not list: a test of what shows it.
+  return Number(number ?? parseAmount(text, where));
+}
+
+function parseBoolean(text: string, where: string): boolean {
+  if (text !== "true" && text !== "false") {
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where,
+      allowed: "true, false",
+      value: describeInput(text),
+    });
+  }
+  return text === "true";
+}
+
+/** Puts a value where a path leads, with what is on the way. */
+function place(
+  into: Record<string, unknown>,
+  [key = "", ...rest]: readonly string[],
+  value: unknown,
+): void {
+  if (rest.length === 0) {
+    into[key] = value;
+    return;
+  }
+  const existing = into[key];
+  const inner = typeof existing === "object" ? { ...existing } : {};
+  place(inner, rest, value);
+  into[key] = inner;
+}
+
+function invalid(where: string, problem: string): Error {
+  return vaultError("VAULT_INVALID_ARGUMENT", { where, problem });
+}

@@ -1,0 +1,272 @@
+import { expect } from "chai";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import { startAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { runHardhat } from "../helpers/cli.js";
+import type { CommandResult } from "../helpers/cli.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
+import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+
+const ONE = 10n ** 18n;
+
+describe("tasks - mock", () => {
+  let anvil: ServerProcess;
+  let project: FixtureProject;
+  let hre: HardhatRuntimeEnvironment;
+  let vault: HardhatVault;
+
+  before(async () => {
+    anvil = await startAnvil();
+    project = await useFixtureProject("plain");
+    hre = await open(anvil.url);
+    await runVaultTask(hre, "deploy-mocks");
+    ({ vault } = await hre.network.getOrCreate("test"));
+  });
+
+  after(async () => {
+    await project.remove();
+    await anvil.stop();
+  });
+
+  async function open(url: string): Promise<HardhatRuntimeEnvironment> {
+    return await createTestHre(
+      { networks: { test: httpNetwork(url) } },
+      { network: "test", projectRoot: project.path },
+    );
+  }
+
+  async function run(
+    task: string,
+    args: Readonly<Record<string, unknown>> = {},
+  ): Promise<CommandResult> {
+    return await runVaultTask(hre, `mock ${task}`, args);
+  }
+
+  it("should set values of every kind, by their paths", async () => {
+    const result = await run("set", {
+      json: true,
+      changes: [
+        "round.strikePrice=70_000e18",
+        "round.endTime=+2d",
+        "fundingFeeRate.put=9",
+        "pools.private.locked=0x10",
+        "volume=5",
+        "orders.7.exType=DOGE-USDT",
+        "orders.7.state=closed",
+        "orders.7.contractType=put",
+        "orders.2=none",
+        "margins=proportional",
+      ],
+    });
+    expect(result.exitCode, result.stdout).to.equal(0);
+    const document = parseDocument(result);
+    expect(document).to.have.all.keys("network", "chainId", "block", "mock");
+    expect(document).to.have.nested.property(
+      "mock.set.round.strikePrice",
+      (70_000n * ONE).toString(),
+    );
+    const { round, fundingFeeRate, pools, volume } = await vault.snapshot();
+    expect(round).to.include({ strikePrice: 70_000n * ONE, settled: false });
+    expect(Reflect.get(round, "endTime")).to.be.a("bigint");
+    expect(fundingFeeRate).to.have.property("put", 9n);
+    expect(pools).to.have.nested.property("private.locked", 16n);
+    expect(volume).to.equal(5n);
+    expect(await vault.getOrderInfo(7n)).to.include({
+      exType: "DOGE-USDT",
+      state: 2,
+      contractType: 2,
+      number: 2n * ONE,
+    });
+    expect((await vault.getOrderInfo(2n)).state).to.equal(0);
+    const terms = { APY: 1n, endTime: 2n ** 40n };
+    expect(
+      (await vault.calMargins({ ...terms, maxVolume: 0n })).xMarginAmount,
+    ).to.equal(0n);
+  });
+
+  it("should open a next round", async () => {
+    const before = await vault.getLatestRoundInfo();
+    const result = await run("next-round", {
+      json: true,
+      terms: ["strikePrice=66000e18"],
+    });
+    expect(result.exitCode, result.stdout).to.equal(0);
+    const after = await vault.getLatestRoundInfo();
+    expect(after).to.include({
+      strikePrice: 66_000n * ONE,
+      APY: before.APY,
+      filledVolume: 0n,
+      settled: false,
+    });
+    expect(parseDocument(result)).to.have.nested.property(
+      "mock.round.strikePrice",
+      (66_000n * ONE).toString(),
+    );
+  });
+
+  it("should let operations fail, and succeed again", async () => {
+    const failing = await run("fail", {
+      json: true,
+      operation: "queryVolume",
+      reason: "closed for today",
+    });
+    expect(parseDocument(failing)).to.have.deep.property("mock", {
+      operation: "queryVolume",
+      pool: null,
+      reason: "closed for today",
+    });
+    const error = await expectVaultError(
+      vault.queryVolume(),
+      "VAULT_CALL_REVERTED",
+    );
+    expect(error.message).to.contain("closed for today");
+    await run("fail", {
+      operation: "getLPAmountInfo",
+      reason: "0x",
+      pool: "public",
+    });
+    await expectVaultError(
+      vault.getLPAmountInfo("public"),
+      "VAULT_CALL_REVERTED",
+    );
+    await vault.getLPAmountInfo("private");
+
+    const again = await run("succeed", { operation: "queryVolume" });
+    expect(again.stdout).to.contain("queryVolume succeeds again.");
+    await run("succeed", { operation: "getLPAmountInfo" });
+    await vault.queryVolume();
+    await vault.getLPAmountInfo("public");
+  });
+
+  it("should be typed as the documents say", async () => {
+    for (const args of [
+      ["next-round", "strikePrice=1e18"],
+      ["set", "volume=3", "round.APY=4"],
+      ["fail", "settleAll", "not the keeper"],
+      ["succeed", "settleAll"],
+    ]) {
+      const { exitCode, stderr, stdout } = await runHardhat(
+        ["vault", "mock", ...args, "--network", "test"],
+        { cwd: project.path, env: { TEST_URL: anvil.url } },
+      );
+      expect(exitCode, stderr).to.equal(0);
+      expect(stdout).to.contain("Mocks scripted");
+    }
+    expect(await vault.queryVolume()).to.equal(3n);
+  });
+
+  const refused: ReadonlyArray<
+    [string, string, Readonly<Record<string, unknown>>, RegExp]
+  > = [
+    ["nothing to set", "set", { changes: [] }, /<changes> is required/u],
+    ["no value", "set", { changes: ["volume"] }, /it is not path=value/u],
+    [
+      "a path that there is not",
+      "set",
+      { changes: ["round.price=1"] },
+      /"round\.price": there is no such value; there are .*round\.strikePrice/u,
+    ],
+    [
+      "a field that no order has",
+      "set",
+      { changes: ["orders.7.price=1"] },
+      /the fields are exType, holder/u,
+    ],
+    [
+      "a path twice",
+      "set",
+      { changes: ["volume=1", "volume=2"] },
+      /it is given twice/u,
+    ],
+    [
+      "a fraction",
+      "set",
+      { changes: ["volume=1.5"] },
+      /volume is not a whole number/u,
+    ],
+    [
+      "a word as bool",
+      "set",
+      { changes: ["round.settled=yes"] },
+      /round\.settled is not one of true, false/u,
+    ],
+    [
+      "half a settlement",
+      "set",
+      { changes: ["settlement.settledPrice=1"] },
+      /settlement: settledAmount is missing/u,
+    ],
+    [
+      "a term that is none",
+      "next-round",
+      { terms: ["settled=true"] },
+      /is not one of strikePrice, APY/u,
+    ],
+    [
+      "an operation that there is not",
+      "fail",
+      { operation: "settle", reason: "no" },
+      /operation is not one of/u,
+    ],
+    [
+      "a pool where there is none",
+      "succeed",
+      { operation: "settleAll", pool: "public" },
+      /settleAll is no operation of the pools/u,
+    ],
+  ];
+  for (const [what, task, args, text] of refused) {
+    it(`should refuse ${what}`, async () => {
+      const { exitCode, stderr, stdout } = await run(task, args);
+      expect(exitCode).to.equal(1);
+      expect(stdout).to.equal("");
+      expect(stderr).to.match(text);
+    });
+  }
+
+  it("should send nothing to a node that is not a development node", async () => {
+    const live = await startRpcServer({
+      upstream: anvil.url,
+      handler: asLiveNode({ client: "anvil/v1.7.1" }),
+    });
+    try {
+      const liveHre = await open(live.url);
+      for (const [task, args] of [
+        ["next-round", {}],
+        ["set", { changes: ["volume=1"] }],
+        ["fail", { operation: "settleAll", reason: "no" }],
+        ["succeed", { operation: "settleAll" }],
+      ] as const) {
+        const result = await runVaultTask(liveHre, `mock ${task}`, {
+          ...args,
+          json: true,
+        });
+        expect(result.exitCode).to.equal(1);
+        expect(parseDocument(result)).to.have.nested.property(
+          "error.code",
+          "VAULT_LIVE_NETWORK",
+        );
+      }
+      expect(
+        live.requests.filter(({ method }) => method.startsWith("eth_send")),
+      ).to.deep.equal([]);
+    } finally {
+      await live.stop();
+    }
+  });
+
+  it("should say what is no mock", async () => {
+    const { exitCode, stderr } = await run("set", {
+      at: "vault=0x00000000000000000000000000000000000000aa",
+      changes: ["volume=1"],
+    });
+    expect(exitCode).to.equal(1);
+    expect(stderr).to.match(/vault .* is not a mock/u);
+  });
+});
