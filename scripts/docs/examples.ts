@@ -30,6 +30,10 @@ const commands = [
   "simulate",
   "settle --yes",
   "rounds",
+  "mock next-round strikePrice=66000e18",
+  "mock set volume=420e18 orders.9.exType=SOL-USDT orders.9.state=closed",
+  "mock fail settleAll paused",
+  "mock succeed settleAll",
 ] as const;
 
 const configuration = `

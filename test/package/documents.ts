@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
+import { TaskDefinitionType } from "hardhat/types/tasks";
 import { glob } from "node:fs/promises";
 
 import { readExamples } from "../../scripts/docs/examples.js";
@@ -23,7 +24,10 @@ describe("package - documents", () => {
 
   it("should show what every task prints", async () => {
     const sections = (await readFile(tasksDocument, "utf8")).split(/^## /mu);
-    expect(sections.length).to.be.above(vaultTasks.length - 1);
+    const tasks = vaultTasks.filter(
+      ({ type }) => type === TaskDefinitionType.NEW_TASK,
+    );
+    expect(sections.length).to.be.above(tasks.length);
     for (const section of sections.slice(1)) {
       const [title = ""] = section.split("\n");
       expect(section, title).to.contain(`$ npx hardhat ${title}`);
