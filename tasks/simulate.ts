@@ -80,7 +80,7 @@ export async function simulate(
     ok: status === "settled" || status === "nothing-to-do",
     text: (style) =>
       renderSimulation(
-        { ...rehearsed, tokens },
+        { ...rehearsed, tokens, orders: options.orders?.length ?? 0 },
         envelope,
         {
           tokenDecimals: vaultConfig.tokenDecimals,

@@ -98,7 +98,8 @@ export function notesOn(
   ];
 }
 
-function scale(value: bigint, decimals: number): string {
+/** An integer of the wire by its scale. */
+export function scale(value: bigint, decimals: number): string {
   return groupDigits(formatUnits(value, decimals).replace(/\.0$/u, ""));
 }
 

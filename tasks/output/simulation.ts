@@ -1,5 +1,3 @@
-import { formatUnits } from "ethers";
-
 import {
   contractRoles,
   operationEntry,
@@ -15,21 +13,28 @@ import type {
   RehearsalEngine,
 } from "../../src/rehearsal/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import { formatValue, groupDigits } from "./format-value.js";
+import {
+  describeCount,
+  formatNative,
+  formatValue,
+  groupDigits,
+  scale,
+  shortenAddress,
+} from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
+import { renderNotes } from "./readings.js";
 import type { Style } from "./style.js";
-import { alignColumns, renderFacts, renderTable, wrapText } from "./table.js";
+import { renderFacts, renderTable, wrapText } from "./table.js";
 import type { Fact } from "./table.js";
 import { formatTimestamp } from "./time.js";
-
-/** Decimals of a chain's own currency, on every EVM chain. */
-const NATIVE_DECIMALS = 18;
 
 /** A rehearsed settlement, and what its tokens say of themselves. */
 export interface ShownRehearsal extends Rehearsed {
   readonly tokens: ReadonlyMap<string, TokenDescription>;
+  /** How many orders were watched. */
+  readonly orders: number;
 }
 
 /** A simulated settlement for a person. */
@@ -44,21 +49,39 @@ export function renderSimulation(
     `${renderHeading("Simulated settlement", envelope, style)}\n${renderOutcome(shown, style)}`,
     ...section(
       "Readings",
-      simulation.changes.map((change) => changeRow(change, context, style)),
+      "",
+      simulation.changes.map((change) => changeRow(change, context)),
       style,
     ),
-    ...section("Balances", balanceRows(shown), style),
+    ...unchangedOrders(shown),
+    ...section("Balances", "difference", balanceRows(shown), style),
     ...renderTransfers(shown, style),
-    ...(simulation.notes.length === 0
-      ? []
-      : [
-          simulation.notes
-            .map((note) => wrapText(escapeUntrusted(note), style))
-            .map((note) => style.dim(note))
-            .join("\n"),
-        ]),
-    style.dim(`Nothing was sent to ${escapeUntrusted(envelope.network)}.`),
+    [
+      ...renderNotes(changedFields(simulation), context, style),
+      ...[...simulation.notes, `Nothing was sent to ${envelope.network}.`].map(
+        (note) => wrapText(style.dim(escapeUntrusted(note)), style),
+      ),
+    ].join("\n"),
   ].join("\n\n");
+}
+
+function changedFields({ changes }: Rehearsed["simulation"]): readonly Field[] {
+  return changes.flatMap(
+    ({ reading, field }) => describeField(reading, field) ?? [],
+  );
+}
+
+/** Of orders that were asked about, silence would say nothing. */
+function unchangedOrders({
+  simulation: { changes, status },
+  orders,
+}: ShownRehearsal): readonly string[] {
+  const isChanged = changes.some(({ reading }) =>
+    reading.startsWith("orders."),
+  );
+  return orders === 0 || isChanged || status === "nothing-to-do"
+    ? []
+    : [`${describeCount(orders, "order")} watched, and none changes.`];
 }
 
 function renderOutcome(
@@ -115,12 +138,21 @@ function renderTransfers(
   return rows.length === 0
     ? []
     : [
-        renderTable(
-          [{ heading: "Transfers" }, { heading: "from" }, { heading: "to" }],
+        `${style.title("Transfers")}\n${renderTable(
+          [
+            { heading: "amount", align: "right" },
+            { heading: "from", shorten: shortenIfAddress },
+            { heading: "to", shorten: shortenIfAddress },
+          ],
           rows,
           style,
-        ),
+        )}`,
       ];
+}
+
+/** An account may also be named. */
+function shortenIfAddress(account: string): string {
+  return account.startsWith("0x") ? shortenAddress(account) : account;
 }
 
 /** An amount by the token's own decimals and symbol, where it tells them. */
@@ -130,13 +162,13 @@ function formatAmount(
   tokens: ShownRehearsal["tokens"],
 ): string {
   if (token === NATIVE) {
-    return `${formatUnits(amount, NATIVE_DECIMALS)} native currency`;
+    return `${formatNative(amount)} native currency`;
   }
   const { symbol, decimals } = tokens.get(token) ?? {};
   const figure =
     decimals === undefined
       ? `${groupDigits(amount.toString())} raw`
-      : formatUnits(amount, decimals);
+      : scale(amount, decimals);
   return `${figure} ${symbol === undefined ? token : escapeUntrusted(symbol)}`;
 }
 
@@ -156,35 +188,41 @@ function nameAccount(
 
 function section(
   title: string,
+  last: string,
   rows: ReadonlyArray<readonly string[]>,
   style: Style,
 ): readonly string[] {
   return rows.length === 0
     ? []
     : [
-        alignColumns([
-          [style.title(title), style.dim("before"), style.dim("after"), ""],
-          ...rows.map((row) => [...row, ""].slice(0, 4)),
-        ]),
+        `${style.title(title)}\n${renderTable(
+          [
+            { heading: "" },
+            { heading: "before", align: "right" },
+            { heading: "after", align: "right" },
+            { heading: last, align: last === "" ? "left" : "right" },
+          ],
+          rows,
+          style,
+        )}`,
       ];
 }
 
 function changeRow(
   { reading, field, before, after }: ReadingChange,
   context: FormatContext,
-  style: Style,
 ): readonly string[] {
   const described = describeField(reading, field);
   const label = `${reading} ${described?.label.toLowerCase() ?? field}`;
   if (described === undefined) {
-    return [capitalise(label), showCode(before), showCode(after)];
+    return [capitalise(label), showCode(before), showCode(after), ""];
   }
   const shown = formatValue(described, after, context);
   return [
     capitalise(label),
     formatValue(described, before, context).text,
     shown.text,
-    style.dim(shown.note ?? ""),
+    shown.note ?? "",
   ];
 }
 
@@ -214,10 +252,10 @@ function balanceRows({
     const { symbol, decimals } = tokens.get(token) ?? {};
     const show = (amount: bigint): string =>
       token === NATIVE
-        ? formatUnits(amount, NATIVE_DECIMALS)
+        ? formatNative(amount)
         : decimals === undefined
-          ? amount.toString()
-          : formatUnits(amount, decimals);
+          ? `${groupDigits(amount.toString())} raw`
+          : scale(amount, decimals);
     const unit =
       token === NATIVE
         ? "native currency"
@@ -228,6 +266,9 @@ function balanceRows({
       capitalise(`${nameAccount(account, sender, contracts)}, ${unit}`),
       show(before),
       show(after),
+      after < before
+        ? `-${show(before - after)}`
+        : `${after > before ? "+" : ""}${show(after - before)}`,
     ];
   });
 }

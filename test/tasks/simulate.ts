@@ -143,7 +143,9 @@ describe("tasks - simulate", () => {
     expect(stdout).to.match(/^Outcome +settled$/mu);
     expect(stdout).to.match(/^Round settled price +0 +1,875$/mu);
     expect(stdout).to.match(/^Round settled amount +0 raw +4,200 raw$/mu);
-    expect(stdout).to.match(/^Sender, native currency +10000\.0 +9999\.\d+$/mu);
+    expect(stdout).to.match(
+      /^Sender, native currency +10,000 +9,999\.\d+ +-0\.\d+$/mu,
+    );
     expect(stdout).to.match(/Nothing was sent to test\.\n$/u);
     expect((await provider.getBlock("latest"))?.number).to.equal(head.number);
   });
