@@ -26,6 +26,8 @@ export interface VaultHost extends VaultReader, VaultReads {
   /**
    * What a settlement would pay for a unit of gas in a block with that base fee,
    * in wei; undefined stands for a chain without EIP-1559.
+   *
+   * @internal
    */
   pricePerGas(baseFeePerGas: bigint | undefined): Promise<bigint>;
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;

@@ -3,6 +3,7 @@
 import vault, { ContractType, OrderState, VaultError } from "hardhat-vault";
 import { vaultAbi } from "hardhat-vault/abi";
 import tradingAbi from "hardhat-vault/abi/Trading.json" with { type: "json" };
+import { settlesRound } from "hardhat-vault/assert";
 import { Vault__factory } from "hardhat-vault/bindings";
 import { VaultClient } from "hardhat-vault/client";
 import { MockVaultArtifact } from "hardhat-vault/mocks";
@@ -17,6 +18,7 @@ export const entries = {
   VaultError,
   vaultAbi,
   tradingAbi,
+  settlesRound,
   Vault__factory,
   VaultClient,
   MockVaultArtifact,

@@ -3,8 +3,15 @@ import { describe, it } from "node:test";
 
 import { network } from "hardhat";
 import { tradingAbi, vaultAbi, vaultFactoryAbi } from "hardhat-vault/abi";
-import { encodeRevertData } from "hardhat-vault/mocks";
+import {
+  changesReadings,
+  roundSettled,
+  settlesRound,
+} from "hardhat-vault/assert";
+import { deployMocks, encodeRevertData } from "hardhat-vault/mocks";
 import { getContract } from "viem";
+
+const ONE = 10n ** 18n;
 
 describe("Vault", async function () {
   const { networkHelpers, vault, viem } = await network.create();
@@ -39,8 +46,11 @@ describe("Vault", async function () {
       address: mocks.addresses.vault,
       functionName: "settleAll",
     });
-    const receipt = await publicClient.getTransactionReceipt({ hash });
-    assert.equal(receipt.status, "success");
+    await settlesRound(vault, hash, { price: 5n, amount: 6n });
+    await changesReadings(vault, hash, {
+      round: { settled: true, settledPrice: { from: 0n, to: 5n } },
+    });
+    await roundSettled(vault, { price: 5n });
 
     const round = await publicClient.readContract({
       abi: vaultFactoryAbi,
@@ -51,6 +61,45 @@ describe("Vault", async function () {
     assert.equal(settledPrice, 5n);
     const [settlement] = await mocks.settlements();
     assert.equal(settlement.caller.toLowerCase(), walletClient.account.address);
+  });
+
+  it("Should say what was expected and what there was", async function () {
+    const mocks = await networkHelpers.loadFixture(openRound);
+    const [signer] = await viem.getWalletClients();
+    const hash = await signer.writeContract({
+      abi: vaultAbi,
+      address: mocks.addresses.vault,
+      functionName: "settleAll",
+    });
+    for (const [check, actual, expected] of [
+      [() => settlesRound(vault, hash, { price: 1n }), 66_250n * ONE, 1n],
+      [() => roundSettled(vault, { amount: 2n }), 420n * ONE, 2n],
+    ] as const) {
+      await assert.rejects(check, {
+        name: "AssertionError",
+        actual,
+        expected,
+      });
+    }
+    await mocks.startNextRound();
+    await assert.rejects(() => roundSettled(vault), assert.AssertionError);
+    await assert.rejects(
+      () => changesReadings(vault, hash, { volume: { by: 1n } }),
+      assert.AssertionError,
+    );
+  });
+
+  it("Should deploy mocks over viem's own client, and read orders", async function () {
+    const testClient = await viem.getTestClient();
+    const mocks = await deployMocks(testClient, { scenario: "many-orders" });
+    const orders = [];
+    for await (const order of mocks.vault.orders({ firstId: 1, lastId: 3 })) {
+      orders.push(order);
+    }
+    assert.deepEqual(
+      orders.map(({ orderID }) => orderID),
+      [1n, 2n, 3n],
+    );
   });
 
   it("Should settle and fail without any ethers import", async function () {
