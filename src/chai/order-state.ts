@@ -1,3 +1,4 @@
+import { orderIDOf } from "../client/orders/order-ids.js";
 import { describeEnumValue, enumNames } from "../protocol/index.js";
 import type { EnumName } from "../protocol/index.js";
 import { escapeUntrusted } from "../untrusted-text.js";
@@ -67,7 +68,6 @@ interface Order {
   readonly state: number;
   readonly contractType: number;
   readonly exType?: unknown;
-  readonly orderID?: unknown;
 }
 
 function requireOrder(context: MatcherContext, word: string): Order {
@@ -95,9 +95,10 @@ function isOrder(value: unknown): value is Order {
   );
 }
 
-function describe({ exType, orderID }: Order): string {
-  const id = typeof orderID === "bigint" ? ` ${orderID}` : "";
+function describe(order: Order): string {
+  const { exType } = order;
+  const id = orderIDOf(order);
   const pair =
     typeof exType === "string" ? ` (${escapeUntrusted(exType)})` : "";
-  return `order${id}${pair}`;
+  return `order${id === undefined ? "" : ` ${id}`}${pair}`;
 }

@@ -34,6 +34,7 @@ import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { parseAddress, parseBlockTag } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { ReadOptions, VaultReader, VaultReads } from "./reader.js";
+import { rememberOrderID } from "./orders/order-ids.js";
 import { readOrders } from "./orders/read-orders.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
 import { readRounds } from "./rounds.js";
@@ -170,8 +171,7 @@ export class VaultClient implements VaultReader {
       answer instanceof RevertedCall
         ? answer
         : hexToBytes(answer, this.networkName, "eth_call");
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
-    return decodeAnswer({
+    const value = decodeAnswer({
       call,
       target,
       network: this.networkName,
@@ -182,7 +182,12 @@ export class VaultClient implements VaultReader {
         bytes instanceof RevertedCall ||
         bytes.length > 0 ||
         (await this.#node.hasCode(target.address, blockTag)),
-    }) as OperationResult<Name>;
+    });
+    if (operation === "getOrderInfo") {
+      rememberOrderID(value, args[0]);
+    }
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
+    return value as OperationResult<Name>;
   }
 
   /**

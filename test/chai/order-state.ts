@@ -1,6 +1,7 @@
 import { expect } from "chai";
 
 import "../../src/chai/index.js";
+import { createTestHre } from "../helpers/hre.js";
 
 const order = { exType: "ETH/USD", state: 1, contractType: 2, number: 5n };
 
@@ -27,6 +28,22 @@ describe("chai - order state", () => {
     expect(() => expect({ ...order, orderID: 7n }).to.not.be.put).to.throw(
       "expected order 7 (ETH/USD) not to be put",
     );
+  });
+
+  it("should name an order that was read by itself or in a list", async () => {
+    const { vault } = await (await createTestHre()).network.create();
+    await vault.deployMocks();
+    const order1 = await vault.getOrderInfo(1);
+    expect(() => expect(order1).to.be.closed).to.throw(
+      "expected order 1 (BTC-USDT) to be closed, but its state is open (1)",
+    );
+    for await (const order2 of vault.orders({ firstId: 2, lastId: 2 })) {
+      expect(() => expect(order2).to.be.call).to.throw(
+        "expected order 2 (ETH-USDT) to be call",
+      );
+    }
+    // It stands beside the order, which is as it was.
+    expect(Object.keys(order1)).to.have.length(13);
   });
 
   it("should put the message of expect() first", () => {
