@@ -242,6 +242,34 @@ export const vaultTasks: TaskDefinition[] = [
     )
     .setAction(() => import("./simulate.js"))
     .build(),
+  vaultTask("rehearse", "Rehearse a settlement at past blocks; nothing is sent")
+    .addFlag({
+      name: "raw",
+      description: "Show integers as on the wire, unscaled",
+    })
+    .addOption(
+      textOption("blocks", "At these blocks, as in 100,200,300; or --samples"),
+    )
+    .addOption(
+      textOption(
+        "samples",
+        "At so many blocks, at equal distances; or --blocks",
+      ),
+    )
+    .addOption(
+      textOption(
+        "fromBlock",
+        "First sample; the chain's first block unless given",
+      ),
+    )
+    .addOption(
+      textOption("toBlock", "Last sample; the latest block unless given"),
+    )
+    .addOption(
+      textOption("as", "Settle as this account; any one, no key is needed"),
+    )
+    .setAction(() => import("./rehearse.js"))
+    .build(),
   vaultTask("deploy-mocks", "Deploy mocks of the six contracts")
     .addOption(
       textOption(

@@ -1,0 +1,125 @@
+import { plot } from "simple-ascii-chart";
+
+import { isFailedRehearsal } from "../../src/rehearsal/rehearse-past.js";
+import type { ListedRehearsal } from "../../src/rehearsal/rehearse-past.js";
+import { operations } from "../../src/protocol/index.js";
+import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { describeCount, formatValue, groupDigits } from "./format-value.js";
+import type { FormatContext } from "./format-value.js";
+import { renderHeading } from "./heading.js";
+import type { Envelope } from "./heading.js";
+import type { Style } from "./style.js";
+import { renderTable, wrapText } from "./table.js";
+import { formatTimestamp } from "./time.js";
+
+/** Rows of the plot. */
+const PLOT_HEIGHT = 8;
+/** Columns of the plot, where the terminal has so many. */
+const PLOT_WIDTH = 60;
+/** What stands left of it: the axis and its numbers. */
+const AXIS_WIDTH = 14;
+
+/** What a settlement writes into the round. */
+const shown = (["settledPrice", "settledAmount"] as const).flatMap((name) =>
+  operations.getLatestRoundInfo.outputs
+    .filter((field) => field.name === name)
+    .map((field) => ({ name, field })),
+);
+
+/** Rehearsals for a person: a row each, and their gas as a plot. */
+export function renderRehearsals(
+  rehearsals: readonly ListedRehearsal[],
+  sender: string,
+  envelope: Envelope,
+  context: FormatContext,
+  style: Style,
+): string {
+  const settled = rehearsals.filter(
+    (rehearsal) =>
+      !isFailedRehearsal(rehearsal) && rehearsal.status === "settled",
+  );
+  return [
+    renderHeading("Rehearsals of the past", envelope, style),
+    renderTable(
+      [
+        { heading: "Block", align: "right" },
+        { heading: "Time" },
+        { heading: "Outcome" },
+        { heading: "Gas", align: "right" },
+        ...shown.map(({ field }) => ({
+          heading: field.label,
+          align: "right" as const,
+        })),
+      ],
+      rehearsals.map((rehearsal) => toRow(rehearsal, context, style)),
+      style,
+    ),
+    ...renderPlot(rehearsals, style),
+    wrapText(
+      `${sender} would have settled at ${settled.length} of ${describeCount(rehearsals.length, "block")}. Nothing was sent.`,
+      style,
+    ),
+  ].join("\n");
+}
+
+function toRow(
+  rehearsal: ListedRehearsal,
+  context: FormatContext,
+  style: Style,
+): string[] {
+  const number = groupDigits(String(rehearsal.block.number));
+  if (isFailedRehearsal(rehearsal)) {
+    return [number, "", style.bad(rehearsal.error.shortMessage)];
+  }
+  const { block, status, reason, gasUsed } = rehearsal;
+  const time = formatTimestamp(BigInt(block.timestamp));
+  if (status !== "settled") {
+    const why = reason === null ? "" : `: ${escapeUntrusted(reason)}`;
+    return [number, time, `${status}${why}`];
+  }
+  return [
+    number,
+    time,
+    style.good(status),
+    gasUsed === null ? "" : groupDigits(gasUsed.toString()),
+    ...shown.map(({ name, field }) => {
+      const value = rehearsal[name];
+      return value === null
+        ? "not known"
+        : formatValue(field, value, context).text;
+    }),
+  ];
+}
+
+/** On a terminal alone: elsewhere lines are for programs. */
+function renderPlot(
+  rehearsals: readonly ListedRehearsal[],
+  style: Style,
+): readonly string[] {
+  const points = rehearsals.flatMap((rehearsal): Array<[number, number]> =>
+    isFailedRehearsal(rehearsal) || rehearsal.gasUsed === null
+      ? []
+      : [[rehearsal.block.number, Number(rehearsal.gasUsed)]],
+  );
+  const width = Math.min(PLOT_WIDTH, style.width - AXIS_WIDTH);
+  if (!Number.isFinite(style.width) || points.length < 2 || width < 20) {
+    return [];
+  }
+  const drawn = plot(points, {
+    width,
+    height: PLOT_HEIGHT,
+    formatter: (value) => groupDigits(String(Math.round(value))),
+    hideXAxisTicks: true,
+    hideYAxisTicks: false,
+  });
+  return [
+    "",
+    style.dim("Gas used, by block"),
+    drawn
+      .split("\n")
+      .map((line) => line.trimEnd())
+      .filter((line) => line !== "")
+      .join("\n"),
+    "",
+  ];
+}
