@@ -8,9 +8,12 @@ import { vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
 import { enumNames } from "../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
+import { findKnownAccounts } from "./known-accounts.js";
+import type { KnownAccounts } from "./known-accounts.js";
 import { withVault } from "./open-vault.js";
 import type { WriteText } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
+import type { FormatContext } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
 import { IdRanges } from "./output/id-ranges.js";
@@ -46,6 +49,7 @@ interface OrdersRequest {
     readonly lastId: bigint;
   };
   readonly format: ListingForm;
+  readonly accounts?: KnownAccounts;
 }
 
 const action: NewTaskActionFunction<OrdersTaskArguments> = async (args, hre) =>
@@ -58,7 +62,12 @@ const action: NewTaskActionFunction<OrdersTaskArguments> = async (args, hre) =>
         "read",
         args.at,
         async (vault) =>
-          await listOrders(vault, args, request, { write, stdout, stderr }),
+          await listOrders(
+            vault,
+            args,
+            { ...request, accounts: await findKnownAccounts(hre, vault) },
+            { write, stdout, stderr },
+          ),
       );
     return args.format === undefined
       ? await list(writeStdout)
@@ -114,7 +123,7 @@ export interface OrdersOutput {
 export async function listOrders(
   vault: HardhatVault,
   args: OrdersTaskArguments,
-  { target, scan, format }: OrdersRequest,
+  { target, scan, format, accounts }: OrdersRequest,
   { write, stdout, stderr }: OrdersOutput,
 ): Promise<StreamedReport> {
   const { out } = args;
@@ -147,7 +156,18 @@ export async function listOrders(
         ? toNdjson(orders)
         : format === "json"
           ? toDocument(envelope, orders)
-          : toText(envelope, orders, tally, args.raw, style);
+          : toText(
+              envelope,
+              orders,
+              tally,
+              {
+                tokenDecimals: undefined,
+                chainTime: envelope.block.timestamp,
+                raw: args.raw,
+                accounts,
+              },
+              style,
+            );
   const isRead = await writeListing(pieces, { out, write, stderr, progress });
   if (!isRead) {
     return { streamed: true, ok: true };
@@ -225,15 +245,10 @@ async function* toText(
   envelope: Envelope,
   orders: AsyncIterable<ListedOrder>,
   tally: Tally,
-  raw: boolean,
+  context: FormatContext,
   style: Style,
 ): AsyncGenerator<string, void, undefined> {
   yield `${renderHeading("Orders", envelope, style)}\n`;
-  const context = {
-    tokenDecimals: undefined,
-    chainTime: envelope.block.timestamp,
-    raw,
-  };
   yield* toTable(orders, context, style);
   yield `${wrapText(
     `${tally.describe(style, true)}\n${style.dim(

@@ -13,6 +13,8 @@ import type {
   ReadOperationName,
 } from "../src/protocol/index.js";
 import { describeArgument, isOptional } from "./arguments.js";
+import { findKnownAccounts } from "./known-accounts.js";
+import type { KnownAccounts } from "./known-accounts.js";
 import { selectedNetwork, withVault } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
@@ -56,6 +58,7 @@ export function createReadAction(
           await readOperation(operation, given, vault, {
             ...target,
             raw: args.raw,
+            accounts: await findKnownAccounts(hre, vault),
           }),
       );
     });
@@ -66,13 +69,17 @@ export async function readOperation(
   operation: ReadOperationName,
   parsed: ReadonlyArray<ParsedArgument | undefined>,
   vault: HardhatVault,
-  { raw, ...target }: ReadTarget & { readonly raw: boolean },
+  {
+    raw,
+    accounts,
+    ...target
+  }: ReadTarget & { readonly raw: boolean; readonly accounts?: KnownAccounts },
 ): Promise<TaskReport> {
   const { inputs, outputs, key, title } = operationEntry(operation);
   const { envelope, options } = await pinBlock(vault, target);
   const chainTime = envelope.block.timestamp;
   const { tokenDecimals } = vault.connection.networkConfig.vault;
-  const context = { tokenDecimals, chainTime, raw };
+  const context = { tokenDecimals, chainTime, raw, accounts };
   const given = parsed.map((value) =>
     typeof value === "function" ? value(chainTime) : value,
   );

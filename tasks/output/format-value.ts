@@ -13,6 +13,8 @@ export interface FormatContext {
   readonly chainTime: number;
   /** Show integers as on the wire. */
   readonly raw: boolean;
+  /** Names that the project has for addresses. */
+  readonly accounts?: ReadonlyMap<string, string> | undefined;
 }
 
 /** A value as shown, and what a person has to know about it. */
@@ -25,7 +27,7 @@ export interface FormattedValue {
 export function formatValue(
   { type, unit, isLikelyTime }: Pick<Field, "type" | "unit" | "isLikelyTime">,
   value: unknown,
-  { tokenDecimals, chainTime, raw }: FormatContext,
+  { tokenDecimals, chainTime, raw, accounts }: FormatContext,
 ): FormattedValue {
   if (typeof value === "boolean") {
     return { text: value ? "yes" : "no" };
@@ -39,7 +41,9 @@ export function formatValue(
     return { text: word.startsWith("unknown") ? word : `${word} (${text})` };
   }
   if (typeof value !== "bigint") {
-    return { text: escapeUntrusted(String(value)) };
+    const text = escapeUntrusted(String(value));
+    const name = type === "address" ? accounts?.get(text) : undefined;
+    return name === undefined ? { text } : { text, note: name };
   }
   if (raw || type !== "uint256") {
     return { text: value.toString() };
@@ -128,7 +132,13 @@ export function describeCount(count: number | bigint, noun: string): string {
   return `${groupDigits(count.toString())} ${noun}${BigInt(count) === 1n ? "" : "s"}`;
 }
 
-/** As in 0x1234…abcd, which is enough to tell accounts apart. */
+const ADDRESS_LENGTH = 42;
+
+/** As in 0x1234…abcd, which is enough to tell accounts apart; or its name. */
 export function shortenAddress(address: string): string {
+  const name = address.slice(ADDRESS_LENGTH + 1);
+  if (name !== "") {
+    return name;
+  }
   return `${address.slice(0, 6)}…${address.slice(-4)}`;
 }

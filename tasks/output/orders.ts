@@ -162,7 +162,10 @@ function toRow(order: Order, context: FormatContext): readonly string[] {
   return [
     order.orderID.toString(),
     ...shownFields.map((field) => {
-      const { text } = formatValue(field, order[field.name], context);
+      const { text, note } = formatValue(field, order[field.name], context);
+      if (field.type === "address" && note !== undefined) {
+        return `${text} ${note}`;
+      }
       // What is raw is said once, below the table.
       return field.type === "string" && text.length > MAX_TEXT
         ? `${text.slice(0, MAX_TEXT)}…`

@@ -157,14 +157,18 @@ function stack(
     if (cell === "") {
       continue;
     }
-    const heading = columns[index + 1]?.heading ?? "";
+    const { heading = "", shorten } = columns[index + 1] ?? {};
     const room = style.width - GAP.length - stringWidth(heading) - 1;
-    const text = shortenNumbers(cell, room);
+    const fitting =
+      stringWidth(cell) > room && shorten !== undefined ? shorten(cell) : cell;
+    const text = shortenNumbers(fitting, room);
     const pair = heading === "" ? text : `${style.dim(heading)} ${text}`;
     const pairWidth = stringWidth(pair);
     width += GAP.length + 1 + pairWidth;
     if (width > style.width) {
-      lines.push(GAP + pair);
+      lines.push(
+        ...wrap(pair, style.width - GAP.length).map((line) => GAP + line),
+      );
       width = GAP.length + pairWidth;
     } else {
       lines.push(`${lines.pop() ?? ""}${GAP} ${pair}`);
