@@ -5,6 +5,7 @@ import type { VaultHost } from "../host.js";
 import type { ContractRole, VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { Chain } from "../rpc/node.js";
+import type { PendingBlock } from "../rpc/node.js";
 import { compareBalances, nativeBalanceOf } from "./balances.js";
 import { rehearseByCall } from "./engines/call.js";
 import { readUpstreamBlock, rehearseOnFork } from "./engines/fork.js";
@@ -405,28 +406,29 @@ async function findBlock(
   atTime?: SimulationTime,
 ): Promise<NextBlock> {
   const chain = new Chain(vault.provider, vault.networkName);
-  if (blockNumber === undefined && atTime === undefined) {
-    const pending = await chain.pending();
+  const isNow = blockNumber === undefined;
+  const findPending = async (): Promise<PendingBlock | undefined> =>
+    isNow ? await chain.pending() : undefined;
+  if (atTime === undefined) {
+    const pending = await findPending();
     if (pending !== undefined) {
       return { ...pending, isPending: pending.isEmpty };
     }
   }
-  const header = await readUpstreamBlock(vault, blockNumber);
+  const [header, pending] = await Promise.all([
+    readUpstreamBlock(vault, blockNumber),
+    atTime === undefined ? undefined : findPending(),
+  ]);
   const time = targetTime(
     atTime,
     header.timestamp,
     atTime === "end" ? await readRound(vault, header.number) : undefined,
   );
-  const ownTime =
-    time ??
-    (atTime === undefined || blockNumber !== undefined
-      ? undefined
-      : (await chain.pending())?.timestamp) ??
-    0;
   return {
-    ...header,
     number: header.number + 1,
-    timestamp: Math.max(ownTime, header.timestamp + 1),
+    timestamp: time ?? Math.max(pending?.timestamp ?? 0, header.timestamp + 1),
+    gasLimit: header.gasLimit,
+    baseFeePerGas: (pending ?? header).baseFeePerGas,
     isPending: false,
   };
 }

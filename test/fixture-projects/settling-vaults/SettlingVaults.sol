@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+/// What the vaults below pay with.
+contract TestToken {
+    string public constant symbol = "TST";
+    uint8 public constant decimals = 6;
+    mapping(address => uint256) public balanceOf;
+
+    event Transfer(address indexed from, address indexed to, uint256 amount);
+
+    function mint(address to, uint256 amount) external {
+        balanceOf[to] += amount;
+        emit Transfer(address(0), to, amount);
+    }
+
+    function transfer(address to, uint256 amount) external returns (bool) {
+        balanceOf[msg.sender] -= amount;
+        balanceOf[to] += amount;
+        emit Transfer(msg.sender, to, amount);
+        return true;
+    }
+}
+
+contract TestOracle {
+    uint256 public price = 1_875e18;
+
+    function set(uint256 newPrice) external {
+        price = newPrice;
+    }
+}
+
+/// All six contracts in one, as a deployment could have them. Each vault below
+/// settles in a way of its own.
+abstract contract SettlingVault {
+    struct Round {
+        uint256 strikePrice;
+        uint256 APY;
+        uint256 maxVolume;
+        uint256 filledVolume;
+        uint256 minDeposit;
+        uint256 startTime;
+        uint256 endTime;
+        uint256 settledPrice;
+        uint256 settledAmount;
+        bool settled;
+    }
+
+    struct Order {
+        address holder;
+        uint256 number;
+        uint256 openPrice;
+        uint256 startTime;
+        uint256 closePrice;
+        uint8 contractType;
+        uint8 state;
+    }
+
+    bool private initialised;
+    Round internal round;
+    mapping(uint256 => Order) internal orders;
+    uint256 public orderCount;
+    uint256 internal volume;
+    TestToken public token;
+    TestOracle public oracle;
+    address public keeper;
+
+    function initialise(
+        TestToken newToken,
+        TestOracle newOracle,
+        address newKeeper,
+        uint256 endTime
+    ) external {
+        require(!initialised, "initialised already");
+        initialised = true;
+        (token, oracle, keeper) = (newToken, newOracle, newKeeper);
+        round.strikePrice = 1_900e18;
+        round.APY = 1e17;
+        round.maxVolume = 1_000;
+        round.startTime = endTime - 7 days;
+        round.endTime = endTime;
+    }
+
+    function open(uint256 count) external {
+        for (uint256 i = 0; i < count; ++i) {
+            orders[++orderCount] = Order({
+                holder: address(uint160(0xbeef0000 + orderCount)),
+                number: 10,
+                openPrice: 1_850e18,
+                startTime: block.timestamp,
+                closePrice: 0,
+                contractType: 1,
+                state: 1
+            });
+        }
+        volume += 10 * count;
+    }
+
+    receive() external payable {}
+
+    function settleAll() external virtual;
+
+    function getLatestRoundInfo() external view returns (Round memory) {
+        return round;
+    }
+
+    function getOrderInfo(
+        uint256 orderID
+    )
+        external
+        view
+        returns (
+            string memory exType,
+            address holder,
+            uint256 number,
+            uint256 exFee,
+            uint256 lockFee,
+            uint256 newLockFee,
+            uint256 openPrice,
+            uint256 marginAmount,
+            uint256 marginFee,
+            uint256 startTime,
+            uint256 closePrice,
+            uint8 contractType,
+            uint8 state
+        )
+    {
+        Order storage order = orders[orderID];
+        exType = "ETH-USD";
+        holder = order.holder;
+        number = order.number;
+        openPrice = order.openPrice;
+        startTime = order.startTime;
+        closePrice = order.closePrice;
+        contractType = order.contractType;
+        state = order.state;
+        (exFee, lockFee, newLockFee, marginAmount, marginFee) = (1, 2, 3, 4, 5);
+    }
+
+    function getLPAmountInfo()
+        external
+        view
+        returns (uint256 deposit, uint256 availabe, uint256 locked)
+    {
+        return (address(this).balance, token.balanceOf(address(this)), volume);
+    }
+
+    function getFundingFeeRate(uint8) external pure returns (uint256) {
+        return 12_345;
+    }
+
+    function queryVolume() external view returns (uint256) {
+        return volume;
+    }
+
+    function queryMarginBalance() external view returns (uint256, uint256) {
+        return (token.balanceOf(address(this)), 7);
+    }
+
+    function minSLDMargin() external pure returns (uint256) {
+        return 500e18;
+    }
+
+    function _finish(uint256 price, uint256 amount) internal {
+        require(!round.settled, "settled already");
+        (round.settledPrice, round.settledAmount) = (price, amount);
+        round.settled = true;
+        volume = 0;
+    }
+}
+
+/// Loops over all orders and pays each holder.
+contract PayingVault is SettlingVault {
+    function settleAll() external virtual override {
+        uint256 paid = 0;
+        for (uint256 id = 1; id <= orderCount; ++id) {
+            Order storage order = orders[id];
+            (order.closePrice, order.state) = (oracle.price(), 2);
+            token.transfer(order.holder, order.number);
+            paid += order.number;
+        }
+        _finish(oracle.price(), paid);
+    }
+}
+
+/// Frees what it used: gas is given back.
+contract RefundingVault is SettlingVault {
+    function settleAll() external override {
+        for (uint256 id = 1; id <= orderCount; ++id) {
+            delete orders[id];
+        }
+        _finish(1, 1);
+    }
+}
+
+contract KeeperVault is SettlingVault {
+    error NotKeeper(address caller);
+
+    function settleAll() external override {
+        if (msg.sender != keeper) revert NotKeeper(msg.sender);
+        _finish(oracle.price(), 1);
+    }
+}
+
+/// Settles at the oracle's price, and only once the round has ended.
+contract ClockVault is SettlingVault {
+    function settleAll() external override {
+        require(block.timestamp >= round.endTime, "the round has not ended");
+        _finish(oracle.price() + block.timestamp, block.number);
+    }
+}
+
+/// Pays whoever settles, and others, in native currency.
+contract NativeVault is SettlingVault {
+    function settleAll() external override {
+        _pay(msg.sender, 1_000);
+        _pay(address(0xbeef0001), 3 ether);
+        _pay(address(0xbeef0002), 5);
+        _finish(2, 2);
+    }
+
+    function _pay(address to, uint256 amount) private {
+        (bool success, ) = to.call{value: amount}("");
+        require(success, "could not pay");
+    }
+}
+
+contract NoContractsVault is SettlingVault {
+    function settleAll() external override {
+        require(msg.sender.code.length == 0, "not for contracts");
+        _finish(3, 3);
+    }
+}
+
+contract ContractsOnlyVault is SettlingVault {
+    function settleAll() external override {
+        require(msg.sender.code.length > 0, "for contracts only");
+        _finish(3, 3);
+    }
+}
+
+/// Settles and opens its next round at once.
+contract RollingVault is SettlingVault {
+    function settleAll() external override {
+        _finish(4, 4);
+        round.startTime = round.endTime;
+        round.endTime += 7 days;
+        (round.settledPrice, round.settledAmount) = (0, 0);
+        round.settled = false;
+    }
+}
+
+/// Ten orders a call; settled with the last of them.
+contract BatchVault is SettlingVault {
+    uint256 private done;
+
+    function settleAll() external override {
+        for (uint256 i = 0; i < 10 && done < orderCount; ++i) {
+            orders[++done].state = 2;
+        }
+        if (done == orderCount) _finish(5, done);
+    }
+}
+
+contract IdleVault is SettlingVault {
+    function settleAll() external override {}
+}
+
+/// Pays inside a try, and settles whatever becomes of it.
+contract SwallowingVault is SettlingVault {
+    function settleAll() external override {
+        for (uint256 id = 1; id <= orderCount; ++id) {
+            try token.transfer(orders[id].holder, 10) {} catch {}
+        }
+        _finish(6, 6);
+    }
+}
+
+/// EIP-1967.
+contract Proxy {
+    bytes32 private constant SLOT =
+        0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc;
+
+    constructor(address implementation) {
+        bytes32 slot = SLOT;
+        assembly {
+            sstore(slot, implementation)
+        }
+    }
+
+    receive() external payable {}
+
+    fallback() external payable {
+        bytes32 slot = SLOT;
+        assembly {
+            calldatacopy(0, 0, calldatasize())
+            let ok := delegatecall(
+                gas(),
+                sload(slot),
+                0,
+                calldatasize(),
+                0,
+                0
+            )
+            returndatacopy(0, 0, returndatasize())
+            if iszero(ok) {
+                revert(0, returndatasize())
+            }
+            return(0, returndatasize())
+        }
+    }
+}

@@ -1,0 +1,480 @@
+import { expect } from "chai";
+import { getAddress } from "ethers";
+import type { JsonRpcSigner } from "ethers";
+
+import type { HttpEngine } from "../../src/rehearsal/simulate-settle-all.js";
+import type {
+  HardhatVault,
+  Simulation,
+  SimulateSettleAllOptions,
+} from "../../src/types.js";
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { directProvider } from "../helpers/mock-protocol.js";
+import { deploySettlingVault } from "../helpers/settling-vaults.js";
+import type {
+  SettlingVault,
+  SettlingVaultName,
+} from "../helpers/settling-vaults.js";
+
+const TRANSFER =
+  "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+
+const engines = ["simulateV1", "call", "fork"] as const;
+
+interface Case {
+  readonly title: string;
+  readonly vault: SettlingVaultName;
+  readonly orders?: number;
+  readonly isProxied?: boolean;
+  readonly endTime?: number;
+  /** Index of the account that settles. */
+  readonly sender?: number;
+  readonly options?: SimulateSettleAllOptions;
+  readonly status: Simulation["status"];
+  readonly reason?: RegExp;
+  /** Engines that leave it to the next one. */
+  readonly passedOn?: readonly HttpEngine[];
+}
+
+const cases: readonly Case[] = [
+  {
+    title: "loops over orders and pays their holders",
+    vault: "PayingVault",
+    orders: 40,
+    status: "settled",
+  },
+  {
+    title: "is behind a proxy",
+    vault: "PayingVault",
+    orders: 5,
+    isProxied: true,
+    status: "settled",
+  },
+  {
+    title: "gives gas back",
+    vault: "RefundingVault",
+    orders: 12,
+    status: "settled",
+  },
+  {
+    title: "is for keepers, asked by one",
+    vault: "KeeperVault",
+    status: "settled",
+  },
+  {
+    title: "is for keepers, asked by somebody",
+    vault: "KeeperVault",
+    sender: 3,
+    status: "reverted",
+    reason: /unknown error 0x|NotKeeper/u,
+  },
+  {
+    title: "reads clock and oracle, after the end",
+    vault: "ClockVault",
+    status: "settled",
+  },
+  {
+    title: "reads clock and oracle, before the end",
+    vault: "ClockVault",
+    endTime: 2_000_000_000,
+    status: "reverted",
+    reason: /the round has not ended/u,
+  },
+  {
+    title: "reads clock and oracle, at the end",
+    vault: "ClockVault",
+    endTime: 2_000_000_000,
+    options: { atTime: "end" },
+    status: "settled",
+  },
+  {
+    title: "moves native currency",
+    vault: "NativeVault",
+    sender: 2,
+    status: "settled",
+  },
+  {
+    title: "is for accounts without code",
+    vault: "NoContractsVault",
+    status: "settled",
+    passedOn: ["call"],
+  },
+  {
+    title: "is for contracts",
+    vault: "ContractsOnlyVault",
+    status: "reverted",
+    reason: /for contracts only/u,
+    passedOn: ["call"],
+  },
+  { title: "opens the next round", vault: "RollingVault", status: "settled" },
+  {
+    title: "settles in batches",
+    vault: "BatchVault",
+    orders: 25,
+    status: "not-settled",
+    reason: /not settled by it/u,
+  },
+  {
+    title: "settles in one batch",
+    vault: "BatchVault",
+    orders: 10,
+    status: "settled",
+  },
+  {
+    title: "does nothing",
+    vault: "IdleVault",
+    status: "not-settled",
+    reason: /not settled by it/u,
+  },
+  {
+    title: "swallows failures",
+    vault: "SwallowingVault",
+    orders: 20,
+    status: "settled",
+  },
+];
+
+describe("simulation - every engine against what happens", () => {
+  let anvil: ServerProcess;
+  let provider: ReturnType<typeof directProvider>;
+  let checkpoint: unknown;
+
+  before(async () => {
+    anvil = await startAnvil();
+    provider = directProvider(anvil.url);
+  });
+  after(async () => {
+    provider.destroy();
+    await anvil.stop();
+  });
+  beforeEach(async () => {
+    checkpoint = await provider.send("evm_snapshot", []);
+  });
+  afterEach(async () => {
+    await provider.send("evm_revert", [checkpoint]);
+  });
+
+  async function open({ contracts }: SettlingVault): Promise<HardhatVault> {
+    const hre = await createTestHre({
+      networks: { live: httpNetwork(anvil.url, { vault: { contracts } }) },
+    });
+    return (await hre.network.create("live")).vault;
+  }
+
+  for (const engine of engines) {
+    describe(engine, () => {
+      for (const {
+        title,
+        vault: name,
+        status,
+        reason,
+        sender = 0,
+        options = {},
+        passedOn = [],
+        ...set
+      } of cases) {
+        it(`should know a vault that ${title}`, async () => {
+          const deployed = await deploySettlingVault(
+            await provider.getSigner(0),
+            name,
+            set,
+          );
+          const vault = await open(deployed);
+          const signer = await provider.getSigner(sender);
+          const token = await deployed.token.getAddress();
+          const asked = {
+            as: signer.address,
+            orders: [1, 2, 3],
+            tokens: [token],
+            ...options,
+          };
+          if (passedOn.includes(engine)) {
+            const error = await vault
+              .simulateSettleAll({ ...asked, engine })
+              .then(
+                () => undefined,
+                (thrown: unknown) => thrown,
+              );
+            expect(error).to.include({ code: "VAULT_ENGINE_UNAVAILABLE" });
+            return;
+          }
+          const simulation = await vault.simulateSettleAll({
+            ...asked,
+            engine,
+          });
+          expect(simulation.engine).to.equal(engine);
+          expect(simulation.status, String(simulation.reason)).to.equal(status);
+          if (reason === undefined) {
+            expect(simulation.reason).to.equal(null);
+          } else {
+            expect(simulation.reason).to.match(reason);
+          }
+          const real = await settleReally(vault, deployed, signer, {
+            orders: [1n, 2n, 3n],
+            token,
+            time: options.atTime === undefined ? undefined : set.endTime,
+          });
+          expect(real.succeeded).to.equal(status !== "reverted");
+          // One that depends on the number of its block, or its time, is compared by that.
+          expect(real.changes(simulation)).to.deep.equal(simulation.changes);
+          expect(real.balances(simulation)).to.deep.equal(simulation.balances);
+          if (engine === "call") {
+            expect(simulation.transfers).to.equal(null);
+            expect(simulation.notes.join(" ")).to.match(
+              /Transfers are not seen/u,
+            );
+            // What is given back is not seen.
+            expect(Number(simulation.gasUsed)).to.be.within(
+              Number(real.gasUsed) - 5_000,
+              (Number(real.gasUsed) * 5) / 4 + 5_000,
+            );
+          } else {
+            expect(simulation.gasUsed).to.equal(real.gasUsed);
+            expect(
+              (simulation.transfers ?? []).filter(
+                ({ token: of }) => of !== "native",
+              ),
+            ).to.deep.equal(real.transfers);
+          }
+        });
+      }
+    });
+  }
+
+  for (const engine of ["simulateV1", "fork"] as const) {
+    it(`should see native currency move between any accounts, with ${engine}`, async () => {
+      const deployed = await deploySettlingVault(
+        await provider.getSigner(0),
+        "NativeVault",
+      );
+      const vault = await open(deployed);
+      const { address } = await provider.getSigner(4);
+      const { transfers } = await vault.simulateSettleAll({
+        engine,
+        as: address,
+      });
+      const from = await deployed.contract.getAddress();
+      const to = (tail: string): string =>
+        getAddress(`0x${tail.padStart(40, "0")}`);
+      expect(transfers).to.deep.equal([
+        { token: "native", from, to: address, amount: 1_000n },
+        { token: "native", from, to: to("beef0001"), amount: 3n * 10n ** 18n },
+        { token: "native", from, to: to("beef0002"), amount: 5n },
+      ]);
+    });
+  }
+
+  describe("373 orders, more gas than EIP-7825 allows a transaction", () => {
+    let vault: HardhatVault;
+    let real: { readonly gasUsed: bigint };
+
+    before(async () => {
+      const deployed = await deploySettlingVault(
+        await provider.getSigner(0),
+        "PayingVault",
+        { orders: 373 },
+      );
+      vault = await open(deployed);
+      // Sent after all rehearsals: see the last test.
+      real = {
+        gasUsed: await provider.estimateGas({
+          from: (await provider.getSigner(0)).address,
+          to: await deployed.contract.getAddress(),
+          data: "0xa015aefe",
+        }),
+      };
+    });
+
+    for (const engine of engines) {
+      it(`should not be what ${engine} fails for`, async () => {
+        const orders = Array.from({ length: 373 }, (_, index) => index + 1);
+        const simulation = await vault.simulateSettleAll({ engine, orders });
+        expect(simulation.status, String(simulation.reason)).to.equal(
+          "settled",
+        );
+        expect(Number(simulation.gasUsed)).to.be.within(
+          Number(real.gasUsed) * 0.95,
+          Number(real.gasUsed) * 1.05,
+        );
+        expect(Number(simulation.gasUsed)).to.be.greaterThan(16_777_216);
+        expect(simulation.notes.join(" ")).to.contain("EIP-7825");
+        expect(
+          simulation.changes.filter(({ field }) => field === "state"),
+        ).to.have.length(373);
+        if (engine !== "call") {
+          expect(simulation.transfers).to.have.length(373);
+        }
+      });
+    }
+  });
+
+  interface Reality {
+    readonly succeeded: boolean;
+    readonly gasUsed: bigint;
+    readonly transfers: Simulation["transfers"];
+    /** Those of a simulation as they came out. */
+    changes(simulation: Simulation): Simulation["changes"];
+    balances(simulation: Simulation): Simulation["balances"];
+  }
+
+  async function settleReally(
+    vault: HardhatVault,
+    { contract, token }: SettlingVault,
+    signer: JsonRpcSigner,
+    {
+      orders,
+      token: tokenAddress,
+      time,
+    }: { orders: readonly bigint[]; token: string; time: number | undefined },
+  ): Promise<Reality> {
+    const address = await contract.getAddress();
+    const readAll = async () => ({
+      snapshot: flatten(await vault.snapshot()),
+      orders: flatten(
+        Object.fromEntries(
+          await Promise.all(
+            orders.map(
+              async (id) =>
+                [`orders.${id}`, await vault.getOrderInfo(id)] as const,
+            ),
+          ),
+        ),
+      ),
+      balances: new Map<string, bigint>([
+        ...(await Promise.all(
+          [signer.address, address].map(
+            async (account): Promise<[string, bigint]> => [
+              `${account} native`,
+              await provider.getBalance(account),
+            ],
+          ),
+        )),
+        ...(await Promise.all(
+          [signer.address, address].map(
+            async (account): Promise<[string, bigint]> => [
+              `${account} ${tokenAddress}`,
+              BigInt(String(await token.getFunction("balanceOf")(account))),
+            ],
+          ),
+        )),
+      ]),
+    });
+    const before = await readAll();
+    if (time !== undefined) {
+      await provider.send("evm_setNextBlockTimestamp", [time]);
+    }
+    const hash: unknown = await provider.send("eth_sendTransaction", [
+      {
+        from: signer.address,
+        to: address,
+        data: "0xa015aefe",
+        gas: "0x1c9c380",
+      },
+    ]);
+    const receipt = await provider.getTransactionReceipt(String(hash));
+    if (receipt === null) {
+      throw new Error("a transaction that was not mined");
+    }
+    const after = await readAll();
+    const values = (state: typeof before): Map<string, unknown> =>
+      new Map([...state.snapshot, ...state.orders]);
+    const [old, young] = [values(before), values(after)];
+    const fee = receipt.gasUsed * receipt.gasPrice;
+    return {
+      succeeded: receipt.status === 1,
+      gasUsed: receipt.gasUsed,
+      transfers: receipt.logs
+        .filter(({ topics }) => topics[0] === TRANSFER)
+        .map(({ address: of, topics, data }) => ({
+          token: of,
+          from: addressOf(topics[1]),
+          to: addressOf(topics[2]),
+          amount: BigInt(data),
+        })),
+      changes: ({ changes }) => {
+        const differing = [...old.keys()].filter(
+          (path) =>
+            !path.startsWith("block.") &&
+            path !== "chainId" &&
+            old.get(path) !== young.get(path),
+        );
+        expect(
+          changes.map(({ reading, field }) => pathOf(reading, field)),
+        ).to.have.members(differing);
+        return changes.map((change) => {
+          const path = pathOf(change.reading, change.field);
+          const really = readingValue(young.get(path));
+          // The clock goes on between the rehearsal and the settlement.
+          const isDrift =
+            time === undefined &&
+            change.field === "settledPrice" &&
+            Math.abs(Number(really) - Number(change.after)) < 60;
+          return {
+            ...change,
+            before: readingValue(old.get(path)),
+            after: isDrift ? change.after : really,
+          };
+        });
+      },
+      balances: ({ balances, gasUsed }) => {
+        const differing = [...before.balances.keys()].filter(
+          (key) => before.balances.get(key) !== after.balances.get(key),
+        );
+        expect(
+          balances.map(({ account, token: of }) => `${account} ${of}`),
+        ).to.have.members(differing);
+        return balances.map((change) => {
+          const key = `${change.account} ${change.token}`;
+          const really = after.balances.get(key) ?? 0n;
+          const paid =
+            change.account === signer.address && change.token === "native";
+          return {
+            ...change,
+            before: before.balances.get(key) ?? 0n,
+            // The same fee, but for the gas that the engine does not see given back.
+            after: paid
+              ? really + fee - (gasUsed ?? 0n) * receipt.gasPrice
+              : really,
+          };
+        });
+      },
+    };
+  }
+});
+
+function readingValue(
+  value: unknown,
+): bigint | number | boolean | string | null {
+  switch (typeof value) {
+    case "bigint":
+    case "number":
+    case "boolean":
+    case "string":
+      return value;
+    default:
+      return null;
+  }
+}
+
+function pathOf(reading: string, field: string): string {
+  return ["volume", "minXMargin"].includes(reading) ||
+    reading.startsWith("fundingFeeRate")
+    ? reading
+    : `${reading}.${field}`;
+}
+
+function addressOf(topic = "0x"): string {
+  return getAddress(`0x${topic.slice(-40)}`);
+}
+
+function flatten(value: object, prefix = ""): Map<string, unknown> {
+  return new Map(
+    Object.entries(value).flatMap(([key, inner]: [string, unknown]) =>
+      typeof inner === "object" && inner !== null
+        ? [...flatten(inner, `${prefix}${key}.`)]
+        : [[`${prefix}${key}`, inner] satisfies [string, unknown]],
+    ),
+  );
+}
