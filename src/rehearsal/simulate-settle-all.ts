@@ -409,15 +409,13 @@ async function findBlock(
   const isNow = blockNumber === undefined;
   const findPending = async (): Promise<PendingBlock | undefined> =>
     isNow ? await chain.pending() : undefined;
-  if (atTime === undefined) {
-    const pending = await findPending();
-    if (pending !== undefined) {
-      return { ...pending, isPending: pending.isEmpty };
-    }
+  const first = atTime === undefined ? await findPending() : undefined;
+  if (first?.number !== undefined) {
+    return { ...first, number: first.number, isPending: first.isEmpty };
   }
   const [header, pending] = await Promise.all([
     readUpstreamBlock(vault, blockNumber),
-    atTime === undefined ? undefined : findPending(),
+    atTime === undefined ? first : findPending(),
   ]);
   const time = targetTime(
     atTime,
@@ -429,7 +427,7 @@ async function findBlock(
     timestamp: time ?? Math.max(pending?.timestamp ?? 0, header.timestamp + 1),
     gasLimit: header.gasLimit,
     baseFeePerGas: (pending ?? header).baseFeePerGas,
-    isPending: false,
+    isPending: atTime === undefined && pending?.isEmpty === true,
   };
 }
 

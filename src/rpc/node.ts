@@ -34,7 +34,9 @@ export interface Header extends BlockInfo {
 }
 
 /** The block that a node would make next. */
-export interface PendingBlock extends Omit<Header, "hash"> {
+export interface PendingBlock extends Omit<Header, "hash" | "number"> {
+  /** Undefined where the node has not given it one. */
+  readonly number: number | undefined;
   /** Whether no transaction waits for it. */
   readonly isEmpty: boolean;
 }
@@ -219,9 +221,11 @@ export class Chain {
       if (pending === undefined) {
         return undefined;
       }
-      const { transactions } = pending;
+      const { number, timestamp, transactions } = pending;
       return {
-        ...this.#blockInfo(pending, "pending"),
+        number:
+          number === null ? undefined : this.#number(number, BLOCK_METHOD),
+        timestamp: this.#number(timestamp, BLOCK_METHOD),
         ...this.#gasOf(pending),
         isEmpty: Array.isArray(transactions) && transactions.length === 0,
       };

@@ -1,0 +1,433 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { expect } from "chai";
+
+import type { HardhatVault, Simulation } from "../../src/types.js";
+import { startAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { startHardhatNode } from "../helpers/hardhat-node.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import {
+  SETTLEMENT,
+  deployProtocol,
+  directProvider,
+} from "../helpers/mock-protocol.js";
+import type { MockProtocol } from "../helpers/mock-protocol.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
+
+const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+
+const unknownMethod = {
+  error: {
+    code: -32601,
+    message: "the method does not exist/is not available",
+  },
+} as const;
+
+/** What eth_simulateV1 answers, with one thing in it changed. */
+function changing(
+  change: (block: Record<string, unknown>) => void,
+): RpcHandler {
+  return async ({ request, forward }) => {
+    if (request.method !== "eth_simulateV1") {
+      return undefined;
+    }
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what anvil answers
+    const { result } = JSON.parse(await forward()) as {
+      result: Array<Record<string, unknown>>;
+    };
+    result.forEach(change);
+    return { result };
+  };
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" ? { ...value } : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The overrides that a call has, beside the call and the block. */
+function overridesOf({
+  method,
+  params,
+}: {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}): readonly unknown[] {
+  return method === "eth_call" ? params.slice(2) : [];
+}
+
+describe("simulation - on every kind of node", () => {
+  let anvil: ServerProcess;
+  let server: RpcServer;
+  let protocol: MockProtocol;
+
+  before(async () => {
+    anvil = await startAnvil();
+    const provider = directProvider(anvil.url);
+    protocol = await deployProtocol(await provider.getSigner(0));
+    provider.destroy();
+    server = await startRpcServer({ upstream: anvil.url });
+  });
+  after(async () => {
+    await server.stop();
+    await anvil.stop();
+  });
+  beforeEach(() => {
+    server.requests.length = 0;
+    server.handler = () => undefined;
+  });
+
+  async function open(
+    url = server.url,
+    contracts: Readonly<Record<string, string>> = protocol.contracts,
+  ): Promise<HardhatVault> {
+    const hre = await createTestHre({
+      networks: { live: httpNetwork(url, { vault: { contracts } }) },
+    });
+    return (await hre.network.create("live")).vault;
+  }
+
+  function expectSettled(
+    simulation: Simulation,
+    engine: Simulation["engine"],
+  ): void {
+    expect({ ...simulation, engine: simulation.engine }).to.deep.include({
+      status: "settled",
+      engine,
+      changes: [
+        {
+          reading: "round",
+          field: "settledPrice",
+          before: 0n,
+          after: SETTLEMENT.price,
+        },
+        {
+          reading: "round",
+          field: "settledAmount",
+          before: 0n,
+          after: SETTLEMENT.amount,
+        },
+        { reading: "round", field: "settled", before: false, after: true },
+      ],
+    });
+  }
+
+  it("should take one request of anvil, and the next block and the price", async () => {
+    const vault = await open();
+    const options = { as: FIRST_ACCOUNT };
+    expectSettled(await vault.simulateSettleAll(options), "simulateV1");
+    expect(server.requests.map(({ method }) => method)).to.have.members([
+      "eth_getBlockByNumber",
+      "eth_simulateV1",
+      "eth_feeHistory",
+    ]);
+    server.requests.length = 0;
+    expectSettled(await vault.simulateSettleAll(options), "simulateV1");
+    // The chain has not gone on, and nor has the price.
+    expect(server.requests.map(({ method }) => method)).to.deep.equal([
+      "eth_getBlockByNumber",
+      "eth_simulateV1",
+    ]);
+  });
+
+  it("should ask for hundreds of orders in one request", async () => {
+    const vault = await open();
+    await vault.simulateSettleAll({
+      as: FIRST_ACCOUNT,
+      orders: Array.from({ length: 400 }, (_, index) => index + 1),
+    });
+    expect(
+      server.requests.filter(({ method }) => method === "eth_simulateV1"),
+    ).to.have.length(1);
+  });
+
+  it("should call hardhat node, at the time that it would give its block", async () => {
+    const node = await startHardhatNode();
+    const provider = directProvider(node.url);
+    try {
+      const { contracts } = await deployProtocol(await provider.getSigner(0));
+      const vault = await open(node.url, contracts);
+      const head = await vault.block();
+      await provider.send("evm_increaseTime", [1_000]);
+      const simulation = await vault.simulateSettleAll();
+      expectSettled(simulation, "call");
+      expect(simulation.block?.number).to.equal(head.number + 1);
+      expect(simulation.block?.timestamp).to.be.within(
+        head.timestamp + 1_000,
+        head.timestamp + 1_300,
+      );
+      // Another time is more than it can do.
+      const later = await vault.simulateSettleAll({ atTime: "end" });
+      expectSettled(later, "fork");
+      expect(later.block?.timestamp).to.equal(2_000_000_000);
+      await expectVaultError(
+        vault.simulateSettleAll({ atTime: "end", engine: "call" }),
+        "VAULT_ENGINE_UNAVAILABLE",
+      );
+      await expectVaultError(
+        vault.simulateSettleAll({ engine: "simulateV1" }),
+        "VAULT_ENGINE_UNAVAILABLE",
+      );
+    } finally {
+      provider.destroy();
+      await node.stop();
+    }
+  });
+
+  it("should not take what waits on hardhat node for the present", async () => {
+    const node = await startHardhatNode();
+    const provider = directProvider(node.url);
+    try {
+      const { contracts } = await deployProtocol(await provider.getSigner(0));
+      const vault = await open(node.url, contracts);
+      await provider.send("evm_setAutomine", [false]);
+      await fetch(node.url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({
+          jsonrpc: "2.0",
+          id: 1,
+          method: "eth_sendTransaction",
+          params: [
+            { from: FIRST_ACCOUNT, to: contracts.vault, data: "0xa015aefe" },
+          ],
+        }),
+      });
+      expectSettled(await vault.simulateSettleAll(), "fork");
+    } finally {
+      provider.destroy();
+      await node.stop();
+    }
+  });
+
+  it("should call a node that has nothing but eth_call", async () => {
+    const few = new Set(["eth_call", "eth_chainId", "eth_getBlockByNumber"]);
+    server.handler = ({ request }) =>
+      few.has(request.method) &&
+      !(
+        request.method === "eth_getBlockByNumber" &&
+        request.params[0] === "pending"
+      )
+        ? undefined
+        : unknownMethod;
+    const vault = await open();
+    const simulation = await vault.simulateSettleAll({ as: FIRST_ACCOUNT });
+    expectSettled(simulation, "call");
+    // Nor does such a node tell what gas costs.
+    expect(simulation.balances).to.deep.equal([]);
+    expect(simulation.notes.join(" ")).to.contain("no fee is taken off");
+    expectSettled(
+      await vault.simulateSettleAll({ as: FIRST_ACCOUNT, atTime: "end" }),
+      "call",
+    );
+    // What it has not is asked for once.
+    expect(
+      server.requests.filter(({ method }) => method === "eth_simulateV1"),
+    ).to.have.length(1);
+  });
+
+  it("should call a node that does not override blocks, in its pending one", async () => {
+    server.handler = ({ request }) =>
+      request.method === "eth_simulateV1"
+        ? unknownMethod
+        : overridesOf(request).length > 1
+          ? {
+              error: {
+                code: -32602,
+                message: "too many arguments, want at most 3",
+              },
+            }
+          : undefined;
+    const vault = await open();
+    expectSettled(await vault.simulateSettleAll(), "call");
+    expectSettled(await vault.simulateSettleAll({ atTime: "end" }), "fork");
+  });
+
+  it("should not believe a node that ignores the block that is asked for", async () => {
+    server.handler = async ({ request, forward }) =>
+      request.method === "eth_simulateV1"
+        ? unknownMethod
+        : overridesOf(request).length > 1
+          ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a result of anvil
+            (JSON.parse(
+              await forward({ ...request, params: request.params.slice(0, 3) }),
+            ) as { result: unknown })
+          : undefined;
+    const vault = await open();
+    expectSettled(await vault.simulateSettleAll({ atTime: "end" }), "fork");
+  });
+
+  it("should fork a node that has neither", async () => {
+    server.handler = ({ request }) =>
+      request.method === "eth_simulateV1"
+        ? unknownMethod
+        : overridesOf(request).length > 0
+          ? {
+              error: {
+                code: -32602,
+                message: "too many arguments, want at most 2",
+              },
+            }
+          : undefined;
+    const vault = await open();
+    expectSettled(await vault.simulateSettleAll(), "fork");
+    for (const engine of ["simulateV1", "call"] as const) {
+      await expectVaultError(
+        vault.simulateSettleAll({ engine }),
+        "VAULT_ENGINE_UNAVAILABLE",
+      );
+    }
+  });
+
+  it("should fork a node that ignores code, and answers all the same", async () => {
+    server.handler = async ({ request, forward }) =>
+      request.method === "eth_simulateV1"
+        ? unknownMethod
+        : overridesOf(request).length > 0
+          ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a result of anvil
+            (JSON.parse(
+              await forward({ ...request, params: request.params.slice(0, 2) }),
+            ) as { result: unknown })
+          : undefined;
+    expectSettled(await (await open()).simulateSettleAll(), "fork");
+  });
+
+  const wrong: ReadonlyArray<[name: string, handler: RpcHandler]> = [
+    [
+      "says another number",
+      changing((block) => {
+        block["number"] = "0x1";
+      }),
+    ],
+    [
+      "says another time",
+      changing((block) => {
+        block["timestamp"] = "0x5";
+      }),
+    ],
+    [
+      "executes in another block than it says",
+      async ({ request, forward }) => {
+        if (request.method !== "eth_simulateV1") {
+          return undefined;
+        }
+        const [payload, tag] = request.params;
+        const [block] = listOf(recordOf(payload)["blockStateCalls"]);
+        const { number, time, ...others } = recordOf(
+          recordOf(block)["blockOverrides"],
+        );
+        const answer: unknown = JSON.parse(
+          await forward({
+            ...request,
+            params: [
+              {
+                ...recordOf(payload),
+                blockStateCalls: [
+                  { ...recordOf(block), blockOverrides: others },
+                ],
+              },
+              tag,
+            ],
+          }),
+        );
+        return {
+          result: listOf(recordOf(answer)["result"]).map((one) => ({
+            ...recordOf(one),
+            number,
+            timestamp: time,
+          })),
+        };
+      },
+    ],
+    [
+      "leaves calls out",
+      changing((block) => {
+        block["calls"] = [block["calls"]].flat().slice(1);
+      }),
+    ],
+    [
+      "answers something else",
+      ({ request }) =>
+        request.method === "eth_simulateV1" ? { result: "0x" } : undefined,
+    ],
+  ];
+  for (const [name, handler] of wrong) {
+    it(`should not believe, nor ask again, a node whose eth_simulateV1 ${name}`, async () => {
+      server.handler = handler;
+      const vault = await open();
+      expectSettled(await vault.simulateSettleAll(), "call");
+      expectSettled(await vault.simulateSettleAll(), "call");
+      expect(
+        server.requests.filter(({ method }) => method === "eth_simulateV1"),
+      ).to.have.length(1);
+    });
+  }
+
+  it("should ask a node again that failed for a moment", async () => {
+    server.handler = ({ request, occurrence }) =>
+      request.method === "eth_simulateV1" && occurrence === 0
+        ? { error: { code: -32000, message: "busy" } }
+        : undefined;
+    const vault = await open();
+    expectSettled(await vault.simulateSettleAll(), "call");
+    expectSettled(await vault.simulateSettleAll(), "simulateV1");
+  });
+
+  it("should not take a limit of the node's for the contract's refusal", async () => {
+    // Geth gives one request so much gas, all its calls together.
+    server.handler = changing((block) => {
+      const calls = [block["calls"]].flat();
+      const settle = calls[calls.length / 2];
+      Object.assign(settle ?? {}, {
+        status: "0x0",
+        returnData: "0x",
+        gasUsed: "0xf4240",
+        error: { code: -32015, message: "out of gas" },
+      });
+    });
+    const vault = await open();
+    expectSettled(await vault.simulateSettleAll(), "call");
+    const insisted = await vault.simulateSettleAll({ engine: "simulateV1" });
+    expect(insisted).to.include({
+      status: "not-settled",
+      code: "VAULT_REHEARSAL_CAPPED",
+    });
+    expect(insisted.reason).to.contain("says nothing about the contract");
+  });
+
+  it("should do with 300 ms of latency", async () => {
+    server.handler = async () => {
+      await sleep(300);
+      return undefined;
+    };
+    const vault = await open();
+    expectSettled(await vault.simulateSettleAll(), "simulateV1");
+    expect(server.requests.length).to.be.at.most(4);
+  });
+
+  it("should do with 5 requests a second", async () => {
+    let times: number[] = [];
+    let refused = 0;
+    server.handler = ({ response }) => {
+      times = times.filter((time) => time > performance.now() - 1_000);
+      if (times.length < 5) {
+        times.push(performance.now());
+        return undefined;
+      }
+      refused += 1;
+      response.writeHead(429, { "retry-after": "1" }).end();
+      return "handled";
+    };
+    const vault = await open();
+    for (let round = 0; round < 3; round += 1) {
+      expectSettled(await vault.simulateSettleAll(), "simulateV1");
+    }
+    expect(refused).to.be.greaterThan(0);
+  });
+});
