@@ -11,7 +11,8 @@ import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { deployProtocol, directProvider } from "../helpers/mock-protocol.js";
 import type { MockProtocol } from "../helpers/mock-protocol.js";
 
-const SCENARIOS = 200;
+/** How many each engine has to predict. */
+const SCENARIOS = Number(process.env["REHEARSAL_SCENARIOS"] ?? 200);
 
 const uint256 = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
@@ -118,52 +119,57 @@ describe("simulation - fidelity", () => {
     await anvil.stop();
   });
 
-  it(`should predict what happens in ${SCENARIOS} random scenarios`, async () => {
-    const counts = {
-      settled: 0,
-      "not-settled": 0,
-      reverted: 0,
-      "nothing-to-do": 0,
-    };
-    let largestGasError = 0;
-    await fc.assert(
-      fc.asyncProperty(scenario, async (chosen) => {
-        await setUp(chosen);
-        const as = accounts[chosen.sender];
-        const predicted = await vault.simulateSettleAll({
-          as,
-          orders: [1],
-          ...(chosen.delay === null ? {} : { atTime: `+${chosen.delay}s` }),
-        });
-        counts[predicted.status] += 1;
-        if (chosen.isSettled) {
-          expect(predicted.status).to.equal("nothing-to-do");
-          return;
-        }
-        const real = await settleReally(as ?? "", chosen.delay);
-        expect({
-          status: predicted.status,
-          reason: predicted.reason,
-        }).to.deep.equal({ status: real.status, reason: real.reason });
-        expect(changesByPath(predicted)).to.deep.equal(real.changes);
-        expect(predicted.block?.number).to.equal(real.block.number);
-        if (chosen.delay !== null) {
-          expect(predicted.block).to.deep.equal(real.block);
-        }
-        const gasError =
-          Math.abs(Number(predicted.gasUsed) - Number(real.gasUsed)) /
-          Number(real.gasUsed);
-        largestGasError = Math.max(largestGasError, gasError);
-        expect(gasError).to.be.at.most(0.01);
-      }),
-      { numRuns: SCENARIOS, endOnFailure: true, includeErrorInReport: true },
-    );
-    // The figures are what this test is for.
-    process.stdout.write(
-      `      ${SCENARIOS} scenarios: ${counts.settled} settled, ${counts.reverted} reverted, ${counts["nothing-to-do"]} with nothing to do; all as predicted, gas within ${(largestGasError * 100).toFixed(2)} %\n`,
-    );
-    expect(Math.min(...Object.values(counts))).to.be.greaterThan(10);
-  }).timeout(300_000);
+  for (const engine of ["simulateV1", "call", "fork"] as const) {
+    it(`should predict what happens in ${SCENARIOS} random scenarios, with ${engine}`, async () => {
+      const counts = {
+        settled: 0,
+        "not-settled": 0,
+        reverted: 0,
+        "nothing-to-do": 0,
+      };
+      let largestGasError = 0;
+      await fc.assert(
+        fc.asyncProperty(scenario, async (chosen) => {
+          await setUp(chosen);
+          const as = accounts[chosen.sender];
+          const predicted = await vault.simulateSettleAll({
+            engine,
+            as,
+            orders: [1],
+            ...(chosen.delay === null ? {} : { atTime: `+${chosen.delay}s` }),
+          });
+          counts[predicted.status] += 1;
+          if (chosen.isSettled) {
+            expect(predicted.status).to.equal("nothing-to-do");
+            return;
+          }
+          const real = await settleReally(as ?? "", chosen.delay);
+          expect({
+            status: predicted.status,
+            reason: predicted.reason,
+          }).to.deep.equal({ status: real.status, reason: real.reason });
+          expect(changesByPath(predicted)).to.deep.equal(real.changes);
+          expect(predicted.block?.number).to.equal(real.block.number);
+          if (chosen.delay !== null) {
+            expect(predicted.block).to.deep.equal(real.block);
+          }
+          const gasError =
+            Math.abs(Number(predicted.gasUsed) - Number(real.gasUsed)) /
+            Number(real.gasUsed);
+          largestGasError = Math.max(largestGasError, gasError);
+          expect(gasError).to.be.at.most(0.01);
+        }),
+        { numRuns: SCENARIOS, endOnFailure: true, includeErrorInReport: true },
+      );
+      // The figures are what this test is for.
+      process.stdout.write(
+        `      ${engine}, ${SCENARIOS} scenarios: ${counts.settled} settled, ${counts.reverted} reverted, ${counts["nothing-to-do"]} with nothing to do; all as predicted, gas within ${(largestGasError * 100).toFixed(2)} %\n`,
+      );
+      for (const status of ["settled", "reverted", "nothing-to-do"] as const) {
+        expect(counts[status], status).to.be.greaterThan(SCENARIOS / 20);
+      }
+    }).timeout(300_000);
+  }
 
   /** Scripts all mocks in one transaction. */
   async function setUp(chosen: Scenario): Promise<void> {
