@@ -294,14 +294,7 @@ contract Proxy {
         bytes32 slot = SLOT;
         assembly {
             calldatacopy(0, 0, calldatasize())
-            let ok := delegatecall(
-                gas(),
-                sload(slot),
-                0,
-                calldatasize(),
-                0,
-                0
-            )
+            let ok := delegatecall(gas(), sload(slot), 0, calldatasize(), 0, 0)
             returndatacopy(0, 0, returndatasize())
             if iszero(ok) {
                 revert(0, returndatasize())
