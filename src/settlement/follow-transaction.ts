@@ -272,15 +272,18 @@ class FollowedTransaction {
     }
     if (found.kind === "mined") {
       this.#noteReceipt(found.receipt);
-      this.#depth =
+      this.#noteDepth(
+        found.hash,
         head === undefined
           ? 1
-          : Math.max(1, head - found.receipt.blockNumber + 1);
+          : Math.max(1, head - found.receipt.blockNumber + 1),
+      );
     } else if (this.#receipt !== undefined) {
       this.#trouble(
         `a re-org took the transaction out of block ${this.#receipt.blockNumber}`,
       );
       this.#receipt = undefined;
+      this.#depth = 0;
     }
     return found;
   }
@@ -443,6 +446,16 @@ class FollowedTransaction {
     this.#receipt = receipt;
     const { hash, blockNumber } = receipt;
     this.#options.emit({ type: "mined", hash, blockNumber });
+  }
+
+  /** @param depth Blocks that hold it, its own included. */
+  #noteDepth(hash: string, depth: number): void {
+    const { confirmations: wanted, emit } = this.#options;
+    const confirmations = Math.min(depth, wanted);
+    if (wanted > 1 && confirmations > Math.min(this.#depth, wanted)) {
+      emit({ type: "confirmed", hash, confirmations, wanted });
+    }
+    this.#depth = depth;
   }
 
   #noteDropped(): void {

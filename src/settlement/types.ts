@@ -80,6 +80,14 @@ export type SettlementEvent =
       readonly hash: string;
       readonly blockNumber: number;
     }
+  /** Another block holds it, where more than one is waited for. */
+  | {
+      readonly type: "confirmed";
+      readonly hash: string;
+      readonly confirmations: number;
+      /** How many are waited for. */
+      readonly wanted: number;
+    }
   /** Something went wrong that is being dealt with. */
   | { readonly type: "trouble"; readonly message: string };
 

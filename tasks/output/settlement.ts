@@ -96,6 +96,8 @@ export function renderEvent(
       return `Transaction ${event.hash}`;
     case "mined":
       return `Mined in block ${event.blockNumber}`;
+    case "confirmed":
+      return `Confirmation ${event.confirmations} of ${event.wanted}`;
     case "trouble":
       return style.warn(escapeUntrusted(event.message));
   }

@@ -302,4 +302,56 @@ describe("the way of a settlement's transaction", () => {
       expect(end.kind === "open" && end.reason).not.to.include("WARNING");
     });
   });
+
+  it("should tell each confirmation once, and again after a re-org", async () => {
+    const mined = (block: string): unknown => ({
+      transactionHash: HASH,
+      blockNumber: block,
+      blockHash: `0x${block.slice(2).repeat(64)}`,
+      gasUsed: "0x1",
+      status: "0x1",
+    });
+    // Each look asks for the newest block, and then for the receipt.
+    const looks: ReadonlyArray<readonly [head: string, receipt: unknown]> = [
+      ["0x6", mined("0x6")],
+      ["0x6", mined("0x6")],
+      ["0x7", mined("0x6")],
+      ["0x7", null],
+      ["0x8", mined("0x8")],
+      ["0x9", mined("0x8")],
+      ["0xb", mined("0x8")],
+    ];
+    const told: string[] = [];
+    const end = await run(
+      "look",
+      {
+        eth_blockNumber: (occurrence) => looks[occurrence]?.[0],
+        eth_getTransactionReceipt: (occurrence) => looks[occurrence]?.[1],
+        eth_getTransactionByHash: () => ({
+          hash: HASH,
+          from: transaction.from,
+          to: transaction.to,
+          input: transaction.data,
+          nonce: "0x7",
+          blockNumber: null,
+        }),
+      },
+      {
+        confirmations: 3,
+        emit: (event) => {
+          if (event.type === "confirmed") {
+            told.push(`${event.confirmations} of ${event.wanted}`);
+          }
+        },
+      },
+    );
+    expect(end).to.include({ kind: "mined", hash: HASH });
+    expect(told).to.deep.equal([
+      "1 of 3",
+      "2 of 3",
+      "1 of 3",
+      "2 of 3",
+      "3 of 3",
+    ]);
+  });
 });
