@@ -31,6 +31,7 @@ contract MockTrading is MockBase {
         mapping(uint256 orderID => Status) statuses;
         mapping(uint256 orderID => MockOrder) orders;
         Range generated;
+        address book;
         bool missingOrdersRevert;
         bool uncapturedOrdersRevert;
     }
@@ -96,6 +97,20 @@ contract MockTrading is MockBase {
         _state().generated = Range(true, firstId, lastId);
     }
 
+    /// @notice Answers many orders at once: those that a contract's code
+    /// holds, except ids that are set or removed one by one.
+    /// @dev The code is put there by the node, `hardhat_setCode`: thousands of
+    /// orders in one request, where storage takes seconds of transactions.
+    ///
+    /// In the code: the number of orders (32 bytes); for each, by rising ids,
+    /// the id (32) and the offset of its record (4), and after the last one such
+    /// an entry with the code's length for an offset; then the records: of each value but exType its length
+    /// (1) and its bytes, big-endian without leading zeros, then exType.
+    /// @param book The contract; the zero address for none.
+    function setOrderBook(address book) external {
+        _state().book = book;
+    }
+
     /// @notice Chooses what a missing order answers.
     /// @param reverts True: it reverts with `OrderNotFound`. False, as at
     /// first: all thirteen values are zero, with an empty exType.
@@ -138,6 +153,8 @@ contract MockTrading is MockBase {
         Status status = state.statuses[orderID];
         if (status == Status.Set) return state.orders[orderID];
         if (status == Status.Untouched) {
+            (uint256 start, uint256 end) = _find(state.book, orderID);
+            if (end > 0) return _recorded(state.book, start, end);
             if (_contains(state.generated, orderID)) {
                 return _generatedOrder(orderID % DISTINCT_ORDERS);
             }
@@ -184,6 +201,66 @@ contract MockTrading is MockBase {
         order.closePrice = closed ? (order.openPrice * 102) / 100 : 0;
         order.contractType = n % 2 == 0 ? PUT : CALL;
         order.state = closed ? CLOSED : OPEN;
+    }
+
+    /// @dev Where the book has the order's record; zeros if it has none.
+    function _find(
+        address book,
+        uint256 orderID
+    ) private view returns (uint256 start, uint256 end) {
+        if (book.code.length == 0) return (0, 0);
+        uint256 low = 0;
+        uint256 high = uint256(bytes32(_read(book, 0, 32)));
+        while (low < high) {
+            uint256 middle = (low + high) / 2;
+            // This id, this offset, the next id, the next offset.
+            bytes memory entry = _read(book, 32 + middle * 36, 72);
+            uint256 id = uint256(bytes32(entry));
+            if (id == orderID) {
+                assembly ("memory-safe") {
+                    start := shr(224, mload(add(entry, 0x40)))
+                    end := shr(224, mload(add(entry, 0x64)))
+                }
+                return (start, end);
+            }
+            if (id < orderID) low = middle + 1;
+            else high = middle;
+        }
+    }
+
+    function _recorded(
+        address book,
+        uint256 start,
+        uint256 end
+    ) private view returns (MockOrder memory order) {
+        bytes memory data = _read(book, start, end - start);
+        uint256 position = 0;
+        assembly ("memory-safe") {
+            // One word a member, after that of exType.
+            for {
+                let member := add(order, 0x20)
+            } lt(member, add(order, 0x1a0)) {
+                member := add(member, 0x20)
+            } {
+                let word := mload(add(add(data, 0x20), position))
+                let length := byte(0, word)
+                let value := mload(add(add(data, 0x21), position))
+                mstore(member, shr(sub(256, mul(8, length)), value))
+                position := add(position, add(length, 1))
+            }
+        }
+        order.exType = _read(book, start + position, end - start - position);
+    }
+
+    function _read(
+        address book,
+        uint256 offset,
+        uint256 length
+    ) private view returns (bytes memory data) {
+        data = new bytes(length);
+        assembly ("memory-safe") {
+            extcodecopy(book, add(data, 0x20), offset, length)
+        }
     }
 
     function _toString(

@@ -19,6 +19,7 @@ import { inOrder } from "./in-order.js";
 import { createMockSender } from "./mock-sender.js";
 import type { MockSender } from "./mock-sender.js";
 import { MockVaultHandle } from "./handle.js";
+import { placeOrders } from "./order-book.js";
 import {
   inProcessMockAddresses,
   mockArtifacts,
@@ -130,17 +131,19 @@ async function deploy(
   }
   const places = await findPlaces(vault, at);
   const { timestamp } = await vault.block("latest");
-  const state = applyOverrides(createState(BigInt(timestamp)), overrides);
+  const whole = applyOverrides(createState(BigInt(timestamp)), overrides);
   const sender = createMockSender(vault);
   if (places !== undefined) {
     await placeMocks(vault, places);
   }
   const addresses = places ?? (await deployToNode(vault, sender));
+  const { state, script } = await placeOrders(vault, whole, addresses.trading);
   await sender.send(
     encodeScript(addresses, [
       // Code at a fixed address may have served another scenario before.
       ...(places === undefined ? [] : contractRoleNames.map(calls.reset)),
       ...callsForState(state, addresses),
+      ...script,
     ]),
   );
   vault.bind?.(fixedAddresses(addresses, SOURCE));

@@ -143,6 +143,7 @@ export const calls = {
             : order.exType,
       })),
     ),
+  orderBook: (book: string) => call("trading", "setOrderBook", book),
   removeOrder: (orderID: bigint) => call("trading", "removeOrder", orderID),
   generateOrders: (firstId: bigint, lastId: bigint) =>
     call("trading", "generateOrders", firstId, lastId),

@@ -1,0 +1,128 @@
+import { expect } from "chai";
+import { concat, toBeHex, zeroPadValue } from "ethers";
+
+import type { MockVaultHandle } from "../../src/mocks/handle.js";
+import { generatedOrder } from "../../src/mocks/state.js";
+import type { MockOrder } from "../../src/mocks/types.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import { operationEntry } from "../../src/protocol/index.js";
+import { createTestHre } from "../helpers/hre.js";
+
+const MAX_UINT256 = 2n ** 256n - 1n;
+
+/** Every length that a value can have, and ids at both ends. */
+const odd: ReadonlyArray<[bigint, MockOrder]> = [
+  [0n, { ...generatedOrder(1n), exType: "", number: 0n }],
+  [
+    MAX_UINT256,
+    {
+      ...generatedOrder(2n),
+      exType: "long ".repeat(500),
+      number: MAX_UINT256,
+      holder: "0x00000000000000000000000000000000000000ab",
+      state: 255,
+      contractType: 0,
+    },
+  ],
+  [MAX_UINT256 - 1n, { ...generatedOrder(3n), exType: "lone \ud800 比特币" }],
+  [
+    2n ** 128n,
+    { ...generatedOrder(4n), exType: Uint8Array.of(0xff, 0, 0xc3, 0x28) },
+  ],
+  ...Array.from({ length: 33 }, (_, length): [bigint, MockOrder] => [
+    10_000n + BigInt(length),
+    { ...generatedOrder(5n), number: 2n ** BigInt(8 * length) - 1n },
+  ]),
+];
+
+const many = new Map<bigint, MockOrder>([
+  ...Array.from({ length: 200 }, (_, index): [bigint, MockOrder] => [
+    BigInt(3 * index + 1),
+    generatedOrder(BigInt(index)),
+  ]),
+  ...odd,
+]);
+
+describe("mocks - many orders in process", () => {
+  let vault: HardhatVault;
+  let mocks: MockVaultHandle;
+
+  const deploy = async (orders = many): Promise<void> => {
+    mocks = await vault.deployMocks({
+      scenario: "empty-vault",
+      overrides: {
+        orders: Object.fromEntries(
+          [...orders].map(([id, order]) => [String(id), order]),
+        ),
+      },
+    });
+  };
+
+  const raw = async (id: bigint): Promise<unknown> =>
+    await vault.provider.request({
+      method: "eth_call",
+      params: [
+        {
+          to: mocks.addresses.trading,
+          data: concat([
+            operationEntry("getOrderInfo").selector,
+            zeroPadValue(toBeHex(id), 32),
+          ]),
+        },
+        "latest",
+      ],
+    });
+
+  beforeEach(async () => {
+    const hre = await createTestHre();
+    ({ vault } = await hre.network.create());
+  });
+
+  it("should answer as if each had been scripted, and others be missing", async () => {
+    const ids = [...many.keys()].flatMap((id) => [
+      id,
+      // Between, before and behind them.
+      ...(id === MAX_UINT256 ? [] : [id + 1n]),
+    ]);
+    await deploy();
+    const booked = await Promise.all(ids.map(raw));
+    await deploy(new Map());
+    expect(await raw(1n)).not.to.equal(booked[0]);
+    await mocks.addOrders(many);
+    expect(booked).to.deep.equal(await Promise.all(ids.map(raw)));
+  });
+
+  it("should send as many transactions as for none", async () => {
+    const before = await vault.provider.request({ method: "eth_blockNumber" });
+    await deploy();
+    const after = await vault.provider.request({ method: "eth_blockNumber" });
+    expect(Number(after) - Number(before)).to.equal(1);
+  });
+
+  it("should let single orders be scripted over them", async () => {
+    await deploy();
+    await mocks.setOrder(4n, { exType: "XRP-USDT" });
+    expect(await vault.getOrderInfo(4n)).to.deep.equal({
+      ...generatedOrder(1n),
+      exType: "XRP-USDT",
+    });
+    await mocks.removeOrder(7n);
+    expect((await vault.getOrderInfo(7n)).state).to.equal(0);
+    await mocks.generateOrders(1n, 8n);
+    expect(await vault.getOrderInfo(1n)).to.deep.equal(generatedOrder(0n));
+    expect(await vault.getOrderInfo(2n)).to.deep.equal(generatedOrder(2n));
+  });
+
+  it("should leave none of them to the next mocks, and come back with a snapshot", async () => {
+    await deploy();
+    const snapshot = await vault.provider.request({ method: "evm_snapshot" });
+    await vault.deployMocks();
+    expect(await vault.getOrderInfo(598n)).to.have.property("state", 0);
+    await deploy(new Map([...many].map(([id]) => [id, generatedOrder(9n)])));
+    await vault.provider.request({
+      method: "evm_revert",
+      params: [snapshot],
+    });
+    expect(await vault.getOrderInfo(598n)).to.deep.equal(generatedOrder(199n));
+  });
+});
