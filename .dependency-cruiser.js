@@ -26,6 +26,7 @@ const floors = [
       "src/errors\\.ts",
       "src/untrusted-text\\.ts",
       "src/json\\.ts",
+      "src/regular-file\\.ts",
       "src/abi/",
       "src/bindings/",
     ],

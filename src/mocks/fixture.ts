@@ -12,6 +12,7 @@ import {
   targetsOf,
 } from "../protocol/index.js";
 import type { OperationName, PoolName, WireType } from "../protocol/index.js";
+import { requireRegularFile } from "../regular-file.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import { answers } from "./state.js";
 import type {
@@ -200,12 +201,17 @@ export async function readFixture(file: string): Promise<MockState> {
     vaultError("VAULT_INVALID_FIXTURE", { file, problem }, cause);
   let text: string;
   try {
+    await requireRegularFile(file);
     text = await readFile(file, "utf8");
   } catch (error) {
     throw invalid(
-      error instanceof Error && "code" in error && error.code === "ENOENT"
-        ? "there is no such file"
-        : "it cannot be read",
+      !(error instanceof Error)
+        ? "it cannot be read"
+        : !("code" in error)
+          ? error.message
+          : error.code === "ENOENT"
+            ? "there is no such file"
+            : "it cannot be read",
       error,
     );
   }

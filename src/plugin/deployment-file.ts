@@ -10,6 +10,7 @@ import writeFileAtomic from "write-file-atomic";
 import { z } from "zod";
 
 import { vaultError } from "../errors.js";
+import { requireFileOfProject } from "../regular-file.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 
@@ -49,14 +50,27 @@ const deploymentSchema: z.ZodType<MockDeployment> = z
   })
   .strict();
 
-/** Writes the file; it appears whole or not at all. */
+/**
+ * Writes the file; it appears whole or not at all.
+ *
+ * @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if it cannot be written
+ */
 export async function writeDeployment(
   projectRoot: string,
   deployment: MockDeployment,
 ): Promise<void> {
-  const file = path.join(projectRoot, deploymentFile(deployment));
-  await mkdir(path.dirname(file), { recursive: true });
-  await writeFileAtomic(file, `${JSON.stringify(deployment, undefined, 2)}\n`);
+  const name = deploymentFile(deployment);
+  const file = path.join(projectRoot, name);
+  try {
+    await requireFileOfProject(projectRoot, file);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFileAtomic(
+      file,
+      `${JSON.stringify(deployment, undefined, 2)}\n`,
+    );
+  } catch (error) {
+    throw invalidFile(name, `it cannot be written (${reasonOf(error)})`, error);
+  }
 }
 
 /** The files of all chains with an id, relative to the project's root. */
@@ -83,8 +97,10 @@ export async function readDeployment(
   file: string,
 ): Promise<MockDeployment | undefined> {
   let json: unknown;
+  const place = path.join(projectRoot, file);
   try {
-    json = await readJsonFile(path.join(projectRoot, file));
+    await requireFileOfProject(projectRoot, place);
+    json = await readJsonFile(place);
   } catch (error) {
     if (error instanceof FileNotFoundError) {
       return undefined;
@@ -93,7 +109,7 @@ export async function readDeployment(
       file,
       error instanceof InvalidFileFormatError
         ? "it is not JSON"
-        : "it cannot be read",
+        : `it cannot be read (${reasonOf(error)})`,
       error,
     );
   }
@@ -119,6 +135,12 @@ export function deploymentFile({
 }: Pick<MockDeployment, "chainId" | "genesisHash">): string {
   const genesis = /^0x(?<start>[0-9a-f]{8})/iu.exec(genesisHash);
   return `${DEPLOYMENTS_FOLDER}/${chainId}-${genesis?.groups?.["start"]?.toLowerCase() ?? "unknown"}.json`;
+}
+
+/** Without the paths of this machine, which Node's errors name. */
+function reasonOf(error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return reason.replace(/, \w+ '.*$/su, "");
 }
 
 function invalidFile(file: string, problem: string, cause: unknown): Error {

@@ -17,6 +17,7 @@ import type { VaultHost } from "../host.js";
 import { operations } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import { toJsonValue } from "../json.js";
+import { requireFileOfProject } from "../regular-file.js";
 import { refusal } from "./stopped.js";
 import { isSignedAs, settlementCall } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
@@ -113,6 +114,7 @@ export interface JournalEntry {
 export class Journal {
   /** Relative to the project's root, for texts. */
   public readonly file: string;
+  readonly #projectRoot: string;
   readonly #folder: string;
   readonly #path: string;
   readonly #chainId: number;
@@ -121,6 +123,7 @@ export class Journal {
   constructor(projectRoot: string, chainId: number, vault: string) {
     const name = `settlement-${chainId}-${vault.toLowerCase()}.json`;
     this.file = `${FOLDER}/${name}`;
+    this.#projectRoot = projectRoot;
     this.#folder = path.join(projectRoot, FOLDER);
     this.#path = path.join(this.#folder, name);
     this.#chainId = chainId;
@@ -171,7 +174,7 @@ export class Journal {
    */
   async #write(entry: JournalEntry): Promise<void> {
     try {
-      await mkdir(this.#folder, { recursive: true });
+      await this.#prepareFolder();
       await writeFileAtomic(
         this.#path,
         `${JSON.stringify(toJsonValue({ version: 1, ...entry }), undefined, 2)}\n`,
@@ -194,7 +197,7 @@ export class Journal {
     const lock = new MultiProcessMutex(`${this.#path}.lock`, LOCK_TIMEOUT_MS);
     let release: () => Promise<void>;
     try {
-      await mkdir(this.#folder, { recursive: true });
+      await this.#prepareFolder();
       await access(this.#folder, constants.W_OK);
       release = await lock.acquire();
     } catch (error) {
@@ -255,8 +258,14 @@ export class Journal {
       : undefined;
   }
 
+  async #prepareFolder(): Promise<void> {
+    await requireFileOfProject(this.#projectRoot, this.#path);
+    await mkdir(this.#folder, { recursive: true });
+  }
+
   async #readText(): Promise<string | undefined> {
     try {
+      await requireFileOfProject(this.#projectRoot, this.#path);
       return await readFile(this.#path, "utf8");
     } catch (error) {
       if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) {

@@ -1,12 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { createWriteStream, rmSync } from "node:fs";
+import { constants, createWriteStream, rmSync } from "node:fs";
+import type { Stats } from "node:fs";
 import { open, rename, rm, stat } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
 import { onExit } from "signal-exit";
 
 import { vaultError } from "../../src/errors.js";
+import { destinationOf } from "../../src/regular-file.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import type { StyledStream } from "./style.js";
 
@@ -55,7 +58,9 @@ export async function writeToStdout(
 
 /**
  * Writes pieces to a file that appears, or is replaced, once all are written.
- * Where a signal ends the process before, it says what became of the file.
+ * Where a signal ends the process before, it says what became of the file. On a
+ * link, that is the file that it points to; a device or a pipe is written to as
+ * it is.
  *
  * @throws VaultError VAULT_INVALID_ARGUMENT if the file cannot be written
  */
@@ -64,24 +69,51 @@ export async function writeToFile(
   file: string,
   stderr: OutputStream = process.stderr,
 ): Promise<void> {
-  // Beside the file, so that renaming it is one step. In containers, a process
-  // often has the number of the one before, which may have left its file.
-  const temporary = `${file}.${randomUUID().slice(0, 8)}.partial`;
-  let isThere: boolean;
+  let destination: string;
+  let existing: Stats | undefined;
+  let special: FileHandle | undefined;
   try {
     // Before anything is read: a mistake should not cost a scan.
-    isThere = await isFile(file);
-    await (await open(temporary, "wx")).close();
+    destination = await destinationOf(file);
+    existing = await stat(destination).catch(() => undefined);
+    if (existing?.isDirectory() === true) {
+      throw new Error("it is a folder");
+    }
+    special =
+      existing === undefined || existing.isFile()
+        ? undefined
+        : await openSpecial(destination, existing);
   } catch (error) {
     throw cannotWrite(file, error);
   }
+  try {
+    await (special === undefined
+      ? replaceFile(pieces, destination, () => {
+          // On a terminal, there may be a bar on this line.
+          stderr.write(
+            `${stderr.isTTY === true ? "\n" : ""}Interrupted: ${escapeUntrusted(file)} was not written${existing === undefined ? "" : "; it is as it was"}.\n`,
+          );
+        })
+      : pipeline(Readable.from(pieces), special.createWriteStream()));
+  } catch (error) {
+    throw isSystemError(error) ? cannotWrite(file, error) : error;
+  }
+}
+
+/** @param tell Called where a signal ends the process before all is written. */
+async function replaceFile(
+  pieces: AsyncIterable<string>,
+  file: string,
+  tell: () => void,
+): Promise<void> {
+  // Beside the file, so that renaming it is one step. In containers, a process
+  // often has the number of the one before, which may have left its file.
+  const temporary = `${file}.${randomUUID().slice(0, 8)}.partial`;
+  await (await open(temporary, "wx")).close();
   const stopListening = onExit((_code, signal) => {
     rmSync(temporary, { force: true });
     if (signal !== null) {
-      // On a terminal, there may be a bar on this line.
-      stderr.write(
-        `${stderr.isTTY === true ? "\n" : ""}Interrupted: ${escapeUntrusted(file)} was not written${isThere ? "; it is as it was" : ""}.\n`,
-      );
+      tell();
     }
   });
   try {
@@ -92,19 +124,34 @@ export async function writeToFile(
     await rename(temporary, file);
   } catch (error) {
     await rm(temporary, { force: true });
-    throw isSystemError(error) ? cannotWrite(file, error) : error;
+    throw error;
   } finally {
     stopListening();
   }
 }
 
-/** Whether the file is there; a file cannot take the place of a folder. */
-async function isFile(file: string): Promise<boolean> {
-  const existing = await stat(file).catch(() => undefined);
-  if (existing?.isDirectory() === true) {
-    throw new Error("it is a folder");
+/**
+ * Opens a device or a pipe. A pipe that nobody reads from would keep us waiting
+ * for whoever does, so it is opened without waiting first; that one stays open
+ * meanwhile, or the reader would take it for the end.
+ */
+async function openSpecial(file: string, found: Stats): Promise<FileHandle> {
+  if (!found.isFIFO()) {
+    return await open(file, constants.O_WRONLY);
   }
-  return existing !== undefined;
+  const probe = await open(
+    file,
+    constants.O_WRONLY | constants.O_NONBLOCK,
+  ).catch((error: unknown) => {
+    throw hasCode(error, "ENXIO")
+      ? new Error("it is a pipe that nobody reads from")
+      : error;
+  });
+  try {
+    return await open(file, constants.O_WRONLY);
+  } finally {
+    await probe.close();
+  }
 }
 
 function cannotWrite(file: string, cause: unknown): Error {

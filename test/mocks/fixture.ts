@@ -315,7 +315,7 @@ describe("mocks - capture and replay", () => {
       for (const [name, text] of [
         [file, /it is not JSON/u],
         [path.join(folder, "absent.json"), /there is no such file/u],
-        [folder, /it cannot be read/u],
+        [folder, /it is a folder/u],
       ] as const) {
         const error = await expectVaultError(
           vault.deployMocks({ fixture: name }),

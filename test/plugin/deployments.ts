@@ -1,4 +1,13 @@
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import {
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -6,6 +15,7 @@ import { expect } from "chai";
 import type { ContractAddresses } from "../../src/client/index.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { runCommand } from "../helpers/consumers/run-command.js";
 import {
   documentedAnswer,
   documentedContracts,
@@ -264,6 +274,63 @@ describe("addresses that deploy-mocks left behind", () => {
         .and.contain(says);
     });
   }
+
+  for (const [what, lead] of [
+    [
+      "the file",
+      async (outside: string) => {
+        await symlink(
+          path.join(outside, "1-abababab.json"),
+          path.join(projectRoot, "vault-deployments/1-abababab.json"),
+        );
+      },
+    ],
+    [
+      "its folder",
+      async (outside: string) => {
+        await rm(path.join(projectRoot, "vault-deployments"), {
+          recursive: true,
+        });
+        await symlink(outside, path.join(projectRoot, "vault-deployments"));
+      },
+    ],
+  ] as const) {
+    it(`should be neither read nor written where a link leads ${what} out of the project`, async () => {
+      const outside = await mkdtemp(path.join(tmpdir(), "hardhat-vault-out-"));
+      const victim = path.join(outside, "1-abababab.json");
+      try {
+        await writeFile(victim, JSON.stringify(deployment));
+        await lead(outside);
+        const vault = await open();
+        const { message } = await expectVaultError(
+          vault.queryVolume(),
+          "VAULT_INVALID_DEPLOYMENT_FILE",
+        );
+        expect(message).to.contain("a symbolic link leads out of the project");
+        await expectVaultError(async () => {
+          await vault.deployments?.save({ ...deployment, block: 8 });
+        }, "VAULT_INVALID_DEPLOYMENT_FILE");
+        expect(JSON.parse(await readFile(victim, "utf8"))).to.deep.equal(
+          deployment,
+        );
+      } finally {
+        await rm(outside, { recursive: true });
+      }
+    });
+  }
+
+  it("should never be waited for where the file is a pipe", async () => {
+    await runCommand(
+      "mkfifo",
+      [path.join(projectRoot, "vault-deployments/1-abababab.json")],
+      { cwd: projectRoot },
+    );
+    const { message } = await expectVaultError(
+      (await open()).queryVolume(),
+      "VAULT_INVALID_DEPLOYMENT_FILE",
+    );
+    expect(message).to.contain("it is not a regular file");
+  });
 
   it("should be ignored for another chain id, and by in-process networks", async () => {
     await leave({ ...deployment, chainId: 2 });

@@ -1,8 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs, { readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
+import {
+  mkdir,
+  mkdtemp,
+  readFile,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
 import path from "node:path";
 import { mock } from "node:test";
 
@@ -51,6 +58,26 @@ describe("the journal of a settlement", () => {
     await lane.close();
     await node.stop();
     await project.remove();
+  });
+
+  it("should be read and written nowhere but in the project", async () => {
+    const outside = await mkdtemp(path.join(tmpdir(), "hardhat-vault-out-"));
+    const victim = path.join(outside, "victim.json");
+    try {
+      await writeFile(victim, "{}");
+      await mkdir(path.dirname(lane.journal), { recursive: true });
+      await symlink(victim, lane.journal);
+      for (const resume of [false, true]) {
+        const { message } = await expectVaultError(
+          lane.vault.settleAll({ ...POLLING, resume }),
+          "VAULT_INVALID_JOURNAL",
+        );
+        expect(message).to.contain("a symbolic link leads out of the project");
+      }
+      expect(await readFile(victim, "utf8")).to.equal("{}");
+    } finally {
+      await rm(outside, { recursive: true });
+    }
   });
 
   const write = async (content: unknown): Promise<void> => {
