@@ -66,8 +66,8 @@ describe("the way of a settlement's transaction", () => {
     );
     return await followTransaction(chain, transaction, start, {
       confirmations: 1,
-      deadline: new Deadline(60),
-      pollingIntervalMs: 5,
+      deadline: new Deadline(400),
+      pollingIntervalMs: 20,
       maySendAgain: true,
       firstLookAfterMs: 0,
       checkRound: async () => await Promise.resolve(undefined),
