@@ -56,6 +56,8 @@ export interface Receipt {
   readonly succeeded: boolean;
   /** Where in the block; undefined where the node does not tell. */
   readonly place: PlaceInBlock | undefined;
+  /** As the node has them. */
+  readonly logs: unknown;
 }
 
 /** What came before a transaction in its block. */
@@ -260,6 +262,7 @@ export class Chain {
       status,
       transactionIndex: index,
       cumulativeGasUsed,
+      logs,
     } = receipt;
     // Some nodes answer a receipt without a block for a waiting transaction.
     if (blockNumber === null || blockHash === null) {
@@ -278,6 +281,7 @@ export class Chain {
     const used = parseQuantity(gasUsed, this.network, method);
     return {
       hash,
+      logs,
       blockNumber: this.#number(blockNumber, method),
       blockHash: this.#hash(blockHash, method),
       gasUsed: used,

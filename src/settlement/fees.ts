@@ -2,6 +2,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 
 import { RevertedCall, parseQuantity } from "../rpc/request.js";
 import { VaultError } from "../errors.js";
+import { TRANSACTION_GAS_CAP } from "../rehearsal/refusal.js";
 import type { Chain, Header, SettlementCall } from "../rpc/node.js";
 
 /** What a transaction offers to pay for gas, in wei. */
@@ -18,6 +19,7 @@ const RISES_PAID = 2n;
 const REWARD_PERCENTILE = 50;
 /** A gas limit keeps below the block's, which changes from block to block. */
 const BLOCK_SHARE = { numerator: 95n, denominator: 100n };
+const HEADROOM = { numerator: 5n, denominator: 4n };
 
 /** The fees by the network's configuration, else by the chain's market. */
 export async function resolveFees(
@@ -33,24 +35,41 @@ export async function resolveFees(
   return suggested ?? { gasPrice: await chain.quantity("eth_gasPrice") };
 }
 
-/** The gas limit, or the revert that an estimate runs into. */
+/**
+ * The gas limit, or the revert that an estimate runs into. A configured limit
+ * or multiplier has it as Hardhat would; else it is what a rehearsal with ample
+ * gas needed, or the node's estimate, and a quarter more: the round may have
+ * grown by then, and the least gas that "succeeds" is not enough for a contract
+ * that goes on when its own calls run out.
+ *
+ * @param needed By the rehearsal, before refunds; undefined without one.
+ */
 export async function resolveGas(
   chain: Chain,
   { gas, gasMultiplier }: Pick<NetworkConfig, "gas" | "gasMultiplier">,
   call: SettlementCall,
-  { gasLimit: blockGasLimit }: Header,
+  { gasLimit: blockGasLimit }: Pick<Header, "gasLimit">,
+  needed?: bigint,
 ): Promise<bigint | RevertedCall> {
   if (gas !== "auto") {
     return gas;
   }
-  const estimate = await estimateGas(chain, call);
-  if (estimate instanceof RevertedCall || gasMultiplier === 1) {
-    return estimate;
-  }
-  const multiplied = BigInt(Math.floor(Number(estimate) * gasMultiplier));
   const limit =
     (blockGasLimit * BLOCK_SHARE.numerator) / BLOCK_SHARE.denominator;
-  return multiplied > limit ? limit - 1n : multiplied;
+  const isDefault = gasMultiplier === 1;
+  const used =
+    isDefault && needed !== undefined ? needed : await estimateGas(chain, call);
+  if (used instanceof RevertedCall) {
+    return used;
+  }
+  if (!isDefault) {
+    const multiplied = BigInt(Math.floor(Number(used) * gasMultiplier));
+    return multiplied > limit ? limit - 1n : multiplied;
+  }
+  const generous = (used * HEADROOM.numerator) / HEADROOM.denominator;
+  const mostByRules =
+    used <= TRANSACTION_GAS_CAP ? min(limit, TRANSACTION_GAS_CAP) : limit;
+  return max(used, min(generous, mostByRules));
 }
 
 /** What the node thinks that the call needs, or the revert it runs into. */
@@ -89,6 +108,10 @@ export function capFees(fees: Fees | undefined, most: Fees): Fees {
 
 export function min(one: bigint, other: bigint): bigint {
   return one < other ? one : other;
+}
+
+function max(one: bigint, other: bigint): bigint {
+  return one > other ? one : other;
 }
 
 /** What a unit of gas costs at the current base fee, in wei. */

@@ -5,7 +5,10 @@ import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
 import type { VaultRound } from "../protocol/index.js";
-import type { Chain, Header, SettlementCall } from "../rpc/node.js";
+import type { NextBlock } from "../rehearsal/question.js";
+import { rehearseSettlement } from "../rehearsal/simulate-settle-all.js";
+import type { Simulation } from "../rehearsal/types.js";
+import type { BlockInfo, Chain, SettlementCall } from "../rpc/node.js";
 import {
   currentPricePerGas,
   maxPricePerGas,
@@ -14,7 +17,7 @@ import {
 } from "./fees.js";
 import type { Fees } from "./fees.js";
 import type { Signer } from "./signer.js";
-import { refusal } from "./stopped.js";
+import { SettlementStopped, refusal } from "./stopped.js";
 import { settlementCall } from "./transaction.js";
 import type { SettlementPreflight } from "./types.js";
 
@@ -34,38 +37,46 @@ export interface PreviewSubject {
   readonly chain: Chain;
   readonly chainId: number;
   readonly contract: LocatedAddress;
-  readonly header: Header;
+  /** The block that `round` was read at. */
+  readonly block: BlockInfo;
   readonly round: VaultRound;
   readonly signer: Signer;
+  /** The block that it is rehearsed in. */
+  readonly next: NextBlock;
 }
 
 /**
- * Simulates the settlement and finds out what it costs. Sends nothing.
+ * Rehearses the settlement where the node does that in one request, else calls
+ * it, and finds out what it costs. Sends nothing.
  *
- * @throws SettlementStopped if the account cannot pay for it
+ * @throws SettlementStopped if the round was settled meanwhile, or the account
+ * cannot pay for it
+ * @throws VaultError those of a failed request
  */
 export async function preview(
-  { connection: { networkConfig } }: VaultHost,
-  { chain, chainId, contract, header, round, signer }: PreviewSubject,
+  vault: VaultHost,
+  { chain, chainId, contract, block, round, signer, next }: PreviewSubject,
 ): Promise<Preview> {
+  const { networkConfig } = vault.connection;
   const call = settlementCall(signer.address, contract.address);
-  const [reverted, balance] = await Promise.all([
-    chain.simulate(call, "latest"),
-    chain.balance(signer.address),
-  ]);
+  const fees = await resolveFees(chain, networkConfig, next);
+  const price = currentPricePerGas(fees, next);
+  const { simulation, refused, balance, needed } =
+    (await rehearse(vault, call, next, price)) ?? (await callOnly(chain, call));
   const known = {
     chainId,
-    chainTime: header.timestamp,
+    chainTime: block.timestamp,
     round,
     contract,
     from: signer.address,
     signing: signer.kind,
     balance,
+    preview: simulation,
   };
   const gas =
-    reverted ??
-    (await resolveGasWithin(chain, networkConfig, call, header, balance));
-  if (gas instanceof RevertedCall) {
+    refused ??
+    (await resolveGasWithin(chain, networkConfig, call, next, balance, needed));
+  if (typeof gas === "string") {
     return {
       ok: false,
       shown: {
@@ -74,12 +85,10 @@ export async function preview(
         cost: null,
         maxCost: null,
         outcome: "reverts",
-        reason: gas.reason.text,
+        reason: gas,
       },
     };
   }
-  const fees = await resolveFees(chain, networkConfig, header);
-  const maxCost = gas * maxPricePerGas(fees);
   return {
     ok: true,
     gas,
@@ -87,11 +96,80 @@ export async function preview(
     shown: {
       ...known,
       gas,
-      cost: gas * currentPricePerGas(fees, header),
-      maxCost,
+      cost: gas * price,
+      maxCost: gas * maxPricePerGas(fees),
       outcome: "succeeds",
       reason: null,
     },
+  };
+}
+
+/** What a call of the contract comes to. */
+interface Outcome {
+  readonly simulation: Simulation | null;
+  /** Why the contract refuses it, if it does. */
+  readonly refused: string | undefined;
+  /** Of the sender, in wei. */
+  readonly balance: bigint;
+  /** Gas before refunds, where that is known. */
+  readonly needed: bigint | undefined;
+}
+
+/** @returns Undefined where the node has no engine for that. */
+async function rehearse(
+  vault: VaultHost,
+  { from }: SettlementCall,
+  next: NextBlock,
+  pricePerGas: bigint,
+): Promise<Outcome | undefined> {
+  const { gas } = vault.connection.networkConfig;
+  try {
+    const { simulation, balance, gasNeeded } = await rehearseSettlement(vault, {
+      sender: from,
+      next,
+      pricePerGas,
+      gas: gas === "auto" ? undefined : gas,
+      // A fork asks the node hundreds of times.
+      engines: ["simulateV1", "call"],
+    });
+    if (simulation.status === "nothing-to-do") {
+      throw new SettlementStopped(
+        "nothing-to-do",
+        "The round was settled by somebody else meanwhile.",
+      );
+    }
+    return simulation.code === "VAULT_REHEARSAL_CAPPED"
+      ? undefined
+      : {
+          simulation,
+          refused:
+            simulation.status === "reverted"
+              ? (simulation.reason ?? "")
+              : undefined,
+          balance,
+          needed: gasNeeded ?? undefined,
+        };
+  } catch (error) {
+    if (
+      VaultError.isVaultError(error) &&
+      error.code === "VAULT_ENGINE_UNAVAILABLE"
+    ) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+async function callOnly(chain: Chain, call: SettlementCall): Promise<Outcome> {
+  const [reverted, balance] = await Promise.all([
+    chain.simulate(call, "latest"),
+    chain.balance(call.from),
+  ]);
+  return {
+    simulation: null,
+    refused: reverted?.reason.text,
+    balance,
+    needed: undefined,
   };
 }
 
@@ -100,11 +178,13 @@ async function resolveGasWithin(
   chain: Chain,
   config: NetworkConfig,
   call: SettlementCall,
-  header: Header,
+  next: NextBlock,
   balance: bigint,
-): Promise<bigint | RevertedCall> {
+  needed: bigint | undefined,
+): Promise<bigint | string> {
   try {
-    return await resolveGas(chain, config, call, header);
+    const gas = await resolveGas(chain, config, call, next, needed);
+    return gas instanceof RevertedCall ? gas.reason.text : gas;
   } catch (error) {
     if (
       VaultError.isVaultError(error) &&

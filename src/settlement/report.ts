@@ -6,10 +6,14 @@ import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo, Receipt } from "../rpc/node.js";
+import { outOfGas } from "../rehearsal/refusal.js";
 import type { FollowOutcome } from "./follow-transaction.js";
 import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
 import type { Settlement } from "./types.js";
+
+/** What runs out of gas inside leaves over what its callers kept back. */
+const EXHAUSTED_PERCENT = 95n;
 
 /** How often the round is asked for when it cannot be read after mining. */
 const ATTEMPTS = 5;
@@ -23,6 +27,8 @@ export interface Report {
   readonly settlement: Settlement;
   /** Of the transaction, where its time came along. */
   readonly minedBlock: BlockInfo | undefined;
+  /** Undefined if it is not mined, as far as is known. */
+  readonly receipt: Receipt | undefined;
   /** False where asking again can tell more. */
   readonly isFinal: boolean;
 }
@@ -44,6 +50,7 @@ export async function report(
           status: end.status,
         },
         minedBlock: undefined,
+        receipt: undefined,
         isFinal: true,
       };
     case "open":
@@ -61,6 +68,7 @@ export async function report(
           gasUsed: end.receipt?.gasUsed ?? null,
         },
         minedBlock: undefined,
+        receipt: end.receipt,
         isFinal: false,
       };
   }
@@ -80,6 +88,7 @@ export function unconfirmed(
     gasUsed: null,
     before: round,
     after: null,
+    preview: null,
   };
 }
 
@@ -100,14 +109,16 @@ async function reportMined(
           : describeEffect(entry.round, blockNumber, seen)
         : {
             status: "reverted",
-            reason: await findReason(vault, entry, blockNumber),
+            reason: await findReason(vault, entry, receipt),
           }),
       hash,
       blockNumber,
       gasUsed,
       before: entry.round,
       after,
+      preview: null,
     },
+    receipt,
     minedBlock:
       timestamp === undefined ? undefined : { number: blockNumber, timestamp },
     isFinal: seen.problem !== "unreadable",
@@ -223,12 +234,23 @@ async function readAfter(
   }
 }
 
-/** A receipt has no reason, so the call is made again where it failed. */
+/**
+ * A receipt has no reason, so the call is made again where it failed. What used
+ * up its gas would say nothing then, with more of it.
+ */
 async function findReason(
   { provider, networkName }: VaultHost,
-  { transaction: { from, to, data } }: JournalEntry,
-  blockNumber: number,
+  { transaction: { from, to, data, gas } }: JournalEntry,
+  { blockNumber, gasUsed }: Receipt,
 ): Promise<string> {
+  if (gasUsed * 100n >= gas * EXHAUSTED_PERCENT) {
+    return outOfGas(networkName, true, {
+      gas,
+      limit: "it was given",
+      remedy:
+        "Give it more (gas, or gasMultiplier, of the network's configuration)",
+    }).reason;
+  }
   const chain = new Chain(provider, networkName);
   for (const block of [blockNumber, blockNumber - 1]) {
     try {

@@ -5,7 +5,10 @@ import type { VaultRound } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
 import { Chain } from "../rpc/node.js";
-import type { BlockInfo, Header } from "../rpc/node.js";
+import type { BlockInfo } from "../rpc/node.js";
+import type { NextBlock } from "../rehearsal/question.js";
+import type { Simulation } from "../rehearsal/types.js";
+import { comparePreview } from "./compare-preview.js";
 import { followTransaction } from "./follow-transaction.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
@@ -28,9 +31,11 @@ import type { SettleAllOptions, Settlement, SettlementEvent } from "./types.js";
 
 export type {
   SettleAllOptions,
+  PreviewDifference,
   Settlement,
   SettlementEvent,
   SettlementPreflight,
+  SettlementPreview,
   SettlementStatus,
   SigningKind,
 } from "./types.js";
@@ -73,18 +78,20 @@ export async function settleLocated(
 ): Promise<LocatedSettlement> {
   const waiting = parseWaiting(vault, options);
   let seen: Prepared | undefined;
+  let previewed: Simulation | null = null;
   try {
     if (options.resume === true) {
       return await resume(vault, waiting);
     }
     seen = await prepare(vault, options);
-    const { chainId, header: block, round } = seen;
+    const { chainId, block, round } = seen;
     const { signer, journal, genesisHash } = await requireOpenRound(
       vault,
       seen,
     );
-    const previewed = await preview(vault, { ...seen, signer });
-    const { gas, fees } = await agree(vault, previewed, waiting, options);
+    const found = await preview(vault, { ...seen, signer });
+    previewed = found.shown.preview;
+    const { gas, fees } = await agree(vault, found, waiting, options);
     const transaction = await sign(seen.chain, signer, {
       ...settlementCall(signer.address, seen.contract.address),
       chainId,
@@ -105,16 +112,24 @@ export async function settleLocated(
     refuseBehind(await journal?.begin(entry), journal?.file);
     await lookOnceMore(vault, journal, entry);
     const end = await follow(vault, journal, entry, "send", waiting);
-    return { ...end, chainId, block };
+    return {
+      ...end,
+      settlement: {
+        ...end.settlement,
+        preview: await comparePreview(vault, previewed, end.receipt),
+      },
+      chainId,
+      block,
+    };
   } catch (error) {
     const stopped = asStopped(error);
     if (stopped === undefined) {
       throw error;
     }
     return {
-      settlement: notSent(stopped, seen?.round),
+      settlement: notSent(stopped, seen?.round, previewed),
       chainId: seen?.chainId ?? (await vault.chainId()),
-      block: seen?.header,
+      block: seen?.block,
       minedBlock: undefined,
     };
   }
@@ -149,7 +164,9 @@ interface Prepared {
   readonly chainId: number;
   readonly contract: LocatedAddress;
   /** The block that `round` was read at. */
-  readonly header: Header;
+  readonly block: BlockInfo;
+  /** The one after it, as the node would make it. */
+  readonly next: NextBlock;
   readonly round: VaultRound;
   /** Whether the vault is a contract; undefined if that was not seen. */
   readonly hasCode: boolean | undefined;
@@ -170,8 +187,8 @@ async function prepare(
 ): Promise<Prepared> {
   const contract = await vault.addressOf("vault", "settleAll");
   const chain = new Chain(vault.provider, vault.networkName);
-  const header = await chain.header();
-  const observation = await observe(vault, contract.address, header.number);
+  const { number, next, ...newest } = await findBlocks(chain);
+  const observation = await observe(vault, contract.address, number);
   const chainId = await observation.chainId();
   requireConfiguredChain(vault, chainId);
   const signer =
@@ -179,8 +196,38 @@ async function prepare(
       ? undefined
       : await resolveSigner(chain, vault.connection.networkConfig, from);
   const round = await observation.round();
-  const { hasCode } = observation;
-  return { chain, chainId, contract, header, round, hasCode, signer };
+  const { hasCode, timestamp = newest.timestamp } = observation;
+  const block =
+    timestamp === undefined ? await vault.block(number) : { number, timestamp };
+  return { chain, chainId, contract, block, next, round, hasCode, signer };
+}
+
+/** The newest block, its time where it came along, and the one after it. */
+async function findBlocks(chain: Chain): Promise<{
+  readonly number: number;
+  readonly timestamp: number | undefined;
+  readonly next: NextBlock;
+}> {
+  const pending = await chain.pending();
+  if (pending !== undefined) {
+    return {
+      number: pending.number - 1,
+      timestamp: undefined,
+      next: { ...pending, isPending: pending.isEmpty },
+    };
+  }
+  const header = await chain.header();
+  const { number, timestamp } = header;
+  return {
+    number,
+    timestamp,
+    next: {
+      ...header,
+      number: number + 1,
+      timestamp: timestamp + 1,
+      isPending: false,
+    },
+  };
 }
 
 /** Stops where there is nothing to settle, or an earlier one to finish. */
@@ -319,7 +366,7 @@ async function follow(
   entry: JournalEntry,
   start: "send" | "look",
   { timeoutMs, ...waiting }: Waiting,
-): Promise<Pick<Report, "settlement" | "minedBlock">> {
+): Promise<Omit<Report, "isFinal">> {
   const { emit, pollingIntervalMs } = waiting;
   let current = entry;
   const record = async (change: Partial<JournalEntry>): Promise<void> => {
@@ -379,6 +426,7 @@ async function follow(
         messageOf(error),
       ),
       minedBlock: undefined,
+      receipt: undefined,
     };
   }
 }
@@ -386,6 +434,7 @@ async function follow(
 function notSent(
   { status, reason, hash }: SettlementStopped,
   round: VaultRound | undefined,
+  previewed: Simulation | null,
 ): Settlement {
   return {
     status,
@@ -395,6 +444,7 @@ function notSent(
     gasUsed: null,
     before: round ?? null,
     after: null,
+    preview: previewed === null ? null : { ...previewed, differences: null },
   };
 }
 

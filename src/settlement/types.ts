@@ -1,5 +1,6 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import type { VaultRound } from "../protocol/index.js";
+import type { ReadingValue, Simulation } from "../rehearsal/types.js";
 
 /**
  * How a settlement ended:
@@ -33,8 +34,33 @@ export interface Settlement {
   /**
    * The round in the block of the transaction; values unscaled. Where the node
    * has no state of that block any more, the newest, if it is the same round.
+   * Where the settlement itself opened the next round, that one.
    */
   readonly after: VaultRound | null;
+  /**
+   * What was to happen, as it was shown before, and what came otherwise; null
+   * where the node can rehearse nothing in one request, or with `resume`.
+   */
+  readonly preview: SettlementPreview | null;
+}
+
+/** A settlement as it was rehearsed before it was sent. */
+export interface SettlementPreview extends Simulation {
+  /**
+   * What came otherwise, in readings and tokens: none if it came as previewed;
+   * null if nothing was mined, or the node does not tell.
+   */
+  readonly differences: readonly PreviewDifference[] | null;
+}
+
+/** A value after the settlement that is not the previewed one. */
+export interface PreviewDifference {
+  /** As in `round` or `pools.public`, or `transfers`. */
+  readonly reading: string;
+  /** Name of the field; of a transfer, its token and the two accounts. */
+  readonly field: string;
+  readonly previewed: ReadingValue;
+  readonly happened: ReadingValue;
 }
 
 /** What is about to happen, for whoever has to agree to it. */
@@ -50,7 +76,10 @@ export interface SettlementPreflight {
   readonly signing: SigningKind;
   /** Balance of `from` in wei. */
   readonly balance: bigint;
-  /** Gas that the transaction may use; null where the simulation reverts. */
+  /**
+   * Gas that the transaction may use: what the rehearsal used, and a quarter
+   * more; null where it reverts.
+   */
   readonly gas: bigint | null;
   /** What that gas costs at the current price, in wei. */
   readonly cost: bigint | null;
@@ -60,6 +89,12 @@ export interface SettlementPreflight {
   readonly outcome: "succeeds" | "reverts";
   /** Why it reverts, in the contract's own words, not escaped. */
   readonly reason: string | null;
+  /**
+   * All that it would change; null where the node can rehearse nothing in one
+   * request. Its status is `not-settled` where the contract accepts the call
+   * and does not settle the round by it.
+   */
+  readonly preview: Simulation | null;
 }
 
 /** `local`: configured key; `remote`: node or plugin; `in-process`: Hardhat. */
