@@ -73,16 +73,20 @@ export async function writeDeployment(
   }
 }
 
-/** The files of all chains with an id, relative to the project's root. */
+/**
+ * The files of all chains with an id, or of all chains, relative to the
+ * project's root.
+ */
 export async function listDeployments(
   projectRoot: string,
-  chainId: number,
+  chainId?: number,
 ): Promise<readonly string[]> {
   const names = await readdir(path.join(projectRoot, DEPLOYMENTS_FOLDER)).catch(
     (): string[] => [],
   );
   return names
-    .filter((name) => name.startsWith(`${chainId}-`) && name.endsWith(".json"))
+    .filter((name) => /^[0-9]+-.*\.json$/u.test(name))
+    .filter((name) => chainId === undefined || name.startsWith(`${chainId}-`))
     .map((name) => `${DEPLOYMENTS_FOLDER}/${name}`)
     .sort();
 }

@@ -74,9 +74,12 @@ export class DeploymentAddresses {
   }
 
   async #load(): Promise<MockDeployment | undefined> {
-    const chainId = await this.#chain.chainId();
     const { deploymentFile, listDeployments, readDeployment } =
       await loadFiles();
+    if ((await listDeployments(this.#projectRoot)).length === 0) {
+      return undefined;
+    }
+    const chainId = await this.#chain.chainId();
     const others = await listDeployments(this.#projectRoot, chainId);
     if (others.length === 0) {
       return undefined;

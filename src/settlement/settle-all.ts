@@ -210,10 +210,16 @@ async function findBlocks(chain: Chain): Promise<{
 }> {
   const pending = await chain.pending();
   if (pending !== undefined) {
+    const {
+      isEmpty: isPending,
+      ...next
+    }: { number: number | undefined } & typeof pending = pending;
+    const number =
+      next.number === undefined ? await chain.blockNumber() : next.number - 1;
     return {
-      number: pending.number - 1,
+      number,
       timestamp: undefined,
-      next: { ...pending, isPending: pending.isEmpty },
+      next: { ...next, number: number + 1, isPending },
     };
   }
   const header = await chain.header();

@@ -75,7 +75,7 @@ for (const [nodeName, startNode] of nodes) {
           onEvent: (event) => events.push(event),
         });
 
-        const { before, after, ...outcome } = settlement;
+        const { before, after, preview, ...outcome } = settlement;
         expect(outcome).to.deep.equal({
           status: "settled",
           reason: null,
@@ -91,6 +91,18 @@ for (const [nodeName, startNode] of nodes) {
           settledPrice: SETTLED_PRICE,
           settledAmount: SETTLED_AMOUNT,
         });
+        expect(preview).to.deep.include({
+          status: "settled",
+          engine: nodeName === "anvil" ? "simulateV1" : "call",
+          differences: [],
+        });
+        expect(
+          preview?.changes.map(({ reading, field }) => `${reading}.${field}`),
+        ).to.include.members([
+          "round.settledPrice",
+          "round.settledAmount",
+          "round.settled",
+        ]);
         expect(await world.settlers()).to.deep.equal([
           new Wallet(DEV_KEYS[0]).address,
         ]);
