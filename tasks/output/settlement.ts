@@ -1,5 +1,6 @@
 import { operations } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
+import type { Simulation } from "../../src/rehearsal/types.js";
 import type {
   Settlement,
   SettlementEvent,
@@ -14,6 +15,7 @@ import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
 import { renderReadings } from "./readings.js";
+import { changeRow, engineNames, renderEffect } from "./simulation.js";
 import type { Style } from "./style.js";
 import { renderFacts, renderTable } from "./table.js";
 import type { Fact } from "./table.js";
@@ -51,10 +53,13 @@ export function renderPreflight(
 ): string {
   const { round, contract, from, signing, balance, gas, cost, maxCost } =
     preflight;
+  const { preview } = preflight;
+  const used = preview?.gasUsed ?? null;
   return [
     style.title("About to settle this round"),
     renderReadings("getLatestRoundInfo", [{ value: round }], context, style),
     "",
+    ...(preview === null ? [] : renderPreview(preview, from, context, style)),
     renderFacts(
       [
         ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
@@ -64,22 +69,90 @@ export function renderPreflight(
         ...(gas === null || cost === null || maxCost === null
           ? []
           : ([
-              ["Gas", groupDigits(gas.toString()), "limit"],
+              [
+                "Gas",
+                groupDigits(gas.toString()),
+                used === null
+                  ? "limit"
+                  : `limit; ${groupDigits(used.toString())} used when rehearsed`,
+              ],
               ["Cost", formatNative(cost), `at most ${formatNative(maxCost)}`],
             ] as const)),
         [
           "Simulated",
-          preflight.reason === null
-            ? style.good(preflight.outcome)
-            : style.bad(
+          preflight.reason !== null
+            ? style.bad(
                 `${preflight.outcome}: ${nameFlags(escapeUntrusted(preflight.reason))}`,
-              ),
+              )
+            : preview?.status === "not-settled"
+              ? style.bad(
+                  `${preflight.outcome}, and does not settle the round: ${nameFlags(escapeUntrusted(preview.reason ?? ""))}`,
+                )
+              : style.good(preflight.outcome),
+          preview === null
+            ? "by a call, which shows no effect"
+            : `by ${engineNames[preview.engine]}`,
         ],
       ],
       style,
     ),
     "",
   ].join("\n");
+}
+
+/** All that will change, before anybody is asked. */
+function renderPreview(
+  simulation: Simulation,
+  sender: string,
+  context: FormatContext,
+  style: Style,
+): readonly string[] {
+  const effect = renderEffect(
+    { simulation, sender, contracts: [], tokens: new Map() },
+    context,
+    style,
+  );
+  return [
+    style.title("What it will do"),
+    ...(effect.length === 0
+      ? ["No reading changes, and nothing is transferred."]
+      : effect),
+    ...(simulation.transfers === null
+      ? [style.dim("What it transfers, this node does not show.")]
+      : []),
+    "",
+  ];
+}
+
+/** Whether it came as it was shown, line by line where not. */
+function renderComparison(
+  { preview, blockNumber }: Settlement,
+  context: FormatContext,
+  style: Style,
+): readonly string[] {
+  if (preview === null || blockNumber === null) {
+    return [];
+  }
+  const { differences } = preview;
+  if (differences === null) {
+    return ["", style.dim("Whether it came as previewed is not known.")];
+  }
+  return differences.length === 0
+    ? ["", style.good("As previewed.")]
+    : [
+        "",
+        style.warn("Not as previewed:"),
+        renderTable(
+          [{ heading: "" }, { heading: "previewed" }, { heading: "happened" }],
+          differences.map(({ previewed, happened, ...field }) =>
+            changeRow(
+              { ...field, before: previewed, after: happened },
+              context,
+            ).slice(0, 3),
+          ),
+          style,
+        ),
+      ];
 }
 
 /** One line of progress, or none. */
@@ -105,11 +178,13 @@ export function renderEvent(
 
 /** The outcome, with every field of the round that changed. */
 export function renderSettlement(
-  { status, reason, hash, blockNumber, gasUsed, before, after }: Settlement,
+  settlement: Settlement,
   envelope: Envelope | undefined,
   context: FormatContext,
   style: Style,
 ): string {
+  const { status, reason, hash, blockNumber, gasUsed, before, after } =
+    settlement;
   const reasonText = reason === null ? "" : nameFlags(escapeUntrusted(reason));
   const facts: readonly Fact[] = [
     ["Outcome", style[statusColours[status]](statusTexts[status])],
@@ -129,6 +204,7 @@ export function renderSettlement(
     ...(before === null || after === null
       ? []
       : ["", renderChanges(before, after, context, style)]),
+    ...renderComparison(settlement, context, style),
   ].join("\n");
 }
 

@@ -65,6 +65,28 @@ export function renderSimulation(
   ].join("\n\n");
 }
 
+/** What changes and what moves, as `vault settle` shows it too. */
+export function renderEffect(
+  shown: Effect,
+  context: FormatContext,
+  style: Style,
+): readonly string[] {
+  return [
+    ...section(
+      "Readings",
+      "",
+      shown.simulation.changes.map((change) => changeRow(change, context)),
+      style,
+    ),
+    ...renderTransfers(shown, style),
+  ];
+}
+
+type Effect = Pick<
+  ShownRehearsal,
+  "simulation" | "sender" | "contracts" | "tokens"
+>;
+
 function changedFields({ changes }: Rehearsed["simulation"]): readonly Field[] {
   return changes.flatMap(
     ({ reading, field }) => describeField(reading, field) ?? [],
@@ -117,7 +139,7 @@ function renderOutcome(
   );
 }
 
-const engineNames: Readonly<Record<RehearsalEngine, string>> = {
+export const engineNames: Readonly<Record<RehearsalEngine, string>> = {
   simulateV1: "the node (eth_simulateV1)",
   call: "the node (eth_call with code at the sender)",
   fork: "a fork in this process",
@@ -125,7 +147,7 @@ const engineNames: Readonly<Record<RehearsalEngine, string>> = {
 };
 
 function renderTransfers(
-  { simulation, tokens, sender, contracts }: ShownRehearsal,
+  { simulation, tokens, sender, contracts }: Effect,
   style: Style,
 ): readonly string[] {
   const rows = (simulation.transfers ?? []).map(
@@ -208,7 +230,8 @@ function section(
       ];
 }
 
-function changeRow(
+/** A reading's field, before and after, and a note. */
+export function changeRow(
   { reading, field, before, after }: ReadingChange,
   context: FormatContext,
 ): readonly string[] {
