@@ -42,34 +42,51 @@ export async function resolveFees(
  * grown by then, and the least gas that "succeeds" is not enough for a contract
  * that goes on when its own calls run out.
  *
- * @param needed By the rehearsal, before refunds; undefined without one.
+ * @param rehearsed Undefined without a rehearsal.
  */
 export async function resolveGas(
   chain: Chain,
   { gas, gasMultiplier }: Pick<NetworkConfig, "gas" | "gasMultiplier">,
   call: SettlementCall,
   { gasLimit: blockGasLimit }: Pick<Header, "gasLimit">,
-  needed?: bigint,
+  rehearsed?: RehearsedGas,
 ): Promise<bigint | RevertedCall> {
   if (gas !== "auto") {
     return gas;
   }
   const limit =
     (blockGasLimit * BLOCK_SHARE.numerator) / BLOCK_SHARE.denominator;
-  const isDefault = gasMultiplier === 1;
-  const used =
-    isDefault && needed !== undefined ? needed : await estimateGas(chain, call);
-  if (used instanceof RevertedCall) {
-    return used;
-  }
-  if (!isDefault) {
-    const multiplied = BigInt(Math.floor(Number(used) * gasMultiplier));
+  if (gasMultiplier !== 1) {
+    const estimate = await estimateGas(chain, call);
+    if (estimate instanceof RevertedCall) {
+      return estimate;
+    }
+    const multiplied = BigInt(Math.floor(Number(estimate) * gasMultiplier));
     return multiplied > limit ? limit - 1n : multiplied;
   }
-  const generous = (used * HEADROOM.numerator) / HEADROOM.denominator;
-  const mostByRules =
-    used <= TRANSACTION_GAS_CAP ? min(limit, TRANSACTION_GAS_CAP) : limit;
-  return max(used, min(generous, mostByRules));
+  let ample = rehearsed;
+  if (ample === undefined) {
+    const estimate = await estimateGas(chain, call);
+    if (estimate instanceof RevertedCall) {
+      return estimate;
+    }
+    ample = { used: estimate, needed: estimate };
+  }
+  const { used, needed } = ample;
+  // Whether the chain has the rule is not known; what fits in keeps it.
+  const rules =
+    used <= TRANSACTION_GAS_CAP
+      ? min(blockGasLimit, TRANSACTION_GAS_CAP)
+      : blockGasLimit;
+  const generous = (needed * HEADROOM.numerator) / HEADROOM.denominator;
+  return min(rules, generous > limit ? max(needed, limit) : generous);
+}
+
+/** What a rehearsal used of ample gas. */
+export interface RehearsedGas {
+  readonly used: bigint;
+  /** The same before refunds, or as much as that may have been. */
+  readonly needed: bigint;
 }
 
 /** What the node thinks that the call needs, or the revert it runs into. */

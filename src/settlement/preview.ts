@@ -15,7 +15,7 @@ import {
   resolveFees,
   resolveGas,
 } from "./fees.js";
-import type { Fees } from "./fees.js";
+import type { Fees, RehearsedGas } from "./fees.js";
 import type { Signer } from "./signer.js";
 import { SettlementStopped, refusal } from "./stopped.js";
 import { settlementCall } from "./transaction.js";
@@ -61,7 +61,7 @@ export async function preview(
   const call = settlementCall(signer.address, contract.address);
   const fees = await resolveFees(chain, networkConfig, next);
   const price = currentPricePerGas(fees, next);
-  const { simulation, refused, balance, needed } =
+  const { simulation, refused, balance, rehearsed } =
     (await rehearse(vault, call, next, price)) ?? (await callOnly(chain, call));
   const known = {
     chainId,
@@ -75,7 +75,14 @@ export async function preview(
   };
   const gas =
     refused ??
-    (await resolveGasWithin(chain, networkConfig, call, next, balance, needed));
+    (await resolveGasWithin(
+      chain,
+      networkConfig,
+      call,
+      next,
+      balance,
+      rehearsed,
+    ));
   if (typeof gas === "string") {
     return {
       ok: false,
@@ -111,8 +118,7 @@ interface Outcome {
   readonly refused: string | undefined;
   /** Of the sender, in wei. */
   readonly balance: bigint;
-  /** Gas before refunds, where that is known. */
-  readonly needed: bigint | undefined;
+  readonly rehearsed: RehearsedGas | undefined;
 }
 
 /** @returns Undefined where the node has no engine for that. */
@@ -147,7 +153,10 @@ async function rehearse(
               ? (simulation.reason ?? "")
               : undefined,
           balance,
-          needed: gasNeeded ?? undefined,
+          rehearsed:
+            simulation.gasUsed === null || gasNeeded === null
+              ? undefined
+              : { used: simulation.gasUsed, needed: gasNeeded },
         };
   } catch (error) {
     if (
@@ -169,7 +178,7 @@ async function callOnly(chain: Chain, call: SettlementCall): Promise<Outcome> {
     simulation: null,
     refused: reverted?.reason.text,
     balance,
-    needed: undefined,
+    rehearsed: undefined,
   };
 }
 
@@ -180,10 +189,10 @@ async function resolveGasWithin(
   call: SettlementCall,
   next: NextBlock,
   balance: bigint,
-  needed: bigint | undefined,
+  rehearsed: RehearsedGas | undefined,
 ): Promise<bigint | string> {
   try {
-    const gas = await resolveGas(chain, config, call, next, needed);
+    const gas = await resolveGas(chain, config, call, next, rehearsed);
     return gas instanceof RevertedCall ? gas.reason.text : gas;
   } catch (error) {
     if (

@@ -4,9 +4,13 @@ import { expect } from "chai";
 import { id, toQuantity } from "ethers";
 
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import type { Settlement } from "../../src/settlement/settle-all.js";
+import type {
+  Settlement,
+  SettlementPreflight,
+} from "../../src/settlement/settle-all.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import { STATE_OVERRIDES } from "../helpers/faulty-rpc-server.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { deployOddVault } from "../helpers/odd-vault.js";
@@ -150,5 +154,175 @@ describe("a vault that settles in its own way", () => {
 
     expect(settlement).to.include({ status: "unconfirmed" });
     expect(settlement.reason).to.match(/^MISMATCH/u);
+  });
+
+  it("should show all that it will do, and say that it came so", async () => {
+    await odd.set("settles", 3);
+    let shown: SettlementPreflight | undefined;
+
+    const settlement = await vault.settleAll({
+      ...POLLING,
+      confirm: async (preflight) => {
+        shown = preflight;
+        return await Promise.resolve(true);
+      },
+    });
+
+    const { differences, ...previewed } = settlement.preview ?? {};
+    expect(differences).to.deep.equal([]);
+    expect(shown?.preview).to.deep.equal(previewed);
+    expect(shown?.preview).to.include({
+      status: "settled",
+      engine: "simulateV1",
+      gasUsed: settlement.gasUsed,
+    });
+    expect(
+      shown?.preview?.changes.map(
+        ({ reading, field, before, after }) =>
+          `${reading} ${field} ${before} ${after}`,
+      ),
+    ).to.deep.equal([
+      "round settledPrice 0 1875000000000000000000",
+      "round settledAmount 0 4200",
+      "round settled false true",
+      "volume volume 0 1",
+    ]);
+  });
+
+  it("should say line by line what came otherwise", async () => {
+    await odd.set("settles");
+
+    const settlement = await vault.settleAll({
+      ...POLLING,
+      confirm: async () => {
+        // Starts the count of calls anew, and adds to it.
+        await odd.set("inBatches");
+        await odd.call();
+        await odd.call();
+        return true;
+      },
+    });
+
+    expect(settlement).to.include({ status: "settled" });
+    expect(settlement.preview?.differences).to.deep.equal([
+      { reading: "volume", field: "volume", previewed: 1n, happened: 3n },
+    ]);
+  });
+
+  for (const mode of ["doesNothing", "inBatches"] as const) {
+    it(`should say before it asks that the round is not settled by a vault that ${mode}`, async () => {
+      await odd.set(mode);
+      let shown: SettlementPreflight | undefined;
+
+      const settlement = await vault.settleAll({
+        ...POLLING,
+        confirm: async (preflight) => {
+          shown = preflight;
+          return await Promise.resolve(true);
+        },
+      });
+
+      expect(shown).to.include({ outcome: "succeeds", reason: null });
+      expect(shown?.preview).to.include({ status: "not-settled" });
+      expect(settlement).to.include({ status: "unconfirmed" });
+      expect(settlement.reason).to.include("is not settled in that block");
+      expect(settlement.preview?.differences).to.deep.equal([]);
+    });
+  }
+
+  for (const hasEngine of [true, false]) {
+    const how = hasEngine ? "a rehearsal" : "an estimate";
+    it(`should have gas to spare by ${how}, for orders that come meanwhile`, async () => {
+      if (!hasEngine) {
+        lane.server.hide("eth_simulateV1", STATE_OVERRIDES);
+        vault = (await lane.connect({})).at({
+          vault: odd.address,
+          vaultFactory: odd.address,
+        });
+      }
+      await odd.set("settles", 20);
+
+      const settlement = await vault.settleAll({
+        ...POLLING,
+        confirm: async ({ preview }) => {
+          expect(preview === null).to.equal(!hasEngine);
+          await odd.set("settles", 22);
+          return true;
+        },
+      });
+
+      lane.server.show();
+      expect(settlement, settlement.reason ?? "").to.include({
+        status: "settled",
+      });
+      expect(await odd.paid(25)).to.equal(22);
+    });
+  }
+
+  it("should give a contract enough that goes on when its own calls run out", async () => {
+    await odd.set("swallows", 20);
+    const least = await lane.world.provider.estimateGas({
+      from: lane.settler,
+      to: odd.address,
+      data: "0xa015aefe",
+    });
+
+    const settlement = await vault.settleAll(POLLING);
+
+    expect(settlement).to.include({ status: "settled" });
+    expect(settlement.preview?.differences).to.deep.equal([]);
+    // The node's estimate is what "succeeds", and pays nobody.
+    expect(least < (settlement.gasUsed ?? 0n)).to.equal(true);
+    expect(await odd.paid(20)).to.equal(20);
+  });
+
+  it("should name a want of gas, once it is mined", async () => {
+    await odd.set("settles", 20);
+
+    const settlement = await vault.settleAll({
+      ...POLLING,
+      confirm: async () => {
+        await odd.set("settles", 60);
+        return true;
+      },
+    });
+
+    expect(settlement).to.include({ status: "reverted" });
+    expect(settlement.reason)
+      .to.match(/^out of gas: it uses all of the \d+ that it was given/u)
+      .and.include("gasMultiplier");
+  });
+
+  it("should say that before it sends, where the configured gas is too little", async () => {
+    await odd.set("settles", 60);
+    const poor = (await lane.connect({ gas: 300_000 })).at({
+      vault: odd.address,
+      vaultFactory: odd.address,
+    });
+
+    const settlement = await poor.settleAll(POLLING);
+
+    expect(settlement).to.include({ status: "reverted", hash: null });
+    expect(settlement.reason).to.include("out of gas");
+  });
+
+  it("should keep the limit within the block's", async () => {
+    const { gasLimit = 0n } =
+      (await lane.world.provider.getBlock("latest")) ?? {};
+    // A slot costs 22,100 at first.
+    await odd.set("settles", Number((gasLimit * 8n) / 10n / 22_500n));
+    let gas: bigint | null = null;
+
+    await vault.settleAll({
+      ...POLLING,
+      confirm: async (preflight) => {
+        ({ gas } = preflight);
+        return await Promise.resolve("only looking");
+      },
+    });
+
+    expect(Number(gas))
+      .to.be.above(0.8 * Number(gasLimit))
+      .and.at.most(Number(gasLimit));
   });
 });
