@@ -116,7 +116,12 @@ export async function settleLocated(
       ...end,
       settlement: {
         ...end.settlement,
-        preview: await comparePreview(vault, previewed, end.receipt),
+        // What reads one by one would ask for every reading, twice.
+        preview: await comparePreview(
+          vault,
+          previewed,
+          seen.hasCode === undefined ? undefined : end.receipt,
+        ),
       },
       chainId,
       block,
