@@ -215,10 +215,7 @@ async function findBlocks(chain: Chain): Promise<{
 }> {
   const pending = await chain.pending();
   if (pending !== undefined) {
-    const {
-      isEmpty: isPending,
-      ...next
-    }: { number: number | undefined } & typeof pending = pending;
+    const { isEmpty: isPending, ...next } = pending;
     const number =
       next.number === undefined ? await chain.blockNumber() : next.number - 1;
     return {

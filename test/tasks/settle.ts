@@ -95,7 +95,13 @@ describe("vault settle", () => {
       "gasUsed",
       "before",
       "after",
+      "preview",
     ]);
+    expect(settlement["preview"]).to.deep.include({
+      status: "settled",
+      engine: "simulateV1",
+      differences: [],
+    });
     expect(settlement).to.include({
       status: "settled",
       reason: null,
@@ -122,6 +128,9 @@ describe("vault settle", () => {
       "Gas",
       "Cost",
       "succeeds",
+      "What it will do",
+      "used when rehearsed",
+      "by the node (eth_simulateV1)",
     ]) {
       expect(stderr).to.include(shown);
     }
@@ -141,6 +150,7 @@ describe("vault settle", () => {
     expect(stdout).to.match(/Outcome\s+Settled/u);
     expect(stdout).to.match(/Settled price\s+0\s+→\s+1,875/u);
     expect(stdout).to.match(/Settled\s+no\s+→\s+yes/u);
+    expect(stdout).to.include("As previewed.");
     // eslint-disable-next-line no-control-regex -- finding one is the point
     expect(stdout + stderr).not.to.match(/\u001b/u);
   });
