@@ -13,7 +13,7 @@ import type {
   SettlementPreflight,
 } from "../src/settlement/settle-all.js";
 import { toJsonValue } from "../src/json.js";
-import { toSafeJson } from "../src/untrusted-text.js";
+import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { withVault } from "./open-vault.js";
 import type { FormatContext } from "./output/format-value.js";
 import {
@@ -212,10 +212,8 @@ async function printCalldata(
   { from, safe }: Pick<SettleTaskArguments, "from" | "safe">,
   stderr: OutputStream,
 ): Promise<TaskReport> {
-  const { chainId, header, to, data, estimatedGas } = await buildSettlement(
-    vault,
-    from,
-  );
+  const { chainId, header, to, data, estimatedGas, refusal } =
+    await buildSettlement(vault, from);
   const unsigned = {
     network: vault.networkName,
     chainId,
@@ -225,9 +223,13 @@ async function printCalldata(
     value: "0",
     estimatedGas,
   };
-  if (estimatedGas === null) {
+  if (refusal !== null) {
+    const style = createStyle(stderr);
     stderr.write(
-      `${createStyle(stderr).warn("Warning")} ${from ?? "The zero address"} would see this call refused at block ${header.number}: the round may be settled already, or the contract may want another sender (--from).\n`,
+      `${wrapText(
+        `${style.warn("Warning")} ${from ?? "The zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal)}. The round may be settled already, or the contract may want another sender (--from).`,
+        style,
+      )}\n`,
     );
   }
   const document = safe

@@ -17,6 +17,8 @@ export interface UnsignedSettlement {
   readonly data: string;
   /** Null where the contract refuses the call from that sender. */
   readonly estimatedGas: bigint | null;
+  /** Why the contract refuses it, in words; null where it does not. */
+  readonly refusal: string | null;
 }
 
 /**
@@ -45,5 +47,6 @@ export async function buildSettlement(
     to: call.to,
     data: call.data,
     estimatedGas: gas instanceof RevertedCall ? null : gas,
+    refusal: gas instanceof RevertedCall ? gas.reason.text : null,
   };
 }

@@ -1,3 +1,4 @@
+import { encodeRevertData } from "../../src/mocks/failure.js";
 import { rm } from "node:fs/promises";
 
 import { expect } from "chai";
@@ -230,6 +231,18 @@ describe("vault settle", () => {
     expect(document["estimatedGas"]).to.match(/^[0-9]+$/u);
     expect((await runJson(["--calldata"])).document).to.deep.equal(document);
     expect(sentMethods()).to.deep.equal([]);
+  });
+
+  it("should pass on why the contract would refuse the call data", async () => {
+    await lane.world.vault.setRevert(
+      "0xa015aefe",
+      encodeRevertData("not\u001b[2J yet"),
+    );
+    const { stdout, stderr, exitCode } = await run(["--calldata"]);
+    expect(exitCode, stderr).to.equal(0);
+    expect(stderr).to.contain("refused at block ");
+    expect(stderr).to.contain(": not\\u{1b}[2J yet. The round may be settled");
+    expect(asRecord(JSON.parse(stdout))["estimatedGas"]).to.equal(null);
   });
 
   it("should print what Safe's Transaction Builder imports with --safe", async () => {
