@@ -9,7 +9,7 @@ import { vaultError } from "../src/errors.js";
 import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
-import { withVault } from "./open-vault.js";
+import { readVault } from "./open-vault.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
@@ -35,9 +35,8 @@ interface CaptureRequest {
 const action: NewTaskActionFunction<CaptureTaskArguments> = async (args, hre) =>
   await runTask(args, async () => {
     const request = parseCaptureArguments(args);
-    return await withVault(
+    return await readVault(
       hre,
-      "read",
       args.at,
       async (vault) => await captureToFile(vault, request),
     );

@@ -11,7 +11,12 @@ import { examineSigner } from "../src/plugin/examine-signer.js";
 import { failed } from "../src/plugin/examination.js";
 import type { Check } from "../src/plugin/examination.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { parseAt, selectedNetwork, withVault } from "./open-vault.js";
+import {
+  parseAt,
+  readVault,
+  selectedNetwork,
+  withVault,
+} from "./open-vault.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
@@ -44,7 +49,7 @@ async function examine(
   parseAt(at);
   const { envelope, checks } = await orFailed(
     "network",
-    async () => await withVault(hre, "read", at, examineVault),
+    async () => await readVault(hre, at, examineVault),
   );
   return reportExamination({
     ...(envelope === undefined ? {} : { envelope }),

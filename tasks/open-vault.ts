@@ -10,6 +10,7 @@ import { vaultError } from "../src/errors.js";
 import { contractRoleNames, isContractRole } from "../src/protocol/index.js";
 import { FORK_NETWORK } from "../src/rehearsal/fork/network.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
+import { whileWaiting } from "./output/waiting.js";
 
 /** The network of `--network`, or Hardhat's default one. */
 export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
@@ -79,6 +80,22 @@ export async function withVault<T>(
       await connection.close();
     }
   }
+}
+
+/**
+ * Opens the selected network for reads, and says on a terminal that it waits
+ * where that takes long. For tasks that show no progress of their own.
+ */
+export async function readVault<T>(
+  hre: HardhatRuntimeEnvironment,
+  at: string | undefined,
+  work: (vault: HardhatVault) => Promise<T>,
+): Promise<T> {
+  return await whileWaiting(
+    hre.hooks,
+    process.stderr,
+    async () => await withVault(hre, "read", at, work),
+  );
 }
 
 /**

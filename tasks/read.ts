@@ -15,7 +15,7 @@ import type {
 import { describeArgument, isOptional } from "./arguments.js";
 import { findKnownAccounts } from "./known-accounts.js";
 import type { KnownAccounts } from "./known-accounts.js";
-import { selectedNetwork, withVault } from "./open-vault.js";
+import { readVault, selectedNetwork } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
 import { renderNotes, renderReadings } from "./output/readings.js";
@@ -50,9 +50,8 @@ export function createReadAction(
         args,
         selectedNetwork(hre),
       );
-      return await withVault(
+      return await readVault(
         hre,
-        "read",
         args.at,
         async (vault) =>
           await readOperation(operation, given, vault, {

@@ -8,7 +8,7 @@ import { describeTokens } from "../src/rehearsal/describe-tokens.js";
 import { simulate as rehearse } from "../src/rehearsal/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
 import { checkTime } from "../src/rehearsal/target-time.js";
-import { selectedNetwork, withVault } from "./open-vault.js";
+import { readVault, selectedNetwork } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";
 import { parseBlock, parseOrderIds } from "./parse-options.js";
 import { runTask } from "./run-task.js";
@@ -34,9 +34,8 @@ const action: NewTaskActionFunction<SimulateTaskArguments> = async (
   await runTask(args, async () => {
     const options = parseSimulateArguments(args);
     const { name, config } = selectedNetwork(hre);
-    return await withVault(
+    return await readVault(
       hre,
-      "read",
       args.at,
       async (vault) =>
         await simulate(

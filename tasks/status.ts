@@ -10,7 +10,7 @@ import {
   readingAt,
   readingsOf,
 } from "../src/protocol/index.js";
-import { withVault } from "./open-vault.js";
+import { readVault } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import { renderNotes, renderReadings } from "./output/readings.js";
 import { parseReadTarget } from "./parse-options.js";
@@ -22,9 +22,8 @@ import type { TaskReport } from "./run-task.js";
 const action: NewTaskActionFunction<ReadTaskArguments> = async (args, hre) =>
   await runTask(args, async () => {
     const target = parseReadTarget(args);
-    return await withVault(
+    return await readVault(
       hre,
-      "read",
       args.at,
       async (vault) => await readStatus(vault, { ...target, raw: args.raw }),
     );
