@@ -76,16 +76,31 @@ function interfaceOf(role: ContractRole): Interface {
   return found;
 }
 
+/**
+ * Calls that were made before: fixtures put mocks into the same few states again
+ * and again, and encoding them takes longer than the chain does.
+ */
+const encodedCalls = new Map<string, string>();
+const MOST_ENCODED_CALLS = 500;
+
 /** A call of one of the mock's own functions. */
 function call(
   role: ContractRole,
   setter: string,
   ...args: readonly unknown[]
 ): ScriptCall {
-  return {
-    role,
-    data: interfaceOf(role).encodeFunctionData(setter, [...args]),
-  };
+  const key = JSON.stringify([role, setter, args], (_key, value: unknown) =>
+    typeof value === "bigint" ? `${value}n` : value,
+  );
+  let data = encodedCalls.get(key);
+  if (data === undefined) {
+    data = interfaceOf(role).encodeFunctionData(setter, [...args]);
+    if (encodedCalls.size === MOST_ENCODED_CALLS) {
+      encodedCalls.clear();
+    }
+    encodedCalls.set(key, data);
+  }
+  return { role, data };
 }
 
 /**
