@@ -5,7 +5,7 @@ import { benchOrdersInProcess, benchOrdersOverHttp } from "./orders.js";
 import { benchPluginCost } from "./plugin-cost.js";
 import { benchRounds } from "./rounds.js";
 import { benchSettle } from "./settle.js";
-import { benchSimulate } from "./simulate.js";
+import { benchRehearse, benchSimulate } from "./simulate.js";
 import { benchSnapshot } from "./snapshot.js";
 
 /** Every benchmark, by name, in the order in which they run. */
@@ -18,6 +18,7 @@ export const benchmarks: Readonly<
   memory: benchMemory,
   "deploy-mocks": benchDeployMocks,
   rounds: benchRounds,
+  rehearse: benchRehearse,
   simulate: benchSimulate,
   settle: benchSettle,
   "plugin-cost": benchPluginCost,

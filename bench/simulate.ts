@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { encodeCall } from "../src/client/codec.js";
@@ -5,16 +7,17 @@ import {
   contractRoleNames,
   standaloneReadings,
 } from "../src/protocol/index.js";
-import type { HardhatVault } from "../src/types.js";
+import type { HardhatVault, SimulateSettleAllOptions } from "../src/types.js";
 import { startAnvil } from "../test/helpers/anvil.js";
 import { createTestHre, httpNetwork } from "../test/helpers/hre.js";
+import { startRpcServer } from "../test/helpers/rpc-server.js";
 import { median, medianRatio, round, runInTurns, target } from "./measure.js";
 import type { Extent, Section } from "./measure.js";
 
 /** Of anvil, and by chance of `hardhat node`: no table has its hardforks. */
 const CHAIN_ID = 31_337;
 
-const OURS = "simulateSettleAll()";
+const OURS = "simulateSettleAll(), on a fork";
 const SCRIPT = "hand-written script";
 const BARE_SCRIPT = "the same without accounts";
 const FULL_SCRIPT = "that one with all readings";
@@ -22,8 +25,177 @@ const FULL_SCRIPT = "that one with all readings";
 /** A fork takes a tenth of a second: single rounds say little. */
 const ROUNDS_EACH = 4;
 
+/** Milliseconds that every request takes to and from a distant node. */
+const LATENCY_MS = 50;
+
+const WATCHED_ORDERS = 1_000;
+
+const REHEARSAL = "simulateSettleAll()";
+const PLAIN_CALL = "one plain eth_call";
+const BY_CALL = "the same with engine call";
+const WITH_ORDERS = `the same with ${WATCHED_ORDERS.toLocaleString("en")} orders`;
+
 /**
- * A simulated settlement, with every reading and balance before and after, and
+ * A settlement rehearsed in one request, with every reading and balance before
+ * and after and what moves between accounts, beside the least that can be asked
+ * of a node; and both far from the node, where the fork asks hundreds of times.
+ */
+export async function benchRehearse({ rounds }: Extent): Promise<Section[]> {
+  const node = await startAnvil();
+  const counter = await startRpcServer({ upstream: node.url });
+  // Whether a test only looks that it runs.
+  const latency = rounds === 0 ? 1 : LATENCY_MS;
+  const far = await startRpcServer({
+    upstream: node.url,
+    handler: async () => {
+      await sleep(latency);
+      return undefined;
+    },
+  });
+  const hre = await createTestHre({
+    networks: {
+      live: httpNetwork(node.url),
+      counted: httpNetwork(counter.url),
+      far: httpNetwork(far.url),
+    },
+  });
+  const live = await hre.network.create("live");
+  try {
+    const { contracts, vault } = await live.vault.deployMocks({
+      scenario: "many-orders",
+    });
+    const addresses = Object.fromEntries(
+      await Promise.all(
+        contractRoleNames.map(
+          async (role) => [role, await contracts[role].getAddress()] as const,
+        ),
+      ),
+    );
+    const [from] = (await live.ethers.getSigners()).map(
+      ({ address }) => address,
+    );
+    const { data } = encodeCall("queryVolume", []);
+    const orders = Array.from(
+      { length: WATCHED_ORDERS },
+      (_, index) => index + 1,
+    );
+    const times = await runInTurns<unknown>(
+      [
+        { name: REHEARSAL, run: async () => await simulate(vault) },
+        {
+          name: PLAIN_CALL,
+          run: async () => {
+            await live.provider.request({
+              method: "eth_call",
+              params: [{ from, to: addresses["vault"], data }, "latest"],
+            });
+          },
+        },
+        {
+          name: BY_CALL,
+          run: async () => await simulate(vault, { engine: "call" }),
+        },
+        {
+          name: WITH_ORDERS,
+          run: async () => await simulate(vault, { orders }),
+        },
+      ],
+      rounds * ROUNDS_EACH * 2,
+    );
+    const counted = (await hre.network.create("counted")).vault.at(addresses);
+    await simulate(counted, { as: from });
+    const first = counter.requests.length;
+    counter.requests.length = 0;
+    await simulate(counted, { as: from });
+    const distant = (await hre.network.create("far")).vault.at(addresses);
+    const apart = await runInTurns<unknown>(
+      [
+        { name: REHEARSAL, run: async () => await simulate(distant) },
+        {
+          name: OURS,
+          run: async () => await simulate(distant, { engine: "fork" }),
+        },
+      ],
+      Math.min(rounds, 2),
+    );
+    const medianOf = (
+      all: Readonly<Record<string, readonly number[]>>,
+      name: string,
+    ): number => median(all[name] ?? []);
+    return [
+      {
+        title: "One rehearsal in one request, anvil",
+        rows: [REHEARSAL, PLAIN_CALL, BY_CALL, WITH_ORDERS].map(
+          (contestant) => ({
+            contestant,
+            "median ms": round(medianOf(times, contestant)),
+          }),
+        ),
+        targets: [
+          target(
+            "simulateSettleAll() against one plain eth_call",
+            medianRatio(times[REHEARSAL] ?? [], times[PLAIN_CALL] ?? []),
+            "at most",
+            6,
+            "times",
+          ),
+          target(
+            "requests of the first on a connection, its sender known",
+            first,
+            "at most",
+            3,
+            "requests",
+          ),
+          target(
+            "requests of those after it",
+            counter.requests.length,
+            "at most",
+            3,
+            "requests",
+          ),
+          target(
+            "1,000 orders watched before and after",
+            medianOf(times, WITH_ORDERS),
+            "at most",
+            1_500,
+            "ms",
+          ),
+        ],
+      },
+      {
+        title: `One rehearsal, ${LATENCY_MS} ms from the node`,
+        rows: [REHEARSAL, OURS].map((contestant) => ({
+          contestant,
+          "median ms": round(medianOf(apart, contestant)),
+        })),
+        targets: [
+          target(
+            `simulateSettleAll() with ${LATENCY_MS} ms of latency`,
+            medianOf(apart, REHEARSAL),
+            "at most",
+            250,
+            "ms",
+          ),
+          target(
+            "the fork against it",
+            medianRatio(apart[OURS] ?? [], apart[REHEARSAL] ?? []),
+            "at least",
+            20,
+            "times",
+          ),
+        ],
+      },
+    ];
+  } finally {
+    await live.close();
+    await far.stop();
+    await counter.stop();
+    await node.stop();
+  }
+}
+
+/**
+ * A simulated settlement on a fork, with every reading and balance before and after, and
  * a script that forks the same block as Hardhat's documentation shows, sends
  * the same transaction and looks at its receipt alone.
  *
@@ -59,7 +231,10 @@ export async function benchSimulate({ rounds }: Extent): Promise<Section> {
     const reads = await readsOf(vault);
     const times = await runInTurns(
       [
-        { name: OURS, run: async () => await simulate(vault) },
+        {
+          name: OURS,
+          run: async () => await simulate(vault, { engine: "fork" }),
+        },
         {
           name: SCRIPT,
           run: async () => await runScript(hre, { url: node.url, from, to }),
@@ -86,7 +261,7 @@ export async function benchSimulate({ rounds }: Extent): Promise<Section> {
     const ours = times[OURS] ?? [];
     const script = times[SCRIPT] ?? [];
     return {
-      title: "One simulated settlement, anvil",
+      title: "One simulated settlement on a fork, anvil",
       rows: [OURS, SCRIPT, BARE_SCRIPT, FULL_SCRIPT].map((contestant) => ({
         contestant,
         "median ms": round(median(times[contestant] ?? [])),
@@ -114,8 +289,11 @@ export async function benchSimulate({ rounds }: Extent): Promise<Section> {
   }
 }
 
-async function simulate(vault: HardhatVault): Promise<void> {
-  const { status } = await vault.simulateSettleAll();
+async function simulate(
+  vault: HardhatVault,
+  options: SimulateSettleAllOptions = {},
+): Promise<void> {
+  const { status } = await vault.simulateSettleAll(options);
   if (status !== "settled") {
     throw new Error(`the simulation ended as ${status}`);
   }

@@ -1,4 +1,7 @@
-import { Interface } from "ethers";
+import {
+  BALANCE_OF,
+  encodeAddressCall,
+} from "../client/lens/rehearsal-lens.js";
 
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { Chain } from "../rpc/node.js";
@@ -6,9 +9,6 @@ import { RevertedCall, isHexData, requestRpc } from "../rpc/request.js";
 import { vaultError } from "../errors.js";
 import type { BalanceChange } from "./types.js";
 
-const erc20 = new Interface([
-  "function balanceOf(address) view returns (uint256)",
-]);
 /** Stands for the chain's own currency in the place of a token. */
 export const NATIVE = "native";
 
@@ -121,7 +121,7 @@ async function tokenBalance(
 
 /** The call that asks a token for a balance. */
 export function encodeBalanceOf(account: string): string {
-  return erc20.encodeFunctionData("balanceOf", [account]);
+  return encodeAddressCall(BALANCE_OF, account);
 }
 
 /**

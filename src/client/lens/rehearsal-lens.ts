@@ -23,30 +23,44 @@ const WORD = 32;
 const REHEARSED = id("hardhat-vault/RehearsalLens/1").slice(2);
 const HEADER = 10 * WORD;
 
+/** Also that of every ERC-20 token. */
+export const BALANCE_OF = selectorOf("balanceOf");
+const CODE_SIZE_OF = selectorOf("codeSizeOf");
+const BLOCK_INFO = selectorOf("blockInfo");
+
+function selectorOf(name: string): string {
+  return dataSlice(id(lensInterface.getFunction(name)?.format() ?? ""), 0, 4);
+}
+
 /** Where a call was executed. */
 export interface ExecutedBlock extends BlockInfo {
   readonly chainId: number;
 }
 
+/**
+ * The call of a function that takes one address. A rehearsal has dozens, and the
+ * general coder takes as long for them as the node does for its answer.
+ */
+export function encodeAddressCall(selector: string, address: string): string {
+  return `${selector}${address
+    .slice(2)
+    .toLowerCase()
+    .padStart(2 * WORD, "0")}`;
+}
+
 /** Asks the lens at an address for an account's native balance. */
 export function nativeBalanceCall(lens: string, account: string): ReadCall {
-  return {
-    target: lens,
-    data: lensInterface.encodeFunctionData("balanceOf", [account]),
-  };
+  return { target: lens, data: encodeAddressCall(BALANCE_OF, account) };
 }
 
 /** Asks the lens at an address how much code another has. */
 export function codeSizeCall(lens: string, account: string): ReadCall {
-  return {
-    target: lens,
-    data: lensInterface.encodeFunctionData("codeSizeOf", [account]),
-  };
+  return { target: lens, data: encodeAddressCall(CODE_SIZE_OF, account) };
 }
 
 /** Asks the lens at an address where and when it runs. */
 export function blockInfoCall(lens: string): ReadCall {
-  return { target: lens, data: lensInterface.encodeFunctionData("blockInfo") };
+  return { target: lens, data: BLOCK_INFO };
 }
 
 /** @returns Undefined where it is not what `blockInfo` answers. */
