@@ -8,10 +8,7 @@ import { vaultError } from "../src/errors.js";
 import { buildSettlement } from "../src/settlement/calldata.js";
 import { toSafeBatch } from "../src/settlement/safe-batch.js";
 import { settleLocated } from "../src/settlement/settle-all.js";
-import type {
-  SettleAllOptions,
-  SettlementPreflight,
-} from "../src/settlement/settle-all.js";
+import type { SettleAllOptions } from "../src/settlement/settle-all.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { withVault } from "./open-vault.js";
@@ -244,14 +241,14 @@ async function printCalldata(
 
 function createConfirm(
   ask: SettleConsole["ask"],
-): (preflight: SettlementPreflight) => Promise<true | string> {
+): NonNullable<SettleAllOptions["confirm"]> {
   return async () => {
     if (ask === undefined) {
-      return vaultError("VAULT_NO_TERMINAL", {}).message;
+      return vaultError("VAULT_NO_TERMINAL", {});
     }
     return (
       (await ask("Settle this round now?")) ||
-      vaultError("VAULT_NOT_CONFIRMED", {}).message
+      vaultError("VAULT_NOT_CONFIRMED", {})
     );
   };
 }

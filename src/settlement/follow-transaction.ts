@@ -1,4 +1,5 @@
 import { VaultError } from "../errors.js";
+import type { VaultErrorCode } from "../errors.js";
 import type { Chain, Receipt } from "../rpc/node.js";
 import { Deadline } from "../rpc/deadline.js";
 import { send } from "./send.js";
@@ -55,6 +56,8 @@ export type FollowOutcome =
       readonly kind: "dropped";
       readonly hash: string | undefined;
       readonly status: "nothing-to-do" | "refused" | "reverted" | "unconfirmed";
+      /** The error behind it, where there is one. */
+      readonly code?: VaultErrorCode | undefined;
       readonly reason: string;
     }
   /** Time ran out; it may still be mined. */
@@ -322,6 +325,7 @@ class FollowedTransaction {
             kind: "dropped",
             hash,
             status: "refused",
+            code: "VAULT_RPC_ERROR",
             reason: `The node did not take the transaction: ${this.#refusal}`,
           };
         }
@@ -347,7 +351,7 @@ class FollowedTransaction {
    * What was sent a moment ago may still be on its way, so only who sent
    * nothing takes a transaction that is not found for lost.
    */
-  public stopped({ status, reason }: SettlementStopped): FollowOutcome {
+  public stopped({ status, code, reason }: SettlementStopped): FollowOutcome {
     const { hash, from, nonce } = this.transaction;
     const found = `${reason} The node does not have the transaction that was sent before, and it is not sent again.`;
     return this.#hasSent
@@ -356,6 +360,7 @@ class FollowedTransaction {
           kind: "dropped",
           hash,
           status,
+          code,
           reason: `${found} Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`,
         };
   }

@@ -48,6 +48,7 @@ export async function report(
         settlement: {
           ...unconfirmed(entry, end.hash, end.reason),
           status: end.status,
+          code: end.code ?? null,
         },
         minedBlock: undefined,
         receipt: undefined,
@@ -82,6 +83,7 @@ export function unconfirmed(
 ): Settlement {
   return {
     status: "unconfirmed",
+    code: null,
     reason,
     hash: hash ?? null,
     blockNumber: null,
@@ -105,11 +107,11 @@ async function reportMined(
     settlement: {
       ...(receipt.succeeded
         ? after !== null && (await opensNext(vault, entry, receipt, after))
-          ? { status: "settled", reason: null }
+          ? { status: "settled", code: null, reason: null }
           : describeEffect(entry.round, blockNumber, seen)
         : {
             status: "reverted",
-            reason: await findReason(vault, entry, receipt),
+            ...(await findReason(vault, entry, receipt)),
           }),
       hash,
       blockNumber,
@@ -167,10 +169,11 @@ function describeEffect(
   before: VaultRound,
   blockNumber: number,
   { round: after, problem }: RoundAfter,
-): Pick<Settlement, "status" | "reason"> {
+): Pick<Settlement, "status" | "code" | "reason"> {
   if (after === undefined) {
     return {
       status: "unconfirmed",
+      code: null,
       reason:
         problem === "moved on"
           ? `It was mined in block ${blockNumber} without a revert, but the node has no state of that block any more, and the vault is in another round by now: which one was settled, an archive node can tell.`
@@ -180,13 +183,15 @@ function describeEffect(
   if (!isSameRound(after, before)) {
     return {
       status: "unconfirmed",
+      code: null,
       reason: `MISMATCH: it was meant for ${describeRound(before)}, but in block ${blockNumber} the vault is in another one, ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
     };
   }
   return after.settled
-    ? { status: "settled", reason: null }
+    ? { status: "settled", code: null, reason: null }
     : {
         status: "unconfirmed",
+        code: null,
         reason: `MISMATCH: it was mined in block ${blockNumber} without a revert, but ${describeRound(after)} is not settled in that block.`,
       };
 }
@@ -242,25 +247,26 @@ async function findReason(
   { provider, networkName }: VaultHost,
   { transaction: { from, to, data, gas } }: JournalEntry,
   { blockNumber, gasUsed }: Receipt,
-): Promise<string> {
+): Promise<Pick<Settlement, "code" | "reason">> {
   if (gasUsed * 100n >= gas * EXHAUSTED_PERCENT) {
     return outOfGas(networkName, true, {
       gas,
       limit: "it was given",
       remedy:
         "Give it more (gas, or gasMultiplier, of the network's configuration)",
-    }).reason;
+    });
   }
+  const code = "VAULT_CALL_REVERTED";
   const chain = new Chain(provider, networkName);
   for (const block of [blockNumber, blockNumber - 1]) {
     try {
       const reverted = await chain.simulate({ from, to, data }, block);
       if (reverted !== undefined) {
-        return reverted.reason.text;
+        return { code, reason: reverted.reason.text };
       }
     } catch {
       // No old state, or no node: the outcome stands without its reason.
     }
   }
-  return "the reason could not be found out";
+  return { code, reason: "the reason could not be found out" };
 }

@@ -104,7 +104,11 @@ export async function rebuild(
     const call = settlementCall(from, to);
     const gas = await resolveGas(chain, networkConfig, call, header);
     return gas instanceof RevertedCall
-      ? new SettlementStopped("reverted", gas.reason.text)
+      ? new SettlementStopped(
+          "reverted",
+          gas.reason.text,
+          "VAULT_CALL_REVERTED",
+        )
       : {
           ...sent,
           ...call,

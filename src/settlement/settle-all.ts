@@ -280,7 +280,11 @@ async function agree(
   const { shown } = previewed;
   emit({ type: "preflight", preflight: shown });
   if (!previewed.ok) {
-    throw new SettlementStopped("reverted", shown.reason ?? "");
+    throw new SettlementStopped(
+      "reverted",
+      shown.reason ?? "",
+      shown.preview?.code ?? "VAULT_CALL_REVERTED",
+    );
   }
   const { from, balance, maxCost: cost } = shown;
   if (cost !== null && balance < cost) {
@@ -288,7 +292,9 @@ async function agree(
   }
   const answer = (await confirm?.(shown)) ?? true;
   if (answer !== true) {
-    throw new SettlementStopped("refused", answer);
+    throw typeof answer === "string"
+      ? new SettlementStopped("refused", answer, "VAULT_NOT_CONFIRMED")
+      : new SettlementStopped("refused", answer.message, answer.code);
   }
   return previewed;
 }
@@ -440,12 +446,13 @@ async function follow(
 }
 
 function notSent(
-  { status, reason, hash }: SettlementStopped,
+  { status, code, reason, hash }: SettlementStopped,
   round: VaultRound | undefined,
   previewed: Simulation | null,
 ): Settlement {
   return {
     status,
+    code: code ?? null,
     reason,
     hash: hash ?? null,
     blockNumber: null,

@@ -12,6 +12,8 @@ export class SettlementStopped extends Error {
   constructor(
     public readonly status: Exclude<SettlementStatus, "settled">,
     public readonly reason: string,
+    /** The error behind it, where there is one. */
+    public readonly code?: VaultErrorCode,
     /** A transaction that was sent before. */
     public readonly hash?: string,
   ) {
@@ -25,7 +27,8 @@ export function refusal<Code extends VaultErrorCode>(
   args: VaultErrorArguments<Code>,
   hash?: string,
 ): SettlementStopped {
-  return new SettlementStopped("refused", vaultError(code, args).message, hash);
+  const { message } = vaultError(code, args);
+  return new SettlementStopped("refused", message, code, hash);
 }
 
 /** Errors that are a refusal when they come before anything was sent. */
@@ -34,6 +37,6 @@ export function asStopped(error: unknown): SettlementStopped | undefined {
     return error;
   }
   return VaultError.isVaultError(error) && error.code === "VAULT_WRONG_CHAIN"
-    ? new SettlementStopped("refused", error.message)
+    ? new SettlementStopped("refused", error.message, error.code)
     : undefined;
 }

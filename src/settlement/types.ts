@@ -1,3 +1,4 @@
+import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import type { VaultRound } from "../protocol/index.js";
 import type { ReadingValue, Simulation } from "../rehearsal/types.js";
@@ -19,6 +20,8 @@ export type SettlementStatus =
 /** What a settlement did; what does not apply is null. */
 export interface Settlement {
   readonly status: SettlementStatus;
+  /** The error code behind `refused` and `reverted`; null otherwise. */
+  readonly code: VaultErrorCode | null;
   /**
    * Why, in words; null where the status says everything. Can hold the
    * contract's own words: escape it before it goes to a terminal.
@@ -150,10 +153,11 @@ export interface SettleAllOptions {
   /** Takes up the settlement that the journal has, instead of a new one. */
   readonly resume?: boolean | undefined;
   /**
-   * Asked once, after the preflight: true to go on, or why not. Without it
-   * nobody is asked.
+   * Asked once, after the preflight: true to go on, or why not, in words or as
+   * one of the package's errors. Without it nobody is asked.
    */
   readonly confirm?:
-    ((preflight: SettlementPreflight) => Promise<true | string>) | undefined;
+    | ((preflight: SettlementPreflight) => Promise<true | string | VaultError>)
+    | undefined;
   readonly onEvent?: ((event: SettlementEvent) => void) | undefined;
 }

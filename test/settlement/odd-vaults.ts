@@ -287,7 +287,10 @@ describe("a vault that settles in its own way", () => {
       },
     });
 
-    expect(settlement).to.include({ status: "reverted" });
+    expect(settlement).to.include({
+      status: "reverted",
+      code: "VAULT_OUT_OF_GAS",
+    });
     expect(settlement.reason)
       .to.match(/^out of gas: it uses all of the \d+ that it was given/u)
       .and.include("gasMultiplier");

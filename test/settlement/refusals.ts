@@ -61,6 +61,7 @@ describe("when a settlement is refused", () => {
       pollingInterval: 20,
       ...options,
     });
+    expect(settlement.code).to.match(/^VAULT_/u);
     expect(settlement, settlement.reason ?? "").to.include({
       status: "refused",
       hash: null,
@@ -206,6 +207,7 @@ describe("when a settlement is refused", () => {
 
     expect(settlement).to.include({
       status: "reverted",
+      code: "VAULT_CALL_REVERTED",
       reason: "\u001b[2j",
       hash: null,
     });

@@ -78,6 +78,7 @@ for (const [nodeName, startNode] of nodes) {
         const { before, after, preview, ...outcome } = settlement;
         expect(outcome).to.deep.equal({
           status: "settled",
+          code: null,
           reason: null,
           hash: outcome.hash,
           blockNumber: await world.provider.getBlockNumber(),

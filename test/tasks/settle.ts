@@ -90,6 +90,7 @@ describe("vault settle", () => {
     });
     expect(Object.keys(settlement)).to.deep.equal([
       "status",
+      "code",
       "reason",
       "hash",
       "blockNumber",
