@@ -1,5 +1,10 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { capture } from "../src/mocks/capture.js";
+import { generatedOrder } from "../src/mocks/state.js";
+import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { createTestHre } from "../test/helpers/hre.js";
 import { median, medianRatio, round, runInTurns, target } from "./measure.js";
 import type { Extent, Section } from "./measure.js";
@@ -7,6 +12,7 @@ import type { Extent, Section } from "./measure.js";
 const OURS = "deployMocks()";
 const MANY = 'deployMocks({ scenario: "many-orders" })';
 const TEN_THOUSAND = "deployMocks() with 10,000 generated orders";
+const FIXTURE = "deployMocks({ fixture }) of 10,000 orders";
 const ETHERS = "six times ethers.deployContract()";
 
 const mocks = [
@@ -17,6 +23,24 @@ const mocks = [
   "MockVaultFactory",
   "MockVault",
 ] as const;
+
+/** A capture as it would be of a contract with so many orders. */
+async function writeFixture(file: string, vault: HardhatVault): Promise<void> {
+  await vault.deployMocks();
+  const { fixture } = await capture(vault, { orders: [1n] });
+  const orders = Object.fromEntries(
+    Array.from({ length: 10_000 }, (_, index) => [
+      String(index + 1),
+      generatedOrder(BigInt(index + 1)),
+    ]),
+  );
+  await writeFile(
+    file,
+    JSON.stringify({ ...fixture, orders }, (_key, value: unknown) =>
+      typeof value === "bigint" ? value.toString() : value,
+    ),
+  );
+}
 
 /** It takes a few hundredths of a second: single rounds say little. */
 const ROUNDS_EACH = 4;
@@ -32,7 +56,10 @@ export async function benchDeployMocks({ rounds }: Extent): Promise<Section> {
     { projectRoot: path.dirname(import.meta.dirname) },
   );
   const connection = await hre.network.create();
+  const folder = await mkdtemp(path.join(tmpdir(), "hardhat-vault-bench-"));
+  const fixture = path.join(folder, "fixture.json");
   try {
+    await writeFixture(fixture, connection.vault);
     const times = await runInTurns(
       [
         {
@@ -56,6 +83,12 @@ export async function benchDeployMocks({ rounds }: Extent): Promise<Section> {
           },
         },
         {
+          name: FIXTURE,
+          run: async () => {
+            await connection.vault.deployMocks({ fixture });
+          },
+        },
+        {
           name: ETHERS,
           run: async () => {
             for (const name of mocks) {
@@ -70,7 +103,7 @@ export async function benchDeployMocks({ rounds }: Extent): Promise<Section> {
     const many = times[MANY] ?? [];
     return {
       title: "Mocks in process",
-      rows: [OURS, MANY, TEN_THOUSAND, ETHERS].map((contestant) => ({
+      rows: [OURS, MANY, TEN_THOUSAND, FIXTURE, ETHERS].map((contestant) => ({
         contestant,
         "median ms": round(median(times[contestant] ?? [])),
       })),
@@ -81,6 +114,13 @@ export async function benchDeployMocks({ rounds }: Extent): Promise<Section> {
           "at most",
           0.3,
           "times",
+        ),
+        target(
+          "a captured fixture of 10,000 orders",
+          median(times[FIXTURE] ?? []),
+          "at most",
+          100,
+          "ms",
         ),
         target(
           "many-orders with 1,000 orders",
@@ -100,5 +140,6 @@ export async function benchDeployMocks({ rounds }: Extent): Promise<Section> {
     };
   } finally {
     await connection.close();
+    await rm(folder, { recursive: true });
   }
 }
