@@ -109,6 +109,11 @@ export const errorTable = {
     message: "There is no network {network} in the Hardhat configuration.",
     fix: "Use one of: {known}.",
   },
+  VAULT_UNKNOWN_INSTANCE: {
+    kind: "user",
+    message: "The network {network} has no instance {instance}.",
+    fix: "Those of this network, as networks.{network}.vault.instances has them: {known}.",
+  },
   VAULT_CONFIG_VARIABLE: {
     kind: "user",
     message: "{where} could not be resolved: {problem}",

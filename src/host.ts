@@ -4,6 +4,7 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import type { AddressBook, ContractAddresses } from "./client/addresses.js";
 import type { ReadOptions, VaultReader, VaultReads } from "./client/reader.js";
 import type { VaultSnapshot } from "./client/snapshot.js";
+import type { DisplaySettings } from "./protocol/index.js";
 
 /**
  * What settlement, rehearsal and mocks need of Hardhat. They take this and never
@@ -14,6 +15,10 @@ export interface VaultHost extends VaultReader, VaultReads {
   readonly connection: NetworkConnection<ChainType | string>;
   /** @internal The project's configuration, and the networks that it can open. */
   readonly context: HookContext;
+  /** The name of this set of contracts, where it is not the network's own. */
+  readonly instanceName: string | undefined;
+  /** @internal How amounts of this set of contracts are shown. */
+  readonly settings: DisplaySettings;
   /** @internal Where production has the contracts, whatever is bound now. */
   readonly productionAddresses: AddressBook;
   /**

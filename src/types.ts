@@ -9,9 +9,16 @@ export type {
   LazyVaultReads,
 } from "./plugin/lazy-hardhat-vault.js";
 export type {
+  VaultInstanceConfig,
+  VaultInstanceUserConfig,
   VaultNetworkConfig,
   VaultNetworkUserConfig,
 } from "./plugin/config-types.js";
+export type {
+  DisplayDecimals,
+  DisplayDecimalsKey,
+  DisplaySettings,
+} from "./protocol/display-decimals.js";
 export type {
   DeployMocksOptions,
   MockAnswers,

@@ -21,6 +21,7 @@ import type { TaskReport } from "./run-task.js";
 interface CaptureTaskArguments {
   readonly json: boolean;
   readonly at: string | undefined;
+  readonly instance?: string | undefined;
   readonly out: string | undefined;
   readonly orders: string | undefined;
   readonly block: string | undefined;
@@ -37,7 +38,7 @@ const action: NewTaskActionFunction<CaptureTaskArguments> = async (args, hre) =>
     const request = parseCaptureArguments(args);
     return await readVault(
       hre,
-      args.at,
+      args,
       async (vault) => await captureToFile(vault, request),
     );
   });

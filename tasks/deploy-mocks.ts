@@ -15,6 +15,7 @@ import type { TaskOutput, TaskReport } from "./run-task.js";
 interface DeployMocksTaskArguments {
   readonly json: boolean;
   readonly at: string | undefined;
+  readonly instance?: string | undefined;
   readonly scenario: string | undefined;
   readonly yes: boolean;
 }
@@ -24,7 +25,7 @@ const action: NewTaskActionFunction<DeployMocksTaskArguments> = async (
   hre,
 ) =>
   await runTask(args, async () => {
-    const { at, scenario, yes } = args;
+    const { at, instance, scenario, yes } = args;
     if (at !== undefined) {
       throw vaultError("VAULT_INVALID_ARGUMENT", {
         where: "--at",
@@ -35,7 +36,7 @@ const action: NewTaskActionFunction<DeployMocksTaskArguments> = async (
     return await withVault(
       hre,
       "write",
-      undefined,
+      { at, instance },
       async (vault) => await deployAndSave(vault, name, yes),
     );
   });

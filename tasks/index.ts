@@ -63,6 +63,7 @@ type VaultTaskBuilder = NewTaskDefinitionBuilder<{
   json: boolean;
   wide: boolean;
   at: string | undefined;
+  instance: string | undefined;
 }>;
 
 function vaultTask(name: string, description: string): VaultTaskBuilder {
@@ -80,6 +81,12 @@ function vaultTask(name: string, description: string): VaultTaskBuilder {
         "at",
         `Use these addresses: role=0x…[,role=0x…]; roles: ${contractRoleNames.join(", ")}`,
       ),
+    )
+    .addOption(
+      textOption(
+        "instance",
+        "Use this one of the sets of contracts that the network's settings name",
+      ),
     );
 }
 
@@ -87,6 +94,7 @@ type ReadTaskBuilder = NewTaskDefinitionBuilder<{
   json: boolean;
   wide: boolean;
   at: string | undefined;
+  instance: string | undefined;
   raw: boolean;
   block: string | undefined;
   from: string | undefined;

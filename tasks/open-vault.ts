@@ -5,6 +5,7 @@ import { fixedAddresses } from "../src/client/addresses.js";
 import type { ContractAddresses } from "../src/client/addresses.js";
 import { describeInput } from "../src/client/inputs.js";
 import { toRpcError } from "../src/rpc/request.js";
+import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import { contractRoleNames, isContractRole } from "../src/protocol/index.js";
@@ -32,24 +33,31 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
   return { name, config };
 }
 
+/** Whose contracts a task is about, as typed. */
+export interface ChosenContracts {
+  readonly at: string | undefined;
+  readonly instance?: string | undefined;
+}
+
 /**
  * Opens the selected network for one task and closes it afterwards.
  *
  * @param access `read` opens an HTTP network without its accounts, so that a
  * plain read never resolves, or asks for, a private key.
- * @param at The value of `--at`.
  * @param longestTimeout Milliseconds that one request may take at most, where
  * the configuration allows more: closing a connection waits for its requests.
  */
 export async function withVault<T>(
   hre: HardhatRuntimeEnvironment,
   access: "read" | "write",
-  at: string | undefined,
+  { at, instance }: ChosenContracts,
   work: (vault: HardhatVault) => Promise<T>,
   longestTimeout = Infinity,
 ): Promise<T> {
   const { name: network, config } = selectedNetwork(hre);
   const addresses = parseAt(at);
+  // Before a connection is opened for nothing.
+  settingsOf(network, config, instance);
   // An in-process chain lives as long as its connection: a task that a script
   // runs must see the chain that the script's `hre.vault` sees.
   const isShared = config.type === "edr-simulated";
@@ -70,10 +78,9 @@ export async function withVault<T>(
     throw toRpcError(error, network, "the connection");
   }
   try {
+    const vault = chooseInstance(connection.vault, instance);
     return await work(
-      addresses === undefined
-        ? connection.vault
-        : connection.vault.at(addresses, "--at"),
+      addresses === undefined ? vault : vault.at(addresses, "--at"),
     );
   } finally {
     if (!isShared) {
@@ -82,19 +89,27 @@ export async function withVault<T>(
   }
 }
 
+/** @throws VaultError VAULT_UNKNOWN_INSTANCE */
+export function chooseInstance(
+  vault: HardhatVault,
+  instance: string | undefined,
+): HardhatVault {
+  return instance === undefined ? vault : vault.instance(instance);
+}
+
 /**
  * Opens the selected network for reads, and says on a terminal that it waits
  * where that takes long. For tasks that show no progress of their own.
  */
 export async function readVault<T>(
   hre: HardhatRuntimeEnvironment,
-  at: string | undefined,
+  chosen: ChosenContracts,
   work: (vault: HardhatVault) => Promise<T>,
 ): Promise<T> {
   return await whileWaiting(
     hre.hooks,
     process.stderr,
-    async () => await withVault(hre, "read", at, work),
+    async () => await withVault(hre, "read", chosen, work),
   );
 }
 

@@ -60,7 +60,7 @@ const action: NewTaskActionFunction<OrdersTaskArguments> = async (args, hre) =>
       await withVault(
         hre,
         "read",
-        args.at,
+        args,
         async (vault) =>
           await listOrders(
             vault,

@@ -1,5 +1,6 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
+import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import {
@@ -36,6 +37,7 @@ import type { TaskArguments, TaskReport } from "./run-task.js";
 export interface ReadTaskArguments extends TaskArguments, ReadOptionTexts {
   readonly raw: boolean;
   readonly at: string | undefined;
+  readonly instance?: string | undefined;
 }
 
 /** The action of the task that reads one operation. */
@@ -52,7 +54,7 @@ export function createReadAction(
       );
       return await readVault(
         hre,
-        args.at,
+        args,
         async (vault) =>
           await readOperation(operation, given, vault, {
             ...target,
@@ -77,7 +79,7 @@ export async function readOperation(
   const { inputs, outputs, key, title } = operationEntry(operation);
   const { envelope, options } = await pinBlock(vault, target);
   const chainTime = envelope.block.timestamp;
-  const { tokenDecimals } = vault.connection.networkConfig.vault;
+  const { tokenDecimals } = vault.settings;
   const context = { tokenDecimals, chainTime, raw, accounts };
   const given = parsed.map((value) =>
     typeof value === "function" ? value(chainTime) : value,
@@ -155,7 +157,7 @@ function parseOperationArguments(
   args: ReadTaskArguments,
   { name: network, config }: ReturnType<typeof selectedNetwork>,
 ): ReadonlyArray<ParsedArgument | undefined> {
-  const { tokenDecimals } = config.vault;
+  const { tokenDecimals } = settingsOf(network, config, args.instance);
   // Which further options there are, only the operations table knows.
   const texts: Readonly<Record<string, unknown>> = { ...args };
   return operationEntry(operation).inputs.map((field) => {

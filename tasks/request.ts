@@ -10,6 +10,7 @@ import type { AddressBook } from "../src/client/addresses.js";
 import { encodeCall } from "../src/client/codec.js";
 import { parseAddress } from "../src/client/inputs.js";
 import { connectionAddresses } from "../src/plugin/addresses.js";
+import type { ConnectionAddresses } from "../src/plugin/addresses.js";
 import { configuredFrom } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import {
@@ -19,7 +20,8 @@ import {
 } from "../src/protocol/index.js";
 import type { Operation, OperationName } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/untrusted-text.js";
-import { parseAt, selectedNetwork } from "./open-vault.js";
+import { chooseInstance, parseAt, selectedNetwork } from "./open-vault.js";
+import type { ChosenContracts } from "./open-vault.js";
 import { parseInteger, parseWord } from "./parse-options.js";
 import { runTask } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
@@ -27,6 +29,7 @@ import type { TaskReport } from "./run-task.js";
 interface RequestTaskArguments {
   json: boolean;
   at: string | undefined;
+  instance?: string | undefined;
   operation: string;
   args: string[];
   pool: string | undefined;
@@ -45,7 +48,7 @@ const action: NewTaskActionFunction<RequestTaskArguments> = async (args, hre) =>
   await runTask(
     args,
     async () =>
-      await buildRequest(args, await addressesWithoutRequests(args.at, hre)),
+      await buildRequest(args, await addressesWithoutRequests(args, hre)),
   );
 
 export default action;
@@ -162,15 +165,18 @@ function checkPool(
  * opened, since its URL may be a secret that is not at hand.
  */
 async function addressesWithoutRequests(
-  at: string | undefined,
+  { at, instance }: ChosenContracts,
   hre: HardhatRuntimeEnvironment,
 ): Promise<RequestContext> {
   const network = selectedNetwork(hre);
   const overrides = parseAt(at);
   const { locate } =
     network.config.type === "edr-simulated"
-      ? (await hre.network.getOrCreate(network.name)).vault.connectionAddresses
-      : connectionAddresses(network.name, network.config, undefined);
+      ? chooseInstance(
+          (await hre.network.getOrCreate(network.name)).vault,
+          instance,
+        ).connectionAddresses
+      : addressesOf(network, instance);
   return {
     network: network.name,
     from: configuredFrom(network.name, network.config),
@@ -179,4 +185,17 @@ async function addressesWithoutRequests(
         ? locate
         : orElse(fixedAddresses(overrides, "--at"), locate),
   };
+}
+
+function addressesOf(
+  { name, config }: ReturnType<typeof selectedNetwork>,
+  instance: string | undefined,
+): ConnectionAddresses {
+  const own = connectionAddresses(name, config, undefined);
+  return instance === undefined
+    ? own
+    : connectionAddresses(name, config, undefined, {
+        name: instance,
+        network: own,
+      });
 }

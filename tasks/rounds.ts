@@ -50,7 +50,7 @@ const action: NewTaskActionFunction<RoundsTaskArguments> = async (args, hre) =>
       await withVault(
         hre,
         "read",
-        args.at,
+        args,
         async (vault) =>
           await listRounds(vault, args, request, { write, stdout, stderr }),
       );
@@ -141,7 +141,7 @@ export async function listRounds(
           envelope,
           rounds,
           {
-            tokenDecimals: vault.connection.networkConfig.vault.tokenDecimals,
+            tokenDecimals: vault.settings.tokenDecimals,
             chainTime: envelope.block.timestamp,
             raw,
           },

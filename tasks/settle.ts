@@ -27,6 +27,7 @@ import type { TaskArguments, TaskReport } from "./run-task.js";
 
 export interface SettleTaskArguments extends TaskArguments {
   readonly at: string | undefined;
+  readonly instance?: string | undefined;
   readonly from: string | undefined;
   readonly yes: boolean;
   readonly assert: boolean;
@@ -51,7 +52,7 @@ const action: NewTaskActionFunction<SettleTaskArguments> = async (args, hre) =>
     return await withVault(
       hre,
       needsNoKey ? "read" : "write",
-      args.at,
+      args,
       async (vault) =>
         args.calldata
           ? await printCalldata(vault, args, process.stderr)
@@ -75,7 +76,7 @@ export async function settle(
   };
   let chainTime = 0;
   const context = (): FormatContext => ({
-    tokenDecimals: vault.connection.networkConfig.vault.tokenDecimals,
+    tokenDecimals: vault.settings.tokenDecimals,
     chainTime,
     raw: false,
   });

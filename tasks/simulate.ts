@@ -18,6 +18,7 @@ import type { TaskReport } from "./run-task.js";
 export interface SimulateTaskArguments {
   readonly json: boolean;
   readonly at: string | undefined;
+  readonly instance?: string | undefined;
   readonly as: string | undefined;
   readonly atTime: string | undefined;
   readonly orders: string | undefined;
@@ -36,7 +37,7 @@ const action: NewTaskActionFunction<SimulateTaskArguments> = async (
     const { name, config } = selectedNetwork(hre);
     return await readVault(
       hre,
-      args.at,
+      args,
       async (vault) =>
         await simulate(
           vault,
@@ -73,7 +74,6 @@ export async function simulate(
     ]),
   ]);
   const envelope = { network: vault.networkName, chainId, block };
-  const { vault: vaultConfig } = vault.connection.networkConfig;
   return {
     json: { ...envelope, simulation },
     ok: status === "settled" || status === "nothing-to-do",
@@ -82,7 +82,7 @@ export async function simulate(
         { ...rehearsed, tokens, orders: options.orders?.length ?? 0 },
         envelope,
         {
-          tokenDecimals: vaultConfig.tokenDecimals,
+          tokenDecimals: vault.settings.tokenDecimals,
           chainTime: (simulation.block ?? block).timestamp,
           raw: false,
         },

@@ -24,7 +24,7 @@ const action: NewTaskActionFunction<ReadTaskArguments> = async (args, hre) =>
     const target = parseReadTarget(args);
     return await readVault(
       hre,
-      args.at,
+      args,
       async (vault) => await readStatus(vault, { ...target, raw: args.raw }),
     );
   });
@@ -49,7 +49,7 @@ export async function readStatus(
     .flatMap(({ readings: shown }) => shown)
     .flatMap(({ value }) => (isFailedReading(value) ? value.error : []));
   const context = {
-    tokenDecimals: vault.connection.networkConfig.vault.tokenDecimals,
+    tokenDecimals: vault.settings.tokenDecimals,
     chainTime: block.timestamp,
     raw,
   };

@@ -21,7 +21,7 @@ import type { MockSender } from "./mock-sender.js";
 import { MockVaultHandle } from "./handle.js";
 import { placeOrders } from "./order-book.js";
 import {
-  inProcessMockAddresses,
+  inProcessAddressOf,
   mockArtifacts,
   placeMocks,
   requireDistinct,
@@ -219,7 +219,11 @@ async function findPlaces(
   at: unknown,
 ): Promise<MockAddresses | undefined> {
   if (at === undefined) {
-    return isInProcess(vault) ? inProcessMockAddresses : undefined;
+    return isInProcess(vault)
+      ? await addressesByRole(async (role) =>
+          inProcessAddressOf(role, vault.instanceName),
+        )
+      : undefined;
   }
   if (at !== "configured" && (typeof at !== "object" || at === null)) {
     throw vaultError("VAULT_INVALID_ENUM", {

@@ -1,3 +1,5 @@
+import { getAddress, id } from "ethers";
+
 import { vaultError } from "../errors.js";
 import { requestRpc } from "../rpc/request.js";
 import { contractRoleNames } from "../protocol/index.js";
@@ -37,6 +39,20 @@ export const inProcessMockAddresses: MockAddresses = {
   vaultFactory: "0x7661756C74000000000000000000000000000005",
   vault: "0x7661756C74000000000000000000000000000006",
 };
+
+/** Of the network's own contracts, or of one of its instances. */
+export function inProcessAddressOf(
+  role: ContractRole,
+  instance: string | undefined,
+): string {
+  const address = inProcessMockAddresses[role];
+  const zeros = "0".repeat(28);
+  return instance === undefined
+    ? address
+    : getAddress(
+        address.toLowerCase().replace(zeros, id(instance).slice(-zeros.length)),
+      );
+}
 
 const ZERO_WORD = `0x${"00".repeat(32)}`;
 

@@ -26,6 +26,8 @@ export interface MockHost
   readonly contracts: VaultContracts;
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
   at(contracts: ContractAddresses, source?: string): MockHost;
+  /** Another set of contracts on the same network has mocks of its own. */
+  readonly instanceName?: string | undefined;
   readonly connection?: {
     readonly networkConfig: {
       readonly type: string;

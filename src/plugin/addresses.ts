@@ -2,11 +2,13 @@ import type { NetworkConfig } from "hardhat/types/config";
 
 import { isLocated, orElse } from "../client/addresses.js";
 import type { AddressBook } from "../client/addresses.js";
-import { parseAddress } from "../client/inputs.js";
+import { describeInput, parseAddress } from "../client/inputs.js";
+import { vaultError } from "../errors.js";
 import { toConfigVariableError } from "../rpc/request.js";
+import type { VaultInstanceConfig } from "./config-types.js";
 import type { DeploymentAddresses } from "./deployments.js";
 
-/** Where a connection finds addresses. */
+/** Where a connection, or an instance on it, finds addresses. */
 export interface ConnectionAddresses {
   /**
    * Mocks that were bound to it, then (on a fork) where the forked network has
@@ -14,6 +16,8 @@ export interface ConnectionAddresses {
    * behind.
    */
   readonly locate: AddressBook;
+  /** The same without what was left behind. */
+  readonly locateNamed: AddressBook;
   /** The same without what is bound: where production has the contracts. */
   readonly locateUnbound: AddressBook;
   /** From now on these addresses come first. */
@@ -22,33 +26,55 @@ export interface ConnectionAddresses {
   follow(upstream: AddressBook): void;
 }
 
-/** The addresses of a connection, of which none is looked up yet. */
+/** One of the sets of contracts on a network. */
+export interface InstanceOfNetwork {
+  readonly name: string;
+  /** Where what the instance leaves out is. */
+  readonly network: ConnectionAddresses;
+}
+
+/**
+ * The addresses of a connection, of which none is looked up yet.
+ *
+ * @throws VaultError VAULT_UNKNOWN_INSTANCE
+ */
 export function connectionAddresses(
   networkName: string,
   networkConfig: NetworkConfig,
   deployment: DeploymentAddresses | undefined,
+  instance?: InstanceOfNetwork,
 ): ConnectionAddresses {
   let bound: AddressBook | undefined;
   let upstream: AddressBook | undefined;
-  const configured = configuredAddresses(networkName, networkConfig);
+  const path = `networks.${networkName}.vault${instance === undefined ? "" : `.instances.${instance.name}`}.contracts`;
+  const own = configuredAddresses(
+    path,
+    settingsOf(networkName, networkConfig, instance?.name),
+  );
+  const configured =
+    instance === undefined ? own : orElse(own, instance.network.locateNamed);
+  const production =
+    instance === undefined ? own : orElse(own, instance.network.locateUnbound);
   const deployed: AddressBook = async (role) => {
     const found = await deployment?.find(role);
     return (
       found ?? {
-        path: pathOf(networkName, role),
+        path: `${path}.${role}`,
         hint: ` in the Hardhat configuration, or pass --at ${role}=0x…. ${describeAbsence(networkConfig, deployment)}`,
       }
     );
   };
+  const locateNamed: AddressBook = async (role) =>
+    await orElse(bound, orElse(upstream, configured))(role);
   return {
     locate: async (role) => {
-      const own = orElse(configured, deployed);
-      const found = await orElse(bound, orElse(upstream, own))(role);
+      const found = await orElse(locateNamed, deployed)(role);
       return isLocated(found) || upstream === undefined
         ? found
         : await upstream(role);
     },
-    locateUnbound: async (role) => await orElse(upstream, configured)(role),
+    locateNamed,
+    locateUnbound: async (role) => await orElse(upstream, production)(role),
     bind: (addresses) => {
       bound = addresses;
     },
@@ -59,30 +85,57 @@ export function connectionAddresses(
 }
 
 /**
+ * The settings of a network, or of an instance on it.
+ *
+ * @throws VaultError VAULT_UNKNOWN_INSTANCE
+ */
+export function settingsOf(
+  networkName: string,
+  { vault }: NetworkConfig,
+  instance: string | undefined,
+): VaultInstanceConfig {
+  if (instance === undefined) {
+    return vault;
+  }
+  const { instances } = vault;
+  const settings = Object.hasOwn(instances, instance)
+    ? instances[instance]
+    : undefined;
+  if (settings === undefined) {
+    throw vaultError("VAULT_UNKNOWN_INSTANCE", {
+      network: networkName,
+      instance: describeInput(instance),
+      known: listNames(Object.keys(instances)),
+    });
+  }
+  return settings;
+}
+
+/**
  * The addresses that the configuration names, whatever is bound. When asked:
  *
  * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE
  */
 function configuredAddresses(
-  networkName: string,
-  { vault }: NetworkConfig,
+  path: string,
+  { contracts }: VaultInstanceConfig,
 ): AddressBook {
   return async (role) => {
-    const path = pathOf(networkName, role);
-    const configured = vault.contracts[role];
+    const source = `${path}.${role}`;
+    const configured = contracts[role];
     if (configured === undefined) {
-      return { path, hint: "." };
+      return { path: source, hint: "." };
     }
     let value: string;
     try {
       value = await configured.get();
     } catch (error) {
-      throw toConfigVariableError(error, path);
+      throw toConfigVariableError(error, source);
     }
     // What is written in the configuration has been validated, so a mistake is
     // in a variable, and variables also hold secrets.
     const shown = "the value of its configuration variable";
-    return { address: parseAddress(value, path, shown), source: path };
+    return { address: parseAddress(value, source, shown), source };
   };
 }
 
@@ -102,6 +155,6 @@ function describeAbsence(
   );
 }
 
-function pathOf(networkName: string, role: string): string {
-  return `networks.${networkName}.vault.contracts.${role}`;
+function listNames(names: readonly string[]): string {
+  return names.length === 0 ? "there is none" : names.join(", ");
 }

@@ -9,9 +9,10 @@ import type { HardhatUserConfigValidationError } from "hardhat/types/hooks";
 import { z } from "zod";
 
 import { contractRoleNames } from "../protocol/contracts.js";
+import { displayDecimalsKeys } from "../protocol/display-decimals.js";
 
 /** More decimals than any token has; above it, 10^decimals exceeds uint256. */
-const MAX_TOKEN_DECIMALS = 77;
+const MAX_DECIMALS = 77;
 
 const addressSchema = conditionalUnionType(
   [
@@ -29,25 +30,57 @@ const addressSchema = conditionalUnionType(
   "expected an address or a configuration variable",
 );
 
-const vaultSchema = z
-  .object(
-    {
-      contracts: z
-        .object(
-          Object.fromEntries(
-            contractRoleNames.map((role) => [role, addressSchema.optional()]),
-          ),
-          {
-            errorMap: namingUnknownKeys("contract", contractRoleNames),
-          },
-        )
-        .strict()
-        .optional(),
-      tokenDecimals: z.number().int().min(0).max(MAX_TOKEN_DECIMALS).optional(),
-    },
-    { errorMap: namingUnknownKeys("setting", ["contracts", "tokenDecimals"]) },
-  )
-  .strict();
+const decimalsSchema = z.number().int().min(0).max(MAX_DECIMALS);
+
+const instanceSettings = {
+  contracts: z
+    .object(
+      Object.fromEntries(
+        contractRoleNames.map((role) => [role, addressSchema.optional()]),
+      ),
+      { errorMap: namingUnknownKeys("contract", contractRoleNames) },
+    )
+    .strict()
+    .optional(),
+  tokenDecimals: decimalsSchema.optional(),
+  displayDecimals: z
+    .object(
+      Object.fromEntries(
+        displayDecimalsKeys.map((key) => [key, decimalsSchema.optional()]),
+      ),
+      {
+        errorMap: namingUnknownKeys(
+          "value of unknown scale",
+          displayDecimalsKeys,
+        ),
+      },
+    )
+    .strict()
+    .optional(),
+};
+
+/** It becomes part of file names, on disks that may ignore case. */
+const instanceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/u, {
+  message:
+    "expected the name of an instance: lower-case letters, digits, - and _",
+});
+
+const vaultSchema = settingsSchema({
+  ...instanceSettings,
+  instances: z
+    .record(instanceName, settingsSchema(instanceSettings))
+    .optional(),
+});
+
+function settingsSchema<Shape extends z.ZodRawShape>(
+  shape: Shape,
+): z.ZodObject<Shape, "strict"> {
+  return z
+    .object(shape, {
+      errorMap: namingUnknownKeys("setting", Object.keys(shape)),
+    })
+    .strict();
+}
 
 /** Zod's own text for unknown keys does not say which ones there are. */
 function namingUnknownKeys(
@@ -81,13 +114,24 @@ export async function validateVaultNetworkUserConfig(
   if (errors.length > 0) {
     return errors;
   }
-  const { contracts } = vaultSchema.parse(vault);
-  for (const [role, address] of Object.entries(contracts ?? {})) {
-    if (await hasWrongChecksum(address)) {
-      errors.push({
-        path: ["networks", networkName, "vault", "contracts", role],
-        message: `the checksum of the address ${String(address)} is wrong`,
-      });
+  const { contracts, instances } = vaultSchema.parse(vault);
+  const sets: ReadonlyArray<readonly [path: string[], contracts: object]> = [
+    [[], contracts ?? {}],
+    ...Object.entries(instances ?? {}).map(
+      ([name, instance]): [string[], object] => [
+        ["instances", name],
+        instance.contracts ?? {},
+      ],
+    ),
+  ];
+  for (const [path, addresses] of sets) {
+    for (const [role, address] of Object.entries(addresses)) {
+      if (await hasWrongChecksum(address)) {
+        errors.push({
+          path: ["networks", networkName, "vault", ...path, "contracts", role],
+          message: `the checksum of the address ${String(address)} is wrong`,
+        });
+      }
     }
   }
   return errors;

@@ -13,6 +13,8 @@ import type {
 import { isContractRole } from "../protocol/contracts.js";
 import { FORK_NETWORK } from "../rehearsal/fork/network.js";
 import type {
+  VaultInstanceConfig,
+  VaultInstanceUserConfig,
   VaultNetworkConfig,
   VaultNetworkUserConfig,
 } from "./config-types.js";
@@ -83,18 +85,37 @@ async function resolveUserConfig(
 }
 
 function resolveVaultNetworkConfig(
-  { contracts, tokenDecimals }: VaultNetworkUserConfig = {},
+  { instances = {}, ...network }: VaultNetworkUserConfig = {},
   resolveConfigurationVariable: ConfigurationVariableResolver,
 ): VaultNetworkConfig {
-  const resolved: VaultNetworkConfig["contracts"] = {};
-  for (const [role, address] of Object.entries(contracts ?? {})) {
-    if (isContractRole(role) && address !== undefined) {
-      resolved[role] = resolveConfigurationVariable(address);
+  const resolveInstance = ({
+    contracts,
+    ...display
+  }: VaultInstanceUserConfig): VaultInstanceConfig => {
+    const resolved: VaultInstanceConfig["contracts"] = {};
+    for (const [role, address] of Object.entries(contracts ?? {})) {
+      if (isContractRole(role) && address !== undefined) {
+        resolved[role] = resolveConfigurationVariable(address);
+      }
     }
-  }
+    return { contracts: resolved, ...display };
+  };
+  const { contracts: _ownAddresses, ...display } = network;
   return {
-    contracts: resolved,
-    ...(tokenDecimals === undefined ? {} : { tokenDecimals }),
+    ...resolveInstance(network),
+    instances: Object.fromEntries(
+      Object.entries(instances).map(([name, instance]) => [
+        name,
+        resolveInstance({
+          ...display,
+          ...instance,
+          displayDecimals: {
+            ...display.displayDecimals,
+            ...instance.displayDecimals,
+          },
+        }),
+      ]),
+    ),
   };
 }
 

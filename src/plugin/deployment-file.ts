@@ -29,6 +29,8 @@ export interface MockDeployment {
   readonly genesisHash: string;
   readonly block: number;
   readonly scenario: string;
+  /** Whose mocks they are, where the network has several sets of contracts. */
+  readonly instance?: string | undefined;
   readonly contracts: Readonly<Record<ContractRole, string>>;
 }
 
@@ -39,6 +41,7 @@ const deploymentSchema: z.ZodType<MockDeployment> = z
     genesisHash: z.string(),
     block: z.number().int().nonnegative(),
     scenario: z.string(),
+    instance: z.string().optional(),
     contracts: z
       .object(
         // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the keys are the roles, which fromEntries forgets
@@ -74,19 +77,26 @@ export async function writeDeployment(
 }
 
 /**
- * The files of all chains with an id, or of all chains, relative to the
+ * The files of one chain and set of contracts, or all of them, relative to the
  * project's root.
  */
 export async function listDeployments(
   projectRoot: string,
-  chainId?: number,
+  wanted?: Pick<MockDeployment, "chainId" | "instance">,
 ): Promise<readonly string[]> {
   const names = await readdir(path.join(projectRoot, DEPLOYMENTS_FOLDER)).catch(
     (): string[] => [],
   );
   return names
-    .filter((name) => /^[0-9]+-.*\.json$/u.test(name))
-    .filter((name) => chainId === undefined || name.startsWith(`${chainId}-`))
+    .filter((name) => {
+      const [, chain, instance] =
+        /^([0-9]+)-[0-9a-z]+(?:-([a-z0-9_-]+))?\.json$/u.exec(name) ?? [];
+      return (
+        chain !== undefined &&
+        (wanted === undefined ||
+          (chain === String(wanted.chainId) && instance === wanted.instance))
+      );
+    })
     .map((name) => `${DEPLOYMENTS_FOLDER}/${name}`)
     .sort();
 }
@@ -136,9 +146,15 @@ export async function readDeployment(
 export function deploymentFile({
   chainId,
   genesisHash,
-}: Pick<MockDeployment, "chainId" | "genesisHash">): string {
+  instance,
+}: Pick<MockDeployment, "chainId" | "genesisHash" | "instance">): string {
   const genesis = /^0x(?<start>[0-9a-f]{8})/iu.exec(genesisHash);
-  return `${DEPLOYMENTS_FOLDER}/${chainId}-${genesis?.groups?.["start"]?.toLowerCase() ?? "unknown"}.json`;
+  const parts = [
+    chainId,
+    genesis?.groups?.["start"]?.toLowerCase() ?? "unknown",
+    ...(instance === undefined ? [] : [instance]),
+  ];
+  return `${DEPLOYMENTS_FOLDER}/${parts.join("-")}.json`;
 }
 
 /** Without the paths of this machine, which Node's errors name. */

@@ -13,12 +13,20 @@ const UNKNOWN_GENESIS = "unknown";
 export class DeploymentAddresses {
   readonly #chain: Chain;
   readonly #projectRoot: string;
+  readonly #instance: string | undefined;
   #found: Promise<MockDeployment | undefined> | undefined;
   #absence: string | undefined;
 
-  constructor(provider: Eip1193Provider, network: string, projectRoot: string) {
+  /** @param instance The set of contracts on the network, if it is a named one. */
+  constructor(
+    provider: Eip1193Provider,
+    network: string,
+    projectRoot: string,
+    instance?: string,
+  ) {
     this.#chain = new Chain(provider, network);
     this.#projectRoot = projectRoot;
+    this.#instance = instance;
   }
 
   /** @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if the file cannot be used */
@@ -54,7 +62,11 @@ export class DeploymentAddresses {
   }
 
   /** Writes the file; it appears whole or not at all. */
-  public async save(deployment: MockDeployment): Promise<string> {
+  public async save(mocks: Omit<MockDeployment, "instance">): Promise<string> {
+    const deployment = {
+      ...mocks,
+      ...(this.#instance === undefined ? {} : { instance: this.#instance }),
+    };
     const { deploymentFile, writeDeployment } = await loadFiles();
     await writeDeployment(this.#projectRoot, deployment);
     this.#found = Promise.resolve(deployment);
@@ -80,12 +92,16 @@ export class DeploymentAddresses {
       return undefined;
     }
     const chainId = await this.#chain.chainId();
-    const others = await listDeployments(this.#projectRoot, chainId);
+    const instance = this.#instance;
+    const others = await listDeployments(this.#projectRoot, {
+      chainId,
+      instance,
+    });
     if (others.length === 0) {
       return undefined;
     }
     const genesisHash = await this.genesisHash();
-    const file = deploymentFile({ chainId, genesisHash });
+    const file = deploymentFile({ chainId, genesisHash, instance });
     const deployment = await readDeployment(this.#projectRoot, file);
     if (
       deployment?.chainId !== chainId ||

@@ -13,17 +13,25 @@ import type { DeployMocksOptions } from "../mocks/deploy-mocks.js";
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
 import type { MockAtOptions } from "../mocks/mock-at.js";
 import type { VaultHost } from "../host.js";
-import type { ContractRole } from "../protocol/index.js";
+import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import type { Settlement, SettleAllOptions } from "../settlement/types.js";
 import type { ForkConnection, ForkOptions } from "../rehearsal/engines/fork.js";
 import type { SimulateSettleAllOptions } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
-import { connectionAddresses } from "./addresses.js";
+import { connectionAddresses, settingsOf } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import { DeploymentAddresses } from "./deployments.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
 export type MockVaultHandle = MockHandle<HardhatVault>;
+
+/** What the sets of contracts on one connection share. */
+interface NetworkOfInstances {
+  /** Of the network's own contracts. */
+  readonly addresses: ConnectionAddresses;
+  /** Those that were asked for, so that each keeps the mocks bound to it. */
+  readonly instances: Map<string, HardhatVault>;
+}
 
 const IN_PROCESS_CHUNK = 50;
 
@@ -35,21 +43,27 @@ const IN_PROCESS_CHUNK = 50;
 export class HardhatVault extends VaultClient implements VaultHost {
   /** The connection that everything goes over. */
   public readonly connection: NetworkConnection<ChainType | string>;
+  /** The name of this set of contracts, where it is not the network's own. */
+  public readonly instanceName: string | undefined;
   /** @internal */
   public readonly context: HookContext;
-  /** @internal The connection's own addresses, below those of `at()`. */
+  /** @internal The instance's own addresses, below those of `at()`. */
   public readonly connectionAddresses: ConnectionAddresses;
   /** @internal Undefined where nothing persists: on an in-process network. */
   public readonly deployments: DeploymentAddresses | undefined;
+  /** @internal What all instances on the connection share. */
+  public readonly network: NetworkOfInstances;
 
   private constructor(
     parts: Pick<
       HardhatVault,
       | "networkName"
       | "connection"
+      | "instanceName"
       | "context"
       | "connectionAddresses"
       | "deployments"
+      | "network"
     >,
     addresses: AddressBook = parts.connectionAddresses.locate,
   ) {
@@ -61,9 +75,11 @@ export class HardhatVault extends VaultClient implements VaultHost {
       { networkName: parts.networkName },
     );
     this.connection = parts.connection;
+    this.instanceName = parts.instanceName;
     this.context = parts.context;
     this.connectionAddresses = parts.connectionAddresses;
     this.deployments = parts.deployments;
+    this.network = parts.network;
   }
 
   /**
@@ -74,6 +90,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     connection: NetworkConnection<ChainType | string>,
     context: HookContext,
     networkName = connection.networkName,
+    instance?: Pick<HardhatVault, "network"> & { readonly name: string },
   ): HardhatVault {
     const { networkConfig, provider } = connection;
     const deployments =
@@ -82,19 +99,47 @@ export class HardhatVault extends VaultClient implements VaultHost {
             provider,
             networkName,
             context.config.paths.root,
+            instance?.name,
           )
         : undefined;
+    const addresses = connectionAddresses(
+      networkName,
+      networkConfig,
+      deployments,
+      instance === undefined
+        ? undefined
+        : { name: instance.name, network: instance.network.addresses },
+    );
     return new HardhatVault({
       networkName,
       connection,
+      instanceName: instance?.name,
       context,
-      connectionAddresses: connectionAddresses(
-        networkName,
-        networkConfig,
-        deployments,
-      ),
+      connectionAddresses: addresses,
       deployments,
+      network: instance?.network ?? { addresses, instances: new Map() },
     });
+  }
+
+  /**
+   * Another set of contracts on the same network, as its configuration names it.
+   * What the instance leaves out is where the network's own contracts are; mocks
+   * that are deployed for it are its alone.
+   *
+   * @throws VaultError VAULT_UNKNOWN_INSTANCE
+   */
+  public instance(name: string): HardhatVault {
+    const { instances } = this.network;
+    const instance =
+      instances.get(name) ??
+      HardhatVault.forConnection(
+        this.connection,
+        this.context,
+        this.networkName,
+        { name, network: this.network },
+      );
+    instances.set(name, instance);
+    return instance;
   }
 
   /**
@@ -220,6 +265,16 @@ export class HardhatVault extends VaultClient implements VaultHost {
   ): Promise<MockVaultHandle> {
     const { mockAt } = await import("../mocks/mock-at.js");
     return await mockAt(this, role, options);
+  }
+
+  /** @internal How amounts of this set of contracts are shown. */
+  public get settings(): DisplaySettings {
+    const { tokenDecimals, displayDecimals } = settingsOf(
+      this.networkName,
+      this.connection.networkConfig,
+      this.instanceName,
+    );
+    return { tokenDecimals, displayDecimals };
   }
 
   /** @internal Where production has the contracts, whatever is bound now. */

@@ -51,6 +51,8 @@ export interface LazyHardhatVault
   readonly contracts: Promise<VaultContracts>;
   /** The same vault with other addresses, its connection still unopened. */
   at(contracts: ContractAddresses): LazyHardhatVault;
+  /** Another set of contracts on the same network; see `HardhatVault`. */
+  instance(name: string): LazyHardhatVault;
   /**
    * The vault of another network of the configuration, or of a connection that
    * is already open; this one, its connection opened, unless given.
@@ -114,6 +116,8 @@ function lazyVault(
     },
     at: (contracts: ContractAddresses): LazyHardhatVault =>
       lazyVault(getOrCreate, async () => (await open()).at(contracts)),
+    instance: (name: string): LazyHardhatVault =>
+      lazyVault(getOrCreate, async () => (await open()).instance(name)),
     connect: async (
       target?: string | NetworkConnection,
     ): Promise<HardhatVault> =>

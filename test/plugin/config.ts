@@ -40,7 +40,7 @@ const mistakes: ReadonlyArray<
     "an unknown setting",
     { contract: {} },
     "networks.live.vault",
-    /unknown setting "contract"; the settings are contracts, tokenDecimals/u,
+    /unknown setting "contract"; the settings are contracts, tokenDecimals, displayDecimals, instances/u,
   ],
   [
     "an unknown contract",
@@ -108,6 +108,46 @@ const mistakes: ReadonlyArray<
     "networks.live.vault.tokenDecimals",
     /77/u,
   ],
+  [
+    "decimals of a value whose scale the protocol gives",
+    { displayDecimals: { "round.strikePrice": 18 } },
+    "networks.live.vault.displayDecimals",
+    /unknown value of unknown scale "round.strikePrice"; .*round\.settledAmount, order, order\.number/u,
+  ],
+  [
+    "decimals of a time",
+    { displayDecimals: { "order.startTime": 18 } },
+    "networks.live.vault.displayDecimals",
+    /"order.startTime"/u,
+  ],
+  [
+    "decimals for display as text",
+    { displayDecimals: { pools: "18" } },
+    "networks.live.vault.displayDecimals.pools",
+    /number/u,
+  ],
+  [
+    "an instance whose name is no part of a file's name",
+    { instances: { "../usdc": {} } },
+    "networks.live.vault.instances.../usdc",
+    /name of an instance: lower-case/u,
+  ],
+  [
+    "an unknown setting of an instance",
+    { instances: { usdc: { instances: {} } } },
+    "networks.live.vault.instances.usdc",
+    /unknown setting "instances"; the settings are contracts, tokenDecimals, displayDecimals/u,
+  ],
+  [
+    "a wrong checksum in an instance",
+    {
+      instances: {
+        usdc: { contracts: { vault: ADDRESS.replace("C8", "c8") } },
+      },
+    },
+    "networks.live.vault.instances.usdc.contracts.vault",
+    /checksum/u,
+  ],
 ];
 
 describe("configuration", () => {
@@ -147,6 +187,9 @@ describe("configuration", () => {
       { contracts: { vault: configVariable("SOME_ADDRESS") } },
       { tokenDecimals: 0 },
       { tokenDecimals: 77 },
+      { displayDecimals: { pools: 18, volume: 0, "order.openPrice": 77 } },
+      { instances: {} },
+      { instances: { usdc: {}, "usdt-2": { contracts: { vault: ADDRESS } } } },
     ]) {
       expect(await validate(userConfig(vault))).to.deep.equal([]);
     }
@@ -185,11 +228,14 @@ describe("configuration", () => {
     expect(await live?.vault.contracts.vault?.get()).to.equal(ADDRESS);
     expect(live?.vault.tokenDecimals).to.equal(6);
     expect(Object.keys(live?.vault.contracts ?? {})).to.deep.equal(["vault"]);
-    expect(local?.vault).to.deep.equal({ contracts: {}, tokenDecimals: 8 });
-    expect(bare?.vault).to.deep.equal({ contracts: {} });
-    expect(hre.config.networks["default"]?.vault).to.deep.equal({
+    expect(local?.vault).to.deep.equal({
       contracts: {},
+      tokenDecimals: 8,
+      instances: {},
     });
+    const nothing = { contracts: {}, instances: {} };
+    expect(bare?.vault).to.deep.equal(nothing);
+    expect(hre.config.networks["default"]?.vault).to.deep.equal(nothing);
   });
 
   it("should leave the rest of a network as Hardhat resolved it", async () => {

@@ -40,6 +40,7 @@ export async function lazyVault(): Promise<void> {
   expectType<Same<typeof round, VaultRound>>();
   expectType<Same<typeof vault.contracts, Promise<VaultContracts>>>();
   expectType<Same<ReturnType<typeof vault.at>, LazyHardhatVault>>();
+  expectType<Same<ReturnType<typeof vault.instance>, LazyHardhatVault>>();
   const connected = await vault.connect("mainnet");
   expectType<Same<typeof connected, HardhatVault>>();
   await vault.connect(await hre.network.create());
@@ -64,6 +65,7 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
   const fork = await vault.fork();
   expectType<Same<typeof fork.vault, HardhatVault>>();
   expectType<Same<ReturnType<typeof vault.at>, HardhatVault>>();
+  expectType<Same<ReturnType<typeof vault.instance>, HardhatVault>>();
   expectType<Same<typeof vault.contracts, VaultContracts>>();
   const { settledPrice } = (await vault.settleAll()).after ?? {};
   expectType<Same<typeof settledPrice, bigint | undefined>>();
@@ -96,6 +98,10 @@ export const goodConfig = defineConfig({
           vaultFactory: undefined,
         },
         tokenDecimals: 18,
+        displayDecimals: { pools: 18, volume: 18, "order.openPrice": 18 },
+        instances: {
+          usdc: { contracts: { vault: "0x" }, tokenDecimals: 6 },
+        },
       },
     },
     local: { type: "edr-simulated", vault: { tokenDecimals: 6 } },
@@ -112,6 +118,14 @@ export const badConfigs = [
   { tokenDecimals: "18" },
   // @ts-expect-error -- no such setting
   { decimals: 18 },
+  // @ts-expect-error -- the protocol gives its scale
+  { displayDecimals: { "round.strikePrice": 18 } },
+  // @ts-expect-error -- a time
+  { displayDecimals: { "order.startTime": 18 } },
+  // @ts-expect-error -- a reading of one value has no fields
+  { displayDecimals: { "volume.volume": 18 } },
+  // @ts-expect-error -- an instance has none of its own
+  { instances: { usdc: { instances: {} } } },
 ] satisfies VaultNetworkUserConfig[];
 
 export function resolvedConfig(): void {

@@ -211,9 +211,7 @@ export async function createFork(
         ? {}
         : { transactionGasCap: plan.transactionGasCap }),
       mining: { auto: true, interval: 0 },
-      ...(config.vault.tokenDecimals === undefined
-        ? {}
-        : { vault: { tokenDecimals: config.vault.tokenDecimals } }),
+      vault: vault.settings,
     };
     const chainType = toSimulatedChainType(upstream.chainType);
     const connection = await withHardforkHistory(

@@ -1,0 +1,272 @@
+import { access, readFile, readdir } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import { operations } from "../../src/protocol/index.js";
+import { declaredDecimals } from "../../src/protocol/display-decimals.js";
+import { startAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { documentedContracts } from "../helpers/documented-answers.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+
+const OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+
+/** A network with contracts of its own, and two instances. */
+const settings = {
+  contracts: documentedContracts,
+  tokenDecimals: 18,
+  displayDecimals: { pools: 18, volume: 18 },
+  instances: {
+    usdc: {
+      contracts: { vault: OTHER },
+      tokenDecimals: 6,
+      displayDecimals: { volume: 6 },
+    },
+    dai: {},
+  },
+} as const;
+
+describe("instances", () => {
+  it("should have their own contracts, and the network's for the rest", async () => {
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork("http://127.0.0.1:1", { vault: settings }),
+      },
+    });
+    const { vault } = await hre.network.create("live");
+    const usdc = vault.instance("usdc");
+    expect(usdc.instanceName).to.equal("usdc");
+    expect(vault.instanceName).to.equal(undefined);
+    expect(vault.instance("usdc")).to.equal(usdc);
+    expect(usdc.instance("usdc")).to.equal(usdc);
+    expect(await usdc.addressOf("vault")).to.deep.equal({
+      address: OTHER,
+      source: "networks.live.vault.instances.usdc.contracts.vault",
+    });
+    const inherited = {
+      address: documentedContracts.trading,
+      source: "networks.live.vault.contracts.trading",
+    };
+    expect(await usdc.addressOf("trading")).to.deep.equal(inherited);
+    expect((await vault.addressOf("vault")).address).to.equal(
+      documentedContracts.vault,
+    );
+    // What is given replaces both.
+    const at = usdc.at({ trading: OTHER });
+    expect((await at.addressOf("trading")).address).to.equal(OTHER);
+    expect(at.instanceName).to.equal("usdc");
+    expect(await hre.vault.connect("live")).to.have.property("networkName");
+  });
+
+  it("should have their own scales, and the network's for the rest", async () => {
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork("http://127.0.0.1:1", { vault: settings }),
+      },
+    });
+    const { vault } = await hre.network.create("live");
+    expect(vault.settings).to.deep.equal({
+      tokenDecimals: 18,
+      displayDecimals: { pools: 18, volume: 18 },
+    });
+    expect(vault.instance("usdc").settings).to.deep.equal({
+      tokenDecimals: 6,
+      displayDecimals: { pools: 18, volume: 6 },
+    });
+    expect(vault.instance("dai").settings).to.deep.equal(vault.settings);
+  });
+
+  it("should find the decimals of a value by itself, else by its reading", () => {
+    const [deposit, availabe] = operations.getLPAmountInfo.outputs;
+    const displayDecimals = { pools: 18, "pools.deposit": 6 };
+    expect(declaredDecimals(displayDecimals, "pools", deposit)).to.equal(6);
+    expect(declaredDecimals(displayDecimals, "pools", availabe)).to.equal(18);
+    expect(declaredDecimals(undefined, "pools", deposit)).to.equal(undefined);
+    // Of what the protocol gives a scale, and of times, nothing is declared.
+    const startTime = operations.getOrderInfo.outputs[9];
+    expect(startTime.name).to.equal("startTime");
+    expect(declaredDecimals({ order: 18 }, "order", startTime)).to.equal(
+      undefined,
+    );
+  });
+
+  it("should name those there are when there is no such one", async () => {
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork("http://127.0.0.1:1", { vault: settings }),
+        bare: httpNetwork("http://127.0.0.1:1"),
+      },
+    });
+    const { vault } = await hre.network.create("live");
+    for (const name of ["usdt", "toString", ""]) {
+      const { message } = await expectVaultError(
+        async () => await vault.instance(name).addressOf("vault"),
+        "VAULT_UNKNOWN_INSTANCE",
+      );
+      expect(message).to.include("usdc, dai");
+    }
+    const lazy = await expectVaultError(
+      hre.vault.instance("usdt").addressOf("vault"),
+      "VAULT_UNKNOWN_INSTANCE",
+    );
+    expect(lazy.message).to.include("there is none");
+    // Before a connection is opened: nothing listens there.
+    const live = await createTestHre(
+      {
+        networks: {
+          live: httpNetwork("http://127.0.0.1:1", { vault: settings }),
+        },
+      },
+      { network: "live" },
+    );
+    for (const [task, args] of Object.entries({
+      round: {},
+      request: { operation: "queryVolume" },
+      settle: { yes: true },
+    })) {
+      const result = await runVaultTask(live, task, {
+        ...args,
+        instance: "usdt",
+        json: true,
+      });
+      expect(result.exitCode).to.equal(1);
+      expect(parseDocument(result)).to.have.nested.property(
+        "error.code",
+        "VAULT_UNKNOWN_INSTANCE",
+      );
+    }
+  });
+
+  it("should be asked by tasks with --instance", async () => {
+    const hre = await createTestHre(
+      {
+        networks: {
+          live: httpNetwork("http://127.0.0.1:1", { vault: settings }),
+        },
+      },
+      { network: "live" },
+    );
+    const requestOf = async (args: object): Promise<unknown> =>
+      parseDocument(
+        await runVaultTask(hre, "request", {
+          operation: "queryVolume",
+          json: true,
+          ...args,
+        }),
+      );
+    expect(await requestOf({ instance: "usdc" })).to.have.nested.property(
+      "params[0].to",
+      OTHER,
+    );
+    expect(await requestOf({})).to.have.nested.property(
+      "params[0].to",
+      documentedContracts.vault,
+    );
+  });
+
+  it("should keep mocks in process apart", async () => {
+    const hre = await createTestHre({
+      networks: {
+        local: {
+          type: "edr-simulated",
+          vault: { instances: { usdc: {}, dai: {} } },
+        },
+      },
+    });
+    const { vault } = await hre.network.create("local");
+    const usdc = vault.instance("usdc");
+    await vault.deployMocks({ overrides: { volume: 1n } });
+    // What an instance leaves out is where the network's own is.
+    expect(await usdc.queryVolume()).to.equal(1n);
+    const mocks = await usdc.deployMocks({ overrides: { volume: 2n } });
+    expect(await usdc.queryVolume()).to.equal(2n);
+    expect(await mocks.vault.queryVolume()).to.equal(2n);
+    expect(await vault.queryVolume()).to.equal(1n);
+    expect(await vault.instance("dai").queryVolume()).to.equal(1n);
+    await usdc.settleAll();
+    expect(await usdc.getLatestRoundInfo()).to.have.property("settled", true);
+    expect(await vault.getLatestRoundInfo()).to.have.property("settled", false);
+  });
+
+  describe("on a network that persists", () => {
+    let node: ServerProcess;
+    before(async () => {
+      node = await startAnvil();
+    });
+    after(async () => {
+      await node.stop();
+    });
+
+    it("should keep deployments and journals apart", async () => {
+      const project = await useFixtureProject("plain");
+      try {
+        const hre = await createTestHre(
+          {
+            networks: {
+              live: httpNetwork(node.url, {
+                vault: { instances: { usdc: {} } },
+              }),
+            },
+          },
+          { network: "live", projectRoot: project.path },
+        );
+        const run = async (task: string, args: object): Promise<unknown> =>
+          parseDocument(await runVaultTask(hre, task, { json: true, ...args }));
+        const own = await run("deploy-mocks", {});
+        const other = await run("deploy-mocks", { instance: "usdc" });
+        const addressOf = (deployed: unknown): string =>
+          String(
+            Reflect.get(
+              Object(Reflect.get(Object(deployed), "contracts")),
+              "vault",
+            ),
+          );
+        expect(addressOf(own)).not.to.equal(addressOf(other));
+        const folder = path.join(project.path, "vault-deployments");
+        for (const [pattern, deployed] of [
+          [/^31337-[0-9a-f]{8}\.json$/u, own],
+          [/^31337-[0-9a-f]{8}-usdc\.json$/u, other],
+        ] as const) {
+          const [file = "", ...more] = (await readdir(folder)).filter((name) =>
+            pattern.test(name),
+          );
+          expect(more).to.deep.equal([]);
+          const saved: unknown = JSON.parse(
+            await readFile(path.join(folder, file), "utf8"),
+          );
+          expect(saved).to.have.nested.property(
+            "contracts.vault",
+            addressOf(deployed),
+          );
+        }
+        await run("settle", { yes: true, instance: "usdc" });
+        expect(
+          await run("round", { instance: "usdc" }),
+        ).to.have.nested.property("round.settled", true);
+        expect(await run("round", {})).to.have.nested.property(
+          "round.settled",
+          false,
+        );
+        await access(
+          path.join(
+            folder,
+            `settlement-31337-${addressOf(other).toLowerCase()}.json`,
+          ),
+        );
+        // Rehearsed where the instance is, on a fork.
+        const { vault } = await hre.network.create("live");
+        const fork = await vault.instance("usdc").fork();
+        expect((await fork.vault.addressOf("vault")).address).to.equal(
+          addressOf(other),
+        );
+        await fork.close();
+      } finally {
+        await project.remove();
+      }
+    });
+  });
+});
