@@ -11,12 +11,14 @@ import { examineSigner } from "../src/plugin/examine-signer.js";
 import { failed } from "../src/plugin/examination.js";
 import type { Check } from "../src/plugin/examination.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import { settingsOf } from "../src/plugin/addresses.js";
 import {
   parseAt,
   readVault,
   selectedNetwork,
   withVault,
 } from "./open-vault.js";
+import type { ChosenContracts } from "./open-vault.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
@@ -27,10 +29,11 @@ import type { TaskArguments, TaskReport } from "./run-task.js";
 
 interface DoctorTaskArguments extends TaskArguments {
   readonly at: string | undefined;
+  readonly instance?: string | undefined;
 }
 
 const action: NewTaskActionFunction<DoctorTaskArguments> = async (args, hre) =>
-  await runTask(args, async () => await examine(hre, args.at));
+  await runTask(args, async () => await examine(hre, args));
 
 export default action;
 
@@ -42,14 +45,15 @@ export interface Examination {
 
 async function examine(
   hre: HardhatRuntimeEnvironment,
-  at: string | undefined,
+  chosen: ChosenContracts,
 ): Promise<TaskReport> {
   // Mistakes of who typed it are no findings.
-  selectedNetwork(hre);
-  parseAt(at);
+  const { name, config } = selectedNetwork(hre);
+  settingsOf(name, config, chosen.instance);
+  parseAt(chosen.at);
   const { envelope, checks } = await orFailed(
     "network",
-    async () => await readVault(hre, at, examineVault),
+    async () => await readVault(hre, chosen, examineVault),
   );
   return reportExamination({
     ...(envelope === undefined ? {} : { envelope }),
@@ -61,7 +65,7 @@ async function examine(
             // By itself: this alone needs the keys.
             ...(
               await orFailed("signer", async () => ({
-                checks: await withVault(hre, "write", at, examineSigner),
+                checks: await withVault(hre, "write", chosen, examineSigner),
               }))
             ).checks,
           ],

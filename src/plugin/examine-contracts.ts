@@ -293,11 +293,10 @@ function toComparable(reading: unknown): string {
 }
 
 function examinePrecision(
-  { connection: { networkConfig, networkName } }: VaultHost,
+  { connection: { networkName }, settings: { tokenDecimals } }: VaultHost,
   round: VaultRound | undefined,
 ): readonly Check[] {
   const name = "token precision";
-  const { tokenDecimals } = networkConfig.vault;
   if (tokenDecimals === undefined) {
     return [
       warn(

@@ -23,8 +23,11 @@ const forwardedMethods = [
   "mockAt",
 ] as const satisfies ReadonlyArray<keyof HardhatVault>;
 
-/** The read methods, each of which opens the connection when it is called. */
-export type LazyVaultReads = VaultReads;
+/**
+ * The read methods, each of which opens the connection when it is called. As
+ * properties: they work when they are taken off, too.
+ */
+export type LazyVaultReads = Pick<VaultReads, keyof VaultReads>;
 
 /**
  * `hre.vault`: a vault whose connection is opened by the first call, so that it
