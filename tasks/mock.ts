@@ -22,6 +22,7 @@ import type { TaskArguments } from "./run-task.js";
 
 interface MockTaskArguments extends TaskArguments {
   readonly at: string | undefined;
+  readonly instance?: string | undefined;
 }
 
 /** What a script did: the value of the key `mock`, and a line for a person. */
@@ -43,7 +44,7 @@ function scriptingAction<Args extends MockTaskArguments>(
   return async (args, hre) =>
     await runTask(args, async () => {
       const script = prepare(args);
-      return await withVault(hre, "write", args.at, async (vault) => {
+      return await withVault(hre, "write", args, async (vault) => {
         await requireDevelopmentNode(
           vault,
           "its mocks, if it has any, are somebody else's",

@@ -22,6 +22,7 @@ import type { StreamedReport, TaskArguments } from "./run-task.js";
 
 interface WatchTaskArguments extends TaskArguments {
   readonly at: string | undefined;
+  readonly instance?: string | undefined;
   readonly raw: boolean;
   readonly from: string | undefined;
   readonly until: string | undefined;
@@ -44,7 +45,7 @@ const action: NewTaskActionFunction<WatchTaskArguments> = async (args, hre) =>
         await withVault(
           hre,
           "read",
-          args.at,
+          args,
           async (vault) =>
             await watch(
               vault,
