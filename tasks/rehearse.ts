@@ -19,6 +19,7 @@ import type { TaskArguments, TaskReport } from "./run-task.js";
 
 export interface RehearseTaskArguments extends TaskArguments {
   readonly at: string | undefined;
+  readonly instance?: string | undefined;
   readonly raw: boolean;
   readonly blocks: string | undefined;
   readonly samples: string | undefined;
@@ -46,7 +47,7 @@ const action: NewTaskActionFunction<RehearseTaskArguments> = async (
     return await withVault(
       hre,
       "read",
-      args.at,
+      args,
       async (vault) =>
         await rehearse(
           vault,

@@ -55,8 +55,7 @@ const action: NewTaskActionFunction<WatchTaskArguments> = async (args, hre) =>
                   ...args,
                   network: vault.networkName,
                   intervalSeconds: request.intervalSeconds,
-                  tokenDecimals:
-                    vault.connection.networkConfig.vault.tokenDecimals,
+                  tokenDecimals: vault.settings.tokenDecimals,
                 },
                 process.stdout,
                 write,
