@@ -195,7 +195,7 @@ export async function rehearse(
         sender,
         envelope,
         {
-          tokenDecimals: vault.connection.networkConfig.vault.tokenDecimals,
+          tokenDecimals: vault.settings.tokenDecimals,
           chainTime: block.timestamp,
           raw,
         },
