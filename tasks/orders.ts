@@ -19,7 +19,13 @@ import type { Envelope } from "./output/heading.js";
 import { IdRanges } from "./output/id-ranges.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import type { ListingForm } from "./output/listing.js";
-import { toCsv, toNdjson, toOrderJson, toTable } from "./output/orders.js";
+import {
+  describeScales,
+  toCsv,
+  toNdjson,
+  toOrderJson,
+  toTable,
+} from "./output/orders.js";
 import { startProgress } from "./output/progress.js";
 import type { ProgressStream } from "./output/progress.js";
 import { createStyle } from "./output/style.js";
@@ -161,7 +167,7 @@ export async function listOrders(
               orders,
               tally,
               {
-                tokenDecimals: undefined,
+                ...vault.settings,
                 chainTime: envelope.block.timestamp,
                 raw: args.raw,
                 accounts,
@@ -252,7 +258,7 @@ async function* toText(
   yield* toTable(orders, context, style);
   yield `${wrapText(
     `${tally.describe(style, true)}\n${style.dim(
-      "Integers as on the wire: their scale is not documented. Fees: --json, --format ndjson or csv.",
+      `${describeScales(context)} Fees: --json, --format ndjson or csv.`,
     )}`,
     style,
   )}\n`;

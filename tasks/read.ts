@@ -79,8 +79,7 @@ export async function readOperation(
   const { inputs, outputs, key, title } = operationEntry(operation);
   const { envelope, options } = await pinBlock(vault, target);
   const chainTime = envelope.block.timestamp;
-  const { tokenDecimals } = vault.settings;
-  const context = { tokenDecimals, chainTime, raw, accounts };
+  const context = { ...vault.settings, chainTime, raw, accounts };
   const given = parsed.map((value) =>
     typeof value === "function" ? value(chainTime) : value,
   );

@@ -195,7 +195,7 @@ export async function rehearse(
         sender,
         envelope,
         {
-          tokenDecimals: vault.settings.tokenDecimals,
+          ...vault.settings,
           chainTime: block.timestamp,
           raw,
         },

@@ -141,7 +141,7 @@ export async function listRounds(
           envelope,
           rounds,
           {
-            tokenDecimals: vault.settings.tokenDecimals,
+            ...vault.settings,
             chainTime: envelope.block.timestamp,
             raw,
           },

@@ -76,7 +76,7 @@ export async function settle(
   };
   let chainTime = 0;
   const context = (): FormatContext => ({
-    tokenDecimals: vault.settings.tokenDecimals,
+    ...vault.settings,
     chainTime,
     raw: false,
   });

@@ -82,7 +82,7 @@ export async function simulate(
         { ...rehearsed, tokens, orders: options.orders?.length ?? 0 },
         envelope,
         {
-          tokenDecimals: vault.settings.tokenDecimals,
+          ...vault.settings,
           chainTime: (simulation.block ?? block).timestamp,
           raw: false,
         },

@@ -49,7 +49,7 @@ export async function readStatus(
     .flatMap(({ readings: shown }) => shown)
     .flatMap(({ value }) => (isFailedReading(value) ? value.error : []));
   const context = {
-    tokenDecimals: vault.settings.tokenDecimals,
+    ...vault.settings,
     chainTime: block.timestamp,
     raw,
   };

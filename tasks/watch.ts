@@ -55,7 +55,7 @@ const action: NewTaskActionFunction<WatchTaskArguments> = async (args, hre) =>
                   ...args,
                   network: vault.networkName,
                   intervalSeconds: request.intervalSeconds,
-                  tokenDecimals: vault.settings.tokenDecimals,
+                  ...vault.settings,
                 },
                 process.stdout,
                 write,

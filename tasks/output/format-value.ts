@@ -1,14 +1,22 @@
 import { formatUnits } from "ethers";
 
-import { describeEnumValue, units } from "../../src/protocol/index.js";
-import type { Field, Unit } from "../../src/protocol/index.js";
+import {
+  declaredDecimals,
+  describeEnumValue,
+  operations,
+  units,
+} from "../../src/protocol/index.js";
+import type {
+  DisplaySettings,
+  Field,
+  Operation,
+  Unit,
+} from "../../src/protocol/index.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { formatCountdown, formatTimestamp } from "./time.js";
 
 /** What is needed to show a value to a person. */
-export interface FormatContext {
-  /** The configured token precision of the network. */
-  readonly tokenDecimals: number | undefined;
+export interface FormatContext extends DisplaySettings {
   /** The chain's clock, Unix seconds. */
   readonly chainTime: number;
   /** Show integers as on the wire. */
@@ -23,12 +31,38 @@ export interface FormattedValue {
   readonly note?: string;
 }
 
-/** Scales a value for display by its documented unit, and by nothing else. */
+/** What has to be known of a field to show its value. */
+type ShownField = Pick<Field, "type" | "unit" | "isLikelyTime"> | Field;
+
+/** The reading that a field of the operations table is of, as in `pools`. */
+const keys: ReadonlyMap<ShownField, string> = new Map(
+  Object.values<Operation>(operations).flatMap(({ key, outputs }) =>
+    outputs.map((field) => [field, key] as const),
+  ),
+);
+
+/** The decimals that the configuration declares of a field's values. */
+export function scaleOf(
+  field: ShownField,
+  { displayDecimals }: DisplaySettings,
+): number | undefined {
+  const key = keys.get(field);
+  return key === undefined || !("name" in field)
+    ? undefined
+    : declaredDecimals(displayDecimals, key, field);
+}
+
+/**
+ * Scales a value for display by its documented unit, or as the deployment's
+ * owner declares it, and by nothing else.
+ */
 export function formatValue(
-  { type, unit, isLikelyTime }: Pick<Field, "type" | "unit" | "isLikelyTime">,
+  field: ShownField,
   value: unknown,
-  { tokenDecimals, chainTime, raw, accounts }: FormatContext,
+  context: FormatContext,
 ): FormattedValue {
+  const { type, unit, isLikelyTime } = field;
+  const { tokenDecimals, chainTime, raw, accounts } = context;
   if (typeof value === "boolean") {
     return { text: value ? "yes" : "no" };
   }
@@ -64,13 +98,18 @@ export function formatValue(
         text: formatTimestamp(value),
         note: formatCountdown(value, chainTime),
       };
-    case "raw":
+    case "raw": {
+      const decimals = scaleOf(field, context);
+      if (decimals !== undefined) {
+        return { text: `${scale(value, decimals)} as configured` };
+      }
       return isLikelyTime === true && looksLikeTime(value)
         ? {
             text: `${value} raw`,
             note: `${formatTimestamp(value)} if Unix seconds, our reading`,
           }
         : { text: `${whole} raw` };
+    }
     case "contractType":
     case "orderState":
     case "none":
@@ -85,11 +124,15 @@ function looksLikeTime(value: bigint): boolean {
 
 /** What has to be said once about values of these fields, if anything. */
 export function notesOn(
-  fields: ReadonlyArray<Pick<Field, "unit">>,
-  { tokenDecimals, raw }: FormatContext,
+  fields: readonly ShownField[],
+  context: FormatContext,
 ): readonly string[] {
+  const { tokenDecimals, raw } = context;
   const has = (unit: Unit): boolean =>
-    !raw && fields.some((field) => field.unit === unit);
+    !raw &&
+    fields.some(
+      (field) => field.unit === unit && scaleOf(field, context) === undefined,
+    );
   return [
     ...(has("raw")
       ? ["raw: an integer as on the wire, since its scale is not documented."]

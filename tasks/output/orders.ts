@@ -5,7 +5,12 @@ import type { ListedOrder, Order } from "../../src/client/index.js";
 import { operations } from "../../src/protocol/index.js";
 import { toJsonValue } from "../../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
-import { describeCount, formatValue, shortenAddress } from "./format-value.js";
+import {
+  describeCount,
+  formatValue,
+  scaleOf,
+  shortenAddress,
+} from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import type { Style } from "./style.js";
 import { renderTable } from "./table.js";
@@ -97,6 +102,17 @@ const columns: readonly Column[] = [
   })),
 ];
 
+/** How the numbers of the table are to be read. */
+export function describeScales(context: FormatContext): string {
+  const scaled = shownFields.filter(
+    (field) => scaleOf(field, context) !== undefined,
+  );
+  const unscaled = "integers as on the wire: their scale is not documented.";
+  return scaled.length === 0
+    ? unscaled.replace("i", "I")
+    : `Scaled as configured: ${scaled.map(({ label }) => label.toLowerCase()).join(", ")}. Else ${unscaled}`;
+}
+
 const MAX_TEXT = 40;
 
 /** Tables for a person, a page after the other. */
@@ -166,10 +182,10 @@ function toRow(order: Order, context: FormatContext): readonly string[] {
       if (field.type === "address" && note !== undefined) {
         return `${text} ${note}`;
       }
-      // What is raw is said once, below the table.
+      // How values are scaled is said once, below the table.
       return field.type === "string" && text.length > MAX_TEXT
         ? `${text.slice(0, MAX_TEXT)}…`
-        : text.replace(/ raw$/u, "");
+        : text.replace(/ (?:raw|as configured)$/u, "");
     }),
   ];
 }

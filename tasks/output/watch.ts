@@ -3,7 +3,7 @@ import { createLogUpdate } from "log-update";
 import type { VaultSnapshot } from "../../src/client/index.js";
 import { isFailedReading } from "../../src/client/failed-reading.js";
 import type { VaultError } from "../../src/errors.js";
-import type { PoolAmounts } from "../../src/protocol/index.js";
+import type { DisplaySettings, PoolAmounts } from "../../src/protocol/index.js";
 import { operations } from "../../src/protocol/index.js";
 import { toJsonValue } from "../../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
@@ -47,13 +47,12 @@ export interface WatchDisplay {
 }
 
 /** What a display has to know beside what is seen. */
-export interface WatchSettings {
+export interface WatchSettings extends DisplaySettings {
   readonly json: boolean;
   readonly raw: boolean;
   readonly wide?: boolean | undefined;
   readonly network: string;
   readonly intervalSeconds: number;
-  readonly tokenDecimals: number | undefined;
 }
 
 /** Redraws in place on a terminal, and writes a line a change elsewhere. */

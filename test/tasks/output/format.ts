@@ -1,6 +1,8 @@
 import { expect } from "chai";
 
-import type { Unit } from "../../../src/protocol/index.js";
+import { operations } from "../../../src/protocol/index.js";
+import type { Field, Unit } from "../../../src/protocol/index.js";
+import { describeScales } from "../../../tasks/output/orders.js";
 import { utilisationBar } from "../../../tasks/output/bar.js";
 import {
   describeCount,
@@ -138,7 +140,9 @@ describe("values for a person", () => {
     const raw = { type: "uint256", unit: "raw" } as const;
     expect(notesOn([raw, raw], context)).to.have.lengthOf(1);
     expect(notesOn([raw], { ...context, raw: true })).to.deep.equal([]);
-    expect(notesOn([{ unit: "price" }], context)).to.deep.equal([]);
+    expect(
+      notesOn([{ type: "uint256", unit: "price" }], context),
+    ).to.deep.equal([]);
   });
 
   it("should show the date of what is likely a time, as a reading of ours", () => {
@@ -157,6 +161,42 @@ describe("values for a person", () => {
     expect(
       formatValue(opened, 1_699_900_000n, { ...context, raw: true }),
     ).to.deep.equal({ text: "1699900000" });
+  });
+
+  it("should scale as configured what only the owner knows, and nothing else", () => {
+    const displayDecimals = { pools: 6, "order.openPrice": 18 };
+    const configured = { ...context, displayDecimals };
+    const [deposit] = operations.getLPAmountInfo.outputs;
+    const fieldOf = (name: string): Field => {
+      const found = operations.getOrderInfo.outputs.find(
+        (field) => field.name === name,
+      );
+      if (found === undefined) {
+        throw new Error(`no field ${name}`);
+      }
+      return found;
+    };
+    const openPrice = fieldOf("openPrice");
+    expect(formatValue(deposit, 1_234_500_000n, configured)).to.deep.equal({
+      text: "1,234.5 as configured",
+    });
+    expect(formatValue(openPrice, 5n * 10n ** 17n, configured).text).to.equal(
+      "0.5 as configured",
+    );
+    expect(formatValue(fieldOf("number"), 5n, configured).text).to.equal(
+      "5 raw",
+    );
+    expect(
+      formatValue(deposit, 5n, { ...configured, raw: true }).text,
+    ).to.equal("5");
+    expect(notesOn([deposit, openPrice], configured)).to.deep.equal([]);
+    expect(notesOn([deposit, fieldOf("number")], configured)).to.have.lengthOf(
+      1,
+    );
+    expect(describeScales(configured)).to.equal(
+      "Scaled as configured: opening price. Else integers as on the wire: their scale is not documented.",
+    );
+    expect(describeScales(context)).to.match(/^Integers as on the wire/u);
   });
 
   it("should count with grouped digits", () => {
