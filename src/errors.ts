@@ -188,7 +188,7 @@ export const errorTable = {
   VAULT_RPC_TIMEOUT: {
     kind: "rpc",
     message: "Network {network} did not answer {method} in time.",
-    fix: "Try again, or raise networks.{network}.timeout.",
+    fix: "Try again, or allow more time: networks.{network}.timeout for each request, the option `timeout` for a whole read.",
   },
   VAULT_RPC_ERROR: {
     kind: "rpc",

@@ -6,6 +6,7 @@ export type {
   MissingAddress,
 } from "./addresses.js";
 export type { Eip1193Provider } from "../rpc/eip1193.js";
+export type { RetryEvent } from "../rpc/patient.js";
 export type { BlockTag } from "./inputs.js";
 export { isEmptyOrder, isFailedOrder } from "./orders/types.js";
 export type {

@@ -150,6 +150,24 @@ export function givenInput(value: unknown): GivenValue {
   };
 }
 
+/** More would overflow the timer, and so not wait at all. */
+const MAX_DURATION_MS = 2 ** 31 - 1;
+
+/**
+ * Checks a number of milliseconds to wait.
+ *
+ * @throws VaultError VAULT_INVALID_ARGUMENT
+ */
+export function parseDuration(where: string, milliseconds: number): number {
+  if (milliseconds >= 1 && milliseconds <= MAX_DURATION_MS) {
+    return milliseconds;
+  }
+  throw vaultError("VAULT_INVALID_ARGUMENT", {
+    where,
+    problem: `from 1 to ${MAX_DURATION_MS} milliseconds (24 days) are possible, got ${describeInput(milliseconds)}`,
+  });
+}
+
 /** What was passed, for an error text. */
 export function describeInput(value: unknown): string {
   if (typeof value === "string" && privateKeyLike.test(value)) {

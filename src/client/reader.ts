@@ -1,4 +1,5 @@
 import type { Eip1193Provider } from "../rpc/eip1193.js";
+import type { Patience } from "../rpc/patient.js";
 import type {
   ContractRole,
   OperationArguments,
@@ -16,6 +17,14 @@ export interface ReadOptions {
   readonly from?: string | undefined;
   /** Block to read at; "latest" unless given. */
   readonly blockTag?: BlockTag | undefined;
+  /**
+   * Milliseconds until all of the read has to be answered, with whatever is
+   * asked again; 300,000 unless given. A scan or a search of many requests has
+   * no limit unless given, and each of its requests that one.
+   */
+  readonly timeout?: number | undefined;
+  /** Called each time a request failed that is made again. */
+  readonly onRetry?: Patience["onRetry"];
 }
 
 /** The read methods of a client, one for each read operation of the protocol. */
@@ -39,4 +48,9 @@ export interface VaultReader {
   ): Promise<OperationResult<Name>>;
   block(blockTag?: BlockTag): Promise<BlockInfo>;
   chainId(): Promise<number>;
+  /**
+   * @internal The same for one operation: its requests share one deadline, and
+   * are made again where that may help.
+   */
+  during(options: ReadOptions): VaultReader;
 }

@@ -50,7 +50,7 @@ export interface RoundsProgress {
 }
 
 /** Options of {@link VaultClient.rounds}. */
-export interface RoundsOptions extends Pick<ReadOptions, "from"> {
+export interface RoundsOptions extends Omit<ReadOptions, "blockTag"> {
   /** First block to look at; the chain's first unless given. */
   readonly fromBlock?: BlockTag | undefined;
   /** Last block to look at; the latest unless given. */
@@ -77,10 +77,11 @@ type Stretch = readonly [before: RoundAt, after: RoundAt];
 
 /** @see VaultClient.rounds */
 export async function* readRounds(
-  client: VaultReader,
+  whole: VaultReader,
   options: RoundsOptions,
 ): AsyncGenerator<PastRound, void, undefined> {
   options.signal?.throwIfAborted();
+  const client = whole.during(options);
   const [first, last] = await parseRange(client, options);
   const changes = await findChanges(
     [first, last],

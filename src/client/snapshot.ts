@@ -9,6 +9,7 @@ import type {
 import type { LocatedAddress } from "./addresses.js";
 import { decodeAnswer } from "./answer.js";
 import type { BlockInfo } from "../rpc/node.js";
+import { DEFAULT_TIMEOUT_MS } from "../rpc/patient.js";
 import { encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
 import type { FailedReading } from "./failed-reading.js";
@@ -38,9 +39,10 @@ interface Picture {
 
 /** @see VaultClient.snapshot */
 export async function takeSnapshot(
-  client: VaultReader,
+  whole: VaultReader,
   options: ReadOptions,
 ): Promise<VaultSnapshot> {
+  const client = whole.during({ timeout: DEFAULT_TIMEOUT_MS, ...options });
   const { chainId, block, values } =
     (await readInOneCall(client, options)) ??
     (await readCallByCall(client, options));

@@ -31,7 +31,7 @@ import type { BlockInfo } from "../rpc/node.js";
 import { decodeAnswer } from "./answer.js";
 import { contractFactories, encodeCall } from "./codec.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { parseAddress, parseBlockTag } from "./inputs.js";
+import { parseAddress, parseBlockTag, parseDuration } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { ReadOptions, VaultReader, VaultReads } from "./reader.js";
 import { rememberOrderID } from "./orders/order-ids.js";
@@ -39,6 +39,7 @@ import { readOrders } from "./orders/read-orders.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
 import { readRounds } from "./rounds.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
+import { DEFAULT_TIMEOUT_MS, patient } from "../rpc/patient.js";
 import { RevertedCall, hexToBytes } from "../rpc/request.js";
 import { takeSnapshot } from "./snapshot.js";
 import type { VaultSnapshot } from "./snapshot.js";
@@ -85,7 +86,6 @@ export class VaultClient implements VaultReader {
   public readonly networkName: string;
   /** The addresses in use. */
   protected readonly addresses: AddressBook;
-  readonly #node: Chain;
   readonly #from: string;
   #contracts: VaultContracts | undefined;
 
@@ -101,7 +101,6 @@ export class VaultClient implements VaultReader {
   ) {
     this.provider = provider;
     this.networkName = options.networkName ?? "of the given provider";
-    this.#node = new Chain(provider, this.networkName);
     this.addresses =
       typeof contracts === "function"
         ? contracts
@@ -163,7 +162,8 @@ export class VaultClient implements VaultReader {
     const call = encodeCall(operation, args);
     const { from, blockTag } = this.readContext(options);
     const target = await this.addressOf(call.role, operation);
-    const answer = await this.#node.request("eth_call", [
+    const node = this.#nodeFor({ timeout: DEFAULT_TIMEOUT_MS, ...options });
+    const answer = await node.request("eth_call", [
       { from, to: target.address, data: call.data },
       blockTag,
     ]);
@@ -181,7 +181,7 @@ export class VaultClient implements VaultReader {
         // An account without code answers too: with nothing.
         bytes instanceof RevertedCall ||
         bytes.length > 0 ||
-        (await this.#node.hasCode(target.address, blockTag)),
+        (await node.hasCode(target.address, blockTag)),
     });
     if (operation === "getOrderInfo") {
       rememberOrderID(value, args[0]);
@@ -260,12 +260,12 @@ export class VaultClient implements VaultReader {
 
   /** Number and timestamp (Unix seconds) of a block. */
   public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
-    return await this.#node.block(parseBlockTag(blockTag));
+    return await this.#nodeFor({}).block(parseBlockTag(blockTag));
   }
 
   /** The chain id that the node answers. */
   public async chainId(): Promise<number> {
-    return await this.#node.chainId();
+    return await this.#nodeFor({}).chainId();
   }
 
   /**
@@ -282,6 +282,25 @@ export class VaultClient implements VaultReader {
         from === undefined ? this.defaultFrom() : parseAddress(from, "from"),
       blockTag: parseBlockTag(blockTag ?? "latest"),
     };
+  }
+
+  /** @internal See {@link VaultReader.during}. */
+  public during(options: ReadOptions): VaultReader {
+    const { provider } = this.#nodeFor(options);
+    return new VaultClient(provider, this.addresses, {
+      from: options.from ?? this.defaultFrom(),
+      networkName: this.networkName,
+    });
+  }
+
+  #nodeFor({ timeout, onRetry }: ReadOptions): Chain {
+    const { provider, networkName } = this;
+    const patience = {
+      timeout:
+        timeout === undefined ? undefined : parseDuration("timeout", timeout),
+      onRetry,
+    };
+    return new Chain(patient(provider, networkName, patience), networkName);
   }
 
   /** Sender of reads that name none; a subclass may know better. */

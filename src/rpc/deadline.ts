@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The moment until which a settlement is waited for. */
+/** The moment until which something is waited for. */
 export class Deadline {
   readonly #end: number;
 
@@ -8,13 +8,18 @@ export class Deadline {
     this.#end = performance.now() + milliseconds;
   }
 
+  /** Milliseconds, 0 once it is over. */
+  public get remaining(): number {
+    return Math.max(0, this.#end - performance.now());
+  }
+
   public get isOver(): boolean {
-    return performance.now() >= this.#end;
+    return this.remaining === 0;
   }
 
   /** Waits, but not beyond the deadline. */
   public async pause(milliseconds: number): Promise<void> {
-    const time = Math.min(milliseconds, this.#remaining());
+    const time = Math.min(milliseconds, this.remaining);
     if (time > 0) {
       await sleep(time);
     }
@@ -29,16 +34,12 @@ export class Deadline {
     try {
       return await Promise.race([
         work,
-        sleep(Math.max(0, this.#remaining()), undefined, {
+        sleep(this.remaining, undefined, {
           signal: abort.signal,
         }),
       ]);
     } finally {
       abort.abort();
     }
-  }
-
-  #remaining(): number {
-    return this.#end - performance.now();
   }
 }

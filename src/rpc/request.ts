@@ -209,6 +209,97 @@ export function toConfigVariableError(
   );
 }
 
+/** A failure that may be over the next time. */
+export interface Fault {
+  /** See {@link RetryEvent}. */
+  readonly kind: "busy" | "behind" | "passing";
+  /** What the node asked to wait. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** How nodes and gateways word it; none of them by a code of its own. */
+const busyWords =
+  /rate.?limit|too many requests|request limit|limit exceeded|(?:quota|capacity|compute units).{0,40}exceeded|exceeded.{0,40}(?:quota|capacity|compute units)/iu;
+const behindWords =
+  /header not found|header for hash not found|unknown block|block not found|block .{0,40}not (?:yet )?(?:available|found)|block ?out ?of ?range|block height is/iu;
+const passingWords =
+  /timed? ?-?out|temporar|try again|overloaded|bad gateway|service unavailable|socket hang up|connection (?:reset|closed)|\bid\b.{0,20}(?:mismatch|does not match)/iu;
+/** What takes too long in the node itself does so again; a day is too long. */
+const finalWords = /execution (?:aborted|timeout)|daily|per day|monthly/iu;
+
+/** JSON-RPC's code, by EIP-1474, of a request beyond a limit. */
+const LIMIT_EXCEEDED = -32005;
+const TOO_MANY_REQUESTS = 429;
+
+/** Of {@link connectionCodes}, those of a connection that there was. */
+const passingCodes: ReadonlySet<unknown> = new Set([
+  "ECONNRESET",
+  "EAI_AGAIN",
+  "EPIPE",
+  "UND_ERR_SOCKET",
+]);
+
+/**
+ * Whether a failed request may succeed if it is made again. A revert or a
+ * refusal never does.
+ */
+export function faultOf(error: unknown): Fault | undefined {
+  if (findRevert(error) !== undefined) {
+    return undefined;
+  }
+  const links = ownErrorsOf(error);
+  const status = httpStatusOf(links);
+  const words = messageOf(error).slice(0, MAX_FOREIGN_TEXT);
+  if (finalWords.test(words)) {
+    return undefined;
+  }
+  if (
+    status === TOO_MANY_REQUESTS ||
+    asRecord(error).code === LIMIT_EXCEEDED ||
+    busyWords.test(words)
+  ) {
+    return { kind: "busy", retryAfterMs: retryAfterOf(links) };
+  }
+  if (status !== undefined) {
+    return status >= 500
+      ? { kind: "passing", retryAfterMs: retryAfterOf(links) }
+      : undefined;
+  }
+  if (behindWords.test(words)) {
+    return { kind: "behind" };
+  }
+  const hardhatCodes = links
+    .filter(isHardhatError)
+    .map(({ errorCode }) => errorCode);
+  return links.some(
+    (link) =>
+      passingCodes.has(link.code) ||
+      timeoutCodes.has(link.code) ||
+      link.name === "TimeoutError" ||
+      link instanceof SyntaxError,
+  ) ||
+    hardhatCodes.includes("HHE702") ||
+    hardhatCodes.includes("HHE704") ||
+    passingWords.test(words)
+    ? { kind: "passing" }
+    : undefined;
+}
+
+/** The header of that name, in seconds or as a date. */
+function retryAfterOf(links: readonly ErrorLink[]): number | undefined {
+  const [text] = links.flatMap(({ headers }) => {
+    const { "retry-after": value } = asRecord(headers);
+    return typeof value === "string" ? [value] : [];
+  });
+  if (text === undefined) {
+    return undefined;
+  }
+  const wait = /^\d{1,6}$/u.test(text)
+    ? Number(text) * 1_000
+    : Date.parse(text) - Date.now();
+  return wait > 0 ? wait : undefined;
+}
+
 /** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
 const configVariableCodes = ["HHE7", "HHE28", "HHE29", "HHE30"];
 
@@ -262,6 +353,7 @@ function findRevert(error: unknown): RevertReason | undefined {
 interface ErrorLink extends Readonly<Record<string, unknown>> {
   readonly code?: unknown;
   readonly errorCode?: unknown;
+  readonly headers?: unknown;
   readonly message?: unknown;
   readonly name?: unknown;
   readonly statusCode?: unknown;

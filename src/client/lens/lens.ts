@@ -3,6 +3,7 @@ import { Interface } from "ethers";
 import { VaultError, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../untrusted-text.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
+import { noteBlock, originOf } from "../../rpc/patient.js";
 import {
   RevertedCall,
   hexToBytes,
@@ -69,7 +70,7 @@ export function encodeReadOrders(
 export function knownLensSupport(
   provider: Eip1193Provider,
 ): boolean | undefined {
-  return supportByProvider.get(provider);
+  return supportByProvider.get(originOf(provider));
 }
 
 /**
@@ -93,7 +94,7 @@ export async function isLensSupported(
   const { provider, network } = context;
   await requestRpc(provider, network, "eth_chainId", []);
   const supported = await isLensAnswered(context);
-  supportByProvider.set(provider, supported);
+  supportByProvider.set(originOf(provider), supported);
   return supported;
 }
 
@@ -183,6 +184,10 @@ export async function callLens(
       "a call with a state override has no such answer",
     );
   }
-  supportByProvider.set(provider, true);
+  supportByProvider.set(originOf(provider), true);
+  if (blockTag === "latest") {
+    // What is asked next is of that block, maybe of a node that is behind.
+    noteBlock(provider, parsed.block.number);
+  }
   return parsed;
 }

@@ -30,9 +30,10 @@ const CONCURRENCY_OF_SINGLE_READS = 16;
 
 /** @see VaultClient.orders */
 export async function* readOrders(
-  client: VaultReader,
+  whole: VaultReader,
   options: OrdersOptions,
 ): AsyncGenerator<ListedOrder, void, undefined> {
+  const client = whole.during(options);
   const { first, last, matches, maxChunk, concurrency } = parseOptions(options);
   const { from } = client.readContext(options);
   const stop = new AbortController();

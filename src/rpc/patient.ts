@@ -1,0 +1,256 @@
+import { isHexString } from "ethers";
+import pLimit from "p-limit";
+import type { LimitFunction } from "p-limit";
+import pRetry from "p-retry";
+
+import { vaultError } from "../errors.js";
+import { Deadline } from "./deadline.js";
+import type { Eip1193Provider } from "./eip1193.js";
+import { faultOf, toRpcError } from "./request.js";
+import type { Fault } from "./request.js";
+
+/** A request that is made again. */
+export interface RetryEvent {
+  readonly method: string;
+  /**
+   * `busy`: the node limits how often it is asked; `behind`: it has not seen a
+   * block yet that was seen before; `passing`: anything else that may be over.
+   */
+  readonly reason: Fault["kind"];
+  /** What went wrong, safe to show. */
+  readonly problem: string;
+  /** How often it was made by now. */
+  readonly attempt: number;
+}
+
+/** How patiently an operation reads. */
+export interface Patience {
+  /** Milliseconds until all of it has to be answered. */
+  readonly timeout?: number | undefined;
+  readonly onRetry?: ((event: RetryEvent) => void) | undefined;
+}
+
+type RequestArguments = Parameters<Eip1193Provider["request"]>[0];
+
+/** Where no operation has a deadline of its own, each request has this one. */
+export const DEFAULT_TIMEOUT_MS = 300_000;
+
+/** Requests under way at a time, and so connections, whoever makes them. */
+const MAX_CONCURRENCY = 32;
+
+const FIRST_WAIT_MS = 50;
+const LONGEST_WAIT_MS = 2_000;
+/** What a node may ask us to wait; more would look like a hang. */
+const LONGEST_RETRY_AFTER_MS = 10_000;
+
+const maxAttempts: Readonly<Record<Fault["kind"], number>> = {
+  busy: 15,
+  behind: 9,
+  passing: 5,
+};
+
+/** What may be asked twice without doing anything twice. */
+const repeatable =
+  /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|net_version|web3_clientVersion)$/u;
+
+/** What is known of a provider, whichever operation asks it. */
+interface Acquaintance {
+  readonly limit: LimitFunction;
+  /** The newest block that one of its nodes has told of. */
+  newestBlock: number;
+}
+
+const acquaintances = new WeakMap<Eip1193Provider, Acquaintance>();
+const origins = new WeakMap<Eip1193Provider, Eip1193Provider>();
+
+/** The provider behind a patient one. */
+export function originOf(provider: Eip1193Provider): Eip1193Provider {
+  return origins.get(provider) ?? provider;
+}
+
+/** A node behind this provider has that block; others may be behind. */
+export function noteBlock(provider: Eip1193Provider, number: number): void {
+  const known = acquaintanceOf(originOf(provider));
+  known.newestBlock = Math.max(known.newestBlock, number);
+}
+
+/**
+ * The same provider for one operation: requests that only read are made again
+ * where that may help, until the deadline, and only so many at a time. What is
+ * patient already stays as it is, so that the outermost deadline holds.
+ */
+export function patient(
+  provider: Eip1193Provider,
+  network: string,
+  { timeout, onRetry }: Patience = {},
+): Eip1193Provider {
+  if (origins.has(provider)) {
+    return provider;
+  }
+  const known = acquaintanceOf(provider);
+  const deadline = timeout === undefined ? undefined : new Deadline(timeout);
+  const calm: Eip1193Provider = {
+    request: async (args) =>
+      repeatable.test(args.method)
+        ? await askPatiently(args, {
+            provider,
+            network,
+            known,
+            deadline: deadline ?? new Deadline(DEFAULT_TIMEOUT_MS),
+            onRetry,
+          })
+        : await provider.request(args),
+  };
+  origins.set(calm, provider);
+  return calm;
+}
+
+interface Asking extends Pick<Patience, "onRetry"> {
+  readonly provider: Eip1193Provider;
+  readonly network: string;
+  readonly known: Acquaintance;
+  readonly deadline: Deadline;
+}
+
+/** What a request came to; how it ends where it is not made again. */
+type Outcome = { readonly answer: unknown } | { readonly error: unknown };
+
+/** What went wrong and may be over, on its way through the library. */
+class PassingFault extends Error {
+  constructor(
+    public readonly fault: Fault,
+    public readonly outcome: Outcome,
+  ) {
+    super();
+  }
+}
+
+async function askPatiently(
+  args: RequestArguments,
+  asking: Asking,
+): Promise<unknown> {
+  const { network, deadline, onRetry } = asking;
+  const { method } = args;
+  const isWorthIt = (error: Error, attempt: number): error is PassingFault =>
+    error instanceof PassingFault &&
+    attempt < maxAttempts[error.fault.kind] &&
+    !deadline.isOver;
+  let outcome: Outcome;
+  // Says more than that the time is over.
+  let latest: Outcome | undefined;
+  try {
+    outcome = await pRetry(async () => await askOnce(args, asking, latest), {
+      retries: Math.max(...Object.values(maxAttempts)),
+      minTimeout: FIRST_WAIT_MS,
+      maxTimeout: LONGEST_WAIT_MS,
+      randomize: true,
+      maxRetryTime: deadline.remaining,
+      shouldRetry: ({ error, attemptNumber }) =>
+        isWorthIt(error, attemptNumber),
+      onFailedAttempt: async ({ error, attemptNumber: attempt }) => {
+        if (!isWorthIt(error, attempt)) {
+          return;
+        }
+        const { kind: reason, retryAfterMs = 0 } = error.fault;
+        latest = error.outcome;
+        const problem =
+          "error" in error.outcome
+            ? toRpcError(error.outcome.error, network, method).shortMessage
+            : "the block is not there yet";
+        onRetry?.({ method, reason, problem, attempt });
+        await deadline.pause(Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS));
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof PassingFault)) {
+      throw error;
+    }
+    outcome = error.outcome;
+  }
+  if ("error" in outcome) {
+    throw outcome.error;
+  }
+  return outcome.answer;
+}
+
+/** @throws PassingFault where it may be worth to ask again */
+async function askOnce(
+  args: RequestArguments,
+  { provider, network, known, deadline }: Asking,
+  latest: Outcome | undefined,
+): Promise<Outcome> {
+  const { method } = args;
+  let outcome: Outcome | undefined;
+  try {
+    outcome = await deadline.within(
+      // What waits longer than it may is not asked any more.
+      known.limit(async () =>
+        deadline.isOver ? undefined : { answer: await provider.request(args) },
+      ),
+    );
+  } catch (error) {
+    const fault = faultOf(error);
+    if (
+      fault !== undefined &&
+      (fault.kind !== "behind" || isSeen(args, known))
+    ) {
+      throw new PassingFault(fault, { error });
+    }
+    return { error };
+  }
+  if (outcome === undefined) {
+    return (
+      latest ?? { error: vaultError("VAULT_RPC_TIMEOUT", { network, method }) }
+    );
+  }
+  if (outcome.answer === null && isSeen(args, known)) {
+    throw new PassingFault({ kind: "behind" }, outcome);
+  }
+  noteAnswer(args, outcome.answer, provider);
+  return outcome;
+}
+
+/** Of the parameters, the one that names the block. */
+const blockParameter: Readonly<Record<string, number>> = {
+  eth_getBlockByNumber: 0,
+  eth_getStorageAt: 2,
+};
+
+/** Whether a block is asked for that some node has told of. */
+function isSeen(
+  { method, params = [] }: RequestArguments,
+  { newestBlock }: Acquaintance,
+): boolean {
+  const block = params[blockParameter[method] ?? 1];
+  return typeof block === "string" && isHexString(block)
+    ? Number(block) <= newestBlock
+    : false;
+}
+
+function noteAnswer(
+  { method }: RequestArguments,
+  answer: unknown,
+  provider: Eip1193Provider,
+): void {
+  const number =
+    method === "eth_blockNumber"
+      ? answer
+      : method === "eth_getBlockByNumber" &&
+          typeof answer === "object" &&
+          answer !== null &&
+          "number" in answer
+        ? answer.number
+        : undefined;
+  if (isHexString(number)) {
+    noteBlock(provider, Number(number));
+  }
+}
+
+function acquaintanceOf(provider: Eip1193Provider): Acquaintance {
+  const known = acquaintances.get(provider) ?? {
+    limit: pLimit(MAX_CONCURRENCY),
+    newestBlock: -1,
+  };
+  acquaintances.set(provider, known);
+  return known;
+}

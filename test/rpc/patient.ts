@@ -1,0 +1,236 @@
+import { expect } from "chai";
+
+import { VaultClient } from "../../src/client/index.js";
+import type { RetryEvent } from "../../src/client/index.js";
+import { patient } from "../../src/rpc/patient.js";
+import { expectVaultError } from "../helpers/assertions.js";
+
+const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const WORD = `0x${"7".padStart(64, "0")}`;
+
+/** Fails so many times, then answers. */
+function failing(
+  times: number,
+  failure: unknown,
+  answer: unknown = WORD,
+): { client: VaultClient; asked: () => number } {
+  let asked = 0;
+  const request = async (): Promise<unknown> => {
+    asked += 1;
+    if (asked <= times) {
+      throw failure;
+    }
+    return await Promise.resolve(answer);
+  };
+  return {
+    client: new VaultClient({ request }, { vault: ADDRESS }),
+    asked: () => asked,
+  };
+}
+
+const coded = (code: string | number, message = "no"): Error =>
+  Object.assign(new Error(message), { code });
+
+class StatusError extends Error {
+  constructor(
+    public readonly statusCode: number,
+    public readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super("unexpected status");
+  }
+}
+
+describe("reads that are made again", () => {
+  const passing: ReadonlyArray<readonly [name: string, failure: unknown]> = [
+    ["a reset", new TypeError("fetch failed", { cause: coded("ECONNRESET") })],
+    ["a broken pipe", coded("EPIPE")],
+    ["a closed socket", new Error("x", { cause: coded("UND_ERR_SOCKET") })],
+    ["a time-out", coded("UND_ERR_HEADERS_TIMEOUT")],
+    ["a name server that is busy", coded("EAI_AGAIN")],
+    ["half a body", new SyntaxError("Unexpected end of JSON input")],
+    ["HTTP 502", new StatusError(502)],
+    ["HTTP 503", new Error("x", { cause: new StatusError(503) })],
+    ["HTTP 429", new StatusError(429)],
+    [
+      "HTTP 429 with a date",
+      new StatusError(429, { "retry-after": new Date(0).toUTCString() }),
+    ],
+    ["a limit", { code: -32005, message: "limit exceeded" }],
+    ["a limit in words", { code: -32000, message: "Too Many Requests" }],
+    ["a gateway", { code: -32603, message: "upstream timed out" }],
+    ["a wrong id", new Error("response id does not match")],
+  ];
+  for (const [name, failure] of passing) {
+    it(`should come through ${name}`, async () => {
+      const { client, asked } = failing(2, failure);
+      expect(await client.queryVolume()).to.equal(7n);
+      expect(asked()).to.equal(3);
+    });
+  }
+
+  const final: ReadonlyArray<readonly [name: string, failure: unknown]> = [
+    ["a revert", { code: 3, message: "execution reverted: timed out" }],
+    ["a refused connection", coded("ECONNREFUSED")],
+    ["a name that is none", coded("ENOTFOUND")],
+    ["HTTP 401", new StatusError(401)],
+    ["HTTP 404", new StatusError(404)],
+    ["an unknown method", { code: -32601, message: "Method not found" }],
+    ["too much gas", { code: -32000, message: "out of gas" }],
+    ["a call that is too long", coded(-32000, "execution aborted (timeout)")],
+    ["a limit of a day", coded(-32005, "daily request count exceeded")],
+    ["a block that nobody has", coded(-32000, "header not found")],
+    ["a reset that the node made up", { code: "ECONNRESET", message: "no" }],
+  ];
+  for (const [name, failure] of final) {
+    it(`should not ask again after ${name}`, async () => {
+      const { client, asked } = failing(1, failure);
+      const error: unknown = await client
+        .queryVolume()
+        .catch((e: unknown) => e);
+      expect(error).to.be.instanceOf(Error);
+      expect(asked()).to.equal(1);
+    });
+  }
+
+  it("should give up with the failure itself", async () => {
+    const { client, asked } = failing(Infinity, new StatusError(503));
+    const { message } = await expectVaultError(
+      client.queryVolume(),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    expect(message).to.contain("503");
+    expect(asked()).to.be.within(3, 10);
+  });
+
+  it("should wait as long as it is told to, and say so", async () => {
+    const events: RetryEvent[] = [];
+    const { client } = failing(1, new StatusError(429, { "retry-after": "1" }));
+    const begin = performance.now();
+    await client.queryVolume({ onRetry: (event) => events.push(event) });
+    expect(performance.now() - begin).to.be.at.least(990);
+    expect(events).to.deep.equal([
+      {
+        method: "eth_call",
+        reason: "busy",
+        problem:
+          "Network of the given provider cannot be reached: HTTP status 429.",
+        attempt: 1,
+      },
+    ]);
+  });
+
+  it("should end at the deadline, whatever is under way", async () => {
+    const hanging = new VaultClient(
+      { request: async () => await new Promise(() => undefined) },
+      { vault: ADDRESS },
+    );
+    for (const read of [
+      async () => await hanging.queryVolume({ timeout: 20 }),
+      async () => await hanging.snapshot({ timeout: 20 }),
+      async () =>
+        await hanging.orders({ firstId: 1, lastId: 2, timeout: 20 }).next(),
+    ]) {
+      await expectVaultError(read(), "VAULT_RPC_TIMEOUT");
+    }
+    await expectVaultError(
+      failing(Infinity, new StatusError(429)).client.queryVolume({
+        timeout: 200,
+      }),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+  });
+
+  for (const timeout of [0, -1, NaN, Infinity, 0.0001, 2 ** 31]) {
+    it(`should refuse a time-out of ${timeout}`, async () => {
+      const { client, asked } = failing(0, undefined);
+      const { message } = await expectVaultError(
+        client.queryVolume({ timeout }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(message).to.contain("timeout").and.contain("milliseconds");
+      expect(asked()).to.equal(0);
+    });
+  }
+
+  it("should never send anything twice", async () => {
+    for (const method of [
+      "eth_sendRawTransaction",
+      "eth_sendTransaction",
+      "eth_signTransaction",
+      "evm_mine",
+      "hardhat_setCode",
+      "personal_sign",
+    ]) {
+      let asked = 0;
+      const provider = patient(
+        {
+          request: () => {
+            asked += 1;
+            throw coded("ECONNRESET");
+          },
+        },
+        "testnet",
+      );
+      const error: unknown = await provider
+        .request({ method })
+        .catch((e: unknown) => e);
+      expect(error).to.include({ code: "ECONNRESET" });
+      expect(asked).to.equal(1);
+    }
+  });
+
+  it("should make at most 32 requests at a time, whoever makes them", async () => {
+    let underWay = 0;
+    let most = 0;
+    const provider = {
+      request: async (): Promise<unknown> => {
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await new Promise((resolve) => setImmediate(resolve));
+        underWay -= 1;
+        return WORD;
+      },
+    };
+    await Promise.all(
+      Array.from(
+        { length: 200 },
+        async () =>
+          await new VaultClient(provider, { vault: ADDRESS }).queryVolume(),
+      ),
+    );
+    expect(most).to.equal(32);
+  });
+
+  it("should ask again where another node has the block already", async () => {
+    const header = { number: "0xa", timestamp: "0x1" };
+    let behind = 2;
+    const client = new VaultClient(
+      {
+        request: async ({ method, params }) => {
+          if (method === "eth_getBlockByNumber") {
+            return await Promise.resolve(
+              params?.[0] === "latest" || behind-- <= 0 ? header : null,
+            );
+          }
+          if (behind-- > 0) {
+            throw coded(-32000, "header not found");
+          }
+          return WORD;
+        },
+      },
+      { vault: ADDRESS },
+    );
+    const { number } = await client.block();
+    expect(await client.queryVolume({ blockTag: number })).to.equal(7n);
+    behind = 2;
+    expect(await client.block(number)).to.include({ number });
+    // Nobody has told of that one.
+    behind = 1;
+    await expectVaultError(
+      client.queryVolume({ blockTag: number + 1 }),
+      "VAULT_RPC_ERROR",
+    );
+    behind = 1;
+    await expectVaultError(client.block(number + 1), "VAULT_BLOCK_NOT_FOUND");
+  });
+});
