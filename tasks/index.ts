@@ -97,6 +97,7 @@ type ReadTaskBuilder = NewTaskDefinitionBuilder<{
   instance: string | undefined;
   raw: boolean;
   block: string | undefined;
+  timeout: string | undefined;
   from: string | undefined;
 }>;
 
@@ -110,6 +111,12 @@ function readTask(name: string, description: string): ReadTaskBuilder {
       textOption(
         "block",
         "Read at this block: a number, latest, safe, finalized, earliest or pending",
+      ),
+    )
+    .addOption(
+      textOption(
+        "timeout",
+        "Give up after so many seconds, with whatever is asked again",
       ),
     )
     .addOption(from);

@@ -74,6 +74,7 @@ const action: NewTaskActionFunction<OrdersTaskArguments> = async (args, hre) =>
             { ...request, accounts: await findKnownAccounts(hre, vault) },
             { write, stdout, stderr },
           ),
+        request.target.timeout,
       );
     return args.format === undefined
       ? await list(writeStdout)

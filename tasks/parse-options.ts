@@ -1,6 +1,7 @@
 import { parseUnits } from "ethers";
 
 import {
+  MAX_DURATION_MS,
   describeInput,
   givenInput,
   parseAddress,
@@ -30,24 +31,54 @@ export type ParsedArgument = bigint | string | ((chainTime: number) => bigint);
 export interface ReadOptionTexts {
   readonly block: string | undefined;
   readonly from: string | undefined;
+  readonly timeout: string | undefined;
 }
 
 /** What to read at, and as whom. */
 export interface ReadTarget {
   readonly blockTag: BlockTag;
   readonly from: string | undefined;
+  /** Milliseconds. */
+  readonly timeout: number | undefined;
 }
 
 /**
- * Reads `--block` and `--from`.
+ * Reads `--block`, `--from` and `--timeout`.
  *
- * @throws VaultError VAULT_INVALID_BLOCK, VAULT_INVALID_ADDRESS
+ * @throws VaultError VAULT_INVALID_BLOCK, VAULT_INVALID_ADDRESS,
+ * VAULT_INVALID_ARGUMENT
  */
-export function parseReadTarget({ block, from }: ReadOptionTexts): ReadTarget {
+export function parseReadTarget({
+  block,
+  from,
+  timeout,
+}: ReadOptionTexts): ReadTarget {
   return {
     blockTag: parseBlock(block),
     from: from === undefined ? undefined : parseAddress(from, "--from"),
+    timeout: parseTimeout(timeout),
   };
+}
+
+/**
+ * Reads `--timeout`: seconds on the command line, milliseconds in the API.
+ *
+ * @throws VaultError VAULT_INVALID_ARGUMENT
+ */
+export function parseTimeout(text: string | undefined): number | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
+  const milliseconds = /^[0-9]{1,9}(?:\.[0-9]+)?$/u.test(text)
+    ? Number(text) * 1000
+    : NaN;
+  if (milliseconds >= 1 && milliseconds <= MAX_DURATION_MS) {
+    return milliseconds;
+  }
+  throw vaultError("VAULT_INVALID_ARGUMENT", {
+    where: "--timeout",
+    problem: `a number of seconds from 0.001 to ${Math.floor(MAX_DURATION_MS / 1000)} is needed, got ${describeInput(text)}`,
+  });
 }
 
 /**

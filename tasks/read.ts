@@ -1,6 +1,7 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { settingsOf } from "../src/plugin/addresses.js";
+import type { VaultReader } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import {
@@ -61,6 +62,7 @@ export function createReadAction(
             raw: args.raw,
             accounts: await findKnownAccounts(hre, vault),
           }),
+        target.timeout,
       );
     });
 }
@@ -77,7 +79,8 @@ export async function readOperation(
   }: ReadTarget & { readonly raw: boolean; readonly accounts?: KnownAccounts },
 ): Promise<TaskReport> {
   const { inputs, outputs, key, title } = operationEntry(operation);
-  const { envelope, options } = await pinBlock(vault, target);
+  const reader = vault.during(target);
+  const { envelope, options } = await pinBlock(reader, target);
   const chainTime = envelope.block.timestamp;
   const context = { ...vault.settings, chainTime, raw, accounts };
   const given = parsed.map((value) =>
@@ -94,7 +97,7 @@ export async function readOperation(
   const values = await Promise.all(
     calls.map(
       async (call) =>
-        await vault.read(
+        await reader.read(
           operation,
           // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table's own arguments, or values parsed by the table's units; the encoder checks them again
           call.args as OperationArguments<typeof operation>,
@@ -130,21 +133,23 @@ export async function readOperation(
  * that the document names.
  */
 export async function pinBlock(
-  vault: HardhatVault,
-  { blockTag, from }: ReadTarget,
+  vault: VaultReader,
+  target: ReadTarget,
 ): Promise<{
   envelope: Envelope;
-  options: { from: string | undefined; blockTag: number | "pending" };
+  options: ReadTarget & { blockTag: number | "pending" };
 }> {
+  const { blockTag } = target;
+  const reader = vault.during(target);
   const [chainId, block] = await Promise.all([
-    vault.chainId(),
-    vault.block(blockTag),
+    reader.chainId(),
+    reader.block(blockTag),
   ]);
   return {
     envelope: { network: vault.networkName, chainId, block },
     // A pending block has no number that a node could be asked for.
     options: {
-      from,
+      ...target,
       blockTag: blockTag === "pending" ? blockTag : block.number,
     },
   };

@@ -39,6 +39,7 @@ interface RoundsRequest {
   readonly fromBlock: BlockTag;
   readonly toBlock: BlockTag;
   readonly from: string | undefined;
+  readonly timeout: number | undefined;
   readonly form: ListingForm;
 }
 
@@ -53,6 +54,7 @@ const action: NewTaskActionFunction<RoundsTaskArguments> = async (args, hre) =>
         args,
         async (vault) =>
           await listRounds(vault, args, request, { write, stdout, stderr }),
+        request.timeout,
       );
     return args.format === undefined
       ? await list(writeStdout)
@@ -67,7 +69,7 @@ export default action;
  * @throws VaultError of the argument that is wrong
  */
 export function parseRoundsArguments(args: RoundsTaskArguments): RoundsRequest {
-  const { blockTag, from } = parseReadTarget(args);
+  const { blockTag, from, timeout } = parseReadTarget(args);
   if (args.block !== undefined && args.toBlock !== undefined) {
     throw vaultError("VAULT_INVALID_ARGUMENT", {
       where: "--block",
@@ -89,7 +91,7 @@ export function parseRoundsArguments(args: RoundsTaskArguments): RoundsRequest {
       });
     }
   }
-  return { ...range, from, form: parseListingForm(args) };
+  return { ...range, from, timeout, form: parseListingForm(args) };
 }
 
 /** Where a listing is written, and where its progress is shown. */
@@ -104,11 +106,15 @@ export interface RoundsOutput {
 export async function listRounds(
   vault: HardhatVault,
   args: Pick<RoundsTaskArguments, "out" | "raw" | "wide">,
-  { fromBlock, toBlock, from, form }: RoundsRequest,
+  { fromBlock, toBlock, from, timeout, form }: RoundsRequest,
   { write, stdout, stderr }: RoundsOutput,
 ): Promise<StreamedReport> {
   const { out, raw, wide } = args;
-  const { envelope } = await pinBlock(vault, { blockTag: toBlock, from });
+  const { envelope } = await pinBlock(vault, {
+    blockTag: toBlock,
+    from,
+    timeout,
+  });
   const progress = startProgress(stderr, {
     total: 1,
     unit: "blocks looked at",
@@ -119,6 +125,7 @@ export async function listRounds(
       fromBlock,
       toBlock: envelope.block.number,
       from,
+      timeout,
       onProgress: ({ done, total }) => {
         progress.update(done, total);
       },

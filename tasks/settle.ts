@@ -20,7 +20,7 @@ import {
 } from "./output/settlement.js";
 import { createStyle } from "./output/style.js";
 import { wrapText } from "./output/table.js";
-import { parseInteger } from "./parse-options.js";
+import { parseInteger, parseTimeout } from "./parse-options.js";
 import type { OutputStream } from "./output/destination.js";
 import { runTask } from "./run-task.js";
 import type { TaskArguments, TaskReport } from "./run-task.js";
@@ -188,21 +188,6 @@ function parseConfirmations(text: string | undefined): number | undefined {
     });
   }
   return confirmations;
-}
-
-/** Seconds on the command line, milliseconds in the API. */
-function parseTimeout(text: string | undefined): number | undefined {
-  if (text === undefined) {
-    return undefined;
-  }
-  const seconds = /^[0-9]+(?:\.[0-9]+)?$/u.test(text) ? Number(text) : 0;
-  if (seconds <= 0) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "--timeout",
-      problem: `a number of seconds above 0 is needed, got ${describeInput(text)}`,
-    });
-  }
-  return seconds * 1000;
 }
 
 async function printCalldata(

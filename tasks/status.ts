@@ -26,6 +26,7 @@ const action: NewTaskActionFunction<ReadTaskArguments> = async (args, hre) =>
       hre,
       args,
       async (vault) => await readStatus(vault, { ...target, raw: args.raw }),
+      target.timeout,
     );
   });
 

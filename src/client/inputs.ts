@@ -151,7 +151,7 @@ export function givenInput(value: unknown): GivenValue {
 }
 
 /** More would overflow the timer, and so not wait at all. */
-const MAX_DURATION_MS = 2 ** 31 - 1;
+export const MAX_DURATION_MS = 2 ** 31 - 1;
 
 /**
  * Checks a number of milliseconds to wait.

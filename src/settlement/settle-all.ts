@@ -1,4 +1,5 @@
 import type { LocatedAddress } from "../client/addresses.js";
+import { parseDuration } from "../client/inputs.js";
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -498,16 +499,6 @@ function parseWaiting(
       }
     },
   };
-}
-
-function parseDuration(where: string, milliseconds: number): number {
-  if (!Number.isFinite(milliseconds) || milliseconds <= 0) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where,
-      problem: `more than 0 milliseconds are needed, got ${milliseconds}`,
-    });
-  }
-  return milliseconds;
 }
 
 function messageOf(error: unknown): string {

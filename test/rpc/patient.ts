@@ -122,7 +122,7 @@ describe("reads that are made again", () => {
   it("should end at the deadline, whatever is under way", async () => {
     const hanging = new VaultClient(
       { request: async () => await new Promise(() => undefined) },
-      { vault: ADDRESS },
+      { vault: ADDRESS, trading: ADDRESS },
     );
     for (const read of [
       async () => await hanging.queryVolume({ timeout: 20 }),

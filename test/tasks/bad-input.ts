@@ -51,6 +51,33 @@ const mistakes: readonly Mistake[] = [
     code: "VAULT_INVALID_ADDRESS",
     says: ["--from", '"0x12"'],
   },
+  ...["0", "0.0001", "2147484", "1e9", "-1", "soon"].flatMap(
+    (timeout): readonly Mistake[] => [
+      {
+        name: `--timeout ${timeout}`,
+        task: "volume",
+        args: { timeout },
+        code: "VAULT_INVALID_ARGUMENT",
+        says: ["--timeout", "from 0.001 to 2147483", JSON.stringify(timeout)],
+      },
+      {
+        name: `--timeout ${timeout} of a settlement`,
+        task: "settle",
+        args: { timeout },
+        code: "VAULT_INVALID_ARGUMENT",
+        says: ["--timeout", "from 0.001 to 2147483", JSON.stringify(timeout)],
+      },
+    ],
+  ),
+  {
+    name: "a node that does not answer, with --timeout",
+    task: "volume",
+    args: { timeout: "0.2" },
+    node: () => "handled",
+    code: "VAULT_RPC_TIMEOUT",
+    says: ["timeout"],
+    sent: header,
+  },
   {
     name: "--at with what may be a private key",
     task: "volume",
@@ -121,7 +148,6 @@ const mistakes: readonly Mistake[] = [
     network: "badFrom",
     code: "VAULT_INVALID_ADDRESS",
     says: ["networks.badFrom.from", BAD_CHECKSUM, "checksum"],
-    sent: header,
   },
   {
     name: "a from of the configuration in a request",

@@ -484,6 +484,7 @@ describe("tasks - orders", () => {
       at: undefined,
       block: undefined,
       from: undefined,
+      timeout: undefined,
       firstId: "1",
       lastId: "5",
       state: undefined,

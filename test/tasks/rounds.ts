@@ -224,6 +224,7 @@ function taskArguments(
     at: undefined,
     block: undefined,
     from: undefined,
+    timeout: undefined,
     fromBlock: undefined,
     toBlock: undefined,
     format: undefined,
