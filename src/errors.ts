@@ -162,6 +162,12 @@ export const errorTable = {
     message: "{operation} reverted: {reason} ({contract} contract {address}).",
     fix: "The contract refused the call; {hint}.",
   },
+  VAULT_NO_FUNCTION: {
+    kind: "chain",
+    message:
+      "{address} has no `{function}`: is it the {contract} contract? The call reverted without a reason.",
+    fix: "The address probably belongs to another contract; check where it comes from: {source}.",
+  },
   VAULT_RETURN_DATA_TOO_SHORT: {
     kind: "chain",
     message:

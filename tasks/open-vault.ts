@@ -105,11 +105,12 @@ export async function readVault<T>(
   hre: HardhatRuntimeEnvironment,
   chosen: ChosenContracts,
   work: (vault: HardhatVault) => Promise<T>,
+  longestTimeout?: number,
 ): Promise<T> {
   return await whileWaiting(
     hre.hooks,
     process.stderr,
-    async () => await withVault(hre, "read", chosen, work),
+    async () => await withVault(hre, "read", chosen, work, longestTimeout),
   );
 }
 

@@ -2,6 +2,10 @@ import type { Buffer } from "node:buffer";
 
 import { dataSlice, getAddress, ZeroAddress } from "ethers";
 
+import { VaultError, vaultError } from "../errors.js";
+import { contractRoles, operationEntry, wireName } from "../protocol/index.js";
+import type { ContractRole, OperationName } from "../protocol/index.js";
+import type { LocatedAddress } from "./addresses.js";
 import { toBlockId } from "../rpc/node.js";
 import type { BlockId, Chain } from "../rpc/node.js";
 import { isHexData, RevertedCall } from "../rpc/request.js";
@@ -80,6 +84,41 @@ export function hasSelector(
   selector: string,
 ): boolean {
   return code.some((part) => part.includes(`63${selector.slice(2)}`, 0, "hex"));
+}
+
+/**
+ * Tells a function that a contract does not have from one that refuses: both
+ * may revert without a word.
+ *
+ * @throws VaultError VAULT_NO_FUNCTION
+ */
+export async function requireFunction(
+  chain: Chain,
+  { operation, role }: { operation: OperationName; role: ContractRole },
+  { address, source }: LocatedAddress,
+  block: BlockId,
+): Promise<void> {
+  let behind: CodeBehind;
+  try {
+    behind = await readCodeBehind(chain, address, block);
+  } catch (error) {
+    if (VaultError.isVaultError(error) && error.kind === "rpc") {
+      // Then the revert has to do.
+      return;
+    }
+    throw error;
+  }
+  if (
+    !behind.isOpen &&
+    !hasSelector(behind, operationEntry(operation).selector)
+  ) {
+    throw vaultError("VAULT_NO_FUNCTION", {
+      address,
+      function: wireName(operation),
+      contract: contractRoles[role].label,
+      source,
+    });
+  }
 }
 
 function findMinimalProxy(

@@ -12,6 +12,7 @@ import type { BlockInfo } from "../rpc/node.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/patient.js";
 import { encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
+import { isFailedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";
 import { parseBlockTag } from "./inputs.js";
 import { knownLensSupport, tryLens } from "./lens/lens.js";
@@ -101,10 +102,16 @@ async function readInOneCall(
         return { error: reading.error };
       }
       const entry = entries.next().value;
-      // What the lens could not find out is asked for by itself.
-      return entry === undefined || entry.status === "unknown"
+      const read =
+        entry === undefined || entry.status === "unknown"
+          ? undefined
+          : decodeEntry(client, reading, readAt, answer, entry);
+      // What the lens could not find out is asked for by itself; so is what
+      // failed: the contract may refuse callers that have code, as the lens has.
+      return read === undefined ||
+        (isFailedReading(read) && read.error.code !== "VAULT_NO_CODE")
         ? readOne(client, reading, pinned)
-        : decodeEntry(client, reading, readAt, answer, entry);
+        : read;
     }),
   );
   return { chainId: answer.chainId, block, values };

@@ -37,6 +37,7 @@ import type { ReadOptions, VaultReader, VaultReads } from "./reader.js";
 import { rememberOrderID } from "./orders/order-ids.js";
 import { readOrders } from "./orders/read-orders.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
+import { requireFunction } from "./selectors.js";
 import { readRounds } from "./rounds.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import { DEFAULT_TIMEOUT_MS, patient } from "../rpc/patient.js";
@@ -171,6 +172,9 @@ export class VaultClient implements VaultReader {
       answer instanceof RevertedCall
         ? answer
         : hexToBytes(answer, this.networkName, "eth_call");
+    if (bytes instanceof RevertedCall && bytes.reason.kind === "none") {
+      await requireFunction(node, call, target, blockTag);
+    }
     const value = decodeAnswer({
       call,
       target,
@@ -203,6 +207,11 @@ export class VaultClient implements VaultReader {
    * makes.
    *
    * A reading that fails stands as `{ error }` in its place.
+   *
+   * The lens has code, so a contract that asks whether its caller has some may
+   * answer otherwise than a plain call. What fails through the lens is asked for
+   * by itself before it is called failed; another value cannot be told, and
+   * `getFundingFeeRate()` and its like read it plainly.
    *
    * @throws VaultError if the block itself cannot be read
    */

@@ -53,6 +53,21 @@ function strip(value: unknown): unknown {
     : value;
 }
 
+let placed = 0xc0de;
+
+async function placeCode(
+  provider: Eip1193Provider,
+  code: string,
+): Promise<string> {
+  placed += 1;
+  const address = getAddress(`0x${placed.toString(16).padStart(40, "0")}`);
+  await provider.request({
+    method: "hardhat_setCode",
+    params: [address, code],
+  });
+  return address;
+}
+
 /** Ways in which nodes do not take a state override. */
 const refusals = {
   "refuses overrides": (): Error =>
@@ -290,6 +305,40 @@ describe("client - snapshot", () => {
       });
     });
   }
+
+  it("should ask by itself for what fails through the lens, before it calls it failed", async () => {
+    const hre = await createTestHre();
+    const { provider } = await hre.network.create();
+    // Answers 7 to callers without code and refuses the others.
+    const accountsOnly = await placeCode(
+      provider,
+      "0x333b600f57600760005260206000f35b60006000fd",
+    );
+    const client = new VaultClient(provider, { vault: accountsOnly });
+    const { volume } = await client.snapshot();
+    expect(volume === 7n, "a volume of 7").to.equal(true);
+  });
+
+  it("should tell a function that the contract does not have from a refusal", async () => {
+    const hre = await createTestHre();
+    const { provider } = await hre.network.create();
+    const silent = await placeCode(provider, codes.silentRevert);
+    // The same, behind PUSH4 of queryVolume's selector.
+    const refusing = await placeCode(provider, "0x63a69590a85060006000fd");
+    const read = (vault: string): VaultClient =>
+      new VaultClient(provider, { vault });
+    for (const ask of [
+      async () => await read(silent).queryVolume(),
+      async () => {
+        const { volume } = await read(silent).snapshot();
+        throw isFailedReading(volume) ? volume.error : new Error("it answers");
+      },
+    ]) {
+      const { message } = await expectVaultError(ask(), "VAULT_NO_FUNCTION");
+      expect(message).to.contain("has no `queryVolume`: is it the vault");
+    }
+    await expectVaultError(read(refusing).queryVolume(), "VAULT_CALL_REVERTED");
+  });
 
   it("should be a single HTTP request", async () => {
     const server = await startRpcServer({ upstream: anvil.url });

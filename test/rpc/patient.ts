@@ -69,7 +69,10 @@ describe("reads that are made again", () => {
   }
 
   const final: ReadonlyArray<readonly [name: string, failure: unknown]> = [
-    ["a revert", { code: 3, message: "execution reverted: timed out" }],
+    [
+      "a revert",
+      { code: 3, message: "reverted: timed out", data: "0x12345678" },
+    ],
     ["a refused connection", coded("ECONNREFUSED")],
     ["a name that is none", coded("ENOTFOUND")],
     ["HTTP 401", new StatusError(401)],
