@@ -35,8 +35,11 @@ type RequestArguments = Parameters<Eip1193Provider["request"]>[0];
 /** Where no operation has a deadline of its own, each request has this one. */
 export const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** Requests under way at a time, and so connections, whoever makes them. */
-const MAX_CONCURRENCY = 32;
+/**
+ * Requests under way at a time, whoever makes them. Hardhat's pool opens up to
+ * two connections for each: one is not free yet when the next is made.
+ */
+const MAX_CONCURRENCY = 16;
 
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;

@@ -182,7 +182,7 @@ describe("reads that are made again", () => {
     }
   });
 
-  it("should make at most 32 requests at a time, whoever makes them", async () => {
+  it("should make at most 16 requests at a time, whoever makes them", async () => {
     let underWay = 0;
     let most = 0;
     const provider = {
@@ -201,7 +201,7 @@ describe("reads that are made again", () => {
           await new VaultClient(provider, { vault: ADDRESS }).queryVolume(),
       ),
     );
-    expect(most).to.equal(32);
+    expect(most).to.equal(16);
   });
 
   it("should ask again where another node has the block already", async () => {
