@@ -678,7 +678,13 @@ describe("bad input of tasks", () => {
       server.handler = ({ request }) =>
         request.method === "eth_call"
           ? { error: { code: 3, message: "execution reverted", data } }
-          : { result: documentedAnswer(request) };
+          : {
+              result:
+                request.method === "eth_getCode"
+                  ? // PUSH4 of the selector: the function is there.
+                    "0x63a69590a8"
+                  : documentedAnswer(request),
+            };
       const { stderr } = await runVaultTask(await hreOn("live"), "volume");
       expect(stderr).to.contain("VAULT_CALL_REVERTED");
       expect(
