@@ -247,6 +247,7 @@ describe("the way of a settlement's transaction", () => {
         new SettlementStopped("refused", "The next round is open."),
       );
     const waits: Answers = {
+      eth_blockNumber: () => "0x9",
       eth_getTransactionByHash: () => ({
         hash: HASH,
         from: transaction.from,
