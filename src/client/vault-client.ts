@@ -115,6 +115,12 @@ export class VaultClient implements VaultReader {
   /**
    * The TypeChain-typed contracts, by role. An address that is not configured
    * is only missed when the contract is used.
+   *
+   * @example
+   * ```ts
+   * await vault.contracts.vault.queryVolume();
+   * // 420000000000000000000n
+   * ```
    */
   public get contracts(): VaultContracts {
     this.#contracts ??= this.#createContracts();
@@ -125,6 +131,13 @@ export class VaultClient implements VaultReader {
    * The same client with other addresses: those named replace its own.
    *
    * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
+   *
+   * @example
+   * ```ts
+   * const trading = "0x00000000000000000000000000000000000000A1";
+   * (await vault.at({ trading }).addressOf("trading")).address;
+   * // '0x00000000000000000000000000000000000000A1'
+   * ```
    */
   public at(contracts: ContractAddresses): VaultClient {
     return new VaultClient(
@@ -138,6 +151,15 @@ export class VaultClient implements VaultReader {
    * The address of a contract and where it came from.
    *
    * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED
+   *
+   * @example
+   * ```ts
+   * await vault.addressOf("vault");
+   * // {
+   * //   address: '0x7661756C74000000000000000000000000000006',
+   * //   source: 'deployMocks()'
+   * // }
+   * ```
    */
   public async addressOf(
     role: ContractRole,
@@ -154,6 +176,12 @@ export class VaultClient implements VaultReader {
    *
    * @param args The operation's arguments, without the options.
    * @throws VaultError of every code that the named methods raise
+   *
+   * @example
+   * ```ts
+   * await vault.read("getFundingFeeRate", ["call"]);
+   * // 25000n
+   * ```
    */
   public async read<Name extends ReadOperationName>(
     operation: Name,
@@ -214,6 +242,13 @@ export class VaultClient implements VaultReader {
    * `getFundingFeeRate()` and its like read it plainly.
    *
    * @throws VaultError if the block itself cannot be read
+   *
+   * @example
+   * ```ts
+   * const { chainId, volume, pools } = await vault.snapshot();
+   * [chainId, volume, pools.public.locked];
+   * // [ 31337, 420000000000000000000n, 1250000000000000000000000n ]
+   * ```
    */
   public async snapshot(options: ReadOptions = {}): Promise<VaultSnapshot> {
     return await takeSnapshot(this, options);
@@ -237,6 +272,15 @@ export class VaultClient implements VaultReader {
    * VAULT_INVALID_BLOCK, VAULT_BLOCK_NOT_FOUND,
    * VAULT_CONTRACT_NOT_CONFIGURED, VAULT_NO_CODE, and those of a node that
    * does not answer; the reason of `signal` when it is aborted
+   *
+   * @example
+   * ```ts
+   * for await (const order of vault.orders({ firstId: 1, lastId: 2 })) {
+   *   if (!isFailedOrder(order)) console.log(order.orderID, order.exType);
+   * }
+   * // 1n BTC-USDT
+   * // 2n ETH-USDT
+   * ```
    */
   public orders(
     options: OrdersOptions,
@@ -260,6 +304,14 @@ export class VaultClient implements VaultReader {
    * VAULT_BLOCK_NOT_FOUND, VAULT_CONTRACT_NOT_CONFIGURED; why the last block
    * has no round to be read, where none has; and those of a node that does not
    * answer; the reason of `signal` when it is aborted
+   *
+   * @example
+   * ```ts
+   * for await (const round of vault.rounds()) {
+   *   console.log(round.firstBlock, round.settledBlock, round.strikePrice);
+   * }
+   * // 1 null 65000000000000000000000n
+   * ```
    */
   public rounds(
     options: RoundsOptions = {},
@@ -267,12 +319,28 @@ export class VaultClient implements VaultReader {
     return readRounds(this, options);
   }
 
-  /** Number and timestamp (Unix seconds) of a block. */
+  /**
+   * Number and timestamp (Unix seconds) of a block.
+   *
+   * @example
+   * ```ts
+   * (await vault.block()).number;
+   * // 1
+   * ```
+   */
   public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
     return await this.#nodeFor({}).block(parseBlockTag(blockTag));
   }
 
-  /** The chain id that the node answers. */
+  /**
+   * The chain id that the node answers.
+   *
+   * @example
+   * ```ts
+   * await vault.chainId();
+   * // 31337
+   * ```
+   */
   public async chainId(): Promise<number> {
     return await this.#nodeFor({}).chainId();
   }

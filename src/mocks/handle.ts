@@ -99,7 +99,15 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     this.#sender = parts.sender;
   }
 
-  /** The typed mock contracts, for what the other methods do not cover. */
+  /**
+   * The typed mock contracts, for what the other methods do not cover.
+   *
+   * @example
+   * ```ts
+   * await mocks.contracts.vault.settlementCount();
+   * // 0n
+   * ```
+   */
   public get contracts(): MockContracts {
     this.#contracts ??= this.#createContracts();
     return this.#contracts;
@@ -112,7 +120,11 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
    * added to those that there are.
    *
    * @example
+   * ```ts
    * await mocks.set({ round: { APY: 5n }, pools: { public: { locked: 0n } } });
+   * (await mocks.vault.getLatestRoundInfo()).APY;
+   * // 5n
+   * ```
    */
   public async set(changes: MockOverrides): Promise<void> {
     await this.#script(async () => {
@@ -121,7 +133,16 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     });
   }
 
-  /** Sets the latest round; what is not named keeps its value. */
+  /**
+   * Sets the latest round; what is not named keeps its value.
+   *
+   * @example
+   * ```ts
+   * await mocks.setRound({ minDeposit: 7n });
+   * (await mocks.vault.getLatestRoundInfo()).minDeposit;
+   * // 7n
+   * ```
+   */
   public async setRound(round: Partial<VaultRound>): Promise<void> {
     await this.set({ round });
   }
@@ -133,6 +154,14 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
    * and it starts by the chain's clock and is as long as the latest one. It
    * settles at its strike price, with its filled volume, unless
    * {@link setSettlement} has said otherwise.
+   *
+   * @example
+   * ```ts
+   * await mocks.startNextRound({ APY: 5n });
+   * const { APY, filledVolume } = await mocks.vault.getLatestRoundInfo();
+   * [APY, filledVolume];
+   * // [ 5n, 0n ]
+   * ```
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
     const changes = checkValues(
@@ -168,6 +197,13 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
   /**
    * Sets one order. What is not named stays; of an order that there is not, it
    * is as in order 1 of `open-round`.
+   *
+   * @example
+   * ```ts
+   * await mocks.setOrder(1n, { state: 2, closePrice: 5n });
+   * (await mocks.vault.getOrderInfo(1n)).closePrice;
+   * // 5n
+   * ```
    */
   public async setOrder(
     orderID: bigint | number,
@@ -177,7 +213,17 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     await this.set({ orders: { [`${id}`]: order } });
   }
 
-  /** Sets whole orders by id, in as few transactions as their gas allows. */
+  /**
+   * Sets whole orders by id, in as few transactions as their gas allows.
+   *
+   * @example
+   * ```ts
+   * const order = await mocks.vault.getOrderInfo(1n);
+   * await mocks.addOrders(new Map([[8n, order], [9n, { ...order, state: 2 }]]));
+   * (await mocks.vault.getOrderInfo(9n)).state;
+   * // 2
+   * ```
+   */
   public async addOrders(
     orders: ReadonlyMap<bigint, MockOrder>,
   ): Promise<void> {
@@ -188,13 +234,31 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     await this.#script(() => callsForOrders(new Map(checked)));
   }
 
-  /** Makes an order a missing one. */
+  /**
+   * Makes an order a missing one.
+   *
+   * @example
+   * ```ts
+   * await mocks.removeOrder(1n);
+   * (await mocks.vault.getOrderInfo(1n)).state;
+   * // 0
+   * ```
+   */
   public async removeOrder(orderID: bigint | number): Promise<void> {
     const id = parseUint256(orderID, "orderID");
     await this.set({ orders: { [`${id}`]: null } });
   }
 
-  /** Computes the orders of a range of ids; see `generatedOrder`. */
+  /**
+   * Computes the orders of a range of ids; see `generatedOrder`.
+   *
+   * @example
+   * ```ts
+   * await mocks.generateOrders(1_000n, 1_999n);
+   * (await mocks.vault.getOrderInfo(1_999n)).exType;
+   * // 'XRP-USDT'
+   * ```
+   */
   public async generateOrders(
     firstId: bigint | number,
     lastId: bigint | number,
@@ -207,12 +271,30 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     });
   }
 
-  /** Whether a missing order reverts; else it answers zeros, as at first. */
+  /**
+   * Whether a missing order reverts; else it answers zeros, as at first.
+   *
+   * @example
+   * ```ts
+   * await mocks.setMissingOrdersRevert(true);
+   * await mocks.vault.getOrderInfo(404n);
+   * // VAULT_CALL_REVERTED: getOrderInfo reverted: OrderNotFound(orderID: 404) …
+   * ```
+   */
   public async setMissingOrdersRevert(reverts: boolean): Promise<void> {
     await this.set({ missingOrdersRevert: reverts });
   }
 
-  /** Sets the amounts of a pool; what is not named keeps its value. */
+  /**
+   * Sets the amounts of a pool; what is not named keeps its value.
+   *
+   * @example
+   * ```ts
+   * await mocks.setPool("public", { locked: 0n });
+   * (await mocks.vault.getLPAmountInfo("public")).locked;
+   * // 0n
+   * ```
+   */
   public async setPool(
     pool: PoolName,
     amounts: Partial<PoolAmounts>,
@@ -220,7 +302,16 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     await this.set({ pools: { [pool]: amounts } });
   }
 
-  /** Sets the funding fee rate; real value times 1E8. */
+  /**
+   * Sets the funding fee rate; real value times 1E8.
+   *
+   * @example
+   * ```ts
+   * await mocks.setFundingFeeRate("put", 30_000n);
+   * await mocks.vault.getFundingFeeRate("put");
+   * // 30000n
+   * ```
+   */
   public async setFundingFeeRate(
     contractType: ContractType | ContractTypeName,
     rate: bigint,
@@ -239,6 +330,13 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
    *       × (endTime − now) / (round.endTime − round.startTime)
    *
    * with every division rounded down, so that a caller's mistake shows.
+   *
+   * @example
+   * ```ts
+   * await mocks.setMargins({ baseMarginAmount: 3n, xMarginAmount: 4n });
+   * await mocks.vault.calMargins({ maxVolume: 1n, APY: 1n, endTime: 1n });
+   * // { baseMarginAmount: 3n, xMarginAmount: 4n }
+   * ```
    */
   public async setMargins(
     margins: Readonly<MarginAmounts> | "proportional",
@@ -246,24 +344,60 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     await this.set({ margins });
   }
 
-  /** Sets the margins that can be withdrawn. */
+  /**
+   * Sets the margins that can be withdrawn.
+   *
+   * @example
+   * ```ts
+   * await mocks.setMarginBalance({ baseMarginAmount: 3n, xMarginAmount: 4n });
+   * await mocks.vault.queryMarginBalance();
+   * // { baseMarginAmount: 3n, xMarginAmount: 4n }
+   * ```
+   */
   public async setMarginBalance(
     marginBalance: Readonly<MarginAmounts>,
   ): Promise<void> {
     await this.set({ marginBalance });
   }
 
-  /** Sets the vault's volume. */
+  /**
+   * Sets the vault's volume.
+   *
+   * @example
+   * ```ts
+   * await mocks.setVolume(5n);
+   * await mocks.vault.queryVolume();
+   * // 5n
+   * ```
+   */
   public async setVolume(volume: bigint): Promise<void> {
     await this.set({ volume });
   }
 
-  /** Sets the X token margin to pay when issuing a vault. */
+  /**
+   * Sets the X token margin to pay when issuing a vault.
+   *
+   * @example
+   * ```ts
+   * await mocks.setMinXMargin(5n);
+   * await mocks.vault.minXMargin();
+   * // 5n
+   * ```
+   */
   public async setMinXMargin(minXMargin: bigint): Promise<void> {
     await this.set({ minXMargin });
   }
 
-  /** Sets what `settleAll` writes to this round and to those that follow. */
+  /**
+   * Sets what `settleAll` writes to this round and to those that follow.
+   *
+   * @example
+   * ```ts
+   * await mocks.setSettlement({ settledPrice: 6n, settledAmount: 5n });
+   * (await mocks.vault.settleAll()).after?.settledPrice;
+   * // 6n
+   * ```
+   */
   public async setSettlement(settlement: ScriptedSettlement): Promise<void> {
     await this.set({ settlement });
   }
@@ -278,6 +412,13 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
    * @param options `pool`: the one pool that fails; both unless given.
    * @throws VaultError VAULT_INVALID_ENUM for an operation or a pool that there
    * is not, VAULT_INVALID_ARGUMENT for a pool of an operation without pools
+   *
+   * @example
+   * ```ts
+   * await mocks.fail("queryVolume", "paused");
+   * await mocks.vault.queryVolume();
+   * // VAULT_CALL_REVERTED: queryVolume reverted: paused …
+   * ```
    */
   public async fail(
     operation: OperationName,
@@ -288,7 +429,17 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     await this.#script(() => calls.fail({ operation, pool, reason }));
   }
 
-  /** Ends what {@link fail} began, and throws alike. */
+  /**
+   * Ends what {@link fail} began, and throws alike.
+   *
+   * @example
+   * ```ts
+   * await mocks.fail("queryVolume");
+   * await mocks.succeed("queryVolume");
+   * await mocks.vault.queryVolume();
+   * // 420000000000000000000n
+   * ```
+   */
   public async succeed(
     operation: OperationName,
     { pool }: { readonly pool?: PoolName } = {},
@@ -302,6 +453,13 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
    * reverted has left no trace.
    *
    * @throws VaultError VAULT_NOT_A_MOCK
+   *
+   * @example
+   * ```ts
+   * await mocks.vault.settleAll();
+   * (await mocks.settlements()).map(({ caller }) => caller);
+   * // [ '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' ]
+   * ```
    */
   public async settlements(): Promise<RecordedSettlement[]> {
     await requireMocks(this.vault, this.addresses, ["vault"]);

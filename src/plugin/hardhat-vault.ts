@@ -127,6 +127,15 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * that are deployed for it are its alone.
    *
    * @throws VaultError VAULT_UNKNOWN_INSTANCE
+   *
+   * @example
+   * ```ts
+   * await vault.instance("weekly").addressOf("vault");
+   * // {
+   * //   address: '0x00000000000000000000000000000000000000A1',
+   * //   source: 'networks.default.vault.instances.weekly.contracts.vault'
+   * // }
+   * ```
    */
   public instance(name: string): HardhatVault {
     const { instances } = this.network;
@@ -147,6 +156,14 @@ export class HardhatVault extends VaultClient implements VaultHost {
    *
    * @param source Where they come from, for error texts.
    * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
+   *
+   * @example
+   * ```ts
+   * const trading = "0x00000000000000000000000000000000000000A1";
+   * const other = vault.at({ trading });
+   * [(await other.addressOf("trading")).source, await other.queryVolume()];
+   * // [ 'at()', 420000000000000000000n ]
+   * ```
    */
   public override at(
     contracts: ContractAddresses,
@@ -186,6 +203,13 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * VAULT_NO_CODE, VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT,
    * VAULT_INVALID_KEY, VAULT_CONFIG_VARIABLE, VAULT_INVALID_JOURNAL,
    * VAULT_JOURNAL_NOT_WRITTEN and those of a failed request
+   *
+   * @example
+   * ```ts
+   * const { status, after } = await vault.settleAll();
+   * [status, after?.settledPrice];
+   * // [ 'settled', 66250000000000000000000n ]
+   * ```
    */
   public async settleAll(options: SettleAllOptions = {}): Promise<Settlement> {
     const { settleAll } = await import("../settlement/settle-all.js");
@@ -206,6 +230,13 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * VAULT_NO_SENDER, VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED,
    * VAULT_TIME_IN_PAST, VAULT_INVALID_TIME, VAULT_INVALID_ARGUMENT,
    * VAULT_NOT_A_TOKEN and those of a failed request
+   *
+   * @example
+   * ```ts
+   * const { changes } = await vault.simulateSettleAll();
+   * changes.at(-1);
+   * // { reading: 'round', field: 'settled', before: false, after: true }
+   * ```
    */
   public async simulateSettleAll(
     options: SimulateSettleAllOptions = {},
@@ -223,6 +254,15 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * @throws VaultError VAULT_CANNOT_FORK_IN_PROCESS, VAULT_BLOCK_NOT_FOUND,
    * VAULT_INVALID_BLOCK, VAULT_INVALID_ENUM, VAULT_FORK_NETWORK_TAKEN and
    * those of a failed request
+   *
+   * @example
+   * ```ts
+   * const fork = await vault.fork();
+   * const { status } = await fork.vault.settleAll();
+   * [status, (await vault.getLatestRoundInfo()).settled];
+   * // [ 'settled', false ]
+   * await fork.close();
+   * ```
    */
   public async fork(options: ForkOptions = {}): Promise<ForkConnection> {
     const { fork } = await import("../rehearsal/engines/fork.js");
@@ -237,6 +277,13 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * @throws VaultError VAULT_UNKNOWN_SCENARIO, VAULT_LIVE_NETWORK,
    * VAULT_NO_ACCOUNT, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
    * VAULT_INVALID_FIXTURE and those of a failed request
+   *
+   * @example
+   * ```ts
+   * const mocks = await vault.deployMocks();
+   * [mocks.scenario, await vault.queryVolume()];
+   * // [ 'open-round', 420000000000000000000n ]
+   * ```
    */
   public async deployMocks(
     options: DeployMocksOptions = {},
@@ -258,6 +305,14 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * @throws VaultError VAULT_LIVE_NETWORK on anything that is not in process,
    * anvil or `hardhat node`; VAULT_CONTRACT_NOT_CONFIGURED,
    * VAULT_UNKNOWN_SCENARIO, VAULT_INVALID_ARGUMENT and those of a failed request
+   *
+   * @example
+   * ```ts
+   * const mocks = await vault.mockAt("trading");
+   * await mocks.setOrder(1n, { closePrice: 5n });
+   * (await vault.getOrderInfo(1n)).closePrice;
+   * // 5n
+   * ```
    */
   public async mockAt(
     role: ContractRole,

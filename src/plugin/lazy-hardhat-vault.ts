@@ -50,15 +50,48 @@ export interface LazyHardhatVault
       | "deployMocks"
       | "mockAt"
     > {
-  /** The TypeChain-typed contracts, by role; opens the connection. */
+  /**
+   * The TypeChain-typed contracts, by role; opens the connection.
+   *
+   * @example
+   * ```ts
+   * const { vault } = await hre.vault.contracts;
+   * await vault.queryVolume();
+   * // 420000000000000000000n
+   * ```
+   */
   readonly contracts: Promise<VaultContracts>;
-  /** The same vault with other addresses, its connection still unopened. */
+  /**
+   * The same vault with other addresses, its connection still unopened.
+   *
+   * @example
+   * ```ts
+   * const trading = "0x00000000000000000000000000000000000000A1";
+   * (await hre.vault.at({ trading }).addressOf("trading")).address;
+   * // '0x00000000000000000000000000000000000000A1'
+   * ```
+   */
   at(contracts: ContractAddresses): LazyHardhatVault;
-  /** Another set of contracts on the same network; see `HardhatVault`. */
+  /**
+   * Another set of contracts on the same network; see `HardhatVault`.
+   *
+   * @example
+   * ```ts
+   * (await hre.vault.instance("weekly").addressOf("vault")).address;
+   * // '0x00000000000000000000000000000000000000A1'
+   * ```
+   */
   instance(name: string): LazyHardhatVault;
   /**
    * The vault of another network of the configuration, or of a connection that
    * is already open; this one, its connection opened, unless given.
+   *
+   * @example
+   * ```ts
+   * const vault = await hre.vault.connect("localhost");
+   * vault.networkName;
+   * // 'localhost'
+   * ```
    */
   connect(network?: string | NetworkConnection): Promise<HardhatVault>;
 }

@@ -6,8 +6,18 @@ import ts from "typescript";
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
 
 /** A file of somebody who has the package; the marks are where the cursor is. */
-const source = `import type { HardhatVault, VaultOrder, VaultRound } from "hardhat-vault";
+const source = `import type {
+  HardhatVault,
+  LazyHardhatVault,
+  MockVaultHandle,
+  VaultClient,
+  VaultOrder,
+  VaultRound,
+} from "hardhat-vault";
 declare const vault: HardhatVault;
+declare const lazyVault: LazyHardhatVault;
+declare const client: VaultClient;
+declare const mocks: MockVaultHandle;
 declare const order: VaultOrder;
 declare const round: VaultRound;
 vault./*getLatestRoundInfo*/getLatestRoundInfo();
@@ -15,7 +25,10 @@ vault./*getOrderInfo*/getOrderInfo(1n);
 vault./*calMargins*/calMargins;
 order./*openPrice*/openPrice;
 round./*strikePrice*/strikePrice;
-vault./*completion*/chainId;
+vault./*vault*/chainId;
+lazyVault./*lazyVault*/chainId;
+client./*client*/chainId;
+mocks./*mocks*/set;
 `;
 
 const file = path.join(repositoryRoot, "test/package/virtual.ts");
@@ -73,6 +86,30 @@ describe("package - editor", function () {
     };
   }
 
+  function offered(mark: string): string[] {
+    const completions = editor.getCompletionsAtPosition(
+      file,
+      at(mark),
+      undefined,
+    );
+    return (completions?.entries ?? []).map(({ name }) => name).sort();
+  }
+
+  function offeredWithoutExample(mark: string): string[] {
+    return offered(mark).filter((name) => {
+      const details = editor.getCompletionEntryDetails(
+        file,
+        at(mark),
+        name,
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+      );
+      return details?.tags?.some((tag) => tag.name === "example") !== true;
+    });
+  }
+
   it("should show named results, and parameters by their names", () => {
     expect(hover("getLatestRoundInfo").text).to.match(
       /getLatestRoundInfo\(options\?: ReadOptions.*\): Promise<VaultRound>$/u,
@@ -102,10 +139,7 @@ describe("package - editor", function () {
   });
 
   it("should offer what is public, and nothing else", () => {
-    const { entries = [] } =
-      editor.getCompletionsAtPosition(file, at("completion"), undefined) ?? {};
-    const names = entries.map(({ name }) => name).sort();
-    expect(names).to.deep.equal([
+    expect(offered("vault")).to.deep.equal([
       "addressOf",
       "at",
       "block",
@@ -133,6 +167,26 @@ describe("package - editor", function () {
       "settleAll",
       "simulateSettleAll",
       "snapshot",
+    ]);
+  });
+
+  it("should show an example of everything but plain values", () => {
+    expect(offeredWithoutExample("client")).to.deep.equal([
+      "networkName",
+      "provider",
+    ]);
+    expect(offeredWithoutExample("vault")).to.deep.equal([
+      "connection",
+      "instanceName",
+      "networkName",
+      "provider",
+    ]);
+    expect(offered("lazyVault")).to.include("connect");
+    expect(offeredWithoutExample("lazyVault")).to.deep.equal([]);
+    expect(offeredWithoutExample("mocks")).to.deep.equal([
+      "addresses",
+      "scenario",
+      "vault",
     ]);
   });
 });
