@@ -21,6 +21,7 @@ for (const [task, args] of [
   ["orders", { firstId: "1", lastId: "3", out: "orders.csv", format: "csv" }],
   ["capture", { out: "fixture.json", orders: "1-3" }],
   ["simulate", {}],
+  ["simulate", { fork: true }],
   ["settle", { yes: true }],
 ]) {
   const { success } = await hre.tasks.getTask(["vault", task]).run(args);
