@@ -105,7 +105,8 @@ for (const mode of ["local keys", "remote accounts"] as const) {
 
       const stderr = await settleAndKill(lane, index, kill);
 
-      const wasJournalled = await isUnfinished(lane);
+      // Also where it is finished: what it still asked was for its report.
+      const wasJournalled = await isJournalled(lane);
       const resumed = await lane.vault.settleAll({
         pollingInterval: 20,
         resume: true,
@@ -208,15 +209,10 @@ async function settle(
   return await vault.settleAll({ from: settler, pollingInterval });
 }
 
-async function isUnfinished({ journal }: SettlementLane): Promise<boolean> {
+async function isJournalled({ journal }: SettlementLane): Promise<boolean> {
   try {
     const entry: unknown = JSON.parse(await readFile(journal, "utf8"));
-    return (
-      typeof entry === "object" &&
-      entry !== null &&
-      "finished" in entry &&
-      entry.finished === false
-    );
+    return typeof entry === "object" && entry !== null && "finished" in entry;
   } catch {
     return false;
   }
