@@ -15,8 +15,11 @@ import type { Settlement } from "./types.js";
 /** What runs out of gas inside leaves over what its callers kept back. */
 const EXHAUSTED_PERCENT = 95n;
 
-/** How often the round is asked for when it cannot be read after mining. */
-const ATTEMPTS = 5;
+/**
+ * How often the round is asked for when it cannot be read after mining, each
+ * time with the patience of a read.
+ */
+const ATTEMPTS = 3;
 
 /** For whoever reads of a transaction that is still on its way. */
 export const TAKE_UP =

@@ -32,11 +32,9 @@ import type { SettleAllOptions, Settlement, SettlementEvent } from "./types.js";
 
 export type {
   SettleAllOptions,
-  PreviewDifference,
   Settlement,
   SettlementEvent,
   SettlementPreflight,
-  SettlementPreview,
   SettlementStatus,
   SigningKind,
 } from "./types.js";

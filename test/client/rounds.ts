@@ -370,7 +370,7 @@ describe("client - rounds", () => {
       );
       await expectVaultError(
         collect(historyProvider([[0, "revert"]], 1_000)),
-        "VAULT_CALL_REVERTED",
+        "VAULT_NO_FUNCTION",
       );
     });
 

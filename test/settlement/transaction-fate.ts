@@ -420,7 +420,14 @@ describe("what can become of a settlement's transaction", () => {
 
     lane.server.show();
     expect(resumed, resumed.reason ?? "").to.include({ status: "settled" });
-    expect(asked()[1]).to.deep.equal(asked()[0]);
+    const [first, again] = asked().map((params) => {
+      const { gas, ...rest }: Readonly<Record<string, unknown>> =
+        typeof params === "object" ? { ...params } : {};
+      return { gas: BigInt(String(gas)), rest };
+    });
+    // Built anew, with at most the gas of the first.
+    expect(again?.rest).to.deep.equal(first?.rest);
+    expect(Number(again?.gas)).to.be.at.most(Number(first?.gas));
     expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
   });
 

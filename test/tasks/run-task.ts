@@ -28,16 +28,24 @@ const report: TaskReport = {
 };
 
 describe("running a task", () => {
-  const noColor = process.env["NO_COLOR"];
-  afterEach(() => {
-    if (noColor === undefined) {
-      delete process.env["NO_COLOR"];
-    } else {
-      process.env["NO_COLOR"] = noColor;
-    }
-  });
+  // Node colours by these, and takes a CI for a terminal without colours.
+  const colouring = ["NO_COLOR", "FORCE_COLOR", "CI", "TERM"];
+  const environment = colouring.map(
+    (name) => [name, process.env[name]] as const,
+  );
   beforeEach(() => {
-    delete process.env["NO_COLOR"];
+    for (const name of colouring) {
+      Reflect.deleteProperty(process.env, name);
+    }
+    process.env["TERM"] = "xterm";
+  });
+  afterEach(() => {
+    for (const [name, value] of environment) {
+      Reflect.deleteProperty(process.env, name);
+      if (value !== undefined) {
+        process.env[name] = value;
+      }
+    }
   });
 
   it("should colour for a terminal only, and never with NO_COLOR", async () => {

@@ -34,7 +34,13 @@ describe("tasks - tables", () => {
     }
   };
   beforeEach(() => {
-    set({ TERM: "xterm", NO_COLOR: undefined, FORCE_COLOR: undefined });
+    set({
+      TERM: "xterm",
+      // Node takes a CI for a terminal without colours.
+      CI: undefined,
+      NO_COLOR: undefined,
+      FORCE_COLOR: undefined,
+    });
   });
   afterEach(() => {
     set(environment);
