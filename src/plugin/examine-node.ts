@@ -85,7 +85,6 @@ async function examineChainId(
   { connection: { networkConfig, networkName } }: VaultHost,
   actual: number,
 ): Promise<Check> {
-  await Promise.resolve();
   const name = "chain id";
   const { chainId: configured, type } = networkConfig;
   if (configured === undefined) {
