@@ -70,6 +70,7 @@ const scenarioNames = Object.keys(scenarios) as ScenarioName[];
 
 /** The clock of all blocks here, since scenarios are relative to it. */
 const NOW = 1_800_000_000;
+const HOUR = 3_600;
 
 const MAX_UINT256 = 2n ** 256n - 1n;
 const orderIDs = [0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 500n, 1_000n, 1_001n].concat(
@@ -141,7 +142,9 @@ describe("contracts - mocks for Solidity tests", function () {
           // Of a test contract, which nobody deploys for real.
           allowUnlimitedContractSize: true,
           allowBlocksWithSameTimestamp: true,
-          initialDate: new Date(NOW * 1_000),
+          // Well before: a network's clock runs while the tests get ready, and
+          // no block may be older than its parent.
+          initialDate: new Date((NOW - HOUR) * 1_000),
         },
       },
     });
@@ -151,22 +154,32 @@ describe("contracts - mocks for Solidity tests", function () {
       abi.fragments,
       compiled.evm.bytecode.object,
     );
-    await atNow();
     const { target, runner } = await factory.deploy();
     test = new Contract(target, abi, runner);
   });
+
+  // Every test starts from the same block, since a clock does not go back.
+  let start: unknown;
+  beforeEach(async () => {
+    start = await request("evm_snapshot");
+  });
+  const goBack = async (): Promise<void> => {
+    await request("evm_revert", start);
+    start = await request("evm_snapshot");
+  };
+  afterEach(goBack);
 
   const request = async (
     method: string,
     ...params: unknown[]
   ): Promise<unknown> => await vault.provider.request({ method, params });
 
-  const atNow = async (): Promise<void> => {
-    await request("evm_setNextBlockTimestamp", NOW);
+  /** Of the next block: what is written depends on it, so both sides need it. */
+  const setTime = async (time: number): Promise<void> => {
+    await request("evm_setNextBlockTimestamp", time);
   };
 
   const send = async (method: string, ...args: unknown[]): Promise<void> => {
-    await atNow();
     await test.getFunction(method).send(...args);
   };
 
@@ -195,10 +208,11 @@ describe("contracts - mocks for Solidity tests", function () {
 
   for (const scenario of scenarioNames) {
     it(`should answer ${scenario} word by word as in TypeScript, settled too`, async () => {
+      await setTime(NOW);
       await send("deploy", scenario);
       const solidity = await addresses();
       const before = await answers(solidity);
-      await atNow();
+      await setTime(NOW);
       const typescript = await vault.deployMocks({ scenario });
       expect(before).to.deep.equal(await answers(typescript.addresses));
       if (scenario !== "settled-round") {
@@ -226,11 +240,14 @@ describe("contracts - mocks for Solidity tests", function () {
   });
 
   it("should put deployed mocks into another scenario, with nothing left", async () => {
+    await setTime(NOW);
     await send("deploy", "full-round");
     const fresh = await answers(await addresses());
+    await goBack();
     await send("deploy", "extremes");
     await send("fail", "queryVolume", "paused");
     const deployed = await addresses();
+    await setTime(NOW);
     await send("load", "full-round");
     expect(await addresses()).to.deep.equal(deployed);
     expect(await answers(deployed)).to.deep.equal(fresh);
@@ -283,20 +300,23 @@ describe("contracts - mocks for Solidity tests", function () {
     }
   });
 
-  it("should start a next round as in TypeScript", async () => {
-    for (const scenario of ["settled-round", "extremes"] as const) {
+  for (const scenario of ["settled-round", "extremes"] as const) {
+    it(`should start a round after ${scenario} as in TypeScript`, async () => {
+      await setTime(NOW);
       await send("deploy", scenario);
+      await setTime(NOW + HOUR);
       await send("nextRound");
-      const solidity = await addresses();
-      await atNow();
+      const solidity = await answers(await addresses());
+      await goBack();
+      await setTime(NOW);
       const typescript = await vault.deployMocks({ scenario });
-      await atNow();
+      // From TypeScript a round starts with the latest block, not the next.
+      await setTime(NOW + HOUR);
+      await request("evm_mine");
       await typescript.startNextRound();
-      expect(await answers(solidity)).to.deep.equal(
-        await answers(typescript.addresses),
-      );
-    }
-  });
+      expect(await answers(typescript.addresses)).to.deep.equal(solidity);
+    });
+  }
 
   it("should settle next rounds by their own terms, until scripted", async () => {
     await send("deploy", "open-round");
