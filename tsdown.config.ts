@@ -13,6 +13,7 @@ export default defineConfig({
     mocks: "src/mocks/index.ts",
     chai: "src/chai/index.ts",
     assert: "src/assert/index.ts",
+    viem: "src/mocks/viem.ts",
   },
   outputOptions: {
     chunkFileNames: "chunks/[name].js",

@@ -58,6 +58,14 @@ function readAbis(): Contract[] {
     });
 }
 
+/**
+ * What mocks answer by a fallback, so that their artifacts do not say so:
+ * contracts in TypeScript are to be typed with it.
+ */
+const answeredByFallback: Readonly<Record<string, string>> = {
+  MockTrading: "Trading",
+};
+
 function readArtifacts(folder: "lens" | "mocks"): Artifact[] {
   return fs
     .globSync(`artifacts/contracts/${folder}/*.sol/*.json`, { cwd: root })
@@ -74,7 +82,15 @@ function readArtifacts(folder: "lens" | "mocks"): Artifact[] {
         throw new Error(`${file} is not a contract artifact`);
       }
       const { contractName, abi, bytecode, deployedBytecode } = artifact;
-      return { name: contractName, abi, bytecode, deployedBytecode };
+      const answered = abis.find(
+        ({ name }) => name === answeredByFallback[contractName],
+      );
+      return {
+        name: contractName,
+        abi: [...(answered?.abi ?? []), ...abi],
+        bytecode,
+        deployedBytecode,
+      };
     });
 }
 

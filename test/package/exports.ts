@@ -57,6 +57,7 @@ const exportedNames: Readonly<Record<string, readonly string[]>> = {
   ],
   "./chai": ["default"],
   "./assert": ["changesReadings", "roundSettled", "settlesRound"],
+  "./viem": ["getMockContracts"],
   "./types": [],
 };
 

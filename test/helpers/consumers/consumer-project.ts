@@ -246,7 +246,7 @@ function audienceOf({
   if (language === "solidity") {
     return undefined;
   }
-  return text.includes(' from "viem"') ? "viem" : "ethers";
+  return / from "(?:hardhat-vault\/)?viem"/u.test(text) ? "viem" : "ethers";
 }
 
 async function listDocuments(): Promise<readonly string[]> {

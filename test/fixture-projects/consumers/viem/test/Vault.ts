@@ -9,6 +9,7 @@ import {
   settlesRound,
 } from "hardhat-vault/assert";
 import { deployMocks, encodeRevertData } from "hardhat-vault/mocks";
+import { getMockContracts } from "hardhat-vault/viem";
 import { getContract } from "viem";
 
 const ONE = 10n ** 18n;
@@ -36,6 +37,66 @@ describe("Vault", async function () {
     // @ts-expect-error -- an order id is a bigint
     const wrong = () => trading.read.getOrderInfo(["1"]);
     assert.equal(typeof wrong, "function");
+  });
+
+  it("Should make viem's contract objects of all six mocks", async function () {
+    const { addresses } = await networkHelpers.loadFixture(openRound);
+    const contracts = getMockContracts({
+      addresses,
+      client: { public: publicClient, wallet: walletClient },
+    });
+    assert.deepEqual(
+      Object.entries(contracts).map(([role, { address }]) => [role, address]),
+      Object.entries(addresses),
+    );
+    await contracts.underlyingAsset.write.setFundingFeeRate([1, 3n]);
+    await contracts.publicPool.write.setLPAmountInfo([1n, 2n, 3n]);
+    await contracts.trading.write.removeOrder([2n]);
+    await contracts.vaultFactory.write.setMinSLDMargin([4n]);
+    await contracts.vault.write.settleAll();
+
+    const rate: bigint = await contracts.underlyingAsset.read.getFundingFeeRate(
+      [1],
+    );
+    const pools: Array<readonly [bigint, bigint, bigint]> = [
+      await contracts.publicPool.read.getLPAmountInfo(),
+      await contracts.privatePool.read.getLPAmountInfo(),
+    ];
+    const [pair]: readonly [string, ...unknown[]] =
+      await contracts.trading.read.getOrderInfo([1n]);
+    const margin: bigint = await contracts.vaultFactory.read.minSLDMargin();
+    const { settled }: { settled: boolean } =
+      await contracts.vaultFactory.read.latestRound();
+    const { caller }: { caller: `0x${string}` } =
+      await contracts.vault.read.settlement([0n]);
+    assert.deepEqual(
+      { rate, public: pools[0], pair, margin, settled },
+      {
+        rate: 3n,
+        public: [1n, 2n, 3n],
+        pair: "BTC-USDT",
+        margin: 4n,
+        settled: true,
+      },
+    );
+    assert.deepEqual(
+      pools[1],
+      Object.values(await vault.getLPAmountInfo("private")),
+    );
+    assert.equal(caller.toLowerCase(), walletClient.account.address);
+    assert.equal((await vault.getOrderInfo(2n)).state, 0);
+
+    const readers = getMockContracts({ addresses, client: publicClient });
+    assert.equal(await readers.vault.read.settlementCount(), 1n);
+    const mistakes = () => [
+      // @ts-expect-error -- without a wallet there is nothing that could write
+      readers.vault.write.setVolume([5n]),
+      // @ts-expect-error -- a volume is a bigint
+      contracts.vault.write.setVolume(["5"]),
+      // @ts-expect-error -- the vault has no orders
+      contracts.vault.read.getOrderInfo([1n]),
+    ];
+    assert.equal(typeof mistakes, "function");
   });
 
   it("Should settle with a wallet client", async function () {

@@ -1,0 +1,59 @@
+import { getContract } from "viem";
+import type { GetContractParameters, GetContractReturnType } from "viem";
+
+import { contractRoleNames } from "../protocol/index.js";
+import { mockArtifacts } from "./place-mocks.js";
+import type { MockAddresses } from "./setters.js";
+
+/**
+ * A client of viem, or `{ public, wallet }`, of which one may be left out: what
+ * viem's own `getContract` takes.
+ */
+export type ViemClient = GetContractParameters["client"];
+
+/** viem's contract objects of the six mocks, with their setters. */
+export type ViemMockContracts<ClientT extends ViemClient> = {
+  readonly [Role in keyof typeof mockArtifacts]: GetContractReturnType<
+    (typeof mockArtifacts)[Role]["abi"],
+    ClientT,
+    `0x${string}`
+  >;
+};
+
+/**
+ * The mocks as viem's contract objects: `getContract` of viem for all six, each
+ * typed by its ABI.
+ *
+ * @param parameters `addresses`: those of `deployMocks()`; `client`: as for
+ * viem's `getContract`
+ * @example
+ * ```ts
+ * const mocks = await vault.deployMocks();
+ * const [wallet] = await viem.getWalletClients();
+ * const contracts = getMockContracts({
+ *   addresses: mocks.addresses,
+ *   client: { public: await viem.getPublicClient(), wallet },
+ * });
+ * await contracts.vault.write.setVolume([5n]);
+ * await contracts.vault.read.queryVolume();
+ * // 5n
+ * ```
+ */
+export function getMockContracts<const ClientT extends ViemClient>({
+  addresses,
+  client,
+}: {
+  readonly addresses: MockAddresses;
+  readonly client: ClientT;
+}): ViemMockContracts<ClientT> {
+  const byRole = contractRoleNames.map((role) => [
+    role,
+    getContract({
+      abi: mockArtifacts[role].abi,
+      address: addresses[role],
+      client,
+    }),
+  ]);
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each role has the contract of exactly that ABI
+  return Object.fromEntries(byRole) as ViemMockContracts<ClientT>;
+}
