@@ -81,7 +81,8 @@ function readArtifacts(folder: "lens" | "mocks"): Artifact[] {
       ) {
         throw new Error(`${file} is not a contract artifact`);
       }
-      const { contractName, abi, bytecode, deployedBytecode } = artifact;
+      const { contractName, bytecode, deployedBytecode } = artifact;
+      const abi: unknown[] = artifact.abi;
       const answered = abis.find(
         ({ name }) => name === answeredByFallback[contractName],
       );

@@ -15,8 +15,7 @@ export type ViemClient = GetContractParameters["client"];
 export type ViemMockContracts<ClientT extends ViemClient> = {
   readonly [Role in keyof typeof mockArtifacts]: GetContractReturnType<
     (typeof mockArtifacts)[Role]["abi"],
-    ClientT,
-    `0x${string}`
+    ClientT
   >;
 };
 
