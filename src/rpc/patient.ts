@@ -46,11 +46,9 @@ const LONGEST_WAIT_MS = 2_000;
 /** What a node may ask us to wait; more would look like a hang. */
 const LONGEST_RETRY_AFTER_MS = 10_000;
 
-const maxAttempts: Readonly<Record<Fault["kind"], number>> = {
-  busy: 15,
-  behind: 9,
-  passing: 5,
-};
+type Attempts = Readonly<Record<Fault["kind"], number>>;
+
+const maxAttempts: Attempts = { busy: 15, behind: 9, passing: 5 };
 
 /** What may be asked twice without doing anything twice. */
 const repeatable =
@@ -64,11 +62,12 @@ interface Acquaintance {
 }
 
 const acquaintances = new WeakMap<Eip1193Provider, Acquaintance>();
-const origins = new WeakMap<Eip1193Provider, Eip1193Provider>();
+/** What a patient provider asks with. */
+const patients = new WeakMap<Eip1193Provider, Asking>();
 
 /** The provider behind a patient one. */
 export function originOf(provider: Eip1193Provider): Eip1193Provider {
-  return origins.get(provider) ?? provider;
+  return patients.get(provider)?.provider ?? provider;
 }
 
 /** A node behind this provider has that block; others may be behind. */
@@ -87,33 +86,54 @@ export function patient(
   network: string,
   { timeout, onRetry }: Patience = {},
 ): Eip1193Provider {
-  if (origins.has(provider)) {
+  if (patients.has(provider)) {
     return provider;
   }
-  const known = acquaintanceOf(provider);
   const deadline = timeout === undefined ? undefined : new Deadline(timeout);
-  const calm: Eip1193Provider = {
+  return calm({
+    provider,
+    network,
+    known: acquaintanceOf(provider),
+    deadline: () => deadline ?? new Deadline(DEFAULT_TIMEOUT_MS),
+    attempts: maxAttempts,
+    onRetry,
+  });
+}
+
+/**
+ * A patient provider for a request that is asked for in smaller pieces if it
+ * fails: what may be over is tried once more, since it may also be the size.
+ */
+export function lessPatient(provider: Eip1193Provider): Eip1193Provider {
+  const asking = patients.get(provider);
+  return asking === undefined
+    ? provider
+    : calm({ ...asking, attempts: { ...maxAttempts, passing: 2 } });
+}
+
+function calm(asking: Asking): Eip1193Provider {
+  const { provider } = asking;
+  const calmed: Eip1193Provider = {
     request: async (args) =>
       repeatable.test(args.method)
-        ? await askPatiently(args, {
-            provider,
-            network,
-            known,
-            deadline: deadline ?? new Deadline(DEFAULT_TIMEOUT_MS),
-            onRetry,
-          })
+        ? await askPatiently(args, { ...asking, deadline: asking.deadline() })
         : await provider.request(args),
   };
-  origins.set(calm, provider);
-  return calm;
+  patients.set(calmed, asking);
+  return calmed;
 }
 
 interface Asking extends Pick<Patience, "onRetry"> {
   readonly provider: Eip1193Provider;
   readonly network: string;
   readonly known: Acquaintance;
-  readonly deadline: Deadline;
+  /** Of the operation, or of each request where it has none. */
+  readonly deadline: () => Deadline;
+  readonly attempts: Attempts;
 }
+
+/** A request under way. */
+type Request = Omit<Asking, "deadline"> & { readonly deadline: Deadline };
 
 /** What a request came to; how it ends where it is not made again. */
 type Outcome = { readonly answer: unknown } | { readonly error: unknown };
@@ -130,13 +150,13 @@ class PassingFault extends Error {
 
 async function askPatiently(
   args: RequestArguments,
-  asking: Asking,
+  asking: Request,
 ): Promise<unknown> {
-  const { network, deadline, onRetry } = asking;
+  const { network, deadline, attempts, onRetry } = asking;
   const { method } = args;
   const isWorthIt = (error: Error, attempt: number): error is PassingFault =>
     error instanceof PassingFault &&
-    attempt < maxAttempts[error.fault.kind] &&
+    attempt < attempts[error.fault.kind] &&
     !deadline.isOver;
   let outcome: Outcome;
   // Says more than that the time is over.
@@ -179,7 +199,7 @@ async function askPatiently(
 /** @throws PassingFault where it may be worth to ask again */
 async function askOnce(
   args: RequestArguments,
-  { provider, network, known, deadline }: Asking,
+  { provider, network, known, deadline }: Request,
   latest: Outcome | undefined,
 ): Promise<Outcome> {
   const { method } = args;

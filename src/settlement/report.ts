@@ -1,6 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
-import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
@@ -14,12 +11,6 @@ import type { Settlement } from "./types.js";
 
 /** What runs out of gas inside leaves over what its callers kept back. */
 const EXHAUSTED_PERCENT = 95n;
-
-/**
- * How often the round is asked for when it cannot be read after mining, each
- * time with the patience of a read.
- */
-const ATTEMPTS = 3;
 
 /** For whoever reads of a transaction that is still on its way. */
 export const TAKE_UP =
@@ -41,11 +32,10 @@ export async function report(
   vault: VaultHost,
   entry: JournalEntry,
   end: FollowOutcome,
-  pollingIntervalMs: number,
 ): Promise<Report> {
   switch (end.kind) {
     case "mined":
-      return await reportMined(vault, entry, end.receipt, pollingIntervalMs);
+      return await reportMined(vault, entry, end.receipt);
     case "dropped":
       return {
         settlement: {
@@ -101,10 +91,9 @@ async function reportMined(
   vault: VaultHost,
   entry: JournalEntry,
   receipt: Receipt,
-  pollingIntervalMs: number,
 ): Promise<Report> {
   const { hash, blockNumber, gasUsed } = receipt;
-  const seen = await readAfter(vault, entry, blockNumber, pollingIntervalMs);
+  const seen = await readAfter(vault, entry, blockNumber);
   const { round: after = null, timestamp } = seen;
   return {
     settlement: {
@@ -217,20 +206,14 @@ async function readAfter(
   vault: VaultHost,
   { round: before, vault: target }: JournalEntry,
   blockNumber: number,
-  pollingIntervalMs: number,
 ): Promise<RoundAfter> {
   try {
-    for (let attempt = 1; attempt < ATTEMPTS; attempt += 1) {
-      try {
-        const { round, timestamp } = await observe(vault, target, blockNumber);
-        return { round: await round(), timestamp };
-      } catch (error) {
-        if (!VaultError.isVaultError(error)) {
-          throw error;
-        }
-        await sleep(pollingIntervalMs);
-      }
-    }
+    const { round, timestamp } = await observe(vault, target, blockNumber);
+    return { round: await round(), timestamp };
+  } catch {
+    // No state of that block, or no answer: the newest block may tell.
+  }
+  try {
     const { number } = await vault.block("latest");
     if (number < blockNumber) {
       return { problem: "unreadable" };

@@ -421,12 +421,7 @@ async function follow(
         },
       },
     );
-    const { isFinal, ...outcome } = await report(
-      vault,
-      entry,
-      end,
-      pollingIntervalMs,
-    );
+    const { isFinal, ...outcome } = await report(vault, entry, end);
     if (isFinal) {
       await record({ finished: true });
     }

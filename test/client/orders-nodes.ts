@@ -105,7 +105,7 @@ const variants: readonly Variant[] = [
   },
   {
     name: "a node that times out on big calls",
-    timeout: 800,
+    timeout: 500,
     handle: async ({ request }) => {
       const [call] = request.params;
       return await Promise.resolve(

@@ -5,6 +5,7 @@ import type { VaultOrder } from "../../protocol/index.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
 import { Chain } from "../../rpc/node.js";
+import { lessPatient } from "../../rpc/patient.js";
 import { invalidResponse } from "../../rpc/request.js";
 import { callLens, encodeReadOrders } from "../lens/lens.js";
 import type { LensContext } from "../lens/lens.js";
@@ -89,7 +90,7 @@ export class OrderReader {
     let answer: LensAnswer;
     try {
       answer = await callLens(
-        lens,
+        count === 1 ? lens : { ...lens, provider: lessPatient(lens.provider) },
         encodeReadOrders(target.address, firstId, count),
       );
       const { length } = answer.entries;
