@@ -34,6 +34,8 @@ export interface Extent {
   readonly sizes: readonly number[];
   /** Orders to read while memory is watched. */
   readonly streamed: number;
+  /** Rounds of the past to find; a tenth of it on a real node. */
+  readonly pastRounds: number;
   /** How often Hardhat is started, with and without the plugin. */
   readonly starts: number;
 }

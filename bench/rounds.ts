@@ -16,37 +16,41 @@ import { deployCode, sendTransaction } from "../test/helpers/transactions.js";
 import { median, round, runInTurns, target } from "./measure.js";
 import type { Extent, Section } from "./measure.js";
 
-const ROUNDS_ON_NODE = 100;
-const BLOCKS_ON_NODE = 2_000;
-const ROUNDS_AT_SCALE = 1_000;
-const BLOCKS_AT_SCALE = 50_000_000;
+const BLOCKS_EACH_ON_NODE = 20;
+const BLOCKS_EACH_AT_SCALE = 50_000;
 
 const mock = MockVaultFactory__factory.createInterface();
 
 /** Finds rounds of the past: on anvil, and in a history as long as a chain's. */
-export async function benchRounds({ rounds }: Extent): Promise<Section> {
+export async function benchRounds({
+  rounds,
+  pastRounds,
+}: Extent): Promise<Section> {
+  const roundsOnNode = pastRounds / 10;
+  const blocksOnNode = roundsOnNode * BLOCKS_EACH_ON_NODE;
+  const blocksAtScale = pastRounds * BLOCKS_EACH_AT_SCALE;
   const anvil = await startAnvil();
   try {
     const hre = await createTestHre({
       networks: { anvil: httpNetwork(anvil.url) },
     });
     const { provider } = await hre.network.create("anvil");
-    const vaultFactory = await mineHistory(provider);
+    const vaultFactory = await mineHistory(provider, roundsOnNode);
     const onNode = recordCalls(provider);
     const client = new VaultClient(onNode, { vaultFactory });
-    const { history } = writeHistory(ROUNDS_AT_SCALE, BLOCKS_AT_SCALE);
-    const atScale = historyProvider(history, BLOCKS_AT_SCALE);
+    const { history } = writeHistory(pastRounds, blocksAtScale);
+    const atScale = historyProvider(history, blocksAtScale);
     const scaled = new VaultClient(atScale, { vaultFactory });
     const contestants = [
       {
-        name: `${ROUNDS_ON_NODE} rounds in ${BLOCKS_ON_NODE} blocks of anvil`,
-        expected: ROUNDS_ON_NODE,
+        name: `${roundsOnNode} rounds in ${blocksOnNode} blocks of anvil`,
+        expected: roundsOnNode,
         asked: onNode.calls,
         run: async () => await collectAll(client.rounds()),
       },
       {
-        name: `${ROUNDS_AT_SCALE} rounds in ${BLOCKS_AT_SCALE} blocks of a provider in this process`,
-        expected: ROUNDS_AT_SCALE,
+        name: `${pastRounds} rounds in ${blocksAtScale} blocks of a provider in this process`,
+        expected: pastRounds,
         asked: atScale.requests,
         run: async () => await collectAll(scaled.rounds()),
       },
@@ -74,15 +78,15 @@ export async function benchRounds({ rounds }: Extent): Promise<Section> {
       })),
       targets: [
         target(
-          `rounds(), requests a round, ${ROUNDS_AT_SCALE} in ${BLOCKS_AT_SCALE} blocks`,
+          `rounds(), requests a round, ${pastRounds} in ${blocksAtScale} blocks`,
           figures[1]?.each ?? Number.NaN,
           "at most",
           // Blocks between two rounds; between the first and the last it would be 56.
-          2 * Math.ceil(Math.log2(BLOCKS_AT_SCALE / ROUNDS_AT_SCALE)) + 4,
+          2 * Math.ceil(Math.log2(BLOCKS_EACH_AT_SCALE)) + 4,
           "",
         ),
         target(
-          `rounds(), ${ROUNDS_ON_NODE} in ${BLOCKS_ON_NODE} blocks of anvil`,
+          `rounds(), ${roundsOnNode} in ${blocksOnNode} blocks of anvil`,
           (figures[0]?.milliseconds ?? Number.NaN) / 1_000,
           "at most",
           10,
@@ -96,10 +100,13 @@ export async function benchRounds({ rounds }: Extent): Promise<Section> {
 }
 
 /** Rounds at equal distances, each settled half-way, in real blocks. */
-async function mineHistory(provider: Eip1193Provider): Promise<string> {
+async function mineHistory(
+  provider: Eip1193Provider,
+  rounds: number,
+): Promise<string> {
   const factory = await deployCode(provider, MockVaultFactoryArtifact.bytecode);
-  const blocksEach = Math.floor(BLOCKS_ON_NODE / ROUNDS_ON_NODE / 2) - 1;
-  for (let index = 1; index <= ROUNDS_ON_NODE; ++index) {
+  const blocksEach = BLOCKS_EACH_ON_NODE / 2 - 1;
+  for (let index = 1; index <= rounds; ++index) {
     const open = pastRound(index);
     for (const said of [open, settledRound(open)]) {
       await sendTransaction(provider, {

@@ -1,8 +1,8 @@
 /**
  * Measures what the design asks for and prints tables; `--json FILE` also
  * writes them as JSON. `--only WORD` runs the benchmarks with that word in
- * their name; `--rounds N`, `--sizes N,N`, `--streamed N` and `--starts N` say
- * how much is measured.
+ * their name; `--rounds N`, `--sizes N,N`, `--streamed N`, `--past-rounds N` and
+ * `--starts N` say how much is measured.
  *
  * Exits with 1 if a target is missed.
  */
@@ -23,6 +23,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "5" },
     sizes: { type: "string", default: "1000,10000,50000" },
     streamed: { type: "string", default: "200000" },
+    "past-rounds": { type: "string", default: "1000" },
     starts: { type: "string", default: "40" },
   },
 });
@@ -30,6 +31,7 @@ const extent = {
   rounds: Number(values.rounds),
   sizes: values.sizes.split(",").map(Number),
   streamed: Number(values.streamed),
+  pastRounds: Number(values["past-rounds"]),
   starts: Number(values.starts),
 };
 
