@@ -71,33 +71,65 @@ export function keepSecret(...values: readonly string[]): void {
   }
 }
 
-/** Every part of an endpoint that may carry a key. */
-export function keepUrlSecret(url: string): void {
+/**
+ * Every part of an endpoint that may carry a key.
+ *
+ * @param publicNames What is no secret wherever it stands, as the names of
+ * networks.
+ */
+export function keepUrlSecret(
+  url: string,
+  publicNames: readonly string[] = [],
+): void {
   if (!URL.canParse(url)) {
     keepSecret(url);
     return;
   }
-  const { username, password, pathname, search, searchParams } = new URL(url);
+  const { username, password, hostname, pathname, search, searchParams } =
+    new URL(url);
   const credentials = [username, password].map(decode);
+  const names = publicNames.map((name) => name.toLowerCase());
   keepSecret(
     ...[username, password, ...credentials],
     ...(username === "" && password === ""
       ? []
-      : [Buffer.from(credentials.join(":")).toString("base64")]),
+      : [toBase64(credentials.join(":"))]),
     ...[...pathname.split("/"), ...search.slice(1).split(/[&=]/u)]
       .flatMap((part) => [part, decode(part)])
       .concat(...searchParams.values())
-      .filter(({ length }) => length >= MIN_PART),
+      .concat(hostname.split(".").filter(looksLikeKey))
+      .filter(
+        (part) =>
+          part.length >= MIN_PART && !names.includes(part.toLowerCase()),
+      ),
   );
 }
 
-/** A header's value, and what follows the scheme in one like "Bearer …". */
+/** Other labels of a host's name are words, as in "eth-mainnet". */
+function looksLikeKey(label: string): boolean {
+  return (
+    label.length >= 2 * MIN_ANYWHERE ||
+    (label.length >= MIN_ANYWHERE && /\d/u.test(label) && /[a-z]/u.test(label))
+  );
+}
+
+/**
+ * A header's value, and what follows the scheme in one like "Bearer …"; user and
+ * password in one like "Basic …".
+ */
 export function keepHeaderSecret(value: string): void {
+  const [, basic] = /^\s*basic\s+([\w+/=-]+)\s*$/iu.exec(value) ?? [];
+  const credentials =
+    basic === undefined ? "" : Buffer.from(basic, "base64").toString("utf8");
+  const colon = credentials.indexOf(":");
   keepSecret(
     ...[value, ...value.split(/[\s,;=]+/u)].filter(
       (part) =>
         part.length >= MIN_PART && !/^(?:basic|bearer|digest)$/iu.test(part),
     ),
+    ...(colon === -1
+      ? []
+      : [credentials.slice(0, colon), credentials.slice(colon + 1)]),
   );
 }
 
@@ -110,12 +142,28 @@ function decode(part: string): string {
   }
 }
 
+/** The ways in which a text comes back: as in a URL, a header, or JSON. */
+function spellingsOf(secret: string): readonly string[] {
+  return [
+    secret,
+    encodeURIComponent(secret.replaceAll(/\p{Cs}/gu, "\ufffd")),
+    toBase64(secret),
+    toBase64(secret).replaceAll("+", "-").replaceAll("/", "_"),
+    JSON.stringify(secret).slice(1, -1),
+  ];
+}
+
+/** Without what fills it up, which is not always there. */
+function toBase64(text: string): string {
+  return Buffer.from(text).toString("base64").replace(/=+$/u, "");
+}
+
 function hideSecrets(text: string): string {
   if (secrets.size === 0) {
     return text;
   }
   secretsPattern ??= new RegExp(
-    [...secrets]
+    [...new Set([...secrets].flatMap(spellingsOf))]
       // What holds another one comes first.
       .sort((one, other) => other.length - one.length)
       .map((secret) => {

@@ -37,6 +37,10 @@ const anyText = fc.oneof(
     .map((units) => String.fromCharCode(...units)),
 );
 
+function toBase64(text: string): string {
+  return Buffer.from(text).toString("base64").replaceAll("=", "");
+}
+
 describe("text of others", () => {
   it("should leave nothing that a terminal obeys", () => {
     fc.assert(
@@ -143,10 +147,11 @@ describe("text of others", () => {
 
   describe("what is configured", () => {
     const url =
-      "https://us%40er:p4ss@rpc.test/v3/short-key-123/x?token=q-value-9&a=1";
+      "https://us%40er:p4ss@h0st-key.rpc.test/v3/short-key-123/my-net/x?token=q-value-9&a=1";
     before(() => {
-      keepUrlSecret(url);
+      keepUrlSecret(url, ["My-Net"]);
       keepHeaderSecret("Bearer head3r");
+      keepHeaderSecret(`Basic ${toBase64("b4sic:pass:w/ord")}`);
       keepSecret("abandon ability able");
     });
 
@@ -160,7 +165,13 @@ describe("text of others", () => {
       "head3r",
       "Bearer head3r",
       "abandon ability able",
-      Buffer.from("us@er:p4ss").toString("base64"),
+      toBase64("us@er:p4ss"),
+      "h0st-key",
+      "b4sic",
+      "pass:w/ord",
+      encodeURIComponent("pass:w/ord"),
+      toBase64("pass:w/ord"),
+      toBase64("q-value-9"),
     ]) {
       it(`should be hidden wherever it is repeated: ${part}`, () => {
         for (const text of [
@@ -182,8 +193,8 @@ describe("text of others", () => {
       });
     }
 
-    it("should leave words and figures as they are", () => {
-      const text = "eth_call of v3 answered 1, x is 12, p4ssed";
+    it("should leave words, names of networks and figures as they are", () => {
+      const text = "eth_call of v3 on my-net answered 1, x is 12, p4ssed";
       expect(escapeUntrusted(text)).to.equal(text);
       keepSecret("918273645", "a1b2c3d4e5");
       expect(toSafeJson(["918273645", "0xa1b2c3d4e5"])).to.equal(

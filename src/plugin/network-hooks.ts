@@ -21,7 +21,10 @@ async function newConnection<ChainTypeT extends ChainType | string>(
   if (networkConfig.type === "http") {
     // Whatever a node repeats of it is not shown. The provider was made with
     // it, so nothing is resolved that was not needed.
-    keepUrlSecret(await networkConfig.url.getUrl());
+    keepUrlSecret(
+      await networkConfig.url.getUrl(),
+      Object.keys(context.config.networks),
+    );
     Object.values(networkConfig.httpHeaders).forEach(keepHeaderSecret);
   }
   connection.vault = HardhatVault.forConnection(connection, context);

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 
 /** A JSON-RPC request as it came over the wire. */
 export interface RecordedRequest {
@@ -119,6 +120,11 @@ export async function startRpcServer({
     );
   }
 
+  // As the proxy of a machine, for hosts that there are none.
+  server.on("connect", (_request, socket: Socket) => {
+    socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+    server.emit("connection", socket);
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

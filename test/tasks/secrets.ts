@@ -1,0 +1,404 @@
+import { Buffer } from "node:buffer";
+import { mkdir, readFile, readdir, rm } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+import { AbiCoder, HDNodeWallet, JsonRpcProvider, Wallet } from "ethers";
+import { configVariable } from "hardhat/config";
+import type { HttpNetworkUserConfig } from "hardhat/types/config";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { everyTaskRun } from "../helpers/every-vault-task.js";
+import type { TaskRun } from "../helpers/every-vault-task.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcHandler, RpcReply, RpcServer } from "../helpers/rpc-server.js";
+import { runVaultTask } from "../helpers/run-vault-task.js";
+import { runInTerminal } from "../helpers/terminal.js";
+
+/** What is planted in every place that may hold a secret. */
+const planted = {
+  user: "cnry-us@r",
+  password: "cnry-p#ss/w?rd",
+  host: "cnry-h0st-label",
+  path: "cnry-p4th",
+  query: "cnry=query+k3y",
+  header: "cnry-hea/der",
+  bearer: "cnry-bearer+t0ken",
+  basicUser: "cnry-basic",
+  basicPassword: "cnry:secret",
+  key: "c0ffee11c0ffee22c0ffee33c0ffee44c0ffee55c0ffee66c0ffee77c0ffee88",
+  mnemonic:
+    "legal winner thank year wave sausage worth useful legal winner thank yellow",
+  passphrase: "cnry-passphrase",
+  variable: "cnry-badly-configured",
+} as const;
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+const basic = base64(`${planted.basicUser}:${planted.basicPassword}`);
+
+/** What the node has been told, and may repeat. */
+const sent = [
+  planted.user,
+  planted.password,
+  planted.host,
+  planted.path,
+  planted.query,
+  planted.header,
+  planted.bearer,
+  planted.basicUser,
+  planted.basicPassword,
+  basic,
+  base64(`${planted.user}:${planted.password}`),
+] as const;
+
+/** The ways in which a node writes what it repeats. */
+const spellings: ReadonlyArray<(text: string) => string> = [
+  (text) => text,
+  (text) => encodeURIComponent(text),
+  (text) => encodeURIComponent(text).toLowerCase(),
+  (text) => base64(text),
+  (text) => base64(text).replaceAll("=", ""),
+  (text) => Buffer.from(text).toString("base64url"),
+  (text) => text.toUpperCase(),
+  (text) => text.toLowerCase(),
+  (text) => JSON.stringify(text).slice(1, -1),
+];
+
+const httpHeaders = {
+  "x-api-key": planted.header,
+  "x-token": `Bearer ${planted.bearer}`,
+  authorization: `Basic ${basic}`,
+};
+
+/** Whatever the spelling, none of it may be found. */
+const forbidden = [
+  ...new Set(
+    [...sent, ...Object.values(planted)].flatMap((text) =>
+      spellings.map((spell) => spell(text).toLowerCase()),
+    ),
+  ),
+];
+
+let turn = 0;
+
+/** Repeats all of it in one spelling, the next one each time. */
+function echo(): string {
+  turn += 1;
+  const spell = spellings[turn % spellings.length] ?? String;
+  const between = [" ", '"', "/", "', "][turn % 4] ?? " ";
+  // Nothing but so much of a node's words is shown.
+  const first = turn % sent.length;
+  const rotated = [...sent.slice(first), ...sent.slice(0, first)];
+  return rotated.map(spell).join(between);
+}
+
+const headerMethods = /^eth_(?:chainId|blockNumber|getBlockByNumber)$/u;
+
+const echoError = (): RpcReply => ({
+  error: {
+    code: -32000,
+    message: `denied: ${echo()}`,
+    data: { message: echo(), errors: [{ message: echo() }] },
+  },
+});
+const echoRevert = (): RpcReply => ({
+  error: {
+    code: 3,
+    message: `execution reverted: ${echo()}`,
+    data: `0x08c379a0${AbiCoder.defaultAbiCoder().encode(["string"], [echo()]).slice(2)}`,
+  },
+});
+
+const notSent = "a refusal of whatever is sent";
+
+/** What can happen to the requests of a task. */
+const behaviours: Readonly<Record<string, RpcHandler>> = {
+  success: () => undefined,
+  "a refusal of everything": echoError,
+  "a refusal of all but the block": ({ request: { method } }) =>
+    headerMethods.test(method) ? undefined : echoError(),
+  [notSent]: ({ request: { method } }) =>
+    /^eth_send|Transaction(?:Receipt|ByHash)$/u.test(method)
+      ? echoError()
+      : undefined,
+  "a refusal of the second request of each kind": ({ occurrence }) =>
+    occurrence === 1 ? echoError() : undefined,
+  "a revert of every call": ({ request: { method } }) =>
+    /^eth_(?:call|estimateGas|sendRawTransaction|simulateV1)$/u.test(method)
+      ? echoRevert()
+      : undefined,
+  "a name that repeats it": ({ request: { method } }) =>
+    method === "web3_clientVersion" ? { result: echo() } : undefined,
+  "answers that are no answers": ({ request: { method } }) =>
+    headerMethods.test(method) ? undefined : { result: echo() },
+  "HTTP 403": ({ response }) => {
+    response.writeHead(403, { "x-echo": encodeURIComponent(echo()) });
+    response.end(echo());
+    return "handled";
+  },
+  "too many requests, the first of each kind": ({ occurrence, response }) => {
+    if (occurrence > 0) {
+      return undefined;
+    }
+    response.writeHead(429, { "retry-after": "0" });
+    response.end(echo());
+    return "handled";
+  },
+  "a page in place of the first answer of each kind": ({
+    occurrence,
+    response,
+  }) => {
+    if (occurrence > 0) {
+      return undefined;
+    }
+    response.end(`<html>${echo()}</html>`);
+    return "handled";
+  },
+  "a connection that breaks at the first request of each kind": ({
+    occurrence,
+    response,
+  }) => {
+    if (occurrence > 0) {
+      return undefined;
+    }
+    response.destroy();
+    return "handled";
+  },
+  "another chain": ({ request: { method } }) =>
+    method === "eth_chainId" ? { result: "0x1" } : undefined,
+};
+
+describe("secrets", function () {
+  this.timeout(180_000);
+
+  let anvil: ServerProcess;
+  let node: JsonRpcProvider;
+  let server: RpcServer;
+  let project: FixtureProject;
+  let contracts: Readonly<Record<string, string>>;
+  const environment = {
+    http_proxy: "",
+    TEST_CANARY_URL: "",
+    TEST_CANARY_KEY: `0x${planted.key}`,
+    TEST_CANARY_MNEMONIC: planted.mnemonic,
+    TEST_CANARY_PASSPHRASE: planted.passphrase,
+    TEST_CANARY_BAD: planted.variable,
+  };
+
+  before(async () => {
+    anvil = await startAnvil();
+    server = await startRpcServer({ upstream: anvil.url });
+    project = await useFixtureProject("plain");
+    const { user, password, host, path: key, query } = planted;
+    const [name, secret, segment, value] = [user, password, key, query].map(
+      encodeURIComponent,
+    );
+    Object.assign(process.env, environment, {
+      http_proxy: server.url,
+      TEST_CANARY_URL: `http://${name}:${secret}@${host}.rpc.test/v3/${segment}?key=${value}`,
+    });
+    node = new JsonRpcProvider(anvil.url, undefined, { cacheTimeout: -1 });
+    const wallets = [
+      new Wallet(planted.key),
+      HDNodeWallet.fromPhrase(planted.mnemonic, planted.passphrase),
+    ];
+    for (const { address } of wallets) {
+      await node.send("anvil_setBalance", [
+        address,
+        `0x${(10n ** 20n).toString(16)}`,
+      ]);
+    }
+    const hre = await createTestHre({
+      networks: { plain: httpNetwork(anvil.url) },
+    });
+    const connection = await hre.network.create("plain");
+    const { addresses } = await connection.vault.deployMocks({
+      scenario: "expired-round",
+      overrides: {
+        orders: { 2: { exType: echo() }, 4: { exType: `=${planted.path}` } },
+      },
+    });
+    contracts = addresses;
+    blockOfMocks = String(await node.getBlockNumber());
+    await node.send("evm_mine", []);
+    await connection.close();
+  });
+  after(async () => {
+    Object.keys(environment).forEach((name) => {
+      Reflect.deleteProperty(process.env, name);
+    });
+    node.destroy();
+    await server.stop();
+    await anvil.stop();
+    await project.remove();
+  });
+
+  const hreWith = async (
+    settings: Partial<Omit<HttpNetworkUserConfig, "type">>,
+  ): Promise<HardhatRuntimeEnvironment> =>
+    await createTestHre(
+      {
+        networks: {
+          live: {
+            ...httpNetwork("", {
+              httpHeaders,
+              chainId: 31337,
+              vault: { contracts, tokenDecimals: 18 },
+            }),
+            url: configVariable("TEST_CANARY_URL"),
+            ...settings,
+          },
+        },
+      },
+      { network: "live", projectRoot: project.path },
+    );
+
+  const key = { accounts: [configVariable("TEST_CANARY_KEY")] };
+  const mnemonic = {
+    accounts: {
+      count: 1,
+      mnemonic: configVariable("TEST_CANARY_MNEMONIC"),
+      passphrase: configVariable("TEST_CANARY_PASSPHRASE"),
+    },
+  };
+  const bad = configVariable("TEST_CANARY_BAD");
+  /** Deriving one from a mnemonic takes a tenth of a second. */
+  const mayUseKeys = /^(?:settle|simulate|doctor|deploy-mocks|mock .*)$/u;
+  /** What it remembers of the chain stays. */
+  let blockOfMocks = "";
+
+  /** Configurations, and what a node does that they are tried against. */
+  const cases: ReadonlyArray<
+    readonly [
+      name: string,
+      settings: Partial<Omit<HttpNetworkUserConfig, "type">>,
+      behaviour: keyof typeof behaviours,
+    ]
+  > = [
+    ...Object.keys(behaviours).map(
+      (behaviour) => ["a private key", key, behaviour] as const,
+    ),
+    ["a mnemonic", mnemonic, "success"],
+    ["a mnemonic", mnemonic, notSent],
+    ["a bad key", { accounts: [bad] }, "success"],
+    ["a bad mnemonic", { accounts: { mnemonic: bad } }, "success"],
+    ["a bad URL", { url: bad }, "success"],
+    ["a bad address", { vault: { contracts: { vault: bad } } }, "success"],
+  ];
+
+  for (const [index, [accounts, settings, behaviour]] of cases.entries()) {
+    it(`should not be in anything that a task writes: ${accounts}, ${behaviour}`, async () => {
+      const snapshot: unknown = await node.send("evm_snapshot", []);
+      const hre = await hreWith(settings);
+      const written = path.join(project.path, "written");
+      await mkdir(written);
+      const handler = behaviours[behaviour];
+      const leaks: string[] = [];
+      const runs = everyTaskRun().filter(
+        ({ task }) => settings !== mnemonic || mayUseKeys.test(task),
+      );
+      const pastFork: TaskRun = {
+        task: "simulate",
+        args: { fork: true, block: blockOfMocks },
+      };
+      for (const [place, { task, args }] of [pastFork, ...runs].entries()) {
+        const json = (index + place) % 2 === 0 && args["format"] === undefined;
+        server.requests.length = 0;
+        server.handler = handler ?? server.handler;
+        const out: unknown = args["out"];
+        const result = await runVaultTask(hre, task, {
+          ...args,
+          // What was sent will not be seen, however long it is looked for.
+          ...("timeout" in args && behaviour === notSent
+            ? { timeout: "1" }
+            : {}),
+          ...(typeof out === "string" ? { out: path.join(written, out) } : {}),
+          json,
+        });
+        const name = `vault ${task} ${JSON.stringify({ ...args, json })}`;
+        if (
+          settings === key &&
+          behaviour === "success" &&
+          (result.exitCode === 0) === (args["assert"] === true)
+        ) {
+          leaks.push(`${name} failed: ${result.stderr}${result.stdout}`);
+        }
+        leaks.push(
+          ...leaksIn(result.stdout, `${name}: stdout`),
+          ...leaksIn(result.stderr, `${name}: stderr`),
+        );
+      }
+      for (const [file, text] of await filesOf(project.path)) {
+        leaks.push(...leaksIn(text, file));
+      }
+      await node.send("evm_revert", [snapshot]);
+      await Promise.all(
+        [written, path.join(project.path, "vault-deployments")].map(
+          async (folder) => await rm(folder, { recursive: true, force: true }),
+        ),
+      );
+      expect(leaks).to.deep.equal([]);
+    });
+  }
+
+  it("should not be in what a terminal shows", async () => {
+    const env = {
+      TEST_URL: process.env["TEST_CANARY_URL"] ?? "",
+      TEST_VAULT: JSON.stringify({ contracts }),
+      TEST_NETWORK: JSON.stringify({
+        accounts: [environment.TEST_CANARY_KEY],
+        httpHeaders,
+      }),
+    };
+    for (const [args, behaviour] of [
+      [["status"], "too many requests, the first of each kind"],
+      [["doctor"], "a name that repeats it"],
+      [["settle", "--yes", "--timeout", "1"], notSent],
+    ] as const) {
+      server.requests.length = 0;
+      server.handler = behaviours[behaviour] ?? server.handler;
+      const { lines } = await runInTerminal(
+        ["vault", ...args, "--network", "test", "--show-stack-traces"],
+        { cwd: project.path, columns: 1_000, env },
+      );
+      const shown = lines.map(({ text }) => text).join("\n");
+      expect(shown).to.contain("test (chain 31337)");
+      expect(leaksIn(shown, args.join(" "))).to.deep.equal([]);
+    }
+    for (const [file, text] of await filesOf(project.path)) {
+      expect(leaksIn(text, file)).to.deep.equal([]);
+    }
+  });
+});
+
+function leaksIn(text: string, where: string): string[] {
+  const lower = text.toLowerCase();
+  return forbidden
+    .filter((secret) => lower.includes(secret))
+    .map((secret) => {
+      const at = lower.indexOf(secret);
+      return `${where}: ${text.slice(Math.max(0, at - 40), at + secret.length + 20)}`;
+    });
+}
+
+async function filesOf(
+  folder: string,
+): Promise<ReadonlyArray<readonly [file: string, text: string]>> {
+  const entries = await readdir(folder, {
+    recursive: true,
+    withFileTypes: true,
+  });
+  return await Promise.all(
+    entries
+      .filter((entry) => entry.isFile())
+      .map(async (entry) => {
+        const file = path.join(entry.parentPath, entry.name);
+        return [file, await readFile(file, "latin1")] as const;
+      }),
+  );
+}
