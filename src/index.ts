@@ -1,3 +1,8 @@
+/**
+ * The plugin for Hardhat 3, the public types and the errors.
+ *
+ * @module hardhat-vault
+ */
 import { definePlugin } from "hardhat/plugins";
 import type { HardhatPlugin } from "hardhat/types/plugins";
 

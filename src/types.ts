@@ -1,6 +1,8 @@
 /**
  * The public types, for `import type { … } from "hardhat-vault/types"` and, at
  * the entry point, from "hardhat-vault".
+ *
+ * @module hardhat-vault/types
  */
 export type * from "./client/index.js";
 export type { HardhatVault, MockVaultHandle } from "./plugin/hardhat-vault.js";

@@ -1,6 +1,8 @@
 /**
  * What the Chai matchers check, as functions for `node:test` and any other
  * runner: the same messages, as `AssertionError` with `expected` and `actual`.
+ *
+ * @module hardhat-vault/assert
  */
 import { AssertionError } from "node:assert";
 import { inspect } from "node:util";

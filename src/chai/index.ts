@@ -8,6 +8,8 @@
  *
  * The default export is the same as a Chai plugin, for a copy of Chai that is
  * not the one this package finds: `chai.use(vaultMatchers)`.
+ *
+ * @module hardhat-vault/chai
  */
 import { use } from "chai";
 

@@ -1,3 +1,8 @@
+/**
+ * `VaultClient`: typed reads over any EIP-1193 provider, without Hardhat.
+ *
+ * @module hardhat-vault/client
+ */
 export type { BlockInfo } from "../rpc/node.js";
 export type {
   AddressBook,

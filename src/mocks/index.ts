@@ -1,3 +1,8 @@
+/**
+ * The six scriptable mocks over any EIP-1193 provider, without the plugin.
+ *
+ * @module hardhat-vault/mocks
+ */
 export * from "./artifacts.js";
 export { capture } from "./capture.js";
 export type { Capture, CapturedFixture, CaptureOptions } from "./capture.js";

@@ -1,9 +1,10 @@
-import { readFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { glob, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { expect } from "chai";
 import { TaskDefinitionType } from "hardhat/types/tasks";
-import { glob } from "node:fs/promises";
 
 import { readExamples } from "../../scripts/docs/examples.js";
 import {
@@ -34,33 +35,69 @@ describe("package - documents", () => {
     }
   });
 
-  it("should have no link to a file that does not exist", async () => {
-    const broken: string[] = [];
-    for await (const file of glob(["docs/*.md", "README.md"], {
-      cwd: repositoryRoot,
-    })) {
-      const document = path.join(repositoryRoot, file);
-      const text = await readFile(document, "utf8");
-      const prose = text.replaceAll(/^```.*?^```$/gmsu, "");
-      for (const [, link = ""] of prose.matchAll(
-        /\]\(([^)#:]+)(?:#[^)]*)?\)/gu,
-      )) {
-        const target = path.resolve(path.dirname(document), link);
-        await readFile(target).catch(() => broken.push(`${file}: ${link}`));
-      }
-    }
-    expect(broken).to.deep.equal([]);
-  });
+  describe("as a site", function () {
+    this.timeout(60_000);
+    let site = "";
 
-  it("should make an API reference without a warning", async () => {
-    // Warnings are on stderr, which runCommand shows only on failure.
-    await runCommand(
-      process.execPath,
-      [
-        path.join(repositoryRoot, "node_modules/typedoc/bin/typedoc"),
-        ...["--emit", "none", "--treatWarningsAsErrors"],
-      ],
-      { cwd: repositoryRoot },
-    );
+    before(async () => {
+      site = await mkdtemp(path.join(tmpdir(), "hardhat-vault-site-"));
+      // Warnings, those of links among them, are on stderr, which runCommand
+      // shows only on failure.
+      await runCommand(
+        process.execPath,
+        [
+          path.join(repositoryRoot, "node_modules/typedoc/bin/typedoc"),
+          ...["--out", site, "--treatWarningsAsErrors"],
+        ],
+        { cwd: repositoryRoot },
+      );
+    });
+    after(async () => {
+      await rm(site, { recursive: true });
+    });
+
+    it("should have a page for every document, by its heading", async () => {
+      const missing: string[] = [];
+      for await (const file of glob("{docs/*,CHANGELOG,CONTRIBUTING}.md", {
+        cwd: repositoryRoot,
+      })) {
+        const text = await readFile(path.join(repositoryRoot, file), "utf8");
+        const [, heading = ""] = /^# (.*)$/mu.exec(text) ?? [];
+        const page = `documents/${heading.replaceAll(" ", "_")}.html`;
+        if (!existsSync(path.join(site, page))) {
+          missing.push(`${file}: ${page}`);
+        }
+      }
+      expect(missing, "not in typedoc.json").to.deep.equal([]);
+    });
+
+    it("should have no link that leads nowhere, and ask no other host for anything", async () => {
+      const pages = new Map<string, string>();
+      for await (const page of glob("**/*.html", { cwd: site })) {
+        pages.set(page, await readFile(path.join(site, page), "utf8"));
+      }
+      const broken = new Set<string>();
+      for (const [page, text] of pages) {
+        for (const [tag, link = ""] of text.matchAll(
+          /<\w+ [^>]*?(?:href|src)="([^"]*)"/gu,
+        )) {
+          if (/^https?:/u.test(link) && tag.startsWith("<a ")) {
+            continue;
+          }
+          const [file = "", anchor = ""] = link.split("#");
+          const target =
+            file === "" ? page : path.join(path.dirname(page), decodeURI(file));
+          const holds =
+            anchor === "" || file.endsWith(".svg")
+              ? existsSync(path.join(site, target))
+              : pages.get(target)?.includes(`id="${decodeURI(anchor)}"`);
+          if (holds !== true) {
+            broken.add(`${page}: ${link}`);
+          }
+        }
+      }
+      expect(pages.size).to.be.above(50);
+      expect([...broken]).to.deep.equal([]);
+    });
   });
 });
