@@ -2,12 +2,8 @@
  * The commands whose output docs/tasks.md shows, in the order in which they
  * run: all on one chain, so what one does the next one sees.
  */
-import { writeFile } from "node:fs/promises";
-import path from "node:path";
-
-import { startAnvil } from "../../test/helpers/anvil.js";
 import { runHardhat } from "../../test/helpers/cli.js";
-import { useFixtureProject } from "../../test/helpers/fixture-project.js";
+import { onDocumentedNode } from "./documented-node.js";
 
 const commands = [
   "deploy-mocks",
@@ -39,24 +35,6 @@ const commands = [
   "mock succeed settleAll",
 ] as const;
 
-const configuration = `
-import vault from "../../../src/index.js";
-
-export default {
-  plugins: [vault],
-  networks: {
-    localhost: {
-      type: "http",
-      url: process.env["NODE_URL"],
-      vault: { tokenDecimals: 18 },
-    },
-  },
-};
-`;
-
-/** 21 November 2026, so that the documents do not change with every day. */
-const GENESIS_SECONDS = 1_795_250_890;
-
 /** A command as it is typed, and what it prints on stdout and stderr. */
 export type Examples = ReadonlyMap<string, string>;
 
@@ -66,32 +44,13 @@ export type Examples = ReadonlyMap<string, string>;
  * @throws Error for a command that fails
  */
 export async function recordExamples(): Promise<Examples> {
-  const anvil = await startAnvil({
-    args: ["--timestamp", String(GENESIS_SECONDS)],
-  });
-  const project = await useFixtureProject("plain");
-  try {
-    await writeFile(
-      path.join(project.path, "hardhat.config.ts"),
-      configuration,
-    );
-    // Each block a second after the last one, however long the commands take.
-    await fetch(anvil.url, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({
-        jsonrpc: "2.0",
-        id: 1,
-        method: "anvil_setBlockTimestampInterval",
-        params: [1],
-      }),
-    });
+  return await onDocumentedNode(async ({ url, folder }) => {
     const examples = new Map<string, string>();
     for (const command of commands) {
       const typed = `npx hardhat vault ${command} --network localhost`;
       const { stdout, stderr, exitCode } = await runHardhat(
         ["vault", ...command.split(" "), "--network", "localhost"],
-        { cwd: project.path, env: { NODE_URL: anvil.url } },
+        { cwd: folder, env: { NODE_URL: url } },
       );
       if (exitCode !== 0) {
         throw new Error(`${typed}\n${stdout}${stderr}`);
@@ -99,10 +58,7 @@ export async function recordExamples(): Promise<Examples> {
       examples.set(typed, `${stderr}${stdout}`.trimEnd());
     }
     return examples;
-  } finally {
-    await anvil.stop();
-    await project.remove();
-  }
+  });
 }
 
 /** The examples that a document has already. */

@@ -20,7 +20,7 @@ export async function startAnvil(
  * The binary of this platform's package. The package's own launcher would stay
  * between us and it, and a killed launcher leaves its anvil running.
  */
-export function foundryBinary(tool: "anvil" | "forge"): string {
+export function foundryBinary(tool: "anvil" | "cast" | "forge"): string {
   const arch = process.arch === "x64" ? "amd64" : process.arch;
   return resolve(`@foundry-rs/${tool}-${process.platform}-${arch}/bin/${tool}`);
 }

@@ -4,8 +4,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { expect } from "chai";
+import { network } from "hardhat";
+import { ArgumentType } from "hardhat/types/arguments";
 import { TaskDefinitionType } from "hardhat/types/tasks";
 
+import { runDocumentedCommands } from "../../scripts/docs/commands.js";
 import { readExamples } from "../../scripts/docs/examples.js";
 import {
   generatedDocuments,
@@ -34,6 +37,91 @@ describe("package - documents", () => {
       expect(section, title).to.contain(`$ npx hardhat ${title}`);
     }
   });
+
+  it("should have no block of code that nothing checks", async () => {
+    const blocks = [...(await readDocuments())].flatMap(([file, text]) =>
+      [...text.matchAll(/^```(.*)\n([^]*?)^```$/gmu)].map(
+        ([, language = "", code = ""]) => ({ file, language, code }),
+      ),
+    );
+    // Compiled, and where they can be, run, in the projects of test/consumers.
+    const compiled = ["ts", "js", "solidity"];
+    // The commands of the others are below.
+    const commands = ["console", "sh"];
+    const others = blocks.filter(
+      ({ language }) => ![...compiled, ...commands].includes(language),
+    );
+    expect(
+      others.map(({ file, language }) => `${file}: ${language}`),
+    ).to.have.members([
+      // Here.
+      "docs/getting-started.md: json",
+      "docs/how-the-bytes-look.md: json",
+      "docs/how-the-bytes-look.md: text",
+      // Used by the consumer that runs Foundry.
+      "docs/solidity-tests.md: text",
+      // A formula: test/contracts/scripted-answers.ts has it.
+      "docs/testing-with-mocks.md: text",
+    ]);
+    const codeOf = (name: string, language: string): string =>
+      others.find(
+        (block) =>
+          block.file === `docs/${name}.md` && block.language === language,
+      )?.code ?? "";
+
+    expect(codeOf("getting-started", "json")).to.equal(
+      await readFile(
+        path.join(
+          repositoryRoot,
+          "test/fixture-projects/consumers/readme/tsconfig.json",
+        ),
+        "utf8",
+      ),
+    );
+
+    const { vault, provider } = await network.create();
+    await vault.deployMocks();
+    // What it is, the document says.
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above
+    const request = JSON.parse(codeOf("how-the-bytes-look", "json")) as {
+      readonly method: string;
+      readonly params: unknown[];
+    };
+    const words = codeOf("how-the-bytes-look", "text").matchAll(
+      /^ *\d+ {2}([0-9a-f]{64}) /gmu,
+    );
+    expect(await provider.request(request)).to.equal(
+      `0x${[...words].map(([, word]) => word).join("")}`,
+    );
+  });
+
+  it("should name no task, argument or option that there is not", async () => {
+    const wrong: string[] = [];
+    let commands = 0;
+    for (const [file, text] of await readDocuments()) {
+      for (const [, command = ""] of text
+        .replaceAll("\\\n", " ")
+        .matchAll(
+          /(?<=npx hardhat |^\| `|[^\w]`)(vault [a-z][^`|>#;&)\n]*)/gmu,
+        )) {
+        const problem = problemOf(command);
+        commands += 1;
+        if (problem !== undefined) {
+          wrong.push(`${file}: ${command}: ${problem}`);
+        }
+      }
+    }
+    expect(wrong).to.deep.equal([]);
+    expect(commands).to.be.above(100);
+  });
+
+  it("should show what the commands of README.md and coming-from.md print: else `npm run docs`", async () => {
+    for (const [file, text] of await runDocumentedCommands()) {
+      expect(withoutGas(text)).to.equal(
+        withoutGas(await readFile(file, "utf8")),
+      );
+    }
+  }).timeout(120_000);
 
   describe("as a site", function () {
     this.timeout(60_000);
@@ -101,3 +189,61 @@ describe("package - documents", () => {
     });
   });
 });
+
+/** The documents that people write and read, by file. */
+async function readDocuments(): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for await (const file of glob("{docs/*,README,CHANGELOG,CONTRIBUTING}.md", {
+    cwd: repositoryRoot,
+  })) {
+    texts.set(file, await readFile(path.join(repositoryRoot, file), "utf8"));
+  }
+  return texts;
+}
+
+/** Why Hardhat would refuse a command; undefined if it would not. */
+function problemOf(command: string): string | undefined {
+  const words = command.match(/"[^"]*"|\S+/gu) ?? [];
+  const tasks = vaultTasks
+    .filter(({ type }) => type === TaskDefinitionType.NEW_TASK)
+    .filter(({ id }) => id.every((part, index) => part === words[index]));
+  const task = tasks.toSorted((a, b) => b.id.length - a.id.length).at(0);
+  if (task?.type !== TaskDefinitionType.NEW_TASK) {
+    return words.length === 2 && words[1] === "mock"
+      ? undefined
+      : "no such task";
+  }
+  const left = words.slice(task.id.length);
+  let positional = 0;
+  for (let word = left.shift(); word !== undefined; word = left.shift()) {
+    if (!word.startsWith("--")) {
+      positional += 1;
+      continue;
+    }
+    const name = word
+      .slice(2)
+      .replaceAll(/-(.)/gu, (_match, letter: string) => letter.toUpperCase());
+    const option = task.options[name];
+    if (option === undefined && !["network", "help"].includes(name)) {
+      return `no option ${word}`;
+    }
+    if (option?.type !== ArgumentType.FLAG && name !== "help") {
+      left.shift();
+    }
+  }
+  const { positionalArguments } = task;
+  return positional <= positionalArguments.length ||
+    positionalArguments.some(({ isVariadic }) => isVariadic)
+    ? undefined
+    : "too many arguments";
+}
+
+/** Without what another build of the mocks, or of anvil, would change. */
+function withoutGas(text: string): string {
+  return text
+    .replaceAll(/\b0x[0-9a-f]{43,}/gu, "0x#")
+    .replaceAll(/-?\d[\d,]*\.\d{8,}/gu, "#")
+    .replaceAll(/ {2,}/gu, "  ")
+    .replaceAll(/(?<=[[ ])[\d,]+(?=\] 0x|n | used when)/gu, "#")
+    .replaceAll(/(?<=^gas\b.*[ :])\d[\d,]*/gimu, "#");
+}

@@ -201,16 +201,21 @@ async function writeCodeBlocks(
       target,
       file === "hardhat.config.ts"
         ? useLocalCompiler(text, solcOf(definition))
-        : block.language === "solidity"
-          ? text
-          : `${text}\nexport {};\n`,
+        : block.language === "ts"
+          ? `${text}\nexport {};\n`
+          : text,
     );
   }
 }
 
 /** Where a block without a name stands in the project. */
-export function snippetOf({ document, line }: DocumentBlock): string {
-  return `snippets/${path.basename(document, ".md")}-line-${line}.ts`;
+export function snippetOf({ document, language, line }: DocumentBlock): string {
+  const name = `${path.basename(document, ".md")}-line-${line}`;
+  return language === "js"
+    ? `test/${name}.js`
+    : language === "solidity"
+      ? `contracts/${name}.sol`
+      : `snippets/${name}.ts`;
 }
 
 export interface DocumentBlock extends CodeBlock {
@@ -233,20 +238,19 @@ export async function readDocuments({
   return blocks.flat().filter((block) => audienceOf(block) === wanted);
 }
 
-/** Which projects a block is for; undefined where it is only a part of one. */
+/** Which project a block is for: each is for one. */
 function audienceOf({
   document,
-  file,
   language,
   text,
 }: DocumentBlock): ConsumerDefinition["documents"] {
-  if (path.basename(document) === "solidity-tests.md") {
-    return file === undefined ? undefined : "solidity";
-  }
-  if (language === "solidity") {
-    return undefined;
-  }
-  return / from "(?:hardhat-vault\/)?viem"/u.test(text) ? "viem" : "ethers";
+  return language === "js"
+    ? "hardhat-2"
+    : language === "solidity" || path.basename(document) === "solidity-tests.md"
+      ? "solidity"
+      : / from "(?:hardhat-vault\/)?viem"/u.test(text)
+        ? "viem"
+        : "ethers";
 }
 
 async function listDocuments(): Promise<readonly string[]> {

@@ -12,7 +12,7 @@ export interface ConsumerDefinition {
   /** What that compiles its contracts with, if it has any. */
   readonly compiler?: CompilerSettings;
   /** Which of the documents' code it has. */
-  readonly documents?: "ethers" | "viem" | "solidity";
+  readonly documents?: "ethers" | "viem" | "solidity" | "hardhat-2";
   /**
    * What it installs with this package; npm does not do so by itself, since a
    * project without the plugin needs none of it.
@@ -87,6 +87,7 @@ export const consumers: readonly ConsumerDefinition[] = [
     name: "hardhat-2",
     versions: {},
     testCommand: ["test", "--no-compile"],
+    documents: "hardhat-2",
     hasNoPlugin: true,
   },
 ];
