@@ -154,9 +154,19 @@ export const vaultTasks: TaskDefinition[] = [
   readTask("status", "Show every reading of the vault at one block")
     .setAction(() => import("./status.js"))
     .build(),
-  readTask("orders", "List a range of orders")
-    .addOption(textOption("firstId", "First order id of the range"))
-    .addOption(textOption("lastId", "Last order id of the range"))
+  readTask("orders", "List orders: all there are, a range, or those named")
+    .addOption(
+      textOption("firstId", "First order id of the range; 0 unless given"),
+    )
+    .addOption(
+      textOption(
+        "lastId",
+        "Last order id of the range; that of the last order unless given",
+      ),
+    )
+    .addOption(
+      textOption("ids", "These orders, in the place of a range: 1,2,5-9"),
+    )
     .addOption(textOption("state", "Only orders in this state: open or closed"))
     .addOption(textOption("holder", "Only orders of this address"))
     .addOption(format)

@@ -3,6 +3,7 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import { isEmptyOrder, isFailedOrder } from "../src/client/index.js";
 import type { ListedOrder, OrdersOptions } from "../src/client/index.js";
 import { parseAddress, requireFixedBlock } from "../src/client/inputs.js";
+import { EMPTY_IDS_AT_END } from "../src/client/orders/last-order.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
@@ -31,7 +32,12 @@ import type { ProgressStream } from "./output/progress.js";
 import { createStyle } from "./output/style.js";
 import type { Style, StyledStream } from "./output/style.js";
 import { wrapText } from "./output/table.js";
-import { parseInteger, parseReadTarget, parseWord } from "./parse-options.js";
+import {
+  parseInteger,
+  parseOrderIds,
+  parseReadTarget,
+  parseWord,
+} from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
 import { pinBlock } from "./read.js";
 import type { ReadTaskArguments } from "./read.js";
@@ -41,6 +47,7 @@ import type { StreamedReport } from "./run-task.js";
 export interface OrdersTaskArguments extends ReadTaskArguments {
   readonly firstId: string | undefined;
   readonly lastId: string | undefined;
+  readonly ids: string | undefined;
   readonly state: string | undefined;
   readonly holder: string | undefined;
   readonly format: string | undefined;
@@ -50,10 +57,10 @@ export interface OrdersTaskArguments extends ReadTaskArguments {
 
 interface OrdersRequest {
   readonly target: ReadTarget;
-  readonly scan: Pick<OrdersOptions, "state" | "holder" | "skipEmpty"> & {
-    readonly firstId: bigint;
-    readonly lastId: bigint;
-  };
+  readonly scan: Pick<
+    OrdersOptions,
+    "firstId" | "lastId" | "ids" | "state" | "holder" | "skipEmpty"
+  >;
   readonly format: ListingForm;
   readonly accounts?: KnownAccounts;
 }
@@ -93,19 +100,10 @@ export function parseOrdersArguments(args: OrdersTaskArguments): OrdersRequest {
   requireFixedBlock(target.blockTag, "--block");
   const format = parseListingForm(args);
   const { state, holder } = args;
-  const firstId = parseId(args.firstId, "--first-id");
-  const lastId = parseId(args.lastId, "--last-id");
-  if (firstId > lastId) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "--first-id",
-      problem: `${firstId} is above --last-id, which is ${lastId}`,
-    });
-  }
   return {
     target,
     scan: {
-      firstId,
-      lastId,
+      ...parseIds(args),
       state:
         state === undefined
           ? undefined
@@ -126,7 +124,7 @@ export interface OrdersOutput {
   readonly stderr: ProgressStream;
 }
 
-/** Lists a range of orders, written as they are read. */
+/** Lists orders, written as they are read. */
 export async function listOrders(
   vault: HardhatVault,
   args: OrdersTaskArguments,
@@ -141,8 +139,10 @@ export async function listOrders(
     stdout.isTTY !== true ||
     format === "table" ||
     format === "json";
+  const isSearch = scan.lastId === undefined && scan.ids === undefined;
   const progress = startProgress(isShown ? stderr : undefined, {
-    total: Number(scan.lastId - scan.firstId + 1n),
+    // Known once the last order is found.
+    total: 0,
     unit: "orders",
   });
   const tally = new Tally();
@@ -150,8 +150,8 @@ export async function listOrders(
     vault.orders({
       ...scan,
       ...options,
-      onProgress: ({ done }) => {
-        progress.update(done);
+      onProgress: ({ done, total }) => {
+        progress.update(done, total);
       },
     }),
   );
@@ -174,6 +174,7 @@ export async function listOrders(
                 accounts,
               },
               style,
+              isSearch ? EVERY_ORDER : "",
             );
   const isRead = await writeListing(pieces, { out, write, stderr, progress });
   if (!isRead) {
@@ -254,20 +255,43 @@ async function* toText(
   tally: Tally,
   context: FormatContext,
   style: Style,
+  note: string,
 ): AsyncGenerator<string, void, undefined> {
   yield `${renderHeading("Orders", envelope, style)}\n`;
   yield* toTable(orders, context, style);
   yield `${wrapText(
     `${tally.describe(style, true)}\n${style.dim(
-      `${describeScales(context)} Fees: --json, --format ndjson or csv.`,
+      `${describeScales(context)} Fees: --json, --format ndjson or csv.${note}`,
     )}`,
     style,
   )}\n`;
 }
 
-function parseId(text: string | undefined, where: string): bigint {
-  if (text === undefined) {
-    throw vaultError("VAULT_MISSING_OPTION", { where, form: "An order id" });
+/** What a listing without an end has to say of it. */
+const EVERY_ORDER = ` The last order is the one that ${EMPTY_IDS_AT_END} empty ids follow.`;
+
+function parseIds({
+  ids,
+  firstId,
+  lastId,
+}: OrdersTaskArguments): Pick<OrdersOptions, "firstId" | "lastId" | "ids"> {
+  if (ids !== undefined) {
+    if (firstId !== undefined || lastId !== undefined) {
+      throw vaultError("VAULT_INVALID_ARGUMENT", {
+        where: "--ids",
+        problem: "--ids or a range can be given, not both",
+      });
+    }
+    return { ids: parseOrderIds(ids, "--ids") };
   }
-  return parseInteger(text, where);
+  const first = parseInteger(firstId ?? "0", "--first-id");
+  const last =
+    lastId === undefined ? undefined : parseInteger(lastId, "--last-id");
+  if (last !== undefined && first > last) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "--first-id",
+      problem: `${first} is above --last-id, which is ${last}`,
+    });
+  }
+  return { firstId: first, lastId: last };
 }

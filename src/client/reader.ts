@@ -1,5 +1,6 @@
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import type { Patience } from "../rpc/patient.js";
+import type { RevertReason } from "../rpc/revert-reason.js";
 import type {
   ContractRole,
   OperationArguments,
@@ -53,4 +54,9 @@ export interface VaultReader {
    * are made again where that may help.
    */
   during(options: ReadOptions): VaultReader;
+  /**
+   * @internal Why a call reverted, in the words of a custom error where its ABI is
+   * known: it was given, or is in the project's artifacts.
+   */
+  explain(reason: RevertReason): Promise<RevertReason>;
 }

@@ -1,5 +1,5 @@
 import { BrowserProvider, Contract, ZeroAddress } from "ethers";
-import type { ContractRunner } from "ethers";
+import type { ContractRunner, InterfaceAbi } from "ethers";
 
 import type {
   LiquidityPool,
@@ -29,6 +29,8 @@ import type {
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { decodeAnswer } from "./answer.js";
+import { explainReason, findInAbis } from "./error-abis.js";
+import type { FindErrors } from "./error-abis.js";
 import { contractFactories, encodeCall } from "./codec.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { parseAddress, parseBlockTag, parseDuration } from "./inputs.js";
@@ -42,6 +44,7 @@ import { readRounds } from "./rounds.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import { DEFAULT_TIMEOUT_MS, patient } from "../rpc/patient.js";
 import { RevertedCall, hexToBytes } from "../rpc/request.js";
+import type { RevertReason } from "../rpc/revert-reason.js";
 import { takeSnapshot } from "./snapshot.js";
 import type { VaultSnapshot } from "./snapshot.js";
 
@@ -51,6 +54,13 @@ export interface VaultClientOptions {
   readonly from?: string | undefined;
   /** What error texts call the network. */
   readonly networkName?: string | undefined;
+  /**
+   * ABIs with the custom errors that the contracts may revert with, each as in
+   * an artifact. A `connection.vault` looks in the project's artifacts.
+   */
+  readonly abis?: readonly InterfaceAbi[] | undefined;
+  /** @internal In the place of `abis`. */
+  readonly findErrors?: FindErrors | undefined;
 }
 
 interface ContractTypes {
@@ -88,6 +98,7 @@ export class VaultClient implements VaultReader {
   /** The addresses in use. */
   protected readonly addresses: AddressBook;
   readonly #from: string;
+  readonly #findErrors: FindErrors;
   #contracts: VaultContracts | undefined;
 
   /**
@@ -110,6 +121,7 @@ export class VaultClient implements VaultReader {
       options.from === undefined
         ? ZeroAddress
         : parseAddress(options.from, "from");
+    this.#findErrors = options.findErrors ?? findInAbis(options.abis ?? []);
   }
 
   /**
@@ -143,7 +155,11 @@ export class VaultClient implements VaultReader {
     return new VaultClient(
       this.provider,
       orElse(fixedAddresses(contracts, "at()"), this.addresses),
-      { from: this.#from, networkName: this.networkName },
+      {
+        from: this.#from,
+        networkName: this.networkName,
+        findErrors: this.#findErrors,
+      },
     );
   }
 
@@ -198,7 +214,7 @@ export class VaultClient implements VaultReader {
     ]);
     const bytes =
       answer instanceof RevertedCall
-        ? answer
+        ? new RevertedCall(await this.explain(answer.reason))
         : hexToBytes(answer, this.networkName, "eth_call");
     if (bytes instanceof RevertedCall && bytes.reason.kind === "none") {
       await requireFunction(node, call, target, blockTag);
@@ -255,7 +271,8 @@ export class VaultClient implements VaultReader {
   }
 
   /**
-   * Reads a range of orders, in the order of their ids, all at one block.
+   * Reads orders, in the order of their ids, all at one block: those of a range,
+   * those that `ids` names, or, without `lastId`, all there are.
    *
    * Values are unscaled, as in {@link VaultReads.getOrderInfo}. Whole ranges
    * are read with one `eth_call` each where the node allows state overrides,
@@ -266,6 +283,14 @@ export class VaultClient implements VaultReader {
    * An order that cannot be read stands as `{ orderID, error }` in its place.
    * An id that does not exist is one of those (the contract reverts) or an
    * order whose every value is zero: {@link isEmptyOrder}.
+   *
+   * All there are: no function tells how many, so the last one is looked for in
+   * growing steps. It is the order behind which 500 ids in a row do not exist,
+   * and none at a distance of 2^9, 2^10, … 2^20 ids. What may lie beyond such a
+   * gap is listed with a range or with `ids`. Ids that do not exist are left out
+   * then: those that answer zeros, and those that revert with the reason that
+   * the ids behind the end give. Where every id reverts, its error is thrown:
+   * that there is no order looks just the same.
    *
    * @throws VaultError when iterated: VAULT_INVALID_INTEGER,
    * VAULT_INVALID_ARGUMENT, VAULT_INVALID_ENUM, VAULT_INVALID_ADDRESS,
@@ -281,9 +306,17 @@ export class VaultClient implements VaultReader {
    * // 1n BTC-USDT
    * // 2n ETH-USDT
    * ```
+   *
+   * @example
+   * ```ts
+   * let open = 0;
+   * for await (const order of vault.orders({ state: "open" })) open += 1;
+   * open;
+   * // 2
+   * ```
    */
   public orders(
-    options: OrdersOptions,
+    options: OrdersOptions = {},
   ): AsyncGenerator<ListedOrder, void, undefined> {
     return readOrders(this, options);
   }
@@ -367,7 +400,13 @@ export class VaultClient implements VaultReader {
     return new VaultClient(provider, this.addresses, {
       from: options.from ?? this.defaultFrom(),
       networkName: this.networkName,
+      findErrors: this.#findErrors,
     });
+  }
+
+  /** @internal See {@link VaultReader.explain}. */
+  public async explain(reason: RevertReason): Promise<RevertReason> {
+    return await explainReason(reason, this.#findErrors);
   }
 
   #nodeFor({ timeout, onRetry }: ReadOptions): Chain {

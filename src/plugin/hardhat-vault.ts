@@ -21,6 +21,7 @@ import type { Simulation } from "../rehearsal/types.js";
 import { connectionAddresses, settingsOf } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import { DeploymentAddresses } from "./deployments.js";
+import { findErrorsInProject } from "./project-abis.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
 export type MockVaultHandle = MockHandle<HardhatVault>;
@@ -72,7 +73,11 @@ export class HardhatVault extends VaultClient implements VaultHost {
       // it is the same standard.
       parts.connection.provider,
       addresses,
-      { networkName: parts.networkName },
+      {
+        networkName: parts.networkName,
+        findErrors: async (selector) =>
+          await findErrorsInProject(parts.context.artifacts, selector),
+      },
     );
     this.connection = parts.connection;
     this.instanceName = parts.instanceName;
@@ -177,7 +182,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @inheritdoc */
   public override orders(
-    options: OrdersOptions,
+    options: OrdersOptions = {},
   ): AsyncGenerator<ListedOrder, void, undefined> {
     // In process there is no round trip to save, and Hardhat's tracing slows
     // down with the length of a call.

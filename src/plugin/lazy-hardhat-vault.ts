@@ -138,7 +138,7 @@ function lazyVault(
   );
   const own = {
     async *orders(
-      options: OrdersOptions,
+      options?: OrdersOptions,
     ): AsyncGenerator<ListedOrder, void, undefined> {
       yield* (await open()).orders(options);
     },

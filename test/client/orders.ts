@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { ZeroAddress, toBeHex } from "ethers";
+import { Contract, ZeroAddress, toBeHex } from "ethers";
 
 import { MockTrading__factory } from "../../src/bindings/factories/MockTrading__factory.js";
 import {
@@ -24,7 +24,7 @@ const UNUSED = "0x00000000000000000000000000000000000A11cE";
 
 async function collect(
   client: Pick<VaultClient, "orders">,
-  options: OrdersOptions,
+  options?: OrdersOptions,
 ): Promise<ListedOrder[]> {
   return await collectAll(client.orders(options));
 }
@@ -93,6 +93,94 @@ describe("client - orders", () => {
           }),
         ).to.deep.equal(expected);
       }
+    });
+  });
+
+  describe("without a range", () => {
+    const send = async (
+      name: "generateOrders" | "removeOrder" | "setMissingOrdersRevert",
+      args: ReadonlyArray<bigint | boolean>,
+    ): Promise<void> => {
+      const { data } = await new Contract(trading, mock)
+        .getFunction(name)
+        .populateTransaction(...args);
+      await sendTransaction(provider, { to: trading, data });
+    };
+    const listAll = async (options?: OrdersOptions): Promise<bigint[]> =>
+      idsOf(await collect(client, options));
+
+    it("should list every order, in few requests", async () => {
+      await send("generateOrders", [1n, 1_234n]);
+      const recorder = recordCalls(provider);
+      const totals: number[] = [];
+      const orders = await collect(new VaultClient(recorder, { trading }), {
+        onProgress: ({ total }) => totals.push(total),
+      });
+      expect(idsOf(orders)).to.deep.equal(range(1, 1_234));
+      expect(recorder.calls.length).to.be.lessThan(25);
+      expect(totals.at(-1)).to.equal(1_235);
+    });
+
+    it("should list none where there is none", async () => {
+      await send("generateOrders", [1n, 0n]);
+      expect(await listAll()).to.deep.equal([]);
+    });
+
+    it("should take what the ids behind the end answer for no order", async () => {
+      await send("generateOrders", [1n, 20n]);
+      await send("removeOrder", [7n]);
+      await send("setMissingOrdersRevert", [true]);
+      expect(await listAll()).to.deep.equal([...range(1, 6), ...range(8, 20)]);
+      await send("removeOrder", [20n]);
+      expect((await listAll({ from: trading })).at(-1)).to.equal(19n);
+    });
+
+    it("should fail where every id reverts, which may mean anything", async () => {
+      await send("generateOrders", [1n, 0n]);
+      await send("setMissingOrdersRevert", [true]);
+      const error = await expectVaultError(listAll(), "VAULT_CALL_REVERTED");
+      expect(error.message).to.include("OrderNotFound(orderID: 0)");
+    });
+
+    it("should end where ids do not", async () => {
+      await send("generateOrders", [1n, 2n ** 256n - 1n]);
+      const error = await expectVaultError(listAll(), "VAULT_INVALID_ARGUMENT");
+      expect(error.message).to.include("2^40");
+      const lastId = 2n ** 256n - 1n;
+      expect(await listAll({ firstId: lastId - 1n })).to.deep.equal([
+        lastId - 1n,
+        lastId,
+      ]);
+    });
+  });
+
+  describe("ids", () => {
+    it("should be listed as they are named, in one call", async () => {
+      const recorder = recordCalls(provider);
+      const orders = await collect(new VaultClient(recorder, { trading }), {
+        ids: [9, 2n, 3],
+      });
+      expect(orders).to.deep.equal([
+        { orderID: 9n, ...(await client.getOrderInfo(9)) },
+        { orderID: 2n, ...(await client.getOrderInfo(2)) },
+        { orderID: 3n, ...(await client.getOrderInfo(3)) },
+      ]);
+      expect(recorder.calls.map(({ method }) => method)).to.deep.equal([
+        "eth_getBlockByNumber",
+        "eth_call",
+        "eth_call",
+      ]);
+    });
+
+    it("should be many, or none", async () => {
+      const ids = range(1, 150).map((id) => id * 3n);
+      expect(idsOf(await collect(client, { ids }))).to.deep.equal(ids);
+      expect(await collect(client, { ids: [] })).to.deep.equal([]);
+    });
+
+    it("should be empty or failed where they do not exist", async () => {
+      const [order] = await collect(client, { ids: [100_001] });
+      expect(order !== undefined && isEmptyOrder(order)).to.equal(true);
     });
   });
 
@@ -434,6 +522,11 @@ describe("client - orders", () => {
       [{ firstId: -1 }, "VAULT_INVALID_INTEGER"],
       [{ lastId: 1.5 }, "VAULT_INVALID_INTEGER"],
       [{ firstId: 9 }, "VAULT_INVALID_ARGUMENT"],
+      [{ ids: [1] }, "VAULT_INVALID_ARGUMENT"],
+      [
+        { firstId: undefined, lastId: undefined, ids: [1, -1] },
+        "VAULT_INVALID_INTEGER",
+      ],
       [{ state: 7 }, "VAULT_INVALID_ENUM"],
       [{ state: "shut" }, "VAULT_INVALID_ENUM"],
       [{ holder: "0x12" }, "VAULT_INVALID_ADDRESS"],

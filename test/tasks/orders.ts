@@ -167,6 +167,41 @@ describe("tasks - orders", () => {
     ]);
   });
 
+  it("should list every order where no range is given", async () => {
+    const few = await deployGeneratedOrders(provider, 2n, 4n);
+    const at = ["--at", `trading=${few}`];
+    const ids = ["2", "3", "4"];
+
+    const json = await orders(...at, "--json");
+    expect(json.stderr).to.equal("");
+    const [document] = parseLines(json.stdout);
+    expect(document?.["orders"]).to.deep.equal([2n, 3n, 4n].map(orderJson));
+
+    const ndjson = await orders(...at, "--format", "ndjson");
+    expect(parseLines(ndjson.stdout).map(({ orderID }) => orderID)).to.eql(ids);
+    expect(ndjson.stderr).to.equal("");
+
+    const csv = await orders(...at, "--format", "csv", "--first-id", "3");
+    expect(csv.stdout.trimEnd().split("\n")).to.have.length(3);
+
+    const table = await orders(...at);
+    expect(table.stdout).to.match(/\n3 orders\.\n/u);
+    expect(table.stdout.replaceAll(/\s+/gu, " ")).to.include(
+      "The last order is the one that 500 empty ids follow.",
+    );
+    for (const { exitCode } of [json, ndjson, csv, table]) {
+      expect(exitCode).to.equal(0);
+    }
+  });
+
+  it("should list the orders that are named", async () => {
+    const { stdout, exitCode } = await orders("--ids", "9,1-3", "--json");
+    expect(exitCode).to.equal(0);
+    expect(parseLines(stdout)[0]?.["orders"]).to.deep.equal(
+      [9n, 1n, 2n, 3n].map(orderJson),
+    );
+  });
+
   it("should stream NDJSON, filtered, without an envelope", async () => {
     const { stdout, exitCode } = await orders(
       ...["--first-id", "1", "--last-id", "9", "--state", "closed"],
@@ -487,6 +522,7 @@ describe("tasks - orders", () => {
       timeout: undefined,
       firstId: "1",
       lastId: "5",
+      ids: undefined,
       state: undefined,
       holder: undefined,
       format: undefined,
@@ -496,8 +532,12 @@ describe("tasks - orders", () => {
     const mistakes: ReadonlyArray<
       readonly [mistake: Partial<OrdersTaskArguments>, code: VaultErrorCode]
     > = [
-      [{ firstId: undefined }, "VAULT_MISSING_OPTION"],
-      [{ lastId: undefined }, "VAULT_MISSING_OPTION"],
+      [{ ids: "1,2" }, "VAULT_INVALID_ARGUMENT"],
+      [{ firstId: undefined, ids: "1" }, "VAULT_INVALID_ARGUMENT"],
+      [
+        { firstId: undefined, lastId: undefined, ids: "1,x" },
+        "VAULT_INVALID_INTEGER",
+      ],
       [{ firstId: "6" }, "VAULT_INVALID_ARGUMENT"],
       [{ firstId: "x" }, "VAULT_INVALID_INTEGER"],
       [{ lastId: "" }, "VAULT_INVALID_INTEGER"],

@@ -224,8 +224,10 @@ export async function orders(): Promise<void> {
       expectType<Same<typeof order.exType, string>>();
     }
   }
-  // @ts-expect-error -- a range has an end
-  client.orders({ firstId: 1n });
+  client.orders();
+  client.orders({ ids: [1, 2n] });
+  // @ts-expect-error -- ids are whole numbers
+  client.orders({ ids: ["1"] });
 }
 
 export function errors(error: VaultError): void {

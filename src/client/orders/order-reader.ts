@@ -1,19 +1,22 @@
+import type { Buffer } from "node:buffer";
+
 import { toQuantity } from "ethers";
 
 import { VaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
+import { encodeCall } from "../codec.js";
 import { Chain } from "../../rpc/node.js";
 import { lessPatient } from "../../rpc/patient.js";
-import { invalidResponse } from "../../rpc/request.js";
-import { callLens, encodeReadOrders } from "../lens/lens.js";
+import { RevertedCall, invalidResponse } from "../../rpc/request.js";
+import { callLens, encodeReadCalls, encodeReadOrders } from "../lens/lens.js";
 import type { LensContext } from "../lens/lens.js";
 import { entryAnswer, releaseAnswer } from "../lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "../lens/lens-answer.js";
 import type { VaultReader } from "../reader.js";
 import type { ChunkSize } from "./chunk-size.js";
-import type { IdRange, ListedOrder } from "./types.js";
+import type { ListedOrder } from "./types.js";
 
 /** What a scan reads with. */
 export interface OrderReaderParts {
@@ -43,7 +46,7 @@ export interface OrdersPiece {
   readonly orders: Iterable<ListedOrder>;
 }
 
-/** Reads ranges of orders at one block, in pieces that the node can bear. */
+/** Reads orders at one block, in pieces that the node can bear. */
 export class OrderReader {
   readonly #parts: OrderReaderParts;
 
@@ -52,46 +55,53 @@ export class OrderReader {
   }
 
   /**
-   * Reads every order of a range.
+   * Reads the orders of these ids.
    *
-   * @returns Pieces whose orders, one after the other, are the range's.
+   * @returns Pieces whose orders, one after the other, are those of the ids.
    * @throws VaultError if the node does not answer, or the contract has no code
    */
-  public async read({ first, last }: IdRange): Promise<readonly OrdersPiece[]> {
+  public async read(ids: readonly bigint[]): Promise<readonly OrdersPiece[]> {
     const { lens, signal, chunkSize } = this.#parts;
     const pieces: OrdersPiece[] = [];
-    let next = first;
-    while (next <= last) {
+    let at = 0;
+    while (at < ids.length) {
       signal.throwIfAborted();
-      const left = Number(last - next + 1n);
+      const chunk = ids.slice(
+        at,
+        at + (lens === undefined ? 1 : chunkSize.current),
+      );
       const piece =
         lens === undefined
-          ? { count: 1, orders: [await this.#readAlone(next)] }
-          : await this.#readChunk(
-              lens,
-              next,
-              Math.min(left, chunkSize.current),
-            );
+          ? await this.#readEachAlone(chunk)
+          : await this.#readChunk(lens, chunk);
       if (piece !== undefined) {
         pieces.push(piece);
-        next += BigInt(piece.count);
+        at += piece.count;
       }
     }
     return pieces;
   }
 
+  async #readEachAlone(ids: readonly bigint[]): Promise<OrdersPiece> {
+    const orders: ListedOrder[] = [];
+    for (const id of ids) {
+      orders.push(await this.#readAlone(id));
+    }
+    return { count: ids.length, orders };
+  }
+
   /** Reads as many orders as can be read at once; undefined after a failure. */
   async #readChunk(
     lens: LensContext,
-    firstId: bigint,
-    count: number,
+    ids: readonly bigint[],
   ): Promise<OrdersPiece | undefined> {
-    const { target, chunkSize } = this.#parts;
+    const { client, chunkSize } = this.#parts;
+    const count = ids.length;
     let answer: LensAnswer;
     try {
       answer = await callLens(
         count === 1 ? lens : { ...lens, provider: lessPatient(lens.provider) },
-        encodeReadOrders(target.address, firstId, count),
+        this.#encode(ids),
       );
       const { length } = answer.entries;
       if (length === 0 || length > count) {
@@ -104,7 +114,7 @@ export class OrderReader {
     } catch (error) {
       await this.#assertNodeAnswers(error);
       if (count === 1) {
-        return { count: 1, orders: [await this.#readAlone(firstId)] };
+        return await this.#readEachAlone(ids);
       }
       chunkSize.failed(count);
       return undefined;
@@ -114,35 +124,61 @@ export class OrderReader {
     } else {
       chunkSize.succeeded(count);
     }
-    const readAlone = new Map<LensEntry, ListedOrder>();
-    for (const [index, entry] of answer.entries.entries()) {
+    const known = new Map<LensEntry, ListedOrder>();
+    for (const [entry, id] of idsOfEntries(answer, ids)) {
       if (entry.status === "unknown") {
-        readAlone.set(entry, await this.#readAlone(firstId + BigInt(index)));
+        known.set(entry, await this.#readAlone(id));
+      } else if (entry.status === "reverted") {
+        const reverted = entryAnswer(answer, entry);
+        known.set(
+          entry,
+          this.#decode(
+            reverted instanceof RevertedCall
+              ? new RevertedCall(await client.explain(reverted.reason))
+              : reverted,
+            entry,
+            id,
+          ),
+        );
       }
     }
     return {
       count: answer.entries.length,
-      orders: this.#decode(answer, firstId, readAlone),
+      orders: this.#decodeAll(answer, ids, known),
     };
   }
 
-  /** @param readAlone The orders of those entries that the lens gave up. */
-  *#decode(
+  /** Ids in a row need not be sent, and share the gas by what they need. */
+  #encode(ids: readonly bigint[]): string {
+    const { address } = this.#parts.target;
+    const [first = 0n] = ids;
+    return ids.every((id, index) => id === first + BigInt(index))
+      ? encodeReadOrders(address, first, ids.length)
+      : encodeReadCalls(
+          ids.map((id) => ({
+            target: address,
+            data: encodeCall("getOrderInfo", [id]).data,
+          })),
+        );
+  }
+
+  /** @param known Of those entries that could not be decoded as they are. */
+  *#decodeAll(
     answer: LensAnswer,
-    firstId: bigint,
-    readAlone: ReadonlyMap<LensEntry, ListedOrder>,
+    ids: readonly bigint[],
+    known: ReadonlyMap<LensEntry, ListedOrder>,
   ): Generator<ListedOrder, void, undefined> {
-    let orderID = firstId;
-    for (const entry of answer.entries) {
-      yield readAlone.get(entry) ?? this.#decodeEntry(answer, entry, orderID);
-      orderID += 1n;
+    for (const [entry, id] of idsOfEntries(answer, ids)) {
+      yield (
+        known.get(entry) ?? this.#decode(entryAnswer(answer, entry), entry, id)
+      );
     }
     releaseAnswer(answer);
   }
 
-  #decodeEntry(
-    answer: LensAnswer,
-    entry: LensEntry,
+  #decode(
+    answer: Buffer | RevertedCall,
+    { hasCode }: LensEntry,
     orderID: bigint,
   ): ListedOrder {
     const { client, target, pinned } = this.#parts;
@@ -152,8 +188,8 @@ export class OrderReader {
         target,
         network: client.networkName,
         blockTag: toQuantity(pinned.blockTag),
-        answer: entryAnswer(answer, entry),
-        hasCode: entry.hasCode,
+        answer,
+        hasCode,
       });
       // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
       return { orderID, ...(order as VaultOrder) };
@@ -195,6 +231,19 @@ export class OrderReader {
       target.address,
       pinned.blockTag,
     );
+  }
+}
+
+/** The gas may have ended before all ids were read. */
+function* idsOfEntries(
+  { entries }: LensAnswer,
+  ids: readonly bigint[],
+): Generator<[LensEntry, bigint], void, undefined> {
+  for (const [index, id] of ids.entries()) {
+    const entry = entries[index];
+    if (entry !== undefined) {
+      yield [entry, id];
+    }
   }
 }
 

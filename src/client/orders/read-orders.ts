@@ -15,9 +15,12 @@ import {
 import { isLensSupported } from "../lens/lens.js";
 import type { ReadOptions, VaultReader } from "../reader.js";
 import { ChunkSize } from "./chunk-size.js";
+import { findLastOrder } from "./last-order.js";
+import type { LastOrderParts, OrdersEnd } from "./last-order.js";
 import { OrderReader } from "./order-reader.js";
+import type { OrdersPiece } from "./order-reader.js";
 import { isEmptyOrder, isFailedOrder } from "./types.js";
-import type { IdRange, ListedOrder, Order, OrdersOptions } from "./types.js";
+import type { ListedOrder, Order, OrdersOptions } from "./types.js";
 
 const INITIAL_CHUNK = 500;
 const MAX_CHUNK = 1_000;
@@ -27,6 +30,11 @@ const MAX_CHUNK = 1_000;
  */
 const CONCURRENCY = 2;
 const CONCURRENCY_OF_SINGLE_READS = 16;
+/**
+ * Ids that are not in a row share the gas of a call equally, and some nodes have
+ * little of it.
+ */
+const MAX_SCATTERED = 100;
 
 /** @see VaultClient.orders */
 export async function* readOrders(
@@ -34,7 +42,7 @@ export async function* readOrders(
   options: OrdersOptions,
 ): AsyncGenerator<ListedOrder, void, undefined> {
   const client = whole.during(options);
-  const { first, last, matches, maxChunk, concurrency } = parseOptions(options);
+  const { ids, matches, maxChunk, concurrency } = parseOptions(options);
   const { from } = client.readContext(options);
   const stop = new AbortController();
   const signal =
@@ -42,7 +50,6 @@ export async function* readOrders(
       ? stop.signal
       : AbortSignal.any([options.signal, stop.signal]);
   signal.throwIfAborted();
-  const total = Number(last - first + 1n);
   let done = 0;
   try {
     const target = await orAbort(client.addressOf("trading", "orders"), signal);
@@ -61,6 +68,7 @@ export async function* readOrders(
       signal,
     );
     const lens = { ...caller, blockTag: parseBlockTag(blockTag) };
+    const pinned = { from, blockTag };
     const chunkSize = usesLens
       ? new ChunkSize(INITIAL_CHUNK, maxChunk)
       : new ChunkSize(1, 1);
@@ -68,25 +76,36 @@ export async function* readOrders(
       client,
       target,
       lens: usesLens ? lens : undefined,
-      pinned: { from, blockTag },
+      pinned,
       chunkSize,
       signal,
     });
-    const chunks = pMapIterable(
-      ranges(first, last, chunkSize),
-      async (range) => await orAbort(reader.read(range), signal),
-      {
-        concurrency:
-          concurrency ?? (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
-      },
-    );
-    for await (const pieces of chunks) {
+    const read = (
+      chunks: Iterable<readonly bigint[]>,
+    ): AsyncIterable<readonly OrdersPiece[]> =>
+      pMapIterable(
+        chunks,
+        async (chunk) => await orAbort(reader.read(chunk), signal),
+        {
+          concurrency:
+            concurrency ??
+            (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
+        },
+      );
+    const { chunks, total, isMissing } = await choose(ids, chunkSize, {
+      read: (list) => ordersOf(read(listed(list, chunkSize))),
+      readAlone: async (id) => await client.read("getOrderInfo", [id], pinned),
+    });
+    for await (const pieces of read(chunks)) {
       // The next request leaves first, or the node would have nothing to do
       // while this chunk is decoded.
       await setImmediate();
       for (const { count, orders } of pieces) {
         for (const order of orders) {
-          if (isFailedOrder(order) || matches(order)) {
+          if (
+            isMissing?.(order) !== true &&
+            (isFailedOrder(order) || matches(order))
+          ) {
             yield order;
             options.signal?.throwIfAborted();
           }
@@ -100,18 +119,77 @@ export async function* readOrders(
   }
 }
 
+/** Which orders a scan is to list. */
+type Ids =
+  | { readonly list: readonly bigint[] }
+  /** Without `last`, all there are from `first` on. */
+  | { readonly first: bigint; readonly last?: bigint };
+
+interface Chosen {
+  readonly chunks: Iterable<readonly bigint[]>;
+  readonly total: number;
+  /** Given where ids that do not exist are not to be listed. */
+  readonly isMissing?: OrdersEnd["isMissing"];
+}
+
+async function choose(
+  ids: Ids,
+  chunkSize: ChunkSize,
+  parts: LastOrderParts,
+): Promise<Chosen> {
+  if ("list" in ids) {
+    return { chunks: listed(ids.list, chunkSize), total: ids.list.length };
+  }
+  const { first } = ids;
+  const { last = first - 1n, isMissing } =
+    ids.last === undefined
+      ? await findLastOrder(parts, first)
+      : { last: ids.last, isMissing: undefined };
+  return {
+    chunks: ranges(first, last, chunkSize),
+    total: Number(last - first + 1n),
+    ...(isMissing === undefined ? {} : { isMissing }),
+  };
+}
+
 /** Cuts a range into chunks, each as large as is right when it is asked for. */
 function* ranges(
   first: bigint,
   last: bigint,
   chunkSize: ChunkSize,
-): Generator<IdRange, void, undefined> {
+): Generator<readonly bigint[], void, undefined> {
   let next = first;
   while (next <= last) {
     const end = next + BigInt(chunkSize.current) - 1n;
-    const range = { first: next, last: end < last ? end : last };
-    yield range;
-    next = range.last + 1n;
+    const start = next;
+    next = (end < last ? end : last) + 1n;
+    yield Array.from(
+      { length: Number(next - start) },
+      (_, index) => start + BigInt(index),
+    );
+  }
+}
+
+/** Cuts a list of ids likewise. */
+function* listed(
+  ids: readonly bigint[],
+  chunkSize: ChunkSize,
+): Generator<readonly bigint[], void, undefined> {
+  let at = 0;
+  while (at < ids.length) {
+    const start = at;
+    at += Math.min(chunkSize.current, MAX_SCATTERED);
+    yield ids.slice(start, at);
+  }
+}
+
+async function* ordersOf(
+  answers: AsyncIterable<readonly OrdersPiece[]>,
+): AsyncGenerator<ListedOrder, void, undefined> {
+  for await (const pieces of answers) {
+    for (const { orders } of pieces) {
+      yield* orders;
+    }
   }
 }
 
@@ -145,21 +223,13 @@ async function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 function parseOptions(options: OrdersOptions): {
-  first: bigint;
-  last: bigint;
+  ids: Ids;
   matches: (order: Order) => boolean;
   maxChunk: number;
   concurrency: number | undefined;
 } {
   requireFixedBlock(options.blockTag, "blockTag");
-  const first = parseUint256(options.firstId, "firstId");
-  const last = parseUint256(options.lastId, "lastId");
-  if (first > last) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "firstId",
-      problem: `${first} is above lastId, which is ${last}`,
-    });
-  }
+  const ids = parseIds(options);
   const state =
     options.state === undefined ? undefined : parseOrderState(options.state);
   const holder =
@@ -168,8 +238,7 @@ function parseOptions(options: OrdersOptions): {
       : parseAddress(options.holder, "holder");
   const skipEmpty = options.skipEmpty === true;
   return {
-    first,
-    last,
+    ids,
     matches: (order) =>
       (state === undefined || order.state === state) &&
       (holder === undefined || order.holder === holder) &&
@@ -177,6 +246,32 @@ function parseOptions(options: OrdersOptions): {
     maxChunk: parseCount(options.chunkSize, "chunkSize") ?? MAX_CHUNK,
     concurrency: parseCount(options.concurrency, "concurrency"),
   };
+}
+
+function parseIds({ ids, firstId, lastId }: OrdersOptions): Ids {
+  if (ids !== undefined) {
+    if (firstId !== undefined || lastId !== undefined) {
+      throw vaultError("VAULT_INVALID_ARGUMENT", {
+        where: "ids",
+        problem: "ids or a range can be given, not both",
+      });
+    }
+    return {
+      list: ids.map((id, index) => parseUint256(id, `ids[${index}]`)),
+    };
+  }
+  const first = parseUint256(firstId ?? 0n, "firstId");
+  if (lastId === undefined) {
+    return { first };
+  }
+  const last = parseUint256(lastId, "lastId");
+  if (first > last) {
+    throw vaultError("VAULT_INVALID_ARGUMENT", {
+      where: "firstId",
+      problem: `${first} is above lastId, which is ${last}`,
+    });
+  }
+  return { first, last };
 }
 
 /**

@@ -21,16 +21,21 @@ export type ListedOrder = Order | FailedOrder;
 export interface OrdersProgress {
   /** Ids that were dealt with, whether or not they passed the filters. */
   readonly done: number;
-  /** Ids of the range. */
+  /** Ids of the range, or of the list. */
   readonly total: number;
 }
 
 /** Options of {@link VaultClient.orders}. */
 export interface OrdersOptions extends ReadOptions {
-  /** First id of the range. */
-  readonly firstId: bigint | number;
-  /** Last id of the range, included. */
-  readonly lastId: bigint | number;
+  /** First id of the range; 0 unless given. */
+  readonly firstId?: bigint | number | undefined;
+  /**
+   * Last id of the range, included. Unless given, that of the last order: see
+   * {@link VaultClient.orders}.
+   */
+  readonly lastId?: bigint | number | undefined;
+  /** These orders, as they are named here, in the place of a range. */
+  readonly ids?: ReadonlyArray<bigint | number> | undefined;
   /** Only orders in this state; failed ones are listed in any case. */
   readonly state?:
     OrderState | (typeof enumNames.orderState)[OrderState] | undefined;
@@ -64,12 +69,6 @@ export function isEmptyOrder(order: ListedOrder): order is Order {
       ([name, value]) => name === "orderID" || isZero(value),
     )
   );
-}
-
-/** Ids from `first` to `last`, both included. */
-export interface IdRange {
-  readonly first: bigint;
-  readonly last: bigint;
 }
 
 function isZero(value: unknown): boolean {

@@ -1,0 +1,139 @@
+import { MaxUint256 } from "ethers";
+
+import { vaultError } from "../../errors.js";
+import type { VaultError } from "../../errors.js";
+import { isEmptyOrder, isFailedOrder } from "./types.js";
+import type { ListedOrder } from "./types.js";
+
+/** So many ids in a row do not exist behind the last order. */
+export const EMPTY_IDS_AT_END = 500;
+
+/**
+ * Nor do those further behind it, at distances of powers of two up to this one.
+ * All ids up to the last order are read one day, so that a lone order far away
+ * must not be found.
+ */
+const LARGEST_POWER = 20;
+
+/** With so many orders, nobody wants them all. */
+const LIMIT_POWER = 40;
+
+/** What a search for the last order found. */
+export interface OrdersEnd {
+  /** Undefined where there is no order at all. */
+  readonly last: bigint | undefined;
+  /** Whether that is how the contract answers an id that does not exist. */
+  isMissing(order: ListedOrder): boolean;
+}
+
+/** What the search reads with. */
+export interface LastOrderParts {
+  /** Reads the orders of these ids, in that order. */
+  read(ids: readonly bigint[]): AsyncIterable<ListedOrder>;
+  /** @throws VaultError why the order cannot be read, as well as that is known */
+  readAlone(id: bigint): Promise<unknown>;
+}
+
+/**
+ * Finds the last order in growing steps: the ids at distances of 1, 2, 4, …
+ * behind the last order known are read together, and the farthest order among
+ * them is the next to start from. Where there is none, the ids next to it are
+ * read one and all.
+ *
+ * No function tells how many orders there are, and an id that does not exist
+ * answers zeros, or reverts. So the end is the order behind which
+ * {@link EMPTY_IDS_AT_END} ids in a row do so, and each at a distance of a power
+ * of two up to 2^20 (the steps grow on where there are more orders than that).
+ *
+ * @throws VaultError why the first id cannot be read, where all revert: that
+ * there is no order looks the same; VAULT_INVALID_ARGUMENT if there is an order
+ * 2^40 ids behind the first
+ */
+export async function findLastOrder(
+  { read, readAlone }: LastOrderParts,
+  first: bigint,
+): Promise<OrdersEnd> {
+  let isAnswered = false;
+  let refusal: VaultError | undefined;
+  let missing = new Set<string>();
+
+  const findAmong = async (
+    ids: readonly bigint[],
+  ): Promise<bigint | undefined> => {
+    let found: bigint | undefined;
+    const reasons = new Set<string>();
+    for await (const order of read(ids.filter((id) => id <= MaxUint256))) {
+      const reason = reasonOf(order);
+      if (reason === undefined) {
+        isAnswered = true;
+        found = isEmptyOrder(order) ? found : order.orderID;
+      } else {
+        reasons.add(reason);
+        refusal ??= isFailedOrder(order) ? order.error : undefined;
+      }
+    }
+    missing = found === undefined ? reasons : missing;
+    return found;
+  };
+
+  let last: bigint | undefined;
+  let largestPower = LARGEST_POWER;
+  for (;;) {
+    const next = last === undefined ? first : last + 1n;
+    const found =
+      (await findAmong(
+        listOf(largestPower + 1, (power) => next + 2n ** BigInt(power) - 1n),
+      )) ??
+      (await findAmong(
+        listOf(EMPTY_IDS_AT_END, (index) => next + BigInt(index)),
+      ));
+    if (found === undefined) {
+      break;
+    }
+    last = found;
+    if (last === next + 2n ** BigInt(largestPower) - 1n) {
+      largestPower += 1;
+    }
+    if (last - first >= 2n ** BigInt(LIMIT_POWER)) {
+      throw vaultError("VAULT_INVALID_ARGUMENT", {
+        where: "lastId",
+        problem: `without it, the last order is looked for, and there are orders 2^${LIMIT_POWER} ids and more behind the first`,
+      });
+    }
+  }
+  if (!isAnswered && refusal !== undefined) {
+    await readAlone(first);
+    throw refusal;
+  }
+  return {
+    last,
+    isMissing: (order) => {
+      const reason = reasonOf(order);
+      return reason === undefined ? isEmptyOrder(order) : missing.has(reason);
+    },
+  };
+}
+
+/**
+ * Why the contract refused an id, without the id; undefined where it did not.
+ * What fails otherwise is there, and cannot be read.
+ */
+function reasonOf(order: ListedOrder): string | undefined {
+  if (!isFailedOrder(order)) {
+    return undefined;
+  }
+  const { code, details } = order.error;
+  return code === "VAULT_CALL_REVERTED" || code === "VAULT_NO_FUNCTION"
+    ? `${code} ${details["reason"] ?? ""}`.replaceAll(
+        new RegExp(`\\b${order.orderID}\\b`, "gu"),
+        "#",
+      )
+    : undefined;
+}
+
+function listOf(
+  length: number,
+  idAt: (index: number) => bigint,
+): readonly bigint[] {
+  return Array.from({ length }, (_, index) => idAt(index));
+}

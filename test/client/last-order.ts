@@ -1,0 +1,162 @@
+import { expect } from "chai";
+
+import {
+  EMPTY_IDS_AT_END,
+  findLastOrder,
+} from "../../src/client/orders/last-order.js";
+import type { OrdersEnd } from "../../src/client/orders/last-order.js";
+import { isFailedOrder } from "../../src/client/index.js";
+import type { ListedOrder } from "../../src/client/index.js";
+import { vaultError } from "../../src/errors.js";
+import { generatedOrder } from "../../src/mocks/state.js";
+import { expectVaultError } from "../helpers/assertions.js";
+
+const address = "0x00000000000000000000000000000000000A11cE";
+
+const order = (orderID: bigint): ListedOrder => ({
+  orderID,
+  ...generatedOrder(orderID),
+});
+
+const empty = (orderID: bigint): ListedOrder => ({
+  orderID,
+  exType: "",
+  holder: "0x0000000000000000000000000000000000000000",
+  number: 0n,
+  exFee: 0n,
+  lockFee: 0n,
+  newLockFee: 0n,
+  openPrice: 0n,
+  marginAmount: 0n,
+  marginFee: 0n,
+  startTime: 0n,
+  closePrice: 0n,
+  contractType: 0,
+  state: 0,
+});
+
+const reverting =
+  (reasonOf: (id: bigint) => string) =>
+  (orderID: bigint): ListedOrder => ({
+    orderID,
+    error: vaultError("VAULT_CALL_REVERTED", {
+      operation: "getOrderInfo",
+      reason: reasonOf(orderID),
+      contract: "trading",
+      address,
+      hint: "",
+    }),
+  });
+
+const unreadable = (orderID: bigint): ListedOrder => ({
+  orderID,
+  error: vaultError("VAULT_RETURN_DATA_TOO_SHORT", {
+    operation: "getOrderInfo",
+    actual: 3,
+    expected: 448,
+    contract: "trading",
+    address,
+    source: "",
+  }),
+});
+
+async function search(
+  answer: (id: bigint) => ListedOrder,
+  first = 0n,
+): Promise<OrdersEnd & { readonly reads: number }> {
+  let reads = 0;
+  const end = await findLastOrder(
+    {
+      async *read(ids) {
+        reads += 1;
+        for (const id of ids) {
+          yield await Promise.resolve(answer(id));
+        }
+      },
+      readAlone: async (id) => {
+        const listed = answer(id);
+        if (isFailedOrder(listed)) {
+          throw listed.error;
+        }
+        return await Promise.resolve(listed);
+      },
+    },
+    first,
+  );
+  return { ...end, reads };
+}
+
+/** A book with these orders and nothing else. */
+const book =
+  (missing: (id: bigint) => ListedOrder, ...ids: bigint[]) =>
+  (id: bigint): ListedOrder =>
+    ids.includes(id) ? order(id) : missing(id);
+
+describe("client - the last order", () => {
+  it("should be found in steps that grow and shrink", async () => {
+    for (const count of [0n, 1n, 2n, 999n, 65_536n, 3_000_000_000n]) {
+      const { last, reads } = await search((id) =>
+        id >= 1n && id <= count ? order(id) : empty(id),
+      );
+      expect(last).to.equal(count === 0n ? undefined : count);
+      expect(reads).to.be.at.most(45);
+    }
+  });
+
+  it("should be found behind ids that do not exist, as far as is said", async () => {
+    const gap = BigInt(EMPTY_IDS_AT_END);
+    for (const [next, isFound] of [
+      [7n + gap, true],
+      [7n + gap + 1n, false],
+      [7n + 1_024n, true],
+      [7n + 2n ** 20n, true],
+      [7n + 2n ** 20n + 1n, false],
+      [7n + 2n ** 21n, false],
+    ] as const) {
+      const { last } = await search(book(empty, 3n, 7n, next));
+      expect(last, String(next)).to.equal(isFound ? next : 7n);
+    }
+  });
+
+  it("should be looked for behind the first id", async () => {
+    const answer = book(empty, 5n, 1_000_000_007n);
+    expect((await search(answer)).last).to.equal(5n);
+    expect((await search(answer, 6n)).last).to.equal(undefined);
+    expect((await search(answer, 1_000_000_000n)).last).to.equal(
+      1_000_000_007n,
+    );
+  });
+
+  it("should not take a refusal of another kind for an id that does not exist", async () => {
+    const missing = reverting((id) => `OrderNotFound(orderID: ${id})`);
+    const paused = reverting(() => "order 10 is frozen");
+    const { last, isMissing } = await search((id) =>
+      id === 3n ? paused(id) : book(missing, 1n, 5n)(id),
+    );
+    expect(last).to.equal(5n);
+    expect(isMissing(missing(0n))).to.equal(true);
+    expect(isMissing(missing(2n))).to.equal(true);
+    expect(isMissing(paused(3n))).to.equal(false);
+    expect(isMissing(order(5n))).to.equal(false);
+    expect(isMissing(empty(4n))).to.equal(true);
+  });
+
+  it("should be one that cannot be read, too", async () => {
+    const { last, isMissing } = await search((id) =>
+      id === 9n ? unreadable(id) : book(empty, 5n)(id),
+    );
+    expect(last).to.equal(9n);
+    expect(isMissing(unreadable(9n))).to.equal(false);
+  });
+
+  it("should not be claimed to be missing where every id reverts", async () => {
+    await expectVaultError(
+      search(reverting(() => "paused")),
+      "VAULT_CALL_REVERTED",
+    );
+  });
+
+  it("should not be looked for without end", async () => {
+    await expectVaultError(search(order), "VAULT_INVALID_ARGUMENT");
+  });
+});
