@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 
-import { AbiCoder, Interface, ParamType, dataLength, dataSlice } from "ethers";
-import type { ErrorFragment, FunctionFragment } from "ethers";
+import { Interface, dataLength } from "ethers";
+import type { ErrorFragment } from "ethers";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { IMockErrors__factory } from "../src/bindings/factories/IMockErrors__factory.js";
@@ -16,8 +16,13 @@ import {
   targetsOf,
 } from "../src/protocol/index.js";
 import type { Field, OperationName } from "../src/protocol/index.js";
+import { decodeArguments } from "../src/rpc/abi-arguments.js";
+import type { Values } from "../src/rpc/abi-arguments.js";
 import { isHexData } from "../src/rpc/request.js";
-import { decodeRevertReason } from "../src/rpc/revert-reason.js";
+import {
+  decodeRevertReason,
+  describeCustomError,
+} from "../src/rpc/revert-reason.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import { selectedNetwork } from "./open-vault.js";
@@ -45,9 +50,6 @@ const action: NewTaskActionFunction<DecodeTaskArguments> = async (args, hre) =>
   });
 
 export default action;
-
-/** What a value is called, and its value; nested as in the ABI. */
-type Values = Readonly<Record<string, unknown>>;
 
 /** What some bytes say. */
 type Decoded = {
@@ -226,78 +228,11 @@ async function decodeWithProject(
       ? {
           kind: "error",
           ...described,
-          reason: describeCustom(described, fragment.name),
+          reason: describeCustomError(fragment, described),
         }
       : { kind: "call", ...described };
   }
   return undefined;
-}
-
-function describeCustom({ values }: { values: Values }, name: string): string {
-  const shown = Object.entries(values).map(
-    ([key, value]) => `${key}: ${JSON.stringify(toJsonValue(value))}`,
-  );
-  return `${name}(${shown.join(", ")})`;
-}
-
-/**
- * @param names What the arguments are called; as in the ABI unless given.
- * @returns Undefined where the bytes are not the canonical encoding of any
- * arguments, with or without more behind them.
- */
-function decodeArguments(
-  { inputs }: ErrorFragment | FunctionFragment,
-  data: string,
-  names: readonly string[] = inputs.map(nameOf),
-): { values: Values; trailing?: string } | undefined {
-  const coder = AbiCoder.defaultAbiCoder();
-  // Of a string that is not UTF-8, ethers would make an error.
-  const types = inputs.map((input) =>
-    ParamType.from(input.format("full").replaceAll(/\bstring\b/gu, "bytes")),
-  );
-  const encoded = dataSlice(data, 4);
-  try {
-    const values: readonly unknown[] = coder.decode(types, encoded).toArray();
-    const canonical = coder.encode(types, [...values]);
-    if (!encoded.startsWith(canonical)) {
-      return undefined;
-    }
-    const trailing = encoded.slice(canonical.length);
-    return {
-      values: Object.fromEntries(
-        inputs.map((input, index) => [
-          names[index] ?? nameOf(input, index),
-          toPlain(input, values[index]),
-        ]),
-      ),
-      ...(trailing === "" ? {} : { trailing: `0x${trailing}` }),
-    };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Never a bare number, which an object would put before all others. */
-function nameOf({ name }: ParamType, index: number): string {
-  return name === "" ? `_${index}` : name;
-}
-
-/** A decoded value without what ethers adds, its texts as far as they are UTF-8. */
-function toPlain(type: ParamType, value: unknown): unknown {
-  if (type.isArray() || type.isTuple()) {
-    const items: readonly unknown[] = Array.isArray(value) ? value : [];
-    return type.isArray()
-      ? items.map((item) => toPlain(type.arrayChildren, item))
-      : Object.fromEntries(
-          type.components.map((component, index) => [
-            nameOf(component, index),
-            toPlain(component, items[index]),
-          ]),
-        );
-  }
-  return type.baseType === "string"
-    ? Buffer.from(String(value).slice(2), "hex").toString("utf8")
-    : value;
 }
 
 function describeUnknown(data: string): string {

@@ -296,7 +296,10 @@ async function trySettlement(
   );
   return reverted === undefined
     ? { canBeSettled: true, reason: null }
-    : { canBeSettled: false, reason: reverted.reason.text };
+    : {
+        canBeSettled: false,
+        reason: (await vault.explain(reverted.reason)).text,
+      };
 }
 
 /** Whether the next look may be answered. */

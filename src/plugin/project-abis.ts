@@ -43,6 +43,16 @@ export async function findInProject(
   );
 }
 
+/** The errors among them. */
+export async function findErrorsInProject(
+  artifacts: Parameters<typeof findInProject>[0],
+  selector: string,
+): Promise<readonly ErrorFragment[]> {
+  return (await findInProject(artifacts, selector)).flatMap(({ fragment }) =>
+    fragment instanceof ErrorFragment ? [fragment] : [],
+  );
+}
+
 function toFragment(
   entry: unknown,
 ): ErrorFragment | FunctionFragment | undefined {

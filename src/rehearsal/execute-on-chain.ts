@@ -101,7 +101,7 @@ export async function executeSettlement(
     refusal:
       failure === undefined
         ? null
-        : refusalOf(
+        : await refusalOf(
             vault,
             { ...failure, gasUsed, gasGiven: gasLimit },
             gas,
@@ -185,12 +185,12 @@ function withNative(
   );
 }
 
-function refusalOf(
+async function refusalOf(
   vault: VaultHost,
   failed: FailedCall,
   gas: bigint | undefined,
   { block, usable }: GasLimits,
-): Refusal {
+): Promise<Refusal> {
   return gas === undefined && usable < block && isExhausted(failed)
     ? outOfGas(vault.networkName, failed.message !== undefined, {
         gas: usable,
@@ -199,7 +199,7 @@ function refusalOf(
         remedy:
           "If the chain has no such limit, rehearse by the rules of another hardfork, as in prague",
       })
-    : describeRefusal(vault, gas, block, failed);
+    : await describeRefusal(vault, gas, block, failed);
 }
 
 /**

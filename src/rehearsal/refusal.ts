@@ -41,12 +41,12 @@ export function isExhausted({
  * @param gas The gas limit, where somebody chose one.
  * @param blockGasLimit What it had otherwise.
  */
-export function describeRefusal(
+export async function describeRefusal(
   vault: VaultHost,
   gas: bigint | undefined,
   blockGasLimit: bigint,
   call: FailedCall,
-): Refusal {
+): Promise<Refusal> {
   const { data, message } = call;
   if (isExhausted(call) && !isInstruction(message)) {
     return outOfGas(
@@ -72,7 +72,7 @@ export function describeRefusal(
     reason:
       data === "0x" && message !== undefined
         ? quoteForeignText(message)
-        : decodeRevertReason(data).text,
+        : (await vault.explain(decodeRevertReason(data))).text,
   };
 }
 

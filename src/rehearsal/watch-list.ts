@@ -18,6 +18,7 @@ import { standaloneReadings } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import { RevertedCall } from "../rpc/request.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
+import type { RevertReason } from "../rpc/revert-reason.js";
 import { NATIVE, encodeBalanceOf, parseTokenBalance } from "./balances.js";
 import type { Balance, BalanceSubjects } from "./balances.js";
 import { compareValues } from "./compare-readings.js";
@@ -161,14 +162,22 @@ export interface Compared {
  * @param before Of {@link readsOf}, and then of the orders.
  * @throws VaultError VAULT_NOT_A_TOKEN
  */
-export function compareAnswers(
+export async function compareAnswers(
   vault: VaultHost,
   list: WatchList,
   blockNumber: number,
   before: ReadAnswers,
   after: ReadAnswers,
-): Compared {
+): Promise<Compared> {
   const { readings, orders, contracts } = list;
+  const reasons = await explainAll(vault, [...before, ...after]);
+  const rawAnswer = ({
+    succeeded = false,
+    data = "0x",
+  }: Partial<ReadAnswer> = {}): string | RevertedCall =>
+    succeeded
+      ? data
+      : new RevertedCall(reasons.get(data) ?? decodeRevertReason(data));
   const firstBalance = readings.length + contracts.length;
   const firstOrder = firstBalance + balancesOf(list).length;
   const sizes = new Map(
@@ -186,7 +195,7 @@ export function compareAnswers(
     decode(vault, {
       call,
       target,
-      answer,
+      raw: rawAnswer(answer),
       blockNumber,
       hasCode: hasCode(target.address),
     });
@@ -250,16 +259,15 @@ function decode(
   {
     call,
     target,
-    answer,
+    raw,
     blockNumber,
     hasCode,
   }: Omit<WatchedReading, "reading"> & {
-    readonly answer: ReadAnswer | undefined;
+    readonly raw: string | RevertedCall;
     readonly blockNumber: number;
     readonly hasCode: boolean;
   },
 ): unknown {
-  const raw = rawAnswer(answer);
   try {
     return decodeAnswer({
       call,
@@ -282,7 +290,17 @@ function failedReading(error: unknown): FailedReading {
   return { error };
 }
 
-function rawAnswer(answer: ReadAnswer | undefined): string | RevertedCall {
-  const { succeeded = false, data = "0x" } = answer ?? {};
-  return succeeded ? data : new RevertedCall(decodeRevertReason(data));
+/** Why the failed ones failed, by what they reverted with. */
+async function explainAll(
+  vault: VaultHost,
+  answers: ReadAnswers,
+): Promise<ReadonlyMap<string, RevertReason>> {
+  const failed = new Set(
+    answers.flatMap(({ succeeded, data }) => (succeeded ? [] : [data])),
+  );
+  const reasons = new Map<string, RevertReason>();
+  for (const data of failed) {
+    reasons.set(data, await vault.explain(decodeRevertReason(data)));
+  }
+  return reasons;
 }

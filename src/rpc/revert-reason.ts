@@ -1,8 +1,12 @@
 import { Buffer } from "node:buffer";
 
 import { AbiCoder } from "ethers";
+import type { ErrorFragment } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
+import { toJsonValue } from "../json.js";
+import { decodeArguments as decodeFragment } from "./abi-arguments.js";
+import type { DecodedArguments } from "./abi-arguments.js";
 
 /** Why a call reverted, as far as its revert data says. */
 export interface RevertReason {
@@ -32,9 +36,15 @@ const panicMeanings: ReadonlyMap<bigint, string> = new Map([
 
 /**
  * Decodes revert data: `Error(string)`, `Panic(uint256)`, a custom error of our
- * mocks, else its four bytes. The protocol documents no errors (section 7).
+ * mocks or of these, else it is shown as it is. The protocol documents no errors
+ * (section 7).
+ *
+ * @param errors What the four bytes may stand for.
  */
-export function decodeRevertReason(data: string): RevertReason {
+export function decodeRevertReason(
+  data: string,
+  errors: readonly ErrorFragment[] = [],
+): RevertReason {
   if (data === "0x") {
     return { kind: "none", text: "no reason given", data };
   }
@@ -44,15 +54,52 @@ export function decodeRevertReason(data: string): RevertReason {
       ? decodeErrorString(data)
       : undefined) ??
     (selector === PANIC_SELECTOR ? decodePanic(data) : undefined) ??
-    decodeCustomError(data) ?? {
+    decodeCustomError(data) ??
+    decodeWith(errors, data) ?? {
       kind: "unknown",
       text:
         selector.length === 10
-          ? `unknown error ${selector} with ${(data.length - 10) / 2} bytes of arguments`
+          ? describeUnknown(selector, data)
           : `unknown error data ${data}`,
       data,
     }
   );
+}
+
+function describeUnknown(selector: string, data: string): string {
+  const bytes = (data.length - 10) / 2;
+  return `unknown error ${selector} with ${bytes} bytes of arguments${bytes === 0 ? "" : `: ${data}`}`;
+}
+
+function decodeWith(
+  errors: readonly ErrorFragment[],
+  data: string,
+): RevertReason | undefined {
+  const selector = data.slice(0, 10).toLowerCase();
+  for (const error of errors) {
+    const decoded =
+      error.selector === selector ? decodeFragment(error, data) : undefined;
+    if (decoded !== undefined) {
+      return {
+        kind: "custom",
+        text: describeCustomError(error, decoded),
+        data,
+      };
+    }
+  }
+  return undefined;
+}
+
+/** As in `TooEarly(end: 1700000000)`. */
+export function describeCustomError(
+  { name }: Pick<ErrorFragment, "name">,
+  { values }: Pick<DecodedArguments, "values">,
+): string {
+  const shown = Object.entries(values).map(
+    ([key, value]) =>
+      `${key}: ${typeof value === "bigint" ? value : JSON.stringify(toJsonValue(value))}`,
+  );
+  return `${name}(${shown.join(", ")})`;
 }
 
 function decodeErrorString(data: string): RevertReason | undefined {

@@ -47,6 +47,9 @@ export async function buildSettlement(
     to: call.to,
     data: call.data,
     estimatedGas: gas instanceof RevertedCall ? null : gas,
-    refusal: gas instanceof RevertedCall ? gas.reason.text : null,
+    refusal:
+      gas instanceof RevertedCall
+        ? (await vault.explain(gas.reason)).text
+        : null,
   };
 }

@@ -1,5 +1,3 @@
-import type { NetworkConfig } from "hardhat/types/config";
-
 import type { LocatedAddress } from "../client/addresses.js";
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
@@ -62,7 +60,8 @@ export async function preview(
   const fees = await resolveFees(chain, networkConfig, next);
   const price = currentPricePerGas(fees, next);
   const { simulation, refused, balance, rehearsed } =
-    (await rehearse(vault, call, next, price)) ?? (await callOnly(chain, call));
+    (await rehearse(vault, call, next, price)) ??
+    (await callOnly(vault, chain, call));
   const known = {
     chainId,
     chainTime: block.timestamp,
@@ -75,14 +74,7 @@ export async function preview(
   };
   const gas =
     refused ??
-    (await resolveGasWithin(
-      chain,
-      networkConfig,
-      call,
-      next,
-      balance,
-      rehearsed,
-    ));
+    (await resolveGasWithin(vault, chain, call, next, balance, rehearsed));
   if (typeof gas === "string") {
     return {
       ok: false,
@@ -169,14 +161,21 @@ async function rehearse(
   }
 }
 
-async function callOnly(chain: Chain, call: SettlementCall): Promise<Outcome> {
+async function callOnly(
+  vault: VaultHost,
+  chain: Chain,
+  call: SettlementCall,
+): Promise<Outcome> {
   const [reverted, balance] = await Promise.all([
     chain.simulate(call, "latest"),
     chain.balance(call.from),
   ]);
   return {
     simulation: null,
-    refused: reverted?.reason.text,
+    refused:
+      reverted === undefined
+        ? undefined
+        : (await vault.explain(reverted.reason)).text,
     balance,
     rehearsed: undefined,
   };
@@ -184,16 +183,24 @@ async function callOnly(chain: Chain, call: SettlementCall): Promise<Outcome> {
 
 /** Nodes differ in whether an estimate fails for want of money. */
 async function resolveGasWithin(
+  vault: VaultHost,
   chain: Chain,
-  config: NetworkConfig,
   call: SettlementCall,
   next: NextBlock,
   balance: bigint,
   rehearsed: RehearsedGas | undefined,
 ): Promise<bigint | string> {
   try {
-    const gas = await resolveGas(chain, config, call, next, rehearsed);
-    return gas instanceof RevertedCall ? gas.reason.text : gas;
+    const gas = await resolveGas(
+      chain,
+      vault.connection.networkConfig,
+      call,
+      next,
+      rehearsed,
+    );
+    return gas instanceof RevertedCall
+      ? (await vault.explain(gas.reason)).text
+      : gas;
   } catch (error) {
     if (
       VaultError.isVaultError(error) &&

@@ -230,10 +230,11 @@ async function readAfter(
  * up its gas would say nothing then, with more of it.
  */
 async function findReason(
-  { provider, networkName }: VaultHost,
+  vault: VaultHost,
   { transaction: { from, to, data, gas } }: JournalEntry,
   { blockNumber, gasUsed }: Receipt,
 ): Promise<Pick<Settlement, "code" | "reason">> {
+  const { provider, networkName } = vault;
   if (gasUsed * 100n >= gas * EXHAUSTED_PERCENT) {
     return outOfGas(networkName, true, {
       gas,
@@ -248,7 +249,7 @@ async function findReason(
     try {
       const reverted = await chain.simulate({ from, to, data }, block);
       if (reverted !== undefined) {
-        return { code, reason: reverted.reason.text };
+        return { code, reason: (await vault.explain(reverted.reason)).text };
       }
     } catch {
       // No old state, or no node: the outcome stands without its reason.

@@ -79,10 +79,15 @@ export async function findInterrupted(vault: VaultHost): Promise<Interrupted> {
  * @throws VaultError those of a failed request
  */
 export async function rebuild(
-  { connection: { networkConfig }, provider, networkName }: VaultHost,
+  vault: VaultHost,
   sent: SentTransaction,
   file: string,
 ): Promise<SettlementStopped | SentTransaction> {
+  const {
+    connection: { networkConfig },
+    provider,
+    networkName,
+  } = vault;
   const { from, to, nonce } = sent;
   const chain = new Chain(provider, networkName);
   try {
@@ -106,7 +111,7 @@ export async function rebuild(
     return gas instanceof RevertedCall
       ? new SettlementStopped(
           "reverted",
-          gas.reason.text,
+          (await vault.explain(gas.reason)).text,
           "VAULT_CALL_REVERTED",
         )
       : {

@@ -58,7 +58,7 @@ const reverts: ReadonlyArray<
     new Error("call failed", {
       cause: { code: 3, message: "reverted", data: "0x12345678aa" },
     }),
-    "unknown error 0x12345678 with 1 bytes of arguments",
+    "unknown error 0x12345678 with 1 bytes of arguments: 0x12345678aa",
   ],
   [
     "a string error whose text is cut off",
@@ -67,7 +67,7 @@ const reverts: ReadonlyArray<
       message: "execution reverted",
       data: `0x08c379a0${"20".padStart(64, "0")}${"ff".padStart(64, "0")}`,
     },
-    "unknown error 0x08c379a0 with 64 bytes of arguments",
+    `unknown error 0x08c379a0 with 64 bytes of arguments: 0x08c379a0${"20".padStart(64, "0")}${"ff".padStart(64, "0")}`,
   ],
   [
     "fewer than four bytes",

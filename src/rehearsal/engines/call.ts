@@ -127,19 +127,19 @@ async function rehearseAt(question: Question, place: Place): Promise<Answer> {
   ];
   const used = BigInt(gasUsed) + INTRINSIC_GAS;
   return {
-    ...compareAnswers(
+    ...(await compareAnswers(
       vault,
       watched,
       next.number - 1,
       all("before"),
       all("after"),
-    ),
+    )),
     chainId: block.chainId,
     block: { number: block.number, timestamp: block.timestamp },
     refusal:
       plain === undefined
         ? null
-        : describeRefusal(vault, question.gas, next.gasLimit, {
+        : await describeRefusal(vault, question.gas, next.gasLimit, {
             data: plain.reason.data,
             message: undefined,
             gasUsed: used,

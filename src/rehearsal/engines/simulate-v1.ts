@@ -80,7 +80,7 @@ export async function rehearseBySimulateV1(
   const [first] = parts;
   const { settle, chainId } = first;
   const failed = failureOf(question, settle);
-  const compared = compareAnswers(
+  const compared = await compareAnswers(
     vault,
     watched,
     number - 1,
@@ -94,7 +94,12 @@ export async function rehearseBySimulateV1(
     refusal:
       failed === undefined
         ? null
-        : describeRefusal(vault, question.gas, question.next.gasLimit, failed),
+        : await describeRefusal(
+            vault,
+            question.gas,
+            question.next.gasLimit,
+            failed,
+          ),
     gasUsed: settle.gasUsed,
     gasNeeded: settle.maxUsedGas ?? beforeRefunds(settle.gasUsed),
     transfers: transfersOf(settle.logs),

@@ -1,0 +1,80 @@
+import { ErrorFragment, Fragment } from "ethers";
+import type { InterfaceAbi } from "ethers";
+
+import { vaultError } from "../errors.js";
+import { messageOf } from "../rpc/request.js";
+import { decodeRevertReason } from "../rpc/revert-reason.js";
+import type { RevertReason } from "../rpc/revert-reason.js";
+import { quoteForeignText } from "../untrusted-text.js";
+
+/**
+ * Looks for custom errors by their four bytes. Asked only for what nothing else
+ * explains.
+ */
+export type FindErrors = (
+  selector: string,
+) => Promise<readonly ErrorFragment[]> | readonly ErrorFragment[];
+
+/**
+ * The look-up in some ABIs; what is no error in them is of no use here.
+ *
+ * @throws VaultError VAULT_INVALID_ARGUMENT
+ */
+export function findInAbis(abis: readonly InterfaceAbi[]): FindErrors {
+  const errors = abis.flatMap((abi, index) =>
+    entriesOf(abi, index).flatMap((entry) => {
+      const fragment = attempt(index, () => Fragment.from(entry));
+      return fragment instanceof ErrorFragment ? [fragment] : [];
+    }),
+  );
+  return (wanted) => errors.filter(({ selector }) => selector === wanted);
+}
+
+/** Says a reason in the words of a custom error, if it is one that is found. */
+export async function explainReason(
+  reason: RevertReason,
+  findErrors: FindErrors,
+): Promise<RevertReason> {
+  const { kind, data, text } = reason;
+  if (kind !== "unknown" || data.length < 10) {
+    return reason;
+  }
+  try {
+    return decodeRevertReason(
+      data,
+      await findErrors(data.slice(0, 10).toLowerCase()),
+    );
+  } catch (error) {
+    // That the contract refuses is the news, whatever is wrong with artifacts.
+    return {
+      ...reason,
+      text: `${text} (nor could it be looked up: ${quoteForeignText(messageOf(error))})`,
+    };
+  }
+}
+
+function entriesOf(abi: InterfaceAbi, index: number): readonly unknown[] {
+  const entries: unknown =
+    typeof abi === "string"
+      ? attempt(index, (): unknown => JSON.parse(abi))
+      : abi;
+  if (Array.isArray(entries)) {
+    return entries;
+  }
+  throw invalidAbi(index, "an ABI is a list");
+}
+
+function attempt<T>(index: number, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw invalidAbi(index, messageOf(error));
+  }
+}
+
+function invalidAbi(index: number, problem: string): Error {
+  return vaultError("VAULT_INVALID_ARGUMENT", {
+    where: `abis[${index}]`,
+    problem: quoteForeignText(problem),
+  });
+}

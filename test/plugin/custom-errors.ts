@@ -1,0 +1,200 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+import { Interface } from "ethers";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import type { NetworkConnection } from "hardhat/types/network";
+
+import { VaultClient, isFailedOrder } from "../../src/client/index.js";
+import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
+import { rehearsePast } from "../../src/rehearsal/rehearse-past.js";
+import { buildSettlement } from "../../src/settlement/calldata.js";
+import { startAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { runVaultTask } from "../helpers/run-vault-task.js";
+
+const KEEPER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const abi = [
+  {
+    type: "error",
+    name: "OnlyKeeper",
+    inputs: [
+      { name: "keeper", type: "address", internalType: "address" },
+      { name: "at", type: "uint256", internalType: "uint256" },
+      { name: "why", type: "string", internalType: "string" },
+    ],
+  },
+] as const;
+const data = new Interface(abi).encodeErrorResult("OnlyKeeper", [
+  KEEPER,
+  7n,
+  "no\u001b[2J\u202e",
+]);
+const KNOWN = `OnlyKeeper(keeper: "${KEEPER}", at: 7, why: "no\\u001b[2J\u202e")`;
+const UNKNOWN = `unknown error ${data.slice(0, 10)} with 160 bytes of arguments: ${data}`;
+
+describe("custom errors of other contracts", () => {
+  let anvil: ServerProcess;
+  let project: FixtureProject;
+  let hre: HardhatRuntimeEnvironment;
+  let connection: NetworkConnection;
+  let mocks: MockVaultHandle;
+  let artifact: string;
+  /** For `--at`. */
+  let at: string;
+
+  const writeArtifact = async (text: string): Promise<void> => {
+    await mkdir(path.dirname(artifact), { recursive: true });
+    await writeFile(artifact, text);
+  };
+
+  before(async () => {
+    anvil = await startAnvil();
+    project = await useFixtureProject("plain");
+    artifact = path.join(
+      project.path,
+      "artifacts/contracts/Keeper.sol/Keeper.json",
+    );
+    await writeArtifact(
+      JSON.stringify({
+        _format: "hh3-artifact-1",
+        contractName: "Keeper",
+        sourceName: "contracts/Keeper.sol",
+        abi,
+        bytecode: "0x",
+        deployedBytecode: "0x",
+        linkReferences: {},
+        deployedLinkReferences: {},
+      }),
+    );
+    hre = await open("remote");
+    connection = await hre.network.getOrCreate();
+    mocks = await connection.vault.deployMocks();
+    at = Object.entries(mocks.addresses)
+      .map(([role, address]) => `${role}=${address}`)
+      .join(",");
+    for (const operation of ["settleAll", "queryVolume"] as const) {
+      await mocks.fail(operation, { data });
+    }
+    await mocks.fail("getOrderInfo", { data });
+  });
+  after(async () => {
+    await connection.close();
+    await anvil.stop();
+    await project.remove();
+  });
+
+  async function open(network: string): Promise<HardhatRuntimeEnvironment> {
+    return await createTestHre(
+      { networks: { remote: httpNetwork(anvil.url) } },
+      { network, projectRoot: project.path },
+    );
+  }
+
+  const reads: Readonly<Record<string, () => Promise<unknown>>> = {
+    "a read": async () =>
+      (await expectVaultError(mocks.vault.queryVolume(), "VAULT_CALL_REVERTED"))
+        .details["reason"],
+    "a snapshot": async () => {
+      const { volume } = await mocks.vault.snapshot();
+      return typeof volume === "object" && volume.error.details["reason"];
+    },
+    "orders, many at once": async () => {
+      for await (const order of mocks.vault.orders({ ids: [1, 2] })) {
+        return isFailedOrder(order) && order.error.details["reason"];
+      }
+      return undefined;
+    },
+    "a rehearsal by eth_simulateV1": async () =>
+      (await mocks.vault.simulateSettleAll({ engine: "simulateV1" })).reason,
+    "a rehearsal by eth_call": async () =>
+      (await mocks.vault.simulateSettleAll({ engine: "call" })).reason,
+    "a rehearsal on a fork": async () =>
+      (await mocks.vault.simulateSettleAll({ engine: "fork" })).reason,
+    "a rehearsal at a past block": async () => {
+      const { number } = await mocks.vault.block();
+      const [rehearsal] = await rehearsePast(mocks.vault, [number], KEEPER);
+      return rehearsal !== undefined && "reason" in rehearsal
+        ? rehearsal.reason
+        : undefined;
+    },
+    "a settlement": async () => (await mocks.vault.settleAll()).reason,
+    "an unsigned settlement": async () =>
+      (await buildSettlement(mocks.vault)).refusal,
+  };
+  for (const [what, reasonOf] of Object.entries(reads)) {
+    it(`should be told in their own words by ${what}`, async () => {
+      // In the text of an error it is escaped already.
+      const escaped = KNOWN.replace("\u202e", "\\u{202e}");
+      expect(await reasonOf()).to.be.oneOf([KNOWN, escaped]);
+    });
+  }
+
+  it("should be told in process, too", async () => {
+    const local = await (await open("default")).network.create();
+    const script = await local.vault.deployMocks();
+    const { vault } = script;
+    await script.fail("settleAll", { data });
+    expect((await vault.settleAll()).reason).to.equal(KNOWN);
+    expect((await vault.simulateSettleAll()).reason).to.equal(KNOWN);
+  });
+
+  it("should be told by what is printed, escaped", async () => {
+    const { stdout } = await runVaultTask(hre, "simulate", { at, json: true });
+    expect(JSON.parse(stdout)).to.have.nested.property(
+      "simulation.reason",
+      KNOWN,
+    );
+    const text = await runVaultTask(hre, "simulate", { at });
+    // eslint-disable-next-line no-control-regex -- there must be none
+    expect(text.stdout)
+      .to.include("OnlyKeeper")
+      .and.not.match(/[\u001b\u202e]/u);
+  });
+
+  it("should be told by a client that was given ABIs", async () => {
+    const { provider } = connection;
+    const addresses = mocks.addresses;
+    const reasonOf = async (client: VaultClient): Promise<unknown> =>
+      (await expectVaultError(client.queryVolume(), "VAULT_CALL_REVERTED"))
+        .details["reason"];
+    const given = new VaultClient(provider, addresses, {
+      abis: [JSON.stringify(abi), ["function settleAll()"]],
+    });
+    for (const client of [given, given.at({})]) {
+      expect(await reasonOf(client)).to.include("OnlyKeeper(");
+    }
+    expect(await reasonOf(new VaultClient(provider, addresses))).to.equal(
+      UNKNOWN,
+    );
+    for (const bad of ["{", "{}", '["error ("]']) {
+      await expectVaultError(
+        () => new VaultClient(provider, addresses, { abis: [bad] }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+    }
+  });
+
+  it("should be shown whole where nothing knows them, or can be read", async () => {
+    await writeArtifact("{");
+    const unreadable = (await open("remote")).vault.at(mocks.addresses);
+    const reason = (await unreadable.simulateSettleAll()).reason ?? "";
+    expect(reason).to.include(UNKNOWN).and.include("nor could it be looked up");
+
+    await writeArtifact(JSON.stringify({ abi: [] }));
+    const other = await open("remote");
+    const { stdout } = await runVaultTask(other, "simulate", {
+      at,
+      json: true,
+    });
+    expect(JSON.parse(stdout)).to.have.nested.property(
+      "simulation.reason",
+      UNKNOWN,
+    );
+  });
+});
