@@ -151,10 +151,9 @@ describe("custom errors of other contracts", () => {
       KNOWN,
     );
     const text = await runVaultTask(hre, "simulate", { at });
+    expect(text.stdout).to.include("OnlyKeeper");
     // eslint-disable-next-line no-control-regex -- there must be none
-    expect(text.stdout)
-      .to.include("OnlyKeeper")
-      .and.not.match(/[\u001b\u202e]/u);
+    expect(text.stdout).not.to.match(/[\u001b\u202e]/u);
   });
 
   it("should be told by a client that was given ABIs", async () => {

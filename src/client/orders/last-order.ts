@@ -23,15 +23,15 @@ export interface OrdersEnd {
   /** Undefined where there is no order at all. */
   readonly last: bigint | undefined;
   /** Whether that is how the contract answers an id that does not exist. */
-  isMissing(order: ListedOrder): boolean;
+  readonly isMissing: (order: ListedOrder) => boolean;
 }
 
 /** What the search reads with. */
 export interface LastOrderParts {
   /** Reads the orders of these ids, in that order. */
-  read(ids: readonly bigint[]): AsyncIterable<ListedOrder>;
+  readonly read: (ids: readonly bigint[]) => AsyncIterable<ListedOrder>;
   /** @throws VaultError why the order cannot be read, as well as that is known */
-  readAlone(id: bigint): Promise<unknown>;
+  readonly readAlone: (id: bigint) => Promise<unknown>;
 }
 
 /**
@@ -53,8 +53,10 @@ export async function findLastOrder(
   { read, readAlone }: LastOrderParts,
   first: bigint,
 ): Promise<OrdersEnd> {
-  let isAnswered = false;
-  let refusal: VaultError | undefined;
+  const seen: { isAnswered: boolean; refusal: VaultError | undefined } = {
+    isAnswered: false,
+    refusal: undefined,
+  };
   let missing = new Set<string>();
 
   const findAmong = async (
@@ -65,11 +67,11 @@ export async function findLastOrder(
     for await (const order of read(ids.filter((id) => id <= MaxUint256))) {
       const reason = reasonOf(order);
       if (reason === undefined) {
-        isAnswered = true;
+        seen.isAnswered = true;
         found = isEmptyOrder(order) ? found : order.orderID;
       } else {
         reasons.add(reason);
-        refusal ??= isFailedOrder(order) ? order.error : undefined;
+        seen.refusal ??= isFailedOrder(order) ? order.error : undefined;
       }
     }
     missing = found === undefined ? reasons : missing;
@@ -101,9 +103,9 @@ export async function findLastOrder(
       });
     }
   }
-  if (!isAnswered && refusal !== undefined) {
+  if (!seen.isAnswered && seen.refusal !== undefined) {
     await readAlone(first);
-    throw refusal;
+    throw seen.refusal;
   }
   return {
     last,
