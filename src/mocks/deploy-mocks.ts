@@ -1,6 +1,6 @@
 import path from "node:path";
 
-import { getAddress } from "ethers";
+import { getAddress, isAddress } from "ethers";
 
 import { fixedAddresses, requireAddress } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
@@ -270,11 +270,11 @@ async function deployToNode(
   );
   return await addressesByRole((role) => {
     const address = mined[contractRoleNames.indexOf(role)]?.contractAddress;
-    if (address === undefined || address === null) {
+    if (!isAddress(address)) {
       throw invalidResponse(
         networkName,
         "eth_getTransactionReceipt",
-        "a deployment has no contractAddress",
+        "a deployment has no contractAddress that is one",
       );
     }
     return getAddress(address);

@@ -5,7 +5,12 @@ import {
 
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { Chain } from "../rpc/node.js";
-import { RevertedCall, isHexData, requestRpc } from "../rpc/request.js";
+import {
+  RevertedCall,
+  invalidResponse,
+  isHexData,
+  requestRpc,
+} from "../rpc/request.js";
 import { vaultError } from "../errors.js";
 import type { BalanceChange } from "./types.js";
 
@@ -125,9 +130,9 @@ export function encodeBalanceOf(account: string): string {
 }
 
 /**
- * Reads what a token answered.
+ * Reads what a token answered, or the code that stands for native currency.
  *
- * @throws VaultError VAULT_NOT_A_TOKEN
+ * @throws VaultError VAULT_NOT_A_TOKEN, VAULT_RPC_INVALID_RESPONSE
  */
 export function parseTokenBalance(
   answer: unknown,
@@ -136,6 +141,10 @@ export function parseTokenBalance(
 ): bigint {
   if (isHexData(answer) && answer.length === WORD_LENGTH) {
     return BigInt(answer);
+  }
+  if (token === NATIVE) {
+    // Our own code says it, where the node lets it.
+    throw invalidResponse(network, "eth_call", "no native balance");
   }
   throw vaultError("VAULT_NOT_A_TOKEN", {
     token,

@@ -42,7 +42,7 @@ export function transfersOf(logs: readonly Log[]): readonly Transfer[] {
         token:
           address.toLowerCase() === NATIVE_LOG_ADDRESS
             ? NATIVE
-            : getAddress(address),
+            : getAddress(address.toLowerCase()),
         from: addressOfTopic(from),
         to: addressOfTopic(to),
         amount: BigInt(data),
@@ -82,8 +82,8 @@ export function nativeTransfersOf(frame: unknown): readonly Transfer[] {
       ? [
           {
             token: NATIVE,
-            from: getAddress(from),
-            to: getAddress(to),
+            from: getAddress(from.toLowerCase()),
+            to: getAddress(to.toLowerCase()),
             amount: BigInt(value),
           },
         ]
@@ -118,7 +118,8 @@ export function parseLogs(value: unknown): readonly Log[] | undefined {
 }
 
 function addressOfTopic(topic: string): string {
-  return getAddress(`0x${topic.slice(-40)}`);
+  // A node's case is no checksum of its.
+  return getAddress(`0x${topic.slice(-40).toLowerCase()}`);
 }
 
 function isAddress(value: unknown): value is string {

@@ -25,6 +25,9 @@ import { compareValues } from "./compare-readings.js";
 import type { StateSubjects } from "./compare-readings.js";
 import type { ReadingChange } from "./types.js";
 
+/** The size of the code of an account that has none. */
+const NO_CODE = `0x${"0".repeat(64)}`;
+
 /** A reading that is taken before and after. */
 export interface WatchedReading {
   /** As in `round` or `orders.7`. */
@@ -187,7 +190,7 @@ export async function compareAnswers(
     ]),
   );
   const hasCode = (contract: string): boolean =>
-    BigInt(sizes.get(contract) ?? 0) > 0n;
+    sizes.get(contract) !== NO_CODE;
   const valueOf = (
     { call, target }: WatchedReading,
     answer: ReadAnswer | undefined,

@@ -224,9 +224,14 @@ export class Chain {
         return undefined;
       }
       const { number, timestamp, transactions } = pending;
+      const known =
+        number === null ? undefined : this.#number(number, BLOCK_METHOD);
+      if (known === 0) {
+        // There is always a block before it.
+        return undefined;
+      }
       return {
-        number:
-          number === null ? undefined : this.#number(number, BLOCK_METHOD),
+        number: known,
         timestamp: this.#number(timestamp, BLOCK_METHOD),
         ...this.#gasOf(pending),
         isEmpty: Array.isArray(transactions) && transactions.length === 0,

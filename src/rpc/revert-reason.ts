@@ -126,9 +126,13 @@ function decodePanic(data: string): RevertReason | undefined {
   return { kind: "panic", text: `panic ${hex}: ${meaning}`, data };
 }
 
+/** Made once: a scan may have thousands of refusals. */
+let mockErrors: ReturnType<typeof IMockErrors__factory.createInterface>;
+
 function decodeCustomError(data: string): RevertReason | undefined {
   try {
-    const parsed = IMockErrors__factory.createInterface().parseError(data);
+    mockErrors ??= IMockErrors__factory.createInterface();
+    const parsed = mockErrors.parseError(data);
     if (parsed === null) {
       return undefined;
     }

@@ -1,0 +1,336 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import pMap from "p-map";
+
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import { collectGarbage } from "../../bench/measure.js";
+import { startAnvil } from "../helpers/anvil.js";
+import { BareHost } from "../helpers/bare-host.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import {
+  HEAD,
+  SENDER,
+  listSubjects,
+  problemOfError,
+  record,
+  recordedNode,
+  rehearse,
+} from "../helpers/fuzz-subjects.js";
+import type { Recording, Subject } from "../helpers/fuzz-subjects.js";
+import {
+  Failure,
+  anyChange,
+  changed,
+  editHex,
+  hexEdits,
+} from "../helpers/hostile-changes.js";
+import type { Change, HexEdit } from "../helpers/hostile-changes.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { Witness } from "../helpers/witness.js";
+
+/** `FUZZ_RUNS=100000 npm run fuzz`; as many as `npm test` has time for else. */
+const RUNS = Number(process.env["FUZZ_RUNS"] ?? 1_000);
+const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
+
+/** Cases under way at a time: some wait until they ask again. */
+const CONCURRENCY = 250;
+/** Milliseconds of a case in which the node does something wrong. */
+const TIMEOUT_MS = 100;
+/** Of CPU that so many cases may take: one that hangs takes more by itself. */
+const MOST_CPU_SECONDS = 10;
+/** Requests that a case may come to: those of a scan, each as often as allowed. */
+const MOST_REQUESTS = 1_000;
+const MOST_MEMORY_MIB = 50;
+
+/** One run of one operation against a node, or contracts, that say otherwise. */
+interface Case {
+  /** What is asked: its name, or any number. */
+  readonly subject: number | string;
+  /** Whether the node applies state overrides. */
+  readonly overrides: boolean;
+  /** What the node says otherwise, to which method, and from which request on. */
+  readonly node: ReadonlyArray<{
+    readonly method: string | null;
+    readonly request: number;
+    readonly isLasting: boolean;
+    readonly change: Change;
+  }>;
+  /** What a contract says otherwise, to one of the calls. */
+  readonly contract: ReadonlyArray<{
+    readonly call: number;
+    readonly when: "always" | "after";
+    readonly reverted: boolean;
+    readonly edits: readonly HexEdit[];
+  }>;
+}
+
+const nodeChange = fc.record({
+  method: fc.constantFrom(
+    null,
+    null,
+    "eth_call",
+    "eth_simulateV1",
+    "eth_getBlockByNumber",
+  ),
+  request: fc.nat(5),
+  isLasting: fc.boolean(),
+  change: anyChange,
+});
+const contractChange = fc.record({
+  call: fc.nat(100),
+  when: fc.constantFrom("always", "after"),
+  reverted: fc.boolean(),
+  edits: hexEdits,
+});
+const anyCase: fc.Arbitrary<Case> = fc.oneof(
+  fc.record({
+    subject: fc.nat(10_000),
+    overrides: fc.boolean(),
+    node: fc.array(nodeChange, { minLength: 1, maxLength: 2 }),
+    contract: fc.constant([]),
+  }),
+  fc.record({
+    subject: fc.nat(10_000),
+    overrides: fc.boolean(),
+    node: fc.constant([]),
+    contract: fc.array(contractChange, { minLength: 1, maxLength: 4 }),
+  }),
+);
+
+/** Found by longer runs, and mended since. */
+const onceFailed: readonly Case[] = [
+  // A pending block 0, which has none before it.
+  ...["simulateV1", "call"].map((subject) => ({
+    subject,
+    method: "eth_getBlockByNumber",
+    edit: { at: 0, edit: "replace", word: "0".repeat(64) } as const,
+    path: [0],
+  })),
+  // A contract's size that is no number.
+  ...[9, 10, 11, 12, 13, 14].map((call) => ({
+    subject: "simulateV1",
+    method: "eth_simulateV1",
+    edit: { at: 0, edit: "cut", word: "" } as const,
+    path: [0, 2, call, 1],
+  })),
+  // A balance that is none.
+  ...[15, 16, 17, 18, 19, 20, 21].map((call) => ({
+    subject: "simulateV1",
+    method: "eth_simulateV1",
+    edit: { at: 0, edit: "cut", word: "" } as const,
+    path: [0, 2, call, 1],
+  })),
+  // The address of a log, in upper and lower case at will.
+  ...[22, 23, 24, 25, 26].map((call) => ({
+    subject: "simulateV1",
+    method: "eth_simulateV1",
+    edit: { at: 0, edit: "flip", word: "aF" } as const,
+    path: [0, 2, call, 3, 0, 0],
+  })),
+].map(({ subject, method, edit, path }) => ({
+  subject,
+  overrides: true,
+  node: [
+    {
+      method,
+      request: 0,
+      isLasting: true,
+      change: { change: "hex", path, edits: [edit] },
+    },
+  ],
+  contract: [],
+}));
+
+describe("fuzz - reads of a hostile node and hostile contracts", function () {
+  this.timeout(Math.max(60_000, RUNS * 20));
+
+  let anvil: ServerProcess;
+  let recording: Recording;
+  let subjects: readonly Subject[];
+
+  before(async () => {
+    anvil = await startAnvil();
+    recording = await record(anvil.url);
+    subjects = listSubjects(recording.contracts);
+  });
+  after(async () => {
+    await anvil.stop();
+  });
+
+  it("should be made from what a real node answers", async () => {
+    const hre = await createTestHre({
+      networks: {
+        anvil: httpNetwork(anvil.url, {
+          vault: { contracts: recording.contracts },
+        }),
+      },
+    });
+    const { vault } = await hre.network.create("anvil");
+    const scripted = new BareHost(
+      recordedNode(recording),
+      recording.contracts,
+      SENDER,
+    );
+    const { block: _block, ...real } = await vault.snapshot();
+    expect(await scripted.snapshot()).to.deep.include(real);
+    for (const engine of ["simulateV1", "call"] as const) {
+      const rehearsed = await vault.simulateSettleAll({ engine, as: SENDER });
+      const { simulation } = await rehearse(scripted, engine);
+      expect(rehearsed.status).to.equal("settled");
+      expect(simulation.changes, engine).to.deep.equal(rehearsed.changes);
+      expect(simulation.status).to.equal("settled");
+    }
+  });
+
+  it(`should come to a right value or to a VaultError, ${RUNS} times`, async () => {
+    const cases = [
+      ...onceFailed,
+      ...fc.sample(anyCase, { seed: SEED, numRuns: RUNS }),
+    ];
+    const counts = { answered: 0, refused: 0 };
+    const failures: string[] = [];
+    let slowest = 0;
+    const rest = memoryInUse();
+    let most = rest;
+    for (let start = 0; start < cases.length; start += CONCURRENCY) {
+      const some = cases.slice(start, start + CONCURRENCY);
+      const cpu = process.cpuUsage();
+      await pMap(some, async (one) => {
+        const { problem, isAnswered } = await tryCase(recording, subjects, one);
+        counts[isAnswered ? "answered" : "refused"] += 1;
+        if (problem !== undefined) {
+          failures.push(`${problem}\n${JSON.stringify(one)}`);
+        }
+      });
+      const { user, system } = process.cpuUsage(cpu);
+      slowest = Math.max(slowest, (user + system) / 1_000_000);
+      if (start % (40 * CONCURRENCY) === 0) {
+        most = Math.max(most, memoryInUse());
+      }
+      if (slowest > MOST_CPU_SECONDS) {
+        failures.push(`${slowest} s of CPU for ${JSON.stringify(some)}`);
+        break;
+      }
+    }
+    process.stdout.write(
+      `    ${cases.length} cases (seed ${SEED}): ${counts.answered} answered, ${counts.refused} refused, ${failures.length} wrong; at most ${slowest.toFixed(2)} s of CPU for ${CONCURRENCY} of them, ${(most - rest).toFixed(0)} MiB kept, ${(process.resourceUsage().maxRSS / 1_024).toFixed(0)} MiB at the peak\n`,
+    );
+    expect(
+      failures.slice(0, 5).join("\n\n"),
+      `${failures.length} wrong`,
+    ).to.equal("");
+    expect(most - rest, "MiB above rest").to.be.below(MOST_MEMORY_MIB);
+    // Neither refuses everything nor swallows everything.
+    expect(counts.answered).to.be.above(cases.length / 10);
+    expect(counts.refused).to.be.above(cases.length / 10);
+  });
+});
+
+/** What is kept, in the heap and beside it, in MiB. */
+function memoryInUse(): number {
+  collectGarbage();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return (heapUsed + arrayBuffers) / 2 ** 20;
+}
+
+async function tryCase(
+  recording: Recording,
+  subjects: readonly Subject[],
+  one: Case,
+): Promise<{ readonly problem?: string; readonly isAnswered: boolean }> {
+  const subject =
+    typeof one.subject === "string"
+      ? subjects.find(({ name }) => name === one.subject)
+      : subjects[one.subject % subjects.length];
+  if (subject === undefined) {
+    throw new Error("there are subjects");
+  }
+  const { name, run } = subject;
+  const witness = new Witness();
+  const host = new BareHost(
+    tampered(hostileContracts(recording, one, name === "rounds"), one, witness),
+    recording.contracts,
+    SENDER,
+  );
+  let found: string | undefined;
+  let isAnswered = true;
+  try {
+    const check = await run(
+      host,
+      one.node.length === 0 ? undefined : TIMEOUT_MS,
+    );
+    found = check(witness, one.node.length === 0);
+  } catch (error) {
+    isAnswered = false;
+    found = problemOfError(error);
+  }
+  return found === undefined
+    ? { isAnswered }
+    : { isAnswered, problem: `${name}: ${found}` };
+}
+
+/** A node that does nothing wrong, and contracts that do. */
+function hostileContracts(
+  recording: Recording,
+  { overrides, contract }: Case,
+  hasHistory: boolean,
+): Eip1193Provider {
+  const keys = [...recording.answers.keys()].filter((key) =>
+    key.endsWith("before"),
+  );
+  return recordedNode(recording, {
+    overrides,
+    hasHistory,
+    change: (key, recorded, { block, phase }) =>
+      contract.reduce(
+        (answer, { call, when, reverted, edits }) =>
+          keys[call % keys.length] === key &&
+          (when === "always" ||
+            phase === "after" ||
+            (hasHistory && block > HEAD / 2))
+            ? {
+                reverted: reverted && edits.length > 1,
+                data: editHex(answer.data, edits).toLowerCase(),
+              }
+            : answer,
+        recorded,
+      ),
+  });
+}
+
+/** What comes over the wire, and is kept to compare. */
+function tampered(
+  node: Eip1193Provider,
+  { node: changes }: Case,
+  witness: Witness,
+): Eip1193Provider {
+  let requests = 0;
+  return {
+    request: async (args) => {
+      const number = requests++;
+      if (requests > MOST_REQUESTS) {
+        throw new Error(`more than ${MOST_REQUESTS} requests`);
+      }
+      let answer: unknown;
+      try {
+        answer = await node.request(args);
+      } catch (error) {
+        answer = new Failure(error);
+      }
+      for (const { method, request, isLasting, change } of changes) {
+        if (
+          (method === null || method === args.method) &&
+          (number === request || (isLasting && number > request))
+        ) {
+          answer = changed(answer instanceof Failure ? null : answer, change);
+        }
+      }
+      if (answer instanceof Failure) {
+        witness.note(args, "revert");
+        throw answer.thrown;
+      }
+      witness.note(args, answer);
+      return answer;
+    },
+  };
+}
