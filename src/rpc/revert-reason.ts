@@ -127,7 +127,8 @@ function decodePanic(data: string): RevertReason | undefined {
 }
 
 /** Made once: a scan may have thousands of refusals. */
-let mockErrors: ReturnType<typeof IMockErrors__factory.createInterface>;
+let mockErrors:
+  ReturnType<typeof IMockErrors__factory.createInterface> | undefined;
 
 function decodeCustomError(data: string): RevertReason | undefined {
   try {
