@@ -2,6 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { getAddress, toBeHex } from "ethers";
+
 import { capture } from "../src/mocks/capture.js";
 import { generatedOrder } from "../src/mocks/state.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
@@ -24,14 +26,17 @@ const mocks = [
   "MockVault",
 ] as const;
 
-/** A capture as it would be of a contract with so many orders. */
+/** A capture as it would be of a contract with so many orders and holders. */
 async function writeFixture(file: string, vault: HardhatVault): Promise<void> {
   await vault.deployMocks();
   const { fixture } = await capture(vault, { orders: [1n] });
   const orders = Object.fromEntries(
     Array.from({ length: 10_000 }, (_, index) => [
       String(index + 1),
-      generatedOrder(BigInt(index + 1)),
+      {
+        ...generatedOrder(BigInt(index + 1)),
+        holder: getAddress(toBeHex(2n ** 159n + BigInt(index), 20)),
+      },
     ]),
   );
   await writeFile(

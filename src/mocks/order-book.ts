@@ -2,7 +2,7 @@ import { getCreateAddress } from "ethers";
 
 import { operations } from "../protocol/index.js";
 import { requestRpc } from "../rpc/request.js";
-import { calls } from "./setters.js";
+import { calls, hexWord } from "./setters.js";
 import type { ScriptCall } from "./setters.js";
 import { isInProcess } from "./types.js";
 import type { MockHost, MockOrder, MockState } from "./types.js";
@@ -68,14 +68,14 @@ export function encodeOrderBook(
   const sorted = [...orders].sort(([one], [other]) =>
     one < other ? -1 : one > other ? 1 : 0,
   );
-  let index = `0x${word(BigInt(sorted.length))}`;
+  let index = `0x${hexWord(BigInt(sorted.length))}`;
   let records = "";
   const start = 32 + 36 * (sorted.length + 1);
   for (const [id, order] of sorted) {
-    index += word(id) + offset(start + records.length / 2);
+    index += hexWord(id) + offset(start + records.length / 2);
     records += encodeRecord(order);
   }
-  index += word(0n) + offset(start + records.length / 2);
+  index += hexWord(0n) + offset(start + records.length / 2);
   return index + records;
 }
 
@@ -90,10 +90,6 @@ function encodeRecord(order: MockOrder): string {
   }
   // A lone surrogate becomes U+FFFD, as where orders are scripted.
   return record + Buffer.from(order.exType).toString("hex");
-}
-
-function word(value: bigint): string {
-  return value.toString(16).padStart(64, "0");
 }
 
 function offset(value: number): string {
