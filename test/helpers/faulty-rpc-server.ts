@@ -27,7 +27,20 @@ export const faultKinds = [
 /** To be hidden like a method: calls with a third parameter are refused. */
 export const STATE_OVERRIDES = "state overrides";
 
-export type FaultKind = (typeof faultKinds)[number];
+/** What can go wrong with a request that only reads, besides. */
+export const readFaultKinds = [
+  ...faultKinds,
+  "header not found",
+  "empty body",
+  "a list of answers",
+  "no result",
+  "huge answer",
+] as const;
+
+export type FaultKind = (typeof readFaultKinds)[number];
+
+/** Bytes of a "huge answer". */
+const HUGE = 2_000_000;
 
 /** The request of a method that a fault hits, counted from 0. */
 export interface RequestKey {
@@ -329,6 +342,18 @@ async function fail(
     case "JSON-RPC error after forwarding":
       await forward();
       return vagueError;
+    case "header not found":
+      return { error: { code: -32000, message: "header not found" } };
+    case "empty body":
+      body("");
+      break;
+    case "a list of answers":
+      body(`[${await forward()}]`);
+      break;
+    case "no result":
+      return { result: null };
+    case "huge answer":
+      return { result: `0x${"01".repeat(HUGE)}` };
     case "JSON-RPC refusal":
       return {
         error: {

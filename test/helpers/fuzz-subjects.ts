@@ -242,7 +242,7 @@ export function listSubjects(
 }
 
 /** Every way to ask for an operation, with arguments that anvil was asked too. */
-function callsOf(
+export function callsOf(
   name: ReadOperationName,
 ): ReadonlyArray<{ readonly role: ContractRole; readonly args: unknown[] }> {
   const { inputs } = operationEntry(name);
