@@ -3,7 +3,6 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { findSender } from "../src/plugin/sender.js";
-import { NATIVE } from "../src/rehearsal/balances.js";
 import { describeTokens } from "../src/rehearsal/describe-tokens.js";
 import { simulate as rehearse } from "../src/rehearsal/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
@@ -69,9 +68,7 @@ export async function simulate(
   const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
   const [block, tokens] = await Promise.all([
     vault.block(base),
-    describeTokens(vault, [
-      ...new Set(moved.filter((token) => token !== NATIVE)),
-    ]),
+    describeTokens(vault, moved),
   ]);
   const envelope = { network: vault.networkName, chainId, block };
   return {

@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+
 import { VaultError } from "../errors.js";
 import { placeReading, standaloneReadings } from "../protocol/index.js";
 import type {
@@ -19,6 +21,7 @@ import { knownLensSupport, tryLens } from "./lens/lens.js";
 import type { LensContext } from "./lens/lens.js";
 import { entryAnswer } from "./lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "./lens/lens-answer.js";
+import { nativeBalanceCall, rehearsalLensCode } from "./lens/rehearsal-lens.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
 /**
@@ -36,6 +39,7 @@ interface Picture {
   readonly block: BlockInfo;
   /** In the order of {@link standaloneReadings}. */
   readonly values: readonly unknown[];
+  readonly balances?: ReadonlyMap<string, bigint> | undefined;
 }
 
 /** @see VaultClient.snapshot */
@@ -43,16 +47,33 @@ export async function takeSnapshot(
   whole: VaultReader,
   options: ReadOptions,
 ): Promise<VaultSnapshot> {
+  return (await takeSnapshotWithBalances(whole, options, [])).snapshot;
+}
+
+/** A snapshot, and native balances of the same block. */
+export interface SnapshotWithBalances {
+  readonly snapshot: VaultSnapshot;
+  /** In wei, by account; undefined where they did not come along. */
+  readonly balances: ReadonlyMap<string, bigint> | undefined;
+}
+
+/** The same, with the native balances of accounts in the same request. */
+export async function takeSnapshotWithBalances(
+  whole: VaultReader,
+  options: ReadOptions,
+  accounts: readonly string[],
+): Promise<SnapshotWithBalances> {
   const client = whole.during({ timeout: DEFAULT_TIMEOUT_MS, ...options });
-  const { chainId, block, values } =
-    (await readInOneCall(client, options)) ??
+  const { chainId, block, values, balances } =
+    (await readInOneCall(client, options, accounts)) ??
     (await readCallByCall(client, options));
   const places: Record<string, unknown> = {};
   standaloneReadings.forEach(({ path }, index) => {
     placeReading(places, path, values[index]);
   });
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop above fills exactly the places that the type names
-  return { chainId, block, ...places } as VaultSnapshot;
+  const snapshot = { chainId, block, ...places } as VaultSnapshot;
+  return { snapshot, balances };
 }
 
 /** A reading with all that its call needs, or the reason why it has none. */
@@ -64,6 +85,7 @@ export type PreparedReading =
 async function readInOneCall(
   client: VaultReader,
   options: ReadOptions,
+  accounts: readonly string[],
 ): Promise<Picture | undefined> {
   const { from, blockTag } = client.readContext(options);
   const context: LensContext = {
@@ -85,8 +107,17 @@ async function readInOneCall(
       ? { target: reading.target.address, data: reading.call.data }
       : [],
   );
-  const answer = await tryLens(context, calls);
-  if (answer?.entries.length !== calls.length) {
+  const answer = await tryLens(
+    context,
+    calls,
+    accounts.length === 0
+      ? {}
+      : {
+          code: rehearsalLensCode,
+          calls: accounts.map((account) => nativeBalanceCall(from, account)),
+        },
+  );
+  if (answer?.entries.length !== calls.length + accounts.length) {
     return undefined;
   }
   // A chain may number its blocks otherwise than its EVM does.
@@ -114,7 +145,21 @@ async function readInOneCall(
         : read;
     }),
   );
-  return { chainId: answer.chainId, block, values };
+  return {
+    chainId: answer.chainId,
+    block,
+    values,
+    balances: new Map(
+      accounts.flatMap((account, index) => {
+        const entry = answer.entries[calls.length + index];
+        const word =
+          entry === undefined ? undefined : entryAnswer(answer, entry);
+        return word instanceof Buffer && word.length === 32
+          ? [[account, BigInt(`0x${word.toString("hex")}`)]]
+          : [];
+      }),
+    ),
+  };
 }
 
 function decodeEntry(

@@ -7,6 +7,7 @@ import { entryAnswer } from "../client/lens/lens-answer.js";
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall, isHexData, requestRpc } from "../rpc/request.js";
+import { NATIVE } from "./balances.js";
 
 /** What a token says of itself: its own words, to be escaped. */
 export interface TokenDescription {
@@ -34,11 +35,16 @@ const LONGEST_SYMBOL = 32;
 /**
  * Asks tokens for their symbols and decimals, all of them in one request where
  * the node can.
+ *
+ * @param tokens Addresses, or `native`, which is none; each is asked once.
  */
 export async function describeTokens(
   vault: VaultHost,
-  addresses: readonly string[],
+  tokens: readonly string[],
 ): Promise<ReadonlyMap<string, TokenDescription>> {
+  const addresses = [...new Set(tokens)].filter(
+    (address) => address !== NATIVE,
+  );
   const reads = addresses.flatMap((target) =>
     calls.map((data) => ({ target, data })),
   );

@@ -56,6 +56,11 @@ export interface Receipt {
   readonly succeeded: boolean;
   /** Where in the block; undefined where the node does not tell. */
   readonly place: PlaceInBlock | undefined;
+  /**
+   * What the sender paid for it, in wei; undefined where the node does not tell,
+   * or the chain charges for more than gas, as rollups do.
+   */
+  readonly fee: bigint | undefined;
   /** As the node has them. */
   readonly logs: unknown;
 }
@@ -267,6 +272,8 @@ export class Chain {
       status,
       transactionIndex: index,
       cumulativeGasUsed,
+      effectiveGasPrice,
+      l1Fee,
       logs,
     } = receipt;
     // Some nodes answer a receipt without a block for a waiting transaction.
@@ -287,6 +294,10 @@ export class Chain {
     return {
       hash,
       logs,
+      fee:
+        effectiveGasPrice === undefined || l1Fee !== undefined
+          ? undefined
+          : used * parseQuantity(effectiveGasPrice, this.network, method),
       blockNumber: this.#number(blockNumber, method),
       blockHash: this.#hash(blockHash, method),
       gasUsed: used,

@@ -1,6 +1,6 @@
 import { isFailedReading } from "../client/failed-reading.js";
-import type { VaultHost } from "../host.js";
-import type { Receipt } from "../rpc/node.js";
+import type { SnapshotWithBalances } from "../client/snapshot.js";
+import type { Receipt, SettlementCall } from "../rpc/node.js";
 import { NATIVE } from "../rehearsal/balances.js";
 import { compareReadings } from "../rehearsal/compare-readings.js";
 import { parseLogs, transfersOf } from "../rehearsal/transfers.js";
@@ -10,21 +10,54 @@ import type {
   Simulation,
   Transfer,
 } from "../rehearsal/types.js";
+import type { Report, SeeBlock } from "./report.js";
 import type { PreviewDifference, SettlementPreview } from "./types.js";
 
-/** A preview, and what came otherwise once it was mined. Never throws. */
+/**
+ * The accounts whose native balances tell whether native currency moved as it was
+ * previewed: a receipt has no trace of it.
+ */
+export function accountsToCompare(
+  { transfers }: Simulation,
+  { from, to }: Pick<SettlementCall, "from" | "to">,
+): readonly string[] {
+  return transfers === null
+    ? []
+    : [
+        ...new Set([
+          from,
+          to,
+          ...transfers
+            .filter(({ token }) => token === NATIVE)
+            .flatMap((transfer) => [transfer.from, transfer.to]),
+        ]),
+      ];
+}
+
+/**
+ * A preview, and what came otherwise once it was mined. Never throws.
+ *
+ * @param after What was seen of the transaction's block.
+ */
 export async function comparePreview(
-  vault: VaultHost,
   previewed: Simulation | null,
-  receipt: Receipt | undefined,
+  sender: string,
+  { receipt, seen: after }: Pick<Report, "receipt" | "seen">,
+  see: SeeBlock,
 ): Promise<SettlementPreview | null> {
   if (previewed === null) {
     return null;
   }
   let differences: readonly PreviewDifference[] | null = null;
-  if (receipt?.succeeded === true) {
+  if (receipt?.succeeded === true && after !== undefined) {
     try {
-      differences = await findDifferences(vault, previewed, receipt);
+      differences = findDifferences(
+        previewed,
+        sender,
+        receipt,
+        await see(receipt.blockNumber - 1),
+        after,
+      );
     } catch {
       // It happened, whether or not this node can tell how.
     }
@@ -33,33 +66,64 @@ export async function comparePreview(
 }
 
 /**
- * What came otherwise in the readings and the tokens that moved. Others'
- * transactions in the same block are part of what came.
+ * What came otherwise in the readings, the tokens and the native currency that
+ * moved. Others' transactions in the same block are part of what came.
  */
-async function findDifferences(
-  vault: VaultHost,
+function findDifferences(
   previewed: Simulation,
-  { blockNumber, logs }: Receipt,
-): Promise<readonly PreviewDifference[] | null> {
-  const [before, after] = await Promise.all([
-    vault.snapshot({ blockTag: blockNumber - 1 }),
-    vault.snapshot({ blockTag: blockNumber }),
-  ]);
-  if (isFailedReading(before.round) || isFailedReading(after.round)) {
+  sender: string,
+  { logs, fee }: Receipt,
+  before: SnapshotWithBalances,
+  after: SnapshotWithBalances,
+): readonly PreviewDifference[] | null {
+  if (isFailedReading(before.snapshot.round)) {
     return null;
   }
   const changes = compareReadings(
-    { snapshot: before, orders: [] },
-    { snapshot: after, orders: [] },
+    { snapshot: before.snapshot, orders: [] },
+    { snapshot: after.snapshot, orders: [] },
     [],
   );
+  const { transfers } = previewed;
   const happened = parseLogs(logs);
   return [
     ...compareChanges(previewed.changes, changes),
-    ...(previewed.transfers === null || happened === undefined
+    ...(transfers === null || happened === undefined
       ? []
-      : compareTransfers(previewed.transfers, transfersOf(happened))),
+      : compareTransfers(transfers, transfersOf(happened))),
+    ...(transfers === null
+      ? []
+      : compareNative(transfers, before, after, { sender, fee })),
   ];
+}
+
+/**
+ * Whether each account has what it would have by the previewed transfers, and
+ * the sender that without the fee. Left out are accounts whose balance is not
+ * known, and a sender whose fee is not. Who makes the block is paid by it.
+ */
+function compareNative(
+  transfers: readonly Transfer[],
+  before: SnapshotWithBalances,
+  after: SnapshotWithBalances,
+  { sender, fee }: { sender: string; fee: bigint | undefined },
+): readonly PreviewDifference[] {
+  const moves = transfers.filter(({ token }) => token === NATIVE);
+  return [...(before.balances ?? [])].flatMap(([account, balance]) => {
+    const happened = after.balances?.get(account);
+    if (happened === undefined || (account === sender && fee === undefined)) {
+      return [];
+    }
+    const moved = moves.reduce(
+      (sum, { from, to, amount }) =>
+        sum + (to === account ? amount : 0n) - (from === account ? amount : 0n),
+      account === sender ? -(fee ?? 0n) : 0n,
+    );
+    const previewed = balance + moved;
+    return previewed === happened
+      ? []
+      : [{ reading: "balances", field: account, previewed, happened }];
+  });
 }
 
 function compareChanges(
@@ -85,7 +149,7 @@ function compareChanges(
   });
 }
 
-/** Native currency leaves no trace in a receipt, and is not compared. */
+/** Of ERC-20 tokens alone. */
 function compareTransfers(
   previewed: readonly Transfer[],
   happened: readonly Transfer[],

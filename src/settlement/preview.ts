@@ -4,6 +4,7 @@ import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
 import type { VaultRound } from "../protocol/index.js";
 import type { NextBlock } from "../rehearsal/question.js";
+import { describeTokens } from "../rehearsal/describe-tokens.js";
 import { rehearseSettlement } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
 import type { BlockInfo, Chain, SettlementCall } from "../rpc/node.js";
@@ -71,6 +72,7 @@ export async function preview(
     signing: signer.kind,
     balance,
     preview: simulation,
+    tokens: await describeMoved(vault, simulation),
   };
   const gas =
     refused ??
@@ -101,6 +103,22 @@ export async function preview(
       reason: null,
     },
   };
+}
+
+/** What moves is shown, whether or not the tokens can be asked what it is. */
+async function describeMoved(
+  vault: VaultHost,
+  simulation: Simulation | null,
+): Promise<SettlementPreflight["tokens"]> {
+  const moved = (simulation?.transfers ?? []).map(({ token }) => token);
+  try {
+    return await describeTokens(vault, moved);
+  } catch (error) {
+    if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
+      throw error;
+    }
+    return new Map();
+  }
 }
 
 /** What a call of the contract comes to. */

@@ -1,3 +1,5 @@
+import { isFailedReading } from "../client/failed-reading.js";
+import type { SnapshotWithBalances } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
@@ -16,6 +18,9 @@ const EXHAUSTED_PERCENT = 95n;
 export const TAKE_UP =
   "`vault settle --resume`, or the option resume of settleAll(), takes it up again.";
 
+/** All that a preview is compared with, at one block. */
+export type SeeBlock = (blockNumber: number) => Promise<SnapshotWithBalances>;
+
 /** What became of a settlement that may have left. */
 export interface Report {
   readonly settlement: Settlement;
@@ -23,19 +28,26 @@ export interface Report {
   readonly minedBlock: BlockInfo | undefined;
   /** Undefined if it is not mined, as far as is known. */
   readonly receipt: Receipt | undefined;
+  /** All that there is to see of its block, where that was asked for. */
+  readonly seen?: SnapshotWithBalances | undefined;
   /** False where asking again can tell more. */
   readonly isFinal: boolean;
 }
 
-/** Says what a transaction that was followed did. Never throws. */
+/**
+ * Says what a transaction that was followed did. Never throws.
+ *
+ * @param see How all of a block is seen, if it is to be, in one request.
+ */
 export async function report(
   vault: VaultHost,
   entry: JournalEntry,
   end: FollowOutcome,
+  see: SeeBlock | undefined,
 ): Promise<Report> {
   switch (end.kind) {
     case "mined":
-      return await reportMined(vault, entry, end.receipt);
+      return await reportMined(vault, entry, end.receipt, see);
     case "dropped":
       return {
         settlement: {
@@ -91,10 +103,11 @@ async function reportMined(
   vault: VaultHost,
   entry: JournalEntry,
   receipt: Receipt,
+  see: SeeBlock | undefined,
 ): Promise<Report> {
   const { hash, blockNumber, gasUsed } = receipt;
-  const seen = await readAfter(vault, entry, blockNumber);
-  const { round: after = null, timestamp } = seen;
+  const seen = await readAfter(vault, entry, blockNumber, see);
+  const { round: after = null, timestamp, all } = seen;
   return {
     settlement: {
       ...(receipt.succeeded
@@ -113,6 +126,7 @@ async function reportMined(
       preview: null,
     },
     receipt,
+    seen: all,
     minedBlock:
       timestamp === undefined ? undefined : { number: blockNumber, timestamp },
     isFinal: seen.problem !== "unreadable",
@@ -193,6 +207,7 @@ interface RoundAfter {
   readonly round?: VaultRound;
   /** Of that block, where it came along. */
   readonly timestamp?: number | undefined;
+  readonly all?: SnapshotWithBalances;
   /** `moved on`: only a later round could be read, which says nothing. */
   readonly problem?: "moved on" | "unreadable";
 }
@@ -206,8 +221,14 @@ async function readAfter(
   vault: VaultHost,
   { round: before, vault: target }: JournalEntry,
   blockNumber: number,
+  see: SeeBlock | undefined,
 ): Promise<RoundAfter> {
   try {
+    const all = await see?.(blockNumber);
+    if (all !== undefined && !isFailedReading(all.snapshot.round)) {
+      const { round, block } = all.snapshot;
+      return { round, timestamp: block.timestamp, all };
+    }
     const { round, timestamp } = await observe(vault, target, blockNumber);
     return { round: await round(), timestamp };
   } catch {

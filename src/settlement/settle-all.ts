@@ -1,5 +1,7 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { parseDuration } from "../client/inputs.js";
+import { takeSnapshotWithBalances } from "../client/snapshot.js";
+import type { SnapshotWithBalances } from "../client/snapshot.js";
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -9,7 +11,7 @@ import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
 import type { NextBlock } from "../rehearsal/question.js";
 import type { Simulation } from "../rehearsal/types.js";
-import { comparePreview } from "./compare-preview.js";
+import { accountsToCompare, comparePreview } from "./compare-preview.js";
 import { followTransaction } from "./follow-transaction.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
@@ -22,7 +24,7 @@ import {
 import { preview } from "./preview.js";
 import type { Preview } from "./preview.js";
 import { TAKE_UP, report, unconfirmed } from "./report.js";
-import type { Report } from "./report.js";
+import type { Report, SeeBlock } from "./report.js";
 import { findInterrupted, rebuild } from "./resume.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
@@ -110,17 +112,21 @@ export async function settleLocated(
     // Another process may have begun one while the question was open.
     refuseBehind(await journal?.begin(entry), journal?.file);
     await lookOnceMore(vault, journal, entry);
-    const end = await follow(vault, journal, entry, "send", waiting);
+    const accounts =
+      previewed === null ? [] : accountsToCompare(previewed, transaction);
+    const see = async (blockTag: number): Promise<SnapshotWithBalances> =>
+      await takeSnapshotWithBalances(vault, { blockTag }, accounts);
+    const end = await follow(vault, journal, entry, {
+      ...waiting,
+      start: "send",
+      // What reads one by one would ask for every reading, twice.
+      see: previewed === null || seen.hasCode === undefined ? undefined : see,
+    });
     return {
       ...end,
       settlement: {
         ...end.settlement,
-        // What reads one by one would ask for every reading, twice.
-        preview: await comparePreview(
-          vault,
-          previewed,
-          seen.hasCode === undefined ? undefined : end.receipt,
-        ),
+        preview: await comparePreview(previewed, signer.address, end, see),
       },
       chainId,
       block,
@@ -158,7 +164,11 @@ async function resume(
       minedBlock: undefined,
     };
   }
-  const end = await follow(vault, journal, entry, "look", waiting);
+  const end = await follow(vault, journal, entry, {
+    ...waiting,
+    start: "look",
+    see: undefined,
+  });
   return { ...end, chainId, block };
 }
 
@@ -377,8 +387,16 @@ async function follow(
   vault: VaultHost,
   journal: Journal | undefined,
   entry: JournalEntry,
-  start: "send" | "look",
-  { timeoutMs, ...waiting }: Waiting,
+  {
+    start,
+    see,
+    timeoutMs,
+    ...waiting
+  }: Waiting & {
+    readonly start: "send" | "look";
+    /** See {@link report}. */
+    readonly see: SeeBlock | undefined;
+  },
 ): Promise<Omit<Report, "isFinal">> {
   const { emit, pollingIntervalMs } = waiting;
   let current = entry;
@@ -421,7 +439,7 @@ async function follow(
         },
       },
     );
-    const { isFinal, ...outcome } = await report(vault, entry, end);
+    const { isFinal, ...outcome } = await report(vault, entry, end, see);
     if (isFinal) {
       await record({ finished: true });
     }

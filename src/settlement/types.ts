@@ -1,6 +1,7 @@
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import type { VaultRound } from "../protocol/index.js";
+import type { TokenDescription } from "../rehearsal/describe-tokens.js";
 import type { ReadingValue, Simulation } from "../rehearsal/types.js";
 
 /**
@@ -50,17 +51,23 @@ export interface Settlement {
 /** A settlement as it was rehearsed before it was sent. */
 export interface SettlementPreview extends Simulation {
   /**
-   * What came otherwise, in readings and tokens: none if it came as previewed;
-   * null if nothing was mined, or the node does not tell.
+   * What came otherwise, in readings, tokens and native balances: none if it came
+   * as previewed; null if nothing was mined, or the node does not tell. Native
+   * currency is compared by the balances of those whom it was to move between, of
+   * the sender (without the fee; not on a rollup, which charges for more than
+   * gas) and of the vault; an account that nobody expected it at is not seen.
    */
   readonly differences: readonly PreviewDifference[] | null;
 }
 
 /** A value after the settlement that is not the previewed one. */
 export interface PreviewDifference {
-  /** As in `round` or `pools.public`, or `transfers`. */
+  /** As in `round` or `pools.public`, `transfers`, or `balances` (native, wei). */
   readonly reading: string;
-  /** Name of the field; of a transfer, its token and the two accounts. */
+  /**
+   * Name of the field; of a transfer, its token and the two accounts; of a
+   * balance, its account.
+   */
   readonly field: string;
   readonly previewed: ReadingValue;
   readonly happened: ReadingValue;
@@ -98,6 +105,11 @@ export interface SettlementPreflight {
    * and does not settle the round by it.
    */
   readonly preview: Simulation | null;
+  /**
+   * What the tokens that move say of themselves, by address: their own words, to
+   * be escaped, and nothing to rely on.
+   */
+  readonly tokens: ReadonlyMap<string, TokenDescription>;
 }
 
 /** `local`: configured key; `remote`: node or plugin; `in-process`: Hardhat. */

@@ -8,6 +8,7 @@ import type {
   SettlementStatus,
   SigningKind,
 } from "../../src/settlement/settle-all.js";
+import type { PreviewDifference } from "../../src/settlement/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { nameFlags } from "../parse-options.js";
 import { formatNative, formatValue, groupDigits } from "./format-value.js";
@@ -59,7 +60,9 @@ export function renderPreflight(
     style.title("About to settle this round"),
     renderReadings("getLatestRoundInfo", [{ value: round }], context, style),
     "",
-    ...(preview === null ? [] : renderPreview(preview, from, context, style)),
+    ...(preview === null
+      ? []
+      : renderPreview(preview, preflight, context, style)),
     renderFacts(
       [
         ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
@@ -103,12 +106,17 @@ export function renderPreflight(
 /** All that will change, before anybody is asked. */
 function renderPreview(
   simulation: Simulation,
-  sender: string,
+  { from: sender, contract, tokens }: SettlementPreflight,
   context: FormatContext,
   style: Style,
 ): readonly string[] {
   const effect = renderEffect(
-    { simulation, sender, contracts: [], tokens: new Map() },
+    {
+      simulation,
+      sender,
+      contracts: [{ ...contract, role: "vault" }],
+      tokens,
+    },
     context,
     style,
   );
@@ -144,15 +152,28 @@ function renderComparison(
         style.warn("Not as previewed:"),
         renderTable(
           [{ heading: "" }, { heading: "previewed" }, { heading: "happened" }],
-          differences.map(({ previewed, happened, ...field }) =>
-            changeRow(
-              { ...field, before: previewed, after: happened },
-              context,
-            ).slice(0, 3),
-          ),
+          differences.map((difference) => differenceRow(difference, context)),
           style,
         ),
       ];
+}
+
+function differenceRow(
+  { previewed, happened, ...field }: PreviewDifference,
+  context: FormatContext,
+): readonly string[] {
+  return field.reading === "balances" &&
+    typeof previewed === "bigint" &&
+    typeof happened === "bigint"
+    ? [
+        `Native balance of ${field.field}`,
+        formatNative(previewed),
+        formatNative(happened),
+      ]
+    : changeRow(
+        { ...field, before: previewed, after: happened },
+        context,
+      ).slice(0, 3);
 }
 
 /** One line of progress, or none. */

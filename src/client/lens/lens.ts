@@ -121,15 +121,24 @@ const refusals: ReadonlySet<string> = new Set([
   "VAULT_NETWORK_UNREACHABLE",
 ]);
 
+/** What a lens with more functions than most is asked about itself. */
+export interface OwnCalls {
+  readonly code: string;
+  /** Calls of the lens, which stands at the caller's address. */
+  readonly calls: readonly ReadCall[];
+}
+
 /**
  * Reads several contracts at once.
  *
+ * @param own Answered behind the others.
  * @returns Undefined where that does not work, whatever the reason.
  * @throws VaultError if the node does not answer at all
  */
 export async function tryLens(
   context: LensContext,
   calls: readonly ReadCall[],
+  own: Partial<OwnCalls> = {},
 ): Promise<LensAnswer | undefined> {
   if (
     knownLensSupport(context.provider) === false ||
@@ -139,7 +148,11 @@ export async function tryLens(
     return undefined;
   }
   try {
-    return await callLens(context, encodeReadCalls(calls));
+    return await callLens(
+      context,
+      encodeReadCalls([...calls, ...(own.calls ?? [])]),
+      own.code,
+    );
   } catch (error) {
     if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
       throw error;
@@ -162,11 +175,12 @@ export async function tryLens(
 export async function callLens(
   { provider, network, from, blockTag }: LensContext,
   data: string,
+  code: string = VaultLensArtifact.deployedBytecode,
 ): Promise<LensAnswer> {
   const answer = await requestRpc(provider, network, "eth_call", [
     { from, to: from, data },
     blockTag,
-    { [from]: { code: VaultLensArtifact.deployedBytecode } },
+    { [from]: { code } },
   ]);
   if (answer instanceof RevertedCall) {
     // The lens never reverts: this is how some nodes say "out of gas".

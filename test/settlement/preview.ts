@@ -1,0 +1,138 @@
+import { expect } from "chai";
+import { getAddress, toQuantity } from "ethers";
+
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import type { SettlementPreflight } from "../../src/settlement/settle-all.js";
+import { renderPreflight } from "../../tasks/output/settlement.js";
+import { createStyle } from "../../tasks/output/style.js";
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { directProvider } from "../helpers/mock-protocol.js";
+import { openLane } from "../helpers/settlement-lane.js";
+import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { deploySettlingVault } from "../helpers/settling-vaults.js";
+import type { SettlingVaultName } from "../helpers/settling-vaults.js";
+
+const POLLING = { pollingInterval: 20 };
+const PAID = getAddress("0x00000000000000000000000000000000beef0001");
+
+describe("the preview of what a settlement moves", () => {
+  let node: ServerProcess;
+  let project: FixtureProject;
+  let lane: SettlementLane;
+  let provider: ReturnType<typeof directProvider>;
+
+  before(async () => {
+    node = await startAnvil();
+    provider = directProvider(node.url);
+    project = await useFixtureProject("plain");
+    lane = await openLane({ node: node.url, projectRoot: project.path });
+  });
+  after(async () => {
+    provider.destroy();
+    await lane.close();
+    await node.stop();
+    await project.remove();
+  });
+  beforeEach(() => {
+    lane.server.reset();
+  });
+
+  async function open(
+    name: SettlingVaultName,
+  ): Promise<{ vault: HardhatVault; token: string }> {
+    const deployer = await provider.getSigner(4);
+    const { contracts, token } = await deploySettlingVault(deployer, name);
+    const vault = await lane.connect({ vault: { contracts } });
+    lane.server.reset();
+    return { vault, token: await token.getAddress() };
+  }
+
+  it("should name tokens and their decimals, with no more requests than without", async () => {
+    const { vault, token } = await open("PayingVault");
+    lane.server.afterwards(
+      { method: "eth_sendRawTransaction", occurrence: 0 },
+      async () => {
+        await lane.world.mine();
+      },
+    );
+    let shown: SettlementPreflight | undefined;
+
+    const settlement = await vault.settleAll({
+      ...POLLING,
+      confirm: async (preflight) => {
+        shown = preflight;
+        return await Promise.resolve(true);
+      },
+    });
+
+    const methods = lane.server.requests.map(({ method }) => method);
+    expect(methods.length, methods.join(" ")).to.be.at.most(13);
+    expect(settlement).to.include({ status: "settled" });
+    expect(settlement.preview?.differences).to.deep.equal([]);
+    expect(shown?.tokens).to.deep.equal(
+      new Map([[token, { symbol: "TST", decimals: 6 }]]),
+    );
+    if (shown === undefined) {
+      throw new Error("nothing was shown");
+    }
+    const text = renderPreflight(
+      {
+        ...shown,
+        tokens: new Map([[token, { symbol: "T\u001b[2J", decimals: 6 }]]),
+      },
+      { network: "live", chainId: 31_337 },
+      { tokenDecimals: undefined, chainTime: 0, raw: false },
+      createStyle({}),
+    );
+    expect(text).to.match(/0\.0000\d+ T\\u\{1b\}\[2J/u);
+    expect(text).to.include("vault contract");
+  });
+
+  it("should come as previewed where native currency moves", async () => {
+    const { vault } = await open("NativeVault");
+
+    const { status, preview } = await vault.settleAll(POLLING);
+
+    expect(status).to.equal("settled");
+    expect(
+      preview?.transfers?.filter(({ token }) => token === "native"),
+    ).to.have.length(3);
+    expect(preview?.differences).to.deep.equal([]);
+  });
+
+  it("should tell where other native currency moved than was previewed", async () => {
+    const { vault } = await open("NativeVault");
+    const stranger = await provider.getSigner(3);
+    await provider.send("evm_setAutomine", [false]);
+    lane.server.before(
+      { method: "eth_sendRawTransaction", occurrence: 0 },
+      async () => {
+        await lane.world.provider.send("eth_sendTransaction", [
+          { from: stranger.address, to: PAID, value: toQuantity(7) },
+        ]);
+      },
+    );
+    lane.server.before(
+      { method: "eth_getTransactionReceipt", occurrence: 0 },
+      async () => {
+        await lane.world.mine();
+      },
+    );
+
+    const { preview, blockNumber } = await vault.settleAll(POLLING);
+
+    await provider.send("evm_setAutomine", [true]);
+    const happened = await provider.getBalance(PAID, blockNumber ?? 0);
+    expect(preview?.differences).to.deep.equal([
+      {
+        reading: "balances",
+        field: PAID,
+        previewed: happened - 7n,
+        happened,
+      },
+    ]);
+  });
+});
