@@ -95,7 +95,13 @@ const fixtureSchema = z.strictObject({
   block: z.strictObject({ number: count, timestamp: count }),
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations has made both the schema and the type
   orders: z.record(
-    z.string().regex(/^(?:0|[1-9][0-9]{0,77})$/u, "expected an order's id"),
+    z
+      .string()
+      .refine(
+        (id) =>
+          /^(?:0|[1-9][0-9]{0,77})$/u.test(id) && BigInt(id) <= MaxUint256,
+        "expected an order's id",
+      ),
     z.union([recordedAnswer("getOrderInfo"), failureSchema]),
   ) as unknown as z.ZodType<Readonly<Record<string, MockOrder | Failure>>>,
   ...answerSchemas(),

@@ -109,7 +109,13 @@ async function examineClient(chain: Chain): Promise<Check> {
   const name = "client";
   try {
     const version = await chain.request("web3_clientVersion", []);
-    return ok(name, quote(String(version)));
+    return typeof version === "string"
+      ? ok(name, quote(version))
+      : warn(
+          name,
+          "answers something else than a text",
+          "Nothing to do, if the rest is well.",
+        );
   } catch (error) {
     return failed(name, error, "warn");
   }
@@ -219,7 +225,7 @@ async function examineSimulate(chain: Chain, head: BlockInfo): Promise<Check> {
     ]);
     const blocks: readonly unknown[] = Array.isArray(answer) ? answer : [];
     const found = ["number", "timestamp"].map((key) =>
-      Number(readingAt(blocks, ["0", key])),
+      quantityOf(readingAt(blocks, ["0", key])),
     );
     // Some nodes execute it in another block than they were asked to.
     return found.every((value, index) => value === wanted[index])
@@ -231,6 +237,10 @@ async function examineSimulate(chain: Chain, head: BlockInfo): Promise<Check> {
     }
     throw error;
   }
+}
+
+function quantityOf(value: unknown): number {
+  return typeof value === "string" ? Number(value) : NaN;
 }
 
 async function examineGasCap(chain: Chain): Promise<Check> {

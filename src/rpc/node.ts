@@ -401,11 +401,14 @@ export class Chain {
     { hash, from, to, input, nonce, blockNumber }: Record<string, unknown>,
     method: string,
   ): SeenTransaction {
+    if (typeof from !== "string" || typeof input !== "string") {
+      throw invalidResponse(this.network, method, "a transaction was expected");
+    }
     return {
       hash: this.#hash(hash, method),
-      from: String(from).toLowerCase(),
+      from: from.toLowerCase(),
       to: typeof to === "string" ? to.toLowerCase() : undefined,
-      data: String(input).toLowerCase(),
+      data: input.toLowerCase(),
       nonce: this.#number(nonce, method),
       isMined: blockNumber !== null && blockNumber !== undefined,
     };

@@ -29,6 +29,8 @@ export async function runInTerminal(
 ): Promise<{
   lines: readonly ScreenLine[];
   exitCode: number;
+  /** What was written, as it was written. */
+  output: string;
   /** Whether the cursor is to be seen once the command has ended. */
   isCursorShown: boolean;
 }> {
@@ -74,6 +76,7 @@ export async function runInTerminal(
   return {
     lines,
     exitCode,
+    output,
     isCursorShown:
       output.lastIndexOf("\u001b[?25h") >= output.lastIndexOf("\u001b[?25l"),
   };

@@ -1,0 +1,427 @@
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+import { AbiCoder, Interface, id } from "ethers";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import type { NetworkConnection } from "hardhat/types/network";
+
+import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
+import { startAnvil } from "../helpers/anvil.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import type { CommandResult } from "../helpers/cli.js";
+import { everyTaskRun } from "../helpers/every-vault-task.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import {
+  everythingHostile,
+  harmfulIn,
+  hostileTexts,
+} from "../helpers/hostile-text.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
+import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import { runInTerminal } from "../helpers/terminal.js";
+
+const texts = Object.values(hostileTexts);
+/** Of all orders. */
+const range = { firstId: "1", lastId: String(texts.length) };
+/** What is left of it where it was escaped, for people and for programs. */
+const ESCAPED = /\\u(?:\{(?:1b|202e)\}|001b|202e)/u;
+
+const errors = new Interface(["error Error(string)", "error Odd(string why)"]);
+const TOKEN = "0x7070707070707070707070707070707070707070";
+const LIVE = /^eth_(?:chainId|blockNumber|getBlockByNumber|getCode)$/u;
+
+/** Code that answers whatever it is asked with these words. */
+function codeThatAnswers(text: string): string {
+  const answer = AbiCoder.defaultAbiCoder().encode(["string"], [text]).slice(2);
+  const length = (answer.length / 2).toString(16).padStart(4, "0");
+  return `0x61${length}80600c6000396000f3${answer}`;
+}
+
+/** What a node may answer, beside what it is asked to pass on. */
+const nodes: Readonly<Record<string, RpcHandler>> = {
+  "an honest node": () => undefined,
+  "a node with a name": ({ request: { method } }) =>
+    method === "web3_clientVersion" ? { result: everythingHostile } : undefined,
+  "a node that refuses with words": ({ request: { method } }) =>
+    LIVE.test(method)
+      ? undefined
+      : {
+          error: {
+            code: -32000,
+            message: `${everythingHostile}\ud800`,
+            data: { message: everythingHostile },
+          },
+        },
+  "a node that refuses all": () => ({
+    error: { code: -32000, message: everythingHostile },
+  }),
+  "a node that makes calls revert": ({ request: { method } }) =>
+    /^eth_(?:call|estimateGas|simulateV1|sendRawTransaction)$/u.test(method)
+      ? {
+          error: {
+            code: 3,
+            message: everythingHostile,
+            data: errors.encodeErrorResult("Error", [everythingHostile]),
+          },
+        }
+      : undefined,
+  "a node that answers with words": ({ request: { method } }) =>
+    LIVE.test(method) ? undefined : { result: everythingHostile },
+  "a node that answers with objects": ({ request: { method } }) =>
+    LIVE.test(method)
+      ? undefined
+      : { result: { toString: 1, [everythingHostile]: everythingHostile } },
+  "a node whose tokens have names": async ({ request, forward }) => {
+    if (request.method !== "eth_simulateV1") {
+      return undefined;
+    }
+    const answer = await forward();
+    const log = {
+      address: TOKEN,
+      topics: [
+        id("Transfer(address,address,uint256)"),
+        `0x${"11".repeat(20).padStart(64, "0")}`,
+        `0x${"22".repeat(20).padStart(64, "0")}`,
+      ],
+      data: `0x${"1".padStart(64, "0")}`,
+      logIndex: "0x0",
+      transactionIndex: "0x0",
+      removed: false,
+    };
+    return {
+      result: asRecord(
+        parseJson(
+          answer.replaceAll('"logs":[]', `"logs":[${JSON.stringify(log)}]`),
+        ),
+      )["result"],
+    };
+  },
+};
+
+describe("hostile text", function () {
+  this.timeout(120_000);
+
+  let anvil: ServerProcess;
+  let server: RpcServer;
+  let project: FixtureProject;
+  let written: string;
+  let deployments: string;
+  let hre: HardhatRuntimeEnvironment;
+  let direct: NetworkConnection;
+  let mocks: MockVaultHandle;
+
+  before(async () => {
+    anvil = await startAnvil();
+    server = await startRpcServer({ upstream: anvil.url });
+    project = await useFixtureProject("plain");
+    written = path.join(project.path, "written");
+    await mkdir(written);
+    deployments = path.join(project.path, "vault-deployments");
+    const first = await createTestHre({
+      networks: { test: httpNetwork(anvil.url) },
+    });
+    direct = await first.network.create("test");
+    mocks = await direct.vault.deployMocks({
+      scenario: "expired-round",
+      overrides: {
+        orders: Object.fromEntries(
+          texts.map((exType, index) => [index + 1, { exType }]),
+        ),
+      },
+    });
+    await direct.provider.request({
+      method: "anvil_setCode",
+      params: [TOKEN, codeThatAnswers(everythingHostile)],
+    });
+    hre = await createTestHre(
+      {
+        networks: {
+          test: httpNetwork(server.url, {
+            vault: { contracts: mocks.addresses, tokenDecimals: 18 },
+          }),
+        },
+      },
+      { network: "test", projectRoot: project.path },
+    );
+  });
+  after(async () => {
+    await direct.close();
+    await server.stop();
+    await anvil.stop();
+    await project.remove();
+  });
+  beforeEach(() => {
+    server.handler = () => undefined;
+  });
+
+  const run = async (
+    task: string,
+    args: Readonly<Record<string, unknown>> = {},
+  ): Promise<CommandResult> => await runVaultTask(hre, task, args);
+
+  /** What every task did that it must not, and whether it showed anything. */
+  async function harmOfEveryTask(): Promise<{
+    readonly found: readonly string[];
+    readonly isShown: boolean;
+  }> {
+    const found: string[] = [];
+    let isShown = false;
+    const snapshot: unknown = await direct.provider.request({
+      method: "evm_snapshot",
+    });
+    for (const { task, args } of everyTaskRun()) {
+      const out: unknown = args["out"];
+      for (const json of [false, true]) {
+        const { stdout, stderr } = await run(task, {
+          ...args,
+          // What was sent may not be seen, however long it is looked for.
+          ...(task === "settle" ? { timeout: "1" } : {}),
+          ...("lastId" in args ? range : {}),
+          ...(typeof out === "string" ? { out: path.join(written, out) } : {}),
+          json: json && args["format"] === undefined,
+        });
+        const text = stdout + stderr;
+        isShown ||= ESCAPED.test(text);
+        const harm = [...new Set(harmfulIn(text))].join(" ");
+        if (harm !== "" || text.includes("VAULT_INTERNAL")) {
+          found.push(
+            `${task} ${JSON.stringify({ ...args, json })}: ${harm} in ${JSON.stringify(text)}`,
+          );
+        }
+      }
+    }
+    for (const name of await readdir(written)) {
+      const harm = harmfulIn(await readFile(path.join(written, name), "utf8"));
+      if (harm.length > 0) {
+        found.push(`${name}: ${harm.join(" ")}`);
+      }
+    }
+    await direct.provider.request({ method: "evm_revert", params: [snapshot] });
+    await rm(deployments, { recursive: true, force: true });
+    return { found, isShown };
+  }
+
+  for (const [name, handler] of Object.entries(nodes)) {
+    it(`should reach no reader raw, whatever the task: ${name}`, async () => {
+      server.handler = handler;
+      expect(await harmOfEveryTask()).to.deep.equal({
+        found: [],
+        // Of an answer that is none, nothing is repeated.
+        isShown: name !== "a node that answers with objects",
+      });
+    });
+  }
+
+  it("should reach no reader raw, whatever the task: contracts that refuse with words", async () => {
+    const snapshot: unknown = await direct.provider.request({
+      method: "evm_snapshot",
+    });
+    await mocks.fail("settleAll", everythingHostile);
+    await mocks.fail("queryVolume", everythingHostile);
+    await mocks.fail("getFundingFeeRate", {
+      customError: "Odd(string why)",
+      args: [everythingHostile],
+    });
+    expect(await harmOfEveryTask()).to.deep.equal({ found: [], isShown: true });
+    await direct.provider.request({ method: "evm_revert", params: [snapshot] });
+  });
+
+  it("should have its exact value in JSON", async () => {
+    const listed = parseDocument(await run("orders", { ...range, json: true }));
+    const lines = await run("orders", { ...range, format: "ndjson" });
+    const out = path.join(written, "exact.json");
+    await run("orders", { ...range, out });
+    for (const orders of [
+      asRecord(listed)["orders"],
+      lines.stdout.trimEnd().split("\n").map(parseJson),
+      asRecord(parseJson(await readFile(out, "utf8")))["orders"],
+    ]) {
+      expect(exTypesOf(orders)).to.deep.equal(texts);
+    }
+    const reverted = errors.encodeErrorResult("Error", [everythingHostile]);
+    expect(
+      parseDocument(await run("decode", { hex: reverted, json: true })),
+    ).to.have.nested.property("decoded.values.message", everythingHostile);
+  });
+
+  it("should start no formula in a spreadsheet", async () => {
+    const { stdout } = await run("orders", { ...range, format: "csv" });
+    const rows = stdout.trimEnd().split("\n").slice(1);
+    expect(rows).to.have.length(texts.length);
+    for (const row of rows) {
+      // Also where the separator is a semicolon.
+      for (const cell of row.split(/[,;]/u)) {
+        expect(cell).to.not.match(/^[\s"]*[=+\-@]/u);
+      }
+    }
+  });
+
+  describe("in files of the project", () => {
+    const tampered = (
+      document: Readonly<Record<string, unknown>>,
+    ): ReadonlyArray<Readonly<Record<string, unknown>>> => [
+      { ...document, [everythingHostile]: 1 },
+      ...Object.keys(document).flatMap((key) => [
+        { ...document, [key]: everythingHostile },
+        { ...document, [key]: { [everythingHostile]: everythingHostile } },
+      ]),
+    ];
+
+    afterEach(async () => {
+      await rm(deployments, { recursive: true, force: true });
+    });
+
+    it("should be escaped where a journal holds it", async () => {
+      server.handler = ({ request: { method } }) =>
+        method === "eth_sendRawTransaction" || method === "eth_sendTransaction"
+          ? { error: { code: -32603, message: "upstream timed out" } }
+          : undefined;
+      await run("settle", { yes: true, timeout: "0.2" });
+      const file = await onlyFileIn(deployments);
+      const journal = asRecord(parseJson(await readFile(file, "utf8")));
+      for (const document of [
+        ...tampered(journal),
+        ...["transaction", "round"].flatMap((part) =>
+          tampered(asRecord(journal[part])).map((changed) => ({
+            ...journal,
+            [part]: changed,
+          })),
+        ),
+      ]) {
+        await writeFile(file, JSON.stringify(document));
+        const { stdout, stderr, exitCode } = await run("settle", {
+          resume: true,
+          timeout: "0.2",
+        });
+        expect(exitCode).to.equal(1);
+        expect(harmfulIn(stdout + stderr)).to.deep.equal([]);
+        expect(stdout + stderr).to.not.contain("VAULT_INTERNAL");
+      }
+    });
+
+    it("should be escaped where a deployment holds it", async () => {
+      const bare = await createTestHre(
+        { networks: { test: httpNetwork(anvil.url) } },
+        { network: "test", projectRoot: project.path },
+      );
+      const snapshot: unknown = await direct.provider.request({
+        method: "evm_snapshot",
+      });
+      await runVaultTask(bare, "deploy-mocks", { json: true });
+      const file = await onlyFileIn(deployments);
+      const deployment = asRecord(parseJson(await readFile(file, "utf8")));
+      for (const document of [
+        ...tampered(deployment),
+        ...tampered(asRecord(deployment["contracts"])).map((contracts) => ({
+          ...deployment,
+          contracts,
+        })),
+      ]) {
+        await writeFile(file, JSON.stringify(document));
+        const { stdout, stderr } = await runVaultTask(bare, "volume");
+        expect(harmfulIn(stdout + stderr)).to.deep.equal([]);
+        expect(stdout + stderr).to.not.contain("VAULT_INTERNAL");
+      }
+      await direct.provider.request({
+        method: "evm_revert",
+        params: [snapshot],
+      });
+    });
+
+    it("should be escaped where a fixture holds it", async () => {
+      const out = path.join(written, "tampered.json");
+      await run("capture", { out, orders: "1" });
+      const fixture = asRecord(parseJson(await readFile(out, "utf8")));
+      const order = asRecord(asRecord(fixture["orders"])["1"]);
+      const { vault } = await (await createTestHre()).network.create();
+      for (const document of [
+        ...tampered(fixture),
+        { ...fixture, orders: { [everythingHostile]: order } },
+        { ...fixture, orders: { [String(2n ** 256n)]: order } },
+        ...tampered(order)
+          // Any text is a pair.
+          .filter(({ exType }) => exType !== everythingHostile)
+          .map((changed) => ({ ...fixture, orders: { 1: changed } })),
+      ]) {
+        await writeFile(out, JSON.stringify(document));
+        const { message } = await expectVaultError(
+          vault.deployMocks({ fixture: out }),
+          "VAULT_INVALID_FIXTURE",
+        );
+        expect(harmfulIn(message)).to.deep.equal([]);
+      }
+    });
+  });
+
+  it("should command no terminal", async () => {
+    server.handler = nodes["a node with a name"] ?? server.handler;
+    const shows = [
+      await shownBy("orders", "--first-id", "1", "--last-id", range.lastId),
+      await shownBy("doctor"),
+    ];
+    const snapshot: unknown = await direct.provider.request({
+      method: "evm_snapshot",
+    });
+    await mocks.fail("settleAll", everythingHostile);
+    await mocks.fail("queryVolume", everythingHostile);
+    shows.push(
+      await shownBy("watch", "--until", "expired"),
+      await shownBy("rehearse", "--samples", "2"),
+      await shownBy("settle"),
+    );
+    await direct.provider.request({ method: "evm_revert", params: [snapshot] });
+    for (const shown of shows) {
+      expect(shown).to.match(ESCAPED);
+    }
+  });
+
+  /** What a task wrote to a terminal, but for what this package makes of it. */
+  async function shownBy(...args: readonly string[]): Promise<string> {
+    const { output } = await runInTerminal(
+      ["vault", ...args, "--network", "test"],
+      {
+        cwd: project.path,
+        columns: 120,
+        env: {
+          TEST_URL: server.url,
+          TEST_VAULT: JSON.stringify({ contracts: mocks.addresses }),
+        },
+      },
+    );
+    for (const raw of ["\u001b[31;45;7m", "\u001b]", "\u009b"]) {
+      expect(output, args.join(" ")).to.not.contain(raw);
+    }
+    const shown = output
+      // Colours, what draws in place, and the bar's way back.
+      // eslint-disable-next-line no-control-regex -- they are controls
+      .replaceAll(/\u001b(?:\[[\d;?]*[a-z]|[78])/giu, "")
+      .replaceAll("\r", "");
+    expect(harmfulIn(shown), args.join(" ")).to.deep.equal([]);
+    return shown;
+  }
+});
+
+async function onlyFileIn(folder: string): Promise<string> {
+  const [name, ...more] = await readdir(folder);
+  expect(more).to.deep.equal([]);
+  return path.join(folder, name ?? "");
+}
+
+function exTypesOf(orders: unknown): unknown[] {
+  return Array.isArray(orders)
+    ? orders.map((order: unknown) => asRecord(order)["exType"])
+    : [];
+}
+
+function parseJson(text: string): unknown {
+  return JSON.parse(text);
+}
+
+function asRecord(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" ? { ...value } : {};
+}
