@@ -35,6 +35,9 @@ contract MockVault is IVault, MockBase {
         Settlement[] settlements;
     }
 
+    /// @dev An APY of 100 %.
+    uint256 private constant WHOLE = 1e18;
+
     mapping(uint256 generation => State) private _states;
 
     /// @notice Sets the mock factory whose latest round `settleAll` settles.
@@ -58,14 +61,15 @@ contract MockVault is IVault, MockBase {
     /// caller's mistake shows.
     /// @param proportional False, as at first: it answers the margins that
     /// were set. True: they are the margins for the latest round's volume, APY
-    /// and length, and others are in proportion to all three:
+    /// and length, and others are in proportion to the volume, to what it is
+    /// with the interest (so that swapped arguments show too) and to the length:
     ///
-    /// margin * _maxVolume / maxVolume * _APY / APY
+    /// margin * _maxVolume / maxVolume * (1E18 + _APY) / (1E18 + APY)
     ///     * (_endTime - now) / (endTime - startTime)
     ///
     /// each division rounding down; an end not after now needs no margin. It
-    /// panics where a product is above 2^256 - 1 or the round has none of one
-    /// of the three.
+    /// panics where a product is above 2^256 - 1 or the round has no volume or
+    /// no length.
     function setMarginsProportional(bool proportional) external {
         _state().marginsProportional = proportional;
     }
@@ -246,7 +250,7 @@ contract MockVault is IVault, MockBase {
         MockVaultFactory.Round memory round
     ) private pure returns (uint256) {
         uint256 byVolume = (margin * maxVolume) / round.maxVolume;
-        uint256 byInterest = (byVolume * apy) / round.APY;
+        uint256 byInterest = (byVolume * (WHOLE + apy)) / (WHOLE + round.APY);
         return (byInterest * duration) / (round.endTime - round.startTime);
     }
 

@@ -324,12 +324,13 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
   /**
    * Sets what `calMargins` answers, whatever it is asked; `"proportional"`:
    * the margins that were set last are those for a round like the latest, and
-   * others are in proportion to volume, APY and length. Each answer is
+   * others are in proportion to volume, interest and length. Each answer is
    *
-   *     margin × maxVolume / round.maxVolume × APY / round.APY
+   *     margin × maxVolume / round.maxVolume × (1E18 + APY) / (1E18 + round.APY)
    *       × (endTime − now) / (round.endTime − round.startTime)
    *
-   * with every division rounded down, so that a caller's mistake shows.
+   * with every division rounded down, so that a caller's mistake shows, swapped
+   * arguments among them.
    *
    * @example
    * ```ts

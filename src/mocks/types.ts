@@ -157,7 +157,7 @@ export interface MockOverrides {
   readonly generatedOrders?: MockState["generatedOrders"];
   /**
    * What `calMargins` answers; `"proportional"`: the scenario's for a round
-   * like the latest, and others in proportion to volume, APY and length.
+   * like the latest, and others in proportion to volume, interest and length.
    */
   readonly margins?: Partial<MarginAmounts> | "proportional";
   readonly marginBalance?: Partial<MarginAmounts>;

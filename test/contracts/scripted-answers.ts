@@ -81,10 +81,36 @@ describe("contracts - what only the mocks' own setters script", () => {
       const endTime = now + 7n * DAY;
       for (const arguments_ of [
         { ...terms, endTime, maxVolume: terms.maxVolume * 2n },
-        { ...terms, endTime, APY: terms.APY * 2n },
+        // 237 % are twice 118.5 %.
+        { ...terms, endTime, APY: (137n * ONE) / 100n },
         { ...terms, endTime: now + 14n * DAY },
       ]) {
         expect(await vault.calMargins(arguments_)).to.deep.equal(twice);
+      }
+    });
+
+    it("should show a caller's mistakes, swapped arguments among them", async () => {
+      const { maxVolume, APY } = terms;
+      const endTime = now + 7n * DAY;
+      for (const mistaken of [
+        { maxVolume: APY, APY: maxVolume, endTime },
+        { maxVolume: maxVolume / ONE, APY, endTime },
+        { maxVolume, APY: 18n, endTime },
+        { maxVolume, APY: (185n * ONE) / 10n, endTime },
+        { maxVolume, APY, endTime: 7n * DAY },
+        { maxVolume, APY, endTime: endTime * 1_000n },
+      ]) {
+        const { baseMarginAmount, xMarginAmount } =
+          await vault.calMargins(mistaken);
+        for (const [answer, right] of [
+          [baseMarginAmount, scripted.baseMarginAmount],
+          [xMarginAmount, scripted.xMarginAmount],
+        ] as const) {
+          // Not by a rounding: by a tenth and more.
+          expect(
+            answer * 10n < right * 9n || answer * 10n > right * 11n,
+          ).to.equal(true);
+        }
       }
     });
 
