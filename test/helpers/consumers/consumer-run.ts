@@ -263,7 +263,8 @@ async function runForge(
     path.join(repositoryRoot, "docs/solidity-tests.md"),
     "utf8",
   );
-  const [, remappings = ""] = /^```text\n(hardhat-vault\/=.*?)^```$/msu.exec(guide) ?? [];
+  const [, remappings = ""] =
+    /^```text\n(hardhat-vault\/=.*?)^```$/msu.exec(guide) ?? [];
   const solc = path.join(folder, "solc.cjs");
   await writeFile(path.join(folder, "remappings.txt"), remappings);
   await writeFile(
