@@ -65,9 +65,9 @@ library MockScenarios {
         state.settlement.settledAmount = 420e18;
         state.generatedOrders.firstId = 1;
         state.generatedOrders.lastId = 0;
+        state.missingOrdersRevert = false;
         state.volume = 420e18;
         state.minXMargin = 1_000e18;
-        state.missingOrdersRevert = false;
         state.orderIDs = new uint256[](3);
         state.orders = new MockOrder[](3);
         state.orderIDs[0] = 1;
@@ -172,9 +172,9 @@ library MockScenarios {
         state.settlement.settledAmount = type(uint256).max;
         state.generatedOrders.firstId = 1;
         state.generatedOrders.lastId = 0;
+        state.missingOrdersRevert = false;
         state.volume = type(uint256).max;
         state.minXMargin = type(uint256).max;
-        state.missingOrdersRevert = false;
         state.orderIDs = new uint256[](8);
         state.orders = new MockOrder[](8);
         state.orderIDs[0] = 0;
