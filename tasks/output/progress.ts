@@ -1,6 +1,8 @@
-import { SingleBar } from "cli-progress";
+// What a CommonJS module exports by name is not all found.
+import cliProgress from "cli-progress";
 
 import { groupDigits } from "./format-value.js";
+import { watchRateLimit } from "./rate-limit.js";
 import { formatDuration } from "./time.js";
 
 /** How far a long task has come. */
@@ -47,9 +49,22 @@ export function startProgress(
     return showLines(stream, unit, expected, now);
   }
   const isNarrow = (stream.columns ?? ROOM_FOR_ALL) < ROOM_FOR_ALL;
-  const bar = new SingleBar({
+  const limit = watchRateLimit(now);
+  const format = `{bar} {percentage} %  {value} of {total} ${unit}`;
+  const bar = new cliProgress.SingleBar({
     stream,
-    format: `{bar} {percentage} %  {value} of {total} ${unit}${isNarrow ? "" : "  {rate}/s"}  {left} left`,
+    // Drawn again and again, also where nothing comes.
+    format: (options, params, payload) =>
+      cliProgress.Format.Formatter(
+        {
+          ...options,
+          format: limit.isReached
+            ? `${format}  waiting for the rate limit`
+            : `${format}${isNarrow ? "" : "  {rate}/s"}  {left} left`,
+        },
+        params,
+        payload,
+      ),
     formatValue: (value) => groupDigits(String(value)),
     barCompleteChar: "█",
     barIncompleteChar: "░",
@@ -72,11 +87,13 @@ export function startProgress(
         bar.setTotal(total);
         bar.update(done, payload);
       } else {
+        limit.start();
         bar.start(total, done, payload);
         isShown = true;
       }
     },
     hide() {
+      limit.stop();
       if (isShown) {
         bar.stop();
         isShown = false;

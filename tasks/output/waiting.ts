@@ -1,7 +1,9 @@
 import type { HookManager, NetworkHooks } from "hardhat/types/hooks";
 
+import { faultOf } from "../../src/rpc/request.js";
 import { describeCount } from "./format-value.js";
 import type { ProgressStream } from "./progress.js";
+import { watchRateLimit } from "./rate-limit.js";
 import { formatDuration } from "./time.js";
 
 /** What takes longer says what it is doing. */
@@ -20,7 +22,7 @@ const everyHalfSecond: Ticker = (tick) => {
 
 /**
  * Shows on a terminal, while nothing else does, how long a task waits for its
- * node and how often it has asked it. For tasks without a progress of their own.
+ * node, how often it has asked it, and whether it may not ask more often. For tasks without a progress of their own.
  */
 export async function whileWaiting<T>(
   hooks: Pick<HookManager, "registerHandlers" | "unregisterHandlers">,
@@ -34,10 +36,15 @@ export async function whileWaiting<T>(
   }
   const startedAt = now();
   let asked = 0;
+  const limit = watchRateLimit(now);
   const handlers: Partial<NetworkHooks> = {
     onRequest: async (context, connection, request, next) => {
       asked += 1;
-      return await next(context, connection, request);
+      const response = await next(context, connection, request);
+      if ("error" in response && faultOf(response.error)?.kind === "busy") {
+        limit.note();
+      }
+      return response;
     },
   };
   // Most runs have no terminal, and need not load it.
@@ -47,8 +54,9 @@ export async function whileWaiting<T>(
   const stop = ticker(() => {
     const waited = now() - startedAt;
     if (waited >= PATIENCE_MS && asked > 0) {
+      const sofar = `sked the node ${describeCount(asked, "time")} so far, for ${formatDuration(BigInt(Math.floor(waited / 1_000)))}…`;
       update(
-        `Asked the node ${describeCount(asked, "time")} so far, for ${formatDuration(BigInt(Math.floor(waited / 1_000)))}…`,
+        limit.isReached ? `Waiting for the rate limit: a${sofar}` : `A${sofar}`,
       );
     }
   });
@@ -57,6 +65,7 @@ export async function whileWaiting<T>(
     return await work();
   } finally {
     hooks.unregisterHandlers("network", handlers);
+    limit.stop();
     stop();
     update.clear();
   }

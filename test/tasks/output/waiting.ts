@@ -1,10 +1,14 @@
+import { channel } from "node:diagnostics_channel";
 import { Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 
 import { expect } from "chai";
 
+import { startProgress } from "../../../tasks/output/progress.js";
 import { whileWaiting } from "../../../tasks/output/waiting.js";
-import { createTestHre } from "../../helpers/hre.js";
+import { createTestHre, httpNetwork } from "../../helpers/hre.js";
+import { startRpcServer } from "../../helpers/rpc-server.js";
+import type { RpcHandler } from "../../helpers/rpc-server.js";
 
 function terminal(isTTY: boolean): {
   stderr: NodeJS.WritableStream & { isTTY: boolean };
@@ -64,6 +68,77 @@ describe("output - waiting", () => {
       await ask();
     });
   }
+
+  it("should say that it waits for the rate limit, however the node says so", async () => {
+    const answers: Record<string, RpcHandler> = {
+      // Hardhat asks again by itself, and tells nobody.
+      http: ({ response, occurrence }) => {
+        if (occurrence > 0) {
+          return { result: "0x1" };
+        }
+        response.writeHead(429, { "retry-after": "0" });
+        response.end();
+        return "handled";
+      },
+      "json-rpc": () => ({ error: { code: -32005, message: "slow down" } }),
+      none: () => ({ result: "0x1" }),
+    };
+    const server = await startRpcServer({});
+    const hre = await createTestHre({
+      networks: { live: httpNetwork(server.url) },
+    });
+    const { provider } = await hre.network.create("live");
+    for (const [name, handler] of Object.entries(answers)) {
+      server.handler = handler;
+      server.requests.length = 0;
+      const { stderr, shown } = terminal(true);
+      let [clock, tick] = [0, (): void => undefined];
+      await whileWaiting(
+        hre.hooks,
+        stderr,
+        async () => {
+          await provider
+            .request({ method: "eth_chainId" })
+            .catch(() => undefined);
+          clock = 2_000;
+          tick();
+          clock = 20_000;
+          tick();
+        },
+        (next) => {
+          tick = next;
+          return () => undefined;
+        },
+        () => clock,
+      );
+      const [first, later] = shown().split("…");
+      expect(first?.trim(), name).to.equal(
+        name === "none"
+          ? "Asked the node 1 time so far, for 2s"
+          : "Waiting for the rate limit: asked the node 1 time so far, for 2s",
+      );
+      expect(later?.trim(), name).to.equal(
+        "Asked the node 1 time so far, for 20s",
+      );
+    }
+    await server.stop();
+  });
+
+  it("should say so beside a bar, which nothing else moves", () => {
+    const { stderr, shown } = terminal(true);
+    const progress = startProgress(
+      Object.assign(stderr, { columns: 80 }),
+      { total: 10, unit: "blocks" },
+      () => 0,
+    );
+    progress.update(1);
+    channel("undici:request:headers").publish({
+      response: { statusCode: 429 },
+    });
+    progress.update(2);
+    progress.hide();
+    expect(shown()).to.contain("2 of 10 blocks  waiting for the rate limit");
+  });
 
   it("should leave nothing behind where the work fails", async () => {
     const hre = await createTestHre();

@@ -1,0 +1,57 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+
+/**
+ * The channel of undici, by which Hardhat asks its nodes, for each answer's
+ * headers. Hardhat waits and asks again by itself where a node limits how often
+ * it is asked, for up to half a minute, and tells nobody else.
+ */
+const HEADERS = "undici:request:headers";
+
+const TOO_MANY_REQUESTS = 429;
+
+/** Milliseconds; Hardhat waits for five seconds at most, a read for ten. */
+const LONGEST_WAIT_MS = 10_000;
+
+/** Whether a node limits how often it is asked. */
+export interface RateLimit {
+  /** A node said so a moment ago. */
+  readonly isReached: boolean;
+  /** It said so by other means than HTTP's. */
+  note(): void;
+  /** Looks again after a stop; nothing where it looks already. */
+  start(): void;
+  stop(): void;
+}
+
+/** Looks at what this process is answered over HTTP, until it is stopped. */
+export function watchRateLimit(now: () => number = Date.now): RateLimit {
+  let saidAt = -Infinity;
+  const note = (): void => {
+    saidAt = now();
+  };
+  const look = (message: unknown): void => {
+    const response: unknown = Reflect.get(Object(message), "response");
+    if (Reflect.get(Object(response), "statusCode") === TOO_MANY_REQUESTS) {
+      note();
+    }
+  };
+  let isLooking = false;
+  const start = (): void => {
+    if (!isLooking) {
+      subscribe(HEADERS, look);
+      isLooking = true;
+    }
+  };
+  start();
+  return {
+    get isReached() {
+      return now() - saidAt < LONGEST_WAIT_MS;
+    },
+    note,
+    start,
+    stop: () => {
+      unsubscribe(HEADERS, look);
+      isLooking = false;
+    },
+  };
+}
