@@ -1,6 +1,8 @@
 import type { LocatedAddress } from "../client/addresses.js";
+import { parseAddress } from "../client/inputs.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { Chain } from "../rpc/node.js";
+import { contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import type { MockDeployment } from "./deployment-file.js";
 
@@ -29,7 +31,10 @@ export class DeploymentAddresses {
     this.#instance = instance;
   }
 
-  /** @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if the file cannot be used */
+  /**
+   * @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if the file cannot be used,
+   * VAULT_INVALID_ADDRESS for a wrong checksum in it
+   */
   public async find(role: ContractRole): Promise<LocatedAddress | undefined> {
     this.#found ??= this.#load();
     const loading = this.#found;
@@ -41,13 +46,16 @@ export class DeploymentAddresses {
       // Mocks may be deployed, or the node come back, while this lives.
       this.#forget(loading);
     }
-    const address = deployment?.contracts[role];
-    return deployment === undefined || address === undefined
-      ? undefined
-      : {
-          address,
-          source: (await loadFiles()).deploymentFile(deployment),
-        };
+    if (deployment === undefined) {
+      return undefined;
+    }
+    const source = (await loadFiles()).deploymentFile(deployment);
+    // A file may have it in any case, and addresses are compared as they are.
+    const address = parseAddress(
+      deployment.contracts[role],
+      `The address of the ${contractRoles[role].label} contract (${source})`,
+    );
+    return { address, source };
   }
 
   #forget(loading: Promise<MockDeployment | undefined>): void {

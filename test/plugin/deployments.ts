@@ -108,6 +108,24 @@ describe("addresses that deploy-mocks left behind", () => {
     expect(await vault.queryVolume()).to.equal(1n);
   });
 
+  it("should be written in any case, but in none that is wrong", async () => {
+    await leave({
+      ...deployment,
+      contracts: {
+        ...documentedContracts,
+        trading: OTHER.toLowerCase(),
+        vault: OTHER.replace("C8", "c8"),
+      },
+    });
+    const vault = await open();
+    expect((await vault.addressOf("trading")).address).to.equal(OTHER);
+    const { message } = await expectVaultError(
+      vault.addressOf("vault"),
+      "VAULT_INVALID_ADDRESS",
+    );
+    expect(message).to.contain("vault-deployments/1-abababab.json");
+  });
+
   it("should be found when they come to be while a vault is in use", async () => {
     const vault = await open();
     await expectVaultError(
