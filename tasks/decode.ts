@@ -144,6 +144,13 @@ function decodeOwnCall(data: string): Decoded | undefined {
         operation,
         signature: fragment.format("sighash"),
         ...arguments_,
+        // Enums have words, as in what is read.
+        values: Object.fromEntries(
+          inputs.map(({ name, type }) => {
+            const value = arguments_.values[name];
+            return [name, type === "uint8" ? Number(value) : value];
+          }),
+        ),
       };
 }
 
@@ -241,7 +248,7 @@ function describeUnknown(data: string): string {
     return "it is empty: so answer settleAll, a revert without a reason, and an address without code";
   }
   if (length < 4) {
-    return `${length} bytes are too few`;
+    return "there are fewer than four bytes";
   }
   const selector = data.slice(0, 10);
   const operation = operationNames.find(
@@ -340,7 +347,9 @@ function plainFacts(values: Values): Fact[] {
   return Object.entries(values).map(([name, value]) => [
     escapeUntrusted(name),
     escapeUntrusted(
-      typeof value === "string" ? value : JSON.stringify(toJsonValue(value)),
+      typeof value === "string" || typeof value === "bigint"
+        ? String(value)
+        : JSON.stringify(toJsonValue(value)),
     ),
   ]);
 }

@@ -32,8 +32,8 @@ interface WatchTaskArguments extends TaskArguments {
 const DEFAULT_INTERVAL_SECONDS = 5;
 const MIN_INTERVAL_SECONDS = 0.1;
 const MAX_INTERVAL_SECONDS = 86_400;
-/** A node that hangs is a node that is away. */
-const REQUEST_TIMEOUT_MS = 30_000;
+/** A node that hangs is a node that is away, however often it is asked again. */
+const LOOK_TIMEOUT_MS = 10_000;
 /** How often what a terminal shows is brought up to date. */
 const TICK_MS = 1_000;
 
@@ -61,7 +61,7 @@ const action: NewTaskActionFunction<WatchTaskArguments> = async (args, hre) =>
                 write,
               ),
             ),
-          REQUEST_TIMEOUT_MS,
+          LOOK_TIMEOUT_MS,
         ),
     );
   });
@@ -250,7 +250,10 @@ async function look(
   vault: HardhatVault,
   from: string | undefined,
 ): Promise<Sighting> {
-  const { chainId, block, ...readings } = await vault.snapshot({ from });
+  const { chainId, block, ...readings } = await vault.snapshot({
+    from,
+    timeout: LOOK_TIMEOUT_MS,
+  });
   for (const { path } of standaloneReadings) {
     const reading = readingAt(readings, path);
     // A reading that got no answer is an outage and no value.

@@ -14,6 +14,7 @@ import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
 const trading = contractFactories.Trading.createInterface();
 const vault = contractFactories.Vault.createInterface();
 const factory = contractFactories.VaultFactory.createInterface();
+const asset = contractFactories.UnderlyingAsset.createInterface();
 const pool = contractFactories.LiquidityPool.createInterface();
 
 const nothing = async (): Promise<[]> => await Promise.resolve([]);
@@ -86,6 +87,14 @@ describe("tasks - decode", () => {
         "APY of the next round             12.5 %",
         "End of the next round             2026-11-21T08:48:10Z",
       ]);
+    });
+
+    it("should have a word for an enum's value, as answers have", async () => {
+      const data = asset.encodeFunctionData("getFundingFeeRate", [2]);
+      expect(await decodedOf(data)).to.deep.include({
+        values: { contractType: 2 },
+      });
+      expect(await textOf(data)).to.match(/^Contract type +put \(2\)$/mu);
     });
 
     it("should show what stands behind the arguments", async () => {
@@ -189,6 +198,9 @@ describe("tasks - decode", () => {
         values: { code: 17n },
         reason: "panic 0x11: arithmetic overflow or underflow",
       });
+      expect(await textOf(errors.encodeErrorResult("Panic", [0x11]))).to.match(
+        /^code +17$/mu,
+      );
       // Not UTF-8.
       const broken = concat([
         "0x08c379a0",
@@ -276,7 +288,7 @@ describe("tasks - decode", () => {
     }
     for (const [hex, expected] of [
       ["0x", "empty"],
-      ["0x1234", "too few"],
+      ["0x1234", "fewer than four"],
       ["0x12345678", "0x12345678"],
       [`0xd311636b${"00".repeat(31)}`, "call of getOrderInfo"],
       // A bool of 2 in a round.
