@@ -38,8 +38,12 @@ export function isFailedRehearsal(
 }
 
 /**
- * Rehearses a settlement in the block after each of these: one request for its
- * header, and one in which it is executed.
+ * Rehearses a settlement in the block after each of these: one request in which
+ * it is executed, and one for the header before it. That one cannot be saved. A
+ * simulated block that is not told its time is dated as the node likes (anvil:
+ * as its parent; geth: 1 or 12 seconds later, by its version), which decides
+ * whether a round has ended; its gas limit is told too, since the readings count
+ * towards it; and neither answer tells the time of the block it starts from.
  *
  * @param onProgress Called each time a block is done, with how many are.
  */

@@ -9,6 +9,7 @@ import { outOfGas } from "../rehearsal/refusal.js";
 import type { FollowOutcome } from "./follow-transaction.js";
 import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
+import { replaySettlement } from "./replay.js";
 import type { Settlement } from "./types.js";
 
 /** What runs out of gas inside leaves over what its callers kept back. */
@@ -111,7 +112,9 @@ async function reportMined(
   return {
     settlement: {
       ...(receipt.succeeded
-        ? after !== null && (await opensNext(vault, entry, receipt, after))
+        ? after !== null &&
+          !isSameRound(entry.round, after) &&
+          (await isProven(vault, entry, receipt))
           ? { status: "settled", code: null, reason: null }
           : describeEffect(entry.round, blockNumber, seen)
         : {
@@ -137,38 +140,65 @@ async function reportMined(
 const PLAIN_GAS = 21_000n;
 
 /**
- * Whether it was this very transaction that put another round in the place of
- * the one that was meant, as a contract does that opens its next round when it
- * settles: nothing else in the block could. Everything else there ran no code.
+ * Whether the round that was meant was the current one until this very
+ * transaction, and not after it, though the block ends with another one: as with
+ * a contract that opens its next round when it settles.
  */
-async function opensNext(
+async function isProven(
+  vault: VaultHost,
+  entry: JournalEntry,
+  receipt: Receipt,
+): Promise<boolean> {
+  for (const prove of [ranAlone, isReplayed]) {
+    try {
+      if (await prove(vault, entry, receipt)) {
+        return true;
+      }
+    } catch {
+      // What cannot be read proves nothing.
+    }
+  }
+  return false;
+}
+
+/** Everything else in the block ran no code, so nothing else put it there. */
+async function ranAlone(
   vault: VaultHost,
   { round: before, vault: target }: JournalEntry,
   { blockNumber, gasUsed, place }: Receipt,
-  after: VaultRound,
 ): Promise<boolean> {
-  if (isSameRound(before, after) || place === undefined) {
+  if (place === undefined) {
     return false;
   }
   const { index, gasBefore } = place;
-  try {
-    const block = await new Chain(vault.provider, vault.networkName).usage(
-      blockNumber,
-    );
-    const others = BigInt(block.transactions - 1);
-    if (
-      gasBefore !== BigInt(index) * PLAIN_GAS ||
-      block.gasUsed !== gasUsed + others * PLAIN_GAS
-    ) {
-      return false;
-    }
-    const seen = await observe(vault, target, blockNumber - 1);
-    const round = await seen.round();
-    return isSameRound(round, before) && !round.settled;
-  } catch {
-    // What cannot be read proves nothing.
+  const block = await new Chain(vault.provider, vault.networkName).usage(
+    blockNumber,
+  );
+  const others = BigInt(block.transactions - 1);
+  if (
+    gasBefore !== BigInt(index) * PLAIN_GAS ||
+    block.gasUsed !== gasUsed + others * PLAIN_GAS
+  ) {
     return false;
   }
+  const seen = await observe(vault, target, blockNumber - 1);
+  const round = await seen.round();
+  return isSameRound(round, before) && !round.settled;
+}
+
+/** The block was executed again as far as that, and it went the same way. */
+async function isReplayed(
+  vault: VaultHost,
+  { round: meant }: JournalEntry,
+  receipt: Receipt,
+): Promise<boolean> {
+  const rounds = await replaySettlement(vault, receipt);
+  return (
+    rounds !== undefined &&
+    isSameRound(rounds.before, meant) &&
+    !rounds.before.settled &&
+    (rounds.after.settled || !isSameRound(rounds.after, meant))
+  );
 }
 
 function describeEffect(

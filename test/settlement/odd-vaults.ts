@@ -19,6 +19,27 @@ import { openLane } from "../helpers/settlement-lane.js";
 import type { SettlementLane } from "../helpers/settlement-lane.js";
 
 const POLLING = { pollingInterval: 20 };
+const STRANGER = `0x${"12".repeat(20)}`;
+
+/** A replay has one call before the settlement, and two readings. */
+function changeReplay(
+  result: unknown,
+  index: number,
+  change: Readonly<Record<string, unknown>>,
+): unknown {
+  const block: unknown = Reflect.get(Object(result), 0);
+  const calls: unknown = Reflect.get(Object(block), "calls");
+  return Array.isArray(calls) && calls.length === 4
+    ? [
+        {
+          ...Object(block),
+          calls: calls.map((call: unknown, at): unknown =>
+            at === index ? { ...Object(call), ...change } : call,
+          ),
+        },
+      ]
+    : result;
+}
 
 describe("a vault that settles in its own way", () => {
   let node: ServerProcess;
@@ -80,16 +101,18 @@ describe("a vault that settles in its own way", () => {
   /** Settles in a block with another transaction, which is dearer or not. */
   const settleBeside = async (
     other: { readonly to: string; readonly data: string },
-    gasPrice: bigint,
+    tip: bigint,
   ): Promise<Settlement> => {
     const stranger = await lane.world.provider.getSigner(3);
     await send("evm_setAutomine", false);
     lane.server.before(
       { method: "eth_sendRawTransaction", occurrence: 0 },
       async () => {
+        const { baseFeePerGas } =
+          (await lane.world.provider.getBlock("pending")) ?? {};
         await send("eth_sendTransaction", {
           from: stranger.address,
-          gasPrice: toQuantity(gasPrice),
+          gasPrice: toQuantity((baseFeePerGas ?? 0n) + tip),
           ...other,
         });
       },
@@ -108,10 +131,15 @@ describe("a vault that settles in its own way", () => {
     expect(block?.transactions).to.have.length(2);
     return settlement;
   };
+  const openNext = (): { to: string; data: string } => ({
+    to: odd.address,
+    data: id("openNextRound()").slice(0, 10),
+  });
+  /** What it pays more than it must: far more than a settlement, or nothing. */
   const first = 10n ** 12n;
-  const last = 2n * 10n ** 9n;
+  const last = 1n;
 
-  for (const [place, gasPrice] of [
+  for (const [place, tip] of [
     ["before", first],
     ["after", last],
   ] as const) {
@@ -120,7 +148,7 @@ describe("a vault that settles in its own way", () => {
 
       const settlement = await settleBeside(
         { to: `0x${"12".repeat(20)}`, data: "0x" },
-        gasPrice,
+        tip,
       );
 
       expect(settlement, settlement.reason ?? "").to.include({
@@ -128,18 +156,80 @@ describe("a vault that settles in its own way", () => {
       });
     });
 
-    it(`should not be settled where the next round was opened ${place} it by another one`, async () => {
-      await odd.set("settles");
+    it(`should be settled on a busy chain too, with other calls ${place} it`, async () => {
+      await odd.set("opensNext", 2);
+      const pay = { to: odd.address, data: id("pay()").slice(0, 10) };
+
+      const settlement = await settleBeside(pay, tip);
+
+      expect(settlement, settlement.reason ?? "").to.include({
+        status: "settled",
+      });
+      expect(settlement.after?.startTime).to.equal(settlement.before?.endTime);
+    });
+
+    it(`should not be called settled with other calls ${place} it, where the node replays nothing`, async () => {
+      await odd.set("opensNext", 2);
+      lane.server.hide("eth_simulateV1");
+      vault = (await lane.connect({})).at({
+        vault: odd.address,
+        vaultFactory: odd.address,
+      });
 
       const settlement = await settleBeside(
-        { to: odd.address, data: id("openNextRound()").slice(0, 10) },
-        gasPrice,
+        { to: odd.address, data: id("pay()").slice(0, 10) },
+        tip,
       );
 
+      lane.server.show();
       expect(settlement).to.include({ status: "unconfirmed" });
       expect(settlement.reason).to.match(/^MISMATCH/u);
     });
   }
+
+  for (const [what, call, change] of [
+    ["an earlier one used other gas", 0, { gasUsed: "0x5209" }],
+    ["it used other gas itself", 2, { gasUsed: "0x5209" }],
+    [
+      "it left other logs",
+      2,
+      { logs: [{ address: STRANGER, topics: [], data: "0x" }] },
+    ],
+    ["it failed", 2, { status: "0x0" }],
+  ] as const) {
+    it(`should not believe a replay in which ${what}`, async () => {
+      await odd.set("opensNext", 2);
+      lane.server.rewrite("eth_simulateV1", (result) =>
+        changeReplay(result, call, change),
+      );
+
+      const settlement = await settleBeside(
+        { to: odd.address, data: id("pay()").slice(0, 10) },
+        first,
+      );
+
+      expect(settlement).to.include({ status: "unconfirmed" });
+    });
+  }
+
+  it("should not be settled where the next round was opened before it by another one", async () => {
+    await odd.set("settles");
+
+    const settlement = await settleBeside(openNext(), first);
+
+    expect(settlement).to.include({ status: "unconfirmed" });
+    expect(settlement.reason).to.match(/^MISMATCH/u);
+  });
+
+  it("should be settled where another one opened the next round right after it", async () => {
+    await odd.set("settles");
+
+    const settlement = await settleBeside(openNext(), last);
+
+    expect(settlement, settlement.reason ?? "").to.include({
+      status: "settled",
+    });
+  });
 
   it("should not be settled where the block before had another round", async () => {
     await odd.set("opensNext");
@@ -241,12 +331,15 @@ describe("a vault that settles in its own way", () => {
         });
       }
       await odd.set("settles", 20);
+      // Of a rehearsal, nodes do not tell what it used before refunds, and the
+      // most that those may be is added too.
+      const orders = hasEngine ? 28 : 22;
 
       const settlement = await vault.settleAll({
         ...POLLING,
         confirm: async ({ preview }) => {
           expect(preview === null).to.equal(!hasEngine);
-          await odd.set("settles", 22);
+          await odd.set("settles", orders);
           return true;
         },
       });
@@ -255,7 +348,7 @@ describe("a vault that settles in its own way", () => {
       expect(settlement, settlement.reason ?? "").to.include({
         status: "settled",
       });
-      expect(await odd.paid(25)).to.equal(22);
+      expect(await odd.paid(30)).to.equal(orders);
     });
   }
 

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { getAddress, toQuantity } from "ethers";
+import type { Contract } from "ethers";
 
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import type { SettlementPreflight } from "../../src/settlement/settle-all.js";
@@ -42,12 +43,15 @@ describe("the preview of what a settlement moves", () => {
 
   async function open(
     name: SettlingVaultName,
-  ): Promise<{ vault: HardhatVault; token: string }> {
+  ): Promise<{ vault: HardhatVault; token: string; contract: Contract }> {
     const deployer = await provider.getSigner(4);
-    const { contracts, token } = await deploySettlingVault(deployer, name);
+    const { contracts, token, contract } = await deploySettlingVault(
+      deployer,
+      name,
+    );
     const vault = await lane.connect({ vault: { contracts } });
     lane.server.reset();
-    return { vault, token: await token.getAddress() };
+    return { vault, token: await token.getAddress(), contract };
   }
 
   it("should name tokens and their decimals, with no more requests than without", async () => {
@@ -89,6 +93,30 @@ describe("the preview of what a settlement moves", () => {
     );
     expect(text).to.match(/0\.0000\d+ T\\u\{1b\}\[2J/u);
     expect(text).to.include("vault contract");
+  });
+
+  it("should tell which tokens moved otherwise", async () => {
+    const { vault, token, contract } = await open("PayingVault");
+
+    const { preview } = await vault.settleAll({
+      ...POLLING,
+      confirm: async () => {
+        await contract.getFunction("open").send(1);
+        return true;
+      },
+    });
+
+    const holder = (await vault.getOrderInfo(4)).holder;
+    expect(
+      preview?.differences?.filter(({ reading }) => reading === "transfers"),
+    ).to.deep.equal([
+      {
+        reading: "transfers",
+        field: `${token} from ${await contract.getAddress()} to ${holder}`,
+        previewed: 0n,
+        happened: (await vault.getOrderInfo(4)).number,
+      },
+    ]);
   });
 
   it("should come as previewed where native currency moves", async () => {

@@ -1,0 +1,158 @@
+import { Buffer } from "node:buffer";
+
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+
+import { decodeAnswer } from "../client/answer.js";
+import { encodeCall } from "../client/codec.js";
+import type { VaultHost } from "../host.js";
+import type { VaultRound } from "../protocol/index.js";
+import { parseSimulated } from "../rehearsal/engines/simulate-v1.js";
+import type { SimulatedCall } from "../rehearsal/engines/simulate-v1.js";
+import { parseLogs } from "../rehearsal/transfers.js";
+import { Chain } from "../rpc/node.js";
+import type { Receipt } from "../rpc/node.js";
+import { RevertedCall } from "../rpc/request.js";
+
+/** What each reading may use. */
+const READ_GAS = 10_000_000n;
+
+/** Others carry what a call cannot be given: blobs, authorisations, deposits. */
+const plainTypes: ReadonlySet<unknown> = new Set([
+  undefined,
+  "0x0",
+  "0x1",
+  "0x2",
+]);
+
+/** The round right before and right after a transaction. */
+export interface RoundsAround {
+  readonly before: VaultRound;
+  readonly after: VaultRound;
+}
+
+/**
+ * Executes a block again up to a transaction, with `eth_simulateV1` on the block
+ * before it, and reads the round on either side of it. No debug methods are
+ * needed, and two requests are made.
+ *
+ * It is believed only where it went the same way: the earlier transactions used
+ * the same gas together, and this one the same gas by itself and left the same
+ * logs. What differs between the two, and could go unnoticed, is `tx.gasprice`,
+ * which is 0 in the replay, and what the block's maker is paid.
+ *
+ * @returns Undefined where the node cannot do that, or it went another way.
+ * @throws VaultError those of a failed request
+ */
+export async function replaySettlement(
+  vault: VaultHost,
+  { hash, blockNumber, gasUsed, place, logs }: Receipt,
+): Promise<RoundsAround | undefined> {
+  const chain = new Chain(vault.provider, vault.networkName);
+  const block = recordOf(
+    await chain.request("eth_getBlockByNumber", [
+      numberToHexString(blockNumber),
+      true,
+    ]),
+  );
+  const transactions = listOf(block["transactions"])
+    .slice(0, (place?.index ?? -1) + 1)
+    .map(recordOf);
+  const last = transactions.at(-1);
+  if (
+    place === undefined ||
+    last?.["hash"] !== hash ||
+    transactions.some(({ type }) => !plainTypes.has(type))
+  ) {
+    return undefined;
+  }
+  const call = encodeCall("getLatestRoundInfo", []);
+  const factory = await vault.addressOf(call.role, "getLatestRoundInfo");
+  const read = {
+    from: vault.readContext({}).from,
+    to: factory.address,
+    input: call.data,
+    gas: numberToHexString(READ_GAS),
+  };
+  const calls = transactions.map(toCall);
+  const answer = await chain.request("eth_simulateV1", [
+    {
+      blockStateCalls: [
+        {
+          blockOverrides: {
+            number: numberToHexString(blockNumber),
+            time: block["timestamp"],
+            // The readings have to fit in, too.
+            gasLimit: numberToHexString(
+              BigInt(String(block["gasLimit"])) + 2n * READ_GAS,
+            ),
+            feeRecipient: block["miner"],
+            prevRandao: block["mixHash"],
+            ...(typeof block["baseFeePerGas"] === "string"
+              ? { baseFeePerGas: block["baseFeePerGas"] }
+              : {}),
+          },
+          calls: [...calls.slice(0, -1), read, ...calls.slice(-1), read],
+        },
+      ],
+    },
+    numberToHexString(blockNumber - 1),
+  ]);
+  const [replayed] = parseSimulated(answer, vault.networkName) ?? [];
+  const results = replayed?.calls ?? [];
+  const earlier = results.slice(0, place.index);
+  const [before, settle, after, ...more] = results.slice(place.index);
+  if (
+    before === undefined ||
+    settle === undefined ||
+    after === undefined ||
+    more.length > 0 ||
+    replayed?.number !== blockNumber ||
+    earlier.reduce((sum, { gasUsed: used }) => sum + used, 0n) !==
+      place.gasBefore ||
+    settle.gasUsed !== gasUsed ||
+    !settle.succeeded ||
+    JSON.stringify(settle.logs).toLowerCase() !==
+      JSON.stringify(parseLogs(logs)).toLowerCase()
+  ) {
+    return undefined;
+  }
+  const roundOf = ({ succeeded, data }: SimulatedCall): VaultRound =>
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
+    decodeAnswer({
+      call,
+      target: factory,
+      network: vault.networkName,
+      answer: succeeded
+        ? Buffer.from(data.slice(2), "hex")
+        : new RevertedCall({ kind: "none", text: "no reason given", data }),
+      hasCode: true,
+    }) as VaultRound;
+  return { before: roundOf(before), after: roundOf(after) };
+}
+
+/** Without its price: a replay pays nobody. */
+function toCall({
+  from,
+  to,
+  input,
+  value,
+  gas,
+  accessList,
+}: Readonly<Record<string, unknown>>): object {
+  return {
+    from,
+    input,
+    value,
+    gas,
+    ...(to === null ? {} : { to }),
+    ...(accessList === undefined || accessList === null ? {} : { accessList }),
+  };
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
