@@ -280,11 +280,15 @@ export class Journal {
     const belongsHere =
       entry.chainId === this.#chainId &&
       rest.chainId === this.#chainId &&
-      isSameAddress(entry.vault, this.#vault) &&
-      isSameAddress(rest.to, this.#vault);
+      isSameAddress(entry.vault, this.#vault);
     if (!belongsHere) {
       throw this.#invalid(
         `it is of vault ${entry.vault} on chain ${entry.chainId}, not of vault ${this.#vault} on chain ${this.#chainId}`,
+      );
+    }
+    if (!isSameAddress(rest.to, this.#vault)) {
+      throw this.#invalid(
+        `its transaction goes to ${rest.to}, not to the vault ${this.#vault}`,
       );
     }
     if (rest.data !== settlementCall(rest.from, rest.to).data) {

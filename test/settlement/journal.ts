@@ -441,7 +441,7 @@ describe("the journal of a settlement", () => {
           to: `0x${"12".repeat(20)}`,
         },
       }),
-      "it is of vault",
+      "its transaction goes to 0x1212",
     ],
   ];
   for (const [name, change, problem] of broken) {
