@@ -11,6 +11,7 @@ import {
   targetsOf,
 } from "../../src/protocol/index.js";
 import type { ContractRole, OperationName } from "../../src/protocol/index.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 import { compile, contractSources } from "../helpers/solc.js";
 
@@ -20,7 +21,9 @@ pragma solidity ^0.8.20;
 
 import {VaultReader} from "contracts/interfaces/VaultReader.sol";
 import {MockOrder} from "contracts/mocks/MockOrder.sol";
+import {MockVaultFactory} from "contracts/mocks/MockVaultFactory.sol";
 import {MockScenarios} from "contracts/test/MockScenarios.sol";
+import {MockState} from "contracts/test/MockState.sol";
 import {VaultMocks} from "contracts/test/VaultMocks.sol";
 
 contract Scripted {
@@ -28,6 +31,11 @@ contract Scripted {
 
     function deploy(string calldata scenario) external {
         mocks.deploy(scenario);
+    }
+    function deployStrict() external {
+        MockState memory state = MockScenarios.openRound(block.timestamp);
+        state.missingOrdersRevert = true;
+        mocks.deploy(state);
     }
     function load(string calldata scenario) external {
         mocks.load(MockScenarios.named(scenario, block.timestamp));
@@ -46,6 +54,12 @@ contract Scripted {
     }
     function nextRoundAt(uint256 strikePrice) external {
         mocks.nextRound(strikePrice);
+    }
+    function setTimes(uint256 startTime, uint256 endTime) external {
+        MockVaultFactory.Round memory round = mocks.round();
+        round.startTime = startTime;
+        round.endTime = endTime;
+        mocks.setRound(round);
     }
     function setSettlement(uint256 price, uint256 amount) external {
         mocks.setSettlement(price, amount);
@@ -245,12 +259,20 @@ describe("contracts - mocks for Solidity tests", function () {
     const fresh = await answers(await addresses());
     await goBack();
     await send("deploy", "extremes");
-    await send("fail", "queryVolume", "paused");
+    await send("nextRound");
+    for (const operation of operationNames) {
+      await send("fail", operation, "paused");
+    }
     const deployed = await addresses();
     await setTime(NOW);
     await send("load", "full-round");
     expect(await addresses()).to.deep.equal(deployed);
     expect(await answers(deployed)).to.deep.equal(fresh);
+    // As new: this round has a scripted settlement, and the first one is it.
+    await send("settle");
+    expect(await vault.at(deployed).getLatestRoundInfo()).to.include({
+      settledPrice: 66_250n * 10n ** 18n,
+    });
   });
 
   for (const operation of operationNames) {
@@ -318,6 +340,27 @@ describe("contracts - mocks for Solidity tests", function () {
     });
   }
 
+  it("should start a week's round after one without a length, as in TypeScript", async () => {
+    await setTime(NOW);
+    await send("deploy", "open-round");
+    await send("setTimes", NOW, NOW);
+    await setTime(NOW + HOUR);
+    await send("nextRound");
+    const solidity = await answers(await addresses());
+    await goBack();
+    await setTime(NOW);
+    const typescript = await vault.deployMocks();
+    const time = BigInt(NOW);
+    await typescript.setRound({ startTime: time, endTime: time });
+    await setTime(NOW + HOUR);
+    await request("evm_mine");
+    await typescript.startNextRound();
+    expect(await answers(typescript.addresses)).to.deep.equal(solidity);
+    expect(await typescript.vault.getLatestRoundInfo()).to.include({
+      endTime: time + BigInt(HOUR) + 604_800n,
+    });
+  });
+
   it("should settle next rounds by their own terms, until scripted", async () => {
     await send("deploy", "open-round");
     const bound = vault.at(await addresses());
@@ -374,6 +417,13 @@ describe("contracts - mocks for Solidity tests", function () {
         typeof value === "number" ? BigInt(value) : value,
       );
     }
+  });
+
+  it("should deploy a scenario with changes", async () => {
+    await send("deployStrict");
+    const at = vault.at(await addresses());
+    expect((await at.getOrderInfo(1n)).state).to.equal(1);
+    await expectVaultError(at.getOrderInfo(9n), "VAULT_CALL_REVERTED");
   });
 
   it("should read a failing order with the mock's reason", async () => {
