@@ -1,7 +1,8 @@
 import { expect } from "chai";
-import { concat, toBeHex, zeroPadValue } from "ethers";
+import { ZeroAddress, concat, toBeHex, zeroPadValue } from "ethers";
 
 import type { MockVaultHandle } from "../../src/mocks/handle.js";
+import { encodeOrderBook } from "../../src/mocks/order-book.js";
 import { generatedOrder } from "../../src/mocks/state.js";
 import type { MockOrder } from "../../src/mocks/types.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
@@ -111,6 +112,16 @@ describe("mocks - many orders in process", () => {
     await mocks.generateOrders(1n, 8n);
     expect(await vault.getOrderInfo(1n)).to.deep.equal(generatedOrder(0n));
     expect(await vault.getOrderInfo(2n)).to.deep.equal(generatedOrder(2n));
+  });
+
+  it("should not take code at the zero address for them", async () => {
+    mocks = await vault.deployMocks();
+    const before = await raw(99n);
+    await vault.provider.request({
+      method: "hardhat_setCode",
+      params: [ZeroAddress, encodeOrderBook([[99n, generatedOrder(1n)]])],
+    });
+    expect(await raw(99n)).to.equal(before);
   });
 
   it("should leave none of them to the next mocks, and come back with a snapshot", async () => {
