@@ -70,6 +70,10 @@ contract Scripted {
         value.openedAt(7, 8).asPut().closedAt(9);
         mocks.setOrder(id, value.ofPair("SOL-USDT").heldBy(holder));
     }
+    function reopenOrder(uint256 id) external {
+        MockOrder memory value = MockScenarios.closedCall().asPut().asCall();
+        mocks.setOrder(id, value.openedAt(7, 8));
+    }
     function order(
         uint256 id
     ) external view returns (VaultReader.Order memory) {
@@ -417,6 +421,18 @@ describe("contracts - mocks for Solidity tests", function () {
         typeof value === "number" ? BigInt(value) : value,
       );
     }
+  });
+
+  it("should open an order that was closed, as a call again", async () => {
+    await send("deploy", "open-round");
+    await send("reopenOrder", 12n);
+    expect(await vault.at(await addresses()).getOrderInfo(12n)).to.include({
+      openPrice: 7n,
+      startTime: 8n,
+      closePrice: 0n,
+      contractType: 1,
+      state: 1,
+    });
   });
 
   it("should deploy a scenario with changes", async () => {

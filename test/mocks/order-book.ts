@@ -114,6 +114,20 @@ describe("mocks - many orders in process", () => {
     expect(await vault.getOrderInfo(2n)).to.deep.equal(generatedOrder(2n));
   });
 
+  it("should be missing an order that is removed beside them", async () => {
+    await vault.deployMocks({
+      scenario: "many-orders",
+      overrides: {
+        orders: Object.fromEntries([
+          ...[...many].map(([id, order]) => [String(id), order]),
+          ["900", null],
+        ]),
+      },
+    });
+    expect((await vault.getOrderInfo(900n)).state).to.equal(0);
+    expect(await vault.getOrderInfo(901n)).to.deep.equal(generatedOrder(901n));
+  });
+
   it("should not take code at the zero address for them", async () => {
     mocks = await vault.deployMocks();
     const before = await raw(99n);
