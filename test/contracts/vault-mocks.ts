@@ -19,6 +19,7 @@ import { compile, contractSources } from "../helpers/solc.js";
 const scripted = `// SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
+import {ITrading} from "contracts/interfaces/ITrading.sol";
 import {VaultReader} from "contracts/interfaces/VaultReader.sol";
 import {MockOrder} from "contracts/mocks/MockOrder.sol";
 import {MockVaultFactory} from "contracts/mocks/MockVaultFactory.sol";
@@ -78,6 +79,11 @@ contract Scripted {
         uint256 id
     ) external view returns (VaultReader.Order memory) {
         return mocks.order(id);
+    }
+    function orderOf(
+        ITrading trading
+    ) external view returns (VaultReader.Order memory) {
+        return VaultReader.readOrder(trading, 1);
     }
 }
 `;
@@ -440,6 +446,28 @@ describe("contracts - mocks for Solidity tests", function () {
     const at = vault.at(await addresses());
     expect((await at.getOrderInfo(1n)).state).to.equal(1);
     await expectVaultError(at.getOrderInfo(9n), "VAULT_CALL_REVERTED");
+  });
+
+  it("should refuse what is no answer of a trading contract", async () => {
+    await send("deploy", "open-round");
+    const { trading, vault: other } = await addresses();
+    const orderOf = test.getFunction("orderOf");
+    const order: unknown = await orderOf.staticCall(trading);
+    expect(Reflect.get(Object(order), "exType")).to.equal("BTC-USDT");
+    const stranger = `0x${"ab".repeat(20)}`;
+    const error: unknown = await orderOf
+      .staticCall(stranger)
+      .catch((thrown: unknown) => thrown);
+    expect(revertData(error)).to.equal(
+      new Interface([
+        "error InvalidAnswer(address target, bytes answer)",
+      ]).encodeErrorResult("InvalidAnswer", [stranger, "0x"]),
+    );
+    // Of a contract without such a function, it is that contract's own revert.
+    const refusal: unknown = await orderOf
+      .staticCall(other)
+      .catch((thrown: unknown) => thrown);
+    expect(revertData(refusal)).to.equal("0x");
   });
 
   it("should read a failing order with the mock's reason", async () => {

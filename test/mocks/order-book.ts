@@ -118,10 +118,12 @@ describe("mocks - many orders in process", () => {
     await vault.deployMocks({
       scenario: "many-orders",
       overrides: {
-        orders: Object.fromEntries([
-          ...[...many].map(([id, order]) => [String(id), order]),
-          ["900", null],
-        ]),
+        orders: {
+          ...Object.fromEntries(
+            [...many].map(([id, order]) => [String(id), order]),
+          ),
+          900: null,
+        },
       },
     });
     expect((await vault.getOrderInfo(900n)).state).to.equal(0);
