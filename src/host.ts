@@ -38,6 +38,8 @@ export interface VaultHost extends VaultReader, VaultReads {
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
   /** The same vault with other addresses; `source` is for error texts. */
   at(contracts: ContractAddresses, source?: string): VaultHost;
+  /** Another set of contracts on the same network. */
+  instance(name: string): VaultHost;
   /** @internal From now on the connection's vault looks here first. */
   bind(addresses: AddressBook): void;
   /** @internal Hash of the chain's first block; undefined where nothing persists. */
@@ -51,5 +53,6 @@ export interface VaultHost extends VaultReader, VaultReads {
   adoptFork(
     fork: NetworkConnection<ChainType | string>,
     upstream: AddressBook,
+    instances: ReadonlyMap<string, { readonly locate: AddressBook }>,
   ): void;
 }

@@ -21,7 +21,6 @@ import type { TaskReport } from "./run-task.js";
 interface CaptureTaskArguments {
   readonly json: boolean;
   readonly at: string | undefined;
-  readonly instance?: string | undefined;
   readonly out: string | undefined;
   readonly orders: string | undefined;
   readonly block: string | undefined;

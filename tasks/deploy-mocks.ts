@@ -10,12 +10,10 @@ import { renderHeading } from "./output/heading.js";
 import { createStyle } from "./output/style.js";
 import { renderFacts, wrapText } from "./output/table.js";
 import { runTask } from "./run-task.js";
-import type { TaskOutput, TaskReport } from "./run-task.js";
+import type { TaskArguments, TaskOutput, TaskReport } from "./run-task.js";
 
-interface DeployMocksTaskArguments {
-  readonly json: boolean;
+interface DeployMocksTaskArguments extends TaskArguments {
   readonly at: string | undefined;
-  readonly instance?: string | undefined;
   readonly scenario: string | undefined;
   readonly yes: boolean;
 }

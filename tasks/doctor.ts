@@ -29,7 +29,6 @@ import type { TaskArguments, TaskReport } from "./run-task.js";
 
 interface DoctorTaskArguments extends TaskArguments {
   readonly at: string | undefined;
-  readonly instance?: string | undefined;
 }
 
 const action: NewTaskActionFunction<DoctorTaskArguments> = async (args, hre) =>

@@ -152,6 +152,11 @@ export const vaultTasks: TaskDefinition[] = [
   emptyTask("vault", "Read, settle and test the vault protocol").build(),
   ...readOperationNames.map(operationTask),
   readTask("status", "Show every reading of the vault at one block")
+    .addFlag({
+      name: "all",
+      description:
+        "Show the network's own contracts and all its instances side by side",
+    })
     .setAction(() => import("./status.js"))
     .build(),
   readTask("orders", "List orders: all there are, a range, or those named")

@@ -22,7 +22,6 @@ import type { TaskArguments } from "./run-task.js";
 
 interface MockTaskArguments extends TaskArguments {
   readonly at: string | undefined;
-  readonly instance?: string | undefined;
 }
 
 /** What a script did: the value of the key `mock`, and a line for a person. */

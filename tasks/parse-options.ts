@@ -184,6 +184,19 @@ export function nameFlags(text: string): string {
   );
 }
 
+/** Repeats `--instance` in what is said to be typed next. */
+export function repeatInstance(
+  text: string,
+  instance: string | undefined,
+): string {
+  return instance === undefined
+    ? text
+    : text.replaceAll(
+        /`vault settle(?: --resume)?(?=`)/gu,
+        (command) => `${command} --instance ${instance}`,
+      );
+}
+
 /** An option as it is typed: `--first-id` for `firstId`. */
 export function toFlag(option: string): string {
   return `--${option.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -38,7 +38,6 @@ import type { TaskArguments, TaskReport } from "./run-task.js";
 export interface ReadTaskArguments extends TaskArguments, ReadOptionTexts {
   readonly raw: boolean;
   readonly at: string | undefined;
-  readonly instance?: string | undefined;
 }
 
 /** The action of the task that reads one operation. */

@@ -19,7 +19,6 @@ import type { TaskArguments, TaskReport } from "./run-task.js";
 
 export interface RehearseTaskArguments extends TaskArguments {
   readonly at: string | undefined;
-  readonly instance?: string | undefined;
   readonly raw: boolean;
   readonly blocks: string | undefined;
   readonly samples: string | undefined;

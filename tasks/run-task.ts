@@ -9,7 +9,7 @@ import type { OutputStream, WriteText } from "./output/destination.js";
 import { createStyle } from "./output/style.js";
 import type { Style } from "./output/style.js";
 import { wrapText } from "./output/table.js";
-import { nameFlags, toFlag } from "./parse-options.js";
+import { nameFlags, repeatInstance, toFlag } from "./parse-options.js";
 
 /** Where a task writes, so that a test needs no terminal. */
 export interface TaskOutput {
@@ -32,6 +32,8 @@ export interface TaskArguments {
   readonly json: boolean;
   /** Lines as long as they are, on a terminal too. */
   readonly wide?: boolean | undefined;
+  /** The set of contracts, where it is not the network's own. */
+  readonly instance?: string | undefined;
 }
 
 /** A task that has written all it has to say by itself, piece by piece. */
@@ -97,9 +99,11 @@ function inFlags(
   const option =
     where === "blockTag" || where === "blockNumber" ? "block" : where;
   const isOption = typeof option === "string" && Object.hasOwn(args, option);
+  const inWords = (text: string): string =>
+    repeatInstance(nameFlags(text), args.instance);
   return {
     code,
-    shortMessage: nameFlags(
+    shortMessage: inWords(
       isOption
         ? shortMessage.replace(String(where), toFlag(option))
         : shortMessage,
@@ -107,7 +111,7 @@ function inFlags(
     fix:
       code === "VAULT_INVALID_ARGUMENT"
         ? "Correct that value; `--help` after the task's name lists what it takes."
-        : nameFlags(fix),
+        : inWords(fix),
     details: isOption ? { ...details, where: toFlag(option) } : details,
   };
 }

@@ -20,14 +20,13 @@ import {
 } from "./output/settlement.js";
 import { createStyle } from "./output/style.js";
 import { wrapText } from "./output/table.js";
-import { parseInteger, parseTimeout } from "./parse-options.js";
+import { parseInteger, parseTimeout, repeatInstance } from "./parse-options.js";
 import type { OutputStream } from "./output/destination.js";
 import { runTask } from "./run-task.js";
 import type { TaskArguments, TaskReport } from "./run-task.js";
 
 export interface SettleTaskArguments extends TaskArguments {
   readonly at: string | undefined;
-  readonly instance?: string | undefined;
   readonly from: string | undefined;
   readonly yes: boolean;
   readonly assert: boolean;
@@ -80,41 +79,49 @@ export async function settle(
     chainTime,
     raw: false,
   });
-  const { settlement, chainId, block, minedBlock } = await settleLocated(
-    vault,
-    {
-      ...options,
-      onEvent: (event) => {
-        if (event.type === "preflight") {
-          ({ chainTime } = event.preflight);
+  const located = await settleLocated(vault, {
+    ...options,
+    onEvent: (event) => {
+      if (event.type === "preflight") {
+        ({ chainTime } = event.preflight);
+        say(
+          renderPreflight(
+            event.preflight,
+            { network: vault.networkName, chainId: event.preflight.chainId },
+            context(),
+            style,
+          ),
+        );
+      } else {
+        say(wrapText(renderEvent(event, style), style));
+        if (
+          event.type === "sending" &&
+          vault.connection.networkConfig.type === "http"
+        ) {
           say(
-            renderPreflight(
-              event.preflight,
-              { network: vault.networkName, chainId: event.preflight.chainId },
-              context(),
+            wrapText(
+              style.dim(
+                repeatInstance(
+                  "If this is interrupted, `vault settle --resume` goes on from here.",
+                  vault.instanceName,
+                ),
+              ),
               style,
             ),
           );
-        } else {
-          say(wrapText(renderEvent(event, style), style));
-          if (
-            event.type === "sending" &&
-            vault.connection.networkConfig.type === "http"
-          ) {
-            say(
-              wrapText(
-                style.dim(
-                  "If this is interrupted, `vault settle --resume` goes on from here.",
-                ),
-                style,
-              ),
-            );
-          }
         }
-      },
-      ...(args.yes ? {} : { confirm: createConfirm(ask) }),
+      }
     },
-  );
+    ...(args.yes ? {} : { confirm: createConfirm(ask) }),
+  });
+  const { chainId, block, minedBlock } = located;
+  const settlement = {
+    ...located.settlement,
+    reason:
+      located.settlement.reason === null
+        ? null
+        : repeatInstance(located.settlement.reason, vault.instanceName),
+  };
   const seen =
     minedBlock ?? (await blockOf(vault, settlement.blockNumber)) ?? block;
   const envelope = {

@@ -17,7 +17,6 @@ import type { TaskReport } from "./run-task.js";
 export interface SimulateTaskArguments {
   readonly json: boolean;
   readonly at: string | undefined;
-  readonly instance?: string | undefined;
   readonly as: string | undefined;
   readonly atTime: string | undefined;
   readonly orders: string | undefined;

@@ -1,31 +1,51 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { isFailedReading } from "../src/client/failed-reading.js";
+import { takeSnapshots } from "../src/client/snapshot.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import type { VaultError } from "../src/errors.js";
-import {
-  isStandalone,
-  operationEntry,
-  readOperationNames,
-  readingAt,
-  readingsOf,
-} from "../src/protocol/index.js";
-import { readVault } from "./open-vault.js";
+import { vaultError } from "../src/errors.js";
+import { operationEntry } from "../src/protocol/index.js";
+import { readVault, selectedNetwork } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import { renderNotes, renderReadings } from "./output/readings.js";
+import { renderSideBySide } from "./output/side-by-side.js";
+import {
+  failuresOf,
+  renderFailures,
+  sectionsOf,
+  shownFields,
+} from "./output/status-sections.js";
 import { parseReadTarget } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
 import type { ReadTaskArguments } from "./read.js";
 import { runTask } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
-const action: NewTaskActionFunction<ReadTaskArguments> = async (args, hre) =>
+/** The arguments of `vault status`. */
+interface StatusTaskArguments extends ReadTaskArguments {
+  /** Also what scripts that run the task may leave out. */
+  readonly all?: boolean;
+}
+
+const action: NewTaskActionFunction<StatusTaskArguments> = async (args, hre) =>
   await runTask(args, async () => {
-    const target = parseReadTarget(args);
+    const target = { ...parseReadTarget(args), raw: args.raw };
+    const { all = false } = args;
+    for (const where of all ? (["at", "instance"] as const) : []) {
+      if (args[where] !== undefined) {
+        throw vaultError("VAULT_INVALID_ARGUMENT", {
+          where: `--${where}`,
+          problem: "it chooses contracts, and --all means all that there are",
+        });
+      }
+    }
+    const instances = Object.keys(selectedNetwork(hre).config.vault.instances);
     return await readVault(
       hre,
       args,
-      async (vault) => await readStatus(vault, { ...target, raw: args.raw }),
+      async (vault) =>
+        all
+          ? await readAllStatuses(vault, instances, target)
+          : await readStatus(vault, target),
       target.timeout,
     );
   });
@@ -39,16 +59,8 @@ export async function readStatus(
 ): Promise<TaskReport> {
   const { chainId, block, ...readings } = await vault.snapshot(target);
   const envelope = { network: vault.networkName, chainId, block };
-  const sections = readOperationNames.filter(isStandalone).map((operation) => ({
-    operation,
-    readings: readingsOf(operation).map(({ path }) => ({
-      variant: path[1],
-      value: readingAt(readings, path),
-    })),
-  }));
-  const failures = sections
-    .flatMap(({ readings: shown }) => shown)
-    .flatMap(({ value }) => (isFailedReading(value) ? value.error : []));
+  const sections = sectionsOf(readings);
+  const failures = failuresOf(sections);
   const context = {
     ...vault.settings,
     chainTime: block.timestamp,
@@ -64,46 +76,62 @@ export async function readStatus(
           ({ operation, readings: shown }) =>
             `${style.title(operationEntry(operation).title)}\n${renderReadings(operation, shown, context, style)}`,
         ),
-        ...renderNotes(
-          sections.flatMap(
-            ({ operation }) => operationEntry(operation).outputs,
-          ),
-          context,
-          style,
-        ),
-        ...(failures.length === 0
-          ? []
-          : [
-              [
-                style.bad(`${failures.length} of the readings failed.`),
-                ...remedies(failures),
-              ].join("\n"),
-            ]),
+        ...renderNotes(shownFields, context, style),
+        ...renderFailures(failures, style),
       ].join("\n\n"),
   };
 }
 
 /**
- * What to do. Readings often fail for the same reason, and then one remedy is
- * enough; so it is for contracts that lack an address, which differ by name.
+ * The same for the network's own contracts and each of its instances, at one
+ * block and in one request where the node allows that.
+ *
+ * @param names Those of the instances.
  */
-function remedies(failures: readonly VaultError[]): string[] {
-  const alike = new Map<string, { fix: string; roles: Set<string> }>();
-  for (const { code, fix, details } of failures) {
-    const path = String(details["path"]);
-    const role = path.slice(path.lastIndexOf(".") + 1);
-    const key =
-      code === "VAULT_CONTRACT_NOT_CONFIGURED"
-        ? fix.replace(path, "").replace(`--at ${role}=`, "")
-        : fix;
-    const group = alike.get(key) ?? { fix, roles: new Set() };
-    alike.set(key, group);
-    group.roles.add(role);
-  }
-  return [...alike.values()].map(({ fix, roles }) => {
-    const [, ...others] = roles;
-    return others.length === 0
-      ? fix
-      : `${fix}\nLikewise for ${others.join(", ")}.`;
+async function readAllStatuses(
+  vault: HardhatVault,
+  names: readonly string[],
+  { raw, ...target }: ReadTarget & { readonly raw: boolean },
+): Promise<TaskReport> {
+  const vaults = [vault, ...names.map((name) => vault.instance(name))];
+  const { chainId, block, readings } = await takeSnapshots(vaults, target);
+  const envelope = { network: vault.networkName, chainId, block };
+  const sets = vaults.map(({ instanceName, settings }, index) => {
+    const values = readings[index] ?? {};
+    const sections = sectionsOf(values);
+    return {
+      name: instanceName,
+      values,
+      sections,
+      failures: failuresOf(sections),
+      context: { ...settings, chainTime: block.timestamp, raw },
+    };
   });
+  // A network may have contracts in its instances alone.
+  const [own, ...instances] = sets;
+  const hasOwn =
+    names.length === 0 ||
+    own === undefined ||
+    own.sections.flatMap((section) => section.readings).length !==
+      own.failures.length ||
+    own.failures.some(({ code }) => code !== "VAULT_CONTRACT_NOT_CONFIGURED");
+  const shown = hasOwn ? sets : instances;
+  return {
+    json: {
+      ...envelope,
+      status: hasOwn ? own?.values : null,
+      instances: Object.fromEntries(
+        instances.map(({ name = "", values }) => [name, values] as const),
+      ),
+    },
+    ok: shown.every(({ failures }) => failures.length === 0),
+    text: (style) =>
+      [
+        renderHeading("Vault status", envelope, style),
+        ...renderSideBySide(vault.networkName, shown, style),
+        ...shown.flatMap(({ name, failures }) =>
+          renderFailures(failures, style, name ?? vault.networkName),
+        ),
+      ].join("\n\n"),
+  };
 }

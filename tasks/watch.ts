@@ -22,7 +22,6 @@ import type { StreamedReport, TaskArguments } from "./run-task.js";
 
 interface WatchTaskArguments extends TaskArguments {
   readonly at: string | undefined;
-  readonly instance?: string | undefined;
   readonly raw: boolean;
   readonly from: string | undefined;
   readonly until: string | undefined;

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 
-import { startAnvil } from "../../test/helpers/anvil.js";
+import { startDatedAnvil } from "../../test/helpers/anvil.js";
 import { useFixtureProject } from "../../test/helpers/fixture-project.js";
 
 const configuration = `
@@ -28,32 +28,17 @@ export interface DocumentedNode {
   readonly folder: string;
 }
 
-/**
- * Starts the node and the project that the documents speak of. Each block comes a
- * second after the last one, however long the commands take.
- */
+/** Starts the node and the project that the documents speak of. */
 export async function onDocumentedNode<T>(
   work: (node: DocumentedNode) => Promise<T>,
 ): Promise<T> {
-  const anvil = await startAnvil({
-    args: ["--timestamp", String(GENESIS_SECONDS)],
-  });
+  const anvil = await startDatedAnvil(GENESIS_SECONDS);
   const project = await useFixtureProject("plain");
   try {
     await writeFile(
       path.join(project.path, "hardhat.config.ts"),
       configuration,
     );
-    await fetch(anvil.url, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({
-        jsonrpc: "2.0",
-        id: 1,
-        method: "anvil_setBlockTimestampInterval",
-        params: [1],
-      }),
-    });
     return await work({ url: anvil.url, folder: project.path });
   } finally {
     await anvil.stop();

@@ -33,21 +33,21 @@ export type VaultSnapshot = {
   readonly block: BlockInfo;
 } & StandaloneReadings<FailedReading>;
 
-/** A picture of the chain: where it was taken, and a value for each reading. */
+/** A picture of the chain: where it was taken, and the values of each set. */
 interface Picture {
   readonly chainId: number;
   readonly block: BlockInfo;
-  /** In the order of {@link standaloneReadings}. */
-  readonly values: readonly unknown[];
+  /** In the order of the sets, and in each of {@link standaloneReadings}. */
+  readonly values: ReadonlyArray<readonly unknown[]>;
   readonly balances?: ReadonlyMap<string, bigint> | undefined;
 }
 
 /** @see VaultClient.snapshot */
 export async function takeSnapshot(
-  whole: VaultReader,
+  client: VaultReader,
   options: ReadOptions,
 ): Promise<VaultSnapshot> {
-  return (await takeSnapshotWithBalances(whole, options, [])).snapshot;
+  return (await takeSnapshotWithBalances(client, options, [])).snapshot;
 }
 
 /** A snapshot, and native balances of the same block. */
@@ -59,21 +59,53 @@ export interface SnapshotWithBalances {
 
 /** The same, with the native balances of accounts in the same request. */
 export async function takeSnapshotWithBalances(
-  whole: VaultReader,
+  client: VaultReader,
   options: ReadOptions,
   accounts: readonly string[],
 ): Promise<SnapshotWithBalances> {
-  const client = whole.during({ timeout: DEFAULT_TIMEOUT_MS, ...options });
-  const { chainId, block, values, balances } =
-    (await readInOneCall(client, options, accounts)) ??
-    (await readCallByCall(client, options));
-  const places: Record<string, unknown> = {};
-  standaloneReadings.forEach(({ path }, index) => {
-    placeReading(places, path, values[index]);
-  });
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop above fills exactly the places that the type names
-  const snapshot = { chainId, block, ...places } as VaultSnapshot;
-  return { snapshot, balances };
+  const { chainId, block, readings, balances } = await takeSnapshots(
+    [client],
+    options,
+    accounts,
+  );
+  // eslint-disable-next-line @typescript-eslint/no-non-null-assertion -- one for each client
+  return { snapshot: { chainId, block, ...readings[0]! }, balances };
+}
+
+/**
+ * Every reading of several sets of contracts on one connection, at one block: in
+ * one `eth_call` where the node allows that.
+ *
+ * @param sets At least one.
+ * @param accounts Whose native balances are read along.
+ */
+export async function takeSnapshots(
+  sets: readonly VaultReader[],
+  options: ReadOptions,
+  accounts: readonly string[] = [],
+): Promise<
+  Pick<Picture, "chainId" | "block" | "balances"> & {
+    /** In the order of the sets. */
+    readonly readings: ReadonlyArray<StandaloneReadings<FailedReading>>;
+  }
+> {
+  const clients = sets.map((set) =>
+    set.during({ timeout: DEFAULT_TIMEOUT_MS, ...options }),
+  );
+  const { values, ...picture } =
+    (await readInOneCall(clients, options, accounts)) ??
+    (await readCallByCall(clients, options));
+  return {
+    ...picture,
+    readings: values.map((ofSet) => {
+      const places: Record<string, unknown> = {};
+      standaloneReadings.forEach(({ path }, index) => {
+        placeReading(places, path, ofSet[index]);
+      });
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop above fills exactly the places that the type names
+      return places as StandaloneReadings<FailedReading>;
+    }),
+  };
 }
 
 /** A reading with all that its call needs, or the reason why it has none. */
@@ -83,10 +115,11 @@ export type PreparedReading =
 
 /** @returns Undefined where one call is not possible. */
 async function readInOneCall(
-  client: VaultReader,
+  clients: readonly VaultReader[],
   options: ReadOptions,
   accounts: readonly string[],
 ): Promise<Picture | undefined> {
+  const client = anyOf(clients);
   const { from, blockTag } = client.readContext(options);
   const context: LensContext = {
     provider: client.provider,
@@ -97,19 +130,34 @@ async function readInOneCall(
   if (knownLensSupport(client.provider) === false) {
     return undefined;
   }
-  const readings = await Promise.all(
-    standaloneReadings.map(
-      async (reading) => await prepareReading(client, reading),
+  const prepared = await Promise.all(
+    clients.map(
+      async (set) =>
+        await Promise.all(
+          standaloneReadings.map(
+            async (reading) => await prepareReading(set, reading),
+          ),
+        ),
     ),
   );
-  const calls = readings.flatMap((reading) =>
-    "call" in reading
-      ? { target: reading.target.address, data: reading.call.data }
-      : [],
+  // Sets may share contracts, which are asked once.
+  const calls = new Map(
+    prepared
+      .flat()
+      .flatMap((reading) =>
+        "call" in reading
+          ? [
+              [
+                keyOf(reading),
+                { target: reading.target.address, data: reading.call.data },
+              ],
+            ]
+          : [],
+      ),
   );
   const answer = await tryLens(
     context,
-    calls,
+    [...calls.values()],
     accounts.length === 0
       ? {}
       : {
@@ -117,33 +165,41 @@ async function readInOneCall(
           calls: accounts.map((account) => nativeBalanceCall(from, account)),
         },
   );
-  if (answer?.entries.length !== calls.length + accounts.length) {
+  if (answer?.entries.length !== calls.size + accounts.length) {
     return undefined;
   }
+  const entries = new Map(
+    [...calls.keys()].map((key, index) => [key, answer.entries[index]]),
+  );
   // A chain may number its blocks otherwise than its EVM does.
   const block = blockTag.startsWith("0x")
     ? { ...answer.block, number: Number(blockTag) }
     : answer.block;
   const pinned = pinTo(block, from, blockTag);
   const readAt = parseBlockTag(pinned.blockTag);
-  const entries = answer.entries.values();
+  const readingOf = (set: VaultReader, reading: PreparedReading): unknown => {
+    if ("error" in reading) {
+      return { error: reading.error };
+    }
+    const entry = entries.get(keyOf(reading));
+    const read =
+      entry === undefined || entry.status === "unknown"
+        ? undefined
+        : decodeEntry(set, reading, readAt, answer, entry);
+    // What the lens could not find out is asked for by itself; so is what
+    // failed: the contract may refuse callers that have code, as the lens has.
+    return read === undefined ||
+      (isFailedReading(read) && read.error.code !== "VAULT_NO_CODE")
+      ? readOne(set, reading, pinned)
+      : read;
+  };
   const values = await Promise.all(
-    readings.map((reading): unknown => {
-      if ("error" in reading) {
-        return { error: reading.error };
-      }
-      const entry = entries.next().value;
-      const read =
-        entry === undefined || entry.status === "unknown"
-          ? undefined
-          : decodeEntry(client, reading, readAt, answer, entry);
-      // What the lens could not find out is asked for by itself; so is what
-      // failed: the contract may refuse callers that have code, as the lens has.
-      return read === undefined ||
-        (isFailedReading(read) && read.error.code !== "VAULT_NO_CODE")
-        ? readOne(client, reading, pinned)
-        : read;
-    }),
+    clients.map(
+      async (set, index) =>
+        await Promise.all(
+          (prepared[index] ?? []).map((reading) => readingOf(set, reading)),
+        ),
+    ),
   );
   return {
     chainId: answer.chainId,
@@ -151,7 +207,7 @@ async function readInOneCall(
     values,
     balances: new Map(
       accounts.flatMap((account, index) => {
-        const entry = answer.entries[calls.length + index];
+        const entry = answer.entries[calls.size + index];
         const word =
           entry === undefined ? undefined : entryAnswer(answer, entry);
         return word instanceof Buffer && word.length === 32
@@ -160,6 +216,22 @@ async function readInOneCall(
       }),
     ),
   };
+}
+
+function keyOf({
+  call,
+  target,
+}: Extract<PreparedReading, { readonly call: EncodedCall }>): string {
+  return `${target.address} ${call.data}`;
+}
+
+/** One of the clients of a connection, for what is the same for all. */
+function anyOf(clients: readonly VaultReader[]): VaultReader {
+  const [client] = clients;
+  if (client === undefined) {
+    throw new TypeError("no set of contracts to read");
+  }
+  return client;
 }
 
 function decodeEntry(
@@ -208,17 +280,23 @@ export async function prepareReading(
 }
 
 async function readCallByCall(
-  client: VaultReader,
+  clients: readonly VaultReader[],
   { from, blockTag }: ReadOptions,
 ): Promise<Picture> {
+  const client = anyOf(clients);
   const [chainId, block] = await Promise.all([
     client.chainId(),
     client.block(blockTag),
   ]);
   const pinned = pinTo(block, from, blockTag);
   const values = await Promise.all(
-    standaloneReadings.map(
-      async (reading) => await readOne(client, reading, pinned),
+    clients.map(
+      async (set) =>
+        await Promise.all(
+          standaloneReadings.map(
+            async (reading) => await readOne(set, reading, pinned),
+          ),
+        ),
     ),
   );
   return { chainId, block, values };

@@ -1,3 +1,8 @@
+/**
+ * The six mocks as viem's own contract objects.
+ *
+ * @module hardhat-vault/viem
+ */
 import { getContract } from "viem";
 import type { GetContractParameters, GetContractReturnType } from "viem";
 

@@ -255,7 +255,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * Forks this HTTP network in process, whatever its chain id is.
    *
    * @returns A connection to the fork, its `vault` bound to the addresses of
-   * this one. It has Hardhat's usual accounts. Close it when done.
+   * this one, and `vault.instance()` to those of the network's instances. It has Hardhat's usual accounts. Close it when done.
    * @throws VaultError VAULT_CANNOT_FORK_IN_PROCESS, VAULT_BLOCK_NOT_FOUND,
    * VAULT_INVALID_BLOCK, VAULT_INVALID_ENUM, VAULT_FORK_NETWORK_TAKEN and
    * those of a failed request
@@ -376,7 +376,11 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /** @internal Gives a fork of this network its vault. */
-  public adoptFork(fork: ForkConnection, upstream: AddressBook): void {
+  public adoptFork(
+    fork: ForkConnection,
+    upstream: AddressBook,
+    instances: ReadonlyMap<string, { readonly locate: AddressBook }>,
+  ): void {
     fork.vault = HardhatVault.forConnection(
       fork,
       this.context,
@@ -384,6 +388,9 @@ export class HardhatVault extends VaultClient implements VaultHost {
       `${this.networkName} (fork)`,
     );
     fork.vault.connectionAddresses.follow(upstream);
+    for (const [name, { locate }] of instances) {
+      fork.vault.instance(name).connectionAddresses.follow(locate);
+    }
   }
 
   /** Checked when it is used: most connections are opened for something else. */

@@ -24,16 +24,34 @@ export function renderReadings(
   context: FormatContext,
   style: Style,
 ): string {
-  const facts = readings.flatMap(({ variant, value }): Fact[] => {
-    const prefix = variant === undefined ? "" : `${capitalise(variant)} `;
-    return isFailedReading(value)
-      ? [[`${prefix}${style.bad("failed")}`, value.error.shortMessage]]
-      : [
-          ...fieldRows(operation, value, context, prefix),
-          ...extraRows(operation, value, context, prefix),
-        ];
-  });
+  const facts = readings.flatMap(({ variant, value }): Fact[] =>
+    isFailedReading(value)
+      ? [
+          [
+            `${prefixOf(variant)}${style.bad("failed")}`,
+            value.error.shortMessage,
+          ],
+        ]
+      : factsOf(operation, { variant, value }, context),
+  );
   return renderFacts(facts, style);
+}
+
+/** What is shown of a reading that did not fail. */
+export function factsOf(
+  operation: ReadOperationName,
+  { variant, value }: ShownReading,
+  context: FormatContext,
+): Fact[] {
+  const prefix = prefixOf(variant);
+  return [
+    ...fieldRows(operation, value, context, prefix),
+    ...extraRows(operation, value, context, prefix),
+  ];
+}
+
+function prefixOf(variant: string | undefined): string {
+  return variant === undefined ? "" : `${capitalise(variant)} `;
 }
 
 /** What has to be said once about such values, below them; often nothing. */

@@ -198,7 +198,7 @@ function wrap(text: string, width: number): string[] {
 }
 
 /** Numbers that are longer than a line, by their size, as in ≈1.15792e77. */
-function shortenNumbers(text: string, width: number): string {
+export function shortenNumbers(text: string, width: number): string {
   return stringWidth(text) <= width
     ? text
     : text

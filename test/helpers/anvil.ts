@@ -17,6 +17,29 @@ export async function startAnvil(
 }
 
 /**
+ * Starts an anvil whose first block is at this time, and each block a second
+ * after the last one, however long a test takes.
+ */
+export async function startDatedAnvil(
+  genesisSeconds: number,
+): Promise<ServerProcess> {
+  const anvil = await startAnvil({
+    args: ["--timestamp", String(genesisSeconds)],
+  });
+  await fetch(anvil.url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "anvil_setBlockTimestampInterval",
+      params: [1],
+    }),
+  });
+  return anvil;
+}
+
+/**
  * The binary of this platform's package. The package's own launcher would stay
  * between us and it, and a killed launcher leaves its anvil running.
  */

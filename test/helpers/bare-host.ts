@@ -51,6 +51,10 @@ export class BareHost extends VaultClient implements VaultHost {
     throw new Error("there are no other addresses");
   }
 
+  public instance(): never {
+    throw new Error("there are no instances");
+  }
+
   public bind(): void {
     throw new Error("nothing is deployed");
   }

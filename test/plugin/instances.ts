@@ -5,12 +5,14 @@ import { expect } from "chai";
 
 import { operations } from "../../src/protocol/index.js";
 import { declaredDecimals } from "../../src/protocol/display-decimals.js";
+import type { VaultNetworkUserConfig } from "../../src/plugin/config-types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { documentedContracts } from "../helpers/documented-answers.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
 
 const OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -201,6 +203,72 @@ describe("instances", () => {
       await node.stop();
     });
 
+    it("should be asked side by side, in one request", async () => {
+      const live = await createTestHre({
+        networks: { live: httpNetwork(node.url) },
+      });
+      const { vault } = await live.network.create("live");
+      const { addresses: contracts } = await vault.deployMocks({
+        overrides: { volume: 1n },
+      });
+      const { addresses: other } = await vault.deployMocks({
+        overrides: { volume: 2n },
+      });
+      const server = await startRpcServer({ upstream: node.url });
+      try {
+        const statusOf = async (
+          network: VaultNetworkUserConfig,
+          args = {},
+        ): Promise<unknown> => {
+          const hre = await createTestHre(
+            { networks: { live: httpNetwork(server.url, { vault: network }) } },
+            { network: "live" },
+          );
+          server.requests.length = 0;
+          return parseDocument(
+            await runVaultTask(hre, "status", {
+              all: true,
+              json: true,
+              ...args,
+            }),
+          );
+        };
+        const usdc = { contracts: { vault: other.vault } };
+        const all = await statusOf({
+          contracts,
+          instances: { usdc, broken: { contracts: { vault: OTHER } } },
+        });
+        expect(
+          server.requests.filter(({ method }) => method === "eth_call"),
+        ).to.have.lengthOf(1);
+        expect(all).to.have.all.keys(
+          ...["network", "chainId", "block", "status", "instances"],
+        );
+        expect(all).to.have.nested.property("status.volume", "1");
+        expect(all).to.have.nested.property("instances.usdc.volume", "2");
+        // What it shares with the network.
+        expect(all).to.have.nested.property(
+          "instances.usdc.round.strikePrice",
+          (65_000n * 10n ** 18n).toString(),
+        );
+        expect(all).to.have.nested.property(
+          "instances.broken.volume.error.code",
+          "VAULT_NO_CODE",
+        );
+        // A network may have contracts in its instances alone.
+        const apart = await statusOf({
+          instances: { usdc: { contracts: other } },
+        });
+        expect(apart).to.have.property("status", null);
+        expect(apart).to.have.nested.property("instances.usdc.volume", "2");
+        expect(
+          await statusOf({ instances: { usdc } }, { instance: "usdc" }),
+        ).to.have.nested.property("error.code", "VAULT_INVALID_ARGUMENT");
+      } finally {
+        await server.stop();
+      }
+    });
+
     it("should keep deployments and journals apart", async () => {
       const project = await useFixtureProject("plain");
       try {
@@ -243,7 +311,13 @@ describe("instances", () => {
             addressOf(deployed),
           );
         }
-        await run("settle", { yes: true, instance: "usdc" });
+        const settled = await runVaultTask(hre, "settle", {
+          yes: true,
+          instance: "usdc",
+        });
+        expect(settled.stderr).to.include(
+          "`vault settle --resume --instance usdc` goes on",
+        );
         expect(
           await run("round", { instance: "usdc" }),
         ).to.have.nested.property("round.settled", true);
@@ -264,6 +338,18 @@ describe("instances", () => {
           addressOf(other),
         );
         await fork.close();
+        const whole = await vault.fork();
+        expect(
+          (await whole.vault.instance("usdc").addressOf("vault")).address,
+        ).to.equal(addressOf(other));
+        expect(
+          await whole.vault.instance("usdc").getLatestRoundInfo(),
+        ).to.have.property("settled", true);
+        expect(await whole.vault.getLatestRoundInfo()).to.have.property(
+          "settled",
+          false,
+        );
+        await whole.close();
       } finally {
         await project.remove();
       }

@@ -3,6 +3,7 @@ import path from "node:path";
 
 import { expect } from "chai";
 
+import { startDatedAnvil } from "../helpers/anvil.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { runInTerminal } from "../helpers/terminal.js";
@@ -17,13 +18,15 @@ const screens = path.join(import.meta.dirname, "screens");
 
 const noOptions = { at: undefined, block: undefined, from: undefined };
 
-const commands: ReadonlyArray<
+type Commands = ReadonlyArray<
   readonly [
     typed: string,
     task: string,
     args?: Readonly<Record<string, unknown>>,
   ]
-> = [
+>;
+
+const commands: Commands = [
   ["deploy-mocks --scenario open-round", "deploy-mocks"],
   ["status", "status"],
   ["funding-rate", "funding-rate"],
@@ -65,6 +68,35 @@ const commands: ReadonlyArray<
   ["settle --yes", "settle", { yes: true }],
 ];
 
+/** On a node, with scales that the owner of the deployment knows. */
+const commandsOnNode: Commands = [
+  ["deploy-mocks --network live", "deploy-mocks"],
+  [
+    "deploy-mocks --instance usdc --network live",
+    "deploy-mocks",
+    { instance: "usdc" },
+  ],
+  ["status --network live", "status"],
+  ["status --all --network live", "status", { all: true }],
+  ["order 3 --network live", "order", { id: "3" }],
+  [
+    "orders --first-id 1 --last-id 4 --network live",
+    "orders",
+    { firstId: "1", lastId: "4" },
+  ],
+  ["simulate --network live", "simulate"],
+  ["settle --network live", "settle"],
+  [
+    "settle --yes --instance usdc --network live",
+    "settle",
+    { yes: true, instance: "usdc" },
+  ],
+  ["settle --resume --network live", "settle", { resume: true }],
+];
+
+/** 21 November 2026, as the other session has it. */
+const GENESIS_SECONDS = 1_795_219_200;
+
 describe("tasks in a terminal", () => {
   let project: FixtureProject;
 
@@ -79,16 +111,19 @@ describe("tasks in a terminal", () => {
   const show = async (
     columns: number,
     env: Readonly<Record<string, string>>,
+    session = commands,
+    { cwd = project.path, network = "default", url = "" } = {},
   ): Promise<readonly ScreenLine[]> => {
     const { lines, exitCode } = await runInTerminal(
-      ["run", "--no-compile", "session.ts"],
+      ["run", "--no-compile", "--network", network, "session.ts"],
       {
-        cwd: project.path,
+        cwd,
         columns,
         env: {
           ...env,
+          ...(url === "" ? {} : { TEST_NODE_URL: url }),
           TEST_COMMANDS: JSON.stringify(
-            commands.map(([typed, task, args = {}]) => [
+            session.map(([typed, task, args = {}]) => [
               typed,
               task,
               { ...noOptions, ...args },
@@ -104,7 +139,8 @@ describe("tasks in a terminal", () => {
 
   /**
    * Lines that the terminal had to break, wherever it was: but for what was
-   * typed, what is `--wide`, and hashes, which are never shortened.
+   * typed, what is `--wide`, and hashes and names of files, which are there to be
+   * copied.
    */
   const brokenLines = (lines: readonly ScreenLine[]): string[] => {
     let typed = "";
@@ -116,7 +152,7 @@ describe("tasks in a terminal", () => {
           isBroken &&
           !before.startsWith("$ ") &&
           !typed.endsWith("--wide") &&
-          !/\b0x[0-9a-f]{43,}$/u.test(before)
+          !/\b0x[0-9a-f]{43,}$|vault-deployments\/\S+$/u.test(before)
         );
       })
       .map(({ text }) => text);
@@ -170,4 +206,28 @@ describe("tasks in a terminal", () => {
       }
     });
   }
+
+  it("should show a deployment on a node as its owner configured it", async () => {
+    // One after the other: each has a node, and all of them a project.
+    for (const columns of [60, 80, 120, 200]) {
+      const node = await startDatedAnvil(GENESIS_SECONDS);
+      const { path: cwd, remove } = await useFixtureProject("terminal");
+      try {
+        const lines = await show(
+          columns,
+          columns === 80 ? {} : { NO_COLOR: "1" },
+          commandsOnNode,
+          { cwd, network: "live", url: node.url },
+        );
+        await expectScreen(
+          `${columns}-on-node`,
+          settle(lines.map(({ text }) => text)),
+        );
+        expect(brokenLines(lines)).to.deep.equal([]);
+      } finally {
+        await remove();
+        await node.stop();
+      }
+    }
+  }).timeout(120_000);
 });

@@ -53,12 +53,16 @@ export interface ForkPlan {
   readonly block: UpstreamBlock;
   readonly chainId: number;
   readonly addresses: ResolvedAddresses;
+  /** Those of the network's instances, by name, where somebody may ask. */
+  readonly instances?: ReadonlyMap<string, ResolvedAddresses>;
   readonly hardfork?: string | undefined;
   /** What one transaction may use, in place of what the hardfork says. */
   readonly transactionGasCap?: bigint | undefined;
   /** Without them, no balance of the forked chain is overwritten. */
   readonly withAccounts: boolean;
 }
+
+const noInstances: NonNullable<ForkPlan["instances"]> = new Map();
 
 /** How a fork is to be made for a rehearsal. */
 export interface ForkSettings {
@@ -137,15 +141,21 @@ export async function fork(
   { blockNumber, hardfork }: ForkOptions,
 ): Promise<ForkConnection> {
   requireHttp(vault);
-  const [block, chainId, addresses] = await Promise.all([
+  const { instances } = vault.connection.networkConfig.vault;
+  const [block, chainId, addresses, ...ofInstances] = await Promise.all([
     readUpstreamBlock(vault, blockNumber),
     vault.chainId(),
     resolveAddresses(vault),
+    ...Object.keys(instances).map(
+      async (name) =>
+        [name, await resolveAddresses(vault.instance(name))] as const,
+    ),
   ]);
   return await createFork(vault, {
     block,
     chainId,
     addresses,
+    instances: new Map(ofInstances),
     hardfork,
     withAccounts: true,
   });
@@ -184,7 +194,7 @@ export async function createFork(
 ): Promise<ForkConnection> {
   const { context, connection: upstream, networkName } = vault;
   const config = requireHttp(vault);
-  const { block, chainId, hardfork } = plan;
+  const { block, chainId, hardfork, instances = noInstances } = plan;
   const own = context.config.networks[FORK_NETWORK];
   if (own?.type !== "edr-simulated") {
     throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
@@ -211,7 +221,15 @@ export async function createFork(
         ? {}
         : { transactionGasCap: plan.transactionGasCap }),
       mining: { auto: true, interval: 0 },
-      vault: vault.settings,
+      vault: {
+        ...vault.settings,
+        instances: Object.fromEntries(
+          [...instances.keys()].map((name) => [
+            name,
+            vault.instance(name).settings,
+          ]),
+        ),
+      },
     };
     const chainType = toSimulatedChainType(upstream.chainType);
     const connection = await withHardforkHistory(
@@ -229,7 +247,7 @@ export async function createFork(
         }),
     );
     assertIsFork(connection.networkConfig, cacheDir);
-    vault.adoptFork(connection, plan.addresses.locate);
+    vault.adoptFork(connection, plan.addresses.locate, instances);
     return connection;
   } catch (error) {
     if (cacheDir !== undefined) {
