@@ -18,13 +18,15 @@ export async function startAnvil(
 
 /**
  * Starts an anvil whose first block is at this time, and each block a second
- * after the last one, however long a test takes.
+ * after the last one, however long a test takes, so that what is shown of it is
+ * the same every time.
  */
 export async function startDatedAnvil(
   genesisSeconds: number,
 ): Promise<ServerProcess> {
   const anvil = await startAnvil({
-    args: ["--timestamp", String(genesisSeconds)],
+    // Without a base fee, costs are the same every time.
+    args: ["--timestamp", String(genesisSeconds), "--base-fee", "0"],
   });
   await fetch(anvil.url, {
     method: "POST",
