@@ -211,13 +211,13 @@ describe("tasks in a terminal", () => {
     // One after the other: each has a node, and all of them a project.
     for (const columns of [60, 80, 120, 200]) {
       const node = await startDatedAnvil(GENESIS_SECONDS);
-      const { path: cwd, remove } = await useFixtureProject("terminal");
+      const own = await useFixtureProject("terminal");
       try {
         const lines = await show(
           columns,
           columns === 80 ? {} : { NO_COLOR: "1" },
           commandsOnNode,
-          { cwd, network: "live", url: node.url },
+          { cwd: own.path, network: "live", url: node.url },
         );
         await expectScreen(
           `${columns}-on-node`,
@@ -225,7 +225,7 @@ describe("tasks in a terminal", () => {
         );
         expect(brokenLines(lines)).to.deep.equal([]);
       } finally {
-        await remove();
+        await own.remove();
         await node.stop();
       }
     }
