@@ -2,6 +2,7 @@ import type { LocatedAddress } from "../client/addresses.js";
 import { parseAddress } from "../client/inputs.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { Chain } from "../rpc/node.js";
+import { patient } from "../rpc/patient.js";
 import { contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import type { MockDeployment } from "./deployment-file.js";
@@ -26,7 +27,7 @@ export class DeploymentAddresses {
     projectRoot: string,
     instance?: string,
   ) {
-    this.#chain = new Chain(provider, network);
+    this.#chain = new Chain(patient(provider, network), network);
     this.#projectRoot = projectRoot;
     this.#instance = instance;
   }

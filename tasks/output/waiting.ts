@@ -22,7 +22,8 @@ const everyHalfSecond: Ticker = (tick) => {
 
 /**
  * Shows on a terminal, while nothing else does, how long a task waits for its
- * node, how often it has asked it, and whether it may not ask more often. For tasks without a progress of their own.
+ * node, how often it has asked it, and whether it may not ask more often. For
+ * tasks without a progress of their own.
  */
 export async function whileWaiting<T>(
   hooks: Pick<HookManager, "registerHandlers" | "unregisterHandlers">,
@@ -54,9 +55,11 @@ export async function whileWaiting<T>(
   const stop = ticker(() => {
     const waited = now() - startedAt;
     if (waited >= PATIENCE_MS && asked > 0) {
-      const sofar = `sked the node ${describeCount(asked, "time")} so far, for ${formatDuration(BigInt(Math.floor(waited / 1_000)))}…`;
+      const soFar = `asked the node ${describeCount(asked, "time")} so far, for ${formatDuration(BigInt(Math.floor(waited / 1_000)))}…`;
       update(
-        limit.isReached ? `Waiting for the rate limit: a${sofar}` : `A${sofar}`,
+        limit.isReached
+          ? `Waiting for the rate limit: ${soFar}`
+          : `A${soFar.slice(1)}`,
       );
     }
   });

@@ -62,6 +62,9 @@ export function scriptedNode(options: ScriptedNodeOptions): Eip1193Provider {
     method,
     params = [],
   }: Parameters<Eip1193Provider["request"]>[0]): unknown => {
+    if (method !== "eth_getBlockByNumber" && numberOf(params[1]) > head + 1) {
+      throw rpcError(-32_000, "header not found");
+    }
     switch (method) {
       case "eth_chainId":
         return hex(SCRIPTED_CHAIN);

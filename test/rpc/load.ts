@@ -1,0 +1,203 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { expect } from "chai";
+
+import { collectGarbage } from "../../bench/measure.js";
+import { VaultClient } from "../../src/client/index.js";
+import {
+  operationEntry,
+  readingAt,
+  standaloneReadings,
+} from "../../src/protocol/index.js";
+import type { Reading } from "../../src/protocol/index.js";
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import { documentedContracts } from "../helpers/documented-answers.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { scriptedNode } from "../helpers/scripted-node.js";
+
+/** `LOAD=all` for as many as are promised. */
+const SNAPSHOTS = process.env["LOAD"] === "all" ? 1_000 : 100;
+const LATENCY_MS = 50;
+/** Of so many requests, one fails. */
+const FAULT_EVERY = 50;
+const MOST_SOCKETS = 32;
+/** Of memory above rest, for a thousand snapshots at a time. */
+const MOST_MIB = 150;
+
+/** How often in a row a balancer asks the node that is behind, at most. */
+const MOST_MISSES = 8;
+
+const HEAD = 1_000;
+const BLOCKS_APART = 3;
+
+const hex = (value: number): string => value.toString(16).padStart(64, "0");
+
+/** A node all of whose figures are the number of the block that they are of. */
+function tellingNode(head: number, overrides: boolean): Eip1193Provider {
+  return scriptedNode({
+    head,
+    overrides,
+    codeOf: () => "0x00",
+    answerOf: ({ data, block }) => {
+      const reading = standaloneReadings.find(({ operation }) =>
+        data.startsWith(operationEntry(operation).selector),
+      );
+      return {
+        reverted: reading === undefined,
+        data:
+          reading === undefined
+            ? "0x"
+            : `0x${operationEntry(reading.operation)
+                .outputs.map(({ type }) => hex(type === "bool" ? 1 : block))
+                .join("")}`,
+      };
+    },
+  });
+}
+
+/** Whether all of a reading is of that block. */
+function isOf(value: unknown, { operation }: Reading, block: number): boolean {
+  const { outputs } = operationEntry(operation);
+  return outputs.every(({ name, type }) => {
+    const figure = outputs.length === 1 ? value : fieldsOf(value)[name];
+    return type === "bool" ? figure === true : figure === BigInt(block);
+  });
+}
+
+describe("reads under load", function () {
+  this.timeout(120_000);
+
+  for (const overrides of [true, false]) {
+    it(`should be of one block, behind a pair of nodes that are ${BLOCKS_APART} blocks apart, state overrides ${overrides}`, async () => {
+      const ahead = tellingNode(HEAD, overrides);
+      const behind = tellingNode(HEAD - BLOCKS_APART, overrides);
+      const seen = new Set<number>();
+      const failures: string[] = [];
+      await Promise.all(
+        Array.from({ length: 100 }, async (_, index) => {
+          const asked = new Map<string, number>();
+          const client = new VaultClient(
+            {
+              request: async (args) => {
+                // What was asked of the one before is asked of the other one
+                // so many times, and each client begins with another.
+                const key = JSON.stringify(args);
+                const times = asked.get(key) ?? 0;
+                asked.set(key, times + 1);
+                const isAhead = (index + asked.size) % 2 === 0;
+                return await (
+                  isAhead || times >= index % MOST_MISSES ? ahead : behind
+                ).request(args);
+              },
+            },
+            documentedContracts,
+          );
+          const taken = await client.snapshot();
+          seen.add(taken.block.number);
+          for (const reading of standaloneReadings) {
+            const value = readingAt(taken, reading.path);
+            if (!isOf(value, reading, taken.block.number)) {
+              failures.push(`${index}: ${reading.path.join(".")}`);
+            }
+          }
+          const { number } = await client.block();
+          if (
+            (await client.queryVolume({ blockTag: number })) !== BigInt(number)
+          ) {
+            failures.push(`${index}: volume at ${number}`);
+          }
+        }),
+      );
+      expect(failures).to.deep.equal([]);
+      expect([...seen].sort(), "both nodes were asked").to.deep.equal(
+        [HEAD, HEAD - BLOCKS_APART].sort(),
+      );
+    });
+  }
+
+  it(`should all be whole, ${SNAPSHOTS} snapshots at a time with ${LATENCY_MS} ms of latency and a fault in ${FAULT_EVERY} requests`, async () => {
+    const node = tellingNode(HEAD, true);
+    const sockets = new Set<Socket>();
+    let [requests, faults, mostSockets] = [0, 0, 0];
+    const server = createServer((request, response) => {
+      let body = "";
+      request.setEncoding("utf8");
+      request.on("data", (text: string) => {
+        body += text;
+      });
+      request.on("end", () => {
+        requests += 1;
+        const isFault = requests % FAULT_EVERY === 0;
+        faults += isFault ? 1 : 0;
+        const kind = faults % 3;
+        void (async () => {
+          await sleep(LATENCY_MS);
+          if (isFault && kind === 0) {
+            response.destroy();
+            return;
+          }
+          if (isFault) {
+            response.writeHead(kind === 1 ? 503 : 200).end("<html>");
+            return;
+          }
+          const { id, method, params } = fieldsOf(JSON.parse(body));
+          const result = await node.request({
+            method: String(method),
+            params: Array.isArray(params) ? params : [],
+          });
+          response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+        })();
+      });
+    });
+    server.on("connection", (socket: Socket) => {
+      sockets.add(socket);
+      mostSockets = Math.max(mostSockets, sockets.size);
+      socket.on("close", () => sockets.delete(socket));
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : undefined;
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork(`http://127.0.0.1:${port}`, {
+          vault: { contracts: documentedContracts },
+        }),
+      },
+    });
+    const connection = await hre.network.create("live");
+    await connection.vault.snapshot();
+    collectGarbage();
+    const rest = process.memoryUsage.rss();
+    const begin = performance.now();
+
+    const taken = await Promise.all(
+      Array.from(
+        { length: SNAPSHOTS },
+        async () => await connection.vault.snapshot(),
+      ),
+    );
+
+    const seconds = (performance.now() - begin) / 1_000;
+    const mib = (process.memoryUsage.rss() - rest) / 2 ** 20;
+    await connection.close();
+    server.closeAllConnections();
+    server.close();
+    const whole = taken.filter((snapshot) =>
+      standaloneReadings.every((reading) =>
+        isOf(readingAt(snapshot, reading.path), reading, snapshot.block.number),
+      ),
+    );
+    process.stdout.write(
+      `    ${SNAPSHOTS} snapshots: ${whole.length} whole, ${faults} faults, ${mostSockets} sockets, ${mib.toFixed(0)} MiB above rest, ${seconds.toFixed(1)} s\n`,
+    );
+    expect(whole.length).to.equal(SNAPSHOTS);
+    expect(faults).to.be.above(0);
+    expect(mostSockets).to.be.at.most(MOST_SOCKETS);
+    expect(mib).to.be.below(MOST_MIB);
+  });
+});
