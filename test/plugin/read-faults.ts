@@ -23,6 +23,7 @@ import type {
 } from "../helpers/faulty-rpc-server.js";
 import { callsOf } from "../helpers/fuzz-subjects.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
 
 /** `READ_FAULTS=all` for every task × every fault × every request. */
@@ -33,6 +34,9 @@ const REQUEST_TIMEOUT = 2_000;
 const LATE = 2_200;
 /** Of an operation whose node asks for more patience than a test has. */
 const SHORT = 0.3;
+
+/** Requests that a node with a limit takes. */
+const MOST_A_SECOND = 5;
 
 const LANES = 8;
 
@@ -164,7 +168,9 @@ describe("reads under faults", function () {
     await anvil.stop();
   });
 
-  const open = async (): Promise<{
+  const open = async (
+    url?: string,
+  ): Promise<{
     server: FaultyRpcServer;
     hre: HardhatRuntimeEnvironment;
   }> => {
@@ -176,7 +182,7 @@ describe("reads under faults", function () {
     const hre = await createTestHre(
       {
         networks: {
-          live: httpNetwork(server.url, {
+          live: httpNetwork(url ?? server.url, {
             timeout: REQUEST_TIMEOUT,
             vault: { contracts, tokenDecimals: 18 },
           }),
@@ -224,6 +230,35 @@ describe("reads under faults", function () {
       }),
     );
     report("operations", cases, failures);
+  });
+
+  it("should be right where the node limits how often it is asked: every task", async () => {
+    const server = await startRpcServer({ upstream: anvil.url });
+    const { hre } = await open(server.url);
+    let [asked, refused, second, inSecond] = [0, 0, 0, 0];
+    for (const [task, args] of tasks) {
+      server.handler = () => undefined;
+      const right = await runVaultTask(hre, task, { ...args, json: true });
+      server.handler = ({ response }) => {
+        asked += 1;
+        const now = Math.floor(performance.now() / 1_000);
+        [second, inSecond] = now === second ? [second, inSecond + 1] : [now, 1];
+        // By the clock, or so that it takes no time.
+        if (isWhole ? inSecond <= MOST_A_SECOND : asked % 3 === 0) {
+          return undefined;
+        }
+        refused += 1;
+        response.writeHead(429, isWhole ? {} : { "retry-after": "0" }).end();
+        return "handled";
+      };
+      const limited = await runVaultTask(hre, task, { ...args, json: true });
+      expect(limited, task).to.deep.equal(right);
+    }
+    process.stdout.write(
+      `    tasks at a limit: ${tasks.length}, ${refused} of ${asked} requests refused\n`,
+    );
+    expect(refused).to.be.above(tasks.length);
+    await server.stop();
   });
 
   it("should be right, or say what is wrong: every task", async () => {
