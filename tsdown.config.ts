@@ -1,5 +1,7 @@
 import { defineConfig } from "tsdown";
 
+import { vendoredChunk, vendoredGroup } from "./scripts/vendored-chunk.ts";
+
 // A file of the package for each of its entries, and chunks that they share: a
 // project in TypeScript loads every file by way of tsx, at about a millisecond
 // each, and src/ has a hundred and more.
@@ -17,9 +19,11 @@ export default defineConfig({
   },
   outputOptions: {
     chunkFileNames: "chunks/[name].js",
+    codeSplitting: { groups: [vendoredGroup] },
     // The package has them.
     sourcemapExcludeSources: true,
   },
+  plugins: [vendoredChunk],
   tsconfig: "tsconfig.build.json",
   platform: "node",
   fixedExtension: false,

@@ -196,6 +196,26 @@ export const vaultTasks: TaskDefinition[] = [
     .addOption(out)
     .setAction(() => import("./rounds.js"))
     .build(),
+  readTask(
+    "report",
+    "Write a page to look at: one HTML file that needs nothing",
+  )
+    .addOption(
+      textOption("out", "File to write; vault-report.html unless given"),
+    )
+    .addOption(
+      textOption("orders", "Show these orders too, as in 1-500 or 1,2,5-9"),
+    )
+    .addFlag({
+      name: "rounds",
+      description: "Show every round that the vault ever had",
+    })
+    .addFlag({
+      name: "simulate",
+      description: "Rehearse a settlement, and show what it would do",
+    })
+    .setAction(() => import("./report.js"))
+    .build(),
   vaultTask("settle", "Settle the vault's current round")
     .addFlag({ name: "yes", description: "Settle without asking" })
     .addOption(

@@ -9,6 +9,7 @@ import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-
 import { checkTime } from "../src/rehearsal/target-time.js";
 import { readVault, selectedNetwork } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";
+import type { ShownRehearsal } from "./output/simulation.js";
 import { parseBlock, parseOrderIds } from "./parse-options.js";
 import { runTask } from "./run-task.js";
 import type { OutputStream } from "./output/destination.js";
@@ -61,21 +62,17 @@ export async function simulate(
   if (stderr.isTTY === true) {
     stderr.write(`Rehearsing a settlement of ${vault.networkName}…\n`);
   }
-  const rehearsed = await rehearse(vault, options);
-  const { simulation, chainId, base } = rehearsed;
-  const { balances, transfers, status } = simulation;
-  const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
-  const [block, tokens] = await Promise.all([
-    vault.block(base),
-    describeTokens(vault, moved),
-  ]);
+  const shown = await rehearseToShow(vault, options);
+  const { simulation, chainId, base } = shown;
+  const { status } = simulation;
+  const block = await vault.block(base);
   const envelope = { network: vault.networkName, chainId, block };
   return {
     json: { ...envelope, simulation },
     ok: status === "settled" || status === "nothing-to-do",
     text: (style) =>
       renderSimulation(
-        { ...rehearsed, tokens, orders: options.orders?.length ?? 0 },
+        shown,
         envelope,
         {
           ...vault.settings,
@@ -85,6 +82,18 @@ export async function simulate(
         style,
       ),
   };
+}
+
+/** Rehearses, and asks the tokens that move what they say of themselves. */
+export async function rehearseToShow(
+  vault: HardhatVault,
+  options: SimulateSettleAllOptions,
+): Promise<ShownRehearsal> {
+  const rehearsed = await rehearse(vault, options);
+  const { balances, transfers } = rehearsed.simulation;
+  const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
+  const tokens = await describeTokens(vault, moved);
+  return { ...rehearsed, tokens, orders: options.orders?.length ?? 0 };
 }
 
 /**

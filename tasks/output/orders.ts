@@ -89,7 +89,7 @@ function toCsvRows(rows: readonly string[][]): string {
 }
 
 /** What of an order fits beside each other; JSON and CSV have all of it. */
-const shownFields = fields.filter(
+export const shownFields = fields.filter(
   ({ name }) => !/^(?:exFee|lockFee|newLockFee|marginFee)$/u.test(name),
 );
 

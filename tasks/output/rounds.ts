@@ -108,7 +108,8 @@ export function toRoundsText(
   ].join("\n")}\n`;
 }
 
-function describeSettled(
+/** The block that settled it, or why none can be named. */
+export function describeSettled(
   { settled, settledBlock, lastBlock }: PastRound,
   latest: number,
 ): string {

@@ -106,10 +106,15 @@ function unchangedOrders({
     : [`${describeCount(orders, "order")} watched, and none changes.`];
 }
 
-function renderOutcome(
-  { simulation, sender }: ShownRehearsal,
-  style: Style,
-): string {
+function renderOutcome(shown: ShownRehearsal, style: Style): string {
+  return renderFacts(outcomeFacts(shown, style), style);
+}
+
+/** How it ended, by whom, where and by what. */
+export function outcomeFacts(
+  { simulation, sender }: Pick<ShownRehearsal, "simulation" | "sender">,
+  style: Pick<Style, "good" | "bad">,
+): readonly Fact[] {
   const { status, reason, engine, gasUsed, block } = simulation;
   const reasonText = escapeUntrusted(reason ?? "");
   const outcome = {
@@ -118,25 +123,22 @@ function renderOutcome(
     reverted: style.bad(`reverted: ${reasonText}`),
     "nothing-to-do": `nothing to do: ${reasonText}`,
   }[status];
-  return renderFacts(
-    [
-      ["Outcome", outcome],
-      [status === "settled" ? "Settled by" : "Called by", sender],
-      ...(gasUsed === null
-        ? []
-        : [["Gas used", groupDigits(gasUsed.toString())] satisfies Fact]),
-      ...(block === null
-        ? []
-        : [
-            [
-              "In block",
-              `${block.number}, ${formatTimestamp(BigInt(block.timestamp))}`,
-            ] satisfies Fact,
-          ]),
-      ["Executed by", engineNames[engine]],
-    ],
-    style,
-  );
+  return [
+    ["Outcome", outcome],
+    [status === "settled" ? "Settled by" : "Called by", sender],
+    ...(gasUsed === null
+      ? []
+      : [["Gas used", groupDigits(gasUsed.toString())] satisfies Fact]),
+    ...(block === null
+      ? []
+      : [
+          [
+            "In block",
+            `${block.number}, ${formatTimestamp(BigInt(block.timestamp))}`,
+          ] satisfies Fact,
+        ]),
+    ["Executed by", engineNames[engine]],
+  ];
 }
 
 export const engineNames: Readonly<Record<RehearsalEngine, string>> = {
@@ -146,17 +148,22 @@ export const engineNames: Readonly<Record<RehearsalEngine, string>> = {
   "in-process": "the in-process network, and undone",
 };
 
-function renderTransfers(
-  { simulation, tokens, sender, contracts }: Effect,
-  style: Style,
-): readonly string[] {
-  const rows = (simulation.transfers ?? []).map(
-    ({ token, from, to, amount }) => [
-      formatAmount(token, amount, tokens),
-      nameAccount(from, sender, contracts),
-      nameAccount(to, sender, contracts),
-    ],
-  );
+/** What moves: the amount, from whom and to whom. */
+export function transferRows({
+  simulation,
+  tokens,
+  sender,
+  contracts,
+}: Effect): ReadonlyArray<readonly string[]> {
+  return (simulation.transfers ?? []).map(({ token, from, to, amount }) => [
+    formatAmount(token, amount, tokens),
+    nameAccount(from, sender, contracts),
+    nameAccount(to, sender, contracts),
+  ]);
+}
+
+function renderTransfers(shown: Effect, style: Style): readonly string[] {
+  const rows = transferRows(shown);
   return rows.length === 0
     ? []
     : [
@@ -265,7 +272,8 @@ function describeField(reading: string, field: string): Field | undefined {
   return operationEntry(operation).outputs.find(({ name }) => name === field);
 }
 
-function balanceRows({
+/** Whose balance of what, before, after and the difference. */
+export function balanceRows({
   simulation,
   sender,
   contracts,

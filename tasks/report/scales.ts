@@ -1,0 +1,80 @@
+import { formatUnits } from "ethers";
+
+import { units } from "../../src/protocol/index.js";
+import type { Field } from "../../src/protocol/index.js";
+import { scaleOf } from "../output/format-value.js";
+import type { FormatContext } from "../output/format-value.js";
+
+/** Where values go along an axis. A position, unlike a figure, may be rounded. */
+export interface Axis {
+  /** What a mark of 1 on it stands for, as in `raw, in 10²¹`; may be empty. */
+  readonly unit: string;
+  readonly position: (value: bigint) => number;
+}
+
+/** The latest time that a date can be made of, in Unix seconds. */
+const LAST_DATE = 8_640_000_000_000n;
+
+/** A time as a date, for an axis. */
+export function toDate(seconds: bigint): Date | undefined {
+  return seconds > 0n && seconds <= LAST_DATE
+    ? new Date(Number(seconds) * 1000)
+    : undefined;
+}
+
+/** The decimals that a field's values are shown with; undefined for none. */
+export function decimalsOf(
+  field: Field,
+  context: FormatContext,
+): number | undefined {
+  const { raw, tokenDecimals } = context;
+  if (raw) {
+    return undefined;
+  }
+  switch (field.unit) {
+    case "rate":
+    case "price":
+    case "percent":
+      return units[field.unit].decimals;
+    case "token":
+      return tokenDecimals;
+    default:
+      return scaleOf(field, context);
+  }
+}
+
+/** From here on figures are read in thousands, millions and so on. */
+const READABLE = 1e6;
+
+/** An axis for values of a field, in a power of ten that keeps its marks short. */
+export function axisOf(
+  field: Field,
+  values: readonly bigint[],
+  context: FormatContext,
+): Axis {
+  const decimals = decimalsOf(field, context);
+  const toNumber = (value: bigint): number =>
+    Number(decimals === undefined ? value : formatUnits(value, decimals));
+  const largest = values.reduce(
+    (most, value) => (value > most ? value : most),
+    0n,
+  );
+  const magnitude = toNumber(largest);
+  const exponent =
+    magnitude < READABLE ? 0 : 3 * Math.floor(Math.log10(magnitude) / 3);
+  const words = [
+    decimals === undefined ? "raw" : field.unit === "percent" ? "%" : "",
+    exponent === 0 ? "" : `in 10${superscript(exponent)}`,
+  ];
+  return {
+    unit: words.filter((word) => word !== "").join(", "),
+    position: (value) => toNumber(value) / 10 ** exponent,
+  };
+}
+
+function superscript(exponent: number): string {
+  return String(exponent).replaceAll(
+    /[0-9]/gu,
+    (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)] ?? "",
+  );
+}
