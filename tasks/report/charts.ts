@@ -43,6 +43,7 @@ interface Drawing {
 const document = new DOMParser().parseFromString("<html></html>", "text/html");
 
 function draw(label: string, options: Plot.PlotOptions): Markup {
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-assignment -- its type is of a browser's DOM, which Node has no types of
   const drawing: Drawing = Plot.plot({
     document,
     width: WIDTH,

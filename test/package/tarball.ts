@@ -7,8 +7,11 @@ import { expect } from "chai";
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
 import { packTarball } from "../helpers/tarball.js";
 
-/** A third of it is the mocks' bytecode, a fifth the sources for debuggers. */
-const SIZE_BUDGET_BYTES = 750_000;
+/**
+ * A quarter of it is the mocks' bytecode, a sixth the sources for debuggers, and
+ * a sixth what reports are drawn with.
+ */
+const SIZE_BUDGET_BYTES = 950_000;
 
 interface Manifest {
   readonly scripts: Readonly<Record<string, string>>;

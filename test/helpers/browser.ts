@@ -1,0 +1,73 @@
+import { existsSync } from "node:fs";
+
+import axe from "axe-core";
+import { chromium } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+
+/** Why there is no browser, and how to get one; undefined where there is one. */
+export const missingBrowser: string | undefined = existsSync(executablePath)
+  ? undefined
+  : `needs Chromium, and there is no ${executablePath}: apt-get install chromium, or CHROMIUM=<path>`;
+
+/** Starts Chromium with an empty profile; it asks nobody for anything. */
+export async function startBrowser(): Promise<Browser> {
+  return await chromium.launch({
+    executablePath,
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+/** A page, and what it did that a page should not. */
+export interface WatchedPage {
+  readonly page: Page;
+  /** Warnings, errors, dialogs, and requests but that for the page. */
+  readonly complaints: string[];
+}
+
+/** Opens a file as somebody would who double-clicks it. */
+export async function openFile(
+  browser: Browser,
+  file: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    ...options,
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const url = `file://${file}`;
+  page.on("console", (message) => complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("dialog", (dialog) => {
+    complaints.push(`dialog ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (request.url() !== url) {
+      complaints.push(`request ${request.url()}`);
+    }
+  });
+  await page.goto(url);
+  return { page, complaints };
+}
+
+/** What axe-core finds wrong with a page, for those who cannot see it or click. */
+export async function findBarriers(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe.source);
+  return await page.evaluate<string[]>(
+    `axe.run().then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ": " + html)))`,
+  );
+}

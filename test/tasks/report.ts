@@ -1,0 +1,188 @@
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+
+import { expect } from "chai";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+
+import type { MockVaultHandle } from "../../src/mocks/index.js";
+import { parseReportArguments } from "../../tasks/report.js";
+import { html } from "../../tasks/report/html.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { createTestHre } from "../helpers/hre.js";
+import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+
+const HOSTILE = `</td></script></style></svg><img src=x onerror="alert(1)"><!--'"&\u202e`;
+
+const someArguments = {
+  json: false,
+  raw: false,
+  at: undefined,
+  block: undefined,
+  from: undefined,
+  timeout: undefined,
+  out: undefined,
+  orders: undefined,
+  rounds: false,
+  simulate: false,
+};
+
+describe("tasks - report", () => {
+  let hre: HardhatRuntimeEnvironment;
+  let mocks: MockVaultHandle;
+  let folder: string;
+  let file: string;
+
+  before(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), "vault-report-"));
+    file = path.join(folder, "report.html");
+    hre = await createTestHre({
+      networks: {
+        default: {
+          type: "edr-simulated",
+          vault: { tokenDecimals: 18, displayDecimals: { order: 18 } },
+        },
+      },
+    });
+    const { vault } = await hre.network.getOrCreate("default");
+    mocks = await vault.deployMocks();
+  });
+  after(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  const report = async (
+    args: Readonly<Record<string, unknown>> = {},
+  ): Promise<string> => {
+    const { stderr, exitCode } = await runVaultTask(hre, "report", {
+      out: file,
+      ...args,
+    });
+    expect({ stderr, exitCode }).to.deep.equal({ stderr: "", exitCode: 0 });
+    return await readFile(file, "utf8");
+  };
+
+  it("should say where it wrote, in one document", async () => {
+    const result = await runVaultTask(hre, "report", { out: file, json: true });
+    const block = await (
+      await hre.network.getOrCreate("default")
+    ).vault.block();
+    expect(parseDocument(result)).to.deep.equal({
+      network: "default",
+      chainId: 31_337,
+      block,
+      file,
+    });
+    expect(await readdir(folder)).to.deep.equal(["report.html"]);
+  });
+
+  it("should write to vault-report.html unless told otherwise", () => {
+    expect(parseReportArguments(someArguments).out).to.equal(
+      "vault-report.html",
+    );
+  });
+
+  it("should show figures as tasks do, with their integers as tooltips", async () => {
+    const page = await report();
+    expect(page).to.match(
+      /title="65000000000000000000000">\s*65,<wbr \/>000\s*</u,
+    );
+    expect(page).to.match(/title="185000000000000000">\s*18\.5 %\s*</u);
+    expect(page).to.match(/title="25000">\s*0\.00025\s*</u);
+    expect(page).to.include("raw: an integer as on the wire");
+    expect(page).to.not.include("<h2>Orders</h2>");
+    expect(page).to.not.include("<h2>Rounds</h2>");
+  });
+
+  it("should name the contracts, and holders that the project knows", async () => {
+    const page = await report({ orders: "1-3" });
+    const { vault } = await hre.network.getOrCreate("default");
+    const { address } = await vault.addressOf("trading");
+    expect(page).to.include(`<code>${address}</code>`);
+    expect(page).to.include("account #1");
+  });
+
+  it("should draw the strike among opening prices whose scale is declared, and no other", async () => {
+    expect(await report({ orders: "1-3" })).to.include(">strike</text>");
+    const raw = await report({ orders: "1-3", raw: true });
+    expect(raw).to.not.include(">strike</text>");
+    expect(raw).to.include("strike not drawn");
+  });
+
+  it("should tell ids that are no orders from orders", async () => {
+    const page = await report({ orders: "1-3,7,9-12" });
+    expect(page.replaceAll(/\s+/gu, " ")).to.include(
+      "3 orders of 8 ids. Empty, with every value zero: 7, 9-12.",
+    );
+  });
+
+  it("should show rounds and a rehearsal where asked to", async () => {
+    const page = await report({ rounds: true, simulate: true });
+    expect(page).to.include("Strike against settled price");
+    expect(page).to.include("If the vault were settled now");
+    expect(page.replaceAll(/\s+/gu, " ")).to.match(
+      /Round settled<\/td> ?<td class="n" title="false">no<\/td> ?<td class="n" title="true">/u,
+    );
+  });
+
+  it("should say what failed in its place, and fail", async () => {
+    await mocks.fail("queryVolume", HOSTILE);
+    const result = await runVaultTask(hre, "report", { out: file });
+    await mocks.succeed("queryVolume");
+    expect(result.exitCode).to.equal(1);
+    expect(result.stdout).to.include("1 reading failed; the page says which.");
+    const page = await readFile(file, "utf8");
+    expect(page).to.include('<span class="bad">failed: ');
+    expect(page).to.not.include("<img");
+  });
+
+  it("should leave a file as it was where nothing could be read", async () => {
+    await writeFile(file, "mine");
+    const result = await runVaultTask(hre, "report", {
+      out: file,
+      at: "vault=0x00000000000000000000000000000000000000AA",
+      simulate: true,
+    });
+    expect(result.exitCode).to.equal(1);
+    expect(await readFile(file, "utf8")).to.equal("mine");
+    expect(await readdir(folder)).to.deep.equal(["report.html"]);
+  });
+
+  it("should let no text of the chain be markup", async () => {
+    await mocks.setOrder(1n, { exType: HOSTILE });
+    const page = await report({ orders: "1-3" });
+    await mocks.setOrder(1n, { exType: "BTC-USDT" });
+    expect(page).to.include("&lt;/td&gt;&lt;/script&gt;");
+    expect(page).to.not.match(/<img|<!--|onerror="/u);
+    expect(page).to.not.include("\u202e");
+    for (const tag of ["script", "style"]) {
+      expect(page.split(`<${tag}`), tag).to.have.lengthOf(2);
+      expect(page.split(`</${tag}>`), tag).to.have.lengthOf(2);
+    }
+    // It has no place in a script either.
+    expect(page.split("<script>")[1]).to.not.include("USDT");
+  });
+
+  it("should refuse wrong options before any request", async () => {
+    for (const [args, code] of [
+      [{ out: "" }, "VAULT_INVALID_ARGUMENT"],
+      [{ orders: "3-1" }, "VAULT_INVALID_ARGUMENT"],
+      [{ orders: "x" }, "VAULT_INVALID_INTEGER"],
+      [{ block: "pending" }, "VAULT_INVALID_ARGUMENT"],
+      [{ from: "0x1" }, "VAULT_INVALID_ADDRESS"],
+    ] as const) {
+      await expectVaultError(
+        () => parseReportArguments({ ...someArguments, ...args }),
+        code,
+      );
+    }
+  });
+
+  it("should escape in elements and in attributes, and nest markup", () => {
+    expect(
+      html`<b title="${HOSTILE}">${["<", html`<i>${'"'}</i>`]}</b>`.text,
+    ).to.equal(
+      `<b title="&lt;/td&gt;&lt;/script&gt;&lt;/style&gt;&lt;/svg&gt;&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&lt;!--&#39;&quot;&amp;\\u{202e}">&lt;<i>&quot;</i></b>`,
+    );
+  });
+});
