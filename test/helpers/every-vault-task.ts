@@ -52,6 +52,7 @@ const variants: Readonly<
   ],
   rounds: [{}, { format: "csv" }, { out: "rounds.ndjson" }],
   capture: [{ out: "fixture.json", orders: "1-4" }],
+  report: [{ out: "report.html", orders: "1-4", rounds: true, simulate: true }],
   simulate: [{ orders: "1" }, { fork: true }],
   request: [{}, { curl: true }],
   settle: [
