@@ -80,6 +80,16 @@ describe("what a node says", () => {
       () => answering({ ...header, hash: "0xab" }).header(),
     ],
     ["a first block without a hash", () => answering({}).genesisHash()],
+    [
+      "a transaction from something else than an address",
+      () =>
+        answering({
+          hash: HASH,
+          from: { toString: 1 },
+          input: "0x",
+          nonce: "0x0",
+        }).transaction(HASH),
+    ],
     ["code that is not hex", () => answering("0xzz").hasCode(ADDRESS)],
     ["code that is null", () => answering(null).hasCode(ADDRESS)],
   ];
