@@ -2,6 +2,7 @@
 pragma solidity ^0.8.20;
 
 import {IVault} from "../interfaces/IVault.sol";
+import {VaultReader} from "../interfaces/VaultReader.sol";
 import {MockBase} from "./MockBase.sol";
 import {MockVaultFactory} from "./MockVaultFactory.sol";
 
@@ -142,7 +143,7 @@ contract MockVault is IVault, MockBase {
         if (!state.marginsProportional) return _unpack(state.margins);
 
         _requireFactory(state);
-        MockVaultFactory.Round memory round = MockVaultFactory(state.factory)
+        VaultReader.Round memory round = MockVaultFactory(state.factory)
             .latestRound();
         uint256 duration =
             _endTime > block.timestamp ? _endTime - block.timestamp : 0;
@@ -232,7 +233,7 @@ contract MockVault is IVault, MockBase {
     ) private view returns (uint256 price, uint256 amount) {
         MockVaultFactory factory = MockVaultFactory(state.factory);
         if (state.settlementFollowsRound && factory.roundsStarted() > 0) {
-            MockVaultFactory.Round memory round = factory.latestRound();
+            VaultReader.Round memory round = factory.latestRound();
             return (round.strikePrice, round.filledVolume);
         }
         return (state.settledPrice, state.settledAmount);
@@ -247,7 +248,7 @@ contract MockVault is IVault, MockBase {
         uint256 maxVolume,
         uint256 apy,
         uint256 duration,
-        MockVaultFactory.Round memory round
+        VaultReader.Round memory round
     ) private pure returns (uint256) {
         uint256 byVolume = (margin * maxVolume) / round.maxVolume;
         uint256 byInterest = (byVolume * (WHOLE + apy)) / (WHOLE + round.APY);

@@ -2,6 +2,7 @@
 pragma solidity ^0.8.20;
 
 import {IVaultFactory} from "../interfaces/IVaultFactory.sol";
+import {VaultReader} from "../interfaces/VaultReader.sol";
 import {MockBase} from "./MockBase.sol";
 
 /// @title Mock vault factory
@@ -10,20 +11,6 @@ import {MockBase} from "./MockBase.sol";
 /// @dev For tests only and unsafe for production: see `MockBase`. Nothing
 /// looks at the clock: a round can be settled before its end.
 contract MockVaultFactory is IVaultFactory, MockBase {
-    /// @notice A round: the ten documented values, in their order.
-    struct Round {
-        uint256 strikePrice;
-        uint256 APY;
-        uint256 maxVolume;
-        uint256 filledVolume;
-        uint256 minDeposit;
-        uint256 startTime;
-        uint256 endTime;
-        uint256 settledPrice;
-        uint256 settledAmount;
-        bool settled;
-    }
-
     /// @notice A round that is not settled yet: the values but the last three.
     struct NextRound {
         uint256 strikePrice;
@@ -36,7 +23,7 @@ contract MockVaultFactory is IVaultFactory, MockBase {
     }
 
     struct State {
-        Round round;
+        VaultReader.Round round;
         uint256 minMargin;
         uint256 roundsStarted;
     }
@@ -45,7 +32,7 @@ contract MockVaultFactory is IVaultFactory, MockBase {
 
     /// @notice Sets all values of the latest round, the settled ones too.
     /// @param round The round.
-    function setRound(Round calldata round) external {
+    function setRound(VaultReader.Round calldata round) external {
         _state().round = round;
     }
 
@@ -57,7 +44,7 @@ contract MockVaultFactory is IVaultFactory, MockBase {
         ++_state().roundsStarted;
         _state().round = abi.decode(
             abi.encode(next, uint256(0), uint256(0), false),
-            (Round)
+            (VaultReader.Round)
         );
     }
 
@@ -69,7 +56,7 @@ contract MockVaultFactory is IVaultFactory, MockBase {
         uint256 settledPrice,
         uint256 settledAmount
     ) external scriptable {
-        Round storage round = _state().round;
+        VaultReader.Round storage round = _state().round;
         if (round.settled) {
             revert RoundAlreadySettled(
                 round.startTime,
@@ -107,7 +94,7 @@ contract MockVaultFactory is IVaultFactory, MockBase {
             bool settled
         )
     {
-        Round storage round = _state().round;
+        VaultReader.Round storage round = _state().round;
         strikePrice = round.strikePrice;
         APY = round.APY;
         maxVolume = round.maxVolume;
@@ -139,7 +126,7 @@ contract MockVaultFactory is IVaultFactory, MockBase {
 
     /// @notice The latest round as a struct, scripted reverts or not.
     /// @return The round.
-    function latestRound() external view returns (Round memory) {
+    function latestRound() external view returns (VaultReader.Round memory) {
         return _state().round;
     }
 

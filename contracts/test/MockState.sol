@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
+import {VaultReader} from "../interfaces/VaultReader.sol";
 import {MockLiquidityPool} from "../mocks/MockLiquidityPool.sol";
 import {MockOrder} from "../mocks/MockOrder.sol";
 import {MockVault} from "../mocks/MockVault.sol";
-import {MockVaultFactory} from "../mocks/MockVaultFactory.sol";
 
 /// @notice Everything the six mocks answer; values unscaled, as on the wire.
 struct MockState {
     FundingFeeRates fundingFeeRate;
     MockLiquidityPool.Amounts publicPool;
     MockLiquidityPool.Amounts privatePool;
-    MockVaultFactory.Round round;
+    VaultReader.Round round;
     /// The ids of `orders`, in their order.
     uint256[] orderIDs;
     MockOrder[] orders;

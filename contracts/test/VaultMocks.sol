@@ -86,7 +86,7 @@ library VaultMocksScripts {
     /// @return The round, to change and to hand to `setRound`.
     function round(
         VaultMocks storage mocks
-    ) internal view returns (MockVaultFactory.Round memory) {
+    ) internal view returns (VaultReader.Round memory) {
         return mocks.vaultFactory.latestRound();
     }
 
@@ -94,7 +94,7 @@ library VaultMocksScripts {
     /// @param next The round.
     function setRound(
         VaultMocks storage mocks,
-        MockVaultFactory.Round memory next
+        VaultReader.Round memory next
     ) internal {
         mocks.vaultFactory.setRound(next);
     }
@@ -109,7 +109,7 @@ library VaultMocksScripts {
     /// @notice As `nextRound()`, at another strike price.
     /// @param strikePrice The strike price; real value multiplied by 1E18.
     function nextRound(VaultMocks storage mocks, uint256 strikePrice) internal {
-        MockVaultFactory.Round memory latest = round(mocks);
+        VaultReader.Round memory latest = round(mocks);
         uint256 length = DEFAULT_ROUND_LENGTH;
         if (latest.endTime > latest.startTime) {
             length = latest.endTime - latest.startTime;

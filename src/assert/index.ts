@@ -7,7 +7,6 @@
 import { AssertionError } from "node:assert";
 import { inspect } from "node:util";
 
-import { parseUint256 } from "../client/inputs.js";
 import type { VaultRound } from "../protocol/index.js";
 import { compareReadings, parseExpected } from "./change-readings.js";
 import type { ExpectedReadings } from "./expected-readings.js";
@@ -116,13 +115,7 @@ function parseSettlement(
       );
     }
     if (value !== undefined) {
-      try {
-        wanted.set(known.field, parseUint256(value, key));
-      } catch (error) {
-        return judge.fail(
-          error instanceof Error ? error.message : String(error),
-        );
-      }
+      wanted.set(known.field, judge.parseExpected(value, key));
     }
   }
   return wanted;

@@ -1,3 +1,4 @@
+import { parseUint256 } from "../client/inputs.js";
 import { isReadableVault } from "./readable-vault.js";
 import type { ReadableVault } from "./readable-vault.js";
 
@@ -33,6 +34,15 @@ export abstract class Judge {
         this.negated ? negatedMessage() : message(),
         this.negated ? undefined : difference?.(),
       );
+    }
+  }
+
+  /** An integer to expect, unscaled. */
+  public parseExpected(value: unknown, where: string): bigint {
+    try {
+      return parseUint256(value, where);
+    } catch (error) {
+      return this.fail(error instanceof Error ? error.message : String(error));
     }
   }
 

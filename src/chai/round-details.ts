@@ -1,5 +1,4 @@
 import { checkSettledWith } from "../assert/settled-round.js";
-import { parseUint256 } from "../client/inputs.js";
 import type { VaultRound } from "../protocol/index.js";
 import { MatcherContext } from "./matcher-context.js";
 
@@ -57,18 +56,14 @@ export function supportRoundDetails(
             `.${matcher}() must follow .settleRound() or .settledRound()`,
           );
         }
+        // From here on nobody awaits it, but what the check makes of it.
+        pending.abandon();
         if (context.negated) {
-          pending.abandon();
           context.fail(
             `.${matcher}() cannot follow .not: it would not be clear which part is denied`,
           );
         }
-        const expected = parseExpected(
-          context,
-          pending,
-          expectedValue,
-          matcher,
-        );
+        const expected = context.parseExpected(expectedValue, matcher);
         pending.addCheck((round) => {
           checkSettledWith(context, round, field, expected);
         });
@@ -90,18 +85,4 @@ export function awaitRound(
   const pending = new PendingRound(search);
   context.setFlag(PENDING_ROUND, pending);
   return context.settleWith(pending.outcome);
-}
-
-function parseExpected(
-  context: MatcherContext,
-  pending: PendingRound,
-  value: unknown,
-  matcher: string,
-): bigint {
-  try {
-    return parseUint256(value, matcher);
-  } catch (error) {
-    pending.abandon();
-    return context.fail(error instanceof Error ? error.message : String(error));
-  }
 }

@@ -22,7 +22,6 @@ pragma solidity ^0.8.20;
 import {ITrading} from "contracts/interfaces/ITrading.sol";
 import {VaultReader} from "contracts/interfaces/VaultReader.sol";
 import {MockOrder} from "contracts/mocks/MockOrder.sol";
-import {MockVaultFactory} from "contracts/mocks/MockVaultFactory.sol";
 import {MockScenarios} from "contracts/test/MockScenarios.sol";
 import {MockState} from "contracts/test/MockState.sol";
 import {VaultMocks} from "contracts/test/VaultMocks.sol";
@@ -57,7 +56,7 @@ contract Scripted {
         mocks.nextRound(strikePrice);
     }
     function setTimes(uint256 startTime, uint256 endTime) external {
-        MockVaultFactory.Round memory round = mocks.round();
+        VaultReader.Round memory round = mocks.round();
         round.startTime = startTime;
         round.endTime = endTime;
         mocks.setRound(round);
