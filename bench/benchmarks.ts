@@ -1,6 +1,7 @@
 import { benchDeployMocks } from "./deploy-mocks.js";
 import type { Extent, Section } from "./measure.js";
 import { benchMemory } from "./memory.js";
+import { benchOrdersTask } from "./orders-task.js";
 import { benchOrdersInProcess, benchOrdersOverHttp } from "./orders.js";
 import { benchPluginCost } from "./plugin-cost.js";
 import { benchRounds } from "./rounds.js";
@@ -15,6 +16,7 @@ export const benchmarks: Readonly<
   snapshot: benchSnapshot,
   "orders-http": benchOrdersOverHttp,
   "orders-in-process": benchOrdersInProcess,
+  "orders-task": benchOrdersTask,
   memory: benchMemory,
   "deploy-mocks": benchDeployMocks,
   rounds: benchRounds,
