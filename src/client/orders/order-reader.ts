@@ -125,7 +125,9 @@ export class OrderReader {
       chunkSize.succeeded(count);
     }
     const known = new Map<LensEntry, ListedOrder>();
-    for (const [entry, id] of idsOfEntries(answer, ids)) {
+    const idsRead = ids.values();
+    for (const entry of answer.entries) {
+      const { value: id = 0n } = idsRead.next();
       if (entry.status === "unknown") {
         known.set(entry, await this.#readAlone(id));
       } else if (entry.status === "reverted") {
@@ -168,7 +170,10 @@ export class OrderReader {
     ids: readonly bigint[],
     known: ReadonlyMap<LensEntry, ListedOrder>,
   ): Generator<ListedOrder, void, undefined> {
-    for (const [entry, id] of idsOfEntries(answer, ids)) {
+    // The gas may have ended before all ids were read.
+    const idsRead = ids.values();
+    for (const entry of answer.entries) {
+      const { value: id = 0n } = idsRead.next();
       yield (
         known.get(entry) ?? this.#decode(entryAnswer(answer, entry), entry, id)
       );
@@ -231,19 +236,6 @@ export class OrderReader {
       target.address,
       pinned.blockTag,
     );
-  }
-}
-
-/** The gas may have ended before all ids were read. */
-function* idsOfEntries(
-  { entries }: LensAnswer,
-  ids: readonly bigint[],
-): Generator<[LensEntry, bigint], void, undefined> {
-  for (const [index, id] of ids.entries()) {
-    const entry = entries[index];
-    if (entry !== undefined) {
-      yield [entry, id];
-    }
   }
 }
 
