@@ -7,6 +7,7 @@ import {
   describeEnumValue,
   enumNames,
   operations,
+  units,
 } from "../../src/protocol/index.js";
 import type {
   Field,
@@ -265,6 +266,7 @@ function byKnown(one: string, other: string): number {
 }
 
 const BINS = 24;
+const STRIKE_DECIMALS = BigInt(units.price.decimals);
 
 /** How often which values of a field occur, and one value to compare them with. */
 export function distributionChart(
@@ -275,17 +277,39 @@ export function distributionChart(
 ): Markup {
   const field = orderField(name);
   const values = orders.map((order) => order[name]);
-  const strike = strikePrice === undefined ? [] : [strikePrice];
-  const axis = axisOf(field, values, context);
-  // Both are scaled: else there is no strike to compare with.
-  const marks = strike.map((price) =>
-    axisOf(strikeField, values, context).position(price),
-  );
-  const positions = [...values.map(axis.position), ...marks];
-  const domain = spread(positions);
+  // On the scale of opening prices: without one, there is none to compare with.
+  const decimals = decimalsOf(field, context);
+  const strike =
+    strikePrice === undefined || decimals === undefined
+      ? []
+      : [(strikePrice * 10n ** BigInt(decimals)) / 10n ** STRIKE_DECIMALS];
+  const axis = axisOf(field, [...values, ...strike], context);
+  const marks = strike.map(axis.position);
+  const domain = spread([...values.map(axis.position), ...marks]);
   const [least, most] = domain;
+  const width = (most - least) / BINS;
   const range = (low: number, high: number): string =>
     `${readable(low)} to ${readable(high)}${axis.unit === "" ? "" : ` (${axis.unit})`}`;
+  const counts = new Map<string, number>();
+  for (const order of orders) {
+    const distance = axis.position(order[name]) - least;
+    // What is largest is in the last one.
+    const bin = Math.min(Math.floor(distance / width), BINS - 1);
+    const key = `${bin} ${directionOf(order)}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  const bars = [...counts].map(([key, count]) => {
+    const [bin, direction] = key.split(" ");
+    const from = least + Number(bin) * width;
+    const to = from + width;
+    return {
+      direction,
+      count,
+      from,
+      to,
+      title: `${range(from, to)}: ${describeCount(count, "order")}`,
+    };
+  });
   return draw(
     `${field.label} of ${describeCount(orders.length, "order")}: ${range(least, most)}.`,
     {
@@ -309,28 +333,16 @@ export function distributionChart(
       },
       color: directionColour,
       marks: [
-        Plot.rectY(
-          orders,
-          Plot.binX<Plot.RectYOptions>(
-            {
-              y: "count",
-              title: (
-                binned: readonly Order[],
-                { x1, x2 }: { x1: number; x2: number },
-              ) => `${range(x1, x2)}: ${describeCount(binned.length, "order")}`,
-            },
-            {
-              x: {
-                value: (order: Order) => axis.position(order[name]),
-                thresholds: BINS,
-              },
-              fill: directionOf,
-              order: [...directions],
-              insetLeft: 0.5,
-              insetRight: 0.5,
-            },
-          ),
-        ),
+        Plot.rectY(bars, {
+          x1: "from",
+          x2: "to",
+          y: "count",
+          fill: "direction",
+          order: [...directions],
+          insetLeft: 0.5,
+          insetRight: 0.5,
+          title: "title",
+        }),
         Plot.ruleY([0], { stroke: "var(--line)" }),
         Plot.ruleX(marks, {
           stroke: "var(--mark)",

@@ -3,10 +3,13 @@ import os from "node:os";
 import path from "node:path";
 
 import { expect } from "chai";
+import { MaxUint256 } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import type { MockVaultHandle } from "../../src/mocks/index.js";
+import { someOrder } from "../../src/mocks/scenarios.js";
 import { parseReportArguments } from "../../tasks/report.js";
+import { distributionChart } from "../../tasks/report/charts.js";
 import { html } from "../../tasks/report/html.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
@@ -107,6 +110,32 @@ describe("tasks - report", () => {
     const raw = await report({ orders: "1-3", raw: true });
     expect(raw).to.not.include(">strike</text>");
     expect(raw).to.include("strike not drawn");
+  });
+
+  it("should draw every order once, also where all are alike", () => {
+    const context = { chainTime: 0, raw: false };
+    const shape =
+      /<rect [^>]*width="([0-9.]+)"[^>]*><title>[^<]*: (\d+) orders?</gu;
+    for (const sizes of [
+      [0n],
+      [MaxUint256],
+      [7n, 7n, 7n],
+      Array.from({ length: 500 }, (_, index) => BigInt(index) ** 9n),
+    ]) {
+      const orders = sizes.map((number, index) => ({
+        ...someOrder,
+        orderID: 1n,
+        exType: "BTC-USDT",
+        number,
+        contractType: 1 + (index % 3),
+      }));
+      const { text } = distributionChart(orders, "number", context);
+      const drawn = [...text.matchAll(shape)];
+      expect(drawn.every(([, width]) => Number(width) > 1)).to.equal(true);
+      expect(
+        drawn.reduce((sum, [, , count]) => sum + Number(count), 0),
+      ).to.equal(sizes.length);
+    }
   });
 
   it("should tell ids that are no orders from orders", async () => {
