@@ -9,6 +9,7 @@ import { describeRound } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
+import { patient } from "../rpc/patient.js";
 import type { NextBlock } from "../rehearsal/question.js";
 import type { Simulation } from "../rehearsal/types.js";
 import { accountsToCompare, comparePreview } from "./compare-preview.js";
@@ -200,7 +201,11 @@ async function prepare(
   { from, assertOnly }: SettleAllOptions,
 ): Promise<Prepared> {
   const contract = await vault.addressOf("vault", "settleAll");
-  const chain = new Chain(vault.provider, vault.networkName);
+  // What only reads is made again where that may help; what sends never is.
+  const chain = new Chain(
+    patient(vault.provider, vault.networkName),
+    vault.networkName,
+  );
   const { number, next, ...newest } = await findBlocks(chain);
   const observation = await observe(vault, contract.address, number);
   const chainId = await observation.chainId();

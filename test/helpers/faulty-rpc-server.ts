@@ -311,7 +311,8 @@ async function fail(
       status(429, { "retry-after": "0" });
       break;
     case "429 with a long Retry-After":
-      status(429, { "retry-after": "60" });
+      // More than Hardhat waits by itself.
+      status(429, { "retry-after": "6" });
       break;
     case "500":
       status(500);
