@@ -22,8 +22,8 @@ const everyHalfSecond: Ticker = (tick) => {
 
 /**
  * Shows on a terminal, while nothing else does, how long a task waits for its
- * node, how often it has asked it, and whether it may not ask more often. For
- * tasks without a progress of their own.
+ * node, how often it has asked it, and whether it may not ask more often; on one
+ * that is dumb, once. For tasks without a progress of their own.
  */
 export async function whileWaiting<T>(
   hooks: Pick<HookManager, "registerHandlers" | "unregisterHandlers">,
@@ -48,10 +48,10 @@ export async function whileWaiting<T>(
       return response;
     },
   };
-  // Most runs have no terminal, and need not load it.
-  const { createLogUpdate } = await import("log-update");
-  // The cursor stays: Ctrl-C would leave the terminal without one.
-  const update = createLogUpdate(stderr, { showCursor: true });
+  const update =
+    process.env["TERM"] === "dumb"
+      ? writeOnce(stderr)
+      : await redrawInPlace(stderr);
   const stop = ticker(() => {
     const waited = now() - startedAt;
     if (waited >= PATIENCE_MS && asked > 0) {
@@ -72,4 +72,29 @@ export async function whileWaiting<T>(
     stop();
     update.clear();
   }
+}
+
+/** Shows a line, in place of the one that it showed before. */
+interface LineUpdate {
+  (line: string): void;
+  clear(): void;
+}
+
+async function redrawInPlace(stderr: ProgressStream): Promise<LineUpdate> {
+  // Most runs have no terminal, and need not load it.
+  const { createLogUpdate } = await import("log-update");
+  // The cursor stays: Ctrl-C would leave the terminal without one.
+  return createLogUpdate(stderr, { showCursor: true });
+}
+
+/** The first line alone: it cannot be taken back. */
+function writeOnce(stderr: ProgressStream): LineUpdate {
+  let isWritten = false;
+  const update = (line: string): void => {
+    if (!isWritten) {
+      isWritten = true;
+      stderr.write(`${line}\n`);
+    }
+  };
+  return Object.assign(update, { clear: () => undefined });
 }

@@ -69,6 +69,49 @@ describe("output - waiting", () => {
     });
   }
 
+  it("should write one line on a terminal that is dumb, and nothing that moves", async () => {
+    const { TERM } = process.env;
+    process.env["TERM"] = "dumb";
+    try {
+      const hre = await createTestHre();
+      const { provider } = await hre.network.create();
+      let written = "";
+      const stderr = Object.assign(
+        new Writable({
+          write(chunk: Buffer, _encoding, done) {
+            written += chunk.toString();
+            done();
+          },
+        }),
+        { isTTY: true },
+      );
+      let [clock, tick] = [0, (): void => undefined];
+      await whileWaiting(
+        hre.hooks,
+        stderr,
+        async () => {
+          await provider.request({ method: "eth_chainId" });
+          clock = 1_100;
+          tick();
+          clock = 9_100;
+          tick();
+        },
+        (next) => {
+          tick = next;
+          return () => undefined;
+        },
+        () => clock,
+      );
+      expect(written).to.equal("Asked the node 1 time so far, for 1s…\n");
+    } finally {
+      if (TERM === undefined) {
+        Reflect.deleteProperty(process.env, "TERM");
+      } else {
+        process.env["TERM"] = TERM;
+      }
+    }
+  });
+
   it("should say that it waits for the rate limit, however the node says so", async () => {
     const answers: Record<string, RpcHandler> = {
       // Hardhat asks again by itself, and tells nobody.
