@@ -122,7 +122,7 @@ describe("package - documents", () => {
         withoutGas(await readFile(file, "utf8")),
       );
     }
-  }).timeout(120_000);
+  }).timeout(300_000);
 
   describe("as a site", function () {
     this.timeout(60_000);

@@ -229,5 +229,5 @@ describe("tasks in a terminal", () => {
         await node.stop();
       }
     }
-  }).timeout(120_000);
+  }).timeout(300_000);
 });
