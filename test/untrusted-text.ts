@@ -78,7 +78,8 @@ describe("text of others", () => {
     expect(JSON.parse(json)).to.deep.equal({ a: "x\ny", b: [1] });
   });
 
-  const key = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
+  // No other file has it: what one has configured is hidden for all it runs with.
+  const key = "5d0c8a3f9b6e4d1283a7c6b5e4f30912";
   for (const text of [
     `https://node.test/v3/${key}`,
     `wss://user:${key}@node.test:8546/?key=${key}`,
