@@ -104,6 +104,9 @@ const columns: readonly Column[] = [
 
 /** How the numbers of the table are to be read. */
 export function describeScales(context: FormatContext): string {
+  if (context.raw) {
+    return "Integers as on the wire.";
+  }
   const scaled = shownFields.filter(
     (field) => scaleOf(field, context) !== undefined,
   );

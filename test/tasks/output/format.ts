@@ -197,6 +197,9 @@ describe("values for a person", () => {
       "Scaled as configured: opening price. Else integers as on the wire: their scale is not documented.",
     );
     expect(describeScales(context)).to.match(/^Integers as on the wire/u);
+    expect(describeScales({ ...configured, raw: true })).to.equal(
+      "Integers as on the wire.",
+    );
   });
 
   it("should count with grouped digits", () => {
