@@ -10,9 +10,10 @@ import { selectedNetwork } from "./open-vault.js";
 export type KnownAccounts = ReadonlyMap<string, string>;
 
 /**
- * The accounts that the project knows, without asking a node or a person for
- * them: what is written in the configuration, and on an in-process network its
- * accounts and mocks.
+ * The accounts that the project knows, without asking a person for them: the
+ * sender and, of the vault in hand, the contracts that the configuration has
+ * written out or deploy-mocks left; and the accounts of an in-process network.
+ * A node is asked only where deploy-mocks left mocks for some chain.
  */
 export async function findKnownAccounts(
   hre: HardhatRuntimeEnvironment,
@@ -39,18 +40,27 @@ export async function findKnownAccounts(
       });
     }
   }
-  // As the user wrote it: resolving a variable may ask for a password.
-  const { contracts = {} } = hre.userConfig.networks?.[name]?.vault ?? {};
-  for (const role of contractRoleNames) {
-    const written = contracts[role];
-    const address =
-      written === undefined && config.type === "edr-simulated"
+  const { contracts, instances } = hre.userConfig.networks?.[name]?.vault ?? {};
+  const instance =
+    vault.instanceName === undefined
+      ? undefined
+      : instances?.[vault.instanceName]?.contracts;
+  // At once, so that what deploy-mocks wrote is looked up once for all of them.
+  const located = await Promise.all(
+    contractRoleNames.map(async (role) => {
+      const written = instance?.[role] ?? contracts?.[role];
+      // Resolving a variable may ask for a password.
+      return written === undefined || typeof written === "string"
         ? await vault.addressOf(role).then(
-            (located) => located.address,
+            ({ address }) => address,
+            // The read that needs it says why there is none.
             () => undefined,
           )
-        : written;
-    add(address, `${contractRoles[role].label} contract`);
+        : undefined;
+    }),
+  );
+  for (const [index, role] of contractRoleNames.entries()) {
+    add(located[index], `${contractRoles[role].label} contract`);
   }
   return known;
 }
