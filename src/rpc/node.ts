@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
 
-import { isHexString, toQuantity } from "ethers";
+import { ZeroHash, isHexString, toQuantity } from "ethers";
 
 import { vaultError } from "../errors.js";
 import type { Eip1193Provider } from "./eip1193.js";
@@ -220,12 +220,14 @@ export class Chain {
 
   /**
    * The block that the node would make now; undefined where it does not say. A
-   * node's clock need not be ours: development nodes can be moved in time.
+   * node's clock need not be ours: development nodes can be moved in time. One
+   * that gives its newest block instead, without a hash, cannot be told from
+   * one that does not: that would take another request each time.
    */
   public async pending(): Promise<PendingBlock | undefined> {
     try {
       const pending = await this.#findBlock("pending");
-      if (pending === undefined) {
+      if (pending === undefined || isMade(pending)) {
         return undefined;
       }
       const { number, timestamp, transactions } = pending;
@@ -447,6 +449,22 @@ export class Chain {
 }
 
 const BLOCK_METHOD = "eth_getBlockByNumber";
+
+/**
+ * Whether what a node gives as pending is a block that there is already: those
+ * of some rollups give their newest one. Anvil gives its pending block a hash
+ * too, but the root of no state.
+ */
+function isMade({
+  hash,
+  stateRoot,
+}: Readonly<Record<string, unknown>>): boolean {
+  return (
+    isHexString(hash, 32) &&
+    isHexString(stateRoot, 32) &&
+    stateRoot !== ZeroHash
+  );
+}
 
 /** A block as it goes over the wire. */
 export function toBlockId(block: BlockId): string {

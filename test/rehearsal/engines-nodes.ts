@@ -263,6 +263,21 @@ describe("simulation - on every kind of node", () => {
     expectSettled(await vault.simulateSettleAll({ atTime: "end" }), "fork");
   });
 
+  it("should start from the newest block of a node that gives it as pending", async () => {
+    server.handler = async ({ request, forward }) =>
+      request.method === "eth_getBlockByNumber" &&
+      request.params[0] === "pending"
+        ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a result of anvil
+          (JSON.parse(
+            await forward({ ...request, params: ["latest", false] }),
+          ) as { result: unknown })
+        : undefined;
+    const vault = await open();
+    const head = await vault.block("latest");
+    const { block } = await vault.simulateSettleAll({ as: FIRST_ACCOUNT });
+    expect(block?.number).to.equal(head.number + 1);
+  });
+
   it("should fork a node that has neither", async () => {
     server.handler = ({ request }) =>
       request.method === "eth_simulateV1"
