@@ -220,21 +220,26 @@ export class Chain {
 
   /**
    * The block that the node would make now; undefined where it does not say. A
-   * node's clock need not be ours: development nodes can be moved in time. One
-   * that gives its newest block instead, without a hash, cannot be told from
-   * one that does not: that would take another request each time.
+   * node's clock need not be ours: development nodes can be moved in time. Some
+   * give their newest block instead; without its hash, that is not recognised,
+   * as it would take another request on every node.
    */
   public async pending(): Promise<PendingBlock | undefined> {
     try {
       const pending = await this.#findBlock("pending");
-      if (pending === undefined || isMade(pending)) {
+      if (pending === undefined) {
         return undefined;
       }
       const { number, timestamp, transactions } = pending;
       const known =
         number === null ? undefined : this.#number(number, BLOCK_METHOD);
-      if (known === 0) {
+      if (
         // There is always a block before it.
+        known === 0 ||
+        (known !== undefined &&
+          mayBeMade(pending) &&
+          known <= (await this.blockNumber()))
+      ) {
         return undefined;
       }
       return {
@@ -451,19 +456,15 @@ export class Chain {
 const BLOCK_METHOD = "eth_getBlockByNumber";
 
 /**
- * Whether what a node gives as pending is a block that there is already: those
- * of some rollups give their newest one. Anvil gives its pending block a hash
- * too, but the root of no state.
+ * Whether what a node gives as pending may be a block that there is already: the
+ * nodes of some rollups give their newest one. Geth's has no hash, anvil's the
+ * root of no state.
  */
-function isMade({
+function mayBeMade({
   hash,
   stateRoot,
 }: Readonly<Record<string, unknown>>): boolean {
-  return (
-    isHexString(hash, 32) &&
-    isHexString(stateRoot, 32) &&
-    stateRoot !== ZeroHash
-  );
+  return isHexString(hash, 32) && stateRoot !== ZeroHash;
 }
 
 /** A block as it goes over the wire. */
