@@ -1,6 +1,10 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { describeInput, parseAddress } from "../src/client/inputs.js";
+import {
+  describeInput,
+  givenInput,
+  parseAddress,
+} from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
 import { vaultError } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
@@ -115,9 +119,7 @@ function parseBlocks({
         problem: "--from-block and --to-block go with --samples alone",
       });
     }
-    const numbers = blocks
-      .split(",")
-      .map((text) => Number(parseInteger(text.trim(), "--blocks")));
+    const numbers = blocks.split(",").map((text) => parseNumber(text.trim()));
     return atMost([...new Set(numbers)].toSorted((one, other) => one - other));
   }
   const count = Number(parseInteger(samples ?? "", "--samples"));
@@ -132,6 +134,18 @@ function parseBlocks({
     fromBlock: parseFixed(fromBlock ?? "0", "--from-block"),
     toBlock: parseFixed(toBlock, "--to-block"),
   };
+}
+
+/** What a number of JavaScript cannot hold is refused, not rounded. */
+function parseNumber(text: string): number {
+  const number = Number(parseInteger(text, "--blocks"));
+  if (!Number.isSafeInteger(number)) {
+    throw vaultError("VAULT_INVALID_BLOCK", {
+      where: "--blocks",
+      value: givenInput(text),
+    });
+  }
+  return number;
 }
 
 function parseFixed(text: string | undefined, where: string): BlockTag {

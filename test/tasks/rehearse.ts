@@ -214,6 +214,8 @@ describe("tasks - rehearse", () => {
       [{ blocks: "1", samples: "1" }, "VAULT_INVALID_ARGUMENT"],
       [{ blocks: "1", fromBlock: "1" }, "VAULT_INVALID_ARGUMENT"],
       [{ blocks: "1,x" }, "VAULT_INVALID_INTEGER"],
+      [{ blocks: "1,9007199254740993" }, "VAULT_INVALID_BLOCK"],
+      [{ blocks: "99999999999999999999" }, "VAULT_INVALID_BLOCK"],
       [{ samples: "0" }, "VAULT_INVALID_ARGUMENT"],
       [{ samples: "1001" }, "VAULT_INVALID_ARGUMENT"],
       [{ samples: "3", toBlock: "pending" }, "VAULT_INVALID_ARGUMENT"],
