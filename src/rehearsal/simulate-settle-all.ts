@@ -360,7 +360,7 @@ function conclude(
         answer.refusal === null &&
         gasNeeded > TRANSACTION_GAS_CAP
           ? [
-              `It uses ${gasUsed} gas: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}.`,
+              `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
             ]
           : []),
         ...(price === undefined

@@ -1,5 +1,6 @@
 import { operations } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
+import { UNKNOWABLE } from "../../src/rehearsal/question.js";
 import type { Simulation } from "../../src/rehearsal/types.js";
 import type {
   Settlement,
@@ -18,7 +19,7 @@ import type { Envelope } from "./heading.js";
 import { renderReadings } from "./readings.js";
 import { changeRow, engineNames, renderEffect } from "./simulation.js";
 import type { Style } from "./style.js";
-import { renderFacts, renderTable } from "./table.js";
+import { renderFacts, renderTable, wrapText } from "./table.js";
 import type { Fact } from "./table.js";
 
 const signingNames: Readonly<Record<SigningKind, string>> = {
@@ -125,9 +126,10 @@ function renderPreview(
     ...(effect.length === 0
       ? ["No reading changes, and nothing is transferred."]
       : effect),
-    ...(simulation.transfers === null
-      ? [style.dim("What it transfers, this node does not show.")]
-      : []),
+    ...simulation.notes
+      // This holds for every settlement: no answer to the question hangs on it.
+      .filter((note) => note !== UNKNOWABLE)
+      .map((note) => wrapText(style.warn(escapeUntrusted(note)), style)),
     "",
   ];
 }

@@ -8,6 +8,7 @@ import { renderPreflight } from "../../tasks/output/settlement.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import { burnsGas } from "../helpers/bytecode.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { directProvider } from "../helpers/mock-protocol.js";
@@ -93,6 +94,32 @@ describe("the preview of what a settlement moves", () => {
     );
     expect(text).to.match(/0\.0000\d+ T\\u\{1b\}\[2J/u);
     expect(text).to.include("vault contract");
+  });
+
+  it("should show what a chain with a cap on gas would not take, before anybody is asked", async () => {
+    await lane.world.openNextRound();
+    await provider.send("anvil_setCode", [
+      lane.world.contracts.vault,
+      burnsGas(20_000_000),
+    ]);
+    let shown = "";
+
+    await lane.vault.settleAll({
+      from: lane.settler,
+      confirm: async (preflight) => {
+        shown = renderPreflight(
+          preflight,
+          { network: "live", chainId: 31_337 },
+          { tokenDecimals: undefined, chainTime: 0, raw: false },
+          createStyle({}),
+        );
+        return await Promise.resolve("no");
+      },
+    });
+
+    expect(shown).to.match(/limit of \d+ may be needed: .*EIP-7825/u);
+    expect(shown).to.include("settle in parts");
+    expect(shown).not.to.include("Not known beforehand");
   });
 
   it("should tell which tokens moved otherwise", async () => {
