@@ -14,6 +14,8 @@ import { settlementCall } from "../src/settlement/transaction.js";
 import { toJsonValue } from "../src/json.js";
 import { toSafeJson } from "../src/untrusted-text.js";
 import { withVault } from "./open-vault.js";
+import { isReaderGone, writeAlong } from "./output/destination.js";
+import type { WriteText } from "./output/destination.js";
 import { createDisplay } from "./output/watch.js";
 import type { Sighting, WatchDisplay } from "./output/watch.js";
 import { parseFutureTime } from "./parse-options.js";
@@ -46,19 +48,24 @@ const action: NewTaskActionFunction<WatchTaskArguments> = async (args, hre) =>
           "read",
           args,
           async (vault) =>
-            await watch(
-              vault,
-              request,
-              createDisplay(
-                {
-                  ...args,
-                  network: vault.networkName,
-                  intervalSeconds: request.intervalSeconds,
-                  ...vault.settings,
-                },
-                process.stdout,
-                write,
-              ),
+            await whileRead(
+              write,
+              async (writeLine, clock) =>
+                await watch(
+                  vault,
+                  request,
+                  createDisplay(
+                    {
+                      ...args,
+                      network: vault.networkName,
+                      intervalSeconds: request.intervalSeconds,
+                      ...vault.settings,
+                    },
+                    process.stdout,
+                    writeLine,
+                  ),
+                  clock,
+                ),
             ),
           LOOK_TIMEOUT_MS,
         ),
@@ -66,6 +73,29 @@ const action: NewTaskActionFunction<WatchTaskArguments> = async (args, hre) =>
   });
 
 export default action;
+
+/** Ends a watch with its reader: in the pause after what could not be written. */
+async function whileRead(
+  write: WriteText,
+  work: (write: WriteText, clock: WatchClock) => Promise<StreamedReport>,
+): Promise<StreamedReport> {
+  const { write: writeLine, failed } = writeAlong(write);
+  try {
+    return await work(writeLine, {
+      now: Date.now,
+      sleep: async (milliseconds) =>
+        await sleep(milliseconds, undefined, { signal: failed }),
+    });
+  } catch (error) {
+    if (!failed.aborted) {
+      throw error;
+    }
+    if (!isReaderGone(failed.reason)) {
+      throw failed.reason;
+    }
+    return { streamed: true, ok: true };
+  }
+}
 
 /** What a watch waits for. */
 type Until = "settled" | "expired" | ((chainTime: number) => bigint);

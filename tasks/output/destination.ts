@@ -49,11 +49,40 @@ export async function writeToStdout(
     );
     return true;
   } catch (error) {
-    if (hasCode(error, "EPIPE")) {
+    if (isReaderGone(error)) {
       return false;
     }
     throw error;
   }
+}
+
+/**
+ * Writes to stdout without waiting for it, for what goes on by itself.
+ *
+ * @returns What writes, and a signal that is aborted, with the error as its
+ * reason, once that failed.
+ */
+export function writeAlong(write: WriteText): {
+  readonly write: WriteText;
+  readonly failed: AbortSignal;
+} {
+  process.stdout.on("error", ignore);
+  const failure = new AbortController();
+  return {
+    write: (text, done) =>
+      write(text, (error) => {
+        if (error !== null && error !== undefined) {
+          failure.abort(error);
+        }
+        done(error);
+      }),
+    failed: failure.signal,
+  };
+}
+
+/** Whether writing failed since the reader went away (`| head`). */
+export function isReaderGone(error: unknown): boolean {
+  return hasCode(error, "EPIPE");
 }
 
 /**
@@ -74,8 +103,13 @@ export async function writeToFile(
   let special: FileHandle | undefined;
   try {
     // Before anything is read: a mistake should not cost a scan.
-    destination = await destinationOf(file);
-    existing = await stat(destination).catch(() => undefined);
+    existing = await stat(file).catch(() => undefined);
+    // What is no file is opened by the name that was given: that of a pipe
+    // between processes (`/dev/stdout`, `/dev/fd/3`) leads nowhere.
+    destination =
+      existing === undefined || existing.isFile()
+        ? await destinationOf(file)
+        : file;
     if (existing?.isDirectory() === true) {
       throw new Error("it is a folder");
     }

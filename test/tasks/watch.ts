@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { Readable } from "node:stream";
+import { text as readText } from "node:stream/consumers";
+
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
@@ -11,7 +15,7 @@ import type { Sighting, WatchDisplay } from "../../tasks/output/watch.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { runHardhat } from "../helpers/cli.js";
+import { runHardhat, startHardhat } from "../helpers/cli.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
@@ -395,6 +399,26 @@ describe("tasks - watch", () => {
       );
       expect({ stderr, exitCode }).to.deep.equal({ stderr: "", exitCode: 0 });
       expect(JSON.parse(stdout)).to.deep.include({ changed: [] });
+    });
+
+    it("should end quietly when nobody reads on", async () => {
+      const child = startHardhat(
+        ["vault", "watch", "--interval", "0.1", "--network", "test"],
+        { cwd: project.path, env: environment() },
+      );
+      const [stderr] = await Promise.all([
+        readText(child.stderr ?? Readable.from([])),
+        once(child, "close"),
+        (async () => {
+          await once(child.stdout ?? child, "data");
+          child.stdout?.destroy();
+          await mocks.setRound({ filledVolume: 7n });
+        })(),
+      ]);
+      expect({ stderr, exitCode: child.exitCode }).to.deep.equal({
+        stderr: "",
+        exitCode: 0,
+      });
     });
 
     it("should give the terminal back on Ctrl-C", async () => {

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   lstat,
   mkdtemp,
@@ -80,6 +81,30 @@ describe("output - what --out names", () => {
       expect(await read).to.equal(WHOLE);
     } finally {
       reader.kill();
+    }
+  });
+
+  it("should be a pipe between processes, which no name leads to (on Linux)", async function () {
+    if (process.platform !== "linux") {
+      // eslint-disable-next-line no-restricted-syntax -- elsewhere, another process's pipe has no name at all
+      this.skip();
+    }
+    // The left one holds the pipe open until it is told.
+    const shell = spawn(
+      "sh",
+      ["-c", 'sh -c "echo \\$\\$ | cat >&2; read _" | cat'],
+      {
+        stdio: ["pipe", "pipe", "pipe"],
+      },
+    );
+    try {
+      const read = text(shell.stdout);
+      const [pid = ""] = (await once(shell.stderr, "data")).map(String);
+      await writeToFile(pieces(), `/proc/${pid.trim()}/fd/1`);
+      shell.stdin.end("\n");
+      expect(await read).to.equal(WHOLE);
+    } finally {
+      shell.kill();
     }
   });
 
