@@ -27,12 +27,31 @@ export function parseAssignments(
     }
     return { path, text };
   });
-  const paths = assignments.map(({ path }) => path);
-  const twice = paths.find((path, index) => paths.indexOf(path) !== index);
-  if (twice !== undefined) {
-    throw invalid(describeInput(twice), "it is given twice");
-  }
+  requireApart(assignments.map(({ path }) => path));
   return assignments;
+}
+
+/** Of two that say something of the same value, one would be dropped. */
+function requireApart(paths: readonly string[]): void {
+  const seen = new Map<string, string>();
+  for (const path of paths) {
+    const target = path.replace(/^orders\.0+(?=[0-9])/u, "orders.");
+    for (const [otherTarget, other] of seen) {
+      if (target === otherTarget) {
+        throw invalid(describeInput(path), "it is given twice");
+      }
+      if (
+        target.startsWith(`${otherTarget}.`) ||
+        otherTarget.startsWith(`${target}.`)
+      ) {
+        throw invalid(
+          describeInput(path),
+          `it cannot be given together with ${describeInput(other)}, which is of the same value`,
+        );
+      }
+    }
+    seen.set(target, path);
+  }
 }
 
 /** The fields of the values that can be set, by their paths. */

@@ -185,6 +185,24 @@ describe("tasks - mock", () => {
       /it is given twice/u,
     ],
     [
+      "an order, and a field of it",
+      "set",
+      { changes: ["orders.7=none", "orders.7.state=closed"] },
+      /"orders\.7\.state": it cannot be given together with "orders\.7"/u,
+    ],
+    [
+      "a path twice, in two spellings",
+      "set",
+      { changes: ["orders.7.state=closed", "orders.07.state=open"] },
+      /"orders\.07\.state": it is given twice/u,
+    ],
+    [
+      "a field of an order, and the order",
+      "set",
+      { changes: ["orders.7.state=closed", "orders.7=none"] },
+      /"orders\.7": it cannot be given together with "orders\.7\.state"/u,
+    ],
+    [
       "a fraction",
       "set",
       { changes: ["volume=1.5"] },
