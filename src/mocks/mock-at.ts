@@ -12,6 +12,7 @@ import {
   standaloneReadings,
 } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
+import { inOrder } from "./in-order.js";
 import { applyOverrides } from "./state.js";
 import { requireControllableNode } from "./local-node.js";
 import { createMockSender } from "./mock-sender.js";
@@ -41,6 +42,14 @@ export interface MockAtOptions {
 
 /** @see HardhatVault.mockAt */
 export async function mockAt<VaultT extends MockHost>(
+  vault: VaultT,
+  role: ContractRole,
+  options: MockAtOptions,
+): Promise<MockVaultHandle<VaultT>> {
+  return await inOrder(vault, async () => await place(vault, role, options));
+}
+
+async function place<VaultT extends MockHost>(
   vault: VaultT,
   role: ContractRole,
   { scenario, overrides = {} }: MockAtOptions,

@@ -75,6 +75,20 @@ for (const { name, start } of everyNode) {
       expect(await vault.queryVolume()).to.equal(9n);
     });
 
+    it("should put mocks in the place of several contracts", async () => {
+      await Promise.all([
+        vault.mockAt("vaultFactory", { overrides: { minXMargin: 42n } }),
+        vault.mockAt("vault", { overrides: { volume: 41n } }),
+        vault.mockAt("trading"),
+        vault.mockAt("underlyingAsset"),
+      ]);
+      const { volume, minXMargin } = await vault.snapshot();
+      expect({ volume, minXMargin }).to.deep.equal({
+        volume: 41n,
+        minXMargin: 42n,
+      });
+    });
+
     it("should go on after one that failed", async () => {
       const failing = mocks.setVolume(-1n).catch((error: unknown) => error);
       await mocks.setVolume(3n);
