@@ -7,6 +7,7 @@ import { describeInput } from "../src/client/inputs.js";
 import { toRpcError } from "../src/rpc/request.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import { keepNetworkSecrets } from "../src/plugin/network-secrets.js";
 import { vaultError } from "../src/errors.js";
 import { contractRoleNames, isContractRole } from "../src/protocol/index.js";
 import { FORK_NETWORK } from "../src/rehearsal/fork/network.js";
@@ -63,6 +64,8 @@ export async function withVault<T>(
   const isShared = config.type === "edr-simulated";
   let connection;
   try {
+    // Before a fork's upstream is asked, while it is being made.
+    await keepNetworkSecrets(config, Object.keys(hre.config.networks));
     connection = isShared
       ? await hre.network.getOrCreate(network)
       : await hre.network.create({

@@ -12,6 +12,7 @@ import { parseAddress } from "../src/client/inputs.js";
 import { connectionAddresses } from "../src/plugin/addresses.js";
 import type { ConnectionAddresses } from "../src/plugin/addresses.js";
 import { configuredFrom } from "../src/plugin/hardhat-vault.js";
+import { keepNetworkSecrets } from "../src/plugin/network-secrets.js";
 import { vaultError } from "../src/errors.js";
 import {
   isReadOperation,
@@ -170,6 +171,10 @@ async function addressesWithoutRequests(
 ): Promise<RequestContext> {
   const network = selectedNetwork(hre);
   const overrides = parseAt(at);
+  if (network.config.type === "edr-simulated") {
+    // Opening it may ask a fork's upstream.
+    await keepNetworkSecrets(network.config, Object.keys(hre.config.networks));
+  }
   const { locate } =
     network.config.type === "edr-simulated"
       ? chooseInstance(

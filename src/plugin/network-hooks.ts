@@ -1,8 +1,8 @@
 import type { HookContext, NetworkHooks } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { keepHeaderSecret, keepUrlSecret } from "../untrusted-text.js";
 import { FORK_NETWORK } from "../rehearsal/fork/network.js";
+import { keepNetworkSecrets } from "./network-secrets.js";
 
 export default async (): Promise<Partial<NetworkHooks>> => ({
   newConnection,
@@ -17,16 +17,11 @@ async function newConnection<ChainTypeT extends ChainType | string>(
   // Loaded with the first connection, not with the plugin: it needs ethers and
   // the bindings.
   const { HardhatVault } = await import("./hardhat-vault.js");
-  const { networkConfig } = connection;
-  if (networkConfig.type === "http") {
-    // Whatever a node repeats of it is not shown. The provider was made with
-    // it, so nothing is resolved that was not needed.
-    keepUrlSecret(
-      await networkConfig.url.getUrl(),
-      Object.keys(context.config.networks),
-    );
-    Object.values(networkConfig.httpHeaders).forEach(keepHeaderSecret);
-  }
+  // The provider was made with them, so nothing is resolved that was not needed.
+  await keepNetworkSecrets(
+    connection.networkConfig,
+    Object.keys(context.config.networks),
+  );
   connection.vault = HardhatVault.forConnection(connection, context);
   return connection;
 }

@@ -381,6 +381,58 @@ describe("secrets", function () {
   });
 });
 
+describe("secrets of a network that forks", () => {
+  let anvil: ServerProcess;
+  let server: RpcServer;
+  before(async () => {
+    anvil = await startAnvil();
+    server = await startRpcServer({ upstream: anvil.url });
+  });
+  after(async () => {
+    await server.stop();
+    await anvil.stop();
+  });
+
+  const run = async (urlKey: string, headerKey: string, isUp: boolean) => {
+    const denied = {
+      error: {
+        code: -32000,
+        message: `no more for <${urlKey}>/<${headerKey}>`,
+      },
+    };
+    server.handler = ({ request: { method } }) =>
+      isUp && headerMethods.test(method) ? undefined : denied;
+    const hre = await createTestHre(
+      {
+        networks: {
+          forked: {
+            type: "edr-simulated",
+            forking: {
+              url: `${server.url}/v3/${urlKey}`,
+              httpHeaders: { "x-api-key": headerKey },
+            },
+            vault: { contracts: { vault: `0x${"ab".repeat(20)}` } },
+          },
+        },
+      },
+      { network: "forked" },
+    );
+    const { stdout, stderr } = await runVaultTask(hre, "volume");
+    const said = stdout + stderr;
+    expect(said).to.contain("no more for");
+    expect(said).not.to.contain(urlKey);
+    expect(said).not.to.contain(headerKey);
+  };
+
+  it("should not be in what its upstream says while the fork is made", async () => {
+    await run("m4dekey", "m4dehdr", false);
+  });
+
+  it("should not be in what its upstream says later", async () => {
+    await run("l8terkey", "l8terhdr", true);
+  });
+});
+
 function leaksIn(text: string, where: string): string[] {
   const lower = text.toLowerCase();
   return forbidden
