@@ -203,14 +203,21 @@ describe("reads under faults", function () {
       Array.from({ length: LANES }, async () => {
         const { server, hre } = await open();
         const { provider } = await hre.network.create("live");
+        const asked: Array<Promise<unknown>> = [];
         for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
           const { read, kind } = one;
           const run = async (timeout?: number): Promise<Outcome> => {
             // A provider of its own: nothing is known of its node yet.
             const client = new VaultClient(
               {
-                request: async ({ method, params = [] }): Promise<unknown> =>
-                  await provider.request({ method, params: [...params] }),
+                request: async ({ method, params = [] }): Promise<unknown> => {
+                  const answer = provider.request({
+                    method,
+                    params: [...params],
+                  });
+                  asked.push(answer);
+                  return await answer;
+                },
               },
               contracts,
             );
@@ -222,6 +229,10 @@ describe("reads under faults", function () {
                   ? error.code
                   : String(error),
               };
+            } finally {
+              // What was given up at a deadline may not have arrived yet, and
+              // would meet the fault of the next case.
+              await Promise.allSettled(asked.splice(0));
             }
           };
           const tried = await tryFault(server, read.name, kind, run, failures);
