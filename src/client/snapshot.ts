@@ -311,7 +311,8 @@ function pinTo(
   return { from, blockTag: blockTag === "pending" ? blockTag : number };
 }
 
-async function readOne(
+/** One reading in a request of its own, or why it failed. */
+export async function readOne(
   client: VaultReader,
   { operation, args }: Reading,
   pinned: ReadOptions,

@@ -1,8 +1,15 @@
 import { isFailedReading } from "../client/failed-reading.js";
+import { readOne } from "../client/snapshot.js";
 import type { SnapshotWithBalances } from "../client/snapshot.js";
+import type { VaultHost } from "../host.js";
+import { standaloneReadings } from "../protocol/index.js";
+import type { Reading } from "../protocol/index.js";
 import type { Receipt, SettlementCall } from "../rpc/node.js";
 import { NATIVE } from "../rehearsal/balances.js";
-import { compareReadings } from "../rehearsal/compare-readings.js";
+import {
+  compareReadings,
+  compareValues,
+} from "../rehearsal/compare-readings.js";
 import { parseLogs, transfersOf } from "../rehearsal/transfers.js";
 import type {
   ReadingChange,
@@ -40,6 +47,7 @@ export function accountsToCompare(
  * @param after What was seen of the transaction's block.
  */
 export async function comparePreview(
+  vault: VaultHost,
   previewed: Simulation | null,
   sender: string,
   { receipt, seen: after }: Pick<Report, "receipt" | "seen">,
@@ -51,7 +59,8 @@ export async function comparePreview(
   let differences: readonly PreviewDifference[] | null = null;
   if (receipt?.succeeded === true && after !== undefined) {
     try {
-      differences = findDifferences(
+      differences = await findDifferences(
+        vault,
         previewed,
         sender,
         receipt,
@@ -69,13 +78,14 @@ export async function comparePreview(
  * What came otherwise in the readings, the tokens and the native currency that
  * moved. Others' transactions in the same block are part of what came.
  */
-function findDifferences(
+async function findDifferences(
+  vault: VaultHost,
   previewed: Simulation,
   sender: string,
-  { logs, fee }: Receipt,
+  { logs, fee, blockNumber }: Receipt,
   before: SnapshotWithBalances,
   after: SnapshotWithBalances,
-): readonly PreviewDifference[] | null {
+): Promise<readonly PreviewDifference[] | null> {
   if (isFailedReading(before.snapshot.round)) {
     return null;
   }
@@ -87,7 +97,7 @@ function findDifferences(
   const { transfers } = previewed;
   const happened = parseLogs(logs);
   return [
-    ...compareChanges(previewed.changes, changes),
+    ...(await differingReadings(vault, previewed, changes, blockNumber)),
     ...(transfers === null || happened === undefined
       ? []
       : compareTransfers(transfers, transfersOf(happened))),
@@ -124,6 +134,56 @@ function compareNative(
       ? []
       : [{ reading: "balances", field: account, previewed, happened }];
   });
+}
+
+/**
+ * The readings that came otherwise. What was seen of the block had a caller with
+ * code, and a contract may answer such a one otherwise; so a reading that seems
+ * to differ is asked for again, as the preview asked for it.
+ *
+ * @throws VaultError where the node fails
+ */
+async function differingReadings(
+  vault: VaultHost,
+  { engine, changes: previewed }: Simulation,
+  happened: readonly ReadingChange[],
+  blockNumber: number,
+): Promise<readonly PreviewDifference[]> {
+  const seeming = compareChanges(previewed, happened);
+  // That engine's own caller has code.
+  if (engine === "call" || seeming.length === 0) {
+    return seeming;
+  }
+  const names = new Set(seeming.map(({ reading }) => reading));
+  const plain = await Promise.all(
+    standaloneReadings
+      .filter(({ path }) => names.has(path.join(".")))
+      .map(async (reading) => {
+        const [before, after] = await Promise.all(
+          [blockNumber - 1, blockNumber].map(
+            async (blockTag) => await readPlainly(vault, reading, blockTag),
+          ),
+        );
+        const { operation, path } = reading;
+        return compareValues(operation, path.join("."), before, after);
+      }),
+  );
+  return compareChanges(previewed, [
+    ...happened.filter(({ reading }) => !names.has(reading)),
+    ...plain.flat(),
+  ]);
+}
+
+async function readPlainly(
+  vault: VaultHost,
+  reading: Reading,
+  blockTag: number,
+): Promise<unknown> {
+  const value = await readOne(vault, reading, { blockTag });
+  if (isFailedReading(value) && value.error.kind === "rpc") {
+    throw value.error;
+  }
+  return value;
 }
 
 function compareChanges(

@@ -127,7 +127,13 @@ export async function settleLocated(
       ...end,
       settlement: {
         ...end.settlement,
-        preview: await comparePreview(previewed, signer.address, end, see),
+        preview: await comparePreview(
+          vault,
+          previewed,
+          signer.address,
+          end,
+          see,
+        ),
       },
       chainId,
       block,

@@ -14,6 +14,8 @@ export const oddModes = {
   inBatches: 3,
   /** Settles whether or not its costly work succeeds. */
   swallows: 4,
+  /** Settles, and tells contracts another volume than accounts. */
+  knowsContracts: 5,
 } as const;
 
 const source = `
@@ -52,7 +54,7 @@ contract OddVault {
     }
 
     function queryVolume() external view returns (uint256) {
-        return _calls;
+        return _mode == ${oddModes.knowsContracts} && msg.sender.code.length > 0 ? 0 : _calls;
     }
 
     function openNextRound() public {

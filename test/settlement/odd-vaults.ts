@@ -279,6 +279,18 @@ describe("a vault that settles in its own way", () => {
     ]);
   });
 
+  it("should say that it came so where contracts are told something else than accounts", async () => {
+    await odd.set("knowsContracts");
+
+    const settlement = await vault.settleAll(POLLING);
+
+    expect(settlement.preview).to.include({ engine: "simulateV1" });
+    expect(
+      settlement.preview?.changes.map(({ reading }) => reading),
+    ).to.include("volume");
+    expect(settlement.preview?.differences).to.deep.equal([]);
+  });
+
   it("should say line by line what came otherwise", async () => {
     await odd.set("settles");
 
