@@ -416,6 +416,21 @@ describe("simulation - on every kind of node", () => {
     expect(insisted.reason).to.contain("says nothing about the contract");
   });
 
+  it("should not take a reading that such a limit ends for a change", async () => {
+    server.handler = changing((block) => {
+      const calls = [block["calls"]].flat();
+      const reading = calls[calls.length / 2 + 1];
+      Object.assign(reading ?? {}, {
+        status: "0x0",
+        returnData: "0x",
+        gasUsed: "0xf4240",
+        error: { code: -32015, message: "out of gas" },
+      });
+    });
+    const vault = await open();
+    expectSettled(await vault.simulateSettleAll(), "call");
+  });
+
   it("should do with 300 ms of latency", async () => {
     server.handler = async () => {
       await sleep(300);

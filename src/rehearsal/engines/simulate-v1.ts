@@ -202,10 +202,17 @@ async function simulate(
     calls.slice(0, allReads.length),
     calls.slice(allReads.length + 1),
   ];
-  const starved = [...before, ...after].some(
-    (call) => !call.succeeded && isExhausted({ ...call, gasGiven: READ_GAS }),
-  );
-  if (starved && orders.length > 0) {
+  const isStarved = (call: SimulatedCall | undefined): boolean =>
+    call?.succeeded === false && isExhausted({ ...call, gasGiven: READ_GAS });
+  if (
+    (orders.length > 0 && before.some(isStarved)) ||
+    // By itself one that always fails is a reading; else it would be a change.
+    after.some(
+      (call, index) =>
+        isStarved(call) &&
+        (orders.length > 0 || before[index]?.succeeded === true),
+    )
+  ) {
     throw new EngineUnable(
       `the gas that the node gives ${METHOD} does not suffice for the readings`,
       { isCapped: true },
