@@ -144,7 +144,7 @@ export const errorTable = {
     kind: "user",
     message:
       "Network {network} (chain id {chainId}, client {client}) does not look like a development node: {action}.",
-    fix: "Choose an in-process network, anvil or `hardhat node` with --network{otherwise}. Nothing was sent.",
+    fix: "Choose anvil, `hardhat node` or an in-process network{otherwise}. Nothing was sent.",
   },
   VAULT_INVALID_FIXTURE: {
     kind: "user",
@@ -155,7 +155,7 @@ export const errorTable = {
     kind: "chain",
     message:
       "There is no contract code at {address}{when}, the {contract} contract on network {network} (address from {source}).",
-    fix: "Check that address, that --network names the chain it is deployed on, and that it was deployed by the block that was read.",
+    fix: "Check that address, that network {network} is the chain it is deployed on, and that it was deployed by the block that was read.",
   },
   VAULT_CALL_REVERTED: {
     kind: "chain",
@@ -317,7 +317,7 @@ export const errorTable = {
     kind: "rpc",
     message:
       "Network {network} does not have the state of the chain at block {block}, only that of blocks {first} to {last}: {problem}",
-    fix: "Use an archive node, or list the rounds since then with --from-block {first} (option fromBlock).",
+    fix: "Use an archive node, or list the rounds from block {first} on, with the option `fromBlock`.",
   },
   VAULT_OUT_OF_GAS: {
     kind: "chain",

@@ -10,6 +10,13 @@ import {
 import type { VaultErrorCode } from "../src/errors.js";
 import { expectVaultError } from "./helpers/assertions.js";
 
+/** What the command line alone raises, about its own options. */
+const ofTasks: readonly string[] = [
+  "VAULT_INVALID_AT",
+  "VAULT_TOKEN_DECIMALS_NOT_CONFIGURED",
+  "VAULT_NO_TERMINAL",
+] satisfies VaultErrorCode[];
+
 describe("errors", () => {
   for (const [code, { message, fix, kind }] of Object.entries(errorTable)) {
     it(`should say what ${code} is and what to do`, () => {
@@ -20,6 +27,12 @@ describe("errors", () => {
       const tags = [...`${message} ${fix}`.matchAll(/\{(\w+)\}/gu)].map(
         ([, tag = ""]) => tag,
       );
+      if (!ofTasks.includes(code)) {
+        // Whoever calls the API has no flags; a command to type may have some.
+        expect(`${message} ${fix}`.replaceAll(/`[^`]*`/gu, "")).to.not.match(
+          /--[a-z]/u,
+        );
+      }
       const error = new VaultError(
         // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a key of the table, which Object.entries forgets
         code as VaultErrorCode,

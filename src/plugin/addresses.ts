@@ -144,7 +144,7 @@ function describeAbsence(
   deployment: DeploymentAddresses | undefined,
 ): string {
   if (type !== "http") {
-    return "An in-process network starts empty: call deployMocks() first, or choose another network with --network.";
+    return "An in-process network starts empty: call deployMocks() first, or choose another network.";
   }
   if (deployment === undefined) {
     return "What deploy-mocks wrote to vault-deployments/ is not used here: to check it, the network would have to be asked.";

@@ -101,7 +101,7 @@ async function examineContract(
         fail(
           `${label}: code`,
           `there is none at ${target.address} (from ${target.source})`,
-          "Check that address, and that --network names the chain that it is deployed on.",
+          `Check that address, and that network ${vault.networkName} is the chain that it is deployed on.`,
         ),
       ];
     }

@@ -335,7 +335,9 @@ describe("client - rounds", () => {
         "VAULT_NO_OLD_STATE",
       );
       expect(error.message).to.include("99873 to 100000");
-      expect(error.message).to.include("--from-block 99873");
+      expect(error.message).to.include(
+        "from block 99873 on, with the option `fromBlock`",
+      );
       expect(error.message).to.include("missing trie node");
       expect(
         blocksOf(await collect(provider, { fromBlock: 99_873 })),

@@ -267,6 +267,14 @@ describe("running a task", () => {
         undefined,
         /\nName an account with --as, or set/u,
       ],
+      [
+        vaultError("VAULT_NO_OLD_STATE", {
+          ...{ network: "main", block: "1", first: "2", last: "3" },
+          problem: "pruned",
+        }),
+        undefined,
+        / from block 2 on, with --from-block\. /u,
+      ],
     ];
     for (const [error, where, text] of refusals) {
       expect(error.message).to.not.contain("--");
