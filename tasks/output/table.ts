@@ -208,10 +208,10 @@ export function shortenNumbers(text: string, width: number): string {
 }
 
 function shortenNumber(word: string): string {
-  const digits = /^[0-9]{1,3}(?:,[0-9]{3})+(?=\.|$)/u
-    .exec(word)?.[0]
-    .replaceAll(",", "");
+  const [, sign = "", grouped] =
+    /^([+-]?)([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{7,})(?=\.|$)/u.exec(word) ?? [];
+  const digits = grouped?.replaceAll(",", "");
   return digits === undefined
     ? word
-    : `≈${digits.slice(0, 1)}.${digits.slice(1, 6)}e${digits.length - 1}`;
+    : `≈${sign}${digits.slice(0, 1)}.${digits.slice(1, 6)}e${digits.length - 1}`;
 }

@@ -134,6 +134,23 @@ describe("tasks - tables", () => {
     );
   });
 
+  it("should show the size of a signed number, and of one without groups", () => {
+    const differences = [
+      [`+${MAX}`, "≈+1.15792e77"],
+      [`-${MAX}.5`, "≈-1.15792e77"],
+      [MAX.replaceAll(",", ""), "≈1.15792e77"],
+    ] as const;
+    for (const [number, size] of differences) {
+      expect(renderFacts([["Volume", number]], terminal(60))).to.equal(
+        `Volume  ${size}`,
+      );
+    }
+    // Not a size: what is to be copied, or small however long.
+    for (const text of [`0x${"1".repeat(64)}`, `0.${"1".repeat(64)}`]) {
+      expect(wrapText(text, terminal(60)).replaceAll("\n", "")).to.equal(text);
+    }
+  });
+
   const columns: readonly Column[] = [
     { heading: "Id", align: "right" },
     { heading: "Holder", shorten: (address) => `${address.slice(0, 6)}…` },
