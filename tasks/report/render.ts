@@ -121,7 +121,7 @@ function renderHeader({
       <li>${formatTimestamp(BigInt(block.timestamp))}</li>
     </ul>
     <dl class="tiles">
-      ${tiles}${orders === undefined ? undefined : tile("Open orders", { text: groupDigits(String(open)) })}
+      ${tiles}${orders === undefined ? undefined : tile("Open orders", { text: groupDigits(String(open)), note: "of those shown" })}
     </dl>
   </header> `;
 }

@@ -103,6 +103,9 @@ describe("tasks - report", () => {
     const { address } = await vault.addressOf("trading");
     expect(page).to.include(`<code>${address}</code>`);
     expect(page).to.include("account #1");
+    expect(page).to.match(
+      /<dt>Open orders<\/dt><dd>\d+<small>of those shown<\/small>/u,
+    );
   });
 
   it("should draw the strike among opening prices whose scale is declared, and no other", async () => {
