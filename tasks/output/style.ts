@@ -22,9 +22,10 @@ export interface StyledStream {
 const USUAL_WIDTH = 80;
 
 /**
- * The style of a stream. A terminal is coloured as Node itself would colour it:
- * `NO_COLOR` and `TERM=dumb` turn colours off, and `FORCE_COLOR` turns them on,
- * also where there is no terminal.
+ * The style of a stream. Colours are off where `NO_COLOR` is set and not empty,
+ * whatever `FORCE_COLOR` says, unlike Node; else `FORCE_COLOR` turns them on,
+ * also where there is no terminal or a dumb one (0 turns them off); else a
+ * terminal is coloured as Node would colour it, and not with `TERM=dumb`.
  *
  * @param wide Let lines be as long as they are, on a terminal too.
  */
@@ -34,7 +35,7 @@ export function createStyle(
 ): Style {
   const coloured =
     (isTTY === true || process.env["FORCE_COLOR"] !== undefined) &&
-    process.env["NO_COLOR"] === undefined &&
+    (process.env["NO_COLOR"] ?? "") === "" &&
     WriteStream.prototype.getColorDepth() > 1;
   const paint =
     (format: Parameters<typeof styleText>[0]) =>

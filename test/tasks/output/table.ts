@@ -68,7 +68,9 @@ describe("tasks - tables", () => {
   > = [
     [{}, true, true],
     [{}, false, false],
-    [{ NO_COLOR: "" }, true, false],
+    // Empty, it says nothing: https://no-color.org
+    [{ NO_COLOR: "" }, true, true],
+    [{ FORCE_COLOR: "1", NO_COLOR: "" }, false, true],
     [{ NO_COLOR: "1" }, true, false],
     [{ TERM: "dumb" }, true, false],
     [{ FORCE_COLOR: "1" }, false, true],
