@@ -1,4 +1,4 @@
-import { concat, toBeHex } from "ethers";
+import { concat, encodeBytes32String, toBeHex } from "ethers";
 
 // Contracts that do one odd thing, too small for a compiler.
 
@@ -24,6 +24,22 @@ export function answersOrderOfBlockNumber(): string {
       storeBlockNumber(index + 1),
     ),
     returnWords(fields + 1),
+  ]);
+}
+
+/**
+ * Answers `symbol` with 32 bytes, as old tokens do, `decimals`, and every other
+ * call with the block's number.
+ */
+export function answersToken(symbol: string, decimals: number): string {
+  const returnWord = "0x5f5260205ff3";
+  return concat([
+    "0x5f3560e01c",
+    "0x806395d89b4114601f57",
+    "0x63313ce56714604757",
+    concat(["0x43", returnWord]),
+    concat(["0x5b7f", encodeBytes32String(symbol), returnWord]),
+    concat(["0x5b60", toBeHex(decimals, 1), returnWord]),
   ]);
 }
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { getAddress } from "ethers";
+import { formatUnits, getAddress } from "ethers";
 
 import { encodeRevertData } from "../../src/mocks/failure.js";
 import { parseSimulateArguments } from "../../tasks/simulate.js";
@@ -8,6 +8,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import {
   answersBlockNumber,
   answersOrderOfBlockNumber,
+  answersToken,
 } from "../helpers/bytecode.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { runHardhat } from "../helpers/cli.js";
@@ -24,6 +25,7 @@ import type { MockProtocol } from "../helpers/mock-protocol.js";
 const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const NOBODY = "0x00000000000000000000000000000000000000AA";
 const TOKEN = getAddress("0x00000000000000000000000000000000000000cc");
+const NAMED_TOKEN = getAddress("0x00000000000000000000000000000000000000dd");
 const ROUND_END = 2_000_000_000;
 
 describe("tasks - simulate", () => {
@@ -45,6 +47,10 @@ describe("tasks - simulate", () => {
       answersOrderOfBlockNumber(),
     ]);
     await provider.send("anvil_setCode", [TOKEN, answersBlockNumber(1)]);
+    await provider.send("anvil_setCode", [
+      NAMED_TOKEN,
+      answersToken("USD=", 3),
+    ]);
     const block = await provider.getBlock("latest");
     head = {
       number: block?.number ?? 0,
@@ -150,6 +156,21 @@ describe("tasks - simulate", () => {
     expect((await provider.getBlock("latest"))?.number).to.equal(head.number);
   });
 
+  it("should show tokens by their own symbols and decimals", async () => {
+    const { stdout, stderr, exitCode } = await simulate(
+      ...["--network", "test", "--fork", "--tokens", NAMED_TOKEN],
+    );
+    expect({ stderr, exitCode }).to.deep.equal({ stderr: "", exitCode: 0 });
+    const rows = stdout.split("\n").map((line) => line.split(/ {2,}/u));
+    const now = head.number;
+    expect(rows).to.deep.include([
+      "Sender, USD=",
+      formatUnits(now, 3),
+      formatUnits(now + 1, 3),
+      "+0.001",
+    ]);
+  });
+
   it("should exit with 1 on a revert, its words escaped", async () => {
     const { vault } = protocol.mocks;
     const checkpoint: unknown = await provider.send("evm_snapshot", []);
@@ -166,6 +187,9 @@ describe("tasks - simulate", () => {
       ]);
       expect([text.exitCode, json.exitCode]).to.deep.equal([1, 1]);
       expect(text.stdout).to.contain("reverted: No\\u{1b}[2J!");
+      expect(text.stdout).to.match(
+        new RegExp(`^Called by +${FIRST_ACCOUNT}$`, "mu"),
+      );
       expect(JSON.parse(json.stdout))
         .to.have.property("simulation")
         .that.includes({ status: "reverted", reason: "No\u001b[2J!" });
