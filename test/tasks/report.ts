@@ -113,6 +113,8 @@ describe("tasks - report", () => {
     const raw = await report({ orders: "1-3", raw: true });
     expect(raw).to.not.include(">strike</text>");
     expect(raw).to.include("strike not drawn");
+    expect(raw).to.include("Integers as on the wire.");
+    expect(raw).to.not.include("as configured");
   });
 
   it("should draw every order once, also where all are alike", () => {
