@@ -1,5 +1,10 @@
+import type { LocatedAddress } from "../client/addresses.js";
+import { requireFunction } from "../client/selectors.js";
+import { Chain } from "../rpc/node.js";
+import type { BlockId } from "../rpc/node.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
-import { vaultError } from "../errors.js";
+import type { RevertReason } from "../rpc/revert-reason.js";
+import { VaultError, vaultError } from "../errors.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import type { VaultHost } from "../host.js";
 import type { Refusal } from "./question.js";
@@ -40,12 +45,14 @@ export function isExhausted({
  *
  * @param gas The gas limit, where somebody chose one.
  * @param blockGasLimit What it had otherwise.
+ * @param block Where the contract's code is looked at; the newest unless given.
  */
 export async function describeRefusal(
   vault: VaultHost,
   gas: bigint | undefined,
   blockGasLimit: bigint,
   call: FailedCall,
+  block?: BlockId,
 ): Promise<Refusal> {
   const { data, message } = call;
   if (isExhausted(call) && !isInstruction(message)) {
@@ -67,13 +74,50 @@ export async function describeRefusal(
           },
     );
   }
-  return {
-    code: "VAULT_CALL_REVERTED",
-    reason:
-      data === "0x" && message !== undefined
-        ? quoteForeignText(message)
-        : (await vault.explain(decodeRevertReason(data))).text,
-  };
+  return data === "0x" && message !== undefined
+    ? { code: "VAULT_CALL_REVERTED", reason: quoteForeignText(message) }
+    : await explainRefusal(vault, decodeRevertReason(data), { block });
+}
+
+/**
+ * What a revert of `settleAll` says: that the contract refuses, or, where it says
+ * nothing, perhaps that it has no such function.
+ *
+ * @param target Where the call went; the vault contract unless given.
+ * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED
+ */
+export async function explainRefusal(
+  vault: VaultHost,
+  reverted: RevertReason,
+  {
+    target,
+    block = "latest",
+  }: {
+    readonly target?: LocatedAddress | undefined;
+    readonly block?: BlockId | undefined;
+  } = {},
+): Promise<Refusal> {
+  const { kind, text } = await vault.explain(reverted);
+  if (kind === "none") {
+    const called = target ?? (await vault.addressOf("vault", "settleAll"));
+    try {
+      await requireFunction(
+        new Chain(vault.provider, vault.networkName),
+        { operation: "settleAll", role: "vault" },
+        called,
+        block,
+      );
+    } catch (error) {
+      if (
+        !VaultError.isVaultError(error) ||
+        error.code !== "VAULT_NO_FUNCTION"
+      ) {
+        throw error;
+      }
+      return { code: error.code, reason: error.message };
+    }
+  }
+  return { code: "VAULT_CALL_REVERTED", reason: text };
 }
 
 /**

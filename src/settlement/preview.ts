@@ -5,6 +5,7 @@ import { RevertedCall } from "../rpc/request.js";
 import type { VaultRound } from "../protocol/index.js";
 import type { NextBlock } from "../rehearsal/question.js";
 import { describeTokens } from "../rehearsal/describe-tokens.js";
+import { explainRefusal } from "../rehearsal/refusal.js";
 import { rehearseSettlement } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
 import type { BlockInfo, Chain, SettlementCall } from "../rpc/node.js";
@@ -193,7 +194,7 @@ async function callOnly(
     refused:
       reverted === undefined
         ? undefined
-        : (await vault.explain(reverted.reason)).text,
+        : (await explainRefusal(vault, reverted.reason)).reason,
     balance,
     rehearsed: undefined,
   };
@@ -217,7 +218,7 @@ async function resolveGasWithin(
       rehearsed,
     );
     return gas instanceof RevertedCall
-      ? (await vault.explain(gas.reason)).text
+      ? (await explainRefusal(vault, gas.reason)).reason
       : gas;
   } catch (error) {
     if (

@@ -5,7 +5,7 @@ import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo, Receipt } from "../rpc/node.js";
-import { outOfGas } from "../rehearsal/refusal.js";
+import { explainRefusal, outOfGas } from "../rehearsal/refusal.js";
 import type { FollowOutcome } from "./follow-transaction.js";
 import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
@@ -294,17 +294,22 @@ async function findReason(
         "Give it more (gas, or gasMultiplier, of the network's configuration)",
     });
   }
-  const code = "VAULT_CALL_REVERTED";
   const chain = new Chain(provider, networkName);
   for (const block of [blockNumber, blockNumber - 1]) {
     try {
       const reverted = await chain.simulate({ from, to, data }, block);
       if (reverted !== undefined) {
-        return { code, reason: (await vault.explain(reverted.reason)).text };
+        return await explainRefusal(vault, reverted.reason, {
+          target: { address: to, source: "the transaction" },
+          block,
+        });
       }
     } catch {
       // No old state, or no node: the outcome stands without its reason.
     }
   }
-  return { code, reason: "the reason could not be found out" };
+  return {
+    code: "VAULT_CALL_REVERTED",
+    reason: "the reason could not be found out",
+  };
 }

@@ -213,6 +213,28 @@ describe("when a settlement is refused", () => {
     });
   });
 
+  for (const [how, hidden] of [
+    ["a rehearsal", []],
+    ["a call", ["eth_simulateV1", STATE_OVERRIDES]],
+  ] as const) {
+    it(`should name a contract that cannot settle, seen by ${how}`, async () => {
+      lane.server.hide(...hidden);
+      const { vaultFactory } = lane.world.contracts;
+      const vault = (await lane.connect({})).at({
+        ...lane.world.contracts,
+        vault: vaultFactory,
+      });
+
+      const settlement = await vault.settleAll({ from: lane.settler });
+
+      lane.server.show();
+      expect(settlement).to.include({ status: "reverted", hash: null });
+      expect(settlement.reason)
+        .to.include(`${vaultFactory} has no \`settleAll\``)
+        .and.include("at()");
+    });
+  }
+
   it("should refuse an address without code", async () => {
     const empty = Wallet.createRandom().address;
 

@@ -139,12 +139,18 @@ async function rehearseAt(question: Question, place: Place): Promise<Answer> {
     refusal:
       plain === undefined
         ? null
-        : await describeRefusal(vault, question.gas, next.gasLimit, {
-            data: plain.reason.data,
-            message: undefined,
-            gasUsed: used,
-            gasGiven: BigInt(rehearsed.gasGiven) + INTRINSIC_GAS,
-          }),
+        : await describeRefusal(
+            vault,
+            question.gas,
+            next.gasLimit,
+            {
+              data: plain.reason.data,
+              message: undefined,
+              gasUsed: used,
+              gasGiven: BigInt(rehearsed.gasGiven) + INTRINSIC_GAS,
+            },
+            next.number - 1,
+          ),
     gasUsed: used,
     gasNeeded: used,
     transfers: null,

@@ -99,6 +99,7 @@ export async function rehearseBySimulateV1(
             question.gas,
             question.next.gasLimit,
             failed,
+            number - 1,
           ),
     gasUsed: settle.gasUsed,
     gasNeeded: settle.maxUsedGas ?? beforeRefunds(settle.gasUsed),
