@@ -357,8 +357,9 @@ export class HardhatVault extends VaultClient implements VaultHost {
     const { currentPricePerGas, resolveFees } =
       await import("../settlement/fees.js");
     const { Chain } = await import("../rpc/node.js");
+    const { patient } = await import("../rpc/patient.js");
     const fees = await resolveFees(
-      new Chain(this.provider, this.networkName),
+      new Chain(patient(this.provider, this.networkName), this.networkName),
       this.connection.networkConfig,
       { baseFeePerGas },
     );

@@ -4,6 +4,7 @@ import { parseAddress } from "../client/inputs.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { VaultError, vaultError } from "../errors.js";
 import { Chain } from "../rpc/node.js";
+import { patient } from "../rpc/patient.js";
 import { resolveSigner } from "../settlement/signer.js";
 import { SettlementStopped } from "../settlement/stopped.js";
 
@@ -25,7 +26,7 @@ export async function findSender(
   }
   try {
     const signer = await resolveSigner(
-      new Chain(provider, network),
+      new Chain(patient(provider, network), network),
       config,
       undefined,
     );

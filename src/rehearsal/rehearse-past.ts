@@ -3,6 +3,7 @@ import pMap from "p-map";
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { Chain } from "../rpc/node.js";
+import { patient } from "../rpc/patient.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { rehearseSettlement } from "./simulate-settle-all.js";
 import type { SimulationStatus } from "./types.js";
@@ -53,7 +54,8 @@ export async function rehearsePast(
   sender: string,
   onProgress: (done: number) => void = () => undefined,
 ): Promise<readonly ListedRehearsal[]> {
-  const chain = new Chain(vault.provider, vault.networkName);
+  const { provider, networkName } = vault;
+  const chain = new Chain(patient(provider, networkName), networkName);
   let done = 0;
   return await pMap(
     blocks,

@@ -5,6 +5,7 @@ import type { VaultHost } from "../host.js";
 import type { ContractRole, VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { Chain } from "../rpc/node.js";
+import { patient } from "../rpc/patient.js";
 import type { PendingBlock } from "../rpc/node.js";
 import { compareBalances, nativeBalanceOf } from "./balances.js";
 import { rehearseByCall } from "./engines/call.js";
@@ -405,7 +406,8 @@ async function findBlock(
   blockNumber?: ForkOptions["blockNumber"],
   atTime?: SimulationTime,
 ): Promise<NextBlock> {
-  const chain = new Chain(vault.provider, vault.networkName);
+  const { provider, networkName } = vault;
+  const chain = new Chain(patient(provider, networkName), networkName);
   const isNow = blockNumber === undefined;
   const findPending = async (): Promise<PendingBlock | undefined> =>
     isNow ? await chain.pending() : undefined;

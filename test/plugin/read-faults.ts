@@ -1,3 +1,7 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
@@ -148,8 +152,10 @@ describe("reads under faults", function () {
   let anvil: ServerProcess;
   let contracts: Readonly<Record<ContractRole, string>>;
   const servers: FaultyRpcServer[] = [];
+  let folder: string;
 
   before(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "hardhat-vault-faults-"));
     anvil = await startAnvil();
     const hre = await createTestHre({
       networks: { anvil: httpNetwork(anvil.url) },
@@ -166,6 +172,7 @@ describe("reads under faults", function () {
   after(async () => {
     await Promise.all(servers.map(async (server) => await server.stop()));
     await anvil.stop();
+    await rm(folder, { recursive: true, force: true });
   });
 
   const open = async (
@@ -269,6 +276,34 @@ describe("reads under faults", function () {
       `    tasks at a limit: ${tasks.length}, ${refused} of ${asked} requests refused\n`,
     );
     expect(refused).to.be.above(tasks.length);
+    await server.stop();
+  });
+
+  it("should rehearse and capture where all but the engines' own requests fail once", async () => {
+    const server = await startRpcServer({ upstream: anvil.url });
+    const { hre } = await open(server.url);
+    const out = path.join(folder, "capture.json");
+    const runs = [
+      ["simulate", {}],
+      ["rehearse", { samples: "1" }],
+      ["capture", { out, orders: "2" }],
+      ["simulate", { block: "latest" }],
+    ] as const;
+    for (const [task, args] of runs) {
+      const failed = new Set<string>();
+      server.handler = ({ request, response }) => {
+        const key = JSON.stringify([request.method, request.params]);
+        if (request.method.includes("simulateV1") || failed.has(key)) {
+          return undefined;
+        }
+        failed.add(key);
+        response.writeHead(503).end();
+        return "handled";
+      };
+      const result = await runVaultTask(hre, task, { ...args, json: true });
+      expect(parseDocument(result), task).not.to.have.property("error");
+      expect(failed.size).to.be.above(0);
+    }
     await server.stop();
   });
 

@@ -5,6 +5,7 @@ import { encodeCall } from "../../client/codec.js";
 import { givenInput, parseBlockTag } from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/request.js";
+import { patient } from "../../rpc/patient.js";
 import type { RevertedCall } from "../../rpc/request.js";
 import type { VaultHost } from "../../host.js";
 import { VaultError, assertInvariant, vaultError } from "../../errors.js";
@@ -178,7 +179,10 @@ export async function readUpstreamBlock(
       value: "pending, which has no number yet",
     });
   }
-  const header = await new Chain(provider, networkName).header(tag);
+  const header = await new Chain(
+    patient(provider, networkName),
+    networkName,
+  ).header(tag);
   return { ...header, isHead: tag === "latest" };
 }
 
