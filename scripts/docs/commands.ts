@@ -12,6 +12,7 @@ import { foundryBinary } from "../../test/helpers/anvil.js";
 import { environmentWithoutColours } from "../../test/helpers/cli.js";
 import { readCodeBlocks } from "../../test/helpers/consumers/code-blocks.js";
 import { hardhatCli } from "../../test/helpers/hardhat-node.js";
+import { foundryCompiler } from "../../test/helpers/solc.js";
 import { onDocumentedNode } from "./documented-node.js";
 import type { DocumentedNode } from "./documented-node.js";
 
@@ -93,18 +94,9 @@ async function writeFoundryProject(folder: string): Promise<void> {
     path.join(folder, "foundry.toml"),
     '[profile.default]\nsrc = "script"\nsolc = "./solc.cjs"\noffline = true\n',
   );
-  await writeFile(
-    path.join(folder, "solc.cjs"),
-    `#!${process.execPath}
-const solc = require(${JSON.stringify(solc)});
-process.stdout.write(
-  process.argv.includes("--version")
-    ? "Version: " + solc.version().replace("Emscripten.clang", "Linux.g++")
-    : solc.compile(require("node:fs").readFileSync(0, "utf8")),
-);
-`,
-    { mode: 0o755 },
-  );
+  await writeFile(path.join(folder, "solc.cjs"), foundryCompiler(solc), {
+    mode: 0o755,
+  });
 }
 
 async function renewOutputs(

@@ -246,10 +246,6 @@ export class VaultClient implements VaultReader {
    * their own. A node that refuses overrides is asked with one call a reading,
    * all pinned to one block number, from then on.
    *
-   * The lens is code: a contract that asks whether its caller has any answers it
-   * otherwise than a plain call of the same account, which every other method
-   * makes.
-   *
    * A reading that fails stands as `{ error }` in its place.
    *
    * The lens has code, so a contract that asks whether its caller has some may

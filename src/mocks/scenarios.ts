@@ -161,7 +161,8 @@ function manyOrders(chainTime: bigint): MockState {
   };
 }
 
-const zeroOrder: MockOrder = {
+/** As an id answers that does not exist. */
+export const zeroOrder = {
   exType: "",
   holder: "0x0000000000000000000000000000000000000000",
   number: 0n,
@@ -175,7 +176,7 @@ const zeroOrder: MockOrder = {
   closePrice: 0n,
   contractType: 0,
   state: 0,
-};
+} as const satisfies MockOrder;
 
 const maxOrder: MockOrder = {
   exType: "long ".repeat(400),

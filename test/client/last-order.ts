@@ -8,6 +8,7 @@ import type { OrdersEnd } from "../../src/client/orders/last-order.js";
 import { isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder } from "../../src/client/index.js";
 import { vaultError } from "../../src/errors.js";
+import { zeroOrder } from "../../src/mocks/scenarios.js";
 import { generatedOrder } from "../../src/mocks/state.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
@@ -18,22 +19,7 @@ const order = (orderID: bigint): ListedOrder => ({
   ...generatedOrder(orderID),
 });
 
-const empty = (orderID: bigint): ListedOrder => ({
-  orderID,
-  exType: "",
-  holder: "0x0000000000000000000000000000000000000000",
-  number: 0n,
-  exFee: 0n,
-  lockFee: 0n,
-  newLockFee: 0n,
-  openPrice: 0n,
-  marginAmount: 0n,
-  marginFee: 0n,
-  startTime: 0n,
-  closePrice: 0n,
-  contractType: 0,
-  state: 0,
-});
+const empty = (orderID: bigint): ListedOrder => ({ orderID, ...zeroOrder });
 
 const reverting =
   (reasonOf: (id: bigint) => string) =>

@@ -6,7 +6,8 @@ import {
 } from "../../src/client/lens/artifact.js";
 import { operations } from "../../src/protocol/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
-import { fieldsOf } from "./fields.js";
+import { fieldsOf, listOf } from "./fields.js";
+
 /** A call that some contract is asked, wherever it is inside a request. */
 export interface ContractCall {
   readonly to: string;
@@ -300,11 +301,16 @@ function encodeEntry(
     .padStart(60, "0")}${data.slice(2)}`;
 }
 
-function selectorOf(contract: Interface, name: string): string | undefined {
+/** Of a function by its name. */
+export function selectorOf(
+  contract: Interface,
+  name: string,
+): string | undefined {
   return contract.getFunction(name)?.selector;
 }
 
-function decodeArguments(
+/** What a function of that name is called with. */
+export function decodeArguments(
   contract: Interface,
   name: string,
   data: string,
@@ -319,10 +325,6 @@ function pairsOf(calls: unknown): ReadonlyArray<readonly [string, string]> {
     const [target, data] = listOf(call);
     return [String(target), String(data)];
   });
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function rpcError(code: number, message: string, data?: string): Error {

@@ -38,6 +38,18 @@ export interface CompilerOutput {
   >;
 }
 
+/** A program that Foundry takes for a compiler, around one of npm's. */
+export function foundryCompiler(solc: string): string {
+  return `#!${process.execPath}
+const solc = require(${JSON.stringify(solc)});
+process.stdout.write(
+  process.argv.includes("--version")
+    ? "Version: " + solc.version().replace("Emscripten.clang", "Linux.g++")
+    : solc.compile(require("node:fs").readFileSync(0, "utf8")),
+);
+`;
+}
+
 /** All of the package's contracts, by the path that the package exports. */
 export async function contractSources(): Promise<
   Record<string, { content: string }>

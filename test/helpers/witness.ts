@@ -6,7 +6,8 @@ import {
 } from "../../src/client/lens/artifact.js";
 import { operations } from "../../src/protocol/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
-import { fieldsOf } from "./fields.js";
+import { fieldsOf, listOf } from "./fields.js";
+import { decodeArguments, selectorOf } from "./scripted-node.js";
 import type { ContractCall } from "./scripted-node.js";
 
 const lens = new Interface(VaultLensArtifact.abi);
@@ -159,22 +160,4 @@ export class Witness {
       ...rest,
     });
   }
-}
-
-function selectorOf(contract: Interface, name: string): string | undefined {
-  return contract.getFunction(name)?.selector;
-}
-
-function decodeArguments(
-  contract: Interface,
-  name: string,
-  data: string,
-): readonly unknown[] {
-  // ethers types what it decodes as any.
-  const values: readonly unknown[] = contract.decodeFunctionData(name, data);
-  return [...values];
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -8,7 +8,7 @@ import { expect } from "chai";
 import { foundryBinary } from "../anvil.js";
 import { startServerProcess } from "../child-process.js";
 import { freePort } from "../free-port.js";
-import { solcPackages } from "../solc.js";
+import { foundryCompiler, solcPackages } from "../solc.js";
 import type { Tarball } from "../tarball.js";
 import { checkBuild } from "./check-build.js";
 import {
@@ -267,18 +267,9 @@ async function runForge(
     /^```text\n(hardhat-vault\/=.*?)^```$/msu.exec(guide) ?? [];
   const solc = path.join(folder, "solc.cjs");
   await writeFile(path.join(folder, "remappings.txt"), remappings);
-  await writeFile(
-    solc,
-    `#!${process.execPath}
-const solc = require(${JSON.stringify(resolve(solcPackages[version]))});
-process.stdout.write(
-  process.argv.includes("--version")
-    ? "Version: " + solc.version().replace("Emscripten.clang", "Linux.g++")
-    : solc.compile(require("node:fs").readFileSync(0, "utf8")),
-);
-`,
-    { mode: 0o755 },
-  );
+  await writeFile(solc, foundryCompiler(resolve(solcPackages[version])), {
+    mode: 0o755,
+  });
   await writeFile(
     path.join(folder, "foundry.toml"),
     `[profile.default]

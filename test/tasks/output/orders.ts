@@ -1,13 +1,12 @@
 import { Writable } from "node:stream";
 
 import { expect } from "chai";
-import { ZeroAddress } from "ethers";
 import fc from "fast-check";
 
 import { vaultError } from "../../../src/errors.js";
 import type { ListedOrder } from "../../../src/client/index.js";
+import { zeroOrder } from "../../../src/mocks/scenarios.js";
 import { generatedOrder } from "../../../src/mocks/state.js";
-import type { VaultOrder } from "../../../src/protocol/index.js";
 import { IdRanges } from "../../../tasks/output/id-ranges.js";
 import {
   toCsv,
@@ -47,22 +46,6 @@ function parseCsv(text: string): string[][] {
   }
   return rows.filter((row) => row.length > 1);
 }
-
-const emptyOrder: VaultOrder = {
-  exType: "",
-  holder: ZeroAddress,
-  number: 0n,
-  exFee: 0n,
-  lockFee: 0n,
-  newLockFee: 0n,
-  openPrice: 0n,
-  marginAmount: 0n,
-  marginFee: 0n,
-  startTime: 0n,
-  closePrice: 0n,
-  contractType: 0,
-  state: 0,
-};
 
 const withPair = (exType: string): ListedOrder => ({
   orderID: 1n,
@@ -182,7 +165,7 @@ describe("tasks - output of orders", () => {
     });
     const empty = (orderID: bigint): ListedOrder => ({
       orderID,
-      ...emptyOrder,
+      ...zeroOrder,
     });
     const failed = (orderID: bigint): ListedOrder => ({
       orderID,
