@@ -28,23 +28,29 @@ contract RehearsalLens is VaultLens {
     /// @dev An account without code accepts every call.
     fallback() external payable {}
 
-    /// @notice The native balance of an account, as of a token.
-    function balanceOf(address account) external view returns (uint256) {
-        return account.balance;
-    }
-
-    /// @notice How much code there is at an address.
-    function codeSizeOf(address account) external view returns (uint256) {
-        return account.code.length;
-    }
-
-    /// @notice Where and when this runs.
-    function blockInfo()
-        external
-        view
-        returns (uint256 height, uint256 time, uint256 chainId)
-    {
-        return (_blockNumber(), block.timestamp, block.chainid);
+    /// @notice Where and when this runs, and what accounts have.
+    /// @dev Answers words of 32 bytes: block number | timestamp | chain id | and
+    /// of each account its native balance | how much code there is.
+    function factsOf(address[] calldata accounts) external view {
+        uint256 height = _blockNumber();
+        uint256 start;
+        uint256 end;
+        assembly ("memory-safe") {
+            start := mload(0x40)
+            mstore(start, height)
+            mstore(add(start, 0x20), timestamp())
+            mstore(add(start, 0x40), chainid())
+            end := add(start, 0x60)
+        }
+        for (uint256 i = 0; i < accounts.length; ++i) {
+            address account = accounts[i];
+            assembly ("memory-safe") {
+                mstore(end, balance(account))
+                mstore(add(end, 0x20), extcodesize(account))
+                end := add(end, 0x40)
+            }
+        }
+        _return(start, end);
     }
 
     /// @notice Makes the given calls and reverts with the entries, so that all

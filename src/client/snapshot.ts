@@ -21,7 +21,11 @@ import { knownLensSupport, tryLens } from "./lens/lens.js";
 import type { LensContext } from "./lens/lens.js";
 import { entryAnswer } from "./lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "./lens/lens-answer.js";
-import { nativeBalanceCall, rehearsalLensCode } from "./lens/rehearsal-lens.js";
+import {
+  factsCall,
+  parseFacts,
+  rehearsalLensCode,
+} from "./lens/rehearsal-lens.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
 /**
@@ -155,17 +159,12 @@ async function readInOneCall(
           : [],
       ),
   );
-  const answer = await tryLens(
-    context,
-    [...calls.values()],
+  const own =
     accounts.length === 0
-      ? {}
-      : {
-          code: rehearsalLensCode,
-          calls: accounts.map((account) => nativeBalanceCall(from, account)),
-        },
-  );
-  if (answer?.entries.length !== calls.size + accounts.length) {
+      ? { calls: [] }
+      : { code: rehearsalLensCode, calls: [factsCall(from, accounts)] };
+  const answer = await tryLens(context, [...calls.values()], own);
+  if (answer?.entries.length !== calls.size + own.calls.length) {
     return undefined;
   }
   const entries = new Map(
@@ -205,17 +204,24 @@ async function readInOneCall(
     chainId: answer.chainId,
     block,
     values,
-    balances: new Map(
-      accounts.flatMap((account, index) => {
-        const entry = answer.entries[calls.size + index];
-        const word =
-          entry === undefined ? undefined : entryAnswer(answer, entry);
-        return word instanceof Buffer && word.length === 32
-          ? [[account, BigInt(`0x${word.toString("hex")}`)]]
-          : [];
-      }),
-    ),
+    balances: balancesOf(accounts, answer, answer.entries[calls.size]),
   };
+}
+
+function balancesOf(
+  accounts: readonly string[],
+  answer: LensAnswer,
+  entry: LensEntry | undefined,
+): ReadonlyMap<string, bigint> {
+  const bytes = entry === undefined ? undefined : entryAnswer(answer, entry);
+  const facts =
+    bytes instanceof Buffer ? parseFacts(bytes, accounts) : undefined;
+  return new Map(
+    [...(facts?.accounts ?? [])].map(([account, { balance }]) => [
+      account,
+      balance,
+    ]),
+  );
 }
 
 function keyOf({

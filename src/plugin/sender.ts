@@ -8,10 +8,15 @@ import { patient } from "../rpc/patient.js";
 import { resolveSigner } from "../settlement/signer.js";
 import { SettlementStopped } from "../settlement/stopped.js";
 
+const sendersByProvider = new WeakMap<Eip1193Provider, string>();
+
 /**
  * The account that a settlement would use: the network's `from`, else its first
  * account. Only where that is a configured key is the key read, for its
  * address; name an account and none is.
+ *
+ * The first account is found out once for a connection, as Hardhat does for
+ * transactions without a sender. Who really signs is looked up anew each time.
  *
  * @throws VaultError VAULT_NO_SENDER, VAULT_CONFIG_VARIABLE,
  * VAULT_INVALID_ADDRESS, VAULT_INVALID_KEY and those of a failed request
@@ -24,12 +29,17 @@ export async function findSender(
   if (config.from !== undefined) {
     return parseAddress(config.from, `networks.${network}.from`);
   }
+  const known = sendersByProvider.get(provider);
+  if (known !== undefined) {
+    return known;
+  }
   try {
     const signer = await resolveSigner(
       new Chain(patient(provider, network), network),
       config,
       undefined,
     );
+    sendersByProvider.set(provider, signer.address);
     return signer.address;
   } catch (error) {
     // Public endpoints hold no keys: some answer an empty list, some refuse.

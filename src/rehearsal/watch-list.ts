@@ -6,17 +6,15 @@ import { encodeCall } from "../client/codec.js";
 import type { EncodedCall } from "../client/codec.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { FailedReading } from "../client/failed-reading.js";
-import {
-  codeSizeCall,
-  nativeBalanceCall,
-} from "../client/lens/rehearsal-lens.js";
+import { factsCall, parseFacts } from "../client/lens/rehearsal-lens.js";
+import type { LensFacts } from "../client/lens/rehearsal-lens.js";
 import type { ReadCall } from "../client/lens/lens.js";
 import { prepareReading } from "../client/snapshot.js";
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { standaloneReadings } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
-import { RevertedCall } from "../rpc/request.js";
+import { RevertedCall, invalidResponse } from "../rpc/request.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { NATIVE, encodeBalanceOf, parseTokenBalance } from "./balances.js";
@@ -24,9 +22,6 @@ import type { Balance, BalanceSubjects } from "./balances.js";
 import { compareValues } from "./compare-readings.js";
 import type { StateSubjects } from "./compare-readings.js";
 import type { ReadingChange } from "./types.js";
-
-/** The size of the code of an account that has none. */
-const NO_CODE = `0x${"0".repeat(64)}`;
 
 /** A reading that is taken before and after. */
 export interface WatchedReading {
@@ -41,8 +36,10 @@ export interface WatchList extends StateSubjects {
   /** Those whose contract is known. */
   readonly readings: readonly WatchedReading[];
   readonly orders: readonly WatchedReading[];
-  /** The contracts that are read, each once. */
+  /** The contracts that are read or called, each once. */
   readonly contracts: readonly string[];
+  /** Those and the accounts, each once: whom the lens is asked about. */
+  readonly witnessed: readonly string[];
 }
 
 /** What a node answered to one of the reads. */
@@ -94,16 +91,18 @@ export async function makeWatchList(
           call: encodeCall("getOrderInfo", [orderID]),
           target: trading,
         }));
+  const contracts = [
+    ...new Set([
+      target.address,
+      ...[...readings, ...orders].map((watched) => watched.target.address),
+    ]),
+  ];
   return {
     ...subjects,
     readings,
     orders,
-    contracts: [
-      ...new Set([
-        target.address,
-        ...[...readings, ...orders].map((watched) => watched.target.address),
-      ]),
-    ],
+    contracts,
+    witnessed: [...new Set([...contracts, ...subjects.accounts])],
   };
 }
 
@@ -120,12 +119,6 @@ async function findTrading(
   }
 }
 
-/** One balance of the list. */
-interface WatchedBalance {
-  readonly account: string;
-  readonly token: string;
-}
-
 /**
  * The calls that take all of it, but for the orders.
  *
@@ -134,13 +127,27 @@ interface WatchedBalance {
 export function readsOf(list: WatchList, lens: string): readonly ReadCall[] {
   return [
     ...list.readings.map(readOf),
-    ...list.contracts.map((contract) => codeSizeCall(lens, contract)),
-    ...balancesOf(list).map(({ account, token }) =>
-      token === NATIVE
-        ? nativeBalanceCall(lens, account)
-        : { target: token, data: encodeBalanceOf(account) },
-    ),
+    factsCall(lens, list.witnessed),
+    ...tokenBalancesOf(list).map(({ account, token }) => ({
+      target: token,
+      data: encodeBalanceOf(account),
+    })),
   ];
+}
+
+/**
+ * What the lens says, among the answers to {@link readsOf}.
+ *
+ * @returns Undefined where it was not the lens that answered.
+ */
+export function factsOf(
+  { readings, witnessed }: WatchList,
+  answers: ReadAnswers,
+): LensFacts | undefined {
+  const { succeeded = false, data = "0x" } = answers[readings.length] ?? {};
+  return succeeded
+    ? parseFacts(Buffer.from(data.slice(2), "hex"), witnessed)
+    : undefined;
 }
 
 /** The call that takes one reading. */
@@ -163,7 +170,7 @@ export interface Compared {
  * Decodes what differs, and the round.
  *
  * @param before Of {@link readsOf}, and then of the orders.
- * @throws VaultError VAULT_NOT_A_TOKEN
+ * @throws VaultError VAULT_NOT_A_TOKEN, VAULT_RPC_INVALID_RESPONSE
  */
 export async function compareAnswers(
   vault: VaultHost,
@@ -172,7 +179,7 @@ export async function compareAnswers(
   before: ReadAnswers,
   after: ReadAnswers,
 ): Promise<Compared> {
-  const { readings, orders, contracts } = list;
+  const { readings, orders, contracts, accounts, tokens } = list;
   const reasons = await explainAll(vault, [...before, ...after]);
   const rawAnswer = ({
     succeeded = false,
@@ -181,16 +188,14 @@ export async function compareAnswers(
     succeeded
       ? data
       : new RevertedCall(reasons.get(data) ?? decodeRevertReason(data));
-  const firstBalance = readings.length + contracts.length;
-  const firstOrder = firstBalance + balancesOf(list).length;
-  const sizes = new Map(
-    contracts.map((contract, index) => [
-      contract,
-      before[readings.length + index]?.data,
-    ]),
-  );
+  const firstToken = readings.length + 1;
+  const firstOrder = firstToken + accounts.length * tokens.length;
+  const [factsBefore, factsAfter] = [
+    factsOf(list, before),
+    factsOf(list, after),
+  ];
   const hasCode = (contract: string): boolean =>
-    sizes.get(contract) !== NO_CODE;
+    factsBefore?.accounts.get(contract)?.hasCode !== false;
   const valueOf = (
     { call, target }: WatchedReading,
     answer: ReadAnswer | undefined,
@@ -227,33 +232,50 @@ export async function compareAnswers(
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what getLatestRoundInfo decodes to, if it does
     return isFailedReading(value) ? undefined : (value as VaultRound);
   };
-  const balances = (answers: ReadAnswers): readonly Balance[] =>
-    balancesOf(list).map(({ account, token }, index) => ({
-      account,
-      token,
-      amount: parseTokenBalance(
-        rawAnswer(answers[firstBalance + index]),
-        token,
-        vault.networkName,
-      ),
-    }));
+  const balances = (
+    answers: ReadAnswers,
+    facts: LensFacts | undefined,
+  ): readonly Balance[] =>
+    accounts.flatMap((account, index) => {
+      const amount = facts?.accounts.get(account)?.balance;
+      if (amount === undefined) {
+        // Our own code says it, where the node lets it.
+        throw invalidResponse(
+          vault.networkName,
+          "eth_call",
+          "no native balance",
+        );
+      }
+      return [
+        { account, token: NATIVE, amount },
+        ...tokens.map((token, place) => ({
+          account,
+          token,
+          amount: parseTokenBalance(
+            rawAnswer(answers[firstToken + index * tokens.length + place]),
+            token,
+            vault.networkName,
+          ),
+        })),
+      ];
+    });
   return {
     roundBefore: roundOf(before),
     roundAfter: roundOf(after),
     changes: [...changesOf(readings, 0), ...changesOf(orders, firstOrder)],
-    before: balances(before),
-    after: balances(after),
+    before: balances(before, factsBefore),
+    after: balances(after, factsAfter),
     withoutCode: contracts.filter((contract) => !hasCode(contract)),
   };
 }
 
-/** As in {@link readBalances}: the native one of each account comes first. */
-function balancesOf({
-  accounts,
-  tokens,
-}: BalanceSubjects): readonly WatchedBalance[] {
+/** Account by account, as {@link readBalances} has them. */
+function tokenBalancesOf({ accounts, tokens }: BalanceSubjects): ReadonlyArray<{
+  readonly account: string;
+  readonly token: string;
+}> {
   return accounts.flatMap((account) =>
-    [NATIVE, ...tokens].map((token) => ({ account, token })),
+    tokens.map((token) => ({ account, token })),
   );
 }
 

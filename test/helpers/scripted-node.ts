@@ -1,4 +1,4 @@
-import { AbiCoder, Interface, dataSlice, id } from "ethers";
+import { AbiCoder, Interface, id } from "ethers";
 
 import {
   RehearsalLensArtifact,
@@ -33,7 +33,10 @@ export interface ScriptedNodeOptions {
   readonly overrides?: boolean;
 }
 
-export const SCRIPTED_CHAIN = 31_337;
+export /** `balanceOf(address)` of ERC-20. */
+const BALANCE_OF = "0x70a08231";
+
+const SCRIPTED_CHAIN = 31_337;
 const TIME_OF_GENESIS = 1_700_000_000;
 const BALANCE = 10n ** 18n;
 const SETTLE_GAS = 60_000n;
@@ -222,9 +225,9 @@ function simulationOf(
         const { to, input } = fieldsOf(call);
         const [target, data] = [String(to), String(input)];
         const isSettlement = data === operations.settleAll.selector;
-        const sizeOrBlock = lensAnswer(data, block, codeOf);
         const answer =
-          sizeOrBlock ?? answerOf({ to: target, data, block, phase });
+          lensAnswer(data, block, codeOf) ??
+          answerOf({ to: target, data, block, phase });
         phase = isSettlement ? "after" : phase;
         return {
           status: hex(answer.reverted ? 0 : 1),
@@ -258,12 +261,20 @@ function lensAnswer(
     data: `0x${values.map((value) => word(value).slice(2)).join("")}`,
   });
   switch (selector) {
-    case selectorOf(rehearsalLens, "balanceOf"):
+    case BALANCE_OF:
       return answerWith(BALANCE);
-    case selectorOf(rehearsalLens, "codeSizeOf"):
-      return answerWith((codeOf(dataSlice(data, 16)).length - 2) / 2);
-    case selectorOf(rehearsalLens, "blockInfo"):
-      return answerWith(block + 1, TIME_OF_GENESIS + block + 1, SCRIPTED_CHAIN);
+    case selectorOf(rehearsalLens, "factsOf"): {
+      const [accounts] = decodeArguments(rehearsalLens, "factsOf", data);
+      return answerWith(
+        block + 1,
+        TIME_OF_GENESIS + block + 1,
+        SCRIPTED_CHAIN,
+        ...listOf(accounts).flatMap((account) => [
+          BALANCE,
+          (codeOf(String(account).toLowerCase()).length - 2) / 2,
+        ]),
+      );
+    }
     default:
       return undefined;
   }

@@ -136,6 +136,44 @@ describe("simulation - on every kind of node", () => {
     ]);
   });
 
+  it("should ask a node that has the keys whose they are once, and what gas costs once a block", async () => {
+    const vault = await open();
+    const methodsOfOne = async (): Promise<readonly string[]> => {
+      server.requests.length = 0;
+      expectSettled(await vault.simulateSettleAll(), "simulateV1");
+      return server.requests.map(({ method }) => method);
+    };
+    const ofEach = ["eth_getBlockByNumber", "eth_simulateV1"];
+    expect(await methodsOfOne()).to.have.members([
+      ...ofEach,
+      "eth_accounts",
+      "eth_feeHistory",
+    ]);
+    expect(await methodsOfOne()).to.have.members(ofEach);
+    const provider = directProvider(anvil.url);
+    // Not an empty block: nobody has paid for gas in one.
+    const signer = await provider.getSigner(0);
+    await (await signer.sendTransaction({ to: signer.address })).wait();
+    provider.destroy();
+    expect(await methodsOfOne()).to.have.members([...ofEach, "eth_feeHistory"]);
+  });
+
+  it("should read all that is not the vault's own in one call before and one after", async () => {
+    const vault = await open();
+    await vault.simulateSettleAll();
+    const [asked] = server.requests.flatMap(({ method, params }) =>
+      method === "eth_simulateV1"
+        ? listOf(recordOf(params[0])["blockStateCalls"])
+        : [],
+    );
+    const { calls, stateOverrides } = recordOf(asked);
+    const [lens] = Object.keys(recordOf(stateOverrides));
+    // Each call is a transaction to the node, and takes as long as one.
+    expect(
+      listOf(calls).filter((call) => recordOf(call)["to"] === lens),
+    ).to.have.length(2);
+  });
+
   it("should ask for hundreds of orders in one request", async () => {
     const vault = await open();
     await vault.simulateSettleAll({
@@ -398,7 +436,7 @@ describe("simulation - on every kind of node", () => {
     // Geth gives one request so much gas, all its calls together.
     server.handler = changing((block) => {
       const calls = [block["calls"]].flat();
-      const settle = calls[calls.length / 2];
+      const settle = calls[(calls.length - 1) / 2];
       Object.assign(settle ?? {}, {
         status: "0x0",
         returnData: "0x",
@@ -419,7 +457,7 @@ describe("simulation - on every kind of node", () => {
   it("should not take a reading that such a limit ends for a change", async () => {
     server.handler = changing((block) => {
       const calls = [block["calls"]].flat();
-      const reading = calls[calls.length / 2 + 1];
+      const reading = calls[(calls.length + 1) / 2];
       Object.assign(reading ?? {}, {
         status: "0x0",
         returnData: "0x",

@@ -7,7 +7,7 @@ import { RehearsalLensArtifact } from "./artifact.js";
 import type { ReadCall } from "./lens.js";
 import { parseLensEntries } from "./lens-answer.js";
 import type { LensEntry } from "./lens-answer.js";
-import { isSmallWord, readSmallWord, viewOf } from "./words.js";
+import { isSmallWord, readSmallWord, readWord, viewOf } from "./words.js";
 
 const lensInterface = new Interface(RehearsalLensArtifact.abi);
 
@@ -22,11 +22,9 @@ export const NOBODYS_ADDRESS = getAddress(
 const WORD = 32;
 const REHEARSED = id("hardhat-vault/RehearsalLens/1").slice(2);
 const HEADER = 10 * WORD;
+const FACTS_HEADER = 3 * WORD;
 
-/** Also that of every ERC-20 token. */
-export const BALANCE_OF = selectorOf("balanceOf");
-const CODE_SIZE_OF = selectorOf("codeSizeOf");
-const BLOCK_INFO = selectorOf("blockInfo");
+const FACTS_OF = selectorOf("factsOf");
 
 function selectorOf(name: string): string {
   return dataSlice(id(lensInterface.getFunction(name)?.format() ?? ""), 0, 4);
@@ -37,35 +35,69 @@ export interface ExecutedBlock extends BlockInfo {
   readonly chainId: number;
 }
 
-/**
- * The call of a function that takes one address. A rehearsal has dozens, and the
- * general coder takes as long for them as the node does for its answer.
- */
-export function encodeAddressCall(selector: string, address: string): string {
-  return `${selector}${address
+/** An address as call data has it: without 0x, in 32 bytes. */
+export function addressWord(address: string): string {
+  return address
     .slice(2)
     .toLowerCase()
-    .padStart(2 * WORD, "0")}`;
+    .padStart(2 * WORD, "0");
 }
 
-/** Asks the lens at an address for an account's native balance. */
-export function nativeBalanceCall(lens: string, account: string): ReadCall {
-  return { target: lens, data: encodeAddressCall(BALANCE_OF, account) };
+/**
+ * Asks the lens at an address where and when it runs and what accounts have, all
+ * in one call: to a node, each call of a simulation is a transaction.
+ */
+export function factsCall(lens: string, accounts: readonly string[]): ReadCall {
+  const words = [WORD, accounts.length].map((value) =>
+    value.toString(16).padStart(2 * WORD, "0"),
+  );
+  return {
+    target: lens,
+    data: [FACTS_OF, ...words, ...accounts.map(addressWord)].join(""),
+  };
 }
 
-/** Asks the lens at an address how much code another has. */
-export function codeSizeCall(lens: string, account: string): ReadCall {
-  return { target: lens, data: encodeAddressCall(CODE_SIZE_OF, account) };
+/** What the lens says of itself and of accounts. */
+export interface LensFacts {
+  readonly block: ExecutedBlock;
+  readonly accounts: ReadonlyMap<string, AccountFacts>;
 }
 
-/** Asks the lens at an address where and when it runs. */
-export function blockInfoCall(lens: string): ReadCall {
-  return { target: lens, data: BLOCK_INFO };
+export interface AccountFacts {
+  /** In wei. */
+  readonly balance: bigint;
+  readonly hasCode: boolean;
 }
 
-/** @returns Undefined where it is not what `blockInfo` answers. */
-export function parseBlockInfo(bytes: Buffer): ExecutedBlock | undefined {
-  return bytes.length === 3 * WORD ? readBlock(bytes, 0) : undefined;
+/**
+ * @param accounts Those that it was asked about, in that order.
+ * @returns Undefined where it is not what `factsOf` answers.
+ */
+export function parseFacts(
+  bytes: Buffer,
+  accounts: readonly string[],
+): LensFacts | undefined {
+  const size = FACTS_HEADER + accounts.length * 2 * WORD;
+  const block = bytes.length === size ? readBlock(bytes, 0) : undefined;
+  if (block === undefined) {
+    return undefined;
+  }
+  const view = viewOf(bytes);
+  return {
+    block,
+    accounts: new Map(
+      accounts.map((account, index) => {
+        const place = FACTS_HEADER + index * 2 * WORD;
+        return [
+          account,
+          {
+            balance: readWord(view, place),
+            hasCode: readWord(view, place + WORD) > 0n,
+          },
+        ];
+      }),
+    ),
+  };
 }
 
 /** What is rehearsed inside one call; see contracts/lens/RehearsalLens.sol. */

@@ -1,12 +1,8 @@
-import { Buffer } from "node:buffer";
-
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { encodeCall } from "../../client/codec.js";
 import {
   NOBODYS_ADDRESS,
-  blockInfoCall,
-  parseBlockInfo,
   rehearsalLensCode,
 } from "../../client/lens/rehearsal-lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
@@ -25,7 +21,7 @@ import { describeRefusal, isExhausted } from "../refusal.js";
 import type { FailedCall } from "../refusal.js";
 import { parseLogs, transfersOf } from "../transfers.js";
 import type { Log } from "../transfers.js";
-import { compareAnswers, readOf, readsOf } from "../watch-list.js";
+import { compareAnswers, factsOf, readOf, readsOf } from "../watch-list.js";
 import type { ReadAnswer, WatchedReading } from "../watch-list.js";
 import { inChunks } from "./in-chunks.js";
 import { toUnable } from "./unable.js";
@@ -144,7 +140,7 @@ async function simulate(
             time: numberToHexString(next.timestamp),
             // All calls count towards it, and each has to fit in.
             gasLimit: numberToHexString(
-              settlementGas + READ_GAS * BigInt(2 * allReads.length + 1),
+              settlementGas + READ_GAS * BigInt(2 * allReads.length),
             ),
             ...(next.baseFeePerGas === undefined
               ? {}
@@ -152,7 +148,6 @@ async function simulate(
           },
           stateOverrides: { [NOBODYS_ADDRESS]: { code: rehearsalLensCode } },
           calls: [
-            toRead(blockInfoCall(NOBODYS_ADDRESS)),
             ...allReads,
             {
               from: sender,
@@ -169,11 +164,10 @@ async function simulate(
     numberToHexString(next.number - 1),
   ]);
   const [block, ...more] = parseSimulated(answer, network) ?? [];
-  const [place, ...calls] = block?.calls ?? [];
+  const calls = block?.calls ?? [];
   const settle = calls[allReads.length];
   if (
     block === undefined ||
-    place === undefined ||
     settle === undefined ||
     more.length > 0 ||
     calls.length !== 2 * allReads.length + 1
@@ -183,8 +177,12 @@ async function simulate(
       `${METHOD} answers something else than its specification says`,
     );
   }
+  const [before, after] = [
+    calls.slice(0, allReads.length),
+    calls.slice(allReads.length + 1),
+  ];
   // What its answer says and what the contracts see need not be the same.
-  const seen = parseBlockInfo(Buffer.from(place.data.slice(2), "hex"));
+  const seen = factsOf(watched, before)?.block;
   for (const { number, timestamp } of [
     block,
     ...(seen === undefined ? [] : [seen]),
@@ -199,10 +197,6 @@ async function simulate(
   if (seen === undefined) {
     throw remember(provider, `${METHOD} does not apply state overrides`);
   }
-  const [before, after] = [
-    calls.slice(0, allReads.length),
-    calls.slice(allReads.length + 1),
-  ];
   const isStarved = (call: SimulatedCall | undefined): boolean =>
     call?.succeeded === false && isExhausted({ ...call, gasGiven: READ_GAS });
   if (
