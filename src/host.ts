@@ -2,7 +2,12 @@ import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import type { AddressBook, ContractAddresses } from "./client/addresses.js";
-import type { ReadOptions, VaultReader, VaultReads } from "./client/reader.js";
+import type {
+  DuringOptions,
+  ReadOptions,
+  VaultReader,
+  VaultReads,
+} from "./client/reader.js";
 import type { VaultSnapshot } from "./client/snapshot.js";
 import type { DisplaySettings } from "./protocol/index.js";
 
@@ -36,6 +41,8 @@ export interface VaultHost extends VaultReader, VaultReads {
    */
   pricePerGas(baseFeePerGas: bigint | undefined): Promise<bigint>;
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
+  /** @internal See {@link VaultReader.during}; what sends is sent once. */
+  during(options: DuringOptions): VaultHost;
   /** The same vault with other addresses; `source` is for error texts. */
   at(contracts: ContractAddresses, source?: string): VaultHost;
   /** Another set of contracts on the same network. */

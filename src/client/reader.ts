@@ -20,12 +20,16 @@ export interface ReadOptions {
   readonly blockTag?: BlockTag | undefined;
   /**
    * Milliseconds until all of the read has to be answered, with whatever is
-   * asked again; 300,000 unless given. A scan or a search of many requests has
-   * no limit unless given, and each of its requests that one.
+   * asked again; 300,000 unless given.
    */
   readonly timeout?: number | undefined;
   /** Called each time a request failed that is made again. */
   readonly onRetry?: Patience["onRetry"];
+}
+
+/** How an operation of several reads is asked for. */
+export interface DuringOptions extends Omit<ReadOptions, "blockTag"> {
+  readonly repeatFor?: Patience["repeatFor"];
 }
 
 /** The read methods of a client, one for each read operation of the protocol. */
@@ -53,7 +57,7 @@ export interface VaultReader {
    * @internal The same for one operation: its requests share one deadline, and
    * are made again where that may help.
    */
-  during(options: ReadOptions): VaultReader;
+  during(options: DuringOptions): VaultReader;
   /**
    * @internal Why a call reverted, in the words of a custom error where its ABI is
    * known: it was given, or is in the project's artifacts.

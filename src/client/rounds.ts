@@ -51,6 +51,12 @@ export interface RoundsProgress {
 
 /** Options of {@link VaultClient.rounds}. */
 export interface RoundsOptions extends Omit<ReadOptions, "blockTag"> {
+  /**
+   * Milliseconds until all of the search has to be done, with whatever is asked
+   * again; no limit unless given, and 300,000 for each request. No round is
+   * listed before that, so that what is listed is whole.
+   */
+  readonly timeout?: number | undefined;
   /** First block to look at; the chain's first unless given. */
   readonly fromBlock?: BlockTag | undefined;
   /** Last block to look at; the latest unless given. */

@@ -35,7 +35,12 @@ import { contractFactories, encodeCall } from "./codec.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { parseAddress, parseBlockTag, parseDuration } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
-import type { ReadOptions, VaultReader, VaultReads } from "./reader.js";
+import type {
+  DuringOptions,
+  ReadOptions,
+  VaultReader,
+  VaultReads,
+} from "./reader.js";
 import { rememberOrderID } from "./orders/order-ids.js";
 import { readOrders } from "./orders/read-orders.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
@@ -391,9 +396,8 @@ export class VaultClient implements VaultReader {
   }
 
   /** @internal See {@link VaultReader.during}. */
-  public during(options: ReadOptions): VaultReader {
-    const { provider } = this.#nodeFor(options);
-    return new VaultClient(provider, this.addresses, {
+  public during(options: DuringOptions): VaultReader {
+    return new VaultClient(this.patientProvider(options), this.addresses, {
       from: options.from ?? this.defaultFrom(),
       networkName: this.networkName,
       findErrors: this.#findErrors,
@@ -405,14 +409,22 @@ export class VaultClient implements VaultReader {
     return await explainReason(reason, this.#findErrors);
   }
 
-  #nodeFor({ timeout, onRetry }: ReadOptions): Chain {
-    const { provider, networkName } = this;
-    const patience = {
+  #nodeFor(options: ReadOptions): Chain {
+    return new Chain(this.patientProvider(options), this.networkName);
+  }
+
+  /** What one operation asks. */
+  protected patientProvider({
+    timeout,
+    repeatFor,
+    onRetry,
+  }: DuringOptions): Eip1193Provider {
+    return patient(this.provider, this.networkName, {
       timeout:
         timeout === undefined ? undefined : parseDuration("timeout", timeout),
+      repeatFor,
       onRetry,
-    };
-    return new Chain(patient(provider, networkName, patience), networkName);
+    });
   }
 
   /** Sender of reads that name none; a subclass may know better. */

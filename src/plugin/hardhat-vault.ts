@@ -8,11 +8,13 @@ import { fixedAddresses, orElse } from "../client/addresses.js";
 import type { AddressBook, ContractAddresses } from "../client/addresses.js";
 import { parseAddress } from "../client/inputs.js";
 import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
+import type { DuringOptions } from "../client/reader.js";
 import { VaultClient } from "../client/vault-client.js";
 import type { DeployMocksOptions } from "../mocks/deploy-mocks.js";
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
 import type { MockAtOptions } from "../mocks/mock-at.js";
 import type { VaultHost } from "../host.js";
+import type { Eip1193Provider } from "../rpc/eip1193.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import type { Settlement, SettleAllOptions } from "../settlement/types.js";
 import type { ForkConnection, ForkOptions } from "../rehearsal/engines/fork.js";
@@ -54,6 +56,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public readonly deployments: DeploymentAddresses | undefined;
   /** @internal What all instances on the connection share. */
   public readonly network: NetworkOfInstances;
+  /** In the place of the configured sender, during one operation. */
+  readonly #from: string | undefined;
 
   private constructor(
     parts: Pick<
@@ -67,24 +71,23 @@ export class HardhatVault extends VaultClient implements VaultHost {
       | "network"
     >,
     addresses: AddressBook = parts.connectionAddresses.locate,
+    // The params of Hardhat's provider type are not readonly inside objects; it
+    // is the same standard.
+    provider: Eip1193Provider = parts.connection.provider,
+    from?: string,
   ) {
-    super(
-      // The params of Hardhat's provider type are not readonly inside objects;
-      // it is the same standard.
-      parts.connection.provider,
-      addresses,
-      {
-        networkName: parts.networkName,
-        findErrors: async (selector) =>
-          await findErrorsInProject(parts.context.artifacts, selector),
-      },
-    );
+    super(provider, addresses, {
+      networkName: parts.networkName,
+      findErrors: async (selector) =>
+        await findErrorsInProject(parts.context.artifacts, selector),
+    });
     this.connection = parts.connection;
     this.instanceName = parts.instanceName;
     this.context = parts.context;
     this.connectionAddresses = parts.connectionAddresses;
     this.deployments = parts.deployments;
     this.network = parts.network;
+    this.#from = from;
   }
 
   /**
@@ -153,7 +156,9 @@ export class HardhatVault extends VaultClient implements VaultHost {
         { name, network: this.network },
       );
     instances.set(name, instance);
-    return instance;
+    return this.provider === this.connection.provider
+      ? instance
+      : instance.#with(instance.addresses, this.provider, this.#from);
   }
 
   /**
@@ -174,10 +179,17 @@ export class HardhatVault extends VaultClient implements VaultHost {
     contracts: ContractAddresses,
     source = "at()",
   ): HardhatVault {
-    return new HardhatVault(
-      this,
+    return this.#with(
       orElse(fixedAddresses(contracts, source), this.addresses),
+      this.provider,
+      this.#from,
     );
+  }
+
+  /** @internal See {@link VaultReader.during}. */
+  public override during(options: DuringOptions): HardhatVault {
+    const { from = this.#from } = options;
+    return this.#with(this.addresses, this.patientProvider(options), from);
   }
 
   /** @inheritdoc */
@@ -394,8 +406,19 @@ export class HardhatVault extends VaultClient implements VaultHost {
     }
   }
 
+  #with(
+    addresses: AddressBook,
+    provider: Eip1193Provider,
+    from: string | undefined,
+  ): HardhatVault {
+    return new HardhatVault(this, addresses, provider, from);
+  }
+
   /** Checked when it is used: most connections are opened for something else. */
   protected override defaultFrom(): string {
+    if (this.#from !== undefined) {
+      return parseAddress(this.#from, "from");
+    }
     return configuredFrom(this.networkName, this.connection.networkConfig);
   }
 

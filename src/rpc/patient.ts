@@ -27,6 +27,12 @@ export interface RetryEvent {
 export interface Patience {
   /** Milliseconds until all of it has to be answered. */
   readonly timeout?: number | undefined;
+  /**
+   * Milliseconds in which requests are made again, all of them together, from the
+   * first failure on; as long as they may take unless given. What is under way
+   * by then may still be answered.
+   */
+  readonly repeatFor?: number | undefined;
   readonly onRetry?: ((event: RetryEvent) => void) | undefined;
 }
 
@@ -61,7 +67,22 @@ interface Acquaintance {
   readonly limit: LimitFunction;
   /** The newest block that one of its nodes has told of. */
   newestBlock: number;
+  /** Answers in a row by which the chain does not reach that one. */
+  readonly lowerHeads: number[];
+  /** While the nodes are asked how far they are. */
+  askingHeads: Promise<void> | undefined;
 }
+
+/**
+ * So many answers in a row that name an older block: it is not that a node is
+ * behind, the newest block is gone, by a re-org or because a development node
+ * was set back. See {@link maxAttempts} for how sure that is.
+ */
+const LOWER_HEADS = 15;
+/** Asked for each time that a block is not there: independent of each other. */
+const HEADS_AT_A_TIME = 2;
+/** No node that can be used is further behind, and few keep older state. */
+const MOST_BLOCKS_BEHIND = 128;
 
 const acquaintances = new WeakMap<Eip1193Provider, Acquaintance>();
 /** What a patient provider asks with. */
@@ -72,10 +93,28 @@ export function originOf(provider: Eip1193Provider): Eip1193Provider {
   return patients.get(provider)?.provider ?? provider;
 }
 
-/** A node behind this provider has that block; others may be behind. */
-export function noteBlock(provider: Eip1193Provider, number: number): void {
+/**
+ * A node behind this provider has that block; others may be behind.
+ *
+ * @param isHead Whether it was its newest one.
+ */
+export function noteBlock(
+  provider: Eip1193Provider,
+  number: number,
+  isHead: boolean,
+): void {
+  if (!Number.isSafeInteger(number)) {
+    return;
+  }
   const known = acquaintanceOf(originOf(provider));
-  known.newestBlock = Math.max(known.newestBlock, number);
+  const { lowerHeads } = known;
+  if (number >= known.newestBlock) {
+    known.newestBlock = number;
+    lowerHeads.length = 0;
+  } else if (isHead && lowerHeads.push(number) >= LOWER_HEADS) {
+    known.newestBlock = Math.max(...lowerHeads);
+    lowerHeads.length = 0;
+  }
 }
 
 /**
@@ -86,25 +125,48 @@ export function noteBlock(provider: Eip1193Provider, number: number): void {
 export function patient(
   provider: Eip1193Provider,
   network: string,
-  { timeout, onRetry }: Patience = {},
+  { timeout, repeatFor, onRetry }: Patience = {},
 ): Eip1193Provider {
   if (patients.has(provider)) {
     return provider;
   }
-  const deadline = timeout === undefined ? undefined : new Deadline(timeout);
   return calm({
     provider,
     network,
     known: acquaintanceOf(provider),
-    deadline: () => deadline ?? new Deadline(DEFAULT_TIMEOUT_MS),
+    deadline: timeout === undefined ? undefined : new Deadline(timeout),
+    repeats: repeatFor === undefined ? undefined : new Repeats(repeatFor),
     attempts: maxAttempts,
     onRetry,
   });
 }
 
 /**
- * A patient provider for a request that is asked for in smaller pieces if it
- * fails: what may be over is tried once more, since it may also be the size.
+ * Waits for work that asks by other ways than the provider of its operation, and
+ * not beyond the deadline of that.
+ *
+ * @param method What error texts call the work.
+ * @throws VaultError VAULT_RPC_TIMEOUT
+ */
+export async function withinDeadline<T>(
+  provider: Eip1193Provider,
+  method: string,
+  work: Promise<T>,
+): Promise<T> {
+  const { deadline, network = "" } = patients.get(provider) ?? {};
+  if (deadline === undefined) {
+    return await work;
+  }
+  const done = await deadline.within(work.then((value) => ({ value })));
+  if (done === undefined) {
+    throw vaultError("VAULT_RPC_TIMEOUT", { network, method });
+  }
+  return done.value;
+}
+
+/**
+ * A patient provider for a request that is heavy, or asked for in another way if
+ * it fails: what may be over is tried once more, since it may also be the size.
  */
 export function lessPatient(provider: Eip1193Provider): Eip1193Provider {
   const asking = patients.get(provider);
@@ -118,7 +180,10 @@ function calm(asking: Asking): Eip1193Provider {
   const calmed: Eip1193Provider = {
     request: async (args) =>
       repeatable.test(args.method)
-        ? await askPatiently(args, { ...asking, deadline: asking.deadline() })
+        ? await askPatiently(args, {
+            ...asking,
+            deadline: asking.deadline ?? new Deadline(DEFAULT_TIMEOUT_MS),
+          })
         : await provider.request(args),
   };
   patients.set(calmed, asking);
@@ -129,9 +194,22 @@ interface Asking extends Pick<Patience, "onRetry"> {
   readonly provider: Eip1193Provider;
   readonly network: string;
   readonly known: Acquaintance;
-  /** Of the operation, or of each request where it has none. */
-  readonly deadline: () => Deadline;
+  /** Of the operation; where it has none, each request has one. */
+  readonly deadline: Deadline | undefined;
+  readonly repeats: Repeats | undefined;
   readonly attempts: Attempts;
+}
+
+/** How long requests are made again, from the first that failed on. */
+class Repeats {
+  #deadline: Deadline | undefined;
+
+  constructor(private readonly milliseconds: number) {}
+
+  public get areOver(): boolean {
+    this.#deadline ??= new Deadline(this.milliseconds);
+    return this.#deadline.isOver;
+  }
 }
 
 /** A request under way. */
@@ -154,12 +232,13 @@ async function askPatiently(
   args: RequestArguments,
   asking: Request,
 ): Promise<unknown> {
-  const { network, deadline, attempts, onRetry } = asking;
+  const { network, deadline, repeats, attempts, onRetry } = asking;
   const { method } = args;
   const isWorthIt = (error: Error, attempt: number): error is PassingFault =>
     error instanceof PassingFault &&
     attempt < attempts[error.fault.kind] &&
-    !deadline.isOver;
+    !deadline.isOver &&
+    repeats?.areOver !== true;
   let outcome: Outcome;
   // Says more than that the time is over.
   let latest: Outcome | undefined;
@@ -183,6 +262,9 @@ async function askPatiently(
             ? toRpcError(error.outcome.error, network, method).shortMessage
             : "the block is not there yet";
         onRetry?.({ method, reason, problem, attempt });
+        if (reason === "behind") {
+          await deadline.within(askHeads(asking));
+        }
         await deadline.pause(Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS));
       },
     });
@@ -235,6 +317,30 @@ async function askOnce(
   return outcome;
 }
 
+/**
+ * Asks the nodes how far they are. Where none of them ever has the block, it is
+ * not waited for any longer.
+ */
+async function askHeads({ provider, known }: Request): Promise<void> {
+  const askHead = async (): Promise<void> => {
+    const args = { method: "eth_blockNumber" };
+    try {
+      const answer = await known.limit(
+        async () => await provider.request(args),
+      );
+      noteAnswer(args, answer, provider);
+    } catch {
+      // It tells nothing, then.
+    }
+  };
+  known.askingHeads ??= Promise.all(
+    Array.from({ length: HEADS_AT_A_TIME }, askHead),
+  ).then(() => {
+    known.askingHeads = undefined;
+  });
+  await known.askingHeads;
+}
+
 /** Of the parameters, the one that names the block. */
 const blockParameter: Readonly<Record<string, number>> = {
   eth_getBlockByNumber: 0,
@@ -247,27 +353,34 @@ function isSeen(
   { newestBlock }: Acquaintance,
 ): boolean {
   const block = params[blockParameter[method] ?? 1];
-  return typeof block === "string" && isHexString(block)
-    ? Number(block) <= newestBlock
-    : false;
+  return (
+    typeof block === "string" &&
+    isHexString(block) &&
+    Number(block) <= newestBlock &&
+    Number(block) > newestBlock - MOST_BLOCKS_BEHIND
+  );
 }
 
+/** The pending block is none yet, so that it tells of nothing. */
 function noteAnswer(
-  { method }: RequestArguments,
+  { method, params = [] }: RequestArguments,
   answer: unknown,
   provider: Eip1193Provider,
 ): void {
+  const isHeader =
+    method === "eth_getBlockByNumber" &&
+    params[0] !== "pending" &&
+    typeof answer === "object" &&
+    answer !== null &&
+    "number" in answer;
   const number =
     method === "eth_blockNumber"
       ? answer
-      : method === "eth_getBlockByNumber" &&
-          typeof answer === "object" &&
-          answer !== null &&
-          "number" in answer
+      : isHeader
         ? answer.number
         : undefined;
   if (isHexString(number)) {
-    noteBlock(provider, Number(number));
+    noteBlock(provider, Number(number), !isHeader || params[0] === "latest");
   }
 }
 
@@ -275,6 +388,8 @@ function acquaintanceOf(provider: Eip1193Provider): Acquaintance {
   const known = acquaintances.get(provider) ?? {
     limit: pLimit(MAX_CONCURRENCY),
     newestBlock: -1,
+    lowerHeads: [],
+    askingHeads: undefined,
   };
   acquaintances.set(provider, known);
   return known;

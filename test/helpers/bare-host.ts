@@ -1,5 +1,6 @@
 import { VaultClient } from "../../src/client/index.js";
 import type { ContractAddresses } from "../../src/client/index.js";
+import type { DuringOptions } from "../../src/client/reader.js";
 import type { VaultHost } from "../../src/host.js";
 import { Chain } from "../../src/rpc/node.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
@@ -18,10 +19,10 @@ export class BareHost extends VaultClient implements VaultHost {
 
   constructor(
     provider: Eip1193Provider,
-    contracts: ContractAddresses,
+    private readonly contractAddresses: ContractAddresses,
     private readonly sender: string,
   ) {
-    super(provider, contracts, { networkName: "scripted" });
+    super(provider, contractAddresses, { networkName: "scripted" });
   }
 
   public get connection(): never {
@@ -45,6 +46,14 @@ export class BareHost extends VaultClient implements VaultHost {
       { baseFeePerGas },
     );
     return currentPricePerGas(fees, { baseFeePerGas });
+  }
+
+  public override during(options: DuringOptions): BareHost {
+    return new BareHost(
+      this.patientProvider(options),
+      this.contractAddresses,
+      this.sender,
+    );
   }
 
   public override at(): never {

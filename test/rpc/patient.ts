@@ -4,6 +4,7 @@ import { VaultClient } from "../../src/client/index.js";
 import type { RetryEvent } from "../../src/client/index.js";
 import { patient } from "../../src/rpc/patient.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { scriptedNode } from "../helpers/scripted-node.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const WORD = `0x${"7".padStart(64, "0")}`;
@@ -125,13 +126,14 @@ describe("reads that are made again", () => {
   it("should end at the deadline, whatever is under way", async () => {
     const hanging = new VaultClient(
       { request: async () => await new Promise(() => undefined) },
-      { vault: ADDRESS, trading: ADDRESS },
+      { vault: ADDRESS, trading: ADDRESS, vaultFactory: ADDRESS },
     );
     for (const read of [
       async () => await hanging.queryVolume({ timeout: 20 }),
       async () => await hanging.snapshot({ timeout: 20 }),
       async () =>
         await hanging.orders({ firstId: 1, lastId: 2, timeout: 20 }).next(),
+      async () => await hanging.rounds({ timeout: 20 }).next(),
     ]) {
       await expectVaultError(read(), "VAULT_RPC_TIMEOUT");
     }
@@ -235,5 +237,176 @@ describe("reads that are made again", () => {
     );
     behind = 1;
     await expectVaultError(client.block(number + 1), "VAULT_BLOCK_NOT_FOUND");
+  });
+
+  /** A node that is set back, as by `evm_revert`. */
+  function settable(head: number): {
+    client: VaultClient;
+    setHead: (to: number | string) => void;
+    asked: string[];
+  } {
+    let newest: number | string = head;
+    const asked: string[] = [];
+    const quantity = (value: number | string): string =>
+      typeof value === "string" ? value : `0x${value.toString(16)}`;
+    const client = new VaultClient(
+      {
+        request: async ({ method, params = [] }) => {
+          asked.push(method);
+          await Promise.resolve();
+          const [first, second] = params;
+          if (method === "eth_blockNumber") {
+            return quantity(newest);
+          }
+          if (method === "eth_getBlockByNumber") {
+            const number =
+              first === "pending" ? Number(newest) + 1 : quantity(newest);
+            return { number: quantity(number), timestamp: "0x1" };
+          }
+          if (Number(second) > Number(newest)) {
+            throw coded(-32000, "header not found");
+          }
+          return WORD;
+        },
+      },
+      { vault: ADDRESS },
+    );
+    return {
+      client,
+      asked,
+      setHead: (to) => {
+        newest = to;
+      },
+    };
+  }
+  const calls = (asked: readonly string[]): number =>
+    asked.filter((method) => method === "eth_call").length;
+
+  it("should not wait for a block that is gone, once the chain is known to be lower", async () => {
+    const { client, setHead, asked } = settable(100);
+    await client.block();
+    setHead(90);
+    for (let times = 0; times < 15; ++times) {
+      await client.block();
+    }
+    await expectVaultError(
+      client.queryVolume({ blockTag: 95 }),
+      "VAULT_RPC_ERROR",
+    );
+    expect(calls(asked)).to.equal(1);
+    // The chain goes on, and is believed again.
+    setHead(95);
+    await client.block();
+    expect(await client.queryVolume({ blockTag: 95 })).to.equal(7n);
+  });
+
+  it("should find that out by asking how far the nodes are", async () => {
+    const { client, setHead, asked } = settable(100);
+    await client.block();
+    setHead(90);
+    for (let times = 0; times < 12; ++times) {
+      await client.block();
+    }
+    await expectVaultError(
+      client.queryVolume({ blockTag: 95 }),
+      "VAULT_RPC_ERROR",
+    );
+    // Two heads after each failure: fifteen in a row after the second.
+    expect(calls(asked)).to.equal(3);
+  });
+
+  it("should wait for a node that is behind as long as another one is not", async () => {
+    const { client, setHead, asked } = settable(100);
+    await client.block();
+    for (let times = 0; times < 14; ++times) {
+      setHead(99);
+      await client.block();
+      await client.block();
+      setHead(100);
+      await client.block();
+    }
+    setHead(99);
+    const read = client.queryVolume({
+      blockTag: 100,
+      onRetry: ({ attempt }) => {
+        setHead(attempt < 3 ? 99 : 100);
+      },
+    });
+    expect(await read).to.equal(7n);
+    expect(calls(asked)).to.equal(4);
+  });
+
+  it("should wait for no block that is only pending, or none that there can be", async () => {
+    for (const [head, tag] of [
+      [100, "pending"],
+      [`0x${"f".repeat(64)}`, "latest"],
+    ] as const) {
+      const { client, setHead, asked } = settable(100);
+      setHead(head);
+      await client.block(tag).catch(() => undefined);
+      setHead(100);
+      await expectVaultError(
+        client.queryVolume({ blockTag: 101 }),
+        "VAULT_RPC_ERROR",
+      );
+      expect(calls(asked), tag).to.equal(1);
+    }
+  });
+
+  it("should wait for no node that is behind for good", async () => {
+    const { client, setHead, asked } = settable(1_000);
+    await client.block();
+    setHead(800);
+    await expectVaultError(
+      client.queryVolume({ blockTag: 872 }),
+      "VAULT_RPC_ERROR",
+    );
+    expect(calls(asked)).to.equal(1);
+  });
+
+  it("should make requests again only so long, all of an operation together", async () => {
+    let asked = 0;
+    const provider = patient(
+      {
+        request: () => {
+          asked += 1;
+          throw coded(-32005, "limit exceeded");
+        },
+      },
+      "testnet",
+      { repeatFor: 1 },
+    );
+    for (const method of ["eth_chainId", "eth_call", "eth_getCode"]) {
+      const error: unknown = await provider
+        .request({ method })
+        .catch((e: unknown) => e);
+      expect(error).to.include({ code: -32005 });
+    }
+    // The first one once more, if at all, after the shortest pause.
+    expect(asked).to.be.at.most(4);
+  });
+
+  it("should give a scan one deadline for all that it asks", async () => {
+    const node = scriptedNode({
+      head: 1,
+      overrides: false,
+      codeOf: () => "0x00",
+      answerOf: () => ({ reverted: true, data: "0x" }),
+    });
+    // Each answer comes at once, and there is no end of them.
+    const client = new VaultClient(node, { trading: ADDRESS });
+    const scan = client.orders({
+      firstId: 0,
+      lastId: 10n ** 12n,
+      timeout: 150,
+    });
+    await expectVaultError(
+      (async () => {
+        for await (const order of scan) {
+          expect(order).to.have.property("error");
+        }
+      })(),
+      "VAULT_RPC_TIMEOUT",
+    );
   });
 });

@@ -201,7 +201,8 @@ export async function callLens(
   supportByProvider.set(originOf(provider), true);
   if (blockTag === "latest") {
     // What is asked next is of that block, maybe of a node that is behind.
-    noteBlock(provider, parsed.block.number);
+    // By the EVM's number, which may be another than the chain's.
+    noteBlock(provider, parsed.block.number, false);
   }
   return parsed;
 }

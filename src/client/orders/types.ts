@@ -27,6 +27,14 @@ export interface OrdersProgress {
 
 /** Options of {@link VaultClient.orders}. */
 export interface OrdersOptions extends ReadOptions {
+  /**
+   * Milliseconds until the last order has to be there, with whatever is asked
+   * again and the time that the caller takes between two; no limit unless given,
+   * and 300,000 for each request. When it is over, the iteration throws
+   * VAULT_RPC_TIMEOUT: the orders that came before are right, and there may be
+   * more.
+   */
+  readonly timeout?: number | undefined;
   /** First id of the range; 0 unless given. */
   readonly firstId?: bigint | number | undefined;
   /**
