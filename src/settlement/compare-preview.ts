@@ -64,7 +64,7 @@ export async function comparePreview(
         previewed,
         sender,
         receipt,
-        await see(receipt.blockNumber - 1),
+        await see(vault, receipt.blockNumber - 1),
         after,
       );
     } catch {

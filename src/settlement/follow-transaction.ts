@@ -10,7 +10,7 @@ import { SettlementStopped } from "./stopped.js";
 import type { SettlementEvent } from "./types.js";
 
 /** So many polling intervals a last question may take. */
-const LAST_QUESTION_INTERVALS = 5;
+export const LAST_QUESTION_INTERVALS = 5;
 
 /** How a transaction is followed, and who is told. */
 export interface FollowOptions {

@@ -11,6 +11,7 @@ import type { SimulatedCall } from "../rehearsal/engines/simulate-v1.js";
 import { parseLogs } from "../rehearsal/transfers.js";
 import { Chain } from "../rpc/node.js";
 import type { Receipt } from "../rpc/node.js";
+import { lessPatient } from "../rpc/patient.js";
 import { RevertedCall } from "../rpc/request.js";
 
 /** What each reading may use. */
@@ -74,7 +75,8 @@ export async function replaySettlement(
     gas: numberToHexString(READ_GAS),
   };
   const calls = transactions.map(toCall);
-  const answer = await chain.request("eth_simulateV1", [
+  const simulated = new Chain(lessPatient(vault.provider), vault.networkName);
+  const answer = await simulated.request("eth_simulateV1", [
     {
       blockStateCalls: [
         {

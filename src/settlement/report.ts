@@ -1,10 +1,12 @@
 import { isFailedReading } from "../client/failed-reading.js";
+import type { VaultReader } from "../client/reader.js";
 import type { SnapshotWithBalances } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo, Receipt } from "../rpc/node.js";
+import { noteBlock } from "../rpc/patient.js";
 import { explainRefusal, outOfGas } from "../rehearsal/refusal.js";
 import type { FollowOutcome } from "./follow-transaction.js";
 import type { JournalEntry } from "./journal.js";
@@ -20,7 +22,10 @@ export const TAKE_UP =
   "`vault settle --resume`, or the option resume of settleAll(), takes it up again.";
 
 /** All that a preview is compared with, at one block. */
-export type SeeBlock = (blockNumber: number) => Promise<SnapshotWithBalances>;
+export type SeeBlock = (
+  vault: VaultReader,
+  blockNumber: number,
+) => Promise<SnapshotWithBalances>;
 
 /** What became of a settlement that may have left. */
 export interface Report {
@@ -38,6 +43,7 @@ export interface Report {
 /**
  * Says what a transaction that was followed did. Never throws.
  *
+ * @param vault Whose patience is for all that is read here together.
  * @param see How all of a block is seen, if it is to be, in one request.
  */
 export async function report(
@@ -107,6 +113,8 @@ async function reportMined(
   see: SeeBlock | undefined,
 ): Promise<Report> {
   const { hash, blockNumber, gasUsed } = receipt;
+  // Who gave the receipt has it; another node may be behind.
+  noteBlock(vault.provider, blockNumber, false);
   const seen = await readAfter(vault, entry, blockNumber, see);
   const { round: after = null, timestamp, all } = seen;
   return {
@@ -254,7 +262,7 @@ async function readAfter(
   see: SeeBlock | undefined,
 ): Promise<RoundAfter> {
   try {
-    const all = await see?.(blockNumber);
+    const all = await see?.(vault, blockNumber);
     if (all !== undefined && !isFailedReading(all.snapshot.round)) {
       const { round, block } = all.snapshot;
       return { round, timestamp: block.timestamp, all };

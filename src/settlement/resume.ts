@@ -2,6 +2,7 @@ import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
+import { patient } from "../rpc/patient.js";
 import { RevertedCall } from "../rpc/request.js";
 import { capFees, min, resolveFees, resolveGas } from "./fees.js";
 import type { SentTransaction } from "./find-transaction.js";
@@ -89,7 +90,7 @@ export async function rebuild(
     networkName,
   } = vault;
   const { from, to, nonce } = sent;
-  const chain = new Chain(provider, networkName);
+  const chain = new Chain(patient(provider, networkName), networkName);
   try {
     const { kind } = await resolveSigner(chain, networkConfig, from);
     if (kind === "local") {

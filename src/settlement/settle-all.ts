@@ -1,7 +1,7 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { parseDuration } from "../client/inputs.js";
+import type { DuringOptions } from "../client/reader.js";
 import { takeSnapshotWithBalances } from "../client/snapshot.js";
-import type { SnapshotWithBalances } from "../client/snapshot.js";
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -9,11 +9,13 @@ import { describeRound } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
-import { patient } from "../rpc/patient.js";
 import type { NextBlock } from "../rehearsal/question.js";
 import type { Simulation } from "../rehearsal/types.js";
 import { accountsToCompare, comparePreview } from "./compare-preview.js";
-import { followTransaction } from "./follow-transaction.js";
+import {
+  LAST_QUESTION_INTERVALS,
+  followTransaction,
+} from "./follow-transaction.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
 import {
@@ -47,6 +49,11 @@ const DEFAULT_POLLING_INTERVAL_MS = {
   http: 1_000,
   "edr-simulated": 50,
 } as const;
+
+/** So many polling intervals what is read of the outcome is asked for again. */
+const OUTCOME_INTERVALS = 30;
+/** So long it may take, if the time is over before. */
+const LEAST_OUTCOME_MS = 10_000;
 
 /** A node that mines at once has done so by then. */
 const FIRST_LOOK_AFTER_MS = 100;
@@ -85,13 +92,15 @@ export async function settleLocated(
     if (options.resume === true) {
       return await resume(vault, waiting);
     }
-    seen = await prepare(vault, options);
+    // What only reads is made again where that may help; what sends never is.
+    const reader = vault.during({});
+    seen = await prepare(reader, options);
     const { chainId, block, round } = seen;
     const { signer, journal, genesisHash } = await requireOpenRound(
-      vault,
+      reader,
       seen,
     );
-    const found = await preview(vault, { ...seen, signer });
+    const found = await preview(reader, { ...seen, signer });
     previewed = found.shown.preview;
     const { gas, fees } = await agree(vault, found, waiting, options);
     const transaction = await sign(seen.chain, signer, {
@@ -112,12 +121,12 @@ export async function settleLocated(
     };
     // Another process may have begun one while the question was open.
     refuseBehind(await journal?.begin(entry), journal?.file);
-    await lookOnceMore(vault, journal, entry);
+    await lookOnceMore(reader, journal, entry);
     const accounts =
       previewed === null ? [] : accountsToCompare(previewed, transaction);
-    const see = async (blockTag: number): Promise<SnapshotWithBalances> =>
-      await takeSnapshotWithBalances(vault, { blockTag }, accounts);
-    const end = await follow(vault, journal, entry, {
+    const see: SeeBlock = async (of, blockTag) =>
+      await takeSnapshotWithBalances(of, { blockTag }, accounts);
+    const { after, ...end } = await follow(vault, journal, entry, {
       ...waiting,
       start: "send",
       // What reads one by one would ask for every reading, twice.
@@ -128,7 +137,7 @@ export async function settleLocated(
       settlement: {
         ...end.settlement,
         preview: await comparePreview(
-          vault,
+          after,
           previewed,
           signer.address,
           end,
@@ -171,7 +180,7 @@ async function resume(
       minedBlock: undefined,
     };
   }
-  const end = await follow(vault, journal, entry, {
+  const { after: _, ...end } = await follow(vault, journal, entry, {
     ...waiting,
     start: "look",
     see: undefined,
@@ -207,11 +216,7 @@ async function prepare(
   { from, assertOnly }: SettleAllOptions,
 ): Promise<Prepared> {
   const contract = await vault.addressOf("vault", "settleAll");
-  // What only reads is made again where that may help; what sends never is.
-  const chain = new Chain(
-    patient(vault.provider, vault.networkName),
-    vault.networkName,
-  );
+  const chain = new Chain(vault.provider, vault.networkName);
   const { number, next, ...newest } = await findBlocks(chain);
   const observation = await observe(vault, contract.address, number);
   const chainId = await observation.chainId();
@@ -408,8 +413,10 @@ async function follow(
     /** See {@link report}. */
     readonly see: SeeBlock | undefined;
   },
-): Promise<Omit<Report, "isFinal">> {
+): Promise<Omit<Report, "isFinal"> & { readonly after: VaultHost }> {
   const { emit, pollingIntervalMs } = waiting;
+  const deadline = new Deadline(timeoutMs);
+  let after = vault;
   let current = entry;
   const record = async (change: Partial<JournalEntry>): Promise<void> => {
     current = { ...current, ...change };
@@ -428,7 +435,7 @@ async function follow(
       start,
       {
         ...waiting,
-        deadline: new Deadline(timeoutMs),
+        deadline,
         firstLookAfterMs:
           journal === undefined
             ? 0
@@ -450,11 +457,12 @@ async function follow(
         },
       },
     );
-    const { isFinal, ...outcome } = await report(vault, entry, end, see);
+    after = vault.during(patienceForOutcome(deadline, pollingIntervalMs));
+    const { isFinal, ...outcome } = await report(after, entry, end, see);
     if (isFinal) {
       await record({ finished: true });
     }
-    return outcome;
+    return { ...outcome, after };
   } catch (error) {
     return {
       settlement: unconfirmed(
@@ -464,8 +472,26 @@ async function follow(
       ),
       minedBlock: undefined,
       receipt: undefined,
+      after,
     };
   }
+}
+
+/**
+ * For all that is read once the transaction was seen, together: the node that
+ * has it may be asked through one that has not.
+ */
+function patienceForOutcome(
+  { remaining }: Deadline,
+  pollingIntervalMs: number,
+): DuringOptions {
+  return {
+    timeout: Math.max(remaining, LEAST_OUTCOME_MS),
+    repeatFor: Math.max(
+      LAST_QUESTION_INTERVALS * pollingIntervalMs,
+      Math.min(remaining, OUTCOME_INTERVALS * pollingIntervalMs),
+    ),
+  };
 }
 
 function notSent(

@@ -364,16 +364,52 @@ describe("what can become of a settlement's transaction", () => {
   }
 
   it("should not take the round of a node that is behind for the outcome", async () => {
+    let before = 0;
     const { settlement } = await settleAnd(async () => {
       await lane.world.mine();
       // It has the receipt, and the round only of the block before that.
       lane.server.fallBehind((await lane.world.provider.getBlockNumber()) - 1);
+      before = lane.server.requests.length;
     });
 
+    const asked = lane.server.requests
+      .slice(before)
+      .filter(({ method }) => method === "eth_call");
+    // Not as often as each of the readings by itself would be.
+    expect(asked.length).to.be.within(2, 14);
     expect(settlement).to.include({ status: "unconfirmed", after: null });
     expect(settlement.reason).to.include("could not be read");
     lane.server.reset();
     expect(await resume()).to.include({ status: "settled" });
+  });
+
+  it("should wait for a node that is behind until it has the outcome", async () => {
+    const { settlement } = await settleAnd(
+      async () => {
+        await lane.world.mine();
+        const head = await lane.world.provider.getBlockNumber();
+        lane.server.fallBehind(head - 1);
+        lane.server.before(
+          {
+            method: "eth_blockNumber",
+            occurrence: lane.server.requests.filter(
+              ({ method }) => method === "eth_blockNumber",
+            ).length,
+          },
+          async () => {
+            lane.server.fallBehind(head);
+            await Promise.resolve();
+          },
+        );
+      },
+      // The outcome is asked for again for thirty intervals.
+      { pollingInterval: 200 },
+    );
+
+    expect(settlement, settlement.reason ?? "").to.include({
+      status: "settled",
+    });
+    expect(settlement.after?.settled).to.equal(true);
   });
 
   it("should count no confirmations by a node that is behind its own receipt", async () => {
