@@ -14,7 +14,7 @@ import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import { wrapText } from "./output/table.js";
-import { parseBlock, parseOrderIds } from "./parse-options.js";
+import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
 import { runTask } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
@@ -24,12 +24,15 @@ interface CaptureTaskArguments {
   readonly out: string | undefined;
   readonly orders: string | undefined;
   readonly block: string | undefined;
+  readonly timeout: string | undefined;
 }
 
 interface CaptureRequest {
   readonly out: string;
   readonly orders: readonly bigint[];
   readonly blockTag: BlockTag;
+  /** Milliseconds. */
+  readonly timeout?: number | undefined;
 }
 
 const action: NewTaskActionFunction<CaptureTaskArguments> = async (args, hre) =>
@@ -39,6 +42,7 @@ const action: NewTaskActionFunction<CaptureTaskArguments> = async (args, hre) =>
       hre,
       args,
       async (vault) => await captureToFile(vault, request),
+      request.timeout,
     );
   });
 
@@ -47,11 +51,11 @@ export default action;
 /** Records a vault in a file that appears whole or not at all. */
 export async function captureToFile(
   vault: HardhatVault,
-  { out, orders, blockTag }: CaptureRequest,
+  { out, orders, blockTag, timeout }: CaptureRequest,
 ): Promise<TaskReport> {
   let captured: Capture | undefined;
   async function* pieces(): AsyncGenerator<string> {
-    captured = await capture(vault, { orders, blockTag });
+    captured = await capture(vault.during({ timeout }), { orders, blockTag });
     yield `${toSafeJson(captured.fixture, 2)}\n`;
   }
   await writeToFile(pieces(), out);
@@ -118,5 +122,6 @@ function parseCaptureArguments(args: CaptureTaskArguments): CaptureRequest {
     out: args.out,
     orders: args.orders === undefined ? [] : parseOrderIds(args.orders),
     blockTag,
+    timeout: parseTimeout(args.timeout),
   };
 }

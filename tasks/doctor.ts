@@ -1,11 +1,13 @@
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
+import type { RetryEvent } from "../src/client/index.js";
 import { VaultError } from "../src/errors.js";
 import { examineContracts } from "../src/plugin/examine-contracts.js";
 import {
   examineNode,
   examineReachability,
+  examineRetries,
 } from "../src/plugin/examine-node.js";
 import { examineSigner } from "../src/plugin/examine-signer.js";
 import { failed } from "../src/plugin/examination.js";
@@ -24,11 +26,13 @@ import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
 import type { Style } from "./output/style.js";
 import { renderFacts, wrapText } from "./output/table.js";
+import { parseTimeout } from "./parse-options.js";
 import { runTask } from "./run-task.js";
 import type { TaskArguments, TaskReport } from "./run-task.js";
 
 interface DoctorTaskArguments extends TaskArguments {
   readonly at: string | undefined;
+  readonly timeout: string | undefined;
 }
 
 const action: NewTaskActionFunction<DoctorTaskArguments> = async (args, hre) =>
@@ -44,15 +48,22 @@ export interface Examination {
 
 async function examine(
   hre: HardhatRuntimeEnvironment,
-  chosen: ChosenContracts,
+  chosen: ChosenContracts & Pick<DoctorTaskArguments, "timeout">,
 ): Promise<TaskReport> {
   // Mistakes of who typed it are no findings.
   const { name, config } = selectedNetwork(hre);
   settingsOf(name, config, chosen.instance);
   parseAt(chosen.at);
+  const timeout = parseTimeout(chosen.timeout);
   const { envelope, checks } = await orFailed(
     "network",
-    async () => await readVault(hre, chosen, examineVault),
+    async () =>
+      await readVault(
+        hre,
+        chosen,
+        async (vault) => await examineVault(vault, timeout),
+        timeout,
+      ),
   );
   return reportExamination({
     ...(envelope === undefined ? {} : { envelope }),
@@ -64,7 +75,14 @@ async function examine(
             // By itself: this alone needs the keys.
             ...(
               await orFailed("signer", async () => ({
-                checks: await withVault(hre, "write", chosen, examineSigner),
+                checks: await withVault(
+                  hre,
+                  "write",
+                  chosen,
+                  async (vault) =>
+                    await examineSigner(vault.during({ timeout })),
+                  timeout,
+                ),
               }))
             ).checks,
           ],
@@ -72,7 +90,15 @@ async function examine(
 }
 
 /** Looks at the network and, where it answers, at all that is read there. */
-export async function examineVault(vault: HardhatVault): Promise<Examination> {
+export async function examineVault(
+  opened: HardhatVault,
+  timeout?: number,
+): Promise<Examination> {
+  const repeated: RetryEvent[] = [];
+  const vault = opened.during({
+    timeout,
+    onRetry: (event) => repeated.push(event),
+  });
   const { check, node } = await examineReachability(vault);
   if (node === undefined) {
     return { checks: [check] };
@@ -83,7 +109,7 @@ export async function examineVault(vault: HardhatVault): Promise<Examination> {
   ]);
   return {
     envelope: { network: vault.networkName, ...node },
-    checks: [check, ...ofNode, ...ofContracts],
+    checks: [check, ...examineRetries(repeated), ...ofNode, ...ofContracts],
   };
 }
 

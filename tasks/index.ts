@@ -40,6 +40,10 @@ function required(description: string): string {
   return `${description} (required)`;
 }
 
+const timeout = textOption(
+  "timeout",
+  "Give up after so many seconds, with whatever is asked again",
+);
 const from = textOption("from", "Send the call from this address");
 const format = textOption(
   "format",
@@ -113,12 +117,7 @@ function readTask(name: string, description: string): ReadTaskBuilder {
         "Read at this block: a number, latest, safe, finalized, earliest or pending",
       ),
     )
-    .addOption(
-      textOption(
-        "timeout",
-        "Give up after so many seconds, with whatever is asked again",
-      ),
-    )
+    .addOption(timeout)
     .addOption(from);
 }
 
@@ -280,6 +279,7 @@ export const vaultTasks: TaskDefinition[] = [
         "Start from this block: a number, safe or finalized; the newest unless given",
       ),
     )
+    .addOption(timeout)
     .addFlag({
       name: "fork",
       description: "Rehearse on a fork in this process, not in one request",
@@ -318,6 +318,7 @@ export const vaultTasks: TaskDefinition[] = [
     .addOption(
       textOption("as", "Settle as this account; any one, no key is needed"),
     )
+    .addOption(timeout)
     .setAction(() => import("./rehearse.js"))
     .build(),
   vaultTask("deploy-mocks", "Deploy mocks of the six contracts")
@@ -382,6 +383,7 @@ export const vaultTasks: TaskDefinition[] = [
         "Record this block: a number, latest, safe or finalized",
       ),
     )
+    .addOption(timeout)
     .setAction(() => import("./capture.js"))
     .build(),
   vaultTask("request", "Print the JSON-RPC request of an operation")
@@ -433,6 +435,7 @@ export const vaultTasks: TaskDefinition[] = [
     "doctor",
     "Check the network, the contracts and the signer, and say what to mend",
   )
+    .addOption(timeout)
     .setAction(() => import("./doctor.js"))
     .build(),
   vaultTask("decode", "Say what bytes are: a call, an answer or an error")

@@ -17,7 +17,7 @@ import { selectedNetwork, withVault } from "./open-vault.js";
 import { startProgress } from "./output/progress.js";
 import type { ProgressStream } from "./output/progress.js";
 import { renderRehearsals } from "./output/rehearsals.js";
-import { parseBlock, parseInteger } from "./parse-options.js";
+import { parseBlock, parseInteger, parseTimeout } from "./parse-options.js";
 import { runTask } from "./run-task.js";
 import type { TaskArguments, TaskReport } from "./run-task.js";
 
@@ -29,6 +29,7 @@ export interface RehearseTaskArguments extends TaskArguments {
   readonly fromBlock: string | undefined;
   readonly toBlock: string | undefined;
   readonly as: string | undefined;
+  readonly timeout: string | undefined;
 }
 
 /** Most blocks that one run looks at. */
@@ -51,15 +52,18 @@ const action: NewTaskActionFunction<RehearseTaskArguments> = async (
       hre,
       "read",
       args,
-      async (vault) =>
-        await rehearse(
+      async (opened) => {
+        const vault = opened.during({ timeout: request.timeout });
+        return await rehearse(
           vault,
           request,
           // The connection was opened without accounts, as for a simulation.
           request.as ?? (await findSender(vault.provider, name, config)),
           args.raw,
           process.stderr,
-        ),
+        );
+      },
+      request.timeout,
     );
   });
 
@@ -75,6 +79,8 @@ export interface RehearseRequest {
         readonly toBlock: BlockTag;
       };
   readonly as: string | undefined;
+  /** Milliseconds. */
+  readonly timeout: number | undefined;
 }
 
 /**
@@ -89,10 +95,12 @@ export function parseRehearseArguments({
   fromBlock,
   toBlock,
   as,
+  timeout,
 }: Omit<RehearseTaskArguments, "json" | "at" | "raw">): RehearseRequest {
   return {
     blocks: parseBlocks({ blocks, samples, fromBlock, toBlock }),
     as: as === undefined ? undefined : parseAddress(as, "--as"),
+    timeout: parseTimeout(timeout),
   };
 }
 

@@ -137,10 +137,11 @@ export async function report(
 
 /** Reads all that the page shows, at the block of the snapshot. */
 async function gather(
-  vault: HardhatVault,
+  opened: HardhatVault,
   { target, raw, orders, rounds, isPast, simulate }: ReportRequest,
   { accounts, sender, stderr }: ReportSurroundings,
 ): Promise<Report> {
+  const vault = opened.during({ timeout: target.timeout });
   const snapshot = await vault.snapshot(target);
   const { chainId, block } = snapshot;
   const pinned = { ...target, blockTag: block.number };

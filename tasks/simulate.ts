@@ -10,7 +10,7 @@ import { checkTime } from "../src/rehearsal/target-time.js";
 import { readVault, selectedNetwork } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";
 import type { ShownRehearsal } from "./output/simulation.js";
-import { parseBlock, parseOrderIds } from "./parse-options.js";
+import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
 import { runTask } from "./run-task.js";
 import type { OutputStream } from "./output/destination.js";
 import type { TaskReport } from "./run-task.js";
@@ -24,6 +24,7 @@ export interface SimulateTaskArguments {
   readonly tokens: string | undefined;
   readonly block: string | undefined;
   readonly hardfork: string | undefined;
+  readonly timeout: string | undefined;
   readonly fork: boolean;
 }
 
@@ -37,8 +38,9 @@ const action: NewTaskActionFunction<SimulateTaskArguments> = async (
     return await readVault(
       hre,
       args,
-      async (vault) =>
-        await simulate(
+      async (opened) => {
+        const vault = opened.during({ timeout: options.timeout });
+        return await simulate(
           vault,
           {
             ...options,
@@ -47,7 +49,9 @@ const action: NewTaskActionFunction<SimulateTaskArguments> = async (
             as: options.as ?? (await findSender(vault.provider, name, config)),
           },
           process.stderr,
-        ),
+        );
+      },
+      options.timeout,
     );
   });
 
@@ -116,5 +120,6 @@ export function parseSimulateArguments(
     blockNumber: args.block === undefined ? undefined : parseBlock(args.block),
     hardfork: args.hardfork,
     engine: args.fork ? "fork" : undefined,
+    timeout: parseTimeout(args.timeout),
   };
 }

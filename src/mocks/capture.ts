@@ -2,6 +2,7 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { AbiCoder } from "ethers";
 
 import { encodeCall } from "../client/codec.js";
+import { patient } from "../rpc/patient.js";
 import { RevertedCall, requestRpc } from "../rpc/request.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
@@ -199,7 +200,8 @@ class Recorder {
     const { provider, networkName } = this.#vault;
     const { role, data } = encodeCall(operation, args);
     const { address } = await this.#vault.addressOf(role);
-    return await requestRpc(provider, networkName, "eth_call", [
+    const asked = patient(provider, networkName);
+    return await requestRpc(asked, networkName, "eth_call", [
       { to: address, data },
       numberToHexString(this.#block),
     ]);

@@ -7,6 +7,7 @@ import type { VaultHost } from "../host.js";
 import { readingAt } from "../protocol/index.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
+import type { RetryEvent } from "../rpc/patient.js";
 import { RevertedCall, isHexData } from "../rpc/request.js";
 import { failed, fail, ok, quote, warn } from "./examination.js";
 import type { Check } from "./examination.js";
@@ -61,6 +62,22 @@ export async function examineReachability(
   } catch (error) {
     return { check: failed("network", error) };
   }
+}
+
+/** Tells of requests that were answered only when they were made again. */
+export function examineRetries(
+  repeated: readonly RetryEvent[],
+): readonly Check[] {
+  const problems = [...new Set(repeated.map(({ problem }) => problem))];
+  return repeated.length === 0
+    ? []
+    : [
+        warn(
+          "requests",
+          `failed ${repeated.length} times and were made again: ${problems.slice(0, 3).join(" ")}`,
+          "Nothing to do where that is rare; else choose a node that is nearer or less busy.",
+        ),
+      ];
 }
 
 /** Looks at what a node is and can do, as far as this package uses it. */

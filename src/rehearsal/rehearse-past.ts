@@ -3,7 +3,6 @@ import pMap from "p-map";
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { Chain } from "../rpc/node.js";
-import { patient } from "../rpc/patient.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { rehearseSettlement } from "./simulate-settle-all.js";
 import type { SimulationStatus } from "./types.js";
@@ -49,13 +48,13 @@ export function isFailedRehearsal(
  * @param onProgress Called each time a block is done, with how many are.
  */
 export async function rehearsePast(
-  vault: VaultHost,
+  whole: VaultHost,
   blocks: readonly number[],
   sender: string,
   onProgress: (done: number) => void = () => undefined,
 ): Promise<readonly ListedRehearsal[]> {
-  const { provider, networkName } = vault;
-  const chain = new Chain(patient(provider, networkName), networkName);
+  const vault = whole.during({});
+  const chain = new Chain(vault.provider, vault.networkName);
   let done = 0;
   return await pMap(
     blocks,

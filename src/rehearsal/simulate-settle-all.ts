@@ -1,11 +1,12 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { describeInput, parseAddress, parseUint256 } from "../client/inputs.js";
+import type { ReadOptions } from "../client/reader.js";
 import { VaultError, assertInvariant, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { ContractRole, VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { Chain } from "../rpc/node.js";
-import { patient } from "../rpc/patient.js";
+import { originOf } from "../rpc/patient.js";
 import type { PendingBlock } from "../rpc/node.js";
 import { compareBalances, nativeBalanceOf } from "./balances.js";
 import { rehearseByCall } from "./engines/call.js";
@@ -24,7 +25,13 @@ import type { RehearsalEngine, Simulation } from "./types.js";
 import { makeWatchList } from "./watch-list.js";
 
 /** Options of `simulateSettleAll`. */
-export interface SimulateSettleAllOptions extends ForkOptions {
+export interface SimulateSettleAllOptions
+  extends ForkOptions, Pick<ReadOptions, "onRetry"> {
+  /**
+   * Milliseconds until all of it has to be answered, with whatever is asked again
+   * and what a fork fetches; no limit unless given, and 300,000 for each request.
+   */
+  readonly timeout?: number | undefined;
   /**
    * Account that settles; any one, no key is needed. Else the network's `from`,
    * else its first account.
@@ -121,10 +128,11 @@ export async function simulateSettleAll(
 
 /** The same, with what a report has to say beside it. */
 export async function simulate(
-  vault: VaultHost,
+  whole: VaultHost,
   options: SimulateSettleAllOptions,
 ): Promise<Rehearsed> {
-  const checked = checkOptions(vault, options);
+  const checked = checkOptions(whole, options);
+  const vault = whole.during(options);
   const { blockNumber, hardfork } = options;
   const isHttp = vault.connection.networkConfig.type === "http";
   if (!isHttp) {
@@ -164,7 +172,7 @@ export async function simulate(
  * VAULT_CONTRACT_NOT_CONFIGURED and those of a failed request
  */
 export async function rehearseSettlement(
-  vault: VaultHost,
+  whole: VaultHost,
   {
     sender,
     orderIDs = [],
@@ -176,6 +184,7 @@ export async function rehearseSettlement(
     ...request
   }: RehearsalRequest,
 ): Promise<Rehearsed> {
+  const vault = whole.during({});
   const { networkName } = vault;
   const [addresses, target, next] = await Promise.all([
     resolveAddresses(vault),
@@ -406,8 +415,7 @@ async function findBlock(
   blockNumber?: ForkOptions["blockNumber"],
   atTime?: SimulationTime,
 ): Promise<NextBlock> {
-  const { provider, networkName } = vault;
-  const chain = new Chain(patient(provider, networkName), networkName);
+  const chain = new Chain(vault.provider, vault.networkName);
   const isNow = blockNumber === undefined;
   const findPending = async (): Promise<PendingBlock | undefined> =>
     isNow ? await chain.pending() : undefined;
@@ -460,13 +468,14 @@ async function findPrice(
   vault: VaultHost,
   { number, baseFeePerGas }: Pick<NextBlock, "number" | "baseFeePerGas">,
 ): Promise<bigint | undefined> {
-  const known = pricesByProvider.get(vault.provider);
+  const origin = originOf(vault.provider);
+  const known = pricesByProvider.get(origin);
   if (known?.block === number) {
     return known.price;
   }
   try {
     const price = await vault.pricePerGas(baseFeePerGas);
-    pricesByProvider.set(vault.provider, { block: number, price });
+    pricesByProvider.set(origin, { block: number, price });
     return price;
   } catch (error) {
     if (VaultError.isVaultError(error) && error.kind === "rpc") {

@@ -20,6 +20,7 @@ const nothing = {
   fromBlock: undefined,
   toBlock: undefined,
   as: undefined,
+  timeout: undefined,
 };
 
 const SENDER = "0x00000000000000000000000000000000000a11ce";

@@ -263,6 +263,7 @@ describe("tasks - simulate", () => {
   describe("options", () => {
     const nothing = {
       as: undefined,
+      timeout: undefined,
       atTime: undefined,
       orders: undefined,
       tokens: undefined,

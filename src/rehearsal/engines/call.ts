@@ -11,6 +11,7 @@ import {
 import type { RehearsedCall } from "../../client/lens/rehearsal-lens.js";
 import type { LensEntry } from "../../client/lens/lens-answer.js";
 import type { BlockInfo } from "../../rpc/node.js";
+import { lessPatient, originOf } from "../../rpc/patient.js";
 import { RevertedCall, isHexData, requestRpc } from "../../rpc/request.js";
 import { EngineUnable, UNKNOWABLE } from "../question.js";
 import type { Answer, Question } from "../question.js";
@@ -57,9 +58,10 @@ interface Part {
  */
 export async function rehearseByCall(question: Question): Promise<Answer> {
   const {
-    vault: { provider },
+    vault,
     next: { number, timestamp, isPending },
   } = question;
+  const provider = originOf(vault.provider);
   const known = unable.get(provider);
   if (known !== undefined) {
     throw new EngineUnable(known);
@@ -208,7 +210,7 @@ async function rehearse(
     : undefined;
   if (rehearsed === undefined) {
     const problem = "the node does not apply state overrides";
-    unable.set(vault.provider, problem);
+    unable.set(originOf(vault.provider), problem);
     throw new EngineUnable(problem);
   }
   const { before, after, block, succeeded, gasUsed, gasGiven, returned } =
@@ -286,7 +288,7 @@ async function request(
   { call, code }: { readonly call: object; readonly code: object },
 ): Promise<unknown> {
   try {
-    return await requestRpc(provider, networkName, METHOD, [
+    return await requestRpc(lessPatient(provider), networkName, METHOD, [
       call,
       blockTag,
       code,

@@ -5,7 +5,7 @@ import { encodeCall } from "../../client/codec.js";
 import { givenInput, parseBlockTag } from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/request.js";
-import { patient } from "../../rpc/patient.js";
+import { withinDeadline } from "../../rpc/patient.js";
 import type { RevertedCall } from "../../rpc/request.js";
 import type { VaultHost } from "../../host.js";
 import { VaultError, assertInvariant, vaultError } from "../../errors.js";
@@ -93,8 +93,19 @@ export async function rehearseOnFork(
   if (roundOf(before.readings)?.settled === true) {
     return notExecuted(before, null);
   }
-  const [connection, fatalReason] = await Promise.all([
-    createFork(vault, {
+  const fatalReason = await findFatalRevert(
+    vault,
+    { sender, target: target.address },
+    number,
+  );
+  if (fatalReason !== undefined) {
+    return notExecuted(before, {
+      code: "VAULT_CALL_REVERTED",
+      reason: fatalReason,
+    });
+  }
+  const execute = async (): Promise<Answer> => {
+    const connection = await createFork(vault, {
       block: { ...header, isHead },
       chainId,
       addresses,
@@ -102,46 +113,45 @@ export async function rehearseOnFork(
       // Whether the chain has that limit, nobody tells: it is not to be ours.
       transactionGasCap: hardfork === undefined ? header.gasLimit : undefined,
       withAccounts: false,
-    }),
-    findFatalRevert(vault, { sender, target: target.address }, number),
-  ]);
-  try {
-    if (fatalReason !== undefined) {
-      return notExecuted(before, {
-        code: "VAULT_CALL_REVERTED",
-        reason: fatalReason,
-      });
-    }
-    const chain = new SimulatedChain(connection.vault);
-    await chain.request("evm_setAutomine", false);
-    await chain.request("hardhat_impersonateAccount", sender);
-    const answer = await executeSettlement(connection.vault, {
-      sender,
-      target: target.address,
-      subjects: watched,
-      before,
-      // A node may date its pending block as the one before.
-      blockTime: Math.max(next.timestamp, header.timestamp + 1),
-      gas,
     });
-    return {
-      ...answer,
-      notes: [
-        "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
-        UNKNOWABLE,
-      ],
-    };
-  } finally {
-    await connection.close();
-  }
+    try {
+      const chain = new SimulatedChain(connection.vault);
+      await chain.request("evm_setAutomine", false);
+      await chain.request("hardhat_impersonateAccount", sender);
+      const answer = await executeSettlement(connection.vault, {
+        sender,
+        target: target.address,
+        subjects: watched,
+        before,
+        // A node may date its pending block as the one before.
+        blockTime: Math.max(next.timestamp, header.timestamp + 1),
+        gas,
+      });
+      return {
+        ...answer,
+        notes: [
+          "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
+          UNKNOWABLE,
+        ],
+      };
+    } finally {
+      await connection.close();
+    }
+  };
+  // The simulator asks the node by itself, and closes when it is done.
+  return await withinDeadline(vault.provider, FORK_REQUESTS, execute());
 }
+
+/** What error texts call what a fork asks its upstream. */
+const FORK_REQUESTS = "the requests of a fork";
 
 /** @see HardhatVault.fork */
 export async function fork(
-  vault: VaultHost,
+  whole: VaultHost,
   { blockNumber, hardfork }: ForkOptions,
 ): Promise<ForkConnection> {
-  requireHttp(vault);
+  requireHttp(whole);
+  const vault = whole.during({});
   const { instances } = vault.connection.networkConfig.vault;
   const [block, chainId, addresses, ...ofInstances] = await Promise.all([
     readUpstreamBlock(vault, blockNumber),
@@ -179,10 +189,7 @@ export async function readUpstreamBlock(
       value: "pending, which has no number yet",
     });
   }
-  const header = await new Chain(
-    patient(provider, networkName),
-    networkName,
-  ).header(tag);
+  const header = await new Chain(provider, networkName).header(tag);
   return { ...header, isHead: tag === "latest" };
 }
 
@@ -304,7 +311,7 @@ function toForkError(
   network: string,
   hardfork: string | undefined,
 ): Error {
-  const known = toRpcError(error, network, "the requests of a fork");
+  const known = toRpcError(error, network, FORK_REQUESTS);
   if (hardfork === undefined || !/hardfork/iu.test(known.message)) {
     return known;
   }

@@ -5,6 +5,7 @@ import type { VaultRound } from "../../protocol/index.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import { Chain } from "../../rpc/node.js";
 import type { Header } from "../../rpc/node.js";
+import { originOf } from "../../rpc/patient.js";
 import { readState, roundOf } from "../compare-readings.js";
 import type { StateSubjects } from "../compare-readings.js";
 import {
@@ -89,8 +90,9 @@ export async function exclusively<T>(
   provider: Eip1193Provider,
   work: () => Promise<T>,
 ): Promise<T> {
-  const mutex = oneAtATime.get(provider) ?? new AsyncMutex();
-  oneAtATime.set(provider, mutex);
+  const origin = originOf(provider);
+  const mutex = oneAtATime.get(origin) ?? new AsyncMutex();
+  oneAtATime.set(origin, mutex);
   return await mutex.exclusiveRun(work);
 }
 

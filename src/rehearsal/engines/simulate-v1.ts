@@ -7,7 +7,9 @@ import {
 } from "../../client/lens/rehearsal-lens.js";
 import type { ReadCall } from "../../client/lens/lens.js";
 import { VaultError } from "../../errors.js";
+import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import type { BlockInfo } from "../../rpc/node.js";
+import { lessPatient, originOf } from "../../rpc/patient.js";
 import {
   RevertedCall,
   isHexData,
@@ -64,7 +66,7 @@ export async function rehearseBySimulateV1(
   question: Question,
 ): Promise<Answer> {
   const { vault, watched } = question;
-  const known = unable.get(vault.provider);
+  const known = unable.get(originOf(vault.provider));
   if (known !== undefined) {
     throw new EngineUnable(known);
   }
@@ -257,7 +259,12 @@ async function request(
 ): Promise<unknown> {
   let answer: unknown;
   try {
-    answer = await requestRpc(provider, networkName, METHOD, params);
+    answer = await requestRpc(
+      lessPatient(provider),
+      networkName,
+      METHOD,
+      params,
+    );
   } catch (error) {
     throw toUnable(error, METHOD, (problem, isMissing) =>
       isMissing ? remember(provider, problem) : new EngineUnable(problem),
@@ -271,8 +278,8 @@ async function request(
   return answer;
 }
 
-function remember(provider: object, problem: string): EngineUnable {
-  unable.set(provider, problem);
+function remember(provider: Eip1193Provider, problem: string): EngineUnable {
+  unable.set(originOf(provider), problem);
   return new EngineUnable(problem);
 }
 
