@@ -217,7 +217,7 @@ async function printCalldata(
     const style = createStyle(stderr);
     stderr.write(
       `${wrapText(
-        `${style.warn("Warning")} ${from ?? "The zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal)}. The round may be settled already, or the contract may want another sender (--from).`,
+        `${style.warn("Warning")} ${from ?? "The zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may want another sender (--from).`,
         style,
       )}\n`,
     );

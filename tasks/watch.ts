@@ -9,6 +9,7 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { readingAt, standaloneReadings } from "../src/protocol/index.js";
 import type { VaultRound } from "../src/protocol/index.js";
 import { describeRound, isSameRound } from "../src/protocol/round.js";
+import { explainRefusal } from "../src/rehearsal/refusal.js";
 import { Chain } from "../src/rpc/node.js";
 import { settlementCall } from "../src/settlement/transaction.js";
 import { toJsonValue } from "../src/json.js";
@@ -320,18 +321,20 @@ async function trySettlement(
   if (!isFailedReading(round) && round.settled) {
     return { canBeSettled: false, reason: "the round is settled" };
   }
-  const { address } = await vault.addressOf("vault");
+  const target = await vault.addressOf("vault");
   const sender = vault.readContext({ from }).from;
   const reverted = await new Chain(vault.provider, vault.networkName).simulate(
-    settlementCall(sender, address),
+    settlementCall(sender, target.address),
     block,
   );
-  return reverted === undefined
-    ? { canBeSettled: true, reason: null }
-    : {
-        canBeSettled: false,
-        reason: (await vault.explain(reverted.reason)).text,
-      };
+  if (reverted === undefined) {
+    return { canBeSettled: true, reason: null };
+  }
+  const { reason } = await explainRefusal(vault, reverted.reason, {
+    target,
+    block,
+  });
+  return { canBeSettled: false, reason };
 }
 
 /** Whether the next look may be answered. */

@@ -3,6 +3,7 @@ import { ZeroAddress } from "ethers";
 import type { VaultHost } from "../host.js";
 import { Chain } from "../rpc/node.js";
 import type { Header } from "../rpc/node.js";
+import { explainRefusal } from "../rehearsal/refusal.js";
 import { RevertedCall } from "../rpc/request.js";
 import { estimateGas } from "./fees.js";
 import { requireCode, requireConfiguredChain } from "./observe.js";
@@ -49,7 +50,7 @@ export async function buildSettlement(
     estimatedGas: gas instanceof RevertedCall ? null : gas,
     refusal:
       gas instanceof RevertedCall
-        ? (await vault.explain(gas.reason)).text
+        ? (await explainRefusal(vault, gas.reason, { target: contract })).reason
         : null,
   };
 }

@@ -3,7 +3,7 @@ import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
 import type { VaultRound } from "../protocol/index.js";
-import type { NextBlock } from "../rehearsal/question.js";
+import type { NextBlock, Refusal } from "../rehearsal/question.js";
 import { describeTokens } from "../rehearsal/describe-tokens.js";
 import { explainRefusal } from "../rehearsal/refusal.js";
 import { rehearseSettlement } from "../rehearsal/simulate-settle-all.js";
@@ -23,7 +23,11 @@ import type { SettlementPreflight } from "./types.js";
 
 /** What will happen, and the gas settings that go with it. */
 export type Preview =
-  | { readonly ok: false; readonly shown: SettlementPreflight }
+  | {
+      readonly ok: false;
+      readonly shown: SettlementPreflight;
+      readonly refusal: Refusal;
+    }
   | {
       readonly ok: true;
       readonly shown: SettlementPreflight;
@@ -78,16 +82,17 @@ export async function preview(
   const gas =
     refused ??
     (await resolveGasWithin(vault, chain, call, next, balance, rehearsed));
-  if (typeof gas === "string") {
+  if (typeof gas === "object") {
     return {
       ok: false,
+      refusal: gas,
       shown: {
         ...known,
         gas: null,
         cost: null,
         maxCost: null,
         outcome: "reverts",
-        reason: gas,
+        reason: gas.reason,
       },
     };
   }
@@ -126,7 +131,7 @@ async function describeMoved(
 interface Outcome {
   readonly simulation: Simulation | null;
   /** Why the contract refuses it, if it does. */
-  readonly refused: string | undefined;
+  readonly refused: Refusal | undefined;
   /** Of the sender, in wei. */
   readonly balance: bigint;
   readonly rehearsed: RehearsedGas | undefined;
@@ -161,7 +166,10 @@ async function rehearse(
           simulation,
           refused:
             simulation.status === "reverted"
-              ? (simulation.reason ?? "")
+              ? {
+                  code: simulation.code ?? "VAULT_CALL_REVERTED",
+                  reason: simulation.reason ?? "",
+                }
               : undefined,
           balance,
           rehearsed:
@@ -194,7 +202,7 @@ async function callOnly(
     refused:
       reverted === undefined
         ? undefined
-        : (await explainRefusal(vault, reverted.reason)).reason,
+        : await explainRefusal(vault, reverted.reason),
     balance,
     rehearsed: undefined,
   };
@@ -208,7 +216,7 @@ async function resolveGasWithin(
   next: NextBlock,
   balance: bigint,
   rehearsed: RehearsedGas | undefined,
-): Promise<bigint | string> {
+): Promise<bigint | Refusal> {
   try {
     const gas = await resolveGas(
       chain,
@@ -218,7 +226,7 @@ async function resolveGasWithin(
       rehearsed,
     );
     return gas instanceof RevertedCall
-      ? (await explainRefusal(vault, gas.reason)).reason
+      ? await explainRefusal(vault, gas.reason)
       : gas;
   } catch (error) {
     if (

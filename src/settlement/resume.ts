@@ -3,6 +3,7 @@ import type { VaultHost } from "../host.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { patient } from "../rpc/patient.js";
+import { explainRefusal } from "../rehearsal/refusal.js";
 import { RevertedCall } from "../rpc/request.js";
 import { capFees, min, resolveFees, resolveGas } from "./fees.js";
 import type { SentTransaction } from "./find-transaction.js";
@@ -109,21 +110,18 @@ export async function rebuild(
     const header = await chain.header();
     const call = settlementCall(from, to);
     const gas = await resolveGas(chain, networkConfig, call, header);
-    return gas instanceof RevertedCall
-      ? new SettlementStopped(
-          "reverted",
-          (await vault.explain(gas.reason)).text,
-          "VAULT_CALL_REVERTED",
-        )
-      : {
-          ...sent,
-          ...call,
-          gas: min(sent.gas, gas),
-          fees: capFees(
-            sent.fees,
-            await resolveFees(chain, networkConfig, header),
-          ),
-        };
+    if (gas instanceof RevertedCall) {
+      const { code, reason } = await explainRefusal(vault, gas.reason, {
+        target: { address: to, source: file },
+      });
+      return new SettlementStopped("reverted", reason, code);
+    }
+    return {
+      ...sent,
+      ...call,
+      gas: min(sent.gas, gas),
+      fees: capFees(sent.fees, await resolveFees(chain, networkConfig, header)),
+    };
   } catch (error) {
     const stopped = asStopped(error);
     if (stopped === undefined) {

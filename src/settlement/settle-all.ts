@@ -305,11 +305,8 @@ async function agree(
   const { shown } = previewed;
   emit({ type: "preflight", preflight: shown });
   if (!previewed.ok) {
-    throw new SettlementStopped(
-      "reverted",
-      shown.reason ?? "",
-      shown.preview?.code ?? "VAULT_CALL_REVERTED",
-    );
+    const { code, reason } = previewed.refusal;
+    throw new SettlementStopped("reverted", reason, code);
   }
   const { from, balance, maxCost: cost } = shown;
   if (cost !== null && balance < cost) {

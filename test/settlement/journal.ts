@@ -592,6 +592,33 @@ describe("the journal of a settlement", () => {
     );
   });
 
+  it("should name a contract that has no settleAll, and not send to it", async () => {
+    const vault = await lane.connect({ accounts: "remote" });
+    lane.server.hide("eth_signTransaction");
+    await write(forged());
+    const { provider, contracts } = lane.world;
+    // It answers the round, and refuses whatever it does not know.
+    const code = await provider.getCode(contracts.vault);
+    await provider.send("anvil_setCode", [
+      contracts.vault,
+      code.replaceAll("a015aefe", "a015aeff"),
+    ]);
+
+    const settlement = await vault.settleAll(resume);
+
+    lane.server.show();
+    await provider.send("anvil_setCode", [contracts.vault, code]);
+    expect(settlement).to.include({
+      status: "reverted",
+      code: "VAULT_NO_FUNCTION",
+      hash: null,
+    });
+    expect(settlement.reason).to.include(
+      `${contracts.vault} has no \`settleAll\``,
+    );
+    expect(signed()).to.deep.equal([]);
+  });
+
   it("should not queue behind a gap, to settle some later round", async () => {
     const vault = await lane.connect({ accounts: "remote" });
     lane.server.hide("eth_signTransaction");

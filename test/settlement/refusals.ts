@@ -228,12 +228,29 @@ describe("when a settlement is refused", () => {
       const settlement = await vault.settleAll({ from: lane.settler });
 
       lane.server.show();
-      expect(settlement).to.include({ status: "reverted", hash: null });
+      expect(settlement).to.include({
+        status: "reverted",
+        code: "VAULT_NO_FUNCTION",
+        hash: null,
+      });
       expect(settlement.reason)
         .to.include(`${vaultFactory} has no \`settleAll\``)
         .and.include("at()");
     });
   }
+
+  it("should name it for another wallet's transaction too", async () => {
+    const { vaultFactory } = lane.world.contracts;
+
+    const { estimatedGas, refusal } = await buildSettlement(
+      lane.vault.at({ vault: vaultFactory }),
+    );
+
+    expect(estimatedGas).to.equal(null);
+    expect(refusal)
+      .to.include(`${vaultFactory} has no \`settleAll\``)
+      .and.include("at()");
+  });
 
   it("should refuse an address without code", async () => {
     const empty = Wallet.createRandom().address;

@@ -164,6 +164,22 @@ describe("tasks - watch", () => {
     ]);
   });
 
+  it("should name a contract that has no settleAll", async () => {
+    const { address } = await connection.vault.addressOf("vault");
+    const code = String(await rpc("eth_getCode", address, "latest"));
+    await rpc(
+      "anvil_setCode",
+      address,
+      code.replaceAll("a015aefe", "a015aeff"),
+    );
+    const [first] = await watchThrough("+1s", [() => undefined]);
+    if (typeof first !== "object" || !("seen" in first)) {
+      throw new Error("nothing was seen");
+    }
+    expect(first.seen.canBeSettled).to.equal(false);
+    expect(first.seen.reason).to.include(`${address} has no \`settleAll\``);
+  });
+
   it("should end when the round expires by the chain's clock", async () => {
     const { endTime } = await connection.vault.getLatestRoundInfo();
     const told = await watchThrough("expired", [
