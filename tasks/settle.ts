@@ -5,10 +5,14 @@ import type { BlockInfo } from "../src/rpc/node.js";
 import { describeInput, parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
+import { describeTransfers } from "../src/rehearsal/describe-tokens.js";
 import { buildSettlement } from "../src/settlement/calldata.js";
 import { toSafeBatch } from "../src/settlement/safe-batch.js";
 import { settleLocated } from "../src/settlement/settle-all.js";
-import type { SettleAllOptions } from "../src/settlement/settle-all.js";
+import type {
+  SettleAllOptions,
+  SettlementPreflight,
+} from "../src/settlement/settle-all.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { withVault } from "./open-vault.js";
@@ -74,6 +78,7 @@ export async function settle(
     stderr.write(`${text}\n`);
   };
   let chainTime = 0;
+  let tokens: SettlementPreflight["tokens"] = new Map();
   const context = (): FormatContext => ({
     ...vault.settings,
     chainTime,
@@ -83,7 +88,7 @@ export async function settle(
     ...options,
     onEvent: (event) => {
       if (event.type === "preflight") {
-        ({ chainTime } = event.preflight);
+        ({ chainTime, tokens } = event.preflight);
         say(
           renderPreflight(
             event.preflight,
@@ -134,7 +139,16 @@ export async function settle(
   };
   chainTime = envelope.block?.timestamp ?? chainTime;
   return {
-    json: { ...envelope, settlement },
+    json: {
+      ...envelope,
+      settlement: {
+        ...settlement,
+        preview:
+          settlement.preview === null
+            ? null
+            : describeTransfers(settlement.preview, tokens),
+      },
+    },
     ok:
       settlement.status === "settled" || settlement.status === "nothing-to-do",
     text: (outStyle) =>

@@ -3,7 +3,10 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { findSender } from "../src/plugin/sender.js";
-import { describeTokens } from "../src/rehearsal/describe-tokens.js";
+import {
+  describeTokens,
+  describeTransfers,
+} from "../src/rehearsal/describe-tokens.js";
 import { simulate as rehearse } from "../src/rehearsal/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
 import { checkTime } from "../src/rehearsal/target-time.js";
@@ -72,7 +75,10 @@ export async function simulate(
   const block = await vault.block(base);
   const envelope = { network: vault.networkName, chainId, block };
   return {
-    json: { ...envelope, simulation },
+    json: {
+      ...envelope,
+      simulation: describeTransfers(simulation, shown.tokens),
+    },
     ok: status === "settled" || status === "nothing-to-do",
     text: (style) =>
       renderSimulation(

@@ -8,12 +8,38 @@ import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall, isHexData, requestRpc } from "../rpc/request.js";
 import { NATIVE } from "./balances.js";
+import type { Simulation, Transfer } from "./types.js";
 
 /** What a token says of itself: its own words, to be escaped. */
 export interface TokenDescription {
   /** Undefined where it does not tell. */
   readonly symbol: string | undefined;
   readonly decimals: number | undefined;
+}
+
+/** A transfer, and what its token says of itself. */
+export interface DescribedTransfer extends Transfer {
+  /** Null where the token does not tell, and for native currency. */
+  readonly symbol: string | null;
+  readonly decimals: number | null;
+}
+
+/** What a JSON document says of a simulation: each transfer by itself. */
+export function describeTransfers<Found extends Simulation>(
+  simulation: Found,
+  tokens: ReadonlyMap<string, TokenDescription>,
+): Omit<Found, "transfers"> & {
+  readonly transfers: readonly DescribedTransfer[] | null;
+} {
+  return {
+    ...simulation,
+    transfers:
+      simulation.transfers?.map((transfer) => {
+        const { symbol = null, decimals = null } =
+          tokens.get(transfer.token) ?? {};
+        return { ...transfer, symbol, decimals };
+      }) ?? null,
+  };
 }
 
 const token = new Interface([

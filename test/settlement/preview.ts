@@ -4,11 +4,16 @@ import type { Contract } from "ethers";
 
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import type { SettlementPreflight } from "../../src/settlement/settle-all.js";
+import { toJsonValue } from "../../src/json.js";
+import { toSafeJson } from "../../src/untrusted-text.js";
+import { settle } from "../../tasks/settle.js";
+import { simulate } from "../../tasks/simulate.js";
 import { renderPreflight } from "../../tasks/output/settlement.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { burnsGas } from "../helpers/bytecode.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { directProvider } from "../helpers/mock-protocol.js";
@@ -19,6 +24,14 @@ import type { SettlingVaultName } from "../helpers/settling-vaults.js";
 
 const POLLING = { pollingInterval: 20 };
 const PAID = getAddress("0x00000000000000000000000000000000beef0001");
+
+/** What a task's document says of the token that moves first. */
+function firstTransfer(document: string): object {
+  const { simulation, settlement } = fieldsOf(JSON.parse(document));
+  const { transfers } = fieldsOf(simulation ?? fieldsOf(settlement)["preview"]);
+  const { token, symbol, decimals } = fieldsOf(listOf(transfers)[0]);
+  return { token, symbol, decimals };
+}
 
 describe("the preview of what a settlement moves", () => {
   let node: ServerProcess;
@@ -94,6 +107,41 @@ describe("the preview of what a settlement moves", () => {
     );
     expect(text).to.match(/0\.0000\d+ T\\u\{1b\}\[2J/u);
     expect(text).to.include("vault contract");
+  });
+
+  it("should say in JSON what tokens call themselves, escaped, and null where they do not tell", async () => {
+    const { vault, token } = await open("PayingVault");
+    const code = await provider.getCode(token);
+    const simulated = async (changed: string): Promise<string> => {
+      await provider.send("anvil_setCode", [token, changed]);
+      const { json } = await simulate(vault, {}, { write: () => true });
+      return toSafeJson(toJsonValue(json));
+    };
+
+    const said = [
+      // TST, which the compiler shifts by two bits, becomes an escape sequence.
+      await simulated(code.replaceAll("1514d5", "06d6d2")),
+      // It has neither symbol() nor decimals() any more.
+      await simulated(
+        code
+          .replaceAll("95d89b41", "95d89b42")
+          .replaceAll("313ce567", "313ce568"),
+      ),
+      await simulated(code),
+    ];
+    const { json } = await settle(vault, { yes: true, wide: false }, POLLING, {
+      stderr: { write: () => true },
+      ask: undefined,
+    });
+    said.push(toSafeJson(toJsonValue(json)));
+
+    expect(said.map(firstTransfer)).to.deep.equal([
+      { token, symbol: "\u001b[H", decimals: 6 },
+      { token, symbol: null, decimals: null },
+      { token, symbol: "TST", decimals: 6 },
+      { token, symbol: "TST", decimals: 6 },
+    ]);
+    expect(said.join()).not.to.include("\u001b");
   });
 
   it("should show what a chain with a cap on gas would not take, before anybody is asked", async () => {
