@@ -4,9 +4,11 @@ import path from "node:path";
 
 import { getAddress, toBeHex } from "ethers";
 
+import { toJsonValue } from "../src/json.js";
 import { capture } from "../src/mocks/capture.js";
 import { generatedOrder } from "../src/mocks/state.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import { toSafeJson } from "../src/untrusted-text.js";
 import { createTestHre } from "../test/helpers/hre.js";
 import { median, medianRatio, round, runInTurns, target } from "./measure.js";
 import type { Extent, Section } from "./measure.js";
@@ -39,12 +41,8 @@ async function writeFixture(file: string, vault: HardhatVault): Promise<void> {
       },
     ]),
   );
-  await writeFile(
-    file,
-    JSON.stringify({ ...fixture, orders }, (_key, value: unknown) =>
-      typeof value === "bigint" ? value.toString() : value,
-    ),
-  );
+  // In lines, as `vault capture` writes it.
+  await writeFile(file, toSafeJson(toJsonValue({ ...fixture, orders }), 2));
 }
 
 /** It takes a few hundredths of a second: single rounds say little. */

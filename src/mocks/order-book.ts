@@ -2,7 +2,7 @@ import { getCreateAddress } from "ethers";
 
 import { operations } from "../protocol/index.js";
 import { requestRpc } from "../rpc/request.js";
-import { calls, hexWord } from "./setters.js";
+import { calls } from "./setters.js";
 import type { ScriptCall } from "./setters.js";
 import { isInProcess } from "./types.js";
 import type { MockHost, MockOrder, MockState } from "./types.js";
@@ -56,10 +56,8 @@ const values = operations.getOrderInfo.outputs.flatMap(({ name }) =>
   name === "exType" ? [] : [name],
 );
 
-/** Two hex digits for every length that a value can have. */
-const lengths = Array.from({ length: 33 }, (_, length) =>
-  length.toString(16).padStart(2, "0"),
-);
+const WORD = 32;
+const ENTRY = WORD + 4;
 
 /** What `MockTrading.setOrderBook` reads. */
 export function encodeOrderBook(
@@ -68,30 +66,76 @@ export function encodeOrderBook(
   const sorted = [...orders].sort(([one], [other]) =>
     one < other ? -1 : one > other ? 1 : 0,
   );
-  let index = `0x${hexWord(BigInt(sorted.length))}`;
-  let records = "";
-  const start = 32 + 36 * (sorted.length + 1);
+  let position = WORD + ENTRY * (sorted.length + 1);
+  // Bytes, since a text made of pieces is only joined by who reads it.
+  const book = Buffer.alloc(
+    sorted.reduce((size, [, order]) => size + mostBytes(order), position),
+  );
+  const view = new DataView(book.buffer, book.byteOffset, book.length);
+  view.setUint32(WORD - 4, sorted.length);
+  let entry = WORD;
   for (const [id, order] of sorted) {
-    index += hexWord(id) + offset(start + records.length / 2);
-    records += encodeRecord(order);
+    writeInteger(view, entry + WORD, id);
+    view.setUint32(entry + WORD, position);
+    entry += ENTRY;
+    for (const name of values) {
+      const value = order[name];
+      position = writeValue(
+        book,
+        view,
+        position,
+        typeof value === "bigint" ? value : BigInt(value),
+      );
+    }
+    // A lone surrogate becomes U+FFFD, as where orders are scripted.
+    position +=
+      typeof order.exType === "string"
+        ? book.write(order.exType, position)
+        : Buffer.from(order.exType).copy(book, position);
   }
-  index += hexWord(0n) + offset(start + records.length / 2);
-  return index + records;
+  view.setUint32(entry + WORD, position);
+  return `0x${book.toString("hex", 0, position)}`;
 }
 
-function encodeRecord(order: MockOrder): string {
-  let record = "";
-  for (const name of values) {
-    const value = order[name];
-    const digits =
-      typeof value === "string" ? value.slice(2) : value.toString(16);
-    const whole = digits.length % 2 === 0 ? digits : `0${digits}`;
-    record += `${lengths[whole.length / 2] ?? ""}${whole}`;
-  }
-  // A lone surrogate becomes U+FFFD, as where orders are scripted.
-  return record + Buffer.from(order.exType).toString("hex");
+function mostBytes({ exType }: MockOrder): number {
+  return values.length * (1 + WORD) + Buffer.byteLength(exType);
 }
 
-function offset(value: number): string {
-  return value.toString(16).padStart(8, "0");
+/**
+ * Writes the length of a value, and it without leading zeros.
+ *
+ * @returns Where that ends.
+ */
+function writeValue(
+  book: Buffer,
+  view: DataView,
+  position: number,
+  value: bigint,
+): number {
+  const start = position + 1;
+  const end = start + WORD;
+  let first = writeInteger(view, end, value);
+  while (first < end && book[first] === 0) {
+    first += 1;
+  }
+  book[position] = end - first;
+  book.copyWithin(start, first, end);
+  return start + end - first;
+}
+
+/**
+ * Writes as many eights of bytes as a value has.
+ *
+ * @returns Where they begin.
+ */
+function writeInteger(view: DataView, end: number, value: bigint): number {
+  let start = end;
+  let rest = value;
+  do {
+    start -= 8;
+    // The lowest 64 bits.
+    view.setBigUint64(start, rest);
+    rest >>= 64n;
+  } while (rest > 0n);
+  return start;
 }

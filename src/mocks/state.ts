@@ -171,9 +171,12 @@ function checkRange(
 
 function applyOrders(
   state: MockState,
-  overrides: MockOverrides["orders"] = {},
+  overrides: MockOverrides["orders"],
   named: Named,
 ): MockState["orders"] {
+  if (overrides === undefined) {
+    return state.orders;
+  }
   const orders = new Map(state.orders);
   requireObject(overrides, named("orders"));
   for (const [key, changes] of Object.entries(overrides)) {

@@ -256,6 +256,11 @@ describe("mocks - capture and replay", () => {
       round: Object.assign({}, fixture["round"], changes),
     });
 
+    const order = (changes: object): object => {
+      const { 1: first } = Object.assign({ 1: {} }, fixture["orders"]);
+      return { ...fixture, orders: { 1: first, 2: { ...first, ...changes } } };
+    };
+
     const invalid: ReadonlyArray<[string, () => unknown, RegExp]> = [
       ["of a newer version", () => ({ ...fixture, version: 2 }), /version/u],
       ["of something else", () => ({ name: "package" }), /format/u],
@@ -281,6 +286,55 @@ describe("mocks - capture and replay", () => {
         () => ({ ...fixture, orders: { one: {} } }),
         /orders\.one/u,
       ],
+      [
+        "an order's id above uint256",
+        () => ({ ...fixture, orders: { [`${MAX + 1n}`]: {} } }),
+        /orders\.\d{78}: expected an order's id/u,
+      ],
+      ["a list of orders", () => ({ ...fixture, orders: [] }), /orders/u],
+      ["no orders", () => ({ ...fixture, orders: null }), /orders/u],
+      [
+        "an order that is none",
+        () => ({ ...fixture, orders: { 1: null } }),
+        /orders\.1: /u,
+      ],
+      [
+        "an order with more fields",
+        () => order({ price: "1" }),
+        /orders\.2: .*price/u,
+      ],
+      [
+        "an order without a field",
+        () => order({ number: undefined }),
+        /orders\.2\.number: expected a whole number as a decimal string/u,
+      ],
+      ...["01", "-1", "1e3", " 1", "", "0x1", 1, null].map(
+        (number): [string, () => unknown, RegExp] => [
+          `an order's integer as ${JSON.stringify(number)}`,
+          () => order({ number }),
+          /orders\.2\.number: expected a whole number as a decimal string/u,
+        ],
+      ),
+      [
+        "an order's integer above uint256",
+        () => order({ number: (MAX + 1n).toString() }),
+        /orders\.2\.number: above 2\^256 - 1/u,
+      ],
+      ...[256, -1, 1.5, "1", null].map(
+        (state): [string, () => unknown, RegExp] => [
+          `an order's state as ${JSON.stringify(state)}`,
+          () => order({ state }),
+          /orders\.2\.state: /u,
+        ],
+      ),
+      ...["0x12", `0x${"g".repeat(40)}`, "1".repeat(42), 1].map(
+        (holder): [string, () => unknown, RegExp] => [
+          `an order's holder as ${JSON.stringify(holder)}`,
+          () => order({ holder }),
+          /orders\.2\.holder: /u,
+        ],
+      ),
+      ["an order's text as a number", () => order({ exType: 1 }), /exType/u],
     ];
     for (const [what, content, text] of invalid) {
       it(`should refuse one that is or has ${what}`, async () => {
@@ -291,6 +345,19 @@ describe("mocks - capture and replay", () => {
         expect(error.shortMessage).to.match(text);
       });
     }
+
+    it("should take the greatest values of an order", async () => {
+      await vault.deployMocks({
+        fixture: await save(
+          order({ number: MAX.toString(), state: 255, contractType: 0 }),
+        ),
+      });
+      expect(await vault.getOrderInfo(2n)).to.include({
+        number: MAX,
+        state: 255,
+        contractType: 0,
+      });
+    });
 
     it("should tell the first three mistakes, with their paths", async () => {
       const error = await expectVaultError(
