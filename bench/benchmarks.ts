@@ -8,6 +8,7 @@ import { benchRounds } from "./rounds.js";
 import { benchSettle } from "./settle.js";
 import { benchRehearse, benchSimulate } from "./simulate.js";
 import { benchSnapshot } from "./snapshot.js";
+import { benchSolidityMocks } from "./solidity-mocks.js";
 
 /** Every benchmark, by name, in the order in which they run. */
 export const benchmarks: Readonly<
@@ -19,6 +20,7 @@ export const benchmarks: Readonly<
   "orders-task": benchOrdersTask,
   memory: benchMemory,
   "deploy-mocks": benchDeployMocks,
+  "solidity-mocks": benchSolidityMocks,
   rounds: benchRounds,
   rehearse: benchRehearse,
   simulate: benchSimulate,

@@ -48,6 +48,9 @@ const action: NewTaskActionFunction<CaptureTaskArguments> = async (args, hre) =>
 
 export default action;
 
+const NO_ORDERS =
+  "No order was captured: in a replay each of them reverts and says so. --orders 1-50 captures these.";
+
 /** Records a vault in a file that appears whole or not at all. */
 export async function captureToFile(
   vault: HardhatVault,
@@ -71,7 +74,12 @@ export async function captureToFile(
   return {
     json: {
       ...envelope,
-      fixture: { file: out, orders: orders.length, failed },
+      fixture: {
+        file: out,
+        orders: orders.length,
+        failed,
+        ...(orders.length > 0 ? {} : { note: NO_ORDERS }),
+      },
     },
     text: (style) =>
       [
@@ -80,14 +88,7 @@ export async function captureToFile(
           `Every reading and ${describeCount(orders.length, "order")} written to ${escapeUntrusted(out)}.`,
           style,
         ),
-        ...(orders.length > 0
-          ? []
-          : [
-              wrapText(
-                "No order was captured: in a replay each of them reverts and says so. --orders 1-50 captures these.",
-                style,
-              ),
-            ]),
+        ...(orders.length > 0 ? [] : [wrapText(NO_ORDERS, style)]),
         ...(failed === 0
           ? []
           : [

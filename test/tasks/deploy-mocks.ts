@@ -249,6 +249,16 @@ describe("tasks - deploy-mocks and capture", () => {
     );
     expect(again.stdout).to.contain("No order was captured");
     expect(again.stdout).to.contain('({ fixture: "one/fixture.json" })');
+    const none = await run("capture", {
+      out: path.join(project.path, "none.json"),
+      json: true,
+    });
+    expect(parseStdout(none)["fixture"])
+      .to.include({ orders: 0, failed: 0 })
+      .and.to.have.property("note")
+      .that.matches(
+        /^No order was captured: in a replay each of them reverts/u,
+      );
     for (const folder of [".", "one"]) {
       const files = await readdir(path.join(project.path, folder));
       expect(files).to.include("fixture.json");
