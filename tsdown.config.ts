@@ -2,9 +2,32 @@ import { defineConfig } from "tsdown";
 
 import { vendoredChunk, vendoredGroup } from "./scripts/vendored-chunk.ts";
 
-// A file of the package for each of its entries, and chunks that they share: a
-// project in TypeScript loads every file by way of tsx, at about a millisecond
-// each, and src/ has a hundred and more.
+// A project in TypeScript loads every file by way of tsx, at about a millisecond
+// each, and src/ has a hundred and more. So the package has a file for each of
+// its entries, and those below for what is loaded together; what is loaded when
+// first asked for stands apart, since tsx rewrites every file with an `import()`
+// as it is loaded, and gives it a source map, in time that grows with the file.
+const groups = [
+  vendoredGroup,
+  {
+    name: "on-demand",
+    test: /[\\/](?:src[\\/]plugin[\\/]on-demand|tasks[\\/](?:actions|output[\\/]line-update))\.ts$/u,
+  },
+  { name: "reads-on-demand", test: /[\\/]src[\\/]client[\\/]on-demand\.ts$/u },
+  // With every start.
+  {
+    name: "start",
+    test: /[\\/](?:src[\\/](?:errors|plugin[\\/]hre-hooks|rehearsal[\\/]fork[\\/]network)|tasks[\\/]index)\.ts$/u,
+  },
+  // With the first connection, and with `hardhat-vault/client`.
+  { name: "reads", test: /[\\/]src[\\/]client[\\/]vault-client\.ts$/u },
+  {
+    name: "connection",
+    test: /[\\/]src[\\/]plugin[\\/](?:hardhat-vault|network-secrets)\.ts$/u,
+  },
+  { name: "tasks", test: /[\\/]tasks[\\/]/u, minShareCount: 4 },
+].map((group, index) => ({ ...group, priority: 9 - index }));
+
 export default defineConfig({
   entry: {
     index: "src/index.ts",
@@ -19,7 +42,10 @@ export default defineConfig({
   },
   outputOptions: {
     chunkFileNames: "chunks/[name].js",
-    codeSplitting: { groups: [vendoredGroup] },
+    // With what they import, where no group above has it.
+    codeSplitting: { groups },
+    // The declarations have them, and src/.
+    comments: false,
     // The package has them.
     sourcemapExcludeSources: true,
   },

@@ -11,6 +11,7 @@ import {
   readOperationNames,
 } from "../src/protocol/readings.js";
 import type { ReadOperationName } from "../src/protocol/types.js";
+import { actions } from "./actions.js";
 import { describeArgument, isOptional } from "./arguments.js";
 
 // This file describes the tasks and loads none of them: it is imported by every
@@ -139,12 +140,7 @@ function operationTask(operation: ReadOperationName): TaskDefinition {
             ),
           );
   }
-  return builder
-    .setAction(async () => {
-      const { createReadAction } = await import("./read.js");
-      return { default: createReadAction(operation) };
-    })
-    .build();
+  return builder.setAction(() => actions.read(operation)).build();
 }
 
 export const vaultTasks: TaskDefinition[] = [
@@ -156,7 +152,7 @@ export const vaultTasks: TaskDefinition[] = [
       description:
         "Show the network's own contracts and all its instances side by side",
     })
-    .setAction(() => import("./status.js"))
+    .setAction(actions.status)
     .build(),
   readTask("orders", "List orders: all there are, a range, or those named")
     .addOption(
@@ -179,7 +175,7 @@ export const vaultTasks: TaskDefinition[] = [
       name: "skipEmpty",
       description: "Leave out orders whose every value is zero",
     })
-    .setAction(() => import("./orders.js"))
+    .setAction(actions.orders)
     .build(),
   readTask("rounds", "List every round that the vault ever had, oldest first")
     .addOption(
@@ -193,7 +189,7 @@ export const vaultTasks: TaskDefinition[] = [
     )
     .addOption(format)
     .addOption(out)
-    .setAction(() => import("./rounds.js"))
+    .setAction(actions.rounds)
     .build(),
   readTask(
     "report",
@@ -213,7 +209,7 @@ export const vaultTasks: TaskDefinition[] = [
       name: "simulate",
       description: "Rehearse a settlement, and show what it would do",
     })
-    .setAction(() => import("./report.js"))
+    .setAction(actions.report)
     .build(),
   vaultTask("settle", "Settle the vault's current round")
     .addFlag({ name: "yes", description: "Settle without asking" })
@@ -249,7 +245,7 @@ export const vaultTasks: TaskDefinition[] = [
       description:
         "With --calldata: as a file that Safe's Transaction Builder imports",
     })
-    .setAction(() => import("./settle.js"))
+    .setAction(actions.settle)
     .build(),
   vaultTask(
     "simulate",
@@ -290,7 +286,7 @@ export const vaultTasks: TaskDefinition[] = [
         "Fork, and execute by the rules of this hardfork, as in prague",
       ),
     )
-    .setAction(() => import("./simulate.js"))
+    .setAction(actions.simulate)
     .build(),
   vaultTask("rehearse", "Rehearse a settlement at past blocks; nothing is sent")
     .addFlag({
@@ -319,7 +315,7 @@ export const vaultTasks: TaskDefinition[] = [
       textOption("as", "Settle as this account; any one, no key is needed"),
     )
     .addOption(timeout)
-    .setAction(() => import("./rehearse.js"))
+    .setAction(actions.rehearse)
     .build(),
   vaultTask("deploy-mocks", "Deploy mocks of the six contracts")
     .addOption(
@@ -332,7 +328,7 @@ export const vaultTasks: TaskDefinition[] = [
       name: "yes",
       description: "Deploy also to a network where it costs money",
     })
-    .setAction(() => import("./deploy-mocks.js"))
+    .setAction(actions.deployMocks)
     .build(),
   emptyTask(
     ["vault", "mock"],
@@ -345,7 +341,7 @@ export const vaultTasks: TaskDefinition[] = [
         "What differs from the latest round, as on the wire: strikePrice=66000e18 endTime=+7d",
       defaultValue: [],
     })
-    .setAction(async () => ({ default: (await import("./mock.js")).nextRound }))
+    .setAction(actions.mockNextRound)
     .build(),
   vaultTask("mock set", "Change what the mocks answer")
     .addVariadicArgument({
@@ -355,7 +351,7 @@ export const vaultTasks: TaskDefinition[] = [
       ),
       defaultValue: [],
     })
-    .setAction(async () => ({ default: (await import("./mock.js")).set }))
+    .setAction(actions.mockSet)
     .build(),
   vaultTask("mock fail", "Let an operation of the mocks revert")
     .addPositionalArgument(scripted)
@@ -364,12 +360,12 @@ export const vaultTasks: TaskDefinition[] = [
       description: required("Why: a text, or revert data as 0x hex"),
     })
     .addOption(scriptedPool)
-    .setAction(async () => ({ default: (await import("./mock.js")).fail }))
+    .setAction(actions.mockFail)
     .build(),
   vaultTask("mock succeed", "Let an operation of the mocks succeed again")
     .addPositionalArgument(scripted)
     .addOption(scriptedPool)
-    .setAction(async () => ({ default: (await import("./mock.js")).succeed }))
+    .setAction(actions.mockSucceed)
     .build(),
   vaultTask(
     "capture",
@@ -384,7 +380,7 @@ export const vaultTasks: TaskDefinition[] = [
       ),
     )
     .addOption(timeout)
-    .setAction(() => import("./capture.js"))
+    .setAction(actions.capture)
     .build(),
   vaultTask("request", "Print the JSON-RPC request of an operation")
     .addPositionalArgument({
@@ -407,7 +403,7 @@ export const vaultTasks: TaskDefinition[] = [
       name: "curl",
       description: "Print a curl command; it takes the URL from $RPC_URL",
     })
-    .setAction(() => import("./request.js"))
+    .setAction(actions.request)
     .build(),
   vaultTask(
     "watch",
@@ -429,14 +425,14 @@ export const vaultTasks: TaskDefinition[] = [
     .addOption(
       textOption("interval", "Look every so many seconds; 5 unless given"),
     )
-    .setAction(() => import("./watch.js"))
+    .setAction(actions.watch)
     .build(),
   vaultTask(
     "doctor",
     "Check the network, the contracts and the signer, and say what to mend",
   )
     .addOption(timeout)
-    .setAction(() => import("./doctor.js"))
+    .setAction(actions.doctor)
     .build(),
   vaultTask("decode", "Say what bytes are: a call, an answer or an error")
     .addPositionalArgument({
@@ -447,6 +443,6 @@ export const vaultTasks: TaskDefinition[] = [
       name: "raw",
       description: "Show integers as on the wire, unscaled",
     })
-    .setAction(() => import("./decode.js"))
+    .setAction(actions.decode)
     .build(),
 ];

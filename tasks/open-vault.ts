@@ -70,8 +70,12 @@ export async function withVault<T>(
       ? await hre.network.getOrCreate(network)
       : await hre.network.create({
           network,
+          // Where nothing differs, Hardhat need not resolve all of the
+          // configuration again.
           override: {
-            ...(access === "read" ? { accounts: "remote" } : {}),
+            ...(access === "read" && config.accounts !== "remote"
+              ? { accounts: "remote" }
+              : {}),
             ...(longestTimeout < config.timeout
               ? { timeout: longestTimeout }
               : {}),

@@ -41,16 +41,14 @@ import type {
   VaultReader,
   VaultReads,
 } from "./reader.js";
+import { loadOrders, loadRounds, loadSnapshot } from "./on-demand.js";
 import { rememberOrderID } from "./orders/order-ids.js";
-import { readOrders } from "./orders/read-orders.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
 import { requireFunction } from "./selectors.js";
-import { readRounds } from "./rounds.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import { DEFAULT_TIMEOUT_MS, patient } from "../rpc/patient.js";
 import { RevertedCall, hexToBytes } from "../rpc/request.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
-import { takeSnapshot } from "./snapshot.js";
 import type { VaultSnapshot } from "./snapshot.js";
 
 /** Options of a {@link VaultClient}. */
@@ -268,6 +266,7 @@ export class VaultClient implements VaultReader {
    * ```
    */
   public async snapshot(options: ReadOptions = {}): Promise<VaultSnapshot> {
+    const { takeSnapshot } = await loadSnapshot();
     return await takeSnapshot(this, options);
   }
 
@@ -316,10 +315,11 @@ export class VaultClient implements VaultReader {
    * // 2
    * ```
    */
-  public orders(
+  public async *orders(
     options: OrdersOptions = {},
   ): AsyncGenerator<ListedOrder, void, undefined> {
-    return readOrders(this, options);
+    const { readOrders } = await loadOrders();
+    yield* readOrders(this, options);
   }
 
   /**
@@ -347,10 +347,11 @@ export class VaultClient implements VaultReader {
    * // 1 null 65000000000000000000000n
    * ```
    */
-  public rounds(
+  public async *rounds(
     options: RoundsOptions = {},
   ): AsyncGenerator<PastRound, void, undefined> {
-    return readRounds(this, options);
+    const { readRounds } = await loadRounds();
+    yield* readRounds(this, options);
   }
 
   /**

@@ -6,6 +6,7 @@ import { patient } from "../rpc/patient.js";
 import { contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import type { MockDeployment } from "./deployment-file.js";
+import { loadDeploymentFiles } from "./on-demand.js";
 
 const UNKNOWN_GENESIS = "unknown";
 
@@ -50,7 +51,7 @@ export class DeploymentAddresses {
     if (deployment === undefined) {
       return undefined;
     }
-    const source = (await loadFiles()).deploymentFile(deployment);
+    const source = (await loadDeploymentFiles()).deploymentFile(deployment);
     // A file may have it in any case, and addresses are compared as they are.
     const address = parseAddress(
       deployment.contracts[role],
@@ -76,7 +77,7 @@ export class DeploymentAddresses {
       ...mocks,
       ...(this.#instance === undefined ? {} : { instance: this.#instance }),
     };
-    const { deploymentFile, writeDeployment } = await loadFiles();
+    const { deploymentFile, writeDeployment } = await loadDeploymentFiles();
     await writeDeployment(this.#projectRoot, deployment);
     this.#found = Promise.resolve(deployment);
     return deploymentFile(deployment);
@@ -96,7 +97,7 @@ export class DeploymentAddresses {
 
   async #load(): Promise<MockDeployment | undefined> {
     const { deploymentFile, listDeployments, readDeployment } =
-      await loadFiles();
+      await loadDeploymentFiles();
     if ((await listDeployments(this.#projectRoot)).length === 0) {
       return undefined;
     }
@@ -132,8 +133,3 @@ export class DeploymentAddresses {
     return deployment;
   }
 }
-
-// Not loaded with every connection: few look here for addresses, and what reads
-// and writes files takes longer to load than the connection itself.
-const loadFiles = async (): Promise<typeof import("./deployment-file.js")> =>
-  await import("./deployment-file.js");

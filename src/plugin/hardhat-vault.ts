@@ -16,6 +16,8 @@ import type { MockAtOptions } from "../mocks/mock-at.js";
 import type { VaultHost } from "../host.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
+import { Chain } from "../rpc/node.js";
+import { patient } from "../rpc/patient.js";
 import type { Settlement, SettleAllOptions } from "../settlement/types.js";
 import type { ForkConnection, ForkOptions } from "../rehearsal/engines/fork.js";
 import type { SimulateSettleAllOptions } from "../rehearsal/simulate-settle-all.js";
@@ -23,6 +25,15 @@ import type { Simulation } from "../rehearsal/types.js";
 import { connectionAddresses, settingsOf } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import { DeploymentAddresses } from "./deployments.js";
+import {
+  loadFees,
+  loadFork,
+  loadMockAt,
+  loadMocks,
+  loadSender,
+  loadSettlement,
+  loadSimulation,
+} from "./on-demand.js";
 import { findErrorsInProject } from "./project-abis.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
@@ -229,7 +240,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public async settleAll(options: SettleAllOptions = {}): Promise<Settlement> {
-    const { settleAll } = await import("../settlement/settle-all.js");
+    const { settleAll } = await loadSettlement();
     return await settleAll(this, options);
   }
 
@@ -258,8 +269,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public async simulateSettleAll(
     options: SimulateSettleAllOptions = {},
   ): Promise<Simulation> {
-    const { simulateSettleAll } =
-      await import("../rehearsal/simulate-settle-all.js");
+    const { simulateSettleAll } = await loadSimulation();
     return await simulateSettleAll(this, options);
   }
 
@@ -282,7 +292,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public async fork(options: ForkOptions = {}): Promise<ForkConnection> {
-    const { fork } = await import("../rehearsal/engines/fork.js");
+    const { fork } = await loadFork();
     return await fork(this, options);
   }
 
@@ -305,7 +315,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public async deployMocks(
     options: DeployMocksOptions = {},
   ): Promise<MockVaultHandle> {
-    const { deployMocks } = await import("../mocks/deploy-mocks.js");
+    const { deployMocks } = await loadMocks();
     return await deployMocks(this, options);
   }
 
@@ -335,7 +345,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     role: ContractRole,
     options: MockAtOptions = {},
   ): Promise<MockVaultHandle> {
-    const { mockAt } = await import("../mocks/mock-at.js");
+    const { mockAt } = await loadMockAt();
     return await mockAt(this, role, options);
   }
 
@@ -356,7 +366,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal Who settles unless an account is named. */
   public async defaultSender(): Promise<string> {
-    const { findSender } = await import("./sender.js");
+    const { findSender } = await loadSender();
     return await findSender(
       this.provider,
       this.networkName,
@@ -366,10 +376,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal What a settlement would pay for a unit of gas, in wei. */
   public async pricePerGas(baseFeePerGas: bigint | undefined): Promise<bigint> {
-    const { currentPricePerGas, resolveFees } =
-      await import("../settlement/fees.js");
-    const { Chain } = await import("../rpc/node.js");
-    const { patient } = await import("../rpc/patient.js");
+    const { currentPricePerGas, resolveFees } = await loadFees();
     const fees = await resolveFees(
       new Chain(patient(this.provider, this.networkName), this.networkName),
       this.connection.networkConfig,

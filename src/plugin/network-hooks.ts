@@ -13,10 +13,13 @@ async function newConnection<ChainTypeT extends ChainType | string>(
   context: HookContext,
   next: (nextContext: HookContext) => Promise<NetworkConnection<ChainTypeT>>,
 ): Promise<NetworkConnection<ChainTypeT>> {
-  const connection = await next(context);
-  // Loaded with the first connection, not with the plugin: it needs ethers and
-  // the bindings.
-  const { HardhatVault } = await import("./hardhat-vault.js");
+  // Loaded with the first connection, not with the plugin, since it needs ethers
+  // and the bindings; and meanwhile, since a simulated chain is made by threads
+  // of its own.
+  const [connection, { HardhatVault }] = await Promise.all([
+    next(context),
+    import("./hardhat-vault.js"),
+  ]);
   // The provider was made with them, so nothing is resolved that was not needed.
   await keepNetworkSecrets(
     connection.networkConfig,

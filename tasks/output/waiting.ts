@@ -2,6 +2,7 @@ import type { HookManager, NetworkHooks } from "hardhat/types/hooks";
 
 import { faultOf } from "../../src/rpc/request.js";
 import { describeCount } from "./format-value.js";
+import { redrawInPlace, writeOnce } from "./line-update.js";
 import type { ProgressStream } from "./progress.js";
 import { watchRateLimit } from "./rate-limit.js";
 import { formatDuration } from "./time.js";
@@ -72,29 +73,4 @@ export async function whileWaiting<T>(
     stop();
     update.clear();
   }
-}
-
-/** Shows a line, in place of the one that it showed before. */
-interface LineUpdate {
-  (line: string): void;
-  clear(): void;
-}
-
-async function redrawInPlace(stderr: ProgressStream): Promise<LineUpdate> {
-  // Most runs have no terminal, and need not load it.
-  const { createLogUpdate } = await import("log-update");
-  // The cursor stays: Ctrl-C would leave the terminal without one.
-  return createLogUpdate(stderr, { showCursor: true });
-}
-
-/** The first line alone: it cannot be taken back. */
-function writeOnce(stderr: ProgressStream): LineUpdate {
-  let isWritten = false;
-  const update = (line: string): void => {
-    if (!isWritten) {
-      isWritten = true;
-      stderr.write(`${line}\n`);
-    }
-  };
-  return Object.assign(update, { clear: () => undefined });
 }

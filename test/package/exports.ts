@@ -103,8 +103,8 @@ describe("package - exports", () => {
 
   it("should let nobody import what is no entry", async () => {
     const chunks = await readdir(path.join(repositoryRoot, "dist/chunks"));
-    expect(chunks).to.include("vault-client.js");
-    for (const file of ["dist/index.js", "dist/chunks/vault-client.js"]) {
+    expect(chunks).to.include("reads.js");
+    for (const file of ["dist/index.js", "dist/chunks/reads.js"]) {
       await import(`hardhat-vault/${file}`).then(
         () => expect.fail(`${file} can be imported`),
         (error: unknown) =>

@@ -1,0 +1,29 @@
+import type { ProgressStream } from "./progress.js";
+
+/** Shows a line, in place of the one that it showed before. */
+export interface LineUpdate {
+  (line: string): void;
+  clear(): void;
+}
+
+/** Each line in the place of the one before. */
+export async function redrawInPlace(
+  stderr: ProgressStream,
+): Promise<LineUpdate> {
+  // Most runs have no terminal, and need not load it.
+  const { createLogUpdate } = await import("log-update");
+  // The cursor stays: Ctrl-C would leave the terminal without one.
+  return createLogUpdate(stderr, { showCursor: true });
+}
+
+/** The first line alone: it cannot be taken back. */
+export function writeOnce(stderr: ProgressStream): LineUpdate {
+  let isWritten = false;
+  const update = (line: string): void => {
+    if (!isWritten) {
+      isWritten = true;
+      stderr.write(`${line}\n`);
+    }
+  };
+  return Object.assign(update, { clear: () => undefined });
+}

@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import path from "node:path";
+
+import { expect } from "chai";
+
+import { modulesLoadedBy } from "../helpers/loaded-modules.js";
+
+const dist = pathToFileURL(
+  path.resolve(import.meta.dirname, "../../dist/"),
+).href;
+
+/** In bytes. tsx rewrites a file with an `import()` in time that grows with it. */
+const SMALL = 4_096;
+
+describe("package - start-up", () => {
+  it("should load few files with a connection, and no long one that tsx rewrites", () => {
+    const modules = modulesLoadedBy(`
+      const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
+      const { default: vault } = await import("./dist/index.js");
+      const hre = await createHardhatRuntimeEnvironment({
+        plugins: [vault],
+        networks: {
+          local: {
+            type: "http",
+            url: "http://127.0.0.1:8545",
+            vault: { tokenDecimals: 18 },
+          },
+        },
+      });
+      await (await hre.network.create("local")).close();
+    `);
+    const ours = modules.filter((url) => url.startsWith(dist));
+    expect(ours).to.include(`${dist}/chunks/connection.js`);
+    expect(ours).not.to.include(`${dist}/chunks/tasks.js`);
+    expect(ours.length).to.be.at.most(10);
+    const rewritten = ours
+      .map((url) => ({ url, text: readFileSync(new URL(url), "utf8") }))
+      .filter(({ text }) => /\bimport\(/u.test(text));
+    expect(rewritten.map(({ url }) => url)).to.include(
+      `${dist}/chunks/on-demand.js`,
+    );
+    expect(
+      rewritten.filter(({ text }) => text.length > SMALL).map(({ url }) => url),
+    ).to.deep.equal([]);
+  });
+});
