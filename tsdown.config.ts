@@ -14,13 +14,22 @@ const groups = [
     test: /[\\/](?:src[\\/]plugin[\\/]on-demand|tasks[\\/](?:actions|output[\\/]line-update))\.ts$/u,
   },
   { name: "reads-on-demand", test: /[\\/]src[\\/]client[\\/]on-demand\.ts$/u },
+  // With everything, Hardhat or none.
+  {
+    name: "protocol",
+    test: /[\\/]src[\\/](?:errors|protocol[\\/]readings)\.ts$/u,
+  },
   // With every start.
   {
     name: "start",
-    test: /[\\/](?:src[\\/](?:errors|plugin[\\/]hre-hooks|rehearsal[\\/]fork[\\/]network)|tasks[\\/]index)\.ts$/u,
+    test: /[\\/](?:src[\\/](?:plugin[\\/]hre-hooks|rehearsal[\\/]fork[\\/]network)|tasks[\\/]index)\.ts$/u,
   },
-  // With the first connection, and with `hardhat-vault/client`.
-  { name: "reads", test: /[\\/]src[\\/]client[\\/]vault-client\.ts$/u },
+  // With the first connection, and with what is used without Hardhat: all that
+  // tasks have in common with that, which would else be in a chunk with Hardhat.
+  {
+    name: "reads",
+    test: /[\\/]src[\\/](?:client[\\/](?:failed-reading|orders[\\/]types|parse-time|vault-client)|regular-file)\.ts$/u,
+  },
   {
     name: "connection",
     test: /[\\/]src[\\/]plugin[\\/](?:hardhat-vault|network-secrets)\.ts$/u,

@@ -33,7 +33,7 @@ describe("package - start-up", () => {
     const ours = modules.filter((url) => url.startsWith(dist));
     expect(ours).to.include(`${dist}/chunks/connection.js`);
     expect(ours).not.to.include(`${dist}/chunks/tasks.js`);
-    expect(ours.length).to.be.at.most(10);
+    expect(ours.length).to.be.at.most(11);
     const rewritten = ours
       .map((url) => ({ url, text: readFileSync(new URL(url), "utf8") }))
       .filter(({ text }) => /\bimport\(/u.test(text));
@@ -42,6 +42,25 @@ describe("package - start-up", () => {
     );
     expect(
       rewritten.filter(({ text }) => text.length > SMALL).map(({ url }) => url),
+    ).to.deep.equal([]);
+  });
+
+  it("should load no Hardhat with what is used without it", () => {
+    const modules = modulesLoadedBy(`
+      await import("./dist/client.js");
+      await import("./dist/abi.js");
+      await import("./dist/bindings.js");
+      await import("./dist/mocks.js");
+      await import("./dist/assert.js");
+      await import("./dist/chai.js");
+    `);
+    expect(modules).to.include(`${dist}/chunks/reads.js`);
+    expect(
+      modules.filter((url) =>
+        /\/node_modules\/(?:hardhat|@nomicfoundation\/(?!hardhat-utils\/).+?)\//u.test(
+          url,
+        ),
+      ),
     ).to.deep.equal([]);
   });
 });
