@@ -1,5 +1,6 @@
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
+import { readOrders } from "../client/orders/read-orders.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { FailedReading } from "../client/failed-reading.js";
@@ -69,20 +70,32 @@ async function takeReadings(
 ): Promise<Readings> {
   const [snapshot, orders] = await Promise.all([
     vault.snapshot({ blockTag }),
-    Promise.all(
-      orderIDs.map(async (orderID) => {
-        try {
-          return await vault.getOrderInfo(orderID, { blockTag });
-        } catch (error) {
-          if (!VaultError.isVaultError(error) || error.kind === "bug") {
-            throw error;
-          }
-          return { error };
-        }
-      }),
-    ),
+    takeOrders(vault, orderIDs, blockTag),
   ]);
   return { snapshot, orders };
+}
+
+/** Hundreds in one request; where none can be read, each has failed. */
+async function takeOrders(
+  vault: VaultHost,
+  ids: readonly bigint[],
+  blockTag: number,
+): Promise<Readings["orders"]> {
+  if (ids.length === 0) {
+    return [];
+  }
+  const orders: Array<VaultOrder | FailedReading> = [];
+  try {
+    for await (const order of readOrders(vault, { ids, blockTag })) {
+      orders.push(order);
+    }
+    return orders;
+  } catch (error) {
+    if (!VaultError.isVaultError(error) || error.kind === "bug") {
+      throw error;
+    }
+    return ids.map(() => ({ error }));
+  }
 }
 
 /** The round, or undefined where it cannot be read. */

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 
 import { encodeRevertData } from "../../src/mocks/failure.js";
+import { operations } from "../../src/protocol/index.js";
 import type { HardhatVault } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -152,6 +153,27 @@ describe("simulation - simulateSettleAll on a fork", () => {
     expect(await vault.block()).to.deep.equal(head);
     expect(await provider.getTransactionCount(FIRST_ACCOUNT)).to.equal(nonce);
     expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
+  });
+
+  it("should ask for all orders that are watched at once", async () => {
+    const vault = await openRecorded();
+    const orders = Array.from({ length: 200 }, (_, index) => index);
+
+    const { changes } = await vault.simulateSettleAll({
+      engine: "fork",
+      orders,
+    });
+
+    expect(
+      changes.filter(({ reading }) => reading.startsWith("orders.")),
+    ).to.deep.equal([]);
+    expect(
+      server.requests.filter(({ params }) =>
+        JSON.stringify(params[0] ?? null).includes(
+          operations.getOrderInfo.selector,
+        ),
+      ),
+    ).to.deep.equal([]);
   });
 
   it("should report the same again and again", async () => {
