@@ -4,7 +4,7 @@ import { parseAddress } from "../client/inputs.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { VaultError, vaultError } from "../errors.js";
 import { Chain } from "../rpc/node.js";
-import { patient } from "../rpc/patient.js";
+import { originOf, patient } from "../rpc/patient.js";
 import { resolveSigner } from "../settlement/signer.js";
 import { SettlementStopped } from "../settlement/stopped.js";
 
@@ -29,7 +29,7 @@ export async function findSender(
   if (config.from !== undefined) {
     return parseAddress(config.from, `networks.${network}.from`);
   }
-  const known = sendersByProvider.get(provider);
+  const known = sendersByProvider.get(originOf(provider));
   if (known !== undefined) {
     return known;
   }
@@ -39,7 +39,7 @@ export async function findSender(
       config,
       undefined,
     );
-    sendersByProvider.set(provider, signer.address);
+    sendersByProvider.set(originOf(provider), signer.address);
     return signer.address;
   } catch (error) {
     // Public endpoints hold no keys: some answer an empty list, some refuse.

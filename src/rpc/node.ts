@@ -4,6 +4,7 @@ import { ZeroHash, isHexString, toQuantity } from "ethers";
 
 import { vaultError } from "../errors.js";
 import type { Eip1193Provider } from "./eip1193.js";
+import { originOf } from "./patient.js";
 import {
   RevertedCall,
   hexToBytes,
@@ -221,8 +222,9 @@ export class Chain {
   /**
    * The block that the node would make now; undefined where it does not say. A
    * node's clock need not be ours: development nodes can be moved in time. Some
-   * give their newest block instead; without its hash, that is not recognised,
-   * as it would take another request on every node.
+   * give their newest block instead: the nodes of some rollups do, and Geth's,
+   * which leaves its hash out, where it makes no blocks. Until a node has been
+   * ahead of its newest block once, that takes another request.
    */
   public async pending(): Promise<PendingBlock | undefined> {
     try {
@@ -237,8 +239,8 @@ export class Chain {
         // There is always a block before it.
         known === 0 ||
         (known !== undefined &&
-          mayBeMade(pending) &&
-          known <= (await this.blockNumber()))
+          mayBeMade(pending, this.provider) &&
+          !(await this.#isAhead(known)))
       ) {
         return undefined;
       }
@@ -252,6 +254,16 @@ export class Chain {
       // Many public endpoints have no pending block; nothing depends on it.
       return undefined;
     }
+  }
+
+  /** Whether the node has not made the block yet. */
+  async #isAhead(pending: number): Promise<boolean> {
+    // Asked afterwards: by now there may be more blocks, but not fewer.
+    const isAhead = pending > (await this.blockNumber());
+    if (isAhead) {
+      seenAhead.add(originOf(this.provider));
+    }
+    return isAhead;
   }
 
   /** @returns The revert if the contract refuses the call, else undefined. */
@@ -455,16 +467,21 @@ export class Chain {
 
 const BLOCK_METHOD = "eth_getBlockByNumber";
 
+/** Providers whose node has given a pending block that was not made yet. */
+const seenAhead = new WeakSet<Eip1193Provider>();
+
 /**
- * Whether what a node gives as pending may be a block that there is already: the
- * nodes of some rollups give their newest one. Geth's has no hash, anvil's the
- * root of no state.
+ * Whether what a node gives as pending may be a block that there is already.
+ * Anvil's has the root of no state; one with a hash is always doubted.
  */
-function mayBeMade({
-  hash,
-  stateRoot,
-}: Readonly<Record<string, unknown>>): boolean {
-  return isHexString(hash, 32) && stateRoot !== ZeroHash;
+function mayBeMade(
+  { hash, stateRoot }: Readonly<Record<string, unknown>>,
+  provider: Eip1193Provider,
+): boolean {
+  return (
+    stateRoot !== ZeroHash &&
+    (isHexString(hash, 32) || !seenAhead.has(originOf(provider)))
+  );
 }
 
 /** A block as it goes over the wire. */

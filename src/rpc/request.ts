@@ -328,6 +328,14 @@ const EXECUTION_REVERTED = 3;
 /** Longer revert data is none that a contract returned. */
 const MAX_REVERT_DATA = 1_000_000;
 
+/** JSON-RPC's code for parameters that a method does not take. */
+const INVALID_PARAMS = -32602;
+
+/** Whether the node does not take these parameters, which no time changes. */
+export function refusesParameters(error: unknown): boolean {
+  return everythingIn(error).some(({ code }) => code === INVALID_PARAMS);
+}
+
 function findRevert(error: unknown): RevertReason | undefined {
   const links = everythingIn(error);
   const saysRevert = links.some(

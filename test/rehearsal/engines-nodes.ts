@@ -287,6 +287,33 @@ describe("simulation - on every kind of node", () => {
     expectSettled(await vault.simulateSettleAll({ atTime: "end" }), "fork");
   });
 
+  it("should ask a node once for what it refuses, and again for what failed for a moment", async () => {
+    let failures = 2;
+    server.handler = ({ request }) =>
+      request.method === "eth_simulateV1"
+        ? unknownMethod
+        : overridesOf(request).length === 2
+          ? {
+              error:
+                failures-- > 0
+                  ? { code: -32000, message: "busy" }
+                  : { code: -32602, message: "too many arguments" },
+            }
+          : undefined;
+    const vault = await open();
+    const askedInVain = async (): Promise<number> => {
+      server.requests.length = 0;
+      expectSettled(await vault.simulateSettleAll({ atTime: "end" }), "fork");
+      return server.requests.filter(
+        (request) => overridesOf(request).length === 2,
+      ).length;
+    };
+    // Once with code, and once plainly.
+    expect(await askedInVain()).to.equal(2);
+    expect(await askedInVain()).to.equal(2);
+    expect(await askedInVain()).to.equal(0);
+  });
+
   it("should not believe a node that ignores the block that is asked for", async () => {
     server.handler = async ({ request, forward }) =>
       request.method === "eth_simulateV1"
@@ -314,6 +341,54 @@ describe("simulation - on every kind of node", () => {
     const head = await vault.block("latest");
     const { block } = await vault.simulateSettleAll({ as: FIRST_ACCOUNT });
     expect(block?.number).to.equal(head.number + 1);
+  });
+
+  /** What a node says of a block that has no hash yet, as Geth does. */
+  const withoutHash =
+    (tag: string): RpcHandler =>
+    async ({ request, forward }) => {
+      if (
+        request.method !== "eth_getBlockByNumber" ||
+        request.params[0] !== "pending"
+      ) {
+        return undefined;
+      }
+      const answer: unknown = JSON.parse(
+        await forward({ ...request, params: [tag, false] }),
+      );
+      return {
+        result: {
+          ...recordOf(recordOf(answer)["result"]),
+          hash: null,
+          nonce: null,
+          miner: null,
+          stateRoot: `0x${"11".repeat(32)}`,
+        },
+      };
+    };
+
+  it("should start from the newest block of a node that leaves its hash out", async () => {
+    server.handler = withoutHash("latest");
+    const vault = await open();
+    const head = await vault.block("latest");
+    for (const _ of ["first", "second"]) {
+      const { block } = await vault.simulateSettleAll({ as: FIRST_ACCOUNT });
+      expect(block?.number).to.equal(head.number + 1);
+    }
+  });
+
+  it("should ask a node once whether its pending block is one", async () => {
+    server.handler = withoutHash("pending");
+    const vault = await open();
+    const head = await vault.block("latest");
+    for (const asked of [1, 0]) {
+      server.requests.length = 0;
+      const { block } = await vault.simulateSettleAll({ as: FIRST_ACCOUNT });
+      expect(block?.number).to.equal(head.number + 1);
+      expect(
+        server.requests.filter(({ method }) => method === "eth_blockNumber"),
+      ).to.have.length(asked);
+    }
   });
 
   it("should fork a node that has neither", async () => {

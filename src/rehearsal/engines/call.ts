@@ -12,7 +12,12 @@ import type { RehearsedCall } from "../../client/lens/rehearsal-lens.js";
 import type { LensEntry } from "../../client/lens/lens-answer.js";
 import type { BlockInfo } from "../../rpc/node.js";
 import { lessPatient, originOf } from "../../rpc/patient.js";
-import { RevertedCall, isHexData, requestRpc } from "../../rpc/request.js";
+import {
+  RevertedCall,
+  isHexData,
+  refusesParameters,
+  requestRpc,
+} from "../../rpc/request.js";
 import { EngineUnable, UNKNOWABLE } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { describeRefusal, isExhausted } from "../refusal.js";
@@ -76,8 +81,14 @@ export async function rehearseByCall(question: Question): Promise<Answer> {
         },
       });
     } catch (error) {
-      if (!(error instanceof EngineUnable) || error.cause !== BLOCK) {
+      if (
+        !(error instanceof EngineUnable) ||
+        (error.cause !== BLOCK && error.cause !== NO_BLOCKS)
+      ) {
         throw error;
+      }
+      if (error.cause === NO_BLOCKS) {
+        withoutBlockOverrides.add(provider);
       }
     }
   }
@@ -94,8 +105,11 @@ export async function rehearseByCall(question: Question): Promise<Answer> {
   return answer;
 }
 
-/** Cause of an EngineUnable: it is the block that is not as it was asked for. */
+/** Cause of an EngineUnable: it may be the block that was asked for. */
 const BLOCK = "block";
+
+/** Cause of an EngineUnable: no other block will do either. */
+const NO_BLOCKS = "no blocks";
 
 async function rehearseAt(question: Question, place: Place): Promise<Answer> {
   const { vault, watched, next } = question;
@@ -259,7 +273,7 @@ function checkBlock(
   ) {
     throw new EngineUnable(
       `asked for block ${next.number} at ${next.timestamp}, ${METHOD} executes in block ${number} at ${timestamp}`,
-      { cause: BLOCK },
+      { cause: NO_BLOCKS },
     );
   }
 }
@@ -301,7 +315,9 @@ async function request(
       (problem) =>
         new EngineUnable(
           problem,
-          overrides === undefined ? {} : { cause: BLOCK },
+          overrides === undefined
+            ? {}
+            : { cause: refusesParameters(error) ? NO_BLOCKS : BLOCK },
         ),
     );
   }

@@ -30,7 +30,11 @@ import { toUnable } from "./unable.js";
 
 const METHOD = "eth_simulateV1";
 
-/** What one read may use; a node may give it less. */
+/**
+ * What one read may use. A node may give it less: Geth has 50,000,000 for all
+ * calls of a request together, and what a call is given counts only when it is
+ * used.
+ */
 const READ_GAS = 10_000_000n;
 
 /** Providers whose node is known not to do it, or to do it wrongly. */
