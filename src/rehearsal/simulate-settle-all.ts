@@ -30,6 +30,8 @@ export interface SimulateSettleAllOptions
   /**
    * Milliseconds until all of it has to be answered, with whatever is asked again
    * and what a fork fetches; no limit unless given, and 300,000 for each request.
+   * What the fork has asked by then cannot be called back: a process ends only
+   * once that is answered, or Hardhat's simulator has given it up.
    */
   readonly timeout?: number | undefined;
   /**

@@ -71,6 +71,8 @@ interface Acquaintance {
   readonly lowerHeads: number[];
   /** While the nodes are asked how far they are. */
   askingHeads: Promise<void> | undefined;
+  /** Whether one of its nodes was seen to be behind another. */
+  isUneven: boolean;
 }
 
 /**
@@ -111,10 +113,18 @@ export function noteBlock(
   if (number >= known.newestBlock) {
     known.newestBlock = number;
     lowerHeads.length = 0;
-  } else if (isHead && lowerHeads.push(number) >= LOWER_HEADS) {
-    known.newestBlock = Math.max(...lowerHeads);
-    lowerHeads.length = 0;
+  } else if (isHead) {
+    known.isUneven = true;
+    if (lowerHeads.push(number) >= LOWER_HEADS) {
+      known.newestBlock = Math.max(...lowerHeads);
+      lowerHeads.length = 0;
+    }
   }
+}
+
+/** Whether there are several nodes behind this provider, blocks apart. */
+export function isUneven(provider: Eip1193Provider): boolean {
+  return acquaintanceOf(originOf(provider)).isUneven;
 }
 
 /**
@@ -263,6 +273,7 @@ async function askPatiently(
             : "the block is not there yet";
         onRetry?.({ method, reason, problem, attempt });
         if (reason === "behind") {
+          asking.known.isUneven = true;
           await deadline.within(askHeads(asking));
         }
         await deadline.pause(Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS));
@@ -361,26 +372,29 @@ function isSeen(
   );
 }
 
-/** The pending block is none yet, so that it tells of nothing. */
 function noteAnswer(
   { method, params = [] }: RequestArguments,
   answer: unknown,
   provider: Eip1193Provider,
 ): void {
-  const isHeader =
+  if (method === "eth_blockNumber" && isHexString(answer)) {
+    noteBlock(provider, Number(answer), true);
+  }
+  if (
     method === "eth_getBlockByNumber" &&
-    params[0] !== "pending" &&
     typeof answer === "object" &&
     answer !== null &&
-    "number" in answer;
-  const number =
-    method === "eth_blockNumber"
-      ? answer
-      : isHeader
-        ? answer.number
-        : undefined;
-  if (isHexString(number)) {
-    noteBlock(provider, Number(number), !isHeader || params[0] === "latest");
+    "number" in answer &&
+    isHexString(answer.number)
+  ) {
+    const [tag] = params;
+    const number = Number(answer.number);
+    // The pending block is none yet: what it tells of is the one before.
+    noteBlock(
+      provider,
+      tag === "pending" ? number - 1 : number,
+      tag === "latest",
+    );
   }
 }
 
@@ -390,6 +404,7 @@ function acquaintanceOf(provider: Eip1193Provider): Acquaintance {
     newestBlock: -1,
     lowerHeads: [],
     askingHeads: undefined,
+    isUneven: false,
   };
   acquaintances.set(provider, known);
   return known;

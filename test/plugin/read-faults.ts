@@ -153,6 +153,8 @@ describe("reads under faults", function () {
 
   let anvil: ServerProcess;
   let contracts: Readonly<Record<ContractRole, string>>;
+  /** For `--at`: contracts with a round to settle. */
+  let openRound: string;
   const servers: FaultyRpcServer[] = [];
   let folder: string;
 
@@ -163,6 +165,9 @@ describe("reads under faults", function () {
       networks: { anvil: httpNetwork(anvil.url) },
     });
     const { vault } = await hre.network.create("anvil");
+    openRound = Object.entries((await vault.deployMocks()).addresses)
+      .map(([role, address]) => `${role}=${address}`)
+      .join();
     const [order] = Object.values(distinctState.orders ?? {});
     ({ addresses: contracts } = await vault.deployMocks({
       overrides: {
@@ -286,8 +291,8 @@ describe("reads under faults", function () {
     const { hre } = await open(server.url);
     const out = path.join(folder, "capture.json");
     const runs = [
-      ["simulate", {}],
-      ["simulate", { fork: true }],
+      ["simulate", { at: openRound }],
+      ["simulate", { fork: true, at: openRound }],
       ["rehearse", { samples: "1" }],
       ["capture", { out, orders: "2,99" }],
       ["simulate", { block: "latest" }],
@@ -299,7 +304,12 @@ describe("reads under faults", function () {
       const failed = new Set<string>();
       server.handler = ({ request, response }) => {
         const key = JSON.stringify([request.method, request.params]);
-        if (failed.has(key)) {
+        if (
+          failed.has(key) ||
+          // Of what the simulator asks, which waits a second, only the first.
+          ("fork" in args &&
+            (failed.size > 0 || request.method !== "eth_getStorageAt"))
+        ) {
           return undefined;
         }
         failed.add(key);
@@ -308,11 +318,46 @@ describe("reads under faults", function () {
       };
       const result = await runVaultTask(hre, task, { ...args, json: true });
       expect(failed.size).to.be.above(0);
-      expect(withoutLatency(result), task).to.deep.equal(withoutLatency(right));
+      expect(withoutTimes(result), task).to.deep.equal(withoutTimes(right));
       expect(result.stdout.includes("HTTP status 503"), task).to.equal(
         task === "doctor",
       );
     }
+    await server.stop();
+  });
+
+  it("should end at the deadline, whatever hangs: simulate, rehearse, capture and doctor", async () => {
+    const server = await startRpcServer({ upstream: anvil.url });
+    const { hre } = await open(server.url);
+    const out = path.join(folder, "late.json");
+    const runs = [
+      ["simulate", {}, "eth_simulateV1"],
+      // What the simulator fetches by itself.
+      ["simulate", { fork: true, at: openRound }, "eth_getStorageAt"],
+      ["rehearse", { samples: "1" }, "eth_simulateV1"],
+      ["capture", { out }, "eth_call"],
+    ] as const;
+    for (const [task, args, hangs] of runs) {
+      server.handler = ({ request: { method } }) =>
+        method === hangs ? "handled" : undefined;
+      const result = await runVaultTask(hre, task, {
+        ...args,
+        json: true,
+        timeout: "0.5",
+      });
+      expect(parseDocument(result), task).to.have.nested.property(
+        "error.code",
+        "VAULT_RPC_TIMEOUT",
+      );
+    }
+    server.handler = ({ request: { method } }) =>
+      method === "eth_call" ? "handled" : undefined;
+    const examined = await runVaultTask(hre, "doctor", {
+      json: true,
+      timeout: "0.5",
+    });
+    expect(examined.exitCode).to.equal(1);
+    expect(examined.stdout).to.include("did not answer");
     await server.stop();
   });
 
@@ -348,9 +393,13 @@ describe("reads under faults", function () {
   });
 });
 
-/** Without what takes time, and that requests were made again. */
-function withoutLatency(result: CommandResult): unknown {
-  const document = parseDocument(result);
+/** Without clocks, and that requests were made again. */
+function withoutTimes(result: CommandResult): unknown {
+  const document: unknown = JSON.parse(
+    JSON.stringify(parseDocument(result), (key, value: unknown) =>
+      key === "timestamp" ? undefined : value,
+    ),
+  );
   const checks: unknown = Reflect.get(Object(document), "checks");
   return Array.isArray(checks)
     ? checks.flatMap((check: unknown) => {

@@ -1,0 +1,121 @@
+import { expect } from "chai";
+
+import type { SettleAllOptions } from "../../src/settlement/settle-all.js";
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { laggingPair } from "../helpers/lagging-pair.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
+import { openLane } from "../helpers/settlement-lane.js";
+import type { SettlementLane } from "../helpers/settlement-lane.js";
+
+/** `LAGGING=100` for as many settlements as are promised, as patient as usual. */
+const { LAGGING } = process.env;
+const SETTLEMENTS = Number(LAGGING ?? 3);
+
+const BLOCKS_APART = 3;
+
+/**
+ * How often in a row a balancer asks the node that is behind for the same, at
+ * most, where settlements are less patient than usual.
+ */
+const MOST_MISSES = LAGGING === undefined ? 4 : Infinity;
+const OPTIONS: SettleAllOptions =
+  LAGGING === undefined ? { pollingInterval: 200 } : {};
+
+describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apart`, function () {
+  this.timeout(60_000 + SETTLEMENTS * 20_000);
+
+  let node: ServerProcess;
+  let pair: RpcServer;
+  let project: FixtureProject;
+  let lane: SettlementLane;
+
+  before(async () => {
+    node = await startAnvil();
+    pair = await startRpcServer({ upstream: node.url });
+    project = await useFixtureProject("plain");
+    lane = await openLane({ node: node.url, projectRoot: project.path });
+  });
+  after(async () => {
+    await lane.close();
+    await pair.stop();
+    await node.stop();
+    await project.remove();
+  });
+
+  it("should all settle, each once", async () => {
+    const { world, settler } = lane;
+    const vault = await lane.connect({ url: pair.url });
+    const failures: string[] = [];
+    let [right, told] = [0, 0];
+    let [toBehind, toAhead] = [0, 0];
+    const random = generator(1);
+    for (let number = 0; number < SETTLEMENTS; ++number) {
+      if (number > 0) {
+        await world.openNextRound();
+      }
+      for (let block = 0; block < BLOCKS_APART; ++block) {
+        await world.mine();
+      }
+      const isBusy = number % 4 === 3;
+      if (isBusy) {
+        // What one of the nodes has not seen of the account either.
+        await world.provider.send("eth_sendTransaction", [
+          { from: settler, to: settler, gas: "0x5208" },
+        ]);
+      }
+      const misses = new Map<string, number>();
+      pair.handler = laggingPair(BLOCKS_APART, ({ method, params }) => {
+        const key = JSON.stringify([method, params]);
+        const missed = misses.get(key) ?? 0;
+        const isBehind = missed < MOST_MISSES && random() < 0.5;
+        misses.set(key, isBehind ? missed + 1 : 0);
+        [toBehind, toAhead] = isBehind
+          ? [toBehind + 1, toAhead]
+          : [toBehind, toAhead + 1];
+        return isBehind;
+      });
+      const { status, reason, after } = await vault.settleAll(OPTIONS);
+      const settlers = await world.settlers(number);
+      if (
+        status === "settled" &&
+        after?.settled === true &&
+        settlers.join() === settler
+      ) {
+        right += 1;
+        continue;
+      }
+      // Where every answer is of the node that is behind, nobody can know that
+      // the nonce is used; the node says so, and nothing is settled.
+      if (
+        isBusy &&
+        settlers.length === 0 &&
+        (reason ?? "").includes("its nonce")
+      ) {
+        told += 1;
+      } else {
+        failures.push(
+          `${number}: ${status}, settled by ${settlers.join()}: ${reason ?? ""}`,
+        );
+      }
+      await (settlers.length === 0 ? world.settleByOther() : undefined);
+    }
+    process.stdout.write(
+      `    settlements behind a lagging pair: ${right} of ${SETTLEMENTS} right, ${told} by an account whose last nonce was not seen were refused, ${toBehind} requests to the node that is behind and ${toAhead} to the other\n`,
+    );
+    expect(failures.join("\n")).to.equal("");
+    expect(toBehind).to.be.above(SETTLEMENTS);
+  });
+});
+
+/** Numbers from 0 to 1, the same ones each time (Lehmer's). */
+function generator(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
