@@ -27,8 +27,8 @@ export function escapeUntrusted(text: string): string {
 
 /**
  * JSON with the same characters escaped the JSON way, so that a terminal is
- * safe and a parser gets the original string. Figures are never taken for a
- * secret, texts are.
+ * safe and a parser gets the original string, but for secrets. Decimal figures
+ * are never taken for one, and hex data only for what no data is by chance.
  */
 export function toSafeJson(value: unknown, indent?: number): string {
   // Line breaks between tokens are JSON's own layout: inside strings
@@ -36,9 +36,11 @@ export function toSafeJson(value: unknown, indent?: number): string {
   return JSON.stringify(
     value,
     (_key, inner: unknown) =>
-      typeof inner === "string" && !/^(?:0x)?[0-9a-f]*$/iu.test(inner)
-        ? hideSecrets(inner)
-        : inner,
+      typeof inner !== "string"
+        ? inner
+        : /^(?:0x)?[0-9a-f]*$/iu.test(inner)
+          ? hideHexSecrets(inner)
+          : hideSecrets(inner),
     indent,
   ).replaceAll(unsafeCharacter, (character) =>
     character === "\n"
@@ -58,8 +60,12 @@ const MIN_PART = 6;
 /** Shorter ones are only hidden where they stand alone. */
 const MIN_ANYWHERE = 8;
 
+/** Hex digits that no address, hash or calldata holds by chance. */
+const MIN_IN_HEX = 16;
+
 const secrets = new Set<string>();
 let secretsPattern: RegExp | undefined;
+let hexSecretsPattern: RegExp | undefined;
 
 /** From now on none of these texts is shown, whoever repeats it. */
 export function keepSecret(...values: readonly string[]): void {
@@ -67,6 +73,7 @@ export function keepSecret(...values: readonly string[]): void {
     if (value !== "" && !secrets.has(value)) {
       secrets.add(value);
       secretsPattern = undefined;
+      hexSecretsPattern = undefined;
     }
   }
 }
@@ -176,6 +183,37 @@ function hideSecrets(text: string): string {
     "giu",
   );
   return text.replaceAll(secretsPattern, HIDDEN);
+}
+
+/**
+ * Hides keys that are hex themselves in a value that is nothing but hex: a long
+ * one wherever it stands, a shorter one where it is all of a value that does not
+ * say 0x, as all data of a chain does. A figure is none, nor is an address.
+ */
+function hideHexSecrets(text: string): string {
+  if (secrets.size === 0) {
+    return text;
+  }
+  hexSecretsPattern ??= new RegExp(
+    [...secrets]
+      .filter(
+        (secret) =>
+          /^(?:0x)?(?=.*[a-f])[0-9a-f]+$/iu.test(secret) &&
+          !/^0x.{40}$/iu.test(secret),
+      )
+      .map((secret) => secret.replace(/^0x/iu, ""))
+      .sort((one, other) => other.length - one.length)
+      .map((digits) =>
+        digits.length >= MIN_IN_HEX && /\d/u.test(digits)
+          ? digits
+          : `^${digits}$`,
+      )
+      // Nothing matches where there is none.
+      .concat("(?!)")
+      .join("|"),
+    "giu",
+  );
+  return text.replaceAll(hexSecretsPattern, HIDDEN);
 }
 
 /**

@@ -204,6 +204,39 @@ describe("text of others", () => {
     });
   });
 
+  describe("a configured key of hex digits, in a value of nothing but hex", () => {
+    const hexKey = "5ec2e7c0ffee0123456789abcdef9876";
+    const prefixed = "0x7777c0ffee7777c0ffee7777";
+    const address = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
+    before(() => {
+      keepUrlSecret(`https://rpc.test/v2/${hexKey}/${address}?id=${prefixed}`);
+      keepHeaderSecret("facade99");
+      keepHeaderSecret("1234567890123456789");
+    });
+
+    for (const [said, shown] of [
+      [hexKey, "<hidden>"],
+      [hexKey.toUpperCase(), "<hidden>"],
+      [`0x${hexKey}`, "0x<hidden>"],
+      [`0xabcd${hexKey}ef`, "0xabcd<hidden>ef"],
+      [prefixed, "0x<hidden>"],
+      ["facade99", "<hidden>"],
+      // What data is by chance, or is no secret.
+      ["0xfacade99", "0xfacade99"],
+      ["0x00facade9900", "0x00facade9900"],
+      [address, address],
+      [
+        `0x${address.slice(2).padStart(64, "0")}`,
+        `0x${address.slice(2).padStart(64, "0")}`,
+      ],
+      ["1234567890123456789", "1234567890123456789"],
+    ] as const) {
+      it(`should be ${said === shown ? "left" : "hidden"}: ${said}`, () => {
+        expect(toSafeJson({ said })).to.equal(JSON.stringify({ said: shown }));
+      });
+    }
+  });
+
   it("should quote in one line, and not for ever", () => {
     expect(quoteForeignText(" a\r\n\tb\u001b ")).to.equal("a b\\u{1b}");
     expect(quoteForeignText("x".repeat(1_000))).to.have.lengthOf(501);
