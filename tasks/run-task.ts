@@ -5,6 +5,7 @@ import { VaultError, vaultError } from "../src/errors.js";
 import { messageOf } from "../src/rpc/request.js";
 import { toJsonValue } from "../src/json.js";
 import { quoteForeignText, toSafeJson } from "../src/untrusted-text.js";
+import { outliveReaders, writeWhole } from "./output/destination.js";
 import type { OutputStream, WriteText } from "./output/destination.js";
 import { createStyle } from "./output/style.js";
 import type { Style } from "./output/style.js";
@@ -59,12 +60,13 @@ export async function runTask(
   { stdout, stderr }: TaskOutput = process,
 ): Promise<Result<undefined, undefined>> {
   const { json, wide } = args;
+  outliveReaders();
   try {
     const report = json
       ? await withStdoutOnStderr(work)
       : await work(trueStdout());
     if (!("streamed" in report)) {
-      writeTo(
+      await writeTo(
         stdout,
         json
           ? `${toSafeJson(toJsonValue(report.json))}\n`
@@ -77,7 +79,10 @@ export async function runTask(
     const { code, shortMessage, fix, details } = error;
     if (json) {
       const message = `${shortMessage} ${fix}`;
-      writeTo(stdout, `${toSafeJson({ error: { code, message, details } })}\n`);
+      await writeTo(
+        stdout,
+        `${toSafeJson({ error: { code, message, details } })}\n`,
+      );
     } else {
       const style = createStyle(stderr, wide);
       const text = `${style.bad("Error")} ${shortMessage}\n${fix} ${style.dim(`(${code})`)}`;
@@ -133,9 +138,10 @@ function toVaultError(thrown: unknown): VaultError {
 }
 
 /** Writes to a stream of a task, past what another task's output is kept from. */
-function writeTo(stream: OutputStream, text: string): void {
+async function writeTo(stream: OutputStream, text: string): Promise<void> {
   if (stream === process.stdout) {
-    trueStdout()(text, () => undefined);
+    // What was done is done, whether somebody reads of it or not.
+    await writeWhole(text, trueStdout());
   } else {
     stream.write(text);
   }

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { constants, createWriteStream, rmSync } from "node:fs";
+import { constants, createWriteStream, rmSync, writeFile } from "node:fs";
 import type { Stats } from "node:fs";
-import { open, rename, rm, stat } from "node:fs/promises";
+import { open, readlink, rename, rm, stat } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
+import path from "node:path";
 import { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { setImmediate } from "node:timers/promises";
 
 import { onExit } from "signal-exit";
 
@@ -25,6 +27,41 @@ export type WriteText = (
 ) => unknown;
 
 /**
+ * Lets a task go on to its end where nobody reads any more what it writes: a
+ * closed pipe is also told to the stream itself, where it would be an uncaught
+ * exception, in the middle of a settlement too. The write's own callback has the
+ * error.
+ */
+export function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    if (!stream.listeners("error").includes(ignore)) {
+      stream.on("error", ignore);
+    }
+  }
+}
+
+/**
+ * Writes one piece of text; that its reader went away (`| head`) is no failure.
+ *
+ * @throws what else keeps it from being written, as a full disk
+ */
+export async function writeWhole(
+  text: string,
+  write: WriteText,
+): Promise<void> {
+  let failure: Error | null | undefined;
+  write(text, (error) => {
+    failure = error;
+  });
+  // A file is written at once. The callback itself is not waited for: what
+  // somebody puts in the place of stdout may never call it.
+  await setImmediate();
+  if (failure instanceof Error && !isReaderGone(failure)) {
+    throw failure;
+  }
+}
+
+/**
  * Writes pieces as fast as they are taken, no faster.
  *
  * @returns False where the reader went away (`| head`), which ends the pieces.
@@ -33,9 +70,6 @@ export async function writeToStdout(
   pieces: AsyncIterable<string>,
   write: WriteText,
 ): Promise<boolean> {
-  // A closed pipe is also told to the stream itself, where it would be an
-  // uncaught exception.
-  process.stdout.on("error", ignore);
   try {
     await pipeline(
       // One piece at a time: what is shown elsewhere follows what is written.
@@ -66,7 +100,6 @@ export function writeAlong(write: WriteText): {
   readonly write: WriteText;
   readonly failed: AbortSignal;
 } {
-  process.stdout.on("error", ignore);
   const failure = new AbortController();
   return {
     write: (text, done) =>
@@ -82,14 +115,15 @@ export function writeAlong(write: WriteText): {
 
 /** Whether writing failed since the reader went away (`| head`). */
 export function isReaderGone(error: unknown): boolean {
-  return hasCode(error, "EPIPE");
+  // The second once an earlier piece met the first.
+  return hasCode(error, "EPIPE") || hasCode(error, "ERR_STREAM_DESTROYED");
 }
 
 /**
  * Writes pieces to a file that appears, or is replaced, once all are written.
  * Where a signal ends the process before, it says what became of the file. On a
- * link, that is the file that it points to; a device or a pipe is written to as
- * it is.
+ * link, that is the file that it points to; a device, a pipe or a file that is
+ * open already (`/dev/stdout`, `/dev/fd/3`) is written to as it is.
  *
  * @throws VaultError VAULT_INVALID_ARGUMENT if the file cannot be written
  */
@@ -100,23 +134,26 @@ export async function writeToFile(
 ): Promise<void> {
   let destination: string;
   let existing: Stats | undefined;
-  let special: FileHandle | undefined;
+  let special: Writable | undefined;
   try {
     // Before anything is read: a mistake should not cost a scan.
     existing = await stat(file).catch(() => undefined);
+    const isFile = existing === undefined || existing.isFile();
     // What is no file is opened by the name that was given: that of a pipe
-    // between processes (`/dev/stdout`, `/dev/fd/3`) leads nowhere.
-    destination =
-      existing === undefined || existing.isFile()
-        ? await destinationOf(file)
-        : file;
+    // between processes leads nowhere.
+    destination = isFile ? await destinationOf(file) : file;
     if (existing?.isDirectory() === true) {
       throw new Error("it is a folder");
     }
+    const descriptor = isFile ? await descriptorOf(file) : undefined;
     special =
-      existing === undefined || existing.isFile()
+      existing === undefined
         ? undefined
-        : await openSpecial(destination, existing);
+        : !isFile
+          ? (await openSpecial(destination, existing)).createWriteStream()
+          : descriptor === undefined
+            ? undefined
+            : writeToDescriptor(descriptor);
   } catch (error) {
     throw cannotWrite(file, error);
   }
@@ -128,10 +165,39 @@ export async function writeToFile(
             `${stderr.isTTY === true ? "\n" : ""}Interrupted: ${escapeUntrusted(file)} was not written${existing === undefined ? "" : "; it is as it was"}.\n`,
           );
         })
-      : pipeline(Readable.from(pieces), special.createWriteStream()));
+      : pipeline(Readable.from(pieces), special));
   } catch (error) {
     throw isSystemError(error) ? cannotWrite(file, error) : error;
   }
+}
+
+/** The number of the open file that a name stands for, whatever links lead there. */
+async function descriptorOf(file: string): Promise<number | undefined> {
+  let name = path.resolve(file);
+  for (;;) {
+    const [, number] =
+      /^\/(?:dev|proc\/(?:thread-)?self)\/fd\/([0-9]+)$/u.exec(name) ?? [];
+    if (number !== undefined) {
+      return Number(number);
+    }
+    const target = await readlink(name).catch(() => undefined);
+    if (target === undefined) {
+      return undefined;
+    }
+    name = path.resolve(path.dirname(name), target);
+  }
+}
+
+/**
+ * Writes where whoever opened the file wants it, as with `>>`, so that they can
+ * go on after it; it stays open.
+ */
+function writeToDescriptor(descriptor: number): Writable {
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      writeFile(descriptor, chunk, done);
+    },
+  });
 }
 
 /** @param tell Called where a signal ends the process before all is written. */
@@ -212,5 +278,5 @@ function hasCode(error: unknown, code: string): boolean {
 }
 
 function ignore(): void {
-  // The write's own callback has the error.
+  // See outliveReaders.
 }

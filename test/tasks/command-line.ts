@@ -1,10 +1,16 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { text as readText } from "node:stream/consumers";
+
 import { expect } from "chai";
 
 import type { CommandResult } from "../helpers/cli.js";
-import { runHardhat } from "../helpers/cli.js";
+import { runHardhat, startHardhat } from "../helpers/cli.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { ORDER_ID, distinctState } from "../helpers/distinct-state.js";
+import { everyTaskRun } from "../helpers/every-vault-task.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
@@ -278,4 +284,82 @@ describe("the command line", function () {
       });
     });
   }
+
+  describe("into a pipe that nobody reads from", () => {
+    /** Runs a command whose reader has gone, and says what is left to be read. */
+    const runUnread = async (
+      args: readonly string[],
+      closed: ReadonlyArray<"stdout" | "stderr">,
+      more: Readonly<Record<string, string>> = {},
+    ): Promise<CommandResult> => {
+      const child = startHardhat([...args, "--network", "test"], {
+        cwd: project.path,
+        env: { ...env, ...more },
+      });
+      const read = async (name: "stdout" | "stderr"): Promise<string> => {
+        const stream = child[name];
+        if (stream === null || closed.includes(name)) {
+          stream?.destroy();
+          return "";
+        }
+        return await readText(stream);
+      };
+      const [stdout, stderr] = await Promise.all([
+        read("stdout"),
+        read("stderr"),
+        once(child, "close"),
+      ]);
+      return { stdout, stderr, exitCode: child.exitCode };
+    };
+
+    it("should end quietly, with the exit code of what was done", async () => {
+      const quiet = { stdout: "", stderr: "" };
+      const [status, mistake] = await Promise.all([
+        runUnread(["vault", "status"], ["stdout"]),
+        runUnread(["vault", "order", "x", "--json"], ["stdout"]),
+      ]);
+      expect(status).to.deep.equal({ ...quiet, exitCode: 0 });
+      expect(mistake).to.deep.equal({ ...quiet, exitCode: 1 });
+    });
+
+    it("should end quietly, and do what it does, whatever the task", async () => {
+      const ends = path.join(project.path, "ends");
+      const out = path.join(project.path, "unread");
+      const runs = everyTaskRun()
+        // A fork takes as long as ten other tasks.
+        .filter(({ args }) => args["fork"] !== true)
+        .map(({ task, args }) => ({
+          task,
+          args: { ...args, ...("out" in args ? { out } : {}) },
+        }));
+      const hre = await createTestHre({
+        networks: { anvil: httpNetwork(node.url) },
+      });
+      const { vault } = await hre.network.getOrCreate("anvil");
+      const { addresses } = await vault.deployMocks({
+        scenario: "expired-round",
+      });
+      const result = await runUnread(
+        ["run", "--no-compile", "every-task.ts"],
+        ["stdout", "stderr"],
+        {
+          TEST_VAULT: JSON.stringify({
+            contracts: addresses,
+            tokenDecimals: 18,
+          }),
+          TEST_ENDS: ends,
+          TEST_RUNS: JSON.stringify(runs.map(({ task, args }) => [task, args])),
+        },
+      );
+      expect(result.exitCode).to.equal(0);
+      expect(await readFile(ends, "utf8")).to.equal(
+        runs
+          .map(
+            ({ task, args }) =>
+              `${task} ${JSON.stringify(args)}: ${String(Reflect.get(args, "assert") !== true)}\n`,
+          )
+          .join(""),
+      );
+    });
+  });
 });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import {
   lstat,
   mkdtemp,
+  open,
   readFile,
   readdir,
   rm,
@@ -106,6 +107,34 @@ describe("output - what --out names", () => {
     } finally {
       shell.kill();
     }
+  });
+
+  it("should be a file that is open already, by its number, and go on where that stands", async () => {
+    for (const flags of ["a", "w"]) {
+      await writeFile(at("log"), "before\n");
+      await symlink("log", at(`link-${flags}`));
+      const log = await open(at(`link-${flags}`), flags);
+      try {
+        await log.write("first\n");
+        await symlink(`/dev/fd/${log.fd}`, at(`fd-${flags}`));
+        await writeToFile(pieces(), `/dev/fd/${log.fd}`);
+        await writeToFile(pieces(), at(`fd-${flags}`));
+        await log.write("last\n");
+      } finally {
+        await log.close();
+      }
+      expect(await readFile(at("log"), "utf8")).to.equal(
+        `${flags === "a" ? "before\n" : ""}first\n${WHOLE}${WHOLE}last\n`,
+      );
+    }
+    const read = await open(at("log"), "r");
+    const { message } = await expectVaultError(
+      writeToFile(pieces(), `/dev/fd/${read.fd}`),
+      "VAULT_INVALID_ARGUMENT",
+    ).finally(async () => {
+      await read.close();
+    });
+    expect(message).to.contain("EBADF");
   });
 
   it("should never wait for the reader of a pipe, nor read anything for it", async () => {
