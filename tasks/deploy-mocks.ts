@@ -35,7 +35,7 @@ const action: NewTaskActionFunction<DeployMocksTaskArguments> = async (
       hre,
       "write",
       { at, instance },
-      async (vault) => await deployAndSave(vault, name, yes),
+      async (vault, waiting) => await deployAndSave(vault, name, yes, waiting),
     );
   });
 

@@ -13,6 +13,7 @@ import { contractRoleNames, isContractRole } from "../src/protocol/index.js";
 import { FORK_NETWORK } from "../src/rehearsal/fork/network.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import { whileWaiting } from "./output/waiting.js";
+import type { Waiting } from "./output/waiting.js";
 
 /** The network of `--network`, or Hardhat's default one. */
 export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
@@ -41,7 +42,8 @@ export interface ChosenContracts {
 }
 
 /**
- * Opens the selected network for one task and closes it afterwards.
+ * Opens the selected network for one task, says on a terminal that it waits
+ * where that takes long, and closes it afterwards.
  *
  * @param access `read` opens an HTTP network without its accounts, so that a
  * plain read never resolves, or asks for, a private key.
@@ -49,6 +51,27 @@ export interface ChosenContracts {
  * the configuration allows more: closing a connection waits for its requests.
  */
 export async function withVault<T>(
+  hre: HardhatRuntimeEnvironment,
+  access: "read" | "write",
+  chosen: ChosenContracts,
+  work: (vault: HardhatVault, waiting: Waiting) => Promise<T>,
+  longestTimeout?: number,
+): Promise<T> {
+  return await whileWaiting(
+    hre.hooks,
+    process.stderr,
+    async (waiting) =>
+      await openVault(
+        hre,
+        access,
+        chosen,
+        async (vault) => await work(vault, waiting),
+        longestTimeout,
+      ),
+  );
+}
+
+async function openVault<T>(
   hre: HardhatRuntimeEnvironment,
   access: "read" | "write",
   { at, instance }: ChosenContracts,
@@ -104,21 +127,14 @@ export function chooseInstance(
   return instance === undefined ? vault : vault.instance(instance);
 }
 
-/**
- * Opens the selected network for reads, and says on a terminal that it waits
- * where that takes long. For tasks that show no progress of their own.
- */
+/** {@link withVault} for reads. */
 export async function readVault<T>(
   hre: HardhatRuntimeEnvironment,
   chosen: ChosenContracts,
-  work: (vault: HardhatVault) => Promise<T>,
+  work: (vault: HardhatVault, waiting: Waiting) => Promise<T>,
   longestTimeout?: number,
 ): Promise<T> {
-  return await whileWaiting(
-    hre.hooks,
-    process.stderr,
-    async () => await withVault(hre, "read", chosen, work, longestTimeout),
-  );
+  return await withVault(hre, "read", chosen, work, longestTimeout);
 }
 
 /**

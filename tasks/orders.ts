@@ -68,18 +68,18 @@ interface OrdersRequest {
 const action: NewTaskActionFunction<OrdersTaskArguments> = async (args, hre) =>
   await runTask(args, async (writeStdout) => {
     const request = parseOrdersArguments(args);
-    const { stdout, stderr } = process;
+    const { stdout } = process;
     const list = async (write: WriteText): Promise<StreamedReport> =>
       await withVault(
         hre,
         "read",
         args,
-        async (vault) =>
+        async (vault, { inPlace, stderr }) =>
           await listOrders(
             vault,
             args,
             { ...request, accounts: await findKnownAccounts(hre, vault) },
-            { write, stdout, stderr },
+            { write: inPlace(write), stdout, stderr },
           ),
         request.target.timeout,
       );

@@ -52,7 +52,7 @@ const action: NewTaskActionFunction<RehearseTaskArguments> = async (
       hre,
       "read",
       args,
-      async (opened) => {
+      async (opened, { stderr }) => {
         const vault = opened.during({ timeout: request.timeout });
         return await rehearse(
           vault,
@@ -60,7 +60,7 @@ const action: NewTaskActionFunction<RehearseTaskArguments> = async (
           // The connection was opened without accounts, as for a simulation.
           request.as ?? (await findSender(vault.provider, name, config)),
           args.raw,
-          process.stderr,
+          stderr,
         );
       },
       request.timeout,

@@ -9,7 +9,7 @@ import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import { findKnownAccounts } from "./known-accounts.js";
 import type { KnownAccounts } from "./known-accounts.js";
-import { readVault, selectedNetwork, withVault } from "./open-vault.js";
+import { readVault, selectedNetwork } from "./open-vault.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
@@ -50,17 +50,17 @@ const action: NewTaskActionFunction<ReportTaskArguments> = async (args, hre) =>
   await runTask(args, async () => {
     const request = parseReportArguments(args);
     const { name, config } = selectedNetwork(hre);
-    const { orders, rounds, target } = request;
-    const work = async (vault: HardhatVault): Promise<TaskReport> =>
-      await report(vault, request, {
-        accounts: await findKnownAccounts(hre, vault),
-        sender: async () => await findSender(vault.provider, name, config),
-        stderr: process.stderr,
-      });
-    return orders === undefined && !rounds
-      ? await readVault(hre, args, work, target.timeout)
-      : // It has a bar of its own.
-        await withVault(hre, "read", args, work, target.timeout);
+    return await readVault(
+      hre,
+      args,
+      async (vault, { stderr }) =>
+        await report(vault, request, {
+          accounts: await findKnownAccounts(hre, vault),
+          sender: async () => await findSender(vault.provider, name, config),
+          stderr,
+        }),
+      request.target.timeout,
+    );
   });
 
 export default action;

@@ -46,14 +46,18 @@ interface RoundsRequest {
 const action: NewTaskActionFunction<RoundsTaskArguments> = async (args, hre) =>
   await runTask(args, async (writeStdout) => {
     const request = parseRoundsArguments(args);
-    const { stdout, stderr } = process;
+    const { stdout } = process;
     const list = async (write: WriteText): Promise<StreamedReport> =>
       await withVault(
         hre,
         "read",
         args,
-        async (vault) =>
-          await listRounds(vault, args, request, { write, stdout, stderr }),
+        async (vault, { inPlace, stderr }) =>
+          await listRounds(vault, args, request, {
+            write: inPlace(write),
+            stdout,
+            stderr,
+          }),
         request.timeout,
       );
     return args.format === undefined

@@ -24,6 +24,7 @@ import {
 } from "./output/settlement.js";
 import { createStyle } from "./output/style.js";
 import { wrapText } from "./output/table.js";
+import type { Waiting } from "./output/waiting.js";
 import { parseInteger, parseTimeout, repeatInstance } from "./parse-options.js";
 import type { OutputStream } from "./output/destination.js";
 import { runTask } from "./run-task.js";
@@ -56,10 +57,10 @@ const action: NewTaskActionFunction<SettleTaskArguments> = async (args, hre) =>
       hre,
       needsNoKey ? "read" : "write",
       args,
-      async (vault) =>
+      async (vault, waiting) =>
         args.calldata
-          ? await printCalldata(vault, args, process.stderr)
-          : await settle(vault, args, options, processConsole()),
+          ? await printCalldata(vault, args, waiting.stderr)
+          : await settle(vault, args, options, processConsole(waiting)),
       options.timeout,
     );
   });
@@ -266,10 +267,10 @@ interface Keypress {
   readonly name?: string;
 }
 
-function processConsole(): SettleConsole {
+function processConsole(waiting: Waiting): SettleConsole {
   const { stdin, stderr } = process;
   return {
-    stderr,
+    stderr: waiting.stderr,
     ask:
       stdin.isTTY && stderr.isTTY
         ? async (message) => {
@@ -286,9 +287,12 @@ function processConsole(): SettleConsole {
             };
             stdin.on("keypress", onKeypress);
             try {
-              return await askToConfirm(
-                { message, default: false },
-                { output: stderr, signal: closed.signal },
+              return await waiting.pause(
+                async () =>
+                  await askToConfirm(
+                    { message, default: false },
+                    { output: stderr, signal: closed.signal },
+                  ),
               );
             } catch {
               // Ctrl-C and a closed input are no Yes.

@@ -41,7 +41,7 @@ const action: NewTaskActionFunction<SimulateTaskArguments> = async (
     return await readVault(
       hre,
       args,
-      async (opened) => {
+      async (opened, { stderr }) => {
         const vault = opened.during({ timeout: options.timeout });
         return await simulate(
           vault,
@@ -51,7 +51,7 @@ const action: NewTaskActionFunction<SimulateTaskArguments> = async (
             // needs no key; without a name, the configured ones are looked at.
             as: options.as ?? (await findSender(vault.provider, name, config)),
           },
-          process.stderr,
+          stderr,
         );
       },
       options.timeout,

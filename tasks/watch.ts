@@ -19,6 +19,7 @@ import { isReaderGone, writeAlong } from "./output/destination.js";
 import type { WriteText } from "./output/destination.js";
 import { createDisplay } from "./output/watch.js";
 import type { Sighting, WatchDisplay } from "./output/watch.js";
+import type { Waiting } from "./output/waiting.js";
 import { parseFutureTime } from "./parse-options.js";
 import { runTask, withStdoutOnStderr } from "./run-task.js";
 import type { StreamedReport, TaskArguments } from "./run-task.js";
@@ -48,9 +49,10 @@ const action: NewTaskActionFunction<WatchTaskArguments> = async (args, hre) =>
           hre,
           "read",
           args,
-          async (vault) =>
+          async (vault, { inPlace, pause }) =>
             await whileRead(
-              write,
+              inPlace(write),
+              pause,
               async (writeLine, clock) =>
                 await watch(
                   vault,
@@ -78,6 +80,7 @@ export default action;
 /** Ends a watch with its reader: in the pause after what could not be written. */
 async function whileRead(
   write: WriteText,
+  pause: Waiting["pause"],
   work: (write: WriteText, clock: WatchClock) => Promise<StreamedReport>,
 ): Promise<StreamedReport> {
   const { write: writeLine, failed } = writeAlong(write);
@@ -85,7 +88,9 @@ async function whileRead(
     return await work(writeLine, {
       now: Date.now,
       sleep: async (milliseconds) =>
-        await sleep(milliseconds, undefined, { signal: failed }),
+        await pause(
+          async () => await sleep(milliseconds, undefined, { signal: failed }),
+        ),
     });
   } catch (error) {
     if (!failed.aborted) {
@@ -277,13 +282,11 @@ async function wasSettled(
 }
 
 async function look(
-  vault: HardhatVault,
+  opened: HardhatVault,
   from: string | undefined,
 ): Promise<Sighting> {
-  const { chainId, block, ...readings } = await vault.snapshot({
-    from,
-    timeout: LOOK_TIMEOUT_MS,
-  });
+  const vault = opened.during({ timeout: LOOK_TIMEOUT_MS });
+  const { chainId, block, ...readings } = await vault.snapshot({ from });
   for (const { path } of standaloneReadings) {
     const reading = readingAt(readings, path);
     // A reading that got no answer is an outage and no value.

@@ -13,7 +13,20 @@ export async function redrawInPlace(
   // Most runs have no terminal, and need not load it.
   const { createLogUpdate } = await import("log-update");
   // The cursor stays: Ctrl-C would leave the terminal without one.
-  return createLogUpdate(stderr, { showCursor: true });
+  const redraw = createLogUpdate(stderr, { showCursor: true });
+  let isShown = false;
+  const update = (line: string): void => {
+    isShown = true;
+    redraw(line);
+  };
+  const clear = (): void => {
+    // What is written often beside it need not move the cursor as often.
+    if (isShown) {
+      isShown = false;
+      redraw.clear();
+    }
+  };
+  return Object.assign(update, { clear });
 }
 
 /** The first line alone: it cannot be taken back. */

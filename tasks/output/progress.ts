@@ -16,6 +16,9 @@ export interface Progress {
 export type ProgressStream = NodeJS.WritableStream & {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
+  /** Told that a bar takes the last line, and that it left it. */
+  readonly bar?:
+    { readonly hold: () => void; readonly release: () => void } | undefined;
 };
 
 /** Columns that a bar with all there is to tell needs. */
@@ -88,6 +91,7 @@ export function startProgress(
         bar.update(done, payload);
       } else {
         limit.start();
+        stream.bar?.hold();
         bar.start(total, done, payload);
         isShown = true;
       }
@@ -96,6 +100,7 @@ export function startProgress(
       limit.stop();
       if (isShown) {
         bar.stop();
+        stream.bar?.release();
         isShown = false;
       }
     },

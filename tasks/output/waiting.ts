@@ -1,8 +1,14 @@
-import type { HookManager, NetworkHooks } from "hardhat/types/hooks";
+import type {
+  HookManager,
+  NetworkHooks,
+  UserInterruptionHooks,
+} from "hardhat/types/hooks";
 
 import { faultOf } from "../../src/rpc/request.js";
+import type { WriteText } from "./destination.js";
 import { describeCount } from "./format-value.js";
 import { redrawInPlace, writeOnce } from "./line-update.js";
+import type { LineUpdate } from "./line-update.js";
 import type { ProgressStream } from "./progress.js";
 import { watchRateLimit } from "./rate-limit.js";
 import { formatDuration } from "./time.js";
@@ -21,25 +27,42 @@ const everyHalfSecond: Ticker = (tick) => {
   };
 };
 
+/** The line on which a task says that it waits. */
+export interface Waiting {
+  /** Writes in place of that line, which a bar may have for itself. */
+  readonly stderr: ProgressStream;
+  /** Writes to another stream of the same terminal in place of it. */
+  readonly inPlace: (write: WriteText) => WriteText;
+  /** Says nothing while somebody is asked, or slept; counts anew after it. */
+  readonly pause: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/** What is needed of Hardhat: to hear of requests, and of its own questions. */
+type Hooks = Pick<HookManager, "registerHandlers" | "unregisterHandlers">;
+
 /**
  * Shows on a terminal, while nothing else does, how long a task waits for its
  * node, how often it has asked it, and whether it may not ask more often; on one
- * that is dumb, once. For tasks without a progress of their own.
+ * that is dumb, once. Whatever else is written meanwhile goes through what
+ * `work` is given.
  */
 export async function whileWaiting<T>(
-  hooks: Pick<HookManager, "registerHandlers" | "unregisterHandlers">,
+  hooks: Hooks,
   stderr: ProgressStream,
-  work: () => Promise<T>,
+  work: (waiting: Waiting) => Promise<T>,
   ticker: Ticker = everyHalfSecond,
   now: () => number = Date.now,
 ): Promise<T> {
   if (stderr.isTTY !== true) {
-    return await work();
+    return await work({
+      stderr,
+      inPlace: (write) => write,
+      pause: async (inner) => await inner(),
+    });
   }
-  const startedAt = now();
-  let asked = 0;
+  let [startedAt, asked, held] = [now(), 0, 0];
   const limit = watchRateLimit(now);
-  const handlers: Partial<NetworkHooks> = {
+  const network: Partial<NetworkHooks> = {
     onRequest: async (context, connection, request, next) => {
       asked += 1;
       const response = await next(context, connection, request);
@@ -49,28 +72,86 @@ export async function whileWaiting<T>(
       return response;
     },
   };
-  const update =
+  const line =
     process.env["TERM"] === "dumb"
       ? writeOnce(stderr)
       : await redrawInPlace(stderr);
+  const hold = (): void => {
+    held += 1;
+    line.clear();
+  };
+  const release = (): void => {
+    held -= 1;
+    [startedAt, asked] = [now(), 0];
+  };
+  const pause: Waiting["pause"] = async (inner) => {
+    hold();
+    try {
+      return await inner();
+    } finally {
+      release();
+    }
+  };
+  // Hardhat asks for what it cannot find, as the password of a keystore.
+  const userInterruptions: Partial<UserInterruptionHooks> = {
+    displayMessage: async (context, from, text, next) => {
+      await pause(async () => {
+        await next(context, from, text);
+      });
+    },
+    requestInput: async (context, from, text, next) =>
+      await pause(async () => await next(context, from, text)),
+    requestSecretInput: async (context, from, text, next) =>
+      await pause(async () => await next(context, from, text)),
+  };
+  const inPlace: Waiting["inPlace"] = (write) => (text, done) => {
+    line.clear();
+    return write(text, done);
+  };
   const stop = ticker(() => {
     const waited = now() - startedAt;
-    if (waited >= PATIENCE_MS && asked > 0) {
+    if (held === 0 && waited >= PATIENCE_MS && asked > 0) {
       const soFar = `asked the node ${describeCount(asked, "time")} so far, for ${formatDuration(BigInt(Math.floor(waited / 1_000)))}…`;
-      update(
+      line(
         limit.isReached
           ? `Waiting for the rate limit: ${soFar}`
           : `A${soFar.slice(1)}`,
       );
     }
   });
-  hooks.registerHandlers("network", handlers);
+  hooks.registerHandlers("network", network);
+  hooks.registerHandlers("userInterruptions", userInterruptions);
   try {
-    return await work();
+    return await work({
+      stderr: besideLine(stderr, line, { hold, release }),
+      inPlace,
+      pause,
+    });
   } finally {
-    hooks.unregisterHandlers("network", handlers);
+    hooks.unregisterHandlers("network", network);
+    hooks.unregisterHandlers("userInterruptions", userInterruptions);
     limit.stop();
     stop();
-    update.clear();
+    line.clear();
   }
+}
+
+/** The same stream, for what is written beside the line. */
+function besideLine(
+  stderr: ProgressStream,
+  line: LineUpdate,
+  bar: ProgressStream["bar"],
+): ProgressStream {
+  return new Proxy(stderr, {
+    get(target, name): unknown {
+      return name === "bar"
+        ? bar
+        : name === "write"
+          ? (...args: Parameters<typeof target.write>): boolean => {
+              line.clear();
+              return target.write(...args);
+            }
+          : Reflect.get(target, name);
+    },
+  });
 }

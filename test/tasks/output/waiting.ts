@@ -183,6 +183,87 @@ describe("output - waiting", () => {
     expect(shown()).to.contain("2 of 10 blocks  waiting for the rate limit");
   });
 
+  /** What was written, with what takes a line back as `⌫`. */
+  const marked = (text: string): string =>
+    stripVTControlCharacters(text.replaceAll("\u001b[2K", "⌫"));
+
+  it("should leave the line to whatever else is written, a bar and a question", async () => {
+    const hre = await createTestHre();
+    const { provider } = await hre.network.create();
+    let written = "";
+    const stderr = Object.assign(
+      new Writable({
+        write(chunk: Buffer, _encoding, done) {
+          written += chunk.toString();
+          done();
+        },
+      }),
+      { isTTY: true, columns: 80 },
+    );
+    let [clock, tick] = [0, (): void => undefined];
+    /** What comes of a look at the clock, once the node was asked. */
+    const seen = async (): Promise<string> => {
+      await provider.request({ method: "eth_chainId" });
+      clock += 1_500;
+      written = "";
+      tick();
+      return written;
+    };
+    const since = (): string => {
+      const text = marked(written);
+      written = "";
+      return text;
+    };
+    hre.hooks.registerHandlers("userInterruptions", {
+      requestSecretInput: async () => await seen(),
+    });
+    await whileWaiting(
+      hre.hooks,
+      stderr,
+      async (waiting) => {
+        expect(await seen()).to.contain(
+          "Asked the node 1 time so far, for 1s…",
+        );
+        since();
+        waiting.stderr.write("told\n");
+        expect(since()).to.match(/^⌫+told\n$/u);
+        waiting.stderr.write("once more\n");
+        expect(since()).to.equal("once more\n");
+
+        await seen();
+        since();
+        waiting.inPlace((text) => (written += text))("out", () => undefined);
+        expect(since()).to.match(/^⌫+out$/u);
+
+        await waiting.pause(async () => {
+          expect(await seen()).to.equal("");
+        });
+        expect(await seen()).to.contain(
+          "Asked the node 1 time so far, for 1s…",
+        );
+
+        const progress = startProgress(
+          waiting.stderr,
+          { total: 2, unit: "blocks" },
+          () => 0,
+        );
+        progress.update(1);
+        expect(await seen()).to.equal("");
+        progress.hide();
+        expect(await seen()).to.contain("Asked the node");
+
+        expect(
+          await hre.interruptions.requestSecretInput("a keystore", "password"),
+        ).to.equal("");
+      },
+      (next) => {
+        tick = next;
+        return () => undefined;
+      },
+      () => clock,
+    );
+  });
+
   it("should leave nothing behind where the work fails", async () => {
     const hre = await createTestHre();
     const { stderr } = terminal(true);
