@@ -7,11 +7,8 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { VaultClient } from "../../src/client/index.js";
 import { VaultError } from "../../src/errors.js";
-import {
-  operationEntry,
-  readOperationNames,
-} from "../../src/protocol/index.js";
-import type { ContractRole, Field } from "../../src/protocol/index.js";
+import { readOperationNames } from "../../src/protocol/index.js";
+import type { ContractRole } from "../../src/protocol/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import type { CommandResult } from "../helpers/cli.js";
@@ -21,75 +18,22 @@ import {
   readFaultKinds,
   startFaultyRpcServer,
 } from "../helpers/faulty-rpc-server.js";
-import type {
-  FaultKind,
-  FaultyRpcServer,
-  RequestKey,
-} from "../helpers/faulty-rpc-server.js";
-import { callsOf } from "../helpers/fuzz-subjects.js";
+import type { FaultyRpcServer } from "../helpers/faulty-rpc-server.js";
 import { fieldsOf } from "../helpers/fields.js";
+import { callsOf } from "../helpers/fuzz-subjects.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
-
-/** `READ_FAULTS=all` for every task × every fault × every request. */
-const isWhole = process.env["READ_FAULTS"] === "all";
-
-/** How long Hardhat waits for an answer, and how long a late one takes. */
-const REQUEST_TIMEOUT = 2_000;
-const LATE = 2_200;
-/** Of an operation whose node asks for more patience than a test has. */
-const SHORT = 0.3;
-
-/** Requests that a node with a limit takes. */
-const MOST_A_SECOND = 5;
+import {
+  LATE,
+  REQUEST_TIMEOUT,
+  isWhole,
+  report,
+  tryFault,
+} from "../helpers/try-fault.js";
+import type { Outcome } from "../helpers/try-fault.js";
 
 const LANES = 8;
-
-/**
- * What becomes of a read that meets a fault once. `again`: it is asked once
- * more, and right. Else the error that it may end with, unless there is another
- * way to the same value.
- */
-const outcomes: Readonly<
-  Record<FaultKind, "again" | "as it is" | readonly string[]>
-> = {
-  "drop before forwarding": "again",
-  "drop after forwarding": "again",
-  "delay past the timeout": "again",
-  "429 with Retry-After": "again",
-  "500": "again",
-  "502 after forwarding": "again",
-  "non-JSON body": "again",
-  "truncated JSON": "again",
-  "JSON-RPC error": "again",
-  "JSON-RPC error after forwarding": "again",
-  "empty body": "again",
-  "a list of answers": "again",
-  // Hardhat's provider has one request a connection, and looks at no id.
-  "wrong id": "as it is",
-  // Hardhat waits a second by itself, or we as long as we are told to.
-  "429 without Retry-After": ["VAULT_RPC_TIMEOUT"],
-  "429 with a long Retry-After": [
-    "VAULT_RPC_TIMEOUT",
-    "VAULT_NETWORK_UNREACHABLE",
-  ],
-  // Asked again only where the block was there before.
-  "header not found": ["VAULT_RPC_ERROR"],
-  "JSON-RPC refusal": ["VAULT_RPC_ERROR"],
-  "no result": ["VAULT_RPC_INVALID_RESPONSE", "VAULT_BLOCK_NOT_FOUND"],
-  "huge answer": [
-    "VAULT_RPC_INVALID_RESPONSE",
-    "VAULT_RETURN_DATA_MALFORMED",
-    "VAULT_RETURN_DATA_TOO_SHORT",
-  ],
-};
-
-const isSlow = (kind: FaultKind): boolean =>
-  kind === "429 without Retry-After" || kind === "429 with a long Retry-After";
-
-/** What a read came to: its value, or the code of its error. */
-type Outcome = { readonly value: unknown } | { readonly code: string };
 
 /** A read by the API. */
 interface Read {
@@ -123,29 +67,6 @@ const reads: readonly Read[] = [
     run: async (client, timeout) =>
       await collectAll(client.rounds({ timeout })),
   },
-];
-
-/** Read tasks with the arguments that they need. */
-const tasks: ReadonlyArray<
-  readonly [task: string, args: Readonly<Record<string, string>>]
-> = [
-  ...readOperationNames.map((name) => {
-    const { task, inputs } = operationEntry(name);
-    return [
-      task,
-      Object.fromEntries(
-        inputs
-          .filter(({ unit }) => unit !== "contractType")
-          .map((field: Field) => [
-            field.option ?? field.name,
-            field.unit === "timestamp" ? "+7d" : "1",
-          ]),
-      ),
-    ] as const;
-  }),
-  ["status", {}],
-  ["orders", { ids: "1-3" }],
-  ["rounds", {}],
 ];
 
 describe("reads under faults", function () {
@@ -257,35 +178,6 @@ describe("reads under faults", function () {
     report("operations", cases, failures);
   });
 
-  it("should be right where the node limits how often it is asked: every task", async () => {
-    const server = await startRpcServer({ upstream: anvil.url });
-    const { hre } = await open(server.url);
-    let [asked, refused, second, inSecond] = [0, 0, 0, 0];
-    for (const [task, args] of tasks) {
-      server.handler = () => undefined;
-      const right = await runVaultTask(hre, task, { ...args, json: true });
-      server.handler = ({ response }) => {
-        asked += 1;
-        const now = Math.floor(performance.now() / 1_000);
-        [second, inSecond] = now === second ? [second, inSecond + 1] : [now, 1];
-        // By the clock, or so that it takes no time.
-        if (isWhole ? inSecond <= MOST_A_SECOND : asked % 3 === 0) {
-          return undefined;
-        }
-        refused += 1;
-        response.writeHead(429, isWhole ? {} : { "retry-after": "0" }).end();
-        return "handled";
-      };
-      const limited = await runVaultTask(hre, task, { ...args, json: true });
-      expect(limited, task).to.deep.equal(right);
-    }
-    process.stdout.write(
-      `    tasks at a limit: ${tasks.length}, ${refused} of ${asked} requests refused\n`,
-    );
-    expect(refused).to.be.above(tasks.length);
-    await server.stop();
-  });
-
   it("should rehearse, capture and examine where every request fails once", async () => {
     const server = await startRpcServer({ upstream: anvil.url });
     const { hre } = await open(server.url);
@@ -360,37 +252,6 @@ describe("reads under faults", function () {
     expect(examined.stdout).to.include("did not answer");
     await server.stop();
   });
-
-  it("should be right, or say what is wrong: every task", async () => {
-    const { server, hre } = await open();
-    const failures: string[] = [];
-    let [cases, number] = [0, 0];
-    for (const [task, args] of tasks) {
-      for (const kind of readFaultKinds) {
-        number += 1;
-        // A quarter of them, every fault and every task among them.
-        if (!isWhole && number % 4 !== 0) {
-          continue;
-        }
-        const run = async (timeout?: number): Promise<Outcome> => {
-          const result = await runVaultTask(hre, task, {
-            ...args,
-            json: true,
-            ...(timeout === undefined
-              ? {}
-              : { timeout: String(timeout / 1_000) }),
-          });
-          const document = parseDocument(result);
-          const error: unknown = Reflect.get(Object(document), "error");
-          return error === undefined
-            ? { value: document }
-            : { code: String(Reflect.get(Object(error), "code")) };
-        };
-        cases += await tryFault(server, `vault ${task}`, kind, run, failures);
-      }
-    }
-    report("tasks", cases, failures);
-  });
 });
 
 /** Without clocks, and that requests were made again. */
@@ -407,131 +268,4 @@ function withoutTimes(result: CommandResult): unknown {
         return name === "requests" ? [] : [`${String(status)} ${String(name)}`];
       })
     : document;
-}
-
-interface Learned {
-  readonly right: Outcome;
-  readonly requests: readonly RequestKey[];
-}
-
-const learned = new Map<string, Learned>();
-
-/** What a read comes to, and what it asks, where nothing goes wrong. */
-async function learn(
-  server: FaultyRpcServer,
-  name: string,
-  run: () => Promise<Outcome>,
-): Promise<Learned> {
-  let known = learned.get(name);
-  if (known === undefined) {
-    const runs: Learned[] = [];
-    for (let times = 0; times < 3; ++times) {
-      await server.idle();
-      server.reset();
-      const right = await run();
-      runs.push({ right, requests: keysOf(server) });
-    }
-    // A busy machine may have lost a request and asked again.
-    known = runs.reduce((least, other) =>
-      other.requests.length < least.requests.length ? other : least,
-    );
-    learned.set(name, known);
-  }
-  return known;
-}
-
-/** Whether the very request that failed was made once more. */
-function isAskedAgain(
-  { requests }: FaultyRpcServer,
-  { method, occurrence }: RequestKey,
-): boolean {
-  const same = requests.filter((request) => request.method === method);
-  const params = inspect(same[occurrence]?.params);
-  return same
-    .slice(occurrence + 1)
-    .some((request) => inspect(request.params) === params);
-}
-
-/** Whatever request it is that fails; how many cases that were. */
-async function tryFault(
-  server: FaultyRpcServer,
-  name: string,
-  kind: FaultKind,
-  run: (timeout?: number) => Promise<Outcome>,
-  failures: string[],
-): Promise<number> {
-  const { right, requests } = await learn(server, name, run);
-  const keys = isWhole ? requests : someOf(requests, kind);
-  if (keys.length === 0) {
-    failures.push(`${name}: nothing was asked`);
-  }
-  for (const key of keys) {
-    await server.idle();
-    server.reset();
-    server.inject({ ...key, kind });
-    const waiting = server.unused.join();
-    const outcome = await run(isSlow(kind) ? SHORT * 1_000 : undefined);
-    const expected = outcomes[kind];
-    const isRight = "value" in outcome && inspect(outcome) === inspect(right);
-    const problem = hasNotFired(waiting, server)
-      ? "the fault did not happen"
-      : typeof expected === "string"
-        ? !isRight
-          ? inspect(outcome)
-          : expected === "again" && !isAskedAgain(server, key)
-            ? "it was not asked again"
-            : undefined
-        : isRight || ("code" in outcome && expected.includes(outcome.code))
-          ? undefined
-          : inspect(outcome);
-    if (problem !== undefined) {
-      failures.push(`${name}, ${kind} at ${inspect(key)}: ${problem}`);
-    }
-  }
-  return keys.length;
-}
-
-/** @param waiting What was injected, before the read. */
-function hasNotFired(waiting: string, { unused }: FaultyRpcServer): boolean {
-  return waiting === "" || unused.length > 0;
-}
-
-/** The first request, or the last, so that all are met in turn. */
-function someOf(
-  requests: readonly RequestKey[],
-  kind: FaultKind,
-): readonly RequestKey[] {
-  const index = readFaultKinds.indexOf(kind) % Math.min(3, requests.length);
-  return requests.slice(index, index + 1);
-}
-
-function keysOf({ requests }: FaultyRpcServer): readonly RequestKey[] {
-  const counts = new Map<string, number>();
-  return requests.map(({ method }) => {
-    const occurrence = counts.get(method) ?? 0;
-    counts.set(method, occurrence + 1);
-    return { method, occurrence };
-  });
-}
-
-function report(
-  what: string,
-  cases: number,
-  failures: readonly string[],
-): void {
-  process.stdout.write(
-    `    ${what} × faults: ${cases} cases, ${failures.length} wrong\n`,
-  );
-  expect(failures.join("\n")).to.equal("");
-  expect(cases).to.be.above(50);
-}
-
-function inspect(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === "bigint"
-      ? `${inner}n`
-      : VaultError.isVaultError(inner)
-        ? inner.code
-        : inner,
-  ).slice(0, 5_000);
 }

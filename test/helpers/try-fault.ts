@@ -1,0 +1,219 @@
+import { expect } from "chai";
+
+import { VaultError } from "../../src/errors.js";
+import { readFaultKinds } from "./faulty-rpc-server.js";
+import type {
+  FaultKind,
+  FaultyRpcServer,
+  RequestKey,
+} from "./faulty-rpc-server.js";
+
+/** `READ_FAULTS=all` for every read × every fault × every request. */
+export const isWhole = process.env["READ_FAULTS"] === "all";
+
+/** How long Hardhat waits for an answer, and how long a late one takes. */
+export const REQUEST_TIMEOUT = 2_000;
+export const LATE = 2_200;
+/** Of an operation whose node asks for more patience than a test has. */
+const SHORT_MS = 300;
+
+/**
+ * What becomes of a read that meets a fault once. `again`: it is asked once
+ * more, and right. Else the error that it may end with, unless there is another
+ * way to the same value.
+ */
+const outcomes: Readonly<
+  Record<FaultKind, "again" | "as it is" | readonly string[]>
+> = {
+  "drop before forwarding": "again",
+  "drop after forwarding": "again",
+  "delay past the timeout": "again",
+  "429 with Retry-After": "again",
+  "500": "again",
+  "502 after forwarding": "again",
+  "non-JSON body": "again",
+  "truncated JSON": "again",
+  "JSON-RPC error": "again",
+  "JSON-RPC error after forwarding": "again",
+  "empty body": "again",
+  "a list of answers": "again",
+  // Hardhat's provider has one request a connection, and looks at no id.
+  "wrong id": "as it is",
+  // Hardhat waits a second by itself, or we as long as we are told to.
+  "429 without Retry-After": ["VAULT_RPC_TIMEOUT"],
+  "429 with a long Retry-After": [
+    "VAULT_RPC_TIMEOUT",
+    "VAULT_NETWORK_UNREACHABLE",
+  ],
+  // Asked again only where the block was there before.
+  "header not found": ["VAULT_RPC_ERROR"],
+  "JSON-RPC refusal": ["VAULT_RPC_ERROR"],
+  "no result": ["VAULT_RPC_INVALID_RESPONSE", "VAULT_BLOCK_NOT_FOUND"],
+  "huge answer": [
+    "VAULT_RPC_INVALID_RESPONSE",
+    "VAULT_RETURN_DATA_MALFORMED",
+    "VAULT_RETURN_DATA_TOO_SHORT",
+  ],
+};
+
+/** What takes seconds where nothing bounds it. */
+const isLong = (kind: FaultKind): boolean =>
+  isSlow(kind) || kind === "delay past the timeout";
+
+const isSlow = (kind: FaultKind): boolean =>
+  kind === "429 without Retry-After" || kind === "429 with a long Retry-After";
+
+/** What a read came to: its value, or the code of its error. */
+export type Outcome = { readonly value: unknown } | { readonly code: string };
+
+interface Learned {
+  readonly right: Outcome;
+  readonly requests: readonly RequestKey[];
+}
+
+const learned = new Map<string, Learned>();
+
+/** What a read comes to, and what it asks, where nothing goes wrong. */
+async function learn(
+  server: FaultyRpcServer,
+  name: string,
+  run: () => Promise<Outcome>,
+): Promise<Learned> {
+  let known = learned.get(name);
+  if (known === undefined) {
+    const runs: Learned[] = [];
+    for (let times = 0; times < 3; ++times) {
+      await server.idle();
+      server.reset();
+      const right = await run();
+      runs.push({ right, requests: keysOf(server) });
+    }
+    // A busy machine may have lost a request and asked again.
+    known = runs.reduce((least, other) =>
+      other.requests.length < least.requests.length ? other : least,
+    );
+    learned.set(name, known);
+  }
+  return known;
+}
+
+/** Whether the very request that failed was made once more. */
+function isAskedAgain(
+  { requests }: FaultyRpcServer,
+  { method, occurrence }: RequestKey,
+): boolean {
+  const same = requests.filter((request) => request.method === method);
+  const params = inspect(same[occurrence]?.params);
+  return same
+    .slice(occurrence + 1)
+    .some((request) => inspect(request.params) === params);
+}
+
+/**
+ * Whatever request it is that fails; how many cases that were.
+ *
+ * @param run Is given the milliseconds that it may take, where it should not
+ * wait as long as the node asks for.
+ * @param isExplained What this read may come to beside what is right, where it
+ * asks for some things once.
+ */
+export async function tryFault(
+  server: FaultyRpcServer,
+  name: string,
+  kind: FaultKind,
+  run: (timeout?: number) => Promise<Outcome>,
+  failures: string[],
+  isExplained?: (outcome: Outcome, right: Outcome) => boolean,
+): Promise<number> {
+  const { right, requests } = await learn(server, name, run);
+  const keys = isWhole
+    ? atMost(requests, isExplained !== undefined && isLong(kind) ? 3 : 24)
+    : someOf(requests, kind);
+  if (keys.length === 0) {
+    failures.push(`${name}: nothing was asked`);
+  }
+  for (const key of keys) {
+    await server.idle();
+    server.reset();
+    server.inject({ ...key, kind });
+    const waiting = server.unused.join();
+    const outcome = await run(isSlow(kind) ? SHORT_MS : undefined);
+    const expected = outcomes[kind];
+    const isRight = "value" in outcome && inspect(outcome) === inspect(right);
+    const problem = hasNotFired(waiting, server)
+      ? "the fault did not happen"
+      : isExplained !== undefined
+        ? isRight || isExplained(outcome, right)
+          ? undefined
+          : inspect(outcome)
+        : typeof expected === "string"
+          ? !isRight
+            ? inspect(outcome)
+            : expected === "again" && !isAskedAgain(server, key)
+              ? "it was not asked again"
+              : undefined
+          : isRight || ("code" in outcome && expected.includes(outcome.code))
+            ? undefined
+            : inspect(outcome);
+    if (problem !== undefined) {
+      failures.push(`${name}, ${kind} at ${inspect(key)}: ${problem}`);
+    }
+  }
+  return keys.length;
+}
+
+/** @param waiting What was injected, before the read. */
+function hasNotFired(waiting: string, { unused }: FaultyRpcServer): boolean {
+  return waiting === "" || unused.length > 0;
+}
+
+/** So many at equal distances: a fork has hundreds that are alike. */
+function atMost(
+  requests: readonly RequestKey[],
+  count: number,
+): readonly RequestKey[] {
+  const step = Math.max(1, requests.length / count);
+  return requests.filter(
+    (_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step),
+  );
+}
+
+/** The first request, or the last, so that all are met in turn. */
+function someOf(
+  requests: readonly RequestKey[],
+  kind: FaultKind,
+): readonly RequestKey[] {
+  const index = readFaultKinds.indexOf(kind) % Math.min(3, requests.length);
+  return requests.slice(index, index + 1);
+}
+
+function keysOf({ requests }: FaultyRpcServer): readonly RequestKey[] {
+  const counts = new Map<string, number>();
+  return requests.map(({ method }) => {
+    const occurrence = counts.get(method) ?? 0;
+    counts.set(method, occurrence + 1);
+    return { method, occurrence };
+  });
+}
+
+export function report(
+  what: string,
+  cases: number,
+  failures: readonly string[],
+): void {
+  process.stdout.write(
+    `    ${what} × faults: ${cases} cases, ${failures.length} wrong\n`,
+  );
+  expect(failures.join("\n")).to.equal("");
+  expect(cases).to.be.above(50);
+}
+
+function inspect(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === "bigint"
+      ? `${inner}n`
+      : VaultError.isVaultError(inner)
+        ? inner.code
+        : inner,
+  ).slice(0, 5_000);
+}

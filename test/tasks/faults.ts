@@ -1,0 +1,268 @@
+import { mkdir, readFile, rm } from "node:fs/promises";
+import path from "node:path";
+import { mock } from "node:test";
+
+import { expect } from "chai";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import type { EthereumProvider } from "hardhat/types/providers";
+
+import type { ContractRole } from "../../src/protocol/index.js";
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { everyTaskRun } from "../helpers/every-vault-task.js";
+import type { TaskRun } from "../helpers/every-vault-task.js";
+import {
+  readFaultKinds,
+  startFaultyRpcServer,
+} from "../helpers/faulty-rpc-server.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
+import { runVaultTask } from "../helpers/run-vault-task.js";
+import {
+  LATE,
+  REQUEST_TIMEOUT,
+  isWhole,
+  report,
+  tryFault,
+} from "../helpers/try-fault.js";
+import type { Outcome } from "../helpers/try-fault.js";
+
+/** Requests that a node with a limit takes. */
+const MOST_A_SECOND = 5;
+
+/** In `npm test`, one case of so many; every fault and every task among them. */
+const ONE_OF = isWhole ? 1 : 10;
+
+/** What is not asked of any node. */
+const asksNothing = /^(?:request|decode)$/u;
+/** What changes the chain: it has matrices of its own. */
+const changes = ({ task, args }: TaskRun): boolean =>
+  /^(?:deploy-mocks|mock .*)$/u.test(task) ||
+  args["yes"] === true ||
+  args["resume"] === true;
+/** What is read by the API, and so asked again as that is. */
+const isPlain = /^(?!(?:doctor|report|simulate|rehearse|capture|settle)$)/u;
+
+/** Every task that asks a node, a new one by itself. */
+const asking = everyTaskRun().filter(({ task }) => !asksNothing.test(task));
+
+describe("tasks under faults", function () {
+  this.timeout(isWhole ? 3_600_000 : 120_000);
+
+  let anvil: ServerProcess;
+  let contracts: Readonly<Record<ContractRole, string>>;
+  let node: EthereumProvider;
+  let project: FixtureProject;
+  let written: string;
+
+  before(async () => {
+    anvil = await startAnvil();
+    project = await useFixtureProject("plain");
+    written = path.join(project.path, "written");
+    await mkdir(written);
+    const hre = await createTestHre({
+      networks: { anvil: httpNetwork(anvil.url) },
+    });
+    const { vault, provider } = await hre.network.create("anvil");
+    node = provider;
+    ({ addresses: contracts } = await vault.deployMocks({
+      scenario: "expired-round",
+    }));
+  });
+  after(async () => {
+    await anvil.stop();
+    await project.remove();
+  });
+
+  const open = async (url: string): Promise<HardhatRuntimeEnvironment> =>
+    await createTestHre(
+      {
+        networks: {
+          live: httpNetwork(url, {
+            timeout: REQUEST_TIMEOUT,
+            vault: { contracts, tokenDecimals: 18 },
+          }),
+        },
+      },
+      { network: "live", projectRoot: project.path },
+    );
+
+  /** All that a task printed and wrote, or the code of its error. */
+  const outcomeOf = async (
+    hre: HardhatRuntimeEnvironment,
+    { task, args }: TaskRun,
+    timeout?: number,
+  ): Promise<Outcome & { readonly stderr: string }> => {
+    const { out } = args;
+    const file = typeof out === "string" ? path.join(written, out) : undefined;
+    const json = args["format"] === undefined;
+    const result = await runVaultTask(hre, task, {
+      ...args,
+      ...(file === undefined ? {} : { out: file }),
+      ...(timeout !== undefined && "timeout" in args
+        ? { timeout: String(timeout / 1_000) }
+        : {}),
+      json,
+    });
+    const { stdout, stderr, exitCode } = result;
+    const [, error] =
+      /^\{"error":\{"code":"(VAULT_[A-Z_]+)"/u.exec(stdout) ??
+      /\((VAULT_[A-Z_]+)\)/u.exec(stderr) ??
+      [];
+    if (error !== undefined) {
+      return { code: error, stderr };
+    }
+    const text =
+      file === undefined ? "" : await readFile(file, "utf8").catch(String);
+    if (file !== undefined) {
+      await rm(file, { force: true });
+    }
+    return {
+      value: [
+        exitCode,
+        /^(?:simulate|doctor)$/u.test(task) ? still(stdout) : stdout,
+        text,
+      ],
+      stderr,
+    };
+  };
+
+  it("should be right, and say that they wait, where the node limits how often it is asked", async () => {
+    const server = await startRpcServer({ upstream: anvil.url });
+    const hre = await open(server.url);
+    let [asked, refused, second, inSecond, ofTask] = [0, 0, 0, 0, 0];
+    const { isTTY } = process.stderr;
+    const snapshot: unknown = await node.request({ method: "evm_snapshot" });
+    for (const run of asking) {
+      const name = `vault ${run.task} ${JSON.stringify(run.args)}`;
+      if (run.args["fork"] === true && !isWhole) {
+        continue;
+      }
+      server.handler = () => undefined;
+      const right = changes(run) ? undefined : await outcomeOf(hre, run);
+      ofTask = 0;
+      const times = new Map<string, number>();
+      server.handler = ({ request: { method, params }, response }) => {
+        const key = JSON.stringify([method, params]);
+        times.set(key, (times.get(key) ?? 0) + 1);
+        asked += 1;
+        ofTask += 1;
+        const now = Math.floor(performance.now() / 1_000);
+        [second, inSecond] = now === second ? [second, inSecond + 1] : [now, 1];
+        if (!isWhole && ofTask < 4) {
+          // Of the clock by which a task says that it waits.
+          mock.timers.tick(1_000);
+        }
+        // By the clock, or, so that it takes no time, each of them twice.
+        if (isWhole ? inSecond <= MOST_A_SECOND : (times.get(key) ?? 0) > 2) {
+          return undefined;
+        }
+        refused += 1;
+        response.writeHead(429, isWhole ? {} : { "retry-after": "0" }).end();
+        return "handled";
+      };
+      Object.assign(process.stderr, { isTTY: true });
+      if (!isWhole) {
+        mock.timers.enable({ apis: ["setInterval", "Date"], now: Date.now() });
+      }
+      let limited;
+      try {
+        limited = await outcomeOf(hre, run);
+      } finally {
+        mock.timers.reset();
+        Object.assign(process.stderr, { isTTY });
+      }
+      const { stderr, ...outcome } = limited;
+      if (right === undefined) {
+        expect(outcome, name).to.have.nested.property("value.0", 0);
+      } else {
+        expect({ ...right, stderr: "" }, name).to.deep.equal({
+          ...outcome,
+          stderr: "",
+        });
+      }
+      expect(stderr, name).to.match(/[Ww]aiting for the rate limit/u);
+    }
+    process.stdout.write(
+      `    tasks at a limit: ${asking.length}, ${refused} of ${asked} requests refused\n`,
+    );
+    expect(refused).to.be.above(asking.length);
+    await node.request({ method: "evm_revert", params: [snapshot] });
+    await server.stop();
+  });
+
+  it("should be right, or say what is wrong", async () => {
+    const server = await startFaultyRpcServer({
+      upstream: anvil.url,
+      delay: LATE,
+    });
+    const hre = await open(server.url);
+    const failures: string[] = [];
+    let [cases, number] = [0, 0];
+    for (const run of asking.filter((one) => !changes(one))) {
+      for (const kind of readFaultKinds) {
+        number += 1;
+        if (number % ONE_OF !== 0 || (run.args["fork"] === true && !isWhole)) {
+          continue;
+        }
+        cases += await tryFault(
+          server,
+          `vault ${run.task} ${JSON.stringify(run.args)}`,
+          kind,
+          async (timeout) => {
+            const { stderr: _said, ...outcome } = await outcomeOf(
+              hre,
+              run,
+              timeout,
+            );
+            return outcome;
+          },
+          failures,
+          isPlain.test(run.task) ? undefined : saysWhatIsWrong,
+        );
+      }
+    }
+    await server.stop();
+    report("tasks", cases, failures);
+  });
+});
+
+/**
+ * Whether an outcome that is another than the right one owns up to it: by its
+ * error, or, where a task examines a network, by what failed.
+ */
+function saysWhatIsWrong(outcome: Outcome, right: Outcome): boolean {
+  if ("code" in outcome) {
+    return outcome.code !== "VAULT_INTERNAL";
+  }
+  const known = new Set(checksOf(right).map(({ text }) => text));
+  const checks = checksOf(outcome);
+  return (
+    checks.some(({ isOk }) => !isOk) &&
+    checks.every(({ text, isOk }) => !isOk || known.has(text))
+  );
+}
+
+/** Without the clock, the latency, and that requests were made again. */
+function still(said: string): string {
+  return said
+    .replace(/,\{"name":"requests",[^}]*\}/u, "")
+    .replaceAll(/(?<=[":])1[7-9][0-9]{8}\b/gu, "0")
+    .replaceAll(/\b[0-9]+ ms\b|(?<=, )[^,"]+(?= old")/gu, "some time");
+}
+
+function checksOf(
+  outcome: Outcome,
+): ReadonlyArray<{ readonly text: string; readonly isOk: boolean }> {
+  const [, said] = listOf("value" in outcome ? outcome.value : undefined);
+  const document: unknown =
+    typeof said === "string" && said.startsWith("{") ? JSON.parse(said) : {};
+  const { checks } = fieldsOf(document);
+  return listOf(checks).map((check) => ({
+    text: JSON.stringify(check),
+    isOk: fieldsOf(check)["status"] === "ok",
+  }));
+}
