@@ -2,6 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import pMap from "p-map";
 
+import { standaloneReadings } from "../../src/protocol/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { collectGarbage } from "../../bench/measure.js";
 import { startAnvil } from "../helpers/anvil.js";
@@ -11,6 +12,7 @@ import type { ServerProcess } from "../helpers/child-process.js";
 import {
   HEAD,
   SENDER,
+  WATCHED_ORDERS,
   listSubjects,
   problemOfError,
   record,
@@ -98,6 +100,11 @@ const anyCase: fc.Arbitrary<Case> = fc.oneof(
   }),
 );
 
+/** Where a rehearsal's calls are: readings, facts, orders, and that once more. */
+const FACTS_BEFORE = standaloneReadings.length;
+const SETTLEMENT = FACTS_BEFORE + 1 + WATCHED_ORDERS.length;
+const FACTS_AFTER = SETTLEMENT + 1 + FACTS_BEFORE;
+
 /** Found by longer runs, and mended since. */
 const onceFailed: readonly Case[] = [
   // A pending block 0, which has none before it.
@@ -107,27 +114,20 @@ const onceFailed: readonly Case[] = [
     edit: { at: 0, edit: "replace", word: "0".repeat(64) } as const,
     path: [0],
   })),
-  // A contract's size that is no number.
-  ...[9, 10, 11, 12, 13, 14].map((call) => ({
-    subject: "simulateV1",
-    method: "eth_simulateV1",
-    edit: { at: 0, edit: "cut", word: "" } as const,
-    path: [0, 2, call, 1],
-  })),
-  // A balance that is none.
-  ...[15, 16, 17, 18, 19, 20, 21].map((call) => ({
+  // A contract's size, or a balance, that is no number.
+  ...[FACTS_BEFORE, FACTS_AFTER].map((call) => ({
     subject: "simulateV1",
     method: "eth_simulateV1",
     edit: { at: 0, edit: "cut", word: "" } as const,
     path: [0, 2, call, 1],
   })),
   // The address of a log, in upper and lower case at will.
-  ...[22, 23, 24, 25, 26].map((call) => ({
+  {
     subject: "simulateV1",
     method: "eth_simulateV1",
     edit: { at: 0, edit: "flip", word: "aF" } as const,
-    path: [0, 2, call, 3, 0, 0],
-  })),
+    path: [0, 2, SETTLEMENT, 3, 0, 0],
+  },
 ].map(({ subject, method, edit, path }) => ({
   subject,
   overrides: true,

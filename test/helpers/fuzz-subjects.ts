@@ -231,8 +231,8 @@ export function listSubjects(
   }));
   const engines = (["simulateV1", "call"] as const).map((engine): Subject => ({
     name: engine,
-    run: async (host) => {
-      const { simulation } = await rehearse(host, engine);
+    run: async (host, timeout) => {
+      const { simulation } = await rehearse(host.during({ timeout }), engine);
       return (witness) => problemOfSimulation(simulation, contracts, witness);
     },
   }));
@@ -261,13 +261,16 @@ export function callsOf(
   }));
 }
 
+/** Those that a rehearsal reads before and after. */
+export const WATCHED_ORDERS = [1n, 2n];
+
 export async function rehearse(
   host: BareHost,
   engine: HttpEngine,
 ): Promise<{ readonly simulation: Simulation }> {
   return await rehearseSettlement(host, {
     sender: SENDER,
-    orderIDs: [1n, 2n],
+    orderIDs: WATCHED_ORDERS,
     engines: [engine],
   });
 }
