@@ -1,4 +1,3 @@
-import { contractRoles } from "./contracts.js";
 import type { ContractRole } from "./contracts.js";
 import { enumNames } from "./enums.js";
 import type { ContractTypeName } from "./enums.js";
@@ -90,15 +89,6 @@ export function targetsOf(
     : Object.entries(target).map(([variant, role]) => ({ variant, role }));
 }
 
-/** The name of the ABI that has the operation's function. */
-export function abiOf(name: OperationName): string {
-  const [target] = targetsOf(name);
-  if (target === undefined) {
-    throw new Error(`operation ${name} names no contract`);
-  }
-  return contractRoles[target.role].abi;
-}
-
 /** True if no argument has to be chosen by a person, but for enums. */
 export function isStandalone(name: ReadOperationName): boolean {
   return operationEntry(name).inputs.every(
@@ -143,11 +133,7 @@ export function placeReading(
     into[key] = value;
     return;
   }
-  const existing = into[key];
-  into[key] = {
-    ...(typeof existing === "object" ? existing : undefined),
-    [variant]: value,
-  };
+  into[key] = Object.assign({}, into[key], { [variant]: value });
 }
 
 /**

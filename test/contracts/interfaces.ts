@@ -6,9 +6,10 @@ import { id } from "ethers";
 
 import * as constantAbis from "../../src/abi/index.js";
 import {
-  abiOf,
+  contractRoles,
   operationEntry,
   operationNames,
+  targetsOf,
   wireName,
 } from "../../src/protocol/index.js";
 import { compile, contractSources } from "../helpers/solc.js";
@@ -95,7 +96,11 @@ describe("contracts - ABIs and interfaces", () => {
       const documented = documentedSelectors[operation];
       expect(operationEntry(operation).selector).to.equal(documented);
 
-      const abi = await readAbi(abiOf(operation));
+      const [abiName = "none", ...others] = new Set(
+        targetsOf(operation).map(({ role }) => contractRoles[role].abi),
+      );
+      expect(others).to.deep.equal([]);
+      const abi = await readAbi(abiName);
       const entry = abi.find(({ name }) => name === wireName(operation));
       const inputs: unknown = entry?.["inputs"];
       const types = Array.isArray(inputs)
@@ -106,7 +111,7 @@ describe("contracts - ABIs and interfaces", () => {
       const signature = `${wireName(operation)}(${types.join(",")})`;
       expect(id(signature).slice(0, 10), signature).to.equal(documented);
 
-      const file = `I${abiOf(operation)}`;
+      const file = `I${abiName}`;
       const { evm } = output.contracts[`contracts/interfaces/${file}.sol`]?.[
         file
       ] ?? { evm: { methodIdentifiers: {} } };

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 
-import { expect } from "chai";
+import { assert, expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
 import { createLazyHardhatVault } from "../../src/plugin/lazy-hardhat-vault.js";
@@ -10,15 +10,22 @@ import {
   OrderState,
   argumentCount,
   contractRoleNames,
+  declaredDecimals,
   describeEnumValue,
+  displayDecimalsKeys,
+  hasOwnersScale,
+  isStandalone,
   operationEntry,
   operationNames,
+  placeReading,
   readOperationNames,
+  readingAt,
   readingsOf,
   standaloneReadings,
   targetsOf,
   units,
 } from "../../src/protocol/index.js";
+import type { Field, OperationName } from "../../src/protocol/index.js";
 import hardhatVault from "../../src/index.js";
 import { createTestHre } from "../helpers/hre.js";
 
@@ -34,6 +41,14 @@ const documentedFields: Readonly<Record<string, string>> = {
   calMargins: "baseMarginAmount xMarginAmount",
   queryMarginBalance: "baseMarginAmount xMarginAmount",
 };
+
+function fieldOf(operation: OperationName, name: string): Field {
+  const found = operationEntry(operation).outputs.find(
+    (field) => field.name === name,
+  );
+  assert(found !== undefined);
+  return found;
+}
 
 describe("the operations table", () => {
   it("should have the ten rows of the protocol", () => {
@@ -97,7 +112,70 @@ describe("the operations table", () => {
     }
   });
 
+  it("should leave to the owner the scale of what has none, and is no time", () => {
+    const unscaled = operationNames.flatMap((name) =>
+      operationEntry(name)
+        .outputs.filter(hasOwnersScale)
+        .map((field) => `${name}.${field.name}`),
+    );
+    expect(unscaled).to.deep.equal([
+      "getLatestRoundInfo.settledAmount",
+      ...[
+        "number exFee lockFee newLockFee openPrice marginAmount marginFee",
+        "closePrice",
+      ]
+        .join(" ")
+        .split(" ")
+        .map((name) => `getOrderInfo.${name}`),
+      "calMargins.baseMarginAmount",
+      "calMargins.xMarginAmount",
+      "getLPAmountInfo.deposit",
+      "getLPAmountInfo.availabe",
+      "getLPAmountInfo.locked",
+      "queryVolume.volume",
+      "queryMarginBalance.baseMarginAmount",
+      "queryMarginBalance.xMarginAmount",
+      "minXMargin.minXMargin",
+    ]);
+    // Of one value, there is one key: the reading's.
+    expect(displayDecimalsKeys).to.include.members(["volume", "pools"]);
+    expect(displayDecimalsKeys).not.to.include("volume.volume");
+    expect(displayDecimalsKeys).not.to.include("fundingFeeRate");
+  });
+
+  it("should take decimals of a value before those of its reading", () => {
+    const deposit = fieldOf("getLPAmountInfo", "deposit");
+    const availabe = fieldOf("getLPAmountInfo", "availabe");
+    const price = fieldOf("getLatestRoundInfo", "strikePrice");
+    const declared = { pools: 18, "pools.deposit": 6, round: 3 };
+    expect(declaredDecimals(declared, "pools", deposit)).to.equal(6);
+    expect(declaredDecimals(declared, "pools", availabe)).to.equal(18);
+    expect(declaredDecimals(declared, "round", price)).to.equal(undefined);
+    expect(declaredDecimals(undefined, "pools", deposit)).to.equal(undefined);
+  });
+
+  it("should find what was placed, and nothing where a path leads nowhere", () => {
+    const places: Record<string, unknown> = {};
+    placeReading(places, ["volume"], 1n);
+    placeReading(places, ["pools", "public"], null);
+    placeReading(places, ["pools", "private"], { locked: 2n });
+    expect(places).to.deep.equal({
+      volume: 1n,
+      pools: { public: null, private: { locked: 2n } },
+    });
+    expect(readingAt(places, ["volume", undefined])).to.equal(1n);
+    expect(readingAt(places, ["pools", "private", "locked"])).to.equal(2n);
+    expect(readingAt(places, ["pools", "public", "locked"])).to.equal(
+      undefined,
+    );
+    expect(readingAt(places, ["round", "settled"])).to.equal(undefined);
+  });
+
   it("should list every reading that needs no argument", () => {
+    expect(
+      readOperationNames.filter(isStandalone).flatMap(readingsOf),
+    ).to.deep.equal(standaloneReadings);
+
     expect(
       standaloneReadings.map(({ path: place }) => place.join(".")),
     ).to.deep.equal([

@@ -1,6 +1,11 @@
 import { expect } from "chai";
 
-import { describeRound, isSameRound } from "../../src/protocol/round.js";
+import {
+  describeOutcome,
+  describeRound,
+  describeTime,
+  isSameRound,
+} from "../../src/protocol/round.js";
 
 const round = {
   startTime: 1_800_000_000n,
@@ -25,6 +30,34 @@ describe("the identity of a round", () => {
       describeRound({ startTime: 0n, endTime: most, strikePrice: 0n }),
     ).to.equal(
       `the round from 1970-01-01T00:00:00Z to ${most} (Unix seconds) with strike price 0`,
+    );
+  });
+
+  it("should keep a price's zeros after the point", () => {
+    const strikePrice = 190_005n * 10n ** 16n;
+    expect(describeRound({ ...round, strikePrice })).to.match(/ 1900\.05$/u);
+  });
+
+  it("should name the last second that a date can", () => {
+    const last = 8_640_000_000_000n;
+    expect(describeTime(last)).to.equal("+275760-09-13T00:00:00Z");
+    expect(describeTime(last + 1n)).to.equal(`${last + 1n} (Unix seconds)`);
+  });
+
+  it("should say how it was settled, if it was", () => {
+    const open = {
+      ...round,
+      APY: 1n,
+      maxVolume: 2n,
+      filledVolume: 3n,
+      minDeposit: 4n,
+      settledPrice: 5n,
+      settledAmount: 6n,
+      settled: false,
+    };
+    expect(describeOutcome(open)).to.equal(describeRound(round));
+    expect(describeOutcome({ ...open, settled: true })).to.equal(
+      `${describeRound(round)}, settledPrice 5, settledAmount 6`,
     );
   });
 });
