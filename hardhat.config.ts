@@ -12,11 +12,16 @@ const { resolve } = createRequire(import.meta.url);
 
 /** They take longest, and would be waited for if they started last. */
 const slowTests = [
-  "test/contracts/compile-solc-",
   "test/consumers/",
-  "test/rehearsal/fidelity",
   "test/settlement/",
+  "test/rehearsal/",
+  "test/tasks/",
+  "test/fuzz/",
+  "test/plugin/read-faults",
   "test/bench/",
+  "test/client/orders-nodes",
+  "test/contracts/compile-solc-",
+  "test/rpc/",
 ];
 
 /** All tests. Without this, Hardhat would also run helpers and fixtures. */
