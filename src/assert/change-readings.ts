@@ -3,7 +3,7 @@ import type { VaultSnapshot } from "../client/snapshot.js";
 import { readingAt } from "../protocol/index.js";
 import { parseExpectedReadings, valuePaths } from "./expected-readings.js";
 import type { ExpectedChange } from "./expected-readings.js";
-import type { Difference, Judge } from "./judge.js";
+import type { Difference, Assertion } from "./assertion.js";
 import type { ReadableVault } from "./readable-vault.js";
 import { requireAloneInBlock, waitForTransaction } from "./sent-transaction.js";
 
@@ -13,9 +13,9 @@ import { requireAloneInBlock, waitForTransaction } from "./sent-transaction.js";
  * @returns Undefined where any change will do.
  */
 export function parseExpected(
-  judge: Judge,
+  assertion: Assertion,
   expected: unknown,
-  assertion: string,
+  name: string,
 ): readonly ExpectedChange[] | undefined {
   if (expected === undefined) {
     return undefined;
@@ -23,8 +23,8 @@ export function parseExpected(
   try {
     return parseExpectedReadings(expected);
   } catch (error) {
-    return judge.fail(
-      `${assertion}() cannot use what is expected: ${error instanceof Error ? error.message : String(error)}`,
+    return assertion.fail(
+      `${name}() cannot use what is expected: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
 }
@@ -38,13 +38,13 @@ interface Comparison {
 
 /** Asserts that a transaction changed readings. */
 export async function compareReadings(
-  judge: Judge,
+  assertion: Assertion,
   vault: ReadableVault,
   expected: readonly ExpectedChange[] | undefined,
 ): Promise<void> {
-  const transaction = await waitForTransaction(judge, vault);
+  const transaction = await waitForTransaction(assertion, vault);
   if (transaction === undefined) {
-    judge.check(
+    assertion.check(
       false,
       () =>
         "expected readings to change, but no transaction was sent: the settlement had nothing to do",
@@ -53,47 +53,47 @@ export async function compareReadings(
     return;
   }
   const { hash, blockNumber } = transaction;
-  await requireAloneInBlock(judge, vault, transaction);
+  await requireAloneInBlock(assertion, vault, transaction);
   const [before, after] = await Promise.all([
     vault.snapshot({ blockTag: blockNumber - 1 }),
     vault.snapshot({ blockTag: blockNumber }),
   ]);
   if (expected === undefined) {
-    checkAnyChange(judge, hash, compareAll(before, after));
+    checkAnyChange(assertion, hash, compareAll(before, after));
     return;
   }
-  const judged = expected.map((change) => {
+  const compared = expected.map((change) => {
     const comparison = compareOne(before, after, change.path.split("."));
     return { change, comparison, problem: problemOf(change, comparison) };
   });
-  if (judge.negated) {
-    const happened = judged.filter(({ problem }) => problem === undefined);
+  if (assertion.negated) {
+    const happened = compared.filter(({ problem }) => problem === undefined);
     if (happened.length > 0) {
-      judge.fail(
+      assertion.fail(
         `expected transaction ${hash} not to change readings so, but it did:${list(happened.map(({ comparison }) => describeChange(comparison)))}`,
       );
     }
     return;
   }
-  const problems = judged.flatMap(({ problem }) => problem ?? []);
+  const problems = compared.flatMap(({ problem }) => problem ?? []);
   if (problems.length > 0) {
-    judge.fail(
+    assertion.fail(
       `expected transaction ${hash} to change readings otherwise:${list(problems)}`,
-      differenceOf(judged),
+      differenceOf(compared),
     );
   }
 }
 
 /** Every named reading, as it should be and as it is. */
 function differenceOf(
-  judged: ReadonlyArray<{
+  compared: ReadonlyArray<{
     readonly change: ExpectedChange;
     readonly comparison: Comparison;
   }>,
 ): Difference {
   const expected: Record<string, unknown> = {};
   const actual: Record<string, unknown> = {};
-  for (const { change, comparison } of judged) {
+  for (const { change, comparison } of compared) {
     const { path, before, after } = comparison;
     expected[path] =
       change.by !== undefined && typeof before === "bigint"
@@ -105,12 +105,12 @@ function differenceOf(
 }
 
 function checkAnyChange(
-  judge: Judge,
+  assertion: Assertion,
   hash: string,
   comparisons: readonly Comparison[],
 ): void {
   const changes = comparisons.filter(({ before, after }) => before !== after);
-  judge.check(
+  assertion.check(
     changes.length > 0,
     () =>
       `expected transaction ${hash} to change a reading of the vault, but all ${comparisons.length} values are as before`,

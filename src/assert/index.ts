@@ -10,8 +10,8 @@ import { inspect } from "node:util";
 import type { VaultRound } from "../protocol/index.js";
 import { compareReadings, parseExpected } from "./change-readings.js";
 import type { ExpectedReadings } from "./expected-readings.js";
-import { Judge, framesAbove } from "./judge.js";
-import type { Difference } from "./judge.js";
+import { Assertion, framesAbove } from "./assertion.js";
+import type { Difference } from "./assertion.js";
 import type { ReadableVault } from "./readable-vault.js";
 import {
   checkSettledWith,
@@ -46,10 +46,10 @@ export async function settlesRound(
   transaction: unknown,
   expected: ExpectedSettlement = {},
 ): Promise<void> {
-  const judge = new AssertJudge(transaction, settlesRound);
-  const readable = judge.requireVault(vault, "the vault of settlesRound()");
-  const wanted = parseSettlement(judge, expected);
-  checkSettlement(judge, await findSettlement(judge, readable), wanted);
+  const assertion = new ThrownAssertion(transaction, settlesRound);
+  const readable = assertion.requireVault(vault, "the vault of settlesRound()");
+  const wanted = parseSettlement(assertion, expected);
+  checkSettlement(assertion, await findSettlement(assertion, readable), wanted);
 }
 
 /**
@@ -63,10 +63,14 @@ export async function roundSettled(
   vault: ReadableVault,
   expected: ExpectedSettlement = {},
 ): Promise<void> {
-  const judge = new AssertJudge(vault, roundSettled);
-  const readable = judge.requireVault(vault, "the vault of roundSettled()");
-  const wanted = parseSettlement(judge, expected);
-  checkSettlement(judge, await findSettledRound(judge, readable), wanted);
+  const assertion = new ThrownAssertion(vault, roundSettled);
+  const readable = assertion.requireVault(vault, "the vault of roundSettled()");
+  const wanted = parseSettlement(assertion, expected);
+  checkSettlement(
+    assertion,
+    await findSettledRound(assertion, readable),
+    wanted,
+  );
 }
 
 /**
@@ -90,10 +94,13 @@ export async function changesReadings(
   transaction: unknown,
   expected?: ExpectedReadings,
 ): Promise<void> {
-  const judge = new AssertJudge(transaction, changesReadings);
-  const readable = judge.requireVault(vault, "the vault of changesReadings()");
-  const changes = parseExpected(judge, expected, "changesReadings");
-  await compareReadings(judge, readable, changes);
+  const assertion = new ThrownAssertion(transaction, changesReadings);
+  const readable = assertion.requireVault(
+    vault,
+    "the vault of changesReadings()",
+  );
+  const changes = parseExpected(assertion, expected, "changesReadings");
+  await compareReadings(assertion, readable, changes);
 }
 
 const fields = [
@@ -103,48 +110,48 @@ const fields = [
 
 /** @throws AssertionError for what no round could be settled with */
 function parseSettlement(
-  judge: Judge,
+  assertion: Assertion,
   expected: ExpectedSettlement,
 ): ReadonlyMap<(typeof fields)[number]["field"], bigint> {
   const wanted = new Map<(typeof fields)[number]["field"], bigint>();
   for (const [key, value] of Object.entries(expected)) {
     const known = fields.find((each) => each.key === key);
     if (known === undefined) {
-      return judge.fail(
+      return assertion.fail(
         `there is no ${inspect(key)} of a settlement to expect; there are price, amount`,
       );
     }
     if (value !== undefined) {
-      wanted.set(known.field, judge.parseExpected(value, key));
+      wanted.set(known.field, assertion.parseExpected(value, key));
     }
   }
   return wanted;
 }
 
 function checkSettlement(
-  judge: Judge,
+  assertion: Assertion,
   round: VaultRound | undefined,
   wanted: ReturnType<typeof parseSettlement>,
 ): void {
   if (round !== undefined) {
     for (const [field, value] of wanted) {
-      checkSettledWith(judge, round, field, value);
+      checkSettledWith(assertion, round, field, value);
     }
   }
 }
 
 /** Fails as `node:assert` does. */
-class AssertJudge extends Judge {
+class ThrownAssertion extends Assertion {
   public readonly negated = false;
   public readonly subject: unknown;
   readonly #operator: string;
   readonly #callSite: string;
 
-  constructor(subject: unknown, assertion: (...args: never) => Promise<void>) {
+  constructor(subject: unknown, called: (...args: never) => Promise<void>) {
     super();
     this.subject = subject;
-    this.#operator = assertion.name;
-    this.#callSite = framesAbove(assertion);
+    this.#operator = called.name;
+    this.#callSite = framesAbove(called);
     // The subject may be rejected before it is waited for.
     if (subject instanceof Promise) {
       subject.catch(() => undefined);

@@ -1,7 +1,7 @@
 import type { Provider } from "ethers";
 
 import { quoteForeignText } from "../untrusted-text.js";
-import type { Judge } from "./judge.js";
+import type { Assertion } from "./assertion.js";
 import type { ReadableVault } from "./readable-vault.js";
 
 /** A transaction that was mined and did not revert. */
@@ -23,10 +23,10 @@ const PENDING_LIMIT_MS = 30_000;
  * @returns Undefined where a settlement found nothing to do.
  */
 export async function waitForTransaction(
-  judge: Judge,
+  assertion: Assertion,
   vault: ReadableVault,
 ): Promise<TransactionLocation | undefined> {
-  const subject: unknown = await judge.subject;
+  const subject: unknown = await assertion.subject;
   if (isSettlement(subject)) {
     if (subject.status === "nothing-to-do") {
       return undefined;
@@ -36,12 +36,12 @@ export async function waitForTransaction(
         typeof subject.reason === "string"
           ? `: ${quoteForeignText(subject.reason)}`
           : "";
-      judge.fail(
+      assertion.fail(
         `expected a settlement that was sent, but it was ${subject.status}${reason}`,
       );
     }
   }
-  return await waitForReceipt(judge, vault, hashOf(judge, subject));
+  return await waitForReceipt(assertion, vault, hashOf(assertion, subject));
 }
 
 function isSettlement(
@@ -56,30 +56,30 @@ function isSettlement(
   );
 }
 
-function hashOf(judge: Judge, subject: unknown): string {
+function hashOf(assertion: Assertion, subject: unknown): string {
   const hash: unknown =
     typeof subject === "object" && subject !== null && "hash" in subject
       ? subject.hash
       : subject;
   return typeof hash === "string" && /^0x[0-9a-f]{64}$/iu.test(hash)
     ? hash
-    : judge.fail(
-        `expected a transaction, its hash or a settlement, got ${judge.inspect(subject)}`,
+    : assertion.fail(
+        `expected a transaction, its hash or a settlement, got ${assertion.inspect(subject)}`,
       );
 }
 
 async function waitForReceipt(
-  judge: Judge,
+  assertion: Assertion,
   vault: ReadableVault,
   hash: string,
 ): Promise<TransactionLocation> {
-  const provider = await providerOf(judge, vault);
+  const provider = await providerOf(assertion, vault);
   const startedAt = Date.now();
   for (;;) {
     const receipt = await provider.getTransactionReceipt(hash);
     if (receipt !== null) {
       if (receipt.status === 0) {
-        judge.fail(
+        assertion.fail(
           `transaction ${hash} reverted, so it changed nothing: assert the revert itself, with .revertedWith() and the like`,
         );
       }
@@ -90,12 +90,12 @@ async function waitForReceipt(
       elapsed > UNKNOWN_LIMIT_MS &&
       (await provider.getTransaction(hash)) === null
     ) {
-      judge.fail(
+      assertion.fail(
         `transaction ${hash} is not known on the vault's network. Was it sent over another connection? hre.vault and network.create() are different chains`,
       );
     }
     if (elapsed > PENDING_LIMIT_MS) {
-      judge.fail(
+      assertion.fail(
         `transaction ${hash} was not mined within ${PENDING_LIMIT_MS / 1000} s`,
       );
     }
@@ -110,26 +110,26 @@ async function waitForReceipt(
  * blocks could then be their doing.
  */
 export async function requireAloneInBlock(
-  judge: Judge,
+  assertion: Assertion,
   vault: ReadableVault,
   { hash, blockNumber }: TransactionLocation,
 ): Promise<void> {
-  const provider = await providerOf(judge, vault);
+  const provider = await providerOf(assertion, vault);
   const block = await provider.getBlock(blockNumber);
   if (block?.transactions.length !== 1) {
-    judge.fail(
+    assertion.fail(
       `block ${blockNumber} of transaction ${hash} holds ${String(block?.transactions.length)} transactions, so it cannot be told which of them changed what: mine it alone`,
     );
   }
 }
 
 async function providerOf(
-  judge: Judge,
+  assertion: Assertion,
   vault: ReadableVault,
 ): Promise<Provider> {
   const contracts = await vault.contracts;
   return (
     contracts.vaultFactory.runner?.provider ??
-    judge.fail("the vault's contracts have no provider")
+    assertion.fail("the vault's contracts have no provider")
   );
 }

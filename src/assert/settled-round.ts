@@ -3,7 +3,7 @@ import { formatUnits } from "ethers";
 import { units } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeOutcome, isSameRound } from "../protocol/round.js";
-import type { Judge } from "./judge.js";
+import type { Assertion } from "./assertion.js";
 import type { ReadableVault } from "./readable-vault.js";
 import { requireAloneInBlock, waitForTransaction } from "./sent-transaction.js";
 
@@ -13,12 +13,12 @@ import { requireAloneInBlock, waitForTransaction } from "./sent-transaction.js";
  * @returns The settled round; undefined where the opposite is asserted and holds.
  */
 export async function findSettlement(
-  judge: Judge,
+  assertion: Assertion,
   vault: ReadableVault,
 ): Promise<VaultRound | undefined> {
-  const transaction = await waitForTransaction(judge, vault);
+  const transaction = await waitForTransaction(assertion, vault);
   if (transaction === undefined) {
-    judge.check(
+    assertion.check(
       false,
       () =>
         "expected the vault's latest round to be settled by a transaction, but nothing was sent: the settlement had nothing to do",
@@ -27,13 +27,13 @@ export async function findSettlement(
     return undefined;
   }
   const { hash, blockNumber } = transaction;
-  await requireAloneInBlock(judge, vault, transaction);
+  await requireAloneInBlock(assertion, vault, transaction);
   const [before, after] = await Promise.all([
     vault.getLatestRoundInfo({ blockTag: blockNumber - 1 }),
     vault.getLatestRoundInfo({ blockTag: blockNumber }),
   ]);
   const failure = whyNotSettled(before, after);
-  judge.check(
+  assertion.check(
     failure === undefined,
     () =>
       `expected transaction ${hash} to settle the vault's round, but ${String(failure)}`,
@@ -44,7 +44,7 @@ export async function findSettlement(
       actual: { before, settled: after.settled },
     }),
   );
-  return judge.negated ? undefined : after;
+  return assertion.negated ? undefined : after;
 }
 
 function whyNotSettled(
@@ -68,11 +68,11 @@ function whyNotSettled(
  * @returns As {@link findSettlement} does.
  */
 export async function findSettledRound(
-  judge: Judge,
+  assertion: Assertion,
   vault: ReadableVault,
 ): Promise<VaultRound | undefined> {
   const round = await vault.getLatestRoundInfo();
-  judge.check(
+  assertion.check(
     round.settled,
     () =>
       `expected the vault's latest round to be settled, but it is not (${describeOutcome(round)})`,
@@ -80,7 +80,7 @@ export async function findSettledRound(
       `expected the vault's latest round not to be settled, but it is (${describeOutcome(round)})`,
     () => ({ expected: { ...round, settled: true }, actual: round }),
   );
-  return judge.negated ? undefined : round;
+  return assertion.negated ? undefined : round;
 }
 
 /** What a settlement writes to a round, and a test can expect. */
@@ -88,14 +88,14 @@ export type SettledField = "settledPrice" | "settledAmount";
 
 /** Asserts what a round was settled with. */
 export function checkSettledWith(
-  judge: Judge,
+  assertion: Assertion,
   round: VaultRound,
   field: SettledField,
   expected: bigint,
 ): void {
   const actual = round[field];
   if (actual !== expected) {
-    judge.fail(
+    assertion.fail(
       `expected the round to be settled with ${field} ${show(field, expected)}, but it is ${show(field, actual)}`,
       { expected, actual },
     );

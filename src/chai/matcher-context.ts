@@ -1,4 +1,4 @@
-import { Judge, framesAbove } from "../assert/judge.js";
+import { Assertion, framesAbove } from "../assert/assertion.js";
 
 /** The flag by which hardhat-ethers-chai-matchers knows an earlier matcher. */
 const PREVIOUS_MATCHER = "previousMatcherName";
@@ -9,7 +9,7 @@ const PREVIOUS_MATCHER = "previousMatcherName";
  * It is made before anything asynchronous runs: a later `.not` in the same
  * chain changes the flags of the same object.
  */
-export class MatcherContext extends Judge {
+export class MatcherContext extends Assertion {
   public readonly subject: unknown;
   public readonly negated: boolean;
   readonly #assertion: object;

@@ -12,7 +12,7 @@ export interface Difference {
  * How an assertion ends, by whichever library it is made: what is asserted says
  * what it found, and this what becomes of it.
  */
-export abstract class Judge {
+export abstract class Assertion {
   /** What is asserted of. */
   public abstract readonly subject: unknown;
   /** Whether the opposite is asserted. */
@@ -22,7 +22,7 @@ export abstract class Judge {
   /** A value for a failure message. */
   public abstract inspect(value: unknown): string;
 
-  /** Judges a condition by the assertion's polarity. */
+  /** Checks a condition by the assertion's polarity. */
   public check(
     condition: boolean,
     message: () => string,
@@ -60,13 +60,13 @@ export abstract class Judge {
  * The stack from the line of the test that called an assertion. Taken when it is
  * called: once something asynchronous has run, that line is on no stack.
  *
- * @param assertion The function that the test called.
+ * @param called The function that the test called.
  */
-export function framesAbove(assertion: unknown): string {
+export function framesAbove(called: unknown): string {
   const site: { stack?: unknown } = {};
   Error.captureStackTrace(
     site,
-    typeof assertion === "function" ? assertion : framesAbove,
+    typeof called === "function" ? called : framesAbove,
   );
   const stack = typeof site.stack === "string" ? site.stack : "";
   return stack.slice(stack.indexOf("\n"));
