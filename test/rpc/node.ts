@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
-import { Chain } from "../../src/rpc/node.js";
+import { Chain, describeBlock, toBlockId } from "../../src/rpc/node.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -36,6 +36,205 @@ describe("what a node says", () => {
     expect(await answering("0x00").hasCode(ADDRESS)).to.equal(true);
     expect(await answering("0x").hasCode(ADDRESS)).to.equal(false);
     expect(await answering(null).genesisHash()).to.equal(undefined);
+  });
+
+  it("should be read as it is, where it tells more", async () => {
+    const more = { ...header, baseFeePerGas: "0x7", gasUsed: "0x6" };
+    const some = { ...more, transactions: [HASH, HASH] };
+    expect(await answering(more).header()).to.include({ baseFeePerGas: 7n });
+    expect(
+      await answering({ ...header, baseFeePerGas: null }).header(),
+    ).to.include({ baseFeePerGas: undefined });
+    expect(await answering(header).gasLimit("pending")).to.equal(16n);
+    expect(await answering(some).usage(5)).to.deep.equal({
+      gasUsed: 6n,
+      transactions: 2,
+    });
+    expect(await answering(header).genesisHash()).to.equal(HASH);
+    expect(await answering("0x0102").storage(ADDRESS, "0x0")).to.equal(
+      `0x${"0".repeat(60)}0102`,
+    );
+    expect(await answering("0x0102").code(ADDRESS)).to.have.lengthOf(2);
+    expect(toBlockId(255)).to.equal("0xff");
+    expect(toBlockId("safe")).to.equal("safe");
+    expect(["0xff", "safe", 7].map(describeBlock)).to.deep.equal([
+      "255",
+      "safe",
+      "7",
+    ]);
+    await expectVaultError(answering(null).block(5), "VAULT_BLOCK_NOT_FOUND");
+  });
+
+  it("should be asked for at the block that is meant", async () => {
+    const asked: unknown[] = [];
+    const chain = new Chain(
+      {
+        request: async ({ params }) => {
+          asked.push(params);
+          return await Promise.resolve("0x01");
+        },
+      },
+      "testnet",
+    );
+    await chain.balance(ADDRESS);
+    await chain.balance(ADDRESS, 9);
+    await chain.code(ADDRESS, "safe");
+    await chain.nonce(ADDRESS, 10);
+    expect(asked).to.deep.equal([
+      [ADDRESS, "latest"],
+      [ADDRESS, "0x9"],
+      [ADDRESS, "safe"],
+      [ADDRESS, "0xa"],
+    ]);
+  });
+
+  it("should be read as it is of a transaction", async () => {
+    const transaction = {
+      hash: HASH,
+      from: ADDRESS,
+      to: ADDRESS,
+      input: "0xAB",
+      nonce: "0x7",
+      blockNumber: "0x5",
+    };
+    const lower = ADDRESS.toLowerCase();
+    const seen = {
+      hash: HASH,
+      from: lower,
+      to: lower,
+      data: "0xab",
+      nonce: 7,
+      isMined: true,
+    };
+    expect(await answering(transaction).transaction(HASH)).to.deep.equal(seen);
+    for (const blockNumber of [null, undefined]) {
+      expect(
+        await answering({ ...transaction, to: null, blockNumber }).transaction(
+          HASH,
+        ),
+      ).to.deep.equal({ ...seen, to: undefined, isMined: false });
+    }
+    expect(await answering(null).transaction(HASH)).to.equal(undefined);
+    expect(
+      await answering({ transactions: [transaction] }).transactionsOf(5),
+    ).to.deep.equal([seen]);
+  });
+
+  it("should be read as it is of a receipt", async () => {
+    const receipt = {
+      transactionHash: HASH.toUpperCase().replace("0X", "0x"),
+      blockNumber: "0x5",
+      blockHash: HASH,
+      gasUsed: "0x6",
+      status: "0x1",
+      logs: [],
+    };
+    const whole = {
+      ...receipt,
+      transactionIndex: "0x2",
+      cumulativeGasUsed: "0x10",
+      effectiveGasPrice: "0x3",
+    };
+    const read = {
+      hash: HASH,
+      blockNumber: 5,
+      blockHash: HASH,
+      gasUsed: 6n,
+      succeeded: true,
+      logs: [],
+    };
+    expect(await answering(whole).receipt(HASH)).to.deep.equal({
+      ...read,
+      place: { index: 2, gasBefore: 10n },
+      fee: 18n,
+    });
+    const bare = { ...read, place: undefined, fee: undefined };
+    for (const { left, changes } of [
+      { left: receipt, changes: {} },
+      { left: { ...receipt, status: "0x0" }, changes: { succeeded: false } },
+      { left: { ...receipt, transactionIndex: "0x2" }, changes: {} },
+      { left: { ...receipt, cumulativeGasUsed: "0x10" }, changes: {} },
+      {
+        left: { ...receipt, effectiveGasPrice: "0x3", l1Fee: "0x1" },
+        changes: {},
+      },
+    ]) {
+      expect(await answering(left).receipt(HASH)).to.deep.equal({
+        ...bare,
+        ...changes,
+      });
+    }
+    for (const none of [
+      null,
+      { ...whole, blockNumber: null },
+      { ...whole, blockHash: null },
+    ]) {
+      expect(await answering(none).receipt(HASH)).to.equal(undefined);
+    }
+  });
+
+  describe("of the block that it would make now", () => {
+    const pending = {
+      ...header,
+      number: "0x6",
+      hash: null,
+      baseFeePerGas: "0x7",
+      transactions: [],
+    };
+    /** A node whose newest block is 5. */
+    const offering = async (block: unknown): Promise<unknown> =>
+      await new Chain(
+        {
+          request: async ({ method }) =>
+            await Promise.resolve(method === "eth_blockNumber" ? "0x5" : block),
+        },
+        "testnet",
+      ).pending();
+    const read = {
+      number: 6,
+      timestamp: 100,
+      gasLimit: 16n,
+      baseFeePerGas: 7n,
+      isEmpty: true,
+    };
+
+    it("should be read as it is", async () => {
+      expect(await offering(pending)).to.deep.equal(read);
+      expect(await offering({ ...pending, number: null })).to.deep.equal({
+        ...read,
+        number: undefined,
+      });
+      for (const transactions of [[HASH], undefined]) {
+        expect(await offering({ ...pending, transactions })).to.include({
+          isEmpty: false,
+        });
+      }
+      // With a hash, it may be any block: this one is not made yet.
+      expect(await offering({ ...pending, hash: HASH })).to.deep.equal(read);
+      // As of anvil, whose pending block has a hash and the root of no state.
+      expect(
+        await offering({
+          ...pending,
+          number: "0x5",
+          hash: HASH,
+          stateRoot: `0x${"0".repeat(64)}`,
+        }),
+      ).to.include({ number: 5 });
+    });
+
+    it("should be nothing where it is the newest one, or none", async () => {
+      for (const none of [
+        null,
+        { ...pending, number: "0x0" },
+        { ...pending, number: "0x5" },
+        { ...pending, number: "0x5", hash: HASH },
+        { ...pending, number: "0x4", hash: HASH, stateRoot: HASH },
+        { ...pending, timestamp: null },
+        "0x6",
+      ]) {
+        expect(await offering(none)).to.equal(undefined);
+      }
+    });
   });
 
   const wrong: ReadonlyArray<
@@ -92,6 +291,29 @@ describe("what a node says", () => {
     ],
     ["code that is not hex", () => answering("0xzz").hasCode(ADDRESS)],
     ["code that is null", () => answering(null).hasCode(ADDRESS)],
+    ["a block without transactions", () => answering(header).usage(5)],
+    [
+      "a block with transactions that are none",
+      () => answering({ transactions: [HASH] }).transactionsOf(5),
+    ],
+    [
+      "a block whose transactions are no list",
+      () => answering({ transactions: {} }).transactionsOf(5),
+    ],
+    ["a receipt that is a text", () => answering("0x").receipt(HASH)],
+    [
+      "the receipt of another transaction",
+      () =>
+        answering({ transactionHash: `0x${"cd".repeat(32)}` }).receipt(HASH),
+    ],
+    ["a receipt of none", () => answering({}).receipt(HASH)],
+    [
+      "a transaction without data",
+      () =>
+        answering({ hash: HASH, from: ADDRESS, nonce: "0x0" }).transaction(
+          HASH,
+        ),
+    ],
   ];
   for (const [name, ask] of wrong) {
     it(`should be refused where it is wrong: ${name}`, async () => {
