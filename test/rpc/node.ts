@@ -225,7 +225,8 @@ describe("what a node says", () => {
     it("should be nothing where it is the newest one, or none", async () => {
       for (const none of [
         null,
-        { ...pending, number: "0x0" },
+        // There is always a block before it.
+        { ...pending, number: "0x0", stateRoot: `0x${"0".repeat(64)}` },
         { ...pending, number: "0x5" },
         { ...pending, number: "0x5", hash: HASH },
         { ...pending, number: "0x4", hash: HASH, stateRoot: HASH },
