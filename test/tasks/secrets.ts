@@ -8,6 +8,11 @@ import { configVariable } from "hardhat/config";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import {
+  operationEntry,
+  readOperationNames,
+} from "../../src/protocol/index.js";
+import type { VaultNetworkUserConfig } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
@@ -38,6 +43,12 @@ const planted = {
   variable: "cnry-badly-configured",
 } as const;
 
+/**
+ * The same in other words, for another network: what is hidden for one is hidden
+ * for all of this process.
+ */
+const reworded = (text: string): string => text.replaceAll("cnry", "frkd");
+
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const basic = base64(`${planted.basicUser}:${planted.basicPassword}`);
 
@@ -55,6 +66,21 @@ const sent = [
   basic,
   base64(`${planted.user}:${planted.password}`),
 ] as const;
+
+/** What the upstream of a fork has been told. */
+const sentToUpstream = [
+  ...[
+    planted.user,
+    planted.password,
+    planted.path,
+    planted.query,
+    planted.header,
+  ].map(reworded),
+  base64(reworded(`${planted.user}:${planted.password}`)),
+];
+
+/** What the node that is asked now has been told. */
+let told: readonly string[] = sent;
 
 /** The ways in which a node writes what it repeats. */
 const spellings: ReadonlyArray<(text: string) => string> = [
@@ -78,7 +104,7 @@ const httpHeaders = {
 /** Whatever the spelling, none of it may be found. */
 const forbidden = [
   ...new Set(
-    [...sent, ...Object.values(planted)].flatMap((text) =>
+    [...sent, ...sentToUpstream, ...Object.values(planted)].flatMap((text) =>
       spellings.map((spell) => spell(text).toLowerCase()),
     ),
   ),
@@ -92,8 +118,8 @@ function echo(): string {
   const spell = spellings[turn % spellings.length] ?? String;
   const between = [" ", '"', "/", "', "][turn % 4] ?? " ";
   // Nothing but so much of a node's words is shown.
-  const first = turn % sent.length;
-  const rotated = [...sent.slice(first), ...sent.slice(0, first)];
+  const first = turn % told.length;
+  const rotated = [...told.slice(first), ...told.slice(0, first)];
   return rotated.map(spell).join(between);
 }
 
@@ -267,8 +293,15 @@ describe("secrets", function () {
     },
   };
   const bad = configVariable("TEST_CANARY_BAD");
-  /** Deriving one from a mnemonic takes a tenth of a second. */
-  const mayUseKeys = /^(?:settle|simulate|doctor|deploy-mocks|mock .*)$/u;
+  /**
+   * What opens the network without its accounts: deriving one from a mnemonic
+   * takes a tenth of a second. A new task is none of these.
+   */
+  const usesNoKey = new Set([
+    ...readOperationNames.map((name) => operationEntry(name).task),
+    ...["status", "orders", "rounds", "report", "watch", "capture"],
+    ...["request", "decode"],
+  ]);
   /** What it remembers of the chain stays. */
   let blockOfMocks = "";
 
@@ -283,8 +316,14 @@ describe("secrets", function () {
     ...Object.keys(behaviours).map(
       (behaviour) => ["a private key", key, behaviour] as const,
     ),
-    ["a mnemonic", mnemonic, "success"],
-    ["a mnemonic", mnemonic, notSent],
+    ...[
+      "success",
+      notSent,
+      "a refusal of everything",
+      "a revert of every call",
+      "another chain",
+      "HTTP 403",
+    ].map((behaviour) => ["a mnemonic", mnemonic, behaviour] as const),
     ["a bad key", { accounts: [bad] }, "success"],
     ["a bad mnemonic", { accounts: { mnemonic: bad } }, "success"],
     ["a bad URL", { url: bad }, "success"],
@@ -300,7 +339,7 @@ describe("secrets", function () {
       const handler = behaviours[behaviour];
       const leaks: string[] = [];
       const runs = everyTaskRun().filter(
-        ({ task }) => settings !== mnemonic || mayUseKeys.test(task),
+        ({ task }) => settings !== mnemonic || !usesNoKey.has(task),
       );
       const pastFork: TaskRun = {
         task: "simulate",
@@ -381,17 +420,43 @@ describe("secrets", function () {
   });
 });
 
-describe("secrets of a network that forks", () => {
+describe("secrets of a network that forks", function () {
+  this.timeout(120_000);
+
   let anvil: ServerProcess;
   let server: RpcServer;
+  let project: FixtureProject;
   before(async () => {
     anvil = await startAnvil();
     server = await startRpcServer({ upstream: anvil.url });
+    project = await useFixtureProject("plain");
+    told = sentToUpstream;
   });
   after(async () => {
+    told = sent;
     await server.stop();
     await anvil.stop();
+    await project.remove();
   });
+
+  const forkOf = async (
+    forking: { url: string; httpHeaders: Record<string, string> },
+    vault: VaultNetworkUserConfig,
+    accounts: { mnemonic: string; passphrase?: string } | undefined,
+  ): Promise<HardhatRuntimeEnvironment> =>
+    await createTestHre(
+      {
+        networks: {
+          forked: {
+            type: "edr-simulated",
+            forking,
+            vault,
+            ...(accounts === undefined ? {} : { accounts }),
+          },
+        },
+      },
+      { network: "forked", projectRoot: project.path },
+    );
 
   const run = async (urlKey: string, headerKey: string, isUp: boolean) => {
     const denied = {
@@ -402,20 +467,13 @@ describe("secrets of a network that forks", () => {
     };
     server.handler = ({ request: { method } }) =>
       isUp && headerMethods.test(method) ? undefined : denied;
-    const hre = await createTestHre(
+    const hre = await forkOf(
       {
-        networks: {
-          forked: {
-            type: "edr-simulated",
-            forking: {
-              url: `${server.url}/v3/${urlKey}`,
-              httpHeaders: { "x-api-key": headerKey },
-            },
-            vault: { contracts: { vault: `0x${"ab".repeat(20)}` } },
-          },
-        },
+        url: `${server.url}/v3/${urlKey}`,
+        httpHeaders: { "x-api-key": headerKey },
       },
-      { network: "forked" },
+      { contracts: { vault: `0x${"ab".repeat(20)}` } },
+      undefined,
     );
     const { stdout, stderr } = await runVaultTask(hre, "volume");
     const said = stdout + stderr;
@@ -431,6 +489,67 @@ describe("secrets of a network that forks", () => {
   it("should not be in what its upstream says later", async () => {
     await run("l8terkey", "l8terhdr", true);
   });
+
+  for (const [turnOfJson, behaviour] of [
+    "success",
+    "a refusal of all but the block",
+    "HTTP 403",
+  ].entries()) {
+    it(`should not be in anything that a task writes: ${behaviour}`, async () => {
+      const direct = await createTestHre({
+        networks: { plain: httpNetwork(anvil.url) },
+      });
+      const { vault } = await direct.network.getOrCreate("plain");
+      const { addresses: contracts } = await vault.deployMocks({
+        scenario: "expired-round",
+      });
+      const [name, secret, place, value] =
+        sentToUpstream.map(encodeURIComponent);
+      const url = new URL(
+        `/v3/${place}?key=${value}`,
+        server.url.replace("//", `//${name}:${secret}@`),
+      );
+      const hre = await forkOf(
+        {
+          url: url.href,
+          httpHeaders: { "x-api-key": reworded(planted.header) },
+        },
+        { contracts, tokenDecimals: 18 },
+        { mnemonic: planted.mnemonic, passphrase: planted.passphrase },
+      );
+      server.requests.length = 0;
+      server.handler = behaviours[behaviour] ?? server.handler;
+      const written = path.join(project.path, "written");
+      await mkdir(written, { recursive: true });
+      const leaks: string[] = [];
+      let said = "";
+      // Those that execute much take seconds, on a fork of a fork.
+      const runs = everyTaskRun().filter(({ args }) => args["safe"] !== true);
+      for (const [number, { task, args }] of runs.entries()) {
+        const out: unknown = args["out"];
+        const result = await runVaultTask(hre, task, {
+          ...args,
+          ...("simulate" in args ? { simulate: false } : {}),
+          ...(typeof out === "string" ? { out: path.join(written, out) } : {}),
+          json: (turnOfJson + number) % 2 === 0 && args["format"] === undefined,
+        });
+        said += result.stdout + result.stderr;
+        leaks.push(
+          ...leaksIn(result.stdout, `${task}: stdout`),
+          ...leaksIn(result.stderr, `${task}: stderr`),
+        );
+      }
+      for (const [file, text] of await filesOf(project.path)) {
+        leaks.push(...leaksIn(text, file));
+      }
+      expect(leaks).to.deep.equal([]);
+      // The rest has come to what is asked of its upstream.
+      expect(server.requests.length).to.be.above(0);
+      expect(said).to.match(
+        behaviour === "success" ? /Mocks scripted/u : /VAULT_/u,
+      );
+    });
+  }
 });
 
 function leaksIn(text: string, where: string): string[] {
