@@ -365,52 +365,67 @@ describe("hostile text", function () {
     });
   });
 
-  it("should command no terminal", async () => {
+  it("should command no terminal, whatever the task", async () => {
     server.handler = nodes["a node with a name"] ?? server.handler;
-    const shows = [
-      await shownBy("orders", "--first-id", "1", "--last-id", range.lastId),
-      await shownBy("doctor"),
-    ];
     const snapshot: unknown = await direct.provider.request({
       method: "evm_snapshot",
     });
     await mocks.fail("settleAll", everythingHostile);
     await mocks.fail("queryVolume", everythingHostile);
-    shows.push(
-      await shownBy("watch", "--until", "expired"),
-      await shownBy("rehearse", "--samples", "2"),
-      await shownBy("settle"),
-    );
-    await direct.provider.request({ method: "evm_revert", params: [snapshot] });
-    for (const shown of shows) {
-      expect(shown).to.match(ESCAPED);
-    }
-  });
-
-  /** What a task wrote to a terminal, but for what this package makes of it. */
-  async function shownBy(...args: readonly string[]): Promise<string> {
+    await mocks.fail("getFundingFeeRate", {
+      customError: "Odd(string why)",
+      args: [everythingHostile],
+    });
+    const runs = everyTaskRun()
+      .filter(({ args }) => args["fork"] !== true)
+      .map(({ task, args }) => [
+        task,
+        {
+          ...args,
+          ...("lastId" in args ? range : {}),
+          ...("out" in args ? { out: path.join(written, "shown") } : {}),
+          ...("timeout" in args ? { timeout: "5" } : {}),
+        },
+      ]);
     const { output } = await runInTerminal(
-      ["vault", ...args, "--network", "test"],
+      ["run", "--no-compile", "every-task.ts", "--network", "test"],
       {
         cwd: project.path,
         columns: 120,
         env: {
           TEST_URL: server.url,
-          TEST_VAULT: JSON.stringify({ contracts: mocks.addresses }),
+          TEST_VAULT: JSON.stringify({
+            contracts: mocks.addresses,
+            tokenDecimals: 18,
+          }),
+          TEST_RUNS: JSON.stringify(runs),
+          TEST_ENDS: path.join(written, "ends"),
         },
       },
     );
+    await direct.provider.request({ method: "evm_revert", params: [snapshot] });
+    await rm(deployments, { recursive: true, force: true });
     for (const raw of ["\u001b[31;45;7m", "\u001b]", "\u009b"]) {
-      expect(output, args.join(" ")).to.not.contain(raw);
+      expect(output).to.not.contain(raw);
     }
     const shown = output
       // Colours, what draws in place, and the bar's way back.
       // eslint-disable-next-line no-control-regex -- they are controls
       .replaceAll(/\u001b(?:\[[\d;?]*[a-z]|[78])/giu, "")
       .replaceAll("\r", "");
-    expect(harmfulIn(shown), args.join(" ")).to.deep.equal([]);
-    return shown;
-  }
+    expect(harmfulIn(shown)).to.deep.equal([]);
+    const ofTasks = shown.split(/^\$ vault /mu).slice(1);
+    expect(ofTasks).to.have.lengthOf(runs.length);
+    const repeating = new Set(
+      ofTasks
+        .filter((text) => ESCAPED.test(text))
+        .map((text) => text.split("\n")[0]),
+    );
+    expect([...repeating]).to.include.members([
+      ...["order", "volume", "status", "orders"],
+      ...["settle", "simulate", "rehearse", "watch", "doctor"],
+    ]);
+  });
 });
 
 async function onlyFileIn(folder: string): Promise<string> {

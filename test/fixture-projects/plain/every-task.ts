@@ -1,6 +1,6 @@
 /**
- * Runs tasks one after the other, and writes to a file how each ended: nobody
- * reads what they print.
+ * Runs tasks one after the other, and writes to a file how each ended: there may
+ * be nobody who reads what they print. On a terminal, each comes after its name.
  */
 import { appendFile } from "node:fs/promises";
 
@@ -11,6 +11,9 @@ type Run = readonly [task: string, args: Readonly<Record<string, unknown>>];
 const runs: readonly Run[] = JSON.parse(process.env["TEST_RUNS"] ?? "[]");
 
 for (const [task, args] of runs) {
+  if (process.stdout.isTTY) {
+    process.stdout.write(`$ vault ${task}\n`);
+  }
   const result: unknown = await hre.tasks
     .getTask(["vault", ...task.split(" ")])
     .run({ ...args });
