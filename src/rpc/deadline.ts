@@ -30,16 +30,15 @@ export class Deadline {
    * itself goes on: a request cannot be called back.
    */
   public async within<T>(work: Promise<T>): Promise<T | undefined> {
-    const abort = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    // Not a sleep that is aborted: that makes an error for every request.
+    const over = new Promise<undefined>((resolve) => {
+      timer = setTimeout(resolve, this.remaining, undefined);
+    });
     try {
-      return await Promise.race([
-        work,
-        sleep(this.remaining, undefined, {
-          signal: abort.signal,
-        }),
-      ]);
+      return await Promise.race([work, over]);
     } finally {
-      abort.abort();
+      clearTimeout(timer);
     }
   }
 }
