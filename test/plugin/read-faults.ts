@@ -186,7 +186,7 @@ describe("reads under faults", function () {
       ["simulate", { at: openRound }],
       ["simulate", { fork: true, at: openRound }],
       ["rehearse", { samples: "1" }],
-      ["capture", { out, orders: "2,99" }],
+      ["capture", { out, orders: "2,99", at: openRound }],
       ["simulate", { block: "latest" }],
       ["doctor", {}],
     ] as const;
@@ -241,6 +241,26 @@ describe("reads under faults", function () {
         "error.code",
         "VAULT_RPC_TIMEOUT",
       );
+    }
+    // Far from as often as without a deadline, fifteen times.
+    for (const [task, args, method] of runs) {
+      if ("fork" in args) {
+        continue;
+      }
+      let asked = 0;
+      server.handler = ({ request }) => {
+        asked += request.method === method ? 1 : 0;
+        return request.method === method
+          ? { error: { code: -32_005, message: "limit exceeded" } }
+          : undefined;
+      };
+      const result = await runVaultTask(hre, task, {
+        ...args,
+        json: true,
+        timeout: "0.5",
+      });
+      expect(parseDocument(result), task).to.have.property("error");
+      expect(asked, task).to.be.within(1, 10);
     }
     server.handler = ({ request: { method } }) =>
       method === "eth_call" ? "handled" : undefined;

@@ -350,6 +350,16 @@ describe("reads that are made again", () => {
         "VAULT_RPC_ERROR",
       );
       expect(calls(asked), tag).to.equal(1);
+      // What there is, is waited for all the same.
+      await client.block();
+      setHead(99);
+      await client.queryVolume({
+        blockTag: 100,
+        onRetry: () => {
+          setHead(100);
+        },
+      });
+      expect(calls(asked), tag).to.equal(3);
     }
   });
 
