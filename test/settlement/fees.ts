@@ -48,7 +48,7 @@ describe("the fees of a settlement", () => {
   });
   const history = (
     reward: unknown,
-    baseFeePerGas: unknown = ["0x5", "0x40"],
+    baseFeePerGas: unknown = ["0x5", "0x6", "0x40"],
   ): object => ({
     baseFeePerGas,
     reward,

@@ -150,11 +150,21 @@ describe("the search for a settlement's transaction", () => {
 
   it("should look in the pool for what has no hash yet", async () => {
     expect(
-      await find({ pendingNonce: 7, pool: [seen()] }, unsigned),
+      await find(
+        { pendingNonce: 7, pool: [seen()], known: ["undefined"] },
+        unsigned,
+      ),
     ).to.deep.equal({ kind: "not-found" });
     expect(
       await find(
-        { pendingNonce: 8, pool: [seen({ nonce: "0x6" }), seen()] },
+        {
+          pendingNonce: 8,
+          pool: [
+            seen({ nonce: "0x6", hash: HASH }),
+            seen({ from: TO.toLowerCase(), hash: HASH }),
+            seen(),
+          ],
+        },
         unsigned,
       ),
     ).to.deep.equal({ kind: "pending", hash: OTHER });

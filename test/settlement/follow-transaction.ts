@@ -9,6 +9,7 @@ import type {
 } from "../../src/settlement/follow-transaction.js";
 import type { SentTransaction } from "../../src/settlement/find-transaction.js";
 import { SettlementStopped } from "../../src/settlement/stopped.js";
+import type { SettlementEvent } from "../../src/settlement/types.js";
 
 const HASH = `0x${"ab".repeat(32)}`;
 const NONCE = 7;
@@ -54,15 +55,18 @@ const never = new Promise<never>(() => undefined);
 
 describe("the way of a settlement's transaction", () => {
   let asked: string[];
+  let events: SettlementEvent[];
 
   beforeEach(() => {
     asked = [];
+    events = [];
   });
 
   const run = async (
     start: "send" | "look",
     answers: Answers,
     changes: Partial<FollowOptions> = {},
+    followed = transaction,
   ): Promise<FollowOutcome> => {
     const all = { ...unseen, ...answers };
     const chain = new Chain(
@@ -75,7 +79,7 @@ describe("the way of a settlement's transaction", () => {
       },
       "test",
     );
-    return await followTransaction(chain, transaction, start, {
+    return await followTransaction(chain, followed, start, {
       confirmations: 1,
       deadline: new Deadline(400),
       pollingIntervalMs: 20,
@@ -84,7 +88,9 @@ describe("the way of a settlement's transaction", () => {
       checkRound: async () => await Promise.resolve(undefined),
       renew: async (sent) => await Promise.resolve(sent),
       onHash: async () => await Promise.resolve(),
-      emit: () => undefined,
+      emit: (event) => {
+        events.push(event);
+      },
       ...changes,
     });
   };
@@ -356,5 +362,247 @@ describe("the way of a settlement's transaction", () => {
       "2 of 3",
       "3 of 3",
     ]);
+  });
+
+  const troubles = (): string[] =>
+    events.flatMap((event) => (event.type === "trouble" ? event.message : []));
+  const whyOpen = (end: FollowOutcome): string =>
+    end.kind === "open" ? end.reason : end.kind;
+  const waiting = {
+    hash: HASH,
+    from: transaction.from,
+    to: transaction.to,
+    input: transaction.data,
+    nonce: "0x7",
+    blockNumber: null,
+  };
+  const OTHER = `0x${"cd".repeat(32)}`;
+
+  describe("where the node does not have it and the round forbids another try", () => {
+    const over = new SettlementStopped(
+      "nothing-to-do",
+      "The round is settled.",
+      "VAULT_WRONG_CHAIN",
+    );
+    const checkRound = async (): Promise<SettlementStopped> =>
+      await Promise.resolve(over);
+    const seen: Answers = { eth_blockNumber: () => "0x6" };
+
+    it("should end with why, where it sent nothing", async () => {
+      const end = await run("look", seen, {
+        checkRound,
+        deadline: new Deadline(LONG_MS),
+      });
+      expect(end).to.include({
+        kind: "dropped",
+        hash: HASH,
+        status: "nothing-to-do",
+        code: "VAULT_WRONG_CHAIN",
+      });
+      expect(end.kind === "dropped" && end.reason).to.match(
+        /^The round is settled\. .* is not sent again\. .* nonce 7, takes its place\.$/u,
+      );
+      expect(sends()).to.equal(0);
+    });
+
+    it("should leave it open, where it sent one", async () => {
+      const end = await run("send", seen, {
+        checkRound,
+        deadline: new Deadline(LONG_MS),
+      });
+      expect(end).to.include({ kind: "open", hash: HASH });
+      expect(whyOpen(end)).to.match(/^The round .* it is not sent again\.$/u);
+      expect(sends()).to.equal(1);
+    });
+
+    it("should go on where its nonce is used at the block with the obstacle", async () => {
+      const end = await run(
+        "look",
+        {
+          ...seen,
+          eth_getTransactionCount: (_, [, tag]) =>
+            tag === "latest" ? "0x7" : "0x8",
+        },
+        { checkRound },
+      );
+      expect(whyOpen(end)).to.match(
+        /^The time is over: the node does not have it, though it may be what settled the round\.$/u,
+      );
+      expect(sends()).to.equal(0);
+    });
+
+    it("should go on where that block has no obstacle", async () => {
+      const end = await run("look", seen, {
+        checkRound: async (block) =>
+          await Promise.resolve(block === undefined ? over : undefined),
+      });
+      expect(whyOpen(end)).to.include("though it may be what settled");
+    });
+
+    it("should end with why nothing is to be sent in its place", async () => {
+      const end = await run("look", seen, {
+        renew: checkRound,
+        deadline: new Deadline(LONG_MS),
+      });
+      expect(end).to.include({ kind: "dropped", status: "nothing-to-do" });
+      expect(sends()).to.equal(0);
+    });
+  });
+
+  describe("where another one signs", () => {
+    const unsigned = { ...transaction, raw: undefined, hash: undefined };
+    const asks = (): number =>
+      asked.filter((method) => method === "eth_sendTransaction").length;
+
+    it("should be asked for once where it was taken, and remember its hash", async () => {
+      const hashes: string[] = [];
+      const end = await run(
+        "send",
+        { eth_sendTransaction: () => HASH },
+        {
+          onHash: async (hash) => {
+            hashes.push(hash);
+            await Promise.resolve();
+          },
+        },
+        unsigned,
+      );
+      expect(end).to.include({ kind: "open", hash: HASH });
+      expect(asks()).to.equal(1);
+      expect(hashes).to.deep.equal([HASH]);
+      expect(events).to.deep.equal([{ type: "hash", hash: HASH }]);
+    });
+
+    it("should be asked for again where the answer was lost and nothing came", async () => {
+      const end = await run(
+        "send",
+        {
+          eth_sendTransaction: (occurrence) => (occurrence > 0 ? HASH : null),
+          eth_getTransactionReceipt: () => minedIn6,
+        },
+        { deadline: new Deadline(LONG_MS) },
+        unsigned,
+      );
+      expect(end).to.include({ kind: "mined", hash: HASH });
+      expect(asks()).to.equal(2);
+      expect(troubles()[0]).to.match(/^the answer to sending was lost \(/u);
+    });
+  });
+
+  it("should follow the same settlement under another hash", async () => {
+    const end = await run(
+      "look",
+      {
+        eth_getTransactionCount: () => "0x8",
+        eth_blockNumber: () => "0x6",
+        eth_getBlockByNumber: () => ({
+          transactions: [{ ...waiting, hash: OTHER, blockNumber: "0x6" }],
+        }),
+        eth_getTransactionReceipt: (_, [hash]) =>
+          hash === OTHER ? { ...minedIn6, transactionHash: OTHER } : null,
+      },
+      { deadline: new Deadline(LONG_MS) },
+    );
+    expect(end).to.include({ kind: "mined", hash: OTHER });
+    expect(events).to.deep.equal([
+      {
+        type: "trouble",
+        message: `the transaction was replaced by ${OTHER}, which makes the same settlement`,
+      },
+      { type: "hash", hash: OTHER },
+      { type: "mined", hash: OTHER, blockNumber: 6 },
+    ]);
+  });
+
+  it("should tell of a re-org that moved it, and once of each block", async () => {
+    const end = await run(
+      "look",
+      {
+        eth_blockNumber: (occurrence) => (occurrence < 3 ? "0x6" : "0x8"),
+        eth_getTransactionReceipt: (occurrence) =>
+          occurrence < 2
+            ? minedIn6
+            : { ...minedIn6, blockNumber: "0x7", blockHash: OTHER },
+      },
+      { confirmations: 2, deadline: new Deadline(LONG_MS) },
+    );
+    expect(end).to.include({ kind: "mined", hash: HASH });
+    expect(events.filter(({ type }) => type !== "confirmed")).to.deep.equal([
+      { type: "mined", hash: HASH, blockNumber: 6 },
+      {
+        type: "trouble",
+        message: "a re-org moved the transaction from block 6 to 7",
+      },
+      { type: "mined", hash: HASH, blockNumber: 7 },
+    ]);
+  });
+
+  it("should tell once that the node dropped it", async () => {
+    const end = await run(
+      "look",
+      {
+        eth_getTransactionByHash: (occurrence) =>
+          occurrence === 0 ? waiting : null,
+      },
+      { maySendAgain: false },
+    );
+    expect(whyOpen(end)).to.equal(
+      "The time is over: the node does not have it.",
+    );
+    expect(troubles()).to.deep.equal(["the node dropped the transaction"]);
+  });
+
+  it("should say which nonce it waits for", async () => {
+    for (const [next, gap] of [
+      ["0x3", " behind a gap: its nonce is 7, and the account's next one is 3"],
+      ["0x7", ""],
+    ] as const) {
+      const end = await run("look", {
+        eth_getTransactionByHash: () => waiting,
+        eth_getTransactionCount: () => next,
+      });
+      expect(whyOpen(end)).to.equal(
+        `The time is over: it waits in the node's pool${gap}.`,
+      );
+    }
+  });
+
+  it("should say what the node said last", async () => {
+    for (const [answers, changes, reason] of [
+      [
+        {
+          eth_sendRawTransaction: () => {
+            throw new Error("nonce too low");
+          },
+        },
+        {},
+        "the node does not have it, and says that nonce 7 is taken",
+      ],
+      [
+        { eth_sendRawTransaction: () => null },
+        {},
+        "the node does not have it, and sending it failed: the node answered something else than a hash",
+      ],
+      [
+        {},
+        {
+          checkRound: async (): Promise<never> =>
+            await Promise.reject(new Error("no round.")),
+        },
+        "the node does not have it, and it could not be sent again: Error: no round",
+      ],
+      [
+        {
+          eth_getTransactionReceipt: () => 7,
+        },
+        {},
+        "an object was expected",
+      ],
+    ] as const) {
+      events = [];
+      const end = await run("send", answers, changes);
+      expect(whyOpen(end)).to.match(/^The time is over: .*[^.]\.$/u);
+      expect(whyOpen(end)).to.include(reason);
+    }
   });
 });

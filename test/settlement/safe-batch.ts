@@ -39,6 +39,13 @@ describe("a batch for Safe's Transaction Builder", () => {
     );
 
     const { checksum, ...meta } = batch.meta;
+    expect(meta).to.deep.equal({
+      name: "settleAll",
+      description: "Settles the round that is current when it is executed",
+      txBuilderVersion: "1.18.0",
+      createdFromSafeAddress: "",
+      createdFromOwnerAddress: "",
+    });
     expect(checksum).to.equal(safeChecksum({ ...batch, meta }));
     expect(batch).to.deep.include({
       version: "1.0",

@@ -139,4 +139,88 @@ describe("what a node answers to a sent transaction", () => {
       expect((await send(chain, transaction)).kind).to.equal("lost");
     });
   }
+
+  const answering = (answer: unknown): Chain =>
+    new Chain({ request: async () => await Promise.resolve(answer) }, "test");
+
+  it("should be handed what was signed, or what is to be signed", async () => {
+    const asked: unknown[] = [];
+    const other = `0x${"cd".repeat(32)}`;
+    const chain = new Chain(
+      {
+        request: async ({ method, params }) => {
+          asked.push([method, params]);
+          return await Promise.resolve(other);
+        },
+      },
+      "test",
+    );
+    const { raw: _raw, ...unsigned } = transaction;
+    // What was signed has the hash of its bytes, whatever the node says.
+    expect(await send(chain, transaction)).to.deep.equal({
+      kind: "accepted",
+      hash: HASH,
+    });
+    expect(
+      await send(chain, { ...transaction, hash: undefined }),
+    ).to.deep.equal({ kind: "accepted", hash: other });
+    expect(await send(chain, { ...unsigned, raw: undefined })).to.deep.equal({
+      kind: "accepted",
+      hash: other,
+    });
+    expect(asked[0]).to.deep.equal(["eth_sendRawTransaction", ["0x02"]]);
+    expect(asked[2]).to.deep.equal([
+      "eth_sendTransaction",
+      [
+        {
+          from: transaction.from,
+          to: transaction.to,
+          data: transaction.data,
+          value: "0x0",
+          chainId: "0x1",
+          nonce: "0x7",
+          gas: "0x186a0",
+          gasPrice: "0x1",
+        },
+      ],
+    ]);
+  });
+
+  it("should take a hash with a digit that is none for a lost answer", async () => {
+    expect(
+      await send(answering(`0x${"zz".repeat(32)}`), transaction),
+    ).to.have.property("kind", "lost");
+  });
+
+  it("should take no answer at all for a lost one", async () => {
+    for (const error of [
+      Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
+      new TypeError("a bug"),
+    ]) {
+      const chain = new Chain(
+        { request: async () => await Promise.reject(error) },
+        "test",
+      );
+      expect(await send(chain, transaction)).to.have.property("kind", "lost");
+    }
+  });
+
+  it("should take a revert for a refusal", async () => {
+    const chain = new Chain(
+      {
+        request: async () =>
+          await Promise.reject(
+            Object.assign(new Error("execution reverted"), {
+              code: 3,
+              data: "0x",
+            }),
+          ),
+      },
+      "test",
+    );
+    expect(await send(chain, transaction)).to.deep.equal({
+      kind: "refused",
+      problem: "no reason given",
+    });
+  });
 });
