@@ -34,7 +34,7 @@ import type { Outcome } from "../helpers/try-fault.js";
 const MOST_A_SECOND = 5;
 
 /** In `npm test`, one case of so many; every fault and every task among them. */
-const ONE_OF = isWhole ? 1 : 10;
+const ONE_OF = isWhole ? 1 : 15;
 
 /** What is not asked of any node. */
 const asksNothing = /^(?:request|decode)$/u;
