@@ -15,7 +15,7 @@ export const isWhole = process.env["READ_FAULTS"] === "all";
 export const REQUEST_TIMEOUT = 2_000;
 export const LATE = 2_200;
 /** Of an operation whose node asks for more patience than a test has. */
-const SHORT_MS = 300;
+const SHORT_MS = isWhole ? 1_500 : 300;
 
 /**
  * What becomes of a read that meets a fault once. `again`: it is asked once
