@@ -275,6 +275,13 @@ describe("what a node says", () => {
     ["a block that is true", () => answering(true).block(5)],
     ["no number", () => answering({ ...header, number: null }).block(5)],
     ["a number that is none", () => answering(5).chainId()],
+    ["a number after a blank", () => answering(" 0x5").chainId()],
+    ["a number before a blank", () => answering("0x5 ").chainId()],
+    ["a number in a list", () => answering(["0x5"]).chainId()],
+    [
+      "a number of 33 bytes",
+      () => answering(`0x${"1".repeat(65)}`).balance(ADDRESS),
+    ],
     [
       "a hash that is short",
       () => answering({ ...header, hash: "0xab" }).header(),

@@ -1,0 +1,131 @@
+import { expect } from "chai";
+import { AbiCoder, ErrorFragment, id } from "ethers";
+
+import { Chain } from "../../src/rpc/node.js";
+import { RevertedCall } from "../../src/rpc/request.js";
+import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
+
+const coder = AbiCoder.defaultAbiCoder();
+
+/** Revert data of an error by its signature. */
+function errorData(
+  signature: string,
+  types: readonly string[],
+  values: readonly unknown[],
+): string {
+  return `${id(signature).slice(0, 10)}${coder.encode([...types], [...values]).slice(2)}`;
+}
+
+describe("the reason of a revert", () => {
+  const told: ReadonlyArray<
+    readonly [what: string, data: string, kind: string, text: string]
+  > = [
+    ["nothing", "0x", "none", "no reason given"],
+    [
+      "a text",
+      errorData("Error(string)", ["string"], ["closed"]),
+      "string",
+      "closed",
+    ],
+    [
+      "a text that is not UTF-8",
+      errorData("Error(string)", ["bytes"], ["0x41ff"]),
+      "string",
+      "A\ufffd",
+    ],
+    [
+      "a text without its words",
+      "0x08c379a0",
+      "unknown",
+      "unknown error 0x08c379a0 with 0 bytes of arguments",
+    ],
+    [
+      "a panic",
+      errorData("Panic(uint256)", ["uint256"], [0x11]),
+      "panic",
+      "panic 0x11: arithmetic overflow or underflow",
+    ],
+    [
+      "a panic that is none",
+      errorData("Panic(uint256)", ["uint256"], [2]),
+      "panic",
+      "panic 0x02: unknown panic code",
+    ],
+    [
+      "a panic without its code",
+      "0x4e487b7101",
+      "unknown",
+      "unknown error 0x4e487b71 with 1 bytes of arguments: 0x4e487b7101",
+    ],
+    [
+      "an error of the mocks",
+      errorData("OrderNotFound(uint256)", ["uint256"], [7]),
+      "custom",
+      "OrderNotFound(orderID: 7)",
+    ],
+    [
+      "an error of the mocks without its arguments",
+      id("OrderNotFound(uint256)").slice(0, 10),
+      "unknown",
+      `unknown error ${id("OrderNotFound(uint256)").slice(0, 10)} with 0 bytes of arguments`,
+    ],
+    ["three bytes", "0xabcdef", "unknown", "unknown error data 0xabcdef"],
+  ];
+  for (const [what, data, kind, text] of told) {
+    it(`should be told of ${what}`, () => {
+      expect(decodeRevertReason(data)).to.deep.equal({ kind, text, data });
+    });
+  }
+
+  it("should be told of an error of a given ABI, lists and tuples too", () => {
+    const odd = ErrorFragment.from(
+      "error Odd(tuple(uint256 a, string)[] list, address)",
+    );
+    const account = `0x${"11".repeat(20)}`;
+    const data = errorData(
+      "Odd((uint256,string)[],address)",
+      ["tuple(uint256,bytes)[]", "address"],
+      [
+        [
+          [1, "0x41"],
+          [2, "0x42ff"],
+        ],
+        account,
+      ],
+    );
+    const other = ErrorFragment.from("error Other()");
+    expect(decodeRevertReason(data, [other, odd])).to.deep.equal({
+      kind: "custom",
+      text: `Odd(list: [{"a":"1","_1":"A"},{"a":"2","_1":"B\ufffd"}], _1: "${account}")`,
+      data,
+    });
+    expect(decodeRevertReason(data, [other]).kind).to.equal("unknown");
+    // As with arguments that are cut off.
+    expect(decodeRevertReason(data.slice(0, -64), [odd]).kind).to.equal(
+      "unknown",
+    );
+  });
+
+  it("should be found in what a contract can have returned", async () => {
+    for (const [length, isFound] of [
+      [1_000_000, true],
+      [1_000_002, false],
+    ] as const) {
+      const data = `0x${"ab".repeat((length - 2) / 2)}`;
+      const chain = new Chain(
+        {
+          request: async () =>
+            await Promise.reject(
+              Object.assign(new Error("execution reverted"), { code: 3, data }),
+            ),
+        },
+        "test",
+      );
+      const answer = await chain.request("eth_call", []);
+      expect(answer).to.be.instanceOf(RevertedCall);
+      expect(answer instanceof RevertedCall && answer.reason.kind).to.equal(
+        isFound ? "unknown" : "none",
+      );
+    }
+  });
+});
