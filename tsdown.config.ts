@@ -17,7 +17,7 @@ const groups = [
   // With everything, Hardhat or none.
   {
     name: "protocol",
-    test: /[\\/]src[\\/](?:errors|protocol[\\/]readings)\.ts$/u,
+    test: /[\\/]src[\\/](?:errors|protocol[\\/](?:contracts|readings))\.ts$/u,
   },
   // With every start.
   {
@@ -34,7 +34,12 @@ const groups = [
     name: "connection",
     test: /[\\/]src[\\/]plugin[\\/](?:hardhat-vault|network-secrets)\.ts$/u,
   },
-  { name: "tasks", test: /[\\/]tasks[\\/]/u, minShareCount: 4 },
+  // With the first task, but for the library of progress.
+  {
+    name: "tasks",
+    test: /[\\/]tasks[\\/](?!output[\\/]progress\.ts$)/u,
+    minShareCount: 4,
+  },
 ].map((group, index) => ({ ...group, priority: 9 - index }));
 
 export default defineConfig({
