@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { MaxUint256 } from "ethers";
 
 import {
   EMPTY_IDS_AT_END,
@@ -33,6 +34,16 @@ const reverting =
       hint: "",
     }),
   });
+
+const withoutFunction = (orderID: bigint): ListedOrder => ({
+  orderID,
+  error: vaultError("VAULT_NO_FUNCTION", {
+    address,
+    function: "getOrderInfo",
+    contract: "trading",
+    source: "",
+  }),
+});
 
 const unreadable = (orderID: bigint): ListedOrder => ({
   orderID,
@@ -139,6 +150,47 @@ describe("client - the last order", () => {
     await expectVaultError(
       search(reverting(() => "paused")),
       "VAULT_CALL_REVERTED",
+    );
+  });
+
+  it("should be looked for among the ids that there can be", async () => {
+    const { last } = await search((id) => {
+      expect(id <= MaxUint256, String(id)).to.equal(true);
+      return id === MaxUint256 - 5n ? order(id) : empty(id);
+    }, MaxUint256 - 10n);
+    expect(last).to.equal(MaxUint256 - 5n);
+  });
+
+  it("should not take an id for a part of another number", async () => {
+    const missing = reverting((id) => `order ${id} of 110`);
+    const { isMissing } = await search(book(missing, 5n));
+    expect(isMissing(missing(1n))).to.equal(true);
+  });
+
+  it("should tell a refusal without a word from a function that is not there", async () => {
+    const { isMissing } = await search(book(withoutFunction, 5n));
+    expect(isMissing(withoutFunction(1n))).to.equal(true);
+    expect(isMissing(reverting(() => "")(1n))).to.equal(false);
+  });
+
+  it("should fail as the first id does by itself, where all revert", async () => {
+    const alone = unreadable(0n);
+    await expectVaultError(
+      findLastOrder(
+        {
+          async *read(ids) {
+            for (const id of ids) {
+              yield await Promise.resolve(reverting(() => "paused")(id));
+            }
+          },
+          readAlone: async () => {
+            await Promise.resolve();
+            throw isFailedOrder(alone) ? alone.error : new Error("it is read");
+          },
+        },
+        0n,
+      ),
+      "VAULT_RETURN_DATA_TOO_SHORT",
     );
   });
 

@@ -74,7 +74,8 @@ export async function findLastOrder(
         seen.refusal ??= isFailedOrder(order) ? order.error : undefined;
       }
     }
-    missing = found === undefined ? reasons : missing;
+    // Of the last ids that are looked at, none is there.
+    missing = reasons;
     return found;
   };
 
