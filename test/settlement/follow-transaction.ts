@@ -415,28 +415,53 @@ describe("the way of a settlement's transaction", () => {
       expect(sends()).to.equal(1);
     });
 
+    /** It is mined two looks after the round was checked. */
+    const minedLater = (
+      check: (block?: number) => Promise<SettlementStopped | undefined>,
+    ): { answers: Answers; changes: Partial<FollowOptions> } => {
+      let isChecked = false;
+      let looks = 0;
+      return {
+        answers: {
+          ...seen,
+          eth_getTransactionReceipt: () => {
+            looks += isChecked ? 1 : 0;
+            return looks > 1 ? minedIn6 : null;
+          },
+        },
+        changes: {
+          deadline: new Deadline(LONG_MS),
+          checkRound: async (block) => {
+            isChecked = true;
+            return await check(block);
+          },
+        },
+      };
+    };
+
     it("should go on where its nonce is used at the block with the obstacle", async () => {
+      const { answers, changes } = minedLater(checkRound);
       const end = await run(
         "look",
         {
-          ...seen,
+          ...answers,
           eth_getTransactionCount: (_, [, tag]) =>
             tag === "latest" ? "0x7" : "0x8",
         },
-        { checkRound },
+        changes,
       );
-      expect(whyOpen(end)).to.match(
-        /^The time is over: the node does not have it, though it may be what settled the round\.$/u,
-      );
+      expect(end).to.include({ kind: "mined", hash: HASH });
       expect(sends()).to.equal(0);
     });
 
     it("should go on where that block has no obstacle", async () => {
-      const end = await run("look", seen, {
-        checkRound: async (block) =>
+      const { answers, changes } = minedLater(
+        async (block) =>
           await Promise.resolve(block === undefined ? over : undefined),
-      });
-      expect(whyOpen(end)).to.include("though it may be what settled");
+      );
+      const end = await run("look", answers, changes);
+      expect(end).to.include({ kind: "mined", hash: HASH });
+      expect(sends()).to.equal(0);
     });
 
     it("should end with why nothing is to be sent in its place", async () => {
@@ -541,14 +566,14 @@ describe("the way of a settlement's transaction", () => {
     const end = await run(
       "look",
       {
+        eth_getTransactionReceipt: (occurrence) =>
+          occurrence < 3 ? null : minedIn6,
         eth_getTransactionByHash: (occurrence) =>
           occurrence === 0 ? waiting : null,
       },
-      { maySendAgain: false },
+      { maySendAgain: false, deadline: new Deadline(LONG_MS) },
     );
-    expect(whyOpen(end)).to.equal(
-      "The time is over: the node does not have it.",
-    );
+    expect(end).to.include({ kind: "mined", hash: HASH });
     expect(troubles()).to.deep.equal(["the node dropped the transaction"]);
   });
 
@@ -582,14 +607,6 @@ describe("the way of a settlement's transaction", () => {
         { eth_sendRawTransaction: () => null },
         {},
         "the node does not have it, and sending it failed: the node answered something else than a hash",
-      ],
-      [
-        {},
-        {
-          checkRound: async (): Promise<never> =>
-            await Promise.reject(new Error("no round.")),
-        },
-        "the node does not have it, and it could not be sent again: Error: no round",
       ],
       [
         {
