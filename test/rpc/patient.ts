@@ -2,7 +2,7 @@ import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
 import type { RetryEvent } from "../../src/client/index.js";
-import { patient } from "../../src/rpc/patient.js";
+import { lessPatient, patient } from "../../src/rpc/patient.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { scriptedNode } from "../helpers/scripted-node.js";
 
@@ -336,6 +336,30 @@ describe("reads that are made again", () => {
     });
     expect(await read).to.equal(7n);
     expect(calls(asked)).to.equal(4);
+  });
+
+  it("should not wait long for a block that a heavy request needs", async () => {
+    let asked = 0;
+    const provider = lessPatient(
+      patient(
+        {
+          request: async ({ method }) => {
+            if (method === "eth_blockNumber") {
+              return await Promise.resolve("0x64");
+            }
+            asked += 1;
+            throw coded(-32000, "header not found");
+          },
+        },
+        "testnet",
+      ),
+    );
+    await provider.request({ method: "eth_blockNumber" });
+    const error: unknown = await provider
+      .request({ method: "eth_simulateV1", params: [{}, "0x64"] })
+      .catch((e: unknown) => e);
+    expect(error).to.include({ code: -32000 });
+    expect(asked).to.equal(4);
   });
 
   it("should wait for no block that is only pending, or none that there can be", async () => {
