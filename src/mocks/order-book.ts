@@ -79,13 +79,7 @@ export function encodeOrderBook(
     view.setUint32(entry + WORD, position);
     entry += ENTRY;
     for (const name of values) {
-      const value = order[name];
-      position = writeValue(
-        book,
-        view,
-        position,
-        typeof value === "bigint" ? value : BigInt(value),
-      );
+      position = writeValue(book, view, position, order[name]);
     }
     // A lone surrogate becomes U+FFFD, as where orders are scripted.
     position +=
@@ -101,8 +95,12 @@ function mostBytes({ exType }: MockOrder): number {
   return values.length * (1 + WORD) + Buffer.byteLength(exType);
 }
 
+/** Above it, a value is no number that is written as one. */
+const MOST_WRITTEN_AS_NUMBER = 2 ** 48 - 1;
+
 /**
- * Writes the length of a value, and it without leading zeros.
+ * Writes the length of a value, and it without leading zeros. Small ones as
+ * numbers: arithmetic with bigints leaves as much behind as the orders are.
  *
  * @returns Where that ends.
  */
@@ -110,17 +108,33 @@ function writeValue(
   book: Buffer,
   view: DataView,
   position: number,
-  value: bigint,
+  value: bigint | number | boolean | string,
 ): number {
   const start = position + 1;
+  const isSmall = typeof value === "bigint" && value <= MOST_WRITTEN_AS_NUMBER;
+  if (isSmall || typeof value === "number" || typeof value === "boolean") {
+    const number = Number(value);
+    const length = bytesOf(number);
+    book[position] = length;
+    return length === 0 ? start : book.writeUIntBE(number, start, length);
+  }
   const end = start + WORD;
-  let first = writeInteger(view, end, value);
+  let first = writeInteger(view, end, BigInt(value));
   while (first < end && book[first] === 0) {
     first += 1;
   }
   book[position] = end - first;
   book.copyWithin(start, first, end);
   return start + end - first;
+}
+
+/** How many bytes a number below 2^48 takes. */
+function bytesOf(value: number): number {
+  let length = 0;
+  for (let least = 1; value >= least; least *= 256) {
+    length += 1;
+  }
+  return length;
 }
 
 /**
