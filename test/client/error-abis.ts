@@ -1,10 +1,11 @@
 import { expect } from "chai";
 import { ErrorFragment } from "ethers";
 
-import { explainReason } from "../../src/client/error-abis.js";
+import { explainReason, findInAbis } from "../../src/client/error-abis.js";
 import { encodeRevertData } from "../../src/mocks/failure.js";
 import { findErrorsInProject } from "../../src/plugin/project-abis.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
+import { expectVaultError } from "../helpers/assertions.js";
 
 const paused = ErrorFragment.from("error Paused()");
 
@@ -37,6 +38,35 @@ describe("client - the look-up of custom errors", () => {
     );
     expect(text).to.include("unknown error").and.include("looked up");
     expect(text).not.to.include("\u001b");
+  });
+
+  it("should find errors in lists and in JSON, and nothing but errors", async () => {
+    const find = findInAbis([
+      ["function settleAll()", "event Paused()"],
+      JSON.stringify([{ type: "error", name: "Paused", inputs: [] }]),
+      ["error Paused()", "error Other()"],
+    ]);
+    const found = await find(paused.selector);
+    expect(found.map((error) => error.format())).to.deep.equal([
+      "Paused()",
+      "Paused()",
+    ]);
+    expect(await find("0x12345678")).to.deep.equal([]);
+  });
+
+  it("should refuse what is no ABI, and say which one and why", async () => {
+    for (const [bad, problem] of [
+      ["{", "JSON"],
+      ["{}", "an ABI is a list"],
+      [["error ("], "expected ID"],
+    ] as const) {
+      const { details } = await expectVaultError(
+        () => findInAbis([["error Paused()"], bad]),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(details["where"]).to.equal("abis[1]");
+      expect(details["problem"]).to.include(problem);
+    }
   });
 
   it("should pass over what another tool has written into an artifact", async () => {

@@ -5,6 +5,7 @@ import fc from "fast-check";
 
 import {
   describeInput,
+  givenInput,
   parseAddress,
   parseBlockTag,
   parseContractType,
@@ -125,6 +126,32 @@ describe("inputs", () => {
     expect(describeInput("x".repeat(500))).to.have.lengthOf.below(130);
     expect(describeInput({ a: 1 })).to.equal("an object");
     expect(describeInput(undefined)).to.equal("undefined");
+    expect(describeInput(null)).to.equal("null");
+    // With its quotes that is 120 characters, and one more.
+    expect(describeInput("x".repeat(118))).to.equal(`"${"x".repeat(118)}"`);
+    expect(describeInput("x".repeat(119))).to.equal(`"${"x".repeat(119)}…`);
+  });
+
+  it("should tell a text as it was given, and anything else as it is shown", () => {
+    const long = "x".repeat(500);
+    expect(givenInput(long)).to.deep.equal({
+      shown: describeInput(long),
+      value: long,
+    });
+    expect(givenInput("a\nb")).to.deep.equal({
+      shown: '"a\\nb"',
+      value: "a\nb",
+    });
+    expect(givenInput(7)).to.deep.equal({ shown: "7", value: "7" });
+    expect(givenInput({ a: 1 })).to.deep.equal({
+      shown: "an object",
+      value: "an object",
+    });
+    const key = "ab".repeat(32);
+    expect(givenInput(key)).to.deep.equal({
+      shown: describeInput(key),
+      value: describeInput(key),
+    });
   });
 
   it("should never show what may be a private key", async () => {
@@ -137,6 +164,10 @@ describe("inputs", () => {
       );
       expect(message).to.not.contain(key);
       expect(message).to.contain("private key");
+    }
+    // A transaction's data, say, is not hidden.
+    for (const given of [`${key}0`, `0x${key}${key}`]) {
+      expect(describeInput(given)).to.not.contain("private key");
     }
   });
 });
@@ -155,7 +186,10 @@ describe("times", () => {
     ["2026-01-31T12:00", 1_769_860_800n],
     ["2026-01-31T12:00:01Z", 1_769_860_801n],
     ["2026-01-31T12:00:00+02:00", 1_769_853_600n],
+    ["2026-01-31T12:00:00-02:00", 1_769_868_000n],
+    ["2026-01-31T12:00+02:00", 1_769_853_600n],
     ["2024-02-29", 1_709_164_800n],
+    ["1970-01-01", 0n],
   ];
   for (const [given, seconds] of times) {
     it(`should read ${given}`, () => {
@@ -170,6 +204,11 @@ describe("times", () => {
     "+7",
     "+7x",
     "+-7d",
+    "x+7d",
+    "1+7d",
+    "+7dx",
+    "+7d7",
+    "+7d\n",
     "-7d",
     "1.5",
     "0x10",
@@ -179,6 +218,10 @@ describe("times", () => {
     "2026-01-31T25:00",
     "2026-01-31 12:00",
     "31.01.2026",
+    "x2026-01-31",
+    "12026-01-31",
+    "2026-01-31x",
+    "2026-01-311",
     "1969-12-31",
     "2026-01-31T12:00:00+99:99",
   ]) {

@@ -1,9 +1,20 @@
 import { Buffer } from "node:buffer";
 
 import { expect } from "chai";
-import { AbiCoder, id } from "ethers";
+import { AbiCoder, Interface, id } from "ethers";
 import fc from "fast-check";
 
+import {
+  RehearsalLensArtifact,
+  VaultLensArtifact,
+} from "../../src/client/lens/artifact.js";
+import { encodeReadCalls } from "../../src/client/lens/lens.js";
+import {
+  encodeRehearse,
+  factsCall,
+  parseFacts,
+  parseRehearsed,
+} from "../../src/client/lens/rehearsal-lens.js";
 import {
   parseLensAnswer,
   releaseAnswer,
@@ -119,6 +130,173 @@ describe("client - releaseAnswer", () => {
     const shared = Buffer.concat([encoded, Buffer.from("another's")]);
     releaseAnswer(parse(shared.subarray(0, encoded.length)));
     expect(shared.toString("utf8", encoded.length)).to.equal("another's");
+  });
+});
+
+describe("client - what a lens is asked", () => {
+  const one = "0x00000000000000000000000000000000000A11cE";
+  const two = "0x00000000000000000000000000000000000000A1";
+
+  it("should be the calls that are given, whatever was asked before", () => {
+    const contract = new Interface(VaultLensArtifact.abi);
+    for (const calls of [
+      [],
+      [{ target: one, data: "0x01" }],
+      [{ target: two, data: "0x01" }],
+      [{ target: one, data: "0x01" }],
+      [
+        { target: one, data: "0x01" },
+        { target: two, data: "0x0203" },
+      ],
+      [],
+    ]) {
+      expect(encodeReadCalls(calls)).to.equal(
+        contract.encodeFunctionData("readCalls", [
+          calls.map(({ target, data }) => [target, data]),
+        ]),
+      );
+    }
+  });
+
+  it("should be facts of accounts, as the ABI says", () => {
+    const contract = new Interface(RehearsalLensArtifact.abi);
+    for (const accounts of [[], [one], [one, two, one]]) {
+      expect(factsCall(two, accounts)).to.deep.equal({
+        target: two,
+        data: contract.encodeFunctionData("factsOf", [accounts]),
+      });
+    }
+  });
+
+  it("should be a rehearsal, each part in its place", () => {
+    const contract = new Interface(RehearsalLensArtifact.abi);
+    expect([
+      ...contract.decodeFunctionData(
+        "rehearse",
+        encodeRehearse({
+          reader: one,
+          reads: [{ target: two, data: "0x0102" }],
+          target: two,
+          data: "0x03",
+          gasLimit: 4n,
+          reserve: 5n,
+        }),
+      ),
+    ]).to.deep.equal([one, [[two, "0x0102"]], two, "0x03", 4n, 5n]);
+  });
+});
+
+const words = (...values: ReadonlyArray<bigint | number>): Buffer =>
+  Buffer.from(
+    values.map((value) => value.toString(16).padStart(64, "0")).join(""),
+    "hex",
+  );
+/** The least that is no number of a header. */
+const TOO_LARGE = 2n ** 48n;
+
+describe("client - parseFacts", () => {
+  const accounts = ["0xa", "0xb"];
+  const MAX = 2n ** 256n - 1n;
+
+  it("should find each account's balance and code", () => {
+    expect(
+      parseFacts(words(1, 2, 3, MAX, 0, 5, 24_576), accounts),
+    ).to.deep.equal({
+      block: { number: 1, timestamp: 2, chainId: 3 },
+      accounts: new Map([
+        ["0xa", { balance: MAX, hasCode: false }],
+        ["0xb", { balance: 5n, hasCode: true }],
+      ]),
+    });
+    expect(parseFacts(words(1, 2, TOO_LARGE - 1n), [])?.block.chainId).to.equal(
+      2 ** 48 - 1,
+    );
+  });
+
+  it("should refuse another number of words, and numbers that are none", () => {
+    const bytes = words(1, 2, 3, 4, 0, 5, 6);
+    for (const size of [0, 32, bytes.length - 32, bytes.length - 1]) {
+      expect(parseFacts(bytes.subarray(0, size), accounts)).to.equal(undefined);
+    }
+    expect(parseFacts(bytes, ["0xa"])).to.equal(undefined);
+    for (const place of [0, 1, 2]) {
+      const header: Array<bigint | number> = [1, 2, 3];
+      header[place] = TOO_LARGE;
+      expect(parseFacts(words(...header), [])).to.equal(undefined);
+    }
+  });
+});
+
+describe("client - parseRehearsed", () => {
+  const FORMAT = BigInt(id("hardhat-vault/RehearsalLens/1"));
+  const part = Buffer.concat([
+    Buffer.from([1, 1]),
+    Buffer.alloc(29),
+    Buffer.from([2, 0xab, 0xcd]),
+  ]);
+  /** Block 7 at time 8 of chain 9, 10 of 11 gas, then these lengths. */
+  const header = [FORMAT, 7, 8, 9, 1, 10, 11, 3, 34, 68];
+  const body = Buffer.concat([Buffer.from([1, 2, 3]), part, part, part]);
+  const rehearsed = (
+    changes: Readonly<Record<number, bigint | number>> = {},
+    rest = body,
+  ): Buffer =>
+    Buffer.concat([
+      words(...header.map((value, place) => changes[place] ?? value)),
+      rest,
+    ]);
+
+  it("should find what came of it, and the entries before and after", () => {
+    const bytes = rehearsed();
+    const parsed = parseRehearsed(bytes);
+    const entryAt = (start: number): unknown => ({
+      status: "returned",
+      hasCode: true,
+      start: start + 32,
+      end: start + 34,
+    });
+    expect(parsed).to.deep.equal({
+      block: { number: 7, timestamp: 8, chainId: 9 },
+      succeeded: true,
+      gasUsed: 10,
+      gasGiven: 11,
+      returned: Buffer.from([1, 2, 3]),
+      before: [entryAt(323)],
+      after: [entryAt(357), entryAt(391)],
+      bytes,
+    });
+    expect(parseRehearsed(rehearsed({ 4: 0 }))?.succeeded).to.equal(false);
+    // As many bytes as the header alone has.
+    expect(
+      parseRehearsed(rehearsed({ 7: 0, 8: 0, 9: 0 }, Buffer.alloc(0)))?.after,
+    ).to.deep.equal([]);
+  });
+
+  it("should refuse what is no rehearsal, cut off, or with more behind it", () => {
+    const bytes = rehearsed();
+    for (let size = 0; size < bytes.length; size += 1) {
+      expect(parseRehearsed(bytes.subarray(0, size)), String(size)).to.equal(
+        undefined,
+      );
+    }
+    expect(parseRehearsed(Buffer.concat([bytes, Buffer.alloc(1)]))).to.equal(
+      undefined,
+    );
+    expect(parseRehearsed(rehearsed({ 0: FORMAT + 1n }))).to.equal(undefined);
+    for (const place of [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
+      expect(
+        parseRehearsed(rehearsed({ [place]: TOO_LARGE })),
+        String(place),
+      ).to.equal(undefined);
+    }
+    // Entries that do not end where their part does.
+    for (const lengths of [
+      { 8: 33, 9: 69 },
+      { 8: 35, 9: 67 },
+      { 7: 4, 8: 33 },
+    ]) {
+      expect(parseRehearsed(rehearsed(lengths))).to.equal(undefined);
+    }
   });
 });
 

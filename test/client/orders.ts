@@ -123,7 +123,11 @@ describe("client - orders", () => {
 
     it("should list none where there is none", async () => {
       await send("generateOrders", [1n, 0n]);
-      expect(await listAll()).to.deep.equal([]);
+      let seen = 0;
+      expect(await listAll({ onProgress: () => (seen += 1) })).to.deep.equal(
+        [],
+      );
+      expect(seen, "nothing is left to read").to.equal(0);
     });
 
     it("should take what the ids behind the end answer for no order", async () => {

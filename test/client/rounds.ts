@@ -103,11 +103,14 @@ describe("client - rounds", () => {
       [3, { ...one, strikePrice: 1n }],
       [4, { ...one, strikePrice: 1n, endTime: one.endTime + 1n }],
     ];
-    expect(blocksOf(await collect(historyProvider(history, 4)))).to.deep.equal([
+    const rounds = await collect(historyProvider(history, 4));
+    expect(blocksOf(rounds)).to.deep.equal([
       [1, null, 2],
       [3, null, 3],
       [4, null, 4],
     ]);
+    // They start together, and so none before another.
+    expect(rounds.some(({ outOfOrder }) => outOfOrder)).to.equal(false);
   });
 
   it("should look at the given blocks only, and claim nothing of those before", async () => {
@@ -160,6 +163,8 @@ describe("client - rounds", () => {
         [100, two],
         [200, three],
         [300, one],
+        // Later than the one before, and yet not the latest.
+        [350, { ...two, strikePrice: 1n }],
         [400, four],
       ];
       const rounds = await collect(historyProvider(history, 500));
@@ -169,6 +174,7 @@ describe("client - rounds", () => {
         [100, undefined],
         [200, undefined],
         [300, true],
+        [350, true],
         [400, undefined],
       ]);
     });
@@ -283,6 +289,49 @@ describe("client - rounds", () => {
     );
   });
 
+  it("should look at each block of a short range once, and at equal distances of a long one", async () => {
+    const look = async (
+      history: History,
+      fromBlock: number,
+      toBlock: number,
+    ): Promise<{ blocks: unknown[]; totals: number[] }> => {
+      const provider = historyProvider(history, 5_000);
+      const totals: number[] = [];
+      await collect(provider, {
+        fromBlock,
+        toBlock,
+        concurrency: 1,
+        onProgress: ({ total }) => totals.push(total),
+      });
+      return {
+        blocks: provider.requests
+          .filter(({ method }) => method === "eth_call")
+          .map(({ block }) => block),
+        totals,
+      };
+    };
+    expect(await look([[0, one]], 100, 103)).to.deep.equal({
+      blocks: [100, 101, 102, 103],
+      totals: [4, 4, 4, 4],
+    });
+    expect((await look([[0, one]], 7, 7)).blocks).to.deep.equal([7]);
+    // One block more than 2^10: the halves of 2^11 blocks, twice, and the end.
+    const marks = 2 * 11 + 1;
+    const still = await look([[0, one]], 1_000, 2_024);
+    expect(still.totals).to.deep.equal(
+      Array.from({ length: marks }, () => marks),
+    );
+    // The change is between two marks, 46 or 47 blocks apart: six halves.
+    const history: History = [
+      [0, one],
+      [1_500, two],
+    ];
+    const { totals } = await look(history, 1_000, 2_024);
+    expect(totals.slice(0, marks)).to.deep.equal(still.totals);
+    expect(new Set(totals.slice(marks))).to.deep.equal(new Set([marks + 6]));
+    expect(totals.length).to.be.within(marks + 5, marks + 6);
+  });
+
   it("should ask no more at a time than it may", async () => {
     const provider = historyProvider(writeHistory(9, 1_000).history, 1_000);
     let [now, most] = [0, 0];
@@ -384,16 +433,19 @@ describe("client - rounds", () => {
 
     it("should be refused: pending blocks, a range that is none, a wrong concurrency", async () => {
       const provider = historyProvider([[5, one]], 100);
-      for (const options of [
-        { fromBlock: "pending" },
-        { toBlock: "pending" },
-        { fromBlock: 50, toBlock: 49 },
-        { concurrency: 0 },
+      for (const [options, where, problem] of [
+        [{ fromBlock: "pending" }, "fromBlock", "no part of the history"],
+        [{ toBlock: "pending" }, "toBlock", "no part of the history"],
+        [{ fromBlock: 50, toBlock: 49 }, "fromBlock", "50 is above"],
+        [{ concurrency: 0 }, "concurrency", "got 0"],
+        [{ concurrency: 1.5 }, "concurrency", "got 1.5"],
       ] as const) {
-        await expectVaultError(
+        const { details } = await expectVaultError(
           collect(provider, options),
           "VAULT_INVALID_ARGUMENT",
         );
+        expect(details["where"]).to.equal(where);
+        expect(details["problem"]).to.include(problem);
       }
       await expectVaultError(
         collect(provider, { fromBlock: -1 }),

@@ -118,6 +118,26 @@ describe("client - selectors", () => {
     expect(behind.isOpen).to.equal(false);
   });
 
+  it("should find none behind a beacon that answers no address", async () => {
+    await set("Code", PROXY, DELEGATES);
+    await set("StorageAt", PROXY, slots.implementation, `0x${"0".repeat(64)}`);
+    await set("StorageAt", PROXY, slots.beacon, zeroPadValue(BEACON, 32));
+    const { publicPool } = addresses;
+    for (const [what, code] of [
+      ["nothing", "0x"],
+      ["a revert", "0x5f5ffd"],
+      ["zeros", "0x60205ff3"],
+      ["two words", `0x73${publicPool.slice(2)}5f5260405ff3`],
+      ["21 bytes", `0x7401${publicPool.slice(2)}5f5260205ff3`],
+      ["20 bytes", `0x73${publicPool.slice(2)}5f526014600cf3`],
+    ] as const) {
+      await set("Code", BEACON, code);
+      const behind = await readCodeBehind(chain, PROXY);
+      expect(behind.proxies, what).to.deep.equal([]);
+      expect(behind.isOpen, what).to.equal(true);
+    }
+  });
+
   it("should tell that calls go on to somewhere unknown", async () => {
     await set("Code", PROXY, DELEGATES);
     await set("StorageAt", PROXY, slots.beacon, `0x${"0".repeat(64)}`);

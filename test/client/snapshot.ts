@@ -2,10 +2,12 @@ import { expect } from "chai";
 import { getAddress } from "ethers";
 
 import { VaultClient, isFailedReading } from "../../src/client/index.js";
+import { readOne } from "../../src/client/snapshot.js";
 import type {
   ContractAddresses,
   VaultSnapshot,
 } from "../../src/client/index.js";
+import { vaultError } from "../../src/errors.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { readingsOf, standaloneReadings } from "../../src/protocol/index.js";
 import { startAnvil } from "../helpers/anvil.js";
@@ -15,6 +17,7 @@ import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { recordCalls } from "../helpers/recording-provider.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
+import { scriptedNode } from "../helpers/scripted-node.js";
 
 const CALLER = "0x00000000000000000000000000000000000A11cE";
 const NO_CODE = "0x000000000000000000000000000000000000dEaD";
@@ -305,6 +308,70 @@ describe("client - snapshot", () => {
       });
     });
   }
+
+  it("should ask of the pending block by its name, which has no number yet", async () => {
+    for (const overrides of [true, false]) {
+      const recorder = recordCalls(
+        scriptedNode({
+          head: 5,
+          overrides,
+          codeOf: () => "0x00",
+          // What fails through the lens is asked for by itself.
+          answerOf: () => ({ reverted: true, data: "0x12345678" }),
+        }),
+      );
+      const client = new VaultClient(recorder, { vault: CALLER });
+      const blocksOf = async (
+        blockTag: "pending" | "latest",
+      ): Promise<Set<unknown>> => {
+        recorder.calls.length = 0;
+        const { volume } = await client.snapshot({ blockTag });
+        expect(isFailedReading(volume)).to.equal(true);
+        return new Set(
+          recorder.calls
+            .filter(
+              ({ method, params = [] }) =>
+                method === "eth_call" && params.length === 2,
+            )
+            .map(({ params = [] }) => params[1]),
+        );
+      };
+      expect(await blocksOf("pending")).to.deep.equal(new Set(["pending"]));
+      expect(await blocksOf("latest")).to.deep.equal(new Set(["0x5"]));
+    }
+  });
+
+  it("should hold only failures that a reading may have, and throw others", async () => {
+    const scripted = scriptedNode({
+      head: 1,
+      codeOf: () => "0x00",
+      answerOf: () => ({ reverted: false, data: "0x" }),
+    });
+    const readingThat = async (error: unknown): Promise<unknown> =>
+      await readOne(
+        Object.assign(new VaultClient(scripted, {}), {
+          read: () => {
+            throw error;
+          },
+        }),
+        { operation: "queryVolume", role: "vault", args: [], path: ["volume"] },
+        {},
+      );
+    const refused = vaultError("VAULT_RPC_TIMEOUT", {
+      network: "testnet",
+      method: "eth_call",
+    });
+    expect(await readingThat(refused)).to.deep.equal({ error: refused });
+    for (const unexpected of [
+      new TypeError("no function"),
+      vaultError("VAULT_INTERNAL", { problem: "a hole" }),
+    ]) {
+      const thrown: unknown = await readingThat(unexpected).catch(
+        (error: unknown) => error,
+      );
+      expect(thrown).to.equal(unexpected);
+    }
+  });
 
   it("should ask by itself for what fails through the lens, before it calls it failed", async () => {
     const hre = await createTestHre();

@@ -32,7 +32,9 @@ const supportByProvider = new WeakMap<Eip1193Provider, boolean>();
 
 const lensInterface = new Interface(VaultLensArtifact.abi);
 
-let latestCalls = { key: "", data: "" };
+let latestCalls: { readonly key?: string; readonly data: string } = {
+  data: "",
+};
 
 /** One of the calls that a lens makes. */
 export interface ReadCall {
@@ -43,7 +45,7 @@ export interface ReadCall {
 /** Call data that reads several contracts. */
 export function encodeReadCalls(calls: readonly ReadCall[]): string {
   const key = calls.map(({ target, data }) => `${target}:${data}`).join();
-  if (key !== latestCalls.key || latestCalls.data === "") {
+  if (key !== latestCalls.key) {
     const data = lensInterface.encodeFunctionData("readCalls", [
       calls.map((call) => [call.target, call.data]),
     ]);

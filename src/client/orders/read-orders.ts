@@ -129,7 +129,7 @@ interface Chosen {
   readonly chunks: Iterable<readonly bigint[]>;
   readonly total: number;
   /** Given where ids that do not exist are not to be listed. */
-  readonly isMissing?: OrdersEnd["isMissing"];
+  readonly isMissing?: OrdersEnd["isMissing"] | undefined;
 }
 
 async function choose(
@@ -148,7 +148,7 @@ async function choose(
   return {
     chunks: ranges(first, last, chunkSize),
     total: Number(last - first + 1n),
-    ...(isMissing === undefined ? {} : { isMissing }),
+    isMissing,
   };
 }
 
