@@ -66,7 +66,9 @@ export default defineConfig({
   },
   test: {
     mocha: {
-      timeout: 60_000,
+      // For what hangs, on whatever machine: a compiler alone takes a minute on
+      // a slow one.
+      timeout: 300_000,
       // Each file starts nodes of its own on free ports.
       parallel: true,
       // One more than there are processors, since tests wait for nodes.

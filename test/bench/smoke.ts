@@ -44,7 +44,6 @@ async function runBench(args: readonly string[]): Promise<string> {
 describe("bench", () => {
   for (const [name, bench] of Object.entries(benchmarks)) {
     it(`should measure ${name}, with a target for each demand`, async function () {
-      this.timeout(180_000);
       for (const section of [await bench(extent)].flat()) {
         expect(section.rows).to.not.be.empty;
         expect(section.targets).to.not.be.empty;

@@ -56,7 +56,6 @@ describe("contracts - ABIs and interfaces", () => {
   let output: CompilerOutput;
 
   before(async function () {
-    this.timeout(60_000);
     const sources = await contractSources();
     output = compile(
       "0.8.37",

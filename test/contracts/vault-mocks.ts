@@ -134,8 +134,6 @@ function revertData(error: unknown): unknown {
 }
 
 describe("contracts - mocks for Solidity tests", function () {
-  this.timeout(120_000);
-
   type Addresses = Readonly<Record<ContractRole, string>>;
 
   let vault: HardhatVault;

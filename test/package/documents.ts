@@ -125,7 +125,6 @@ describe("package - documents", () => {
   }).timeout(300_000);
 
   describe("as a site", function () {
-    this.timeout(60_000);
     let site = "";
 
     before(async () => {

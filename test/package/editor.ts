@@ -61,7 +61,6 @@ function openEditor(): ts.LanguageService {
 }
 
 describe("package - editor", function () {
-  this.timeout(60_000);
   let editor: ts.LanguageService;
 
   before(() => {

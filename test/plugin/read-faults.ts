@@ -70,7 +70,7 @@ const reads: readonly Read[] = [
 ];
 
 describe("reads under faults", function () {
-  this.timeout(isWhole ? 1_800_000 : 120_000);
+  this.timeout(isWhole ? 1_800_000 : 600_000);
 
   let anvil: ServerProcess;
   let contracts: Readonly<Record<ContractRole, string>>;
@@ -260,7 +260,7 @@ describe("reads under faults", function () {
       const result = await runVaultTask(hre, task, {
         ...args,
         json: true,
-        timeout: "0.5",
+        timeout: "3",
       });
       expect(parseDocument(result), task).to.have.property("error");
       expect(asked, task).to.be.within(1, 10);
@@ -269,7 +269,7 @@ describe("reads under faults", function () {
       method === "eth_call" ? "handled" : undefined;
     const examined = await runVaultTask(hre, "doctor", {
       json: true,
-      timeout: "0.5",
+      timeout: "3",
     });
     expect(examined.exitCode).to.equal(1);
     expect(examined.stdout).to.include("did not answer");

@@ -69,8 +69,6 @@ function isOf(value: unknown, { operation }: Reading, block: number): boolean {
 }
 
 describe("reads under load", function () {
-  this.timeout(120_000);
-
   for (const overrides of [true, false]) {
     it(`should be of one block, behind a pair of nodes that are ${BLOCKS_APART} blocks apart, state overrides ${overrides}`, async () => {
       const ahead = tellingNode(HEAD, overrides);

@@ -58,8 +58,6 @@ interface Result {
 }
 
 describe("settleAll under faults", function () {
-  this.timeout(240_000);
-
   let node: ServerProcess;
   let project: FixtureProject;
 

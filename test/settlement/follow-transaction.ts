@@ -10,6 +10,7 @@ import type {
 import type { SentTransaction } from "../../src/settlement/find-transaction.js";
 import { SettlementStopped } from "../../src/settlement/stopped.js";
 import type { SettlementEvent } from "../../src/settlement/types.js";
+import { endDeadlines } from "../helpers/deadlines.js";
 
 const HASH = `0x${"ab".repeat(32)}`;
 const NONCE = 7;
@@ -96,6 +97,13 @@ describe("the way of a settlement's transaction", () => {
   };
   const sends = (): number =>
     asked.filter((method) => method === "eth_sendRawTransaction").length;
+  /** No receipt; and the time is over where it was sent so often. */
+  const overOnceSent = (times: number): null => {
+    if (sends() >= times) {
+      endDeadlines();
+    }
+    return null;
+  };
 
   it("should send again what the node does not have", async () => {
     const end = await run(
@@ -127,13 +135,18 @@ describe("the way of a settlement's transaction", () => {
   });
 
   it("should not take a refusal for final after a send that may have arrived", async () => {
-    const end = await run("send", {
-      eth_sendRawTransaction: (occurrence) => {
-        throw new Error(
-          occurrence === 0 ? "upstream timed out" : "transaction underpriced",
-        );
+    const end = await run(
+      "send",
+      {
+        eth_getTransactionReceipt: () => overOnceSent(2),
+        eth_sendRawTransaction: (occurrence) => {
+          throw new Error(
+            occurrence === 0 ? "upstream timed out" : "transaction underpriced",
+          );
+        },
       },
-    });
+      { deadline: new Deadline(LONG_MS) },
+    );
 
     expect(end).to.include({ kind: "open", hash: HASH });
     expect(end.kind === "open" && end.reason).to.include(
@@ -142,11 +155,16 @@ describe("the way of a settlement's transaction", () => {
   });
 
   it("should not take a refusal for final where another process may have sent it", async () => {
-    const end = await run("look", {
-      eth_sendRawTransaction: () => {
-        throw new Error("transaction underpriced");
+    const end = await run(
+      "look",
+      {
+        eth_getTransactionReceipt: () => overOnceSent(1),
+        eth_sendRawTransaction: () => {
+          throw new Error("transaction underpriced");
+        },
       },
-    });
+      { deadline: new Deadline(LONG_MS) },
+    );
 
     expect(end).to.include({ kind: "open", hash: HASH });
     expect(sends()).to.be.greaterThan(0);
@@ -347,6 +365,7 @@ describe("the way of a settlement's transaction", () => {
       },
       {
         confirmations: 3,
+        deadline: new Deadline(LONG_MS),
         emit: (event) => {
           if (event.type === "confirmed") {
             told.push(`${event.confirmations} of ${event.wanted}`);

@@ -183,7 +183,7 @@ describe("settleAll in process", () => {
     const { vault, provider } = connection;
     await provider.request({ method: "evm_setAutomine", params: [false] });
 
-    const settlement = await vault.settleAll({ timeout: 300 });
+    const settlement = await vault.settleAll({ timeout: 2_000 });
 
     expect(settlement).to.include({ status: "unconfirmed", blockNumber: null });
     expect(settlement.hash).to.match(/^0x[0-9a-f]{64}$/u);

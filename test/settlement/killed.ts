@@ -28,8 +28,6 @@ interface Kill extends RequestKey {
 
 for (const mode of ["local keys", "remote accounts"] as const) {
   describe(`a settlement that is killed, and --resume: ${mode}`, function () {
-    this.timeout(120_000);
-
     let node: ServerProcess;
     let project: FixtureProject;
     let lanes: readonly SettlementLane[] = [];

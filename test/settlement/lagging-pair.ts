@@ -26,7 +26,7 @@ const OPTIONS: SettleAllOptions =
   LAGGING === undefined ? { pollingInterval: 200 } : {};
 
 describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apart`, function () {
-  this.timeout(60_000 + SETTLEMENTS * 20_000);
+  this.timeout(300_000 + SETTLEMENTS * 20_000);
 
   let node: ServerProcess;
   let pair: RpcServer;

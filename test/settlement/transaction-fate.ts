@@ -10,12 +10,14 @@ import type {
 } from "../../src/settlement/settle-all.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import { endDeadlines } from "../helpers/deadlines.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { openLane } from "../helpers/settlement-lane.js";
 import type { SettlementLane } from "../helpers/settlement-lane.js";
 
-const POLLING = { pollingInterval: 20 };
+/** None waits for the end of the time, which comes by {@link endDeadlines}. */
+const POLLING = { pollingInterval: 20, timeout: 60_000 };
 
 describe("what can become of a settlement's transaction", () => {
   let node: ServerProcess;
@@ -56,7 +58,18 @@ describe("what can become of a settlement's transaction", () => {
     await send("evm_setAutomine", enabled);
   };
   const resume = async (): Promise<Settlement> =>
-    await lane.vault.settleAll({ ...POLLING, resume: true, timeout: 1_000 });
+    await lane.vault.settleAll({ ...POLLING, resume: true });
+
+  /** The time is over when the transaction is looked for so often. */
+  const endAtLook = (number: number): void => {
+    lane.server.before(
+      { method: "eth_getTransactionReceipt", occurrence: number - 1 },
+      async () => {
+        endDeadlines();
+        await Promise.resolve();
+      },
+    );
+  };
 
   /** Settles, and acts as soon as the node has the transaction. */
   const settleAnd = async (
@@ -75,7 +88,6 @@ describe("what can become of a settlement's transaction", () => {
     );
     const settlement = await lane.vault.settleAll({
       ...POLLING,
-      timeout: 5_000,
       onEvent: (event) => events.push(event),
       ...options,
     });
@@ -89,12 +101,10 @@ describe("what can become of a settlement's transaction", () => {
   };
 
   it("should stay unconfirmed until somebody mines, then be found by --resume", async () => {
-    const { settlement } = await settleAnd(
-      async () => {
-        await setMining(false);
-      },
-      { timeout: 300 },
-    );
+    const { settlement } = await settleAnd(async () => {
+      await setMining(false);
+      endAtLook(2);
+    });
 
     expect(settlement).to.include({
       status: "unconfirmed",
@@ -126,10 +136,11 @@ describe("what can become of a settlement's transaction", () => {
         lane.server.rewrite("eth_call", (result) =>
           String(result).replace(/0$/u, "1"),
         );
+        endDeadlines();
         await Promise.resolve();
       },
       // The last questions have five intervals to be answered in.
-      { timeout: 400, pollingInterval: 200 },
+      { pollingInterval: 2_000 },
     );
 
     expect(settlement.status).to.equal("unconfirmed");
@@ -156,8 +167,9 @@ describe("what can become of a settlement's transaction", () => {
     const { settlement } = await settleAnd(
       async () => {
         await send("anvil_mine", "0x2");
+        endAtLook(2);
       },
-      { confirmations: 3, timeout: 400 },
+      { confirmations: 3 },
     );
 
     expect(settlement).to.include({ status: "unconfirmed", after: null });
@@ -303,8 +315,10 @@ describe("what can become of a settlement's transaction", () => {
     const { settlement } = await settleAnd(
       async () => {
         await lane.world.mine();
+        endDeadlines();
       },
-      { timeout: 300 },
+      // The last question has five intervals to be answered in.
+      { pollingInterval: 2_000 },
     );
 
     expect(settlement).to.include({ status: "unconfirmed" });
@@ -419,8 +433,9 @@ describe("what can become of a settlement's transaction", () => {
         lane.server.fallBehind(
           (await lane.world.provider.getBlockNumber()) - 6,
         );
+        endAtLook(2);
       },
-      { confirmations: 3, timeout: 300 },
+      { confirmations: 3 },
     );
 
     expect(settlement).to.include({ status: "unconfirmed", after: null });
@@ -436,23 +451,20 @@ describe("what can become of a settlement's transaction", () => {
         await send("anvil_dropAllTransactions");
       },
     );
+    endAtLook(4);
     const asked = (): readonly unknown[] =>
       lane.server.requests
         .filter(({ method }) => method === "eth_sendTransaction")
         .map(({ params }) => params[0]);
 
-    const settlement = await vault.settleAll({ ...POLLING, timeout: 400 });
+    const settlement = await vault.settleAll(POLLING);
 
     expect(settlement).to.include({ status: "unconfirmed" });
     expect(settlement.hash).to.match(/^0x[0-9a-f]{64}$/u);
     expect(asked()).to.have.length(1);
 
     await setMining(true);
-    const resumed = await vault.settleAll({
-      ...POLLING,
-      resume: true,
-      timeout: 2_000,
-    });
+    const resumed = await vault.settleAll({ ...POLLING, resume: true });
 
     lane.server.show();
     expect(resumed, resumed.reason ?? "").to.include({ status: "settled" });
@@ -520,10 +532,7 @@ describe("a node that restarts between broadcast and receipt", () => {
       },
     );
 
-    const settlement = await lane.vault.settleAll({
-      ...POLLING,
-      timeout: 10_000,
-    });
+    const settlement = await lane.vault.settleAll(POLLING);
 
     expect(settlement, settlement.reason ?? "").to.include({
       status: "settled",
@@ -539,7 +548,11 @@ describe("a node that restarts between broadcast and receipt", () => {
 
     const settlement = await lane.vault.settleAll({
       ...POLLING,
-      timeout: 1_000,
+      onEvent: (event) => {
+        if (event.type === "trouble" && event.message.includes("no contract")) {
+          endDeadlines();
+        }
+      },
     });
 
     expect(settlement).to.include({ status: "unconfirmed" });

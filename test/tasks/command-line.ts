@@ -238,7 +238,6 @@ const commands: readonly Command[] = [
 ];
 
 describe("the command line", function () {
-  this.timeout(120_000);
   let node: ServerProcess;
   let project: FixtureProject;
   let env: Readonly<Record<string, string>>;

@@ -50,7 +50,7 @@ const isPlain = /^(?!(?:doctor|report|simulate|rehearse|capture|settle)$)/u;
 const asking = everyTaskRun().filter(({ task }) => !asksNothing.test(task));
 
 describe("tasks under faults", function () {
-  this.timeout(isWhole ? 3_600_000 : 120_000);
+  this.timeout(isWhole ? 3_600_000 : 600_000);
 
   let anvil: ServerProcess;
   let contracts: Readonly<Record<ContractRole, string>>;

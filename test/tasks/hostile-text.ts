@@ -104,8 +104,6 @@ const nodes: Readonly<Record<string, RpcHandler>> = {
 };
 
 describe("hostile text", function () {
-  this.timeout(120_000);
-
   let anvil: ServerProcess;
   let server: RpcServer;
   let project: FixtureProject;
@@ -288,7 +286,7 @@ describe("hostile text", function () {
         method === "eth_sendRawTransaction" || method === "eth_sendTransaction"
           ? { error: { code: -32603, message: "upstream timed out" } }
           : undefined;
-      await run("settle", { yes: true, timeout: "0.2" });
+      await run("settle", { yes: true, timeout: "2" });
       const file = await onlyFileIn(deployments);
       const journal = asRecord(parseJson(await readFile(file, "utf8")));
       for (const document of [

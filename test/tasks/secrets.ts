@@ -200,8 +200,6 @@ const behaviours: Readonly<Record<string, RpcHandler>> = {
 };
 
 describe("secrets", function () {
-  this.timeout(180_000);
-
   let anvil: ServerProcess;
   let node: JsonRpcProvider;
   let server: RpcServer;
@@ -421,8 +419,6 @@ describe("secrets", function () {
 });
 
 describe("secrets of a network that forks", function () {
-  this.timeout(120_000);
-
   let anvil: ServerProcess;
   let server: RpcServer;
   let project: FixtureProject;
