@@ -22,7 +22,7 @@ import type { LensContext } from "./lens/lens.js";
 import { entryAnswer } from "./lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "./lens/lens-answer.js";
 import {
-  factsCall,
+  factsCalls,
   parseFacts,
   rehearsalLensCode,
 } from "./lens/rehearsal-lens.js";
@@ -162,7 +162,7 @@ async function readInOneCall(
   const own =
     accounts.length === 0
       ? { calls: [] }
-      : { code: rehearsalLensCode, calls: [factsCall(from, accounts)] };
+      : { code: rehearsalLensCode, calls: factsCalls(from, accounts) };
   const answer = await tryLens(context, [...calls.values()], own);
   if (answer?.entries.length !== calls.size + own.calls.length) {
     return undefined;
@@ -204,24 +204,27 @@ async function readInOneCall(
     chainId: answer.chainId,
     block,
     values,
-    balances: balancesOf(accounts, answer, answer.entries[calls.size]),
+    balances: balancesOf(accounts, answer, answer.entries.slice(calls.size)),
   };
 }
 
 function balancesOf(
   accounts: readonly string[],
   answer: LensAnswer,
-  entry: LensEntry | undefined,
-): ReadonlyMap<string, bigint> {
-  const bytes = entry === undefined ? undefined : entryAnswer(answer, entry);
-  const facts =
-    bytes instanceof Buffer ? parseFacts(bytes, accounts) : undefined;
-  return new Map(
-    [...(facts?.accounts ?? [])].map(([account, { balance }]) => [
-      account,
-      balance,
-    ]),
+  entries: readonly LensEntry[],
+): ReadonlyMap<string, bigint> | undefined {
+  const facts = parseFacts(
+    entries.map((entry) => {
+      const bytes = entryAnswer(answer, entry);
+      return bytes instanceof Buffer ? bytes : undefined;
+    }),
+    accounts,
   );
+  return facts === undefined
+    ? undefined
+    : new Map(
+        [...facts.accounts].map(([account, { balance }]) => [account, balance]),
+      );
 }
 
 function keyOf({

@@ -6,7 +6,11 @@ import { encodeCall } from "../client/codec.js";
 import type { EncodedCall } from "../client/codec.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { FailedReading } from "../client/failed-reading.js";
-import { factsCall, parseFacts } from "../client/lens/rehearsal-lens.js";
+import {
+  countFactsCalls,
+  factsCalls,
+  parseFacts,
+} from "../client/lens/rehearsal-lens.js";
 import type { LensFacts } from "../client/lens/rehearsal-lens.js";
 import type { ReadCall } from "../client/lens/lens.js";
 import { prepareReading } from "../client/snapshot.js";
@@ -127,7 +131,7 @@ async function findTrading(
 export function readsOf(list: WatchList, lens: string): readonly ReadCall[] {
   return [
     ...list.readings.map(readOf),
-    factsCall(lens, list.witnessed),
+    ...factsCalls(lens, list.witnessed),
     ...tokenBalancesOf(list).map(({ account, token }) => ({
       target: token,
       data: encodeBalanceOf(account),
@@ -144,10 +148,14 @@ export function factsOf(
   { readings, witnessed }: WatchList,
   answers: ReadAnswers,
 ): LensFacts | undefined {
-  const { succeeded = false, data = "0x" } = answers[readings.length] ?? {};
-  return succeeded
-    ? parseFacts(Buffer.from(data.slice(2), "hex"), witnessed)
-    : undefined;
+  return parseFacts(
+    answers
+      .slice(readings.length, readings.length + countFactsCalls(witnessed))
+      .map(({ succeeded, data }) =>
+        succeeded ? Buffer.from(data.slice(2), "hex") : undefined,
+      ),
+    witnessed,
+  );
 }
 
 /** The call that takes one reading. */
@@ -179,7 +187,7 @@ export async function compareAnswers(
   before: ReadAnswers,
   after: ReadAnswers,
 ): Promise<Compared> {
-  const { readings, orders, contracts, accounts, tokens } = list;
+  const { readings, orders, contracts, witnessed, accounts, tokens } = list;
   const reasons = await explainAll(vault, [...before, ...after]);
   const rawAnswer = ({
     succeeded = false,
@@ -188,7 +196,7 @@ export async function compareAnswers(
     succeeded
       ? data
       : new RevertedCall(reasons.get(data) ?? decodeRevertReason(data));
-  const firstToken = readings.length + 1;
+  const firstToken = readings.length + countFactsCalls(witnessed);
   const firstOrder = firstToken + accounts.length * tokens.length;
   const [factsBefore, factsAfter] = [
     factsOf(list, before),

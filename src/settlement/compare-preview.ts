@@ -96,7 +96,7 @@ async function findDifferences(
   );
   const { transfers } = previewed;
   const happened = parseLogs(logs);
-  return [
+  const differences = [
     ...(await differingReadings(vault, previewed, changes, blockNumber)),
     ...(transfers === null || happened === undefined
       ? []
@@ -105,6 +105,11 @@ async function findDifferences(
       ? []
       : compareNative(transfers, before, after, { sender, fee })),
   ];
+  // What was not compared is not "as previewed"; what differs, differs.
+  const isCompared =
+    transfers === null ||
+    (before.balances !== undefined && after.balances !== undefined);
+  return differences.length > 0 || isCompared ? differences : null;
 }
 
 /**

@@ -11,7 +11,7 @@ import {
 import { encodeReadCalls } from "../../src/client/lens/lens.js";
 import {
   encodeRehearse,
-  factsCall,
+  factsCalls,
   parseFacts,
   parseRehearsed,
 } from "../../src/client/lens/rehearsal-lens.js";
@@ -160,11 +160,14 @@ describe("client - what a lens is asked", () => {
 
   it("should be facts of accounts, as the ABI says", () => {
     const contract = new Interface(RehearsalLensArtifact.abi);
-    for (const accounts of [[], [one], [one, two, one]]) {
-      expect(factsCall(two, accounts)).to.deep.equal({
-        target: two,
-        data: contract.encodeFunctionData("factsOf", [accounts]),
-      });
+    const many = Array.from({ length: 120 }, () => one);
+    for (const parts of [[], [[one]], [[one, two, one]], [many, [two]]]) {
+      expect(factsCalls(two, parts.flat())).to.deep.equal(
+        parts.map((accounts) => ({
+          target: two,
+          data: contract.encodeFunctionData("factsOf", [accounts]),
+        })),
+      );
     }
   });
 
@@ -200,7 +203,7 @@ describe("client - parseFacts", () => {
 
   it("should find each account's balance and code", () => {
     expect(
-      parseFacts(words(1, 2, 3, MAX, 0, 5, 24_576), accounts),
+      parseFacts([words(1, 2, 3, MAX, 0, 5, 24_576)], accounts),
     ).to.deep.equal({
       block: { number: 1, timestamp: 2, chainId: 3 },
       accounts: new Map([
@@ -208,21 +211,25 @@ describe("client - parseFacts", () => {
         ["0xb", { balance: 5n, hasCode: true }],
       ]),
     });
-    expect(parseFacts(words(1, 2, TOO_LARGE - 1n), [])?.block.chainId).to.equal(
-      2 ** 48 - 1,
-    );
+    expect(
+      parseFacts([words(1, 2, TOO_LARGE - 1n, 0, 0)], ["0xa"])?.block.chainId,
+    ).to.equal(2 ** 48 - 1);
   });
 
   it("should refuse another number of words, and numbers that are none", () => {
     const bytes = words(1, 2, 3, 4, 0, 5, 6);
     for (const size of [0, 32, bytes.length - 32, bytes.length - 1]) {
-      expect(parseFacts(bytes.subarray(0, size), accounts)).to.equal(undefined);
+      expect(parseFacts([bytes.subarray(0, size)], accounts)).to.equal(
+        undefined,
+      );
     }
-    expect(parseFacts(bytes, ["0xa"])).to.equal(undefined);
+    expect(parseFacts([bytes], ["0xa"])).to.equal(undefined);
+    expect(parseFacts([], accounts)).to.equal(undefined);
+    expect(parseFacts([undefined], accounts)).to.equal(undefined);
     for (const place of [0, 1, 2]) {
       const header: Array<bigint | number> = [1, 2, 3];
       header[place] = TOO_LARGE;
-      expect(parseFacts(words(...header), [])).to.equal(undefined);
+      expect(parseFacts([words(...header, 0, 0)], ["0xa"])).to.equal(undefined);
     }
   });
 });

@@ -99,6 +99,7 @@ describe("what came otherwise than previewed", () => {
       balances = {},
       mined = receipt,
       hasSeen = true,
+      hasBalances = true,
       read = async () => await Promise.reject(new Error("it was read again")),
     }: {
       seenAfter?: VaultSnapshot;
@@ -106,6 +107,7 @@ describe("what came otherwise than previewed", () => {
       balances?: Readonly<Record<string, readonly [bigint, bigint?]>>;
       mined?: Receipt | undefined;
       hasSeen?: boolean;
+      hasBalances?: boolean;
       /** What the vault answers to a plain reading. */
       read?: (
         operation: string,
@@ -114,13 +116,15 @@ describe("what came otherwise than previewed", () => {
       ) => Promise<unknown>;
     } = {},
   ): Promise<readonly PreviewDifference[] | null | undefined> => {
-    const balancesAt = (index: 0 | 1): Map<string, bigint> =>
-      new Map(
-        Object.entries(balances).flatMap(([account, amounts]) => {
-          const amount = amounts[index];
-          return amount === undefined ? [] : [[account, amount]];
-        }),
-      );
+    const balancesAt = (index: 0 | 1): Map<string, bigint> | undefined =>
+      hasBalances
+        ? new Map(
+            Object.entries(balances).flatMap(([account, amounts]) => {
+              const amount = amounts[index];
+              return amount === undefined ? [] : [[account, amount]];
+            }),
+          )
+        : undefined;
     const asked: number[] = [];
     const result = await comparePreview(
       // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
@@ -286,6 +290,23 @@ describe("what came otherwise than previewed", () => {
       ).to.deep.equal([
         { reading: "balances", field: SENDER, previewed: 40n, happened: 39n },
         { reading: "balances", field: PAID, previewed: 3n, happened: 2n },
+      ]);
+    });
+
+    it("should not be as previewed where no balances came along", async () => {
+      const hasBalances = false;
+      expect(await compare(paying, { hasBalances })).to.equal(null);
+      expect(await compare(preview(), { hasBalances })).to.equal(null);
+      expect(
+        await compare(preview({ transfers: null }), { hasBalances }),
+      ).to.deep.equal([]);
+      expect(
+        await compare(paying, {
+          hasBalances,
+          seenAfter: { ...after, volume: 4n },
+        }),
+      ).to.deep.equal([
+        { reading: "volume", field: "volume", previewed: 5n, happened: 4n },
       ]);
     });
 

@@ -43,18 +43,40 @@ export function addressWord(address: string): string {
     .padStart(2 * WORD, "0");
 }
 
-/**
- * Asks the lens at an address where and when it runs and what accounts have, all
- * in one call: to a node, each call of a simulation is a transaction.
- */
-export function factsCall(lens: string, accounts: readonly string[]): ReadCall {
-  const words = [WORD, accounts.length].map((value) =>
-    value.toString(16).padStart(2 * WORD, "0"),
+/** Accounts per call: what the lens passes on of an answer is 8,192 bytes. */
+const ACCOUNTS_AT_A_TIME = 120;
+
+/** How many calls there are in {@link factsCalls}. */
+export function countFactsCalls(accounts: readonly string[]): number {
+  return Math.ceil(accounts.length / ACCOUNTS_AT_A_TIME);
+}
+
+function inParts(
+  accounts: readonly string[],
+): ReadonlyArray<readonly string[]> {
+  return Array.from({ length: countFactsCalls(accounts) }, (_, part) =>
+    accounts.slice(part * ACCOUNTS_AT_A_TIME, (part + 1) * ACCOUNTS_AT_A_TIME),
   );
-  return {
-    target: lens,
-    data: [FACTS_OF, ...words, ...accounts.map(addressWord)].join(""),
-  };
+}
+
+/**
+ * Asks the lens at an address where and when it runs and what accounts have, in
+ * as few calls as possible: to a node, each call of a simulation is a
+ * transaction. There are none without an account.
+ */
+export function factsCalls(
+  lens: string,
+  accounts: readonly string[],
+): readonly ReadCall[] {
+  return inParts(accounts).map((part) => {
+    const words = [WORD, part.length].map((value) =>
+      value.toString(16).padStart(2 * WORD, "0"),
+    );
+    return {
+      target: lens,
+      data: [FACTS_OF, ...words, ...part.map(addressWord)].join(""),
+    };
+  });
 }
 
 /** What the lens says of itself and of accounts. */
@@ -70,10 +92,28 @@ export interface AccountFacts {
 }
 
 /**
+ * @param answers Those to {@link factsCalls}; undefined where there is none.
  * @param accounts Those that it was asked about, in that order.
- * @returns Undefined where it is not what `factsOf` answers.
+ * @returns Undefined where one of them is not what `factsOf` answers.
  */
 export function parseFacts(
+  answers: ReadonlyArray<Buffer | undefined>,
+  accounts: readonly string[],
+): LensFacts | undefined {
+  const parts = inParts(accounts).map((part, index) => {
+    const bytes = answers[index];
+    return bytes === undefined ? undefined : parsePart(bytes, part);
+  });
+  const [first] = parts;
+  return first === undefined || !parts.every((part) => part !== undefined)
+    ? undefined
+    : {
+        block: first.block,
+        accounts: new Map(parts.flatMap((part) => [...part.accounts])),
+      };
+}
+
+function parsePart(
   bytes: Buffer,
   accounts: readonly string[],
 ): LensFacts | undefined {
