@@ -65,6 +65,8 @@ const MIN_IN_HEX = 16;
 
 const secrets = new Set<string>();
 let secretsPattern: RegExp | undefined;
+/** Characters of the longest text that is hidden. */
+let longestSpelling = 0;
 let hexSecretsPattern: RegExp | undefined;
 
 /** From now on none of these texts is shown, whoever repeats it. */
@@ -72,6 +74,10 @@ export function keepSecret(...values: readonly string[]): void {
   for (const value of values) {
     if (value !== "" && !secrets.has(value)) {
       secrets.add(value);
+      longestSpelling = Math.max(
+        longestSpelling,
+        ...spellingsOf(value).map(({ length }) => length),
+      );
       secretsPattern = undefined;
       hexSecretsPattern = undefined;
     }
@@ -251,10 +257,17 @@ export function quoteForeignText(text: string, maxLength = 500): string {
   );
 }
 
-/** The beginning of a text without secrets, also one that the end would cut. */
+/**
+ * The beginning of a text without secrets, also one that the end would cut: what
+ * is hidden makes a text shorter, which may bring that end into sight.
+ */
 function bound(text: string): string {
-  const shown = hideSecrets(text.slice(0, 2 * MAX_FOREIGN_TEXT));
-  return shown.length > MAX_FOREIGN_TEXT
-    ? `${shown.slice(0, MAX_FOREIGN_TEXT)}…`
-    : shown;
+  const looked = hideSecrets(text.slice(0, 2 * MAX_FOREIGN_TEXT));
+  if (text.length <= 2 * MAX_FOREIGN_TEXT) {
+    return looked.length > MAX_FOREIGN_TEXT
+      ? `${looked.slice(0, MAX_FOREIGN_TEXT)}…`
+      : looked;
+  }
+  const whole = Math.max(0, looked.length - longestSpelling);
+  return `${looked.slice(0, Math.min(MAX_FOREIGN_TEXT, whole))}…`;
 }

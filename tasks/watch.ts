@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
@@ -53,6 +53,7 @@ const action: NewTaskActionFunction<WatchTaskArguments> = async (args, hre) =>
             await whileRead(
               inPlace(write),
               pause,
+              request,
               async (writeLine, clock) =>
                 await watch(
                   vault,
@@ -77,30 +78,37 @@ const action: NewTaskActionFunction<WatchTaskArguments> = async (args, hre) =>
 
 export default action;
 
-/** Ends a watch with its reader: in the pause after what could not be written. */
+/**
+ * Ends a watch with its reader: in the pause after what could not be written.
+ *
+ * @returns Not ok where it waits for something that has not come.
+ * @throws what else keeps it from being written, as a full disk
+ */
 async function whileRead(
   write: WriteText,
   pause: Waiting["pause"],
+  { until }: WatchRequest,
   work: (write: WriteText, clock: WatchClock) => Promise<StreamedReport>,
 ): Promise<StreamedReport> {
   const { write: writeLine, failed } = writeAlong(write);
-  try {
-    return await work(writeLine, {
-      now: Date.now,
-      sleep: async (milliseconds) =>
-        await pause(
-          async () => await sleep(milliseconds, undefined, { signal: failed }),
-        ),
-    });
-  } catch (error) {
+  const report = await work(writeLine, {
+    now: Date.now,
+    sleep: async (milliseconds) =>
+      await pause(
+        async () => await sleep(milliseconds, undefined, { signal: failed }),
+      ),
+  }).catch((error: unknown): StreamedReport => {
     if (!failed.aborted) {
       throw error;
     }
-    if (!isReaderGone(failed.reason)) {
-      throw failed.reason;
-    }
-    return { streamed: true, ok: true };
+    return { streamed: true, ok: until === undefined };
+  });
+  // Of the last line, which no pause follows.
+  await setImmediate();
+  if (failed.aborted && !isReaderGone(failed.reason)) {
+    throw failed.reason;
   }
+  return report;
 }
 
 /** What a watch waits for. */

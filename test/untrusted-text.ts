@@ -194,6 +194,17 @@ describe("text of others", () => {
       });
     }
 
+    it("should be hidden where what is looked at ends within it", () => {
+      const secret = "abandon ability able";
+      for (let cut = 1; cut < secret.length; cut += 1) {
+        const before = `${secret} `.repeat(380);
+        const text = `${before.padEnd(8_192 - cut, ".")}${secret}`;
+        for (const shown of [escapeUntrusted(text), redactSecrets(text)]) {
+          expect(shown, `${cut} characters`).to.match(/^(?:<hidden> )+\.*…$/u);
+        }
+      }
+    });
+
     it("should leave words, names of networks and figures as they are", () => {
       const text = "eth_call of v3 on my-net answered 1, x is 12, p4ssed";
       expect(escapeUntrusted(text)).to.equal(text);

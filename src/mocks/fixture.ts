@@ -156,6 +156,10 @@ export async function readFixture(file: string): Promise<MockState> {
     throw invalid("it is not JSON", error);
   }
   const { orders, rest } = takePlainOrders(json);
+  // The one id that is no number and that the schema passes over.
+  if (Object.hasOwn(Object(Reflect.get(Object(rest), "orders")), "__proto__")) {
+    throw invalid("orders.__proto__: expected an order's id", undefined);
+  }
   const parsed = fixtureSchema.safeParse(rest);
   if (!parsed.success) {
     throw invalid(describeIssues(parsed.error.issues), parsed.error);
@@ -198,12 +202,19 @@ const orderFields = operationEntry("getOrderInfo").outputs;
 
 /** @returns Undefined where the schema has to look at it. */
 function readPlainOrder(input: unknown): MockOrder | undefined {
-  const order: Record<string, unknown> = Object.assign({}, input);
-  if (Object.keys(order).length !== orderFields.length) {
+  if (
+    typeof input !== "object" ||
+    input === null ||
+    Object.keys(input).length !== orderFields.length
+  ) {
     return undefined;
   }
+  // Not a copy of the input, where a field "__proto__" would be none.
+  const order: Record<string, unknown> = {};
   for (const { name, type } of orderFields) {
-    const value = readPlainValue(type, order[name]);
+    const value = Object.hasOwn(input, name)
+      ? readPlainValue(type, Reflect.get(input, name))
+      : undefined;
     if (value === undefined) {
       return undefined;
     }

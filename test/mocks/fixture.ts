@@ -261,6 +261,10 @@ describe("mocks - capture and replay", () => {
       return { ...fixture, orders: { 1: first, 2: { ...first, ...changes } } };
     };
 
+    /** As `JSON.parse` makes it: a key like others. */
+    const ownProto = (value: unknown): object =>
+      Object.fromEntries([["__proto__", value]]);
+
     const invalid: ReadonlyArray<[string, () => unknown, RegExp]> = [
       ["of a newer version", () => ({ ...fixture, version: 2 }), /version/u],
       ["of something else", () => ({ name: "package" }), /format/u],
@@ -291,6 +295,11 @@ describe("mocks - capture and replay", () => {
         () => ({ ...fixture, orders: { [`${MAX + 1n}`]: {} } }),
         /orders\.\d{78}: expected an order's id/u,
       ],
+      [
+        "an order's id that is __proto__",
+        () => ({ ...fixture, orders: ownProto({}) }),
+        /orders\.__proto__: expected an order's id/u,
+      ],
       ["a list of orders", () => ({ ...fixture, orders: [] }), /orders/u],
       ["no orders", () => ({ ...fixture, orders: null }), /orders/u],
       [
@@ -302,6 +311,24 @@ describe("mocks - capture and replay", () => {
         "an order with more fields",
         () => order({ price: "1" }),
         /orders\.2: .*price/u,
+      ],
+      [
+        "an order with a field __proto__ beside its own",
+        () => order(ownProto({})),
+        /orders\.2: .*__proto__/u,
+      ],
+      [
+        "an order with a field of its own in __proto__ alone",
+        () => {
+          const { 1: first } = Object.assign({ 1: {} }, fixture["orders"]);
+          const { number, ...others } = Object.assign({ number: "" }, first);
+          const proto = ownProto({ number });
+          return {
+            ...fixture,
+            orders: { 1: first, 2: { ...others, ...proto, foo: 1 } },
+          };
+        },
+        /orders\.2\.number: /u,
       ],
       [
         "an order without a field",
