@@ -295,6 +295,11 @@ export const errorTable = {
     message: "The settlement journal {file} could not be written: {problem}.",
     fix: "Make that folder writable, and room on its disk; without a journal nothing is sent.",
   },
+  VAULT_OUTPUT_NOT_WRITTEN: {
+    kind: "user",
+    message: "What the task has to say could not be written: {problem}.",
+    fix: "What it did is done. Make room where its output goes, and look at the chain before you run a task again that sends.",
+  },
   VAULT_CANNOT_FORK_IN_PROCESS: {
     kind: "user",
     message:

@@ -77,13 +77,15 @@ export async function runTask(
   } catch (thrown) {
     const error = inFlags(toVaultError(thrown), args);
     const { code, shortMessage, fix, details } = error;
-    if (json) {
-      const message = `${shortMessage} ${fix}`;
-      await writeTo(
+    const message = `${shortMessage} ${fix}`;
+    if (
+      !json ||
+      code === "VAULT_OUTPUT_NOT_WRITTEN" ||
+      !(await canWriteTo(
         stdout,
         `${toSafeJson({ error: { code, message, details } })}\n`,
-      );
-    } else {
+      ))
+    ) {
       const style = createStyle(stderr, wide);
       const text = `${style.bad("Error")} ${shortMessage}\n${fix} ${style.dim(`(${code})`)}`;
       stderr.write(`${wrapText(text, style)}\n`);
@@ -131,10 +133,37 @@ function toVaultError(thrown: unknown): VaultError {
     typeof thrown.errorCode === "string" &&
     thrown.errorCode.startsWith("HHE");
   return vaultError(
-    isHardhatError ? "VAULT_HARDHAT_ERROR" : "VAULT_INTERNAL",
+    isUnwritten(thrown)
+      ? "VAULT_OUTPUT_NOT_WRITTEN"
+      : isHardhatError
+        ? "VAULT_HARDHAT_ERROR"
+        : "VAULT_INTERNAL",
     { problem: quoteForeignText(messageOf(thrown)) },
     thrown,
   );
+}
+
+/** Whether it is the system's word that something was not written. */
+function isUnwritten(thrown: unknown): boolean {
+  return (
+    thrown instanceof Error && "syscall" in thrown && thrown.syscall === "write"
+  );
+}
+
+/** @returns False where the disk is full, and it has to be said elsewhere. */
+async function canWriteTo(
+  stream: OutputStream,
+  text: string,
+): Promise<boolean> {
+  try {
+    await writeTo(stream, text);
+    return true;
+  } catch (error) {
+    if (!isUnwritten(error)) {
+      throw error;
+    }
+    return false;
+  }
 }
 
 /** Writes to a stream of a task, past what another task's output is kept from. */

@@ -6,13 +6,16 @@ import type { CommandResult } from "./cli.js";
  * Runs `hardhat vault <task>` in this process, with what it writes captured:
  * the whole way from the task's definition to the exit code, without the second
  * that a child process takes.
+ *
+ * @param stdoutFails Why nothing can be written to stdout.
  */
 export async function runVaultTask(
   hre: HardhatRuntimeEnvironment,
   task: string,
   args: Readonly<Record<string, unknown>> = {},
+  stdoutFails?: Error,
 ): Promise<CommandResult> {
-  const out = capture(process.stdout);
+  const out = capture(process.stdout, stdoutFails);
   const err = capture(process.stderr);
   try {
     const result: unknown = await hre.tasks
@@ -38,7 +41,10 @@ export function parseDocument({ stdout }: CommandResult): unknown {
   return JSON.parse(stdout);
 }
 
-function capture(stream: NodeJS.WriteStream): {
+function capture(
+  stream: NodeJS.WriteStream,
+  failure?: Error,
+): {
   text: () => string;
   restore: () => void;
 } {
@@ -48,11 +54,14 @@ function capture(stream: NodeJS.WriteStream): {
     configurable: true,
     writable: true,
     value: (text: string | Uint8Array, ...rest: unknown[]): boolean => {
-      written += typeof text === "string" ? text : Buffer.from(text).toString();
+      if (failure === undefined) {
+        written +=
+          typeof text === "string" ? text : Buffer.from(text).toString();
+      }
       // Whoever waits until it is written is told so.
       const done = rest.at(-1);
       if (typeof done === "function") {
-        process.nextTick(done);
+        process.nextTick(done, failure);
       }
       return true;
     },

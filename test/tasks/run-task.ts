@@ -176,6 +176,34 @@ describe("running a task", () => {
     }
   });
 
+  for (const [name, work] of [
+    ["a report", async () => await Promise.resolve(report)],
+    [
+      "an error",
+      async () => await Promise.reject(new Error("of something else")),
+    ],
+  ] as const) {
+    it(`should say on stderr that the disk is full, with --json: ${name}`, async () => {
+      const { written, stderr } = streams(false);
+      const stdout = {
+        isTTY: false,
+        // As Node writes to a file.
+        write: (): never => {
+          throw Object.assign(new Error("ENOSPC: no space left on device"), {
+            syscall: "write",
+          });
+        },
+      };
+      const result = await runTask({ json: true }, work, { stdout, stderr });
+      expect(result.success).to.equal(false);
+      expect(written.stderr).to.match(
+        name === "an error"
+          ? /^Error .*of something else.*\n.*\(VAULT_INTERNAL\)\n$/u
+          : /^Error .*no space left on device\.\n.*\(VAULT_OUTPUT_NOT_WRITTEN\)\n$/u,
+      );
+    });
+  }
+
   const failures: ReadonlyArray<
     readonly [name: string, thrown: unknown, code: string, says: string]
   > = [

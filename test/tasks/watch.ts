@@ -19,6 +19,7 @@ import { runHardhat, startHardhat } from "../helpers/cli.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { runVaultTask } from "../helpers/run-vault-task.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { runInTerminal } from "../helpers/terminal.js";
@@ -60,9 +61,10 @@ describe("tasks - watch", () => {
   before(async () => {
     anvil = await startAnvil();
     server = await startRpcServer({ upstream: anvil.url });
-    hre = await createTestHre({
-      networks: { remote: httpNetwork(server.url) },
-    });
+    hre = await createTestHre(
+      { networks: { remote: httpNetwork(server.url) } },
+      { network: "remote" },
+    );
   });
   after(async () => {
     await server.stop();
@@ -79,6 +81,12 @@ describe("tasks - watch", () => {
 
   const rpc = async (method: string, ...params: unknown[]): Promise<unknown> =>
     await connection.provider.request({ method, params });
+
+  /** The mocks as `--at` names them. */
+  const atMocks = (): string =>
+    Object.entries(mocks.addresses)
+      .map((pair) => pair.join("="))
+      .join(",");
 
   /** A clock that does one thing in each pause, and fails after the last. */
   const clockOf = (steps: ReadonlyArray<() => unknown>): WatchClock => {
@@ -392,6 +400,40 @@ describe("tasks - watch", () => {
       watch(connection.vault, request("2001-01-01"), display, clockOf([])),
       "VAULT_TIME_IN_PAST",
     );
+  });
+
+  it("should fail where its last line cannot be written", async () => {
+    await connection.vault.settleAll();
+    for (const [code, exitCode, says] of [
+      ["ENOSPC", 1, /VAULT_OUTPUT_NOT_WRITTEN/u],
+      // It was settled, whether somebody reads of it or not.
+      ["EPIPE", 0, /^$/u],
+    ] as const) {
+      const result = await runVaultTask(
+        hre,
+        "watch",
+        { at: atMocks(), json: true, until: "settled" },
+        Object.assign(new Error(code), { code, syscall: "write" }),
+      );
+      expect(result, code).to.include({ stdout: "", exitCode });
+      expect(result.stderr, code).to.match(says);
+    }
+  });
+
+  it("should fail where its reader goes before what it waits for has come", async () => {
+    for (const until of ["settled", undefined]) {
+      const result = await runVaultTask(
+        hre,
+        "watch",
+        { at: atMocks(), json: true, until },
+        Object.assign(new Error("EPIPE"), { code: "EPIPE", syscall: "write" }),
+      );
+      expect(result, String(until)).to.deep.equal({
+        stdout: "",
+        stderr: "",
+        exitCode: until === undefined ? 0 : 1,
+      });
+    }
   });
 
   describe("as a command", () => {
