@@ -9,7 +9,7 @@ import { vaultError } from "../src/errors.js";
 import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
-import { readVault } from "./open-vault.js";
+import { withVault } from "./open-vault.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
@@ -38,8 +38,9 @@ interface CaptureRequest {
 const action: NewTaskActionFunction<CaptureTaskArguments> = async (args, hre) =>
   await runTask(args, async () => {
     const request = parseCaptureArguments(args);
-    return await readVault(
+    return await withVault(
       hre,
+      "read",
       args,
       async (vault) => await captureToFile(vault, request),
       request.timeout,

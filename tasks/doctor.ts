@@ -2,7 +2,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { RetryEvent } from "../src/client/index.js";
-import { VaultError } from "../src/errors.js";
+import { VaultError, vaultError } from "../src/errors.js";
 import { examineContracts } from "../src/plugin/examine-contracts.js";
 import {
   examineNode,
@@ -14,12 +14,8 @@ import { failed } from "../src/plugin/examination.js";
 import type { Check } from "../src/plugin/examination.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
-import {
-  parseAt,
-  readVault,
-  selectedNetwork,
-  withVault,
-} from "./open-vault.js";
+import { Deadline } from "../src/rpc/deadline.js";
+import { parseAt, selectedNetwork, withVault } from "./open-vault.js";
 import type { ChosenContracts } from "./open-vault.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
@@ -55,50 +51,57 @@ async function examine(
   settingsOf(name, config, chosen.instance);
   parseAt(chosen.at);
   const timeout = parseTimeout(chosen.timeout);
+  const deadline = timeout === undefined ? undefined : new Deadline(timeout);
+  const repeated: RetryEvent[] = [];
+  const onRetry = (event: RetryEvent): unknown => repeated.push(event);
   const { envelope, checks } = await orFailed(
     "network",
     async () =>
-      await readVault(
+      await withVault(
         hre,
+        "read",
         chosen,
-        async (vault) => await examineVault(vault, timeout),
+        async (vault) => await examineVault(vault.during({ timeout, onRetry })),
         timeout,
       ),
   );
+  if (envelope === undefined) {
+    return reportExamination({ checks });
+  }
+  // By itself: this alone needs the keys.
+  const signer = await orFailed("signer", async () => {
+    if (deadline?.isOver === true) {
+      const method = "the requests about its signer";
+      throw vaultError("VAULT_RPC_TIMEOUT", { network: name, method });
+    }
+    const left =
+      deadline === undefined
+        ? undefined
+        : Math.max(1, Math.ceil(deadline.remaining));
+    return {
+      checks: await withVault(
+        hre,
+        "write",
+        chosen,
+        async (vault) =>
+          await examineSigner(vault.during({ timeout: left, onRetry })),
+        left,
+      ),
+    };
+  });
+  const [reached, ...others] = [...checks, ...signer.checks];
   return reportExamination({
-    ...(envelope === undefined ? {} : { envelope }),
-    checks:
-      envelope === undefined
-        ? checks
-        : [
-            ...checks,
-            // By itself: this alone needs the keys.
-            ...(
-              await orFailed("signer", async () => ({
-                checks: await withVault(
-                  hre,
-                  "write",
-                  chosen,
-                  async (vault) =>
-                    await examineSigner(vault.during({ timeout })),
-                  timeout,
-                ),
-              }))
-            ).checks,
-          ],
+    envelope,
+    checks: [
+      ...(reached === undefined ? [] : [reached]),
+      ...examineRetries(repeated),
+      ...others,
+    ],
   });
 }
 
 /** Looks at the network and, where it answers, at all that is read there. */
-export async function examineVault(
-  opened: HardhatVault,
-  timeout?: number,
-): Promise<Examination> {
-  const repeated: RetryEvent[] = [];
-  const vault = opened.during({
-    timeout,
-    onRetry: (event) => repeated.push(event),
-  });
+export async function examineVault(vault: HardhatVault): Promise<Examination> {
   const { check, node } = await examineReachability(vault);
   if (node === undefined) {
     return { checks: [check] };
@@ -109,7 +112,7 @@ export async function examineVault(
   ]);
   return {
     envelope: { network: vault.networkName, ...node },
-    checks: [check, ...examineRetries(repeated), ...ofNode, ...ofContracts],
+    checks: [check, ...ofNode, ...ofContracts],
   };
 }
 

@@ -127,16 +127,6 @@ export function chooseInstance(
   return instance === undefined ? vault : vault.instance(instance);
 }
 
-/** {@link withVault} for reads. */
-export async function readVault<T>(
-  hre: HardhatRuntimeEnvironment,
-  chosen: ChosenContracts,
-  work: (vault: HardhatVault, waiting: Waiting) => Promise<T>,
-  longestTimeout?: number,
-): Promise<T> {
-  return await withVault(hre, "read", chosen, work, longestTimeout);
-}
-
 /**
  * Reads `--at`: `role=0x…[,role=0x…]`.
  *

@@ -74,13 +74,15 @@ const action: NewTaskActionFunction<OrdersTaskArguments> = async (args, hre) =>
         hre,
         "read",
         args,
-        async (vault, { inPlace, stderr }) =>
-          await listOrders(
+        async (opened, { inPlace, stderr }) => {
+          const vault = opened.during({ timeout: request.target.timeout });
+          return await listOrders(
             vault,
             args,
             { ...request, accounts: await findKnownAccounts(hre, vault) },
             { write: inPlace(write), stdout, stderr },
-          ),
+          );
+        },
         request.target.timeout,
       );
     return args.format === undefined

@@ -17,7 +17,7 @@ import type {
 import { describeArgument, isOptional } from "./arguments.js";
 import { findKnownAccounts } from "./known-accounts.js";
 import type { KnownAccounts } from "./known-accounts.js";
-import { readVault, selectedNetwork } from "./open-vault.js";
+import { selectedNetwork, withVault } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
 import { renderNotes, renderReadings } from "./output/readings.js";
@@ -52,15 +52,18 @@ export function createReadAction(
         args,
         selectedNetwork(hre),
       );
-      return await readVault(
+      return await withVault(
         hre,
+        "read",
         args,
-        async (vault) =>
-          await readOperation(operation, given, vault, {
+        async (opened) => {
+          const vault = opened.during({ timeout: target.timeout });
+          return await readOperation(operation, given, vault, {
             ...target,
             raw: args.raw,
             accounts: await findKnownAccounts(hre, vault),
-          }),
+          });
+        },
         target.timeout,
       );
     });

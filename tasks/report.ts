@@ -9,7 +9,7 @@ import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import { findKnownAccounts } from "./known-accounts.js";
 import type { KnownAccounts } from "./known-accounts.js";
-import { readVault, selectedNetwork } from "./open-vault.js";
+import { selectedNetwork, withVault } from "./open-vault.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
@@ -50,15 +50,19 @@ const action: NewTaskActionFunction<ReportTaskArguments> = async (args, hre) =>
   await runTask(args, async () => {
     const request = parseReportArguments(args);
     const { name, config } = selectedNetwork(hre);
-    return await readVault(
+    return await withVault(
       hre,
+      "read",
       args,
-      async (vault, { stderr }) =>
-        await report(vault, request, {
+      async (opened, { stderr }) => {
+        // One deadline for all that it asks.
+        const vault = opened.during({ timeout: request.target.timeout });
+        return await report(vault, request, {
           accounts: await findKnownAccounts(hre, vault),
           sender: async () => await findSender(vault.provider, name, config),
           stderr,
-        }),
+        });
+      },
       request.target.timeout,
     );
   });
@@ -137,11 +141,10 @@ export async function report(
 
 /** Reads all that the page shows, at the block of the snapshot. */
 async function gather(
-  opened: HardhatVault,
+  vault: HardhatVault,
   { target, raw, orders, rounds, isPast, simulate }: ReportRequest,
   { accounts, sender, stderr }: ReportSurroundings,
 ): Promise<Report> {
-  const vault = opened.during({ timeout: target.timeout });
   const snapshot = await vault.snapshot(target);
   const { chainId, block } = snapshot;
   const pinned = { ...target, blockTag: block.number };

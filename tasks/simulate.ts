@@ -10,7 +10,7 @@ import {
 import { simulate as rehearse } from "../src/rehearsal/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
 import { checkTime } from "../src/rehearsal/target-time.js";
-import { readVault, selectedNetwork } from "./open-vault.js";
+import { selectedNetwork, withVault } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";
 import type { ShownRehearsal } from "./output/simulation.js";
 import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
@@ -38,8 +38,9 @@ const action: NewTaskActionFunction<SimulateTaskArguments> = async (
   await runTask(args, async () => {
     const options = parseSimulateArguments(args);
     const { name, config } = selectedNetwork(hre);
-    return await readVault(
+    return await withVault(
       hre,
+      "read",
       args,
       async (opened, { stderr }) => {
         const vault = opened.during({ timeout: options.timeout });

@@ -4,7 +4,7 @@ import { takeSnapshots } from "../src/client/snapshot.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import { operationEntry } from "../src/protocol/index.js";
-import { readVault, selectedNetwork } from "./open-vault.js";
+import { selectedNetwork, withVault } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import { renderNotes, renderReadings } from "./output/readings.js";
 import { renderSideBySide } from "./output/side-by-side.js";
@@ -39,8 +39,9 @@ const action: NewTaskActionFunction<StatusTaskArguments> = async (args, hre) =>
       }
     }
     const instances = Object.keys(selectedNetwork(hre).config.vault.instances);
-    return await readVault(
+    return await withVault(
       hre,
+      "read",
       args,
       async (vault) =>
         all

@@ -529,6 +529,23 @@ describe("simulation - on every kind of node", () => {
     expect(insisted.reason).to.contain("says nothing about the contract");
   });
 
+  it("should not take such a limit for a node that cannot do it", async () => {
+    server.handler = changing((block) => {
+      for (const call of [block["calls"]].flat()) {
+        Object.assign(call ?? {}, {
+          status: "0x0",
+          returnData: "0x",
+          gasUsed: "0xf4240",
+          error: { code: -32015, message: "out of gas" },
+        });
+      }
+    });
+    const vault = await open();
+    expectSettled(await vault.simulateSettleAll(), "call");
+    server.handler = () => undefined;
+    expectSettled(await vault.simulateSettleAll(), "simulateV1");
+  });
+
   it("should not take a reading that such a limit ends for a change", async () => {
     server.handler = changing((block) => {
       const calls = [block["calls"]].flat();

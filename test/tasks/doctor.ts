@@ -333,6 +333,44 @@ describe("tasks - doctor", () => {
       expect(named(checks, "balance").fix).to.match(/^Fund 0x/u);
     });
 
+    it("should be examined with what the whole has left of its time", async () => {
+      server.handler = ({ request: { method } }) =>
+        method === "eth_call" ? "handled" : undefined;
+      let document: unknown;
+      // As long as this machine takes to reach its node.
+      for (let timeout = 0.5; ; timeout *= 2) {
+        const result = await runVaultTask(hre, "doctor", {
+          json: true,
+          timeout: String(timeout),
+        });
+        document = parseDocument(result);
+        if (Reflect.has(Object(document), "chainId")) {
+          break;
+        }
+      }
+      expect(named(checksIn(document), "signer")).to.include({
+        status: "fail",
+        detail:
+          "Network remote did not answer the requests about its signer in time.",
+      });
+    });
+
+    it("should be told of with the requests that were made again for it", async () => {
+      let hasFailed = false;
+      server.handler = ({ request, response }) => {
+        if (request.method !== "eth_accounts" || hasFailed) {
+          return undefined;
+        }
+        hasFailed = true;
+        response.writeHead(503).end();
+        return "handled";
+      };
+      const result = await runVaultTask(hre, "doctor", { json: true });
+      const checks = checksIn(parseDocument(result));
+      expect(named(checks, "requests").detail).to.include("HTTP status 503");
+      expect(named(checks, "signer")).to.include({ status: "ok" });
+    });
+
     it("should be a warning where there is none, without its key", async () => {
       const other = await createTestHre(
         { networks: hre.userConfig.networks ?? {} },

@@ -11,8 +11,10 @@ import { someOrder } from "../../src/mocks/scenarios.js";
 import { parseReportArguments } from "../../tasks/report.js";
 import { distributionChart } from "../../tasks/report/charts.js";
 import { html } from "../../tasks/report/html.js";
+import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { createTestHre } from "../helpers/hre.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
 
 const HOSTILE = `</td></script></style></svg><img src=x onerror="alert(1)"><!--'"&\u202e`;
@@ -180,6 +182,45 @@ describe("tasks - report", () => {
     expect(result.exitCode).to.equal(1);
     expect(await readFile(file, "utf8")).to.equal("mine");
     expect(await readdir(folder)).to.deep.equal(["report.html"]);
+  });
+
+  it("should look for who settles within the deadline of the whole", async () => {
+    const anvil = await startAnvil();
+    const server = await startRpcServer({ upstream: anvil.url });
+    try {
+      const remote = await createTestHre(
+        { networks: { remote: httpNetwork(server.url) } },
+        { network: "remote" },
+      );
+      const connection = await remote.network.create("remote");
+      const { addresses } = await connection.vault.deployMocks();
+      await connection.close();
+      let asked = 0;
+      server.handler = ({ request: { method } }) => {
+        asked += method === "eth_accounts" ? 1 : 0;
+        return method === "eth_accounts"
+          ? { error: { code: -32_005, message: "limit exceeded" } }
+          : undefined;
+      };
+      // As long as this machine takes to come there.
+      for (let timeout = 0.5; asked === 0; timeout *= 2) {
+        const result = await runVaultTask(remote, "report", {
+          out: file,
+          simulate: true,
+          json: true,
+          timeout: String(timeout),
+          at: Object.entries(addresses)
+            .map((pair) => pair.join("="))
+            .join(","),
+        });
+        expect(parseDocument(result)).to.have.property("error");
+      }
+      // Without a deadline, fifteen times.
+      expect(asked).to.be.at.most(10);
+    } finally {
+      await server.stop();
+      await anvil.stop();
+    }
   });
 
   it("should let no text of the chain be markup", async () => {

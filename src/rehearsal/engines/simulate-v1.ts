@@ -200,12 +200,14 @@ async function simulate(
       );
     }
   }
-  if (seen === undefined) {
-    throw remember(provider, `${METHOD} does not apply state overrides`);
-  }
   const isStarved = (call: SimulatedCall | undefined): boolean =>
     call?.succeeded === false && isExhausted({ ...call, gasGiven: READ_GAS });
+  if (seen === undefined && !before.some(isStarved)) {
+    throw remember(provider, `${METHOD} does not apply state overrides`);
+  }
   if (
+    // The lens comes after the readings: what they use up, it has not.
+    seen === undefined ||
     (orders.length > 0 && before.some(isStarved)) ||
     // By itself one that always fails is a reading; else it would be a change.
     after.some(
