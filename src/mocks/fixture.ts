@@ -155,9 +155,9 @@ export async function readFixture(file: string): Promise<MockState> {
   } catch (error) {
     throw invalid("it is not JSON", error);
   }
-  const { orders, rest } = takePlainOrders(json);
-  // The one id that is no number and that the schema passes over.
-  if (Object.hasOwn(Object(Reflect.get(Object(rest), "orders")), "__proto__")) {
+  const { orders, rest, hasProto } = takePlainOrders(json);
+  if (hasProto) {
+    // No number, and the one key that the schema passes over.
     throw invalid("orders.__proto__: expected an order's id", undefined);
   }
   const parsed = fixtureSchema.safeParse(rest);
@@ -175,11 +175,13 @@ export async function readFixture(file: string): Promise<MockState> {
 function takePlainOrders(json: unknown): {
   readonly orders: Map<bigint, MockOrder | null>;
   readonly rest: unknown;
+  /** Whether there is an order with the id `__proto__`. */
+  readonly hasProto: boolean;
 } {
   const orders = new Map<bigint, MockOrder | null>();
   const given: unknown = Reflect.get(Object(json), "orders");
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    return { orders, rest: json };
+    return { orders, rest: json, hasProto: false };
   }
   // An id may be "__proto__", which fromEntries takes for what it is.
   const others: Array<[string, unknown]> = [];
@@ -195,6 +197,7 @@ function takePlainOrders(json: unknown): {
   return {
     orders,
     rest: { ...Object(json), orders: Object.fromEntries(others) },
+    hasProto: Object.hasOwn(given, "__proto__"),
   };
 }
 
