@@ -53,7 +53,7 @@ function artifact(name: string): CompiledContract {
         ),
       },
     },
-    { optimizer: { enabled: true }, viaIR: true, evmVersion: "paris" },
+    { optimizer: { enabled: true }, evmVersion: "paris" },
   ).contracts[FILE];
   const found = compiled?.[name];
   if (found === undefined) {
