@@ -75,7 +75,7 @@ async function takeReadings(
   return { snapshot, orders };
 }
 
-/** Hundreds in one request; where none can be read, each has failed. */
+/** Up to a hundred in one request; where none can be read, each has failed. */
 async function takeOrders(
   vault: VaultHost,
   ids: readonly bigint[],

@@ -43,8 +43,9 @@ type Hooks = Pick<HookManager, "registerHandlers" | "unregisterHandlers">;
 /**
  * Shows on a terminal, while nothing else does, how long a task waits for its
  * node, how often it has asked it, and whether it may not ask more often; on one
- * that is dumb, once. Whatever else is written meanwhile goes through what
- * `work` is given.
+ * that is dumb, once. Whatever else the task writes meanwhile goes through
+ * what `work` is given; of what others write past it, as Solidity's
+ * `console.log`, the next drawing may take a line away.
  */
 export async function whileWaiting<T>(
   hooks: Hooks,
