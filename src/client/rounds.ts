@@ -123,7 +123,7 @@ async function findChanges(
       async (block) => {
         const round = await look(block);
         done += 1;
-        onProgress?.({ done, total: Math.max(done, total) });
+        onProgress?.({ done, total });
         return round;
       },
       { concurrency, signal },

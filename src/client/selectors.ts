@@ -8,7 +8,7 @@ import type { ContractRole, OperationName } from "../protocol/index.js";
 import type { LocatedAddress } from "./addresses.js";
 import { toBlockId } from "../rpc/node.js";
 import type { BlockId, Chain } from "../rpc/node.js";
-import { isHexData, RevertedCall } from "../rpc/request.js";
+import { isHexData } from "../rpc/request.js";
 
 /** How code is found behind an address. */
 export type ProxyKind = "EIP-1967" | "EIP-1967 beacon" | "EIP-1167";
@@ -150,10 +150,8 @@ async function findSlotProxy(
     { from: ZeroAddress, to: beacon, data: IMPLEMENTATION_CALL },
     toBlockId(block),
   ]);
-  const behind =
-    !(answer instanceof RevertedCall) && isHexData(answer)
-      ? toAddress(answer)
-      : undefined;
+  // A call that reverted is no data.
+  const behind = isHexData(answer) ? toAddress(answer) : undefined;
   return behind === undefined
     ? undefined
     : { kind: "EIP-1967 beacon", implementation: behind };

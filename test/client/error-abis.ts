@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { ErrorFragment } from "ethers";
+import { ErrorFragment, FunctionFragment } from "ethers";
 
 import { explainReason, findInAbis } from "../../src/client/error-abis.js";
 import { encodeRevertData } from "../../src/mocks/failure.js";
@@ -51,7 +51,8 @@ describe("client - the look-up of custom errors", () => {
       "Paused()",
       "Paused()",
     ]);
-    expect(await find("0x12345678")).to.deep.equal([]);
+    const { selector } = FunctionFragment.from("settleAll()");
+    expect(await find(selector)).to.deep.equal([]);
   });
 
   it("should refuse what is no ABI, and say which one and why", async () => {

@@ -137,7 +137,12 @@ describe("reads that are made again", () => {
         await hanging.orders({ firstId: 1, lastId: 2, timeout: 20 }).next(),
       async () => await hanging.rounds({ timeout: 20 }).next(),
     ]) {
-      await expectVaultError(read(), "VAULT_RPC_TIMEOUT");
+      const { details } = await expectVaultError(read(), "VAULT_RPC_TIMEOUT");
+      expect(details).to.deep.equal({
+        network: "of the given provider",
+        method: details["method"],
+      });
+      expect(details["method"]).to.match(/^eth_/u);
     }
     await expectVaultError(
       failing(Infinity, new StatusError(429)).client.queryVolume({
@@ -420,6 +425,41 @@ describe("reads that are made again", () => {
     }
     // The first one once more, if at all, after the shortest pause.
     expect(asked).to.be.at.most(4);
+  });
+
+  it("should stay as patient as they are", () => {
+    const outer = patient({ request: () => Promise.resolve() }, "testnet", {
+      timeout: 1_000,
+    });
+    expect(patient(outer, "testnet", { timeout: 9_000 })).to.equal(outer);
+  });
+
+  it("should take the word of blocks for the newest one, and of nothing else", async () => {
+    let asked = 0;
+    const provider = patient(
+      {
+        request: async ({ method }) => {
+          if (method === "eth_call") {
+            asked += 1;
+            throw coded(-32000, "header not found");
+          }
+          return await Promise.resolve(
+            method === "eth_getBlockByNumber" ? "0x5" : { number: "0x5" },
+          );
+        },
+      },
+      "testnet",
+    );
+    await provider.request({ method: "eth_getTransactionByHash", params: [] });
+    // No block, and no reason to fail here.
+    await provider.request({
+      method: "eth_getBlockByNumber",
+      params: ["latest", false],
+    });
+    await provider
+      .request({ method: "eth_call", params: [{}, "0x5"] })
+      .catch(() => undefined);
+    expect(asked).to.equal(1);
   });
 
   it("should give a scan one deadline for all that it asks", async () => {
