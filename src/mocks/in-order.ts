@@ -1,5 +1,8 @@
 import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
 
+import type { Eip1193Provider } from "../rpc/eip1193.js";
+import { originOf } from "../rpc/patient.js";
+
 const mutexes = new WeakMap<object, AsyncMutex>();
 
 /**
@@ -10,10 +13,11 @@ const mutexes = new WeakMap<object, AsyncMutex>();
  * @param provider The way to the chain.
  */
 export async function inOrder<Result>(
-  { provider }: { readonly provider: object },
+  { provider }: { readonly provider: Eip1193Provider },
   task: () => Promise<Result>,
 ): Promise<Result> {
-  const mutex = mutexes.get(provider) ?? new AsyncMutex();
-  mutexes.set(provider, mutex);
+  const origin = originOf(provider);
+  const mutex = mutexes.get(origin) ?? new AsyncMutex();
+  mutexes.set(origin, mutex);
   return await mutex.exclusiveRun(task);
 }

@@ -4,7 +4,7 @@ import { ZeroHash, isHexString, toQuantity } from "ethers";
 
 import { vaultError } from "../errors.js";
 import type { Eip1193Provider } from "./eip1193.js";
-import { originOf } from "./patient.js";
+import { highest, isUneven, originOf } from "./patient.js";
 import {
   RevertedCall,
   hexToBytes,
@@ -259,7 +259,13 @@ export class Chain {
   /** Whether the node has not made the block yet. */
   async #isAhead(pending: number): Promise<boolean> {
     // Asked afterwards: by now there may be more blocks, but not fewer.
-    const isAhead = pending > (await this.blockNumber());
+    const newest = await this.blockNumber();
+    if (isUneven(this.provider)) {
+      // That may be of a node that is behind the one which gave the block.
+      const ask = async (): Promise<number> => await this.blockNumber();
+      return pending > (await highest(newest, ask));
+    }
+    const isAhead = pending > newest;
     if (isAhead) {
       seenAhead.add(originOf(this.provider));
     }
@@ -467,7 +473,10 @@ export class Chain {
 
 const BLOCK_METHOD = "eth_getBlockByNumber";
 
-/** Providers whose node has given a pending block that was not made yet. */
+/**
+ * Providers whose node has given a pending block that was not made yet. Of
+ * several nodes, blocks apart, that tells nothing.
+ */
 const seenAhead = new WeakSet<Eip1193Provider>();
 
 /**
@@ -480,7 +489,9 @@ function mayBeMade(
 ): boolean {
   return (
     stateRoot !== ZeroHash &&
-    (isHexString(hash, 32) || !seenAhead.has(originOf(provider)))
+    (isHexString(hash, 32) ||
+      isUneven(provider) ||
+      !seenAhead.has(originOf(provider)))
   );
 }
 

@@ -83,8 +83,11 @@ interface Acquaintance {
  * was set back. See {@link maxAttempts} for how sure that is.
  */
 const LOWER_HEADS = 15;
+const MORE_LOOKS = LOWER_HEADS - 1;
 /** Asked for each time that a block is not there: independent of each other. */
 const HEADS_AT_A_TIME = 2;
+/** They only help, so that one that hangs is not waited for. */
+const HEADS_TIMEOUT_MS = 2_000;
 /** No node that can be used is further behind, and few keep older state. */
 const MOST_BLOCKS_BEHIND = 128;
 
@@ -97,36 +100,65 @@ export function originOf(provider: Eip1193Provider): Eip1193Provider {
   return patients.get(provider)?.provider ?? provider;
 }
 
+/** A node behind this provider has that block; others may be behind. */
+export function noteBlock(provider: Eip1193Provider, number: number): void {
+  const known = acquaintanceOf(originOf(provider));
+  if (Number.isSafeInteger(number) && number >= known.newestBlock) {
+    known.newestBlock = number;
+    known.lowerHeads.length = 0;
+  }
+}
+
 /**
- * A node behind this provider has that block; others may be behind.
+ * That block is the newest one of a node.
  *
- * @param isHead Whether it was its newest one.
+ * @param newestBefore What was known when it was asked: answers may come in
+ * another order, and then a lower one is only the older.
  */
-export function noteBlock(
+function noteHead(
   provider: Eip1193Provider,
   number: number,
-  isHead: boolean,
+  newestBefore: number,
 ): void {
-  if (!Number.isSafeInteger(number)) {
-    return;
-  }
+  noteBlock(provider, number);
   const known = acquaintanceOf(originOf(provider));
-  const { lowerHeads } = known;
-  if (number >= known.newestBlock) {
-    known.newestBlock = number;
-    lowerHeads.length = 0;
-  } else if (isHead) {
+  const { newestBlock, lowerHeads } = known;
+  if (number < Math.min(newestBlock, newestBefore)) {
     known.isUneven = true;
     if (lowerHeads.push(number) >= LOWER_HEADS) {
       known.newestBlock = Math.max(...lowerHeads);
+      // No node is behind, then: all have gone back.
+      known.isUneven = false;
       lowerHeads.length = 0;
     }
   }
 }
 
+/** The chain was set back, so that there may be no block that was seen. */
+export function forgetBlocks(provider: Eip1193Provider): void {
+  const known = acquaintanceOf(originOf(provider));
+  known.newestBlock = -1;
+  known.lowerHeads.length = 0;
+}
+
 /** Whether there are several nodes behind this provider, blocks apart. */
 export function isUneven(provider: Eip1193Provider): boolean {
   return acquaintanceOf(originOf(provider)).isUneven;
+}
+
+/**
+ * The highest of a first answer and of as many more as it takes to meet each
+ * node: what only ever rises is newest there. See {@link maxAttempts} for how
+ * sure that is.
+ */
+export async function highest(
+  first: number,
+  ask: () => Promise<number>,
+): Promise<number> {
+  return Math.max(
+    first,
+    ...(await Promise.all(Array.from({ length: MORE_LOOKS }, ask))),
+  );
 }
 
 /**
@@ -301,13 +333,17 @@ async function askOnce(
   latest: Outcome | undefined,
 ): Promise<Outcome> {
   const { method } = args;
+  let newestBefore = known.newestBlock;
   let outcome: Outcome | undefined;
   try {
     outcome = await deadline.within(
       // What waits longer than it may is not asked any more.
-      known.limit(async () =>
-        deadline.isOver ? undefined : { answer: await provider.request(args) },
-      ),
+      known.limit(async () => {
+        newestBefore = known.newestBlock;
+        return deadline.isOver
+          ? undefined
+          : { answer: await provider.request(args) };
+      }),
     );
   } catch (error) {
     const fault = faultOf(error);
@@ -327,7 +363,7 @@ async function askOnce(
   if (outcome.answer === null && isSeen(args, known)) {
     throw new PassingFault({ kind: "behind" }, outcome);
   }
-  noteAnswer(args, outcome.answer, provider);
+  noteAnswer(args, outcome.answer, provider, newestBefore);
   return outcome;
 }
 
@@ -336,13 +372,18 @@ async function askOnce(
  * not waited for any longer.
  */
 async function askHeads({ provider, known }: Request): Promise<void> {
+  const deadline = new Deadline(HEADS_TIMEOUT_MS);
   const askHead = async (): Promise<void> => {
     const args = { method: "eth_blockNumber" };
     try {
-      const answer = await known.limit(
-        async () => await provider.request(args),
+      let newestBefore = known.newestBlock;
+      const answer = await deadline.within(
+        known.limit(async () => {
+          newestBefore = known.newestBlock;
+          return deadline.isOver ? undefined : await provider.request(args);
+        }),
       );
-      noteAnswer(args, answer, provider);
+      noteAnswer(args, answer, provider, newestBefore);
     } catch {
       // It tells nothing, then.
     }
@@ -379,9 +420,10 @@ function noteAnswer(
   { method, params = [] }: RequestArguments,
   answer: unknown,
   provider: Eip1193Provider,
+  newestBefore: number,
 ): void {
   if (method === "eth_blockNumber" && isHexString(answer)) {
-    noteBlock(provider, Number(answer), true);
+    noteHead(provider, Number(answer), newestBefore);
   }
   if (
     method === "eth_getBlockByNumber" &&
@@ -392,12 +434,12 @@ function noteAnswer(
   ) {
     const [tag] = params;
     const number = Number(answer.number);
-    // The pending block is none yet: what it tells of is the one before.
-    noteBlock(
-      provider,
-      tag === "pending" ? number - 1 : number,
-      tag === "latest",
-    );
+    if (tag === "latest") {
+      noteHead(provider, number, newestBefore);
+    } else {
+      // The pending block is none yet: what it tells of is the one before.
+      noteBlock(provider, tag === "pending" ? number - 1 : number);
+    }
   }
 }
 

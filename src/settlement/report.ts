@@ -114,7 +114,7 @@ async function reportMined(
 ): Promise<Report> {
   const { hash, blockNumber, gasUsed } = receipt;
   // Who gave the receipt has it; another node may be behind.
-  noteBlock(vault.provider, blockNumber, false);
+  noteBlock(vault.provider, blockNumber);
   const seen = await readAfter(vault, entry, blockNumber, see);
   const { round: after = null, timestamp, all } = seen;
   return {

@@ -9,7 +9,7 @@ import { describeRound } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
-import { isUneven } from "../rpc/patient.js";
+import { highest, isUneven } from "../rpc/patient.js";
 import type { NextBlock } from "../rehearsal/question.js";
 import type { Simulation } from "../rehearsal/types.js";
 import { accountsToCompare, comparePreview } from "./compare-preview.js";
@@ -55,12 +55,6 @@ const DEFAULT_POLLING_INTERVAL_MS = {
 const OUTCOME_INTERVALS = 30;
 /** So long it may take, if the time is over before. */
 const LEAST_OUTCOME_MS = 10_000;
-
-/**
- * Of two nodes behind a balancer, each is asked half of the time: so often the
- * same one is what one settlement in thirty thousand meets.
- */
-const LOOKS = 14;
 
 /** A node that mines at once has done so by then. */
 const FIRST_LOOK_AFTER_MS = 100;
@@ -341,18 +335,17 @@ async function findFreeNonce(
   }
   const countMined = async (): Promise<number> =>
     await chain.nonce(address, "latest");
-  const [first, pending] = await Promise.all([
-    countMined(),
-    chain.nonce(address, "pending"),
-  ]);
-  // A node that is behind has not seen the account's last transactions: the
-  // count only ever rises, so that the highest is the newest.
-  const mined =
-    pending > first || isUneven(chain.provider)
-      ? Math.max(
-          first,
-          ...(await Promise.all(Array.from({ length: LOOKS }, countMined))),
-        )
+  const countAll = async (): Promise<number> =>
+    await chain.nonce(address, "pending");
+  const first = await Promise.all([countMined(), countAll()]);
+  // A node that is behind has not seen the account's last transactions, neither
+  // those that are mined nor those that wait: both counts only ever rise.
+  const [mined, pending] =
+    first[1] > first[0] || isUneven(chain.provider)
+      ? await Promise.all([
+          highest(first[0], countMined),
+          highest(first[1], countAll),
+        ])
       : first;
   if (pending > mined) {
     throw refusal("VAULT_PENDING_TRANSACTIONS", {

@@ -1,11 +1,37 @@
 import { expect } from "chai";
 
+import { inOrder } from "../../src/mocks/in-order.js";
 import { connectMocks } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import { patient } from "../../src/rpc/patient.js";
 import type { MockVaultHandle } from "../../src/types.js";
 import { everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
+
+describe("mocks - scripts at the same time by operations of their own", () => {
+  it("should be one after the other, whichever way they ask the chain", async () => {
+    const provider = { request: async () => await Promise.resolve("0x") };
+    const done: string[] = [];
+    await Promise.all(
+      [
+        provider,
+        patient(provider, "testnet"),
+        patient(provider, "testnet"),
+      ].map(
+        async (way, index) =>
+          await inOrder({ provider: way }, async () => {
+            done.push(`begin ${index}`);
+            await new Promise((resolve) => setImmediate(resolve));
+            done.push(`end ${index}`);
+          }),
+      ),
+    );
+    expect(done).to.deep.equal(
+      [0, 1, 2].flatMap((index) => [`begin ${index}`, `end ${index}`]),
+    );
+  });
+});
 
 for (const { name, start } of everyNode) {
   describe(`mocks - scripts at the same time on ${name}`, () => {

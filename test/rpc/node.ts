@@ -2,6 +2,7 @@ import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
 import { Chain, describeBlock, toBlockId } from "../../src/rpc/node.js";
+import { patient } from "../../src/rpc/patient.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -220,6 +221,32 @@ describe("what a node says", () => {
           stateRoot: `0x${"0".repeat(64)}`,
         }),
       ).to.include({ number: 5 });
+    });
+
+    it("should be nothing where only a node that is behind has not made it", async () => {
+      let heads: readonly string[] = [];
+      let asked = 0;
+      const provider = patient(
+        {
+          request: async ({ method }) =>
+            await Promise.resolve(
+              method === "eth_blockNumber"
+                ? heads[asked++ % heads.length]
+                : pending,
+            ),
+        },
+        "testnet",
+      );
+      const chain = new Chain(provider, "testnet");
+      // Ahead, by what is known, and remembered.
+      heads = ["0x5"];
+      expect(await chain.pending()).to.deep.equal(read);
+      [heads, asked] = [["0x6", "0x5"], 0];
+      await chain.blockNumber();
+      await chain.blockNumber();
+      expect(await chain.pending()).to.equal(undefined);
+      heads = ["0x5"];
+      expect(await chain.pending()).to.deep.equal(read);
     });
 
     it("should be nothing where it is the newest one, or none", async () => {

@@ -2,7 +2,12 @@ import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
 import type { RetryEvent } from "../../src/client/index.js";
-import { lessPatient, patient } from "../../src/rpc/patient.js";
+import {
+  forgetBlocks,
+  isUneven,
+  lessPatient,
+  patient,
+} from "../../src/rpc/patient.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { scriptedNode } from "../helpers/scripted-node.js";
 
@@ -341,6 +346,69 @@ describe("reads that are made again", () => {
     });
     expect(await read).to.equal(7n);
     expect(calls(asked)).to.equal(4);
+  });
+
+  it("should take no nodes for uneven where all went back, were set back, or answer out of order", async () => {
+    const held: Array<(answer: string) => void> = [];
+    const provider = {
+      request: async (): Promise<unknown> =>
+        await new Promise((resolve) => held.push(resolve)),
+    };
+    const asking = patient(provider, "testnet");
+    const ask = (): Promise<unknown> =>
+      asking.request({ method: "eth_blockNumber" });
+    const heads = async (...answers: readonly number[]): Promise<void> => {
+      for (const answer of answers) {
+        const asked = ask();
+        await new Promise((resolve) => setImmediate(resolve));
+        held.shift()?.(`0x${answer.toString(16)}`);
+        await asked;
+      }
+    };
+    const both = [ask(), ask()];
+    await new Promise((resolve) => setImmediate(resolve));
+    held.pop()?.("0x65");
+    await both[1];
+    held.pop()?.("0x64");
+    await both[0];
+    expect(isUneven(provider), "out of order").to.equal(false);
+    forgetBlocks(asking);
+    await heads(90);
+    expect(isUneven(provider), "set back").to.equal(false);
+    await heads(89);
+    expect(isUneven(provider), "one lower").to.equal(true);
+    await heads(...Array.from({ length: 13 }, () => 89));
+    expect(isUneven(provider), "fourteen lower").to.equal(true);
+    await heads(89);
+    expect(isUneven(provider), "all lower").to.equal(false);
+  });
+
+  it("should not wait for a node that does not say how far it is", async () => {
+    let [heads, asked] = [0, 0];
+    const provider = patient(
+      {
+        request: async ({ method }) => {
+          if (method === "eth_blockNumber") {
+            heads += 1;
+            return heads === 1
+              ? "0x64"
+              : await new Promise<never>(() => undefined);
+          }
+          asked += 1;
+          if (asked === 1) {
+            throw coded(-32000, "header not found");
+          }
+          return WORD;
+        },
+      },
+      "testnet",
+      { timeout: 30_000 },
+    );
+    await provider.request({ method: "eth_blockNumber" });
+    expect(
+      await provider.request({ method: "eth_call", params: [{}, "0x64"] }),
+    ).to.equal(WORD);
+    expect(heads).to.equal(3);
   });
 
   it("should not wait long for a block that a heavy request needs", async () => {

@@ -111,6 +111,66 @@ describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apa
   });
 });
 
+describe("a settlement by an account of which a transaction waits, unseen by a node that is behind", () => {
+  let node: ServerProcess;
+  let project: FixtureProject;
+  let lane: SettlementLane;
+
+  before(async () => {
+    node = await startAnvil();
+    project = await useFixtureProject("plain");
+    lane = await openLane({ node: node.url, projectRoot: project.path });
+  });
+  after(async () => {
+    await lane.close();
+    await node.stop();
+    await project.remove();
+  });
+
+  it("should not be sent in its place", async () => {
+    const { world, settler } = lane;
+    const send = async (): Promise<void> => {
+      await world.provider.send("eth_sendTransaction", [
+        { from: settler, to: settler, gas: "0x5208" },
+      ]);
+    };
+    await send();
+    await world.provider.send("evm_setAutomine", [false]);
+    await send();
+    const mined = await world.provider.getTransactionCount(settler, "latest");
+    expect(
+      await world.provider.getTransactionCount(settler, "pending"),
+    ).to.equal(mined + 1);
+    const asked = new Set<unknown>();
+    const pair = await startRpcServer({
+      upstream: node.url,
+      // The first answers are of the node that is behind: it has not seen the
+      // last block, nor what waits.
+      handler: ({ request: { method, params } }) => {
+        const [, block] = params;
+        if (method !== "eth_getTransactionCount" || asked.has(block)) {
+          return undefined;
+        }
+        asked.add(block);
+        return {
+          result: `0x${(block === "pending" ? mined : mined - 1).toString(16)}`,
+        };
+      },
+    });
+    try {
+      const vault = await lane.connect({ url: pair.url });
+      const { status, code } = await vault.settleAll({ timeout: 20_000 });
+      expect(asked.size).to.equal(2);
+      expect({ status, code }).to.deep.equal({
+        status: "refused",
+        code: "VAULT_PENDING_TRANSACTIONS",
+      });
+    } finally {
+      await pair.stop();
+    }
+  });
+});
+
 /** Numbers from 0 to 1, the same ones each time (Lehmer's). */
 function generator(seed: number): () => number {
   let state = seed;

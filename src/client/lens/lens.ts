@@ -204,7 +204,7 @@ export async function callLens(
   if (blockTag === "latest") {
     // What is asked next is of that block, maybe of a node that is behind.
     // By the EVM's number, which may be another than the chain's.
-    noteBlock(provider, parsed.block.number, false);
+    noteBlock(provider, parsed.block.number);
   }
   return parsed;
 }

@@ -5,7 +5,7 @@ import type { VaultRound } from "../../protocol/index.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import { Chain } from "../../rpc/node.js";
 import type { Header } from "../../rpc/node.js";
-import { originOf } from "../../rpc/patient.js";
+import { forgetBlocks, originOf } from "../../rpc/patient.js";
 import { readState, roundOf } from "../compare-readings.js";
 import type { StateSubjects } from "../compare-readings.js";
 import {
@@ -54,6 +54,7 @@ export async function rehearseInProcess(
     }
     try {
       const answer = await inSandbox(
+        provider,
         new SimulatedChain(vault),
         sender,
         async () =>
@@ -107,6 +108,7 @@ export async function exclusively<T>(
  * @param account Impersonated during the work.
  */
 async function inSandbox<T>(
+  provider: Eip1193Provider,
   chain: SimulatedChain,
   account: string,
   work: () => Promise<T>,
@@ -127,6 +129,7 @@ async function inSandbox<T>(
       return await work();
     } finally {
       await chain.request("evm_revert", snapshot);
+      forgetBlocks(provider);
     }
   } finally {
     try {
