@@ -7,6 +7,7 @@ import {
   isUneven,
   lessPatient,
   patient,
+  withinDeadline,
 } from "../../src/rpc/patient.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { scriptedNode } from "../helpers/scripted-node.js";
@@ -493,6 +494,21 @@ describe("reads that are made again", () => {
     }
     // The first one once more, if at all, after the shortest pause.
     expect(asked).to.be.at.most(4);
+  });
+
+  it("should end other work at the deadline of its provider, by its name", async () => {
+    const request = async (): Promise<unknown> => await Promise.resolve();
+    const { details } = await expectVaultError(
+      withinDeadline(
+        patient({ request }, "testnet", { timeout: 1 }),
+        "a fork",
+        new Promise(() => undefined),
+      ),
+      "VAULT_RPC_TIMEOUT",
+    );
+    expect(details).to.deep.equal({ network: "testnet", method: "a fork" });
+    const endless = patient({ request }, "testnet");
+    expect(await withinDeadline(endless, "it", Promise.resolve(7))).to.equal(7);
   });
 
   it("should stay as patient as they are", () => {
