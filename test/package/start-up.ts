@@ -4,7 +4,7 @@ import path from "node:path";
 
 import { expect } from "chai";
 
-import { modulesLoadedBy } from "../helpers/loaded-modules.js";
+import { modulesLoadedBy, openConnection } from "../helpers/loaded-modules.js";
 
 const dist = pathToFileURL(
   path.resolve(import.meta.dirname, "../../dist/"),
@@ -15,21 +15,7 @@ const SMALL = 4_096;
 
 describe("package - start-up", () => {
   it("should load few files with a connection, and no long one that tsx rewrites", () => {
-    const modules = modulesLoadedBy(`
-      const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
-      const { default: vault } = await import("./dist/index.js");
-      const hre = await createHardhatRuntimeEnvironment({
-        plugins: [vault],
-        networks: {
-          local: {
-            type: "http",
-            url: "http://127.0.0.1:8545",
-            vault: { tokenDecimals: 18 },
-          },
-        },
-      });
-      await (await hre.network.create("local")).close();
-    `);
+    const modules = modulesLoadedBy(openConnection("./dist/index.js"));
     const ours = modules.filter((url) => url.startsWith(dist));
     expect(ours).to.include(`${dist}/chunks/connection.js`);
     expect(ours).not.to.include(`${dist}/chunks/tasks.js`);
@@ -60,6 +46,21 @@ describe("package - start-up", () => {
         /\/node_modules\/(?:hardhat|@nomicfoundation\/(?!hardhat-utils\/).+?)\//u.test(
           url,
         ),
+      ),
+    ).to.deep.equal([]);
+  });
+
+  it("should check the settings of a network without ethers", () => {
+    const modules = modulesLoadedBy(`
+      await import("./dist/index.js");
+      await import("./dist/chunks/config-schema.js");
+    `);
+    expect(modules).to.include(`${dist}/chunks/config-schema.js`);
+    expect(
+      modules.filter(
+        (url) =>
+          url.includes("/node_modules/ethers/") ||
+          url === `${dist}/chunks/reads.js`,
       ),
     ).to.deep.equal([]);
   });
