@@ -370,6 +370,16 @@ function asObject(value: unknown): object {
   return typeof value === "object" && value !== null ? value : {};
 }
 
+/** All that was asked, each by its method and how often that was asked before. */
+export function keysOf({ requests }: FaultyRpcServer): readonly RequestKey[] {
+  const counts = new Map<string, number>();
+  return requests.map(({ method }) => {
+    const occurrence = counts.get(method) ?? 0;
+    counts.set(method, occurrence + 1);
+    return { method, occurrence };
+  });
+}
+
 function keyOf({ method, occurrence }: RequestKey): string {
   return `${method} ${occurrence}`;
 }

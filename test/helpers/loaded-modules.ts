@@ -31,3 +31,22 @@ export function modulesLoadedBy(script: string): readonly string[] {
   expect(status).to.equal(0);
   return stdout.trim().split("\n");
 }
+
+/** A script that opens a connection with the plugin of that file, and closes it. */
+export function openConnection(plugin: string): string {
+  return `
+    const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
+    const { default: vault } = await import("${plugin}");
+    const hre = await createHardhatRuntimeEnvironment({
+      plugins: [vault],
+      networks: {
+        local: {
+          type: "http",
+          url: "http://127.0.0.1:8545",
+          vault: { tokenDecimals: 18 },
+        },
+      },
+    });
+    await (await hre.network.create("local")).close();
+  `;
+}

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
 import { VaultError } from "../../src/errors.js";
-import { readFaultKinds } from "./faulty-rpc-server.js";
+import { keysOf, readFaultKinds } from "./faulty-rpc-server.js";
 import type {
   FaultKind,
   FaultyRpcServer,
@@ -202,15 +202,6 @@ function someOf(
 ): readonly RequestKey[] {
   const index = readFaultKinds.indexOf(kind) % Math.min(3, requests.length);
   return requests.slice(index, index + 1);
-}
-
-function keysOf({ requests }: FaultyRpcServer): readonly RequestKey[] {
-  const counts = new Map<string, number>();
-  return requests.map(({ method }) => {
-    const occurrence = counts.get(method) ?? 0;
-    counts.set(method, occurrence + 1);
-    return { method, occurrence };
-  });
 }
 
 export function report(

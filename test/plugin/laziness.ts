@@ -2,7 +2,7 @@ import path from "node:path";
 
 import { expect } from "chai";
 
-import { modulesLoadedBy } from "../helpers/loaded-modules.js";
+import { modulesLoadedBy, openConnection } from "../helpers/loaded-modules.js";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
@@ -73,21 +73,7 @@ describe("laziness", () => {
   });
 
   it("should load the schema for settings, and the rest for a connection", () => {
-    const modules = modulesLoadedBy(`
-      const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
-      const { default: vault } = await import("./src/index.ts");
-      const hre = await createHardhatRuntimeEnvironment({
-        plugins: [vault],
-        networks: {
-          local: {
-            type: "http",
-            url: "http://127.0.0.1:8545",
-            vault: { tokenDecimals: 18 },
-          },
-        },
-      });
-      await (await hre.network.create("local")).close();
-    `);
+    const modules = modulesLoadedBy(openConnection("./src/index.ts"));
     expect(oursOf(modules)).to.include.members([...onlyWhenUsed]);
     expect(
       oursOf(modules).filter((file) => onlyWhenAsked.test(file)),

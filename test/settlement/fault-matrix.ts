@@ -11,12 +11,12 @@ import type {
 } from "../../src/settlement/settle-all.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { STATE_OVERRIDES, faultKinds } from "../helpers/faulty-rpc-server.js";
-import type {
-  FaultKind,
-  FaultyRpcServer,
-  RequestKey,
+import {
+  STATE_OVERRIDES,
+  faultKinds,
+  keysOf,
 } from "../helpers/faulty-rpc-server.js";
+import type { FaultKind, RequestKey } from "../helpers/faulty-rpc-server.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { openLane } from "../helpers/settlement-lane.js";
@@ -344,15 +344,6 @@ async function requestsOfSettlement([lane]: readonly SettlementLane[]): Promise<
   const { settlement, keys } = await settle(lane, { pollingInterval: 1_000 });
   expect(settlement?.status).to.equal("settled");
   return keys;
-}
-
-function keysOf({ requests }: FaultyRpcServer): readonly RequestKey[] {
-  const counts = new Map<string, number>();
-  return requests.map(({ method }) => {
-    const occurrence = counts.get(method) ?? 0;
-    counts.set(method, occurrence + 1);
-    return { method, occurrence };
-  });
 }
 
 /** A new round, nothing injected, no journal. */

@@ -49,6 +49,16 @@ const minedIn6 = {
   status: "0x1",
 };
 
+/** The transaction in the pool. */
+const pooled = {
+  hash: HASH,
+  from: transaction.from,
+  to: transaction.to,
+  input: transaction.data,
+  nonce: "0x7",
+  blockNumber: null,
+};
+
 /** Where it is not the time that ends it. */
 const LONG_MS = 60_000;
 
@@ -283,14 +293,7 @@ describe("the way of a settlement's transaction", () => {
       );
     const waits: Answers = {
       eth_blockNumber: () => "0x9",
-      eth_getTransactionByHash: () => ({
-        hash: HASH,
-        from: transaction.from,
-        to: transaction.to,
-        input: transaction.data,
-        nonce: "0x7",
-        blockNumber: null,
-      }),
+      eth_getTransactionByHash: () => pooled,
     };
 
     it("should warn of a transaction that still waits, and name its nonce", async () => {
@@ -387,14 +390,6 @@ describe("the way of a settlement's transaction", () => {
     events.flatMap((event) => (event.type === "trouble" ? event.message : []));
   const whyOpen = (end: FollowOutcome): string =>
     end.kind === "open" ? end.reason : end.kind;
-  const waiting = {
-    hash: HASH,
-    from: transaction.from,
-    to: transaction.to,
-    input: transaction.data,
-    nonce: "0x7",
-    blockNumber: null,
-  };
   const OTHER = `0x${"cd".repeat(32)}`;
 
   describe("where the node does not have it and the round forbids another try", () => {
@@ -540,7 +535,7 @@ describe("the way of a settlement's transaction", () => {
         eth_getTransactionCount: () => "0x8",
         eth_blockNumber: () => "0x6",
         eth_getBlockByNumber: () => ({
-          transactions: [{ ...waiting, hash: OTHER, blockNumber: "0x6" }],
+          transactions: [{ ...pooled, hash: OTHER, blockNumber: "0x6" }],
         }),
         eth_getTransactionReceipt: (_, [hash]) =>
           hash === OTHER ? { ...minedIn6, transactionHash: OTHER } : null,
@@ -588,7 +583,7 @@ describe("the way of a settlement's transaction", () => {
         eth_getTransactionReceipt: (occurrence) =>
           occurrence < 3 ? null : minedIn6,
         eth_getTransactionByHash: (occurrence) =>
-          occurrence === 0 ? waiting : null,
+          occurrence === 0 ? pooled : null,
       },
       { maySendAgain: false, deadline: new Deadline(LONG_MS) },
     );
@@ -602,7 +597,7 @@ describe("the way of a settlement's transaction", () => {
       ["0x7", ""],
     ] as const) {
       const end = await run("look", {
-        eth_getTransactionByHash: () => waiting,
+        eth_getTransactionByHash: () => pooled,
         eth_getTransactionCount: () => next,
       });
       expect(whyOpen(end)).to.equal(
