@@ -4,7 +4,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { fixedAddresses } from "../src/client/addresses.js";
 import type { ContractAddresses } from "../src/client/addresses.js";
 import { describeInput } from "../src/client/inputs.js";
-import { toRpcError } from "../src/rpc/request.js";
+import { toRpcError } from "../src/rpc/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { keepNetworkSecrets } from "../src/plugin/network-secrets.js";

@@ -2,7 +2,7 @@ import { errorResult, successfulResult } from "hardhat/utils/result";
 import type { Result } from "hardhat/types/utils";
 
 import { VaultError, vaultError } from "../src/errors.js";
-import { messageOf } from "../src/rpc/request.js";
+import { messageOf } from "../src/rpc/errors.js";
 import { toJsonValue } from "../src/json.js";
 import { quoteForeignText, toSafeJson } from "../src/untrusted-text.js";
 import { outliveReaders, writeWhole } from "./output/destination.js";

@@ -2,7 +2,7 @@ import { ErrorFragment, Fragment } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
 import { vaultError } from "../errors.js";
-import { messageOf } from "../rpc/request.js";
+import { messageOf } from "../rpc/errors.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { quoteForeignText } from "../untrusted-text.js";

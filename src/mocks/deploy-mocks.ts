@@ -7,7 +7,7 @@ import type { ContractAddresses } from "../client/addresses.js";
 import { givenInput } from "../client/inputs.js";
 import { VaultClient } from "../client/vault-client.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { invalidResponse } from "../rpc/request.js";
+import { invalidResponse } from "../rpc/errors.js";
 import { vaultError } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
 import { applyOverrides } from "./state.js";

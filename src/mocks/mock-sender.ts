@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { Chain } from "../rpc/node.js";
-import { RevertedCall, invalidResponse, requestRpc } from "../rpc/request.js";
+import { invalidResponse } from "../rpc/errors.js";
+import { RevertedCall, requestRpc } from "../rpc/request.js";
 import { VaultError, vaultError } from "../errors.js";
 import { isInProcess } from "./types.js";
 import type { MockHost } from "./types.js";

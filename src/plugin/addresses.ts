@@ -4,7 +4,7 @@ import { isLocated, orElse } from "../client/addresses.js";
 import type { AddressBook } from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
-import { toConfigVariableError } from "../rpc/request.js";
+import { toConfigVariableError } from "../rpc/errors.js";
 import type { VaultInstanceConfig } from "./config-types.js";
 import type { DeploymentAddresses } from "./deployments.js";
 

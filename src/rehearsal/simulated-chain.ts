@@ -2,9 +2,9 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
+import { invalidResponse } from "../rpc/errors.js";
 import {
   RevertedCall,
-  invalidResponse,
   isHexData,
   parseQuantity,
   requestQuantity,

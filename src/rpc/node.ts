@@ -5,10 +5,10 @@ import { ZeroHash, isHexString, toQuantity } from "ethers";
 import { vaultError } from "../errors.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { highest, isUneven, originOf } from "./patient.js";
+import { invalidResponse } from "./errors.js";
 import {
   RevertedCall,
   hexToBytes,
-  invalidResponse,
   parseQuantity,
   requestQuantity,
   requestRpc,

@@ -6,8 +6,8 @@ import pRetry from "p-retry";
 import { vaultError } from "../errors.js";
 import { Deadline } from "./deadline.js";
 import type { Eip1193Provider } from "./eip1193.js";
-import { faultOf, toRpcError } from "./request.js";
-import type { Fault } from "./request.js";
+import { faultOf, toRpcError } from "./errors.js";
+import type { Fault } from "./errors.js";
 
 /** A request that is made again. */
 export interface RetryEvent {

@@ -6,7 +6,7 @@ import type {
 } from "hardhat/types/config";
 
 import { parseAddress } from "../client/inputs.js";
-import { invalidResponse, toRpcError } from "../rpc/request.js";
+import { invalidResponse, toRpcError } from "../rpc/errors.js";
 import { vaultError } from "../errors.js";
 import type { Chain } from "../rpc/node.js";
 import { keepSecret } from "../untrusted-text.js";

@@ -4,7 +4,7 @@ import type {
   UserInterruptionHooks,
 } from "hardhat/types/hooks";
 
-import { faultOf } from "../../src/rpc/request.js";
+import { faultOf } from "../../src/rpc/errors.js";
 import type { WriteText } from "./destination.js";
 import { describeCount } from "./format-value.js";
 import { redrawInPlace, writeOnce } from "./line-update.js";

@@ -4,12 +4,8 @@ import { VaultError, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../untrusted-text.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import { noteBlock, originOf } from "../../rpc/patient.js";
-import {
-  RevertedCall,
-  hexToBytes,
-  invalidResponse,
-  requestRpc,
-} from "../../rpc/request.js";
+import { invalidResponse } from "../../rpc/errors.js";
+import { RevertedCall, hexToBytes, requestRpc } from "../../rpc/request.js";
 import { VaultLensArtifact } from "./artifact.js";
 import { parseLensAnswer } from "./lens-answer.js";
 import type { LensAnswer } from "./lens-answer.js";

@@ -12,12 +12,8 @@ import type { RehearsedCall } from "../../client/lens/rehearsal-lens.js";
 import type { LensEntry } from "../../client/lens/lens-answer.js";
 import type { BlockInfo } from "../../rpc/node.js";
 import { lessPatient, originOf } from "../../rpc/patient.js";
-import {
-  RevertedCall,
-  isHexData,
-  refusesParameters,
-  requestRpc,
-} from "../../rpc/request.js";
+import { refusesParameters } from "../../rpc/errors.js";
+import { RevertedCall, isHexData, requestRpc } from "../../rpc/request.js";
 import { EngineUnable, UNKNOWABLE } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { describeRefusal, isExhausted } from "../refusal.js";

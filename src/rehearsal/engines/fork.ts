@@ -4,7 +4,7 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import { encodeCall } from "../../client/codec.js";
 import { givenInput, parseBlockTag } from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
-import { toRpcError } from "../../rpc/request.js";
+import { toRpcError } from "../../rpc/errors.js";
 import { withinDeadline } from "../../rpc/patient.js";
 import type { RevertedCall } from "../../rpc/request.js";
 import type { VaultHost } from "../../host.js";
