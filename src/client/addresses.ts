@@ -46,7 +46,21 @@ export function fixedAddresses(
   addresses: ContractAddresses,
   source: string,
 ): AddressBook {
-  const parsed = parseContractAddresses(addresses, source);
+  const parsed: Partial<Record<ContractRole, string>> = {};
+  for (const [role, address] of Object.entries(addresses)) {
+    if (!isContractRole(role)) {
+      throw vaultError("VAULT_INVALID_ARGUMENT", {
+        where: source,
+        problem: `${describeInput(role)} is not a contract; the contracts are ${contractRoleNames.join(", ")}`,
+      });
+    }
+    if (address !== undefined) {
+      parsed[role] = parseAddress(
+        address,
+        `The address of the ${contractRoles[role].label} contract (${source})`,
+      );
+    }
+  }
   return async (role) => {
     const address = parsed[role];
     return await Promise.resolve(
@@ -89,26 +103,4 @@ export async function requireAddress(
     });
   }
   return found;
-}
-
-function parseContractAddresses(
-  addresses: ContractAddresses,
-  source: string,
-): Readonly<Partial<Record<ContractRole, string>>> {
-  const parsed: Partial<Record<ContractRole, string>> = {};
-  for (const [role, address] of Object.entries(addresses)) {
-    if (!isContractRole(role)) {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: source,
-        problem: `${describeInput(role)} is not a contract; the contracts are ${contractRoleNames.join(", ")}`,
-      });
-    }
-    if (address !== undefined) {
-      parsed[role] = parseAddress(
-        address,
-        `The address of the ${contractRoles[role].label} contract (${source})`,
-      );
-    }
-  }
-  return parsed;
 }

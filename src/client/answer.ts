@@ -6,6 +6,7 @@ import { escapeUntrusted } from "../untrusted-text.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeResult } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
+import { describeBlock } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 
 /** A call that was answered, and what its errors have to name. */
@@ -52,9 +53,7 @@ export function decodeAnswer({
   if (answer.length === 0 && !hasCode) {
     // A contract may also not have been there yet.
     const when =
-      blockTag === "latest"
-        ? ""
-        : ` at block ${blockTag.startsWith("0x") ? BigInt(blockTag) : blockTag}`;
+      blockTag === "latest" ? "" : ` at block ${describeBlock(blockTag)}`;
     throw vaultError("VAULT_NO_CODE", {
       address,
       when,

@@ -23,9 +23,14 @@ import type {
   WireType,
 } from "../protocol/index.js";
 import { describeInput, givenInput, parseInput } from "./inputs.js";
-import { isSmallWord, readSmallWord, readWord, viewOf } from "./lens/words.js";
+import {
+  WORD,
+  isSmallWord,
+  readSmallWord,
+  readWord,
+  viewOf,
+} from "./lens/words.js";
 
-const WORD = 32;
 const ADDRESS_SIZE = 20;
 
 /** The TypeChain factory of each ABI. */
@@ -60,12 +65,8 @@ export function encodeCall(
   const rest = [...args];
   const role =
     typeof target === "string" ? target : chooseTarget(target, rest.shift());
-  const values = inputValues(operation, inputs, rest).map((value, index) => {
-    const field = inputs[index];
-    assertInvariant(field !== undefined, "an argument without a field");
-    return parseInput(field, value);
-  });
   const { contractInterface, fragment } = lookUp(operation, role);
+  const values = parseInputs(operation, inputs, rest);
   return {
     operation,
     role,
@@ -165,11 +166,11 @@ function endOfString(
   offset: number,
   tail: number,
 ): number | DecodeProblem {
-  const begin = readLength(view, offset);
+  const begin = readSmallWord(view, offset, 4);
   if (begin === undefined || begin + WORD > view.byteLength) {
     return outside;
   }
-  const length = readLength(view, begin);
+  const length = readSmallWord(view, begin, 4);
   if (
     length === undefined ||
     paddedEnd(begin + WORD + length) > view.byteLength
@@ -177,10 +178,6 @@ function endOfString(
     return outside;
   }
   return begin === tail ? begin + WORD + length : notCanonical;
-}
-
-function readLength(view: DataView, offset: number): number | undefined {
-  return isSmallWord(view, offset, 4) ? readSmallWord(view, offset) : undefined;
 }
 
 function paddedEnd(end: number): number {
@@ -203,16 +200,15 @@ function readStatic(
   view: DataView,
   offset: number,
 ): unknown {
-  const last = offset + WORD - 1;
   switch (type) {
     case "uint256":
       return readWord(view, offset);
     case "uint8":
-      return isSmallWord(view, offset, 1) ? view.getUint8(last) : undefined;
-    case "bool":
-      return isSmallWord(view, offset, 1) && view.getUint8(last) < 2
-        ? view.getUint8(last) === 1
-        : undefined;
+      return readSmallWord(view, offset, 1);
+    case "bool": {
+      const bit = readSmallWord(view, offset, 1);
+      return bit === 0 || bit === 1 ? bit === 1 : undefined;
+    }
     case "address":
       return isSmallWord(view, offset, ADDRESS_SIZE)
         ? checksumAddress(
@@ -256,23 +252,23 @@ function chooseTarget(
   return role;
 }
 
-function inputValues(
+/** One argument is passed as it is, several as one object. */
+function parseInputs(
   operation: OperationName,
   inputs: readonly Field[],
-  args: readonly unknown[],
-): readonly unknown[] {
+  [given]: readonly unknown[],
+): readonly bigint[] {
   if (inputs.length <= 1) {
-    return args.slice(0, inputs.length);
+    return inputs.map((field) => parseInput(field, given));
   }
-  const [named] = args;
-  if (typeof named !== "object" || named === null) {
+  if (typeof given !== "object" || given === null) {
     throw vaultError("VAULT_INVALID_ARGUMENT", {
       where: operation,
-      problem: `one object with ${inputs.map(({ name }) => name).join(", ")} is needed, got ${describeInput(named)}`,
+      problem: `one object with ${inputs.map(({ name }) => name).join(", ")} is needed, got ${describeInput(given)}`,
     });
   }
-  const byName: Readonly<Record<string, unknown>> = { ...named };
-  return inputs.map(({ name }) => byName[name]);
+  const byName: Readonly<Record<string, unknown>> = { ...given };
+  return inputs.map((field) => parseInput(field, byName[field.name]));
 }
 
 /** The operation's function in the ABI. */

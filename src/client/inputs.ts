@@ -1,9 +1,9 @@
 import { MaxUint256, getAddress, toQuantity } from "ethers";
 
 import { vaultError } from "../errors.js";
-import type { GivenValue } from "../errors.js";
+import type { GivenValue, VaultError } from "../errors.js";
 import { enumNames } from "../protocol/index.js";
-import type { Field } from "../protocol/index.js";
+import type { EnumName, Field } from "../protocol/index.js";
 import { escapeUntrusted } from "../untrusted-text.js";
 
 /** A block to read at: a number or one of the tags of Ethereum's JSON-RPC. */
@@ -14,6 +14,8 @@ export type BlockTag =
 const privateKeyLike = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/iu;
 
 const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
+
+const MAX_BLOCK = 2n ** 64n - 1n;
 
 /**
  * Checks an address and returns it with its checksum.
@@ -53,18 +55,40 @@ export function parseAddress(
  * @throws VaultError VAULT_INVALID_INTEGER
  */
 export function parseUint256(value: unknown, where: string): bigint {
-  if (
-    (typeof value === "bigint" ||
-      (typeof value === "number" && Number.isSafeInteger(value))) &&
-    value >= 0 &&
-    value <= MaxUint256
-  ) {
+  if (isUnsigned(value, MaxUint256)) {
     return BigInt(value);
   }
   throw vaultError("VAULT_INVALID_INTEGER", {
     where,
     bits: 256,
     value: givenInput(value),
+  });
+}
+
+function isUnsigned(value: unknown, max: bigint): value is number | bigint {
+  return (
+    (typeof value === "bigint" ||
+      (typeof value === "number" && Number.isSafeInteger(value))) &&
+    value >= 0 &&
+    value <= max
+  );
+}
+
+/**
+ * Checks a number of things; undefined stays what it is.
+ *
+ * @throws VaultError VAULT_INVALID_ARGUMENT
+ */
+export function parseCount(
+  value: number | undefined,
+  where: string,
+): number | undefined {
+  if (value === undefined || (Number.isSafeInteger(value) && value > 0)) {
+    return value;
+  }
+  throw vaultError("VAULT_INVALID_ARGUMENT", {
+    where,
+    problem: `a whole number from 1 is needed, got ${describeInput(value)}`,
   });
 }
 
@@ -75,18 +99,26 @@ export function parseUint256(value: unknown, where: string): bigint {
  */
 export function parseContractType(value: unknown, where: string): bigint {
   for (const [number, name] of Object.entries(enumNames.contractType)) {
-    const isNumber =
-      (typeof value === "number" || typeof value === "bigint") &&
-      BigInt(number) === toBigIntOrUndefined(value);
-    const isName =
-      typeof value === "string" && value.toLowerCase() === name.toLowerCase();
-    if (isNumber || isName) {
+    if (
+      typeof value === "string"
+        ? value.toLowerCase() === name.toLowerCase()
+        : isUnsigned(value, MaxUint256) && String(value) === number
+    ) {
       return BigInt(number);
     }
   }
-  throw vaultError("VAULT_INVALID_ENUM", {
+  throw invalidEnum("contractType", value, where);
+}
+
+/** The error for what is none of an enumeration's values. */
+export function invalidEnum(
+  enumName: EnumName,
+  value: unknown,
+  where: string,
+): VaultError {
+  return vaultError("VAULT_INVALID_ENUM", {
     where,
-    allowed: Object.entries(enumNames.contractType)
+    allowed: Object.entries(enumNames[enumName])
       .map(([number, name]) => `${name} (${number})`)
       .join(", "),
     value: givenInput(value),
@@ -106,16 +138,10 @@ export function parseInput(field: Field, value: unknown): bigint {
  * @throws VaultError VAULT_INVALID_BLOCK
  */
 export function parseBlockTag(value: unknown, where = "blockTag"): string {
-  if (typeof value === "string") {
-    if (blockTags.includes(value)) {
-      return value;
-    }
-  } else if (
-    (typeof value === "bigint" ||
-      (typeof value === "number" && Number.isSafeInteger(value))) &&
-    value >= 0 &&
-    value < 2n ** 64n
-  ) {
+  if (typeof value === "string" && blockTags.includes(value)) {
+    return value;
+  }
+  if (isUnsigned(value, MAX_BLOCK)) {
     return toQuantity(value);
   }
   throw vaultError("VAULT_INVALID_BLOCK", {
@@ -180,10 +206,4 @@ export function describeInput(value: unknown): string {
         ? "an object"
         : String(value);
   return escapeUntrusted(text.length > 120 ? `${text.slice(0, 120)}…` : text);
-}
-
-function toBigIntOrUndefined(value: number | bigint): bigint | undefined {
-  return typeof value === "bigint" || Number.isInteger(value)
-    ? BigInt(value)
-    : undefined;
 }

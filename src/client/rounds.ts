@@ -5,7 +5,7 @@ import { VaultError, vaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { Chain } from "../rpc/node.js";
-import { describeInput, parseBlockTag } from "./inputs.js";
+import { parseBlockTag, parseCount } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
@@ -94,12 +94,13 @@ export async function* readRounds(
     lookAt(client, options, last),
     options,
   );
-  yield* sightings(changes);
+  yield* sightings(changes, first);
 }
 
 /**
  * Finds every two neighbouring blocks between which the round, or whether it is
- * settled, is another, in the order of the blocks, and the two ends.
+ * settled, is another, in the order of the blocks. Before the first block and
+ * behind the last there is none.
  *
  * A round's start time never goes back and a settled round stays settled, so
  * where both ends of a stretch show the same, so does all between. Else the
@@ -135,15 +136,12 @@ async function findChanges(
     (stretch[0].round === undefined && width(stretch) > widestEmpty);
   const marks = equalDistances(first, last);
   const found = await lookAtAll(marks, marks.length);
-  const [start, end] = [found[0], found.at(-1)];
-  if (start === undefined || end === undefined) {
-    return [];
-  }
-  let open = pairs(found).filter(isOpen);
-  const changes: Stretch[] = [
-    // The round that is there already has not changed from anything.
-    [{ block: first - 1, round: undefined }, start],
-  ];
+  let open = pairs([
+    { block: first - 1, round: undefined },
+    ...found,
+    { block: last + 1, round: undefined },
+  ]).filter(isOpen);
+  const changes: Stretch[] = [];
   while (open.length > 0) {
     changes.push(...open.filter(isAdjacent));
     const wide = open.filter((stretch) => !isAdjacent(stretch));
@@ -156,32 +154,31 @@ async function findChanges(
         0,
       ),
     );
-    open = wide.flatMap(([before, after], index) => {
-      const middle = middles[index];
-      return middle === undefined
-        ? []
-        : pairs([before, middle, after]).filter(isOpen);
-    });
+    open = wide.flatMap(([before, after], index) =>
+      pairs([before, ...middles.slice(index, index + 1), after]).filter(isOpen),
+    );
   }
-  if (changes.length === 1 && end.error !== undefined) {
+  const error = found.at(-1)?.error;
+  if (changes.length === 0 && error !== undefined) {
     // Not an empty list: the address may be wrong.
-    throw end.error;
+    throw error;
   }
-  changes.sort(([{ block: one }], [{ block: other }]) => one - other);
-  return [...changes, [end, { block: last + 1, round: undefined }]];
+  return changes.toSorted(
+    ([{ block: one }], [{ block: other }]) => one - other,
+  );
 }
 
 /** A round's stay between the change that brought it and the one that ended it. */
 function* sightings(
   changes: readonly Stretch[],
+  first: number,
 ): Generator<PastRound, void, undefined> {
   let latestStart = -1n;
   const seen = new Set<string>();
   let current:
     | { firstBlock: number; settledBlock: number | null; isOrdered: boolean }
     | undefined;
-  for (const [index, [before, after]] of changes.entries()) {
-    const isBeginning = index === 0;
+  for (const [before, after] of changes) {
     const stays = isSame(before.round, after.round);
     if (!stays && before.round !== undefined && current !== undefined) {
       const { isOrdered, ...found } = current;
@@ -198,8 +195,9 @@ function* sightings(
         ...(isOutOfOrder ? { outOfOrder: true } : {}),
       };
     }
+    // A round that is there already has not changed from anything.
     const settledHere =
-      after.round?.settled === true && !isBeginning ? after.block : null;
+      after.round?.settled === true && after.block > first ? after.block : null;
     if (!stays) {
       current = {
         firstBlock: after.block,
@@ -310,15 +308,7 @@ async function parseRange(
       });
     }
   }
-  if (
-    concurrency !== undefined &&
-    !(Number.isSafeInteger(concurrency) && concurrency > 0)
-  ) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "concurrency",
-      problem: `a whole number from 1 is needed, got ${describeInput(concurrency)}`,
-    });
-  }
+  parseCount(concurrency, "concurrency");
   const [first, { number: last }] = await Promise.all([
     typeof fromBlock === "string"
       ? client.block(fromBlock).then(({ number }) => number)

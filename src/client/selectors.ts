@@ -10,18 +10,18 @@ import { toBlockId } from "../rpc/node.js";
 import type { BlockId, Chain } from "../rpc/node.js";
 import { isHexData } from "../rpc/request.js";
 
-/** How code is found behind an address. */
-export type ProxyKind = "EIP-1967" | "EIP-1967 beacon" | "EIP-1167";
+/** What passes calls on, and where to. */
+interface Proxy {
+  readonly kind: "EIP-1967" | "EIP-1967 beacon" | "EIP-1167";
+  readonly implementation: string;
+}
 
 /** The code that answers at an address. */
 export interface CodeBehind {
   /** Length of the code at the address itself; 0 where there is no contract. */
   readonly size: number;
   /** The addresses that the calls go on to, in this order. */
-  readonly proxies: ReadonlyArray<{
-    readonly kind: ProxyKind;
-    readonly implementation: string;
-  }>;
+  readonly proxies: readonly Proxy[];
   /** All of that code, the address's own first. */
   readonly code: readonly Buffer[];
   /**
@@ -55,7 +55,7 @@ export async function readCodeBehind(
 ): Promise<CodeBehind> {
   const own = await chain.code(address, block);
   const code = [own];
-  const proxies: Array<CodeBehind["proxies"][number]> = [];
+  const proxies: Proxy[] = [];
   let [target, latest] = [address, own];
   while (latest.length > 0 && proxies.length < MAX_HOPS) {
     const proxy =
@@ -121,9 +121,7 @@ export async function requireFunction(
   }
 }
 
-function findMinimalProxy(
-  code: Buffer,
-): CodeBehind["proxies"][number] | undefined {
+function findMinimalProxy(code: Buffer): Proxy | undefined {
   const address = minimalProxy.exec(code.toString("hex"))?.[1];
   return address === undefined
     ? undefined
@@ -134,7 +132,7 @@ async function findSlotProxy(
   chain: Chain,
   address: string,
   block: BlockId,
-): Promise<CodeBehind["proxies"][number] | undefined> {
+): Promise<Proxy | undefined> {
   const [implementation, beacon] = await Promise.all(
     [IMPLEMENTATION_SLOT, BEACON_SLOT].map(async (slot) =>
       toAddress(await chain.storage(address, slot, block)),

@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
 
-import { VaultError } from "../errors.js";
 import { placeReading, standaloneReadings } from "../protocol/index.js";
 import type {
   OperationArguments,
@@ -10,15 +9,15 @@ import type {
 } from "../protocol/index.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeAnswer } from "./answer.js";
+import type { AnsweredCall } from "./answer.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/patient.js";
 import { encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
-import { isFailedReading } from "./failed-reading.js";
+import { failedReading, isFailedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";
 import { parseBlockTag } from "./inputs.js";
 import { knownLensSupport, tryLens } from "./lens/lens.js";
-import type { LensContext } from "./lens/lens.js";
 import { entryAnswer } from "./lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "./lens/lens-answer.js";
 import {
@@ -37,35 +36,30 @@ export type VaultSnapshot = {
   readonly block: BlockInfo;
 } & StandaloneReadings<FailedReading>;
 
-/** A picture of the chain: where it was taken, and the values of each set. */
+/** A picture of the chain: where it was taken, and what was read. */
 interface Picture {
   readonly chainId: number;
   readonly block: BlockInfo;
-  /** In the order of the sets, and in each of {@link standaloneReadings}. */
-  readonly values: ReadonlyArray<readonly unknown[]>;
+  /** Of each set in turn, in the order of {@link standaloneReadings}. */
+  readonly values: readonly unknown[];
+  /** In wei, by account; undefined where they did not come along. */
   readonly balances?: ReadonlyMap<string, bigint> | undefined;
 }
 
-/** @see VaultClient.snapshot */
-export async function takeSnapshot(
-  client: VaultReader,
-  options: ReadOptions,
-): Promise<VaultSnapshot> {
-  return (await takeSnapshotWithBalances(client, options, [])).snapshot;
-}
-
 /** A snapshot, and native balances of the same block. */
-export interface SnapshotWithBalances {
+export interface SnapshotWithBalances extends Pick<Picture, "balances"> {
   readonly snapshot: VaultSnapshot;
-  /** In wei, by account; undefined where they did not come along. */
-  readonly balances: ReadonlyMap<string, bigint> | undefined;
 }
 
-/** The same, with the native balances of accounts in the same request. */
+/**
+ * A snapshot, with the native balances of accounts in the same request.
+ *
+ * @see VaultClient.snapshot
+ */
 export async function takeSnapshotWithBalances(
   client: VaultReader,
   options: ReadOptions,
-  accounts: readonly string[],
+  accounts: readonly string[] = [],
 ): Promise<SnapshotWithBalances> {
   const { chainId, block, readings, balances } = await takeSnapshots(
     [client],
@@ -88,7 +82,7 @@ export async function takeSnapshots(
   options: ReadOptions,
   accounts: readonly string[] = [],
 ): Promise<
-  Pick<Picture, "chainId" | "block" | "balances"> & {
+  Omit<Picture, "values"> & {
     /** In the order of the sets. */
     readonly readings: ReadonlyArray<StandaloneReadings<FailedReading>>;
   }
@@ -99,17 +93,30 @@ export async function takeSnapshots(
   const { values, ...picture } =
     (await readInOneCall(clients, options, accounts)) ??
     (await readCallByCall(clients, options));
+  const left = values.values();
   return {
     ...picture,
-    readings: values.map((ofSet) => {
+    readings: clients.map(() => {
       const places: Record<string, unknown> = {};
-      standaloneReadings.forEach(({ path }, index) => {
-        placeReading(places, path, ofSet[index]);
-      });
+      for (const { path } of standaloneReadings) {
+        placeReading(places, path, left.next().value);
+      }
       // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop above fills exactly the places that the type names
       return places as StandaloneReadings<FailedReading>;
     }),
   };
+}
+
+/** Does something for each reading of each set, all at a time. */
+async function forEachReading<T>(
+  clients: readonly VaultReader[],
+  work: (client: VaultReader, reading: Reading) => Promise<T>,
+): Promise<T[]> {
+  return await Promise.all(
+    clients.flatMap((client) =>
+      standaloneReadings.map(async (reading) => await work(client, reading)),
+    ),
+  );
 }
 
 /** A reading with all that its call needs, or the reason why it has none. */
@@ -124,47 +131,35 @@ async function readInOneCall(
   accounts: readonly string[],
 ): Promise<Picture | undefined> {
   const client = anyOf(clients);
+  const { provider, networkName: network } = client;
   const { from, blockTag } = client.readContext(options);
-  const context: LensContext = {
-    provider: client.provider,
-    network: client.networkName,
-    from,
-    blockTag,
-  };
-  if (knownLensSupport(client.provider) === false) {
+  if (knownLensSupport(provider) === false) {
     return undefined;
   }
-  const prepared = await Promise.all(
-    clients.map(
-      async (set) =>
-        await Promise.all(
-          standaloneReadings.map(
-            async (reading) => await prepareReading(set, reading),
-          ),
-        ),
-    ),
-  );
+  const prepared = await forEachReading(clients, async (set, reading) => ({
+    set,
+    ...(await prepareReading(set, reading)),
+  }));
   // Sets may share contracts, which are asked once.
   const calls = new Map(
-    prepared
-      .flat()
-      .flatMap((reading) =>
-        "call" in reading
-          ? [
-              [
-                keyOf(reading),
-                { target: reading.target.address, data: reading.call.data },
-              ],
-            ]
-          : [],
-      ),
+    prepared.flatMap((reading) =>
+      "call" in reading
+        ? [
+            [
+              keyOf(reading),
+              { target: reading.target.address, data: reading.call.data },
+            ],
+          ]
+        : [],
+    ),
   );
-  const own =
-    accounts.length === 0
-      ? { calls: [] }
-      : { code: rehearsalLensCode, calls: factsCalls(from, accounts) };
-  const answer = await tryLens(context, [...calls.values()], own);
-  if (answer?.entries.length !== calls.size + own.calls.length) {
+  const facts = factsCalls(from, accounts);
+  const answer = await tryLens(
+    { provider, network, from, blockTag },
+    [...calls.values()],
+    facts.length === 0 ? undefined : { code: rehearsalLensCode, calls: facts },
+  );
+  if (answer?.entries.length !== calls.size + facts.length) {
     return undefined;
   }
   const entries = new Map(
@@ -175,30 +170,32 @@ async function readInOneCall(
     ? { ...answer.block, number: Number(blockTag) }
     : answer.block;
   const pinned = pinTo(block, from, blockTag);
-  const readAt = parseBlockTag(pinned.blockTag);
-  const readingOf = (set: VaultReader, reading: PreparedReading): unknown => {
-    if ("error" in reading) {
-      return { error: reading.error };
-    }
-    const entry = entries.get(keyOf(reading));
-    const read =
-      entry === undefined || entry.status === "unknown"
-        ? undefined
-        : decodeEntry(set, reading, readAt, answer, entry);
-    // What the lens could not find out is asked for by itself; so is what
-    // failed: the contract may refuse callers that have code, as the lens has.
-    return read === undefined ||
-      (isFailedReading(read) && read.error.code !== "VAULT_NO_CODE")
-      ? readOne(set, reading, pinned)
-      : read;
-  };
   const values = await Promise.all(
-    clients.map(
-      async (set, index) =>
-        await Promise.all(
-          (prepared[index] ?? []).map((reading) => readingOf(set, reading)),
-        ),
-    ),
+    prepared.map(async (reading) => {
+      if ("error" in reading) {
+        return { error: reading.error };
+      }
+      const entry = entries.get(keyOf(reading));
+      const read =
+        entry === undefined || entry.status === "unknown"
+          ? undefined
+          : decodeEntry(
+              {
+                call: reading.call,
+                target: reading.target,
+                network,
+                blockTag: parseBlockTag(pinned.blockTag),
+              },
+              answer,
+              entry,
+            );
+      // What the lens could not find out is asked for by itself; so is what
+      // failed: the contract may refuse callers that have code, as the lens has.
+      return read === undefined ||
+        (isFailedReading(read) && read.error.code !== "VAULT_NO_CODE")
+        ? await readOne(reading.set, reading, pinned)
+        : read;
+    }),
   );
   return {
     chainId: answer.chainId,
@@ -244,23 +241,18 @@ function anyOf(clients: readonly VaultReader[]): VaultReader {
 }
 
 function decodeEntry(
-  { networkName: network }: VaultReader,
-  { call, target }: Extract<PreparedReading, { readonly call: EncodedCall }>,
-  blockTag: string,
+  asked: Omit<AnsweredCall, "answer" | "hasCode">,
   answer: LensAnswer,
   entry: LensEntry,
 ): unknown {
   try {
     return decodeAnswer({
-      call,
-      target,
-      network,
-      blockTag,
+      ...asked,
       answer: entryAnswer(answer, entry),
       hasCode: entry.hasCode,
     });
   } catch (error) {
-    return { error: expectedError(error) };
+    return failedReading(error);
   }
 }
 
@@ -284,7 +276,7 @@ export async function prepareReading(
     const target = await client.addressOf(call.role, reading.operation);
     return { ...reading, call, target };
   } catch (error) {
-    return { ...reading, error: expectedError(error) };
+    return { ...reading, ...failedReading(error) };
   }
 }
 
@@ -298,15 +290,9 @@ async function readCallByCall(
     client.block(blockTag),
   ]);
   const pinned = pinTo(block, from, blockTag);
-  const values = await Promise.all(
-    clients.map(
-      async (set) =>
-        await Promise.all(
-          standaloneReadings.map(
-            async (reading) => await readOne(set, reading, pinned),
-          ),
-        ),
-    ),
+  const values = await forEachReading(
+    clients,
+    async (set, reading) => await readOne(set, reading, pinned),
   );
   return { chainId, block, values };
 }
@@ -334,14 +320,6 @@ export async function readOne(
       pinned,
     );
   } catch (error) {
-    return { error: expectedError(error) };
+    return failedReading(error);
   }
-}
-
-/** The error if it is one that a reading may have; anything else is thrown. */
-function expectedError(error: unknown): VaultError {
-  if (!VaultError.isVaultError(error) || error.kind === "bug") {
-    throw error;
-  }
-  return error;
 }

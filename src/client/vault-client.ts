@@ -1,13 +1,6 @@
 import { BrowserProvider, Contract, ZeroAddress } from "ethers";
 import type { ContractRunner, InterfaceAbi } from "ethers";
 
-import type {
-  LiquidityPool,
-  Trading,
-  UnderlyingAsset,
-  Vault,
-  VaultFactory,
-} from "../bindings/index.js";
 import {
   argumentCount,
   contractRoleNames,
@@ -66,19 +59,11 @@ export interface VaultClientOptions {
   readonly findErrors?: FindErrors | undefined;
 }
 
-interface ContractTypes {
-  UnderlyingAsset: UnderlyingAsset;
-  LiquidityPool: LiquidityPool;
-  Trading: Trading;
-  VaultFactory: VaultFactory;
-  Vault: Vault;
-}
-
 /** The TypeChain-typed contracts, by role. */
 export type VaultContracts = {
-  readonly [
-    Role in ContractRole
-  ]: ContractTypes[(typeof contractRoles)[Role]["abi"]];
+  readonly [Role in ContractRole]: ReturnType<
+    (typeof contractFactories)[(typeof contractRoles)[Role]["abi"]]["connect"]
+  >;
 };
 
 // The read methods are attached to the prototype below, from the operations
@@ -266,8 +251,8 @@ export class VaultClient implements VaultReader {
    * ```
    */
   public async snapshot(options: ReadOptions = {}): Promise<VaultSnapshot> {
-    const { takeSnapshot } = await loadSnapshot();
-    return await takeSnapshot(this, options);
+    const { takeSnapshotWithBalances } = await loadSnapshot();
+    return (await takeSnapshotWithBalances(this, options)).snapshot;
   }
 
   /**

@@ -4,8 +4,7 @@ import { decodeAnswer } from "../client/answer.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall } from "../client/codec.js";
 import type { EncodedCall } from "../client/codec.js";
-import { isFailedReading } from "../client/failed-reading.js";
-import type { FailedReading } from "../client/failed-reading.js";
+import { failedReading, isFailedReading } from "../client/failed-reading.js";
 import {
   countFactsCalls,
   factsCalls,
@@ -315,13 +314,6 @@ function decode(
   } catch (error) {
     return failedReading(error);
   }
-}
-
-function failedReading(error: unknown): FailedReading {
-  if (!VaultError.isVaultError(error) || error.kind === "bug") {
-    throw error;
-  }
-  return { error };
 }
 
 /** Why the failed ones failed, by what they reverted with. */

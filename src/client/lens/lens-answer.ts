@@ -3,8 +3,9 @@ import type { Buffer } from "node:buffer";
 import { id } from "ethers";
 
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
+import type { BlockInfo } from "../../rpc/node.js";
 import { RevertedCall } from "../../rpc/request.js";
-import { isSmallWord, readSmallWord, viewOf } from "./words.js";
+import { WORD, readSmallWord, viewOf } from "./words.js";
 
 /** What one call inside the lens came to; see contracts/lens/VaultLens.sol. */
 export interface LensEntry {
@@ -17,15 +18,14 @@ export interface LensEntry {
 }
 
 export interface LensAnswer {
-  /** Of the block that the lens ran at; the timestamp in Unix seconds. */
-  readonly block: { readonly number: number; readonly timestamp: number };
+  /** The block that the lens ran at. */
+  readonly block: BlockInfo;
   readonly chainId: number;
   readonly entries: readonly LensEntry[];
   readonly bytes: Buffer;
 }
 
 const FORMAT = id("hardhat-vault/VaultLens/1").slice(2);
-const WORD = 32;
 const HEADER = 4 * WORD;
 
 /** In the order of the lens' constants. */
@@ -41,26 +41,33 @@ export function parseLensAnswer(bytes: Buffer): LensAnswer | undefined {
   if (bytes.length < HEADER || bytes.toString("hex", 0, WORD) !== FORMAT) {
     return undefined;
   }
-  const view = viewOf(bytes);
-  for (const word of [1, 2, 3]) {
-    // Larger ones would not be safe integers.
-    if (!isSmallWord(view, word * WORD, 6)) {
-      return undefined;
-    }
-  }
+  const executed = readBlock(bytes, WORD);
   const entries = parseLensEntries(bytes, HEADER, bytes.length);
-  if (entries === undefined) {
+  if (executed === undefined || entries === undefined) {
     return undefined;
   }
-  return {
-    block: {
-      number: readSmallWord(view, WORD),
-      timestamp: readSmallWord(view, 2 * WORD),
-    },
-    chainId: readSmallWord(view, 3 * WORD),
-    entries,
-    bytes,
-  };
+  const { chainId, ...block } = executed;
+  return { block, chainId, entries, bytes };
+}
+
+/** Where a lens ran. */
+export interface ExecutedBlock extends BlockInfo {
+  readonly chainId: number;
+}
+
+/** @returns Undefined where the three words are not a lens' block and chain. */
+export function readBlock(
+  bytes: Buffer,
+  offset: number,
+): ExecutedBlock | undefined {
+  const [number, timestamp, chainId] = [0, 1, 2].map((word) =>
+    readSmallWord(viewOf(bytes), offset + word * WORD),
+  );
+  return number === undefined ||
+    timestamp === undefined ||
+    chainId === undefined
+    ? undefined
+    : { number, timestamp, chainId };
 }
 
 /**

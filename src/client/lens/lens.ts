@@ -119,24 +119,18 @@ const refusals: ReadonlySet<string> = new Set([
   "VAULT_NETWORK_UNREACHABLE",
 ]);
 
-/** What a lens with more functions than most is asked about itself. */
-export interface OwnCalls {
-  readonly code: string;
-  /** Calls of the lens, which stands at the caller's address. */
-  readonly calls: readonly ReadCall[];
-}
-
 /**
  * Reads several contracts at once.
  *
- * @param own Answered behind the others.
+ * @param own Calls of the lens itself, which stands at the caller's address,
+ * and its code; answered behind the others.
  * @returns Undefined where that does not work, whatever the reason.
  * @throws VaultError if the node does not answer at all
  */
 export async function tryLens(
   context: LensContext,
   calls: readonly ReadCall[],
-  own: Partial<OwnCalls> = {},
+  own?: { readonly code: string; readonly calls: readonly ReadCall[] },
 ): Promise<LensAnswer | undefined> {
   if (
     knownLensSupport(context.provider) === false ||
@@ -148,8 +142,8 @@ export async function tryLens(
   try {
     return await callLens(
       context,
-      encodeReadCalls([...calls, ...(own.calls ?? [])]),
-      own.code,
+      encodeReadCalls([...calls, ...(own?.calls ?? [])]),
+      own?.code,
     );
   } catch (error) {
     if (!VaultError.isVaultError(error) || error.kind !== "rpc") {

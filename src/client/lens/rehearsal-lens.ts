@@ -2,12 +2,11 @@ import type { Buffer } from "node:buffer";
 
 import { Interface, dataSlice, getAddress, id } from "ethers";
 
-import type { BlockInfo } from "../../rpc/node.js";
 import { RehearsalLensArtifact } from "./artifact.js";
 import type { ReadCall } from "./lens.js";
-import { parseLensEntries } from "./lens-answer.js";
-import type { LensEntry } from "./lens-answer.js";
-import { isSmallWord, readSmallWord, readWord, viewOf } from "./words.js";
+import { parseLensEntries, readBlock } from "./lens-answer.js";
+import type { ExecutedBlock, LensEntry } from "./lens-answer.js";
+import { WORD, readSmallWord, readWord, viewOf } from "./words.js";
 
 const lensInterface = new Interface(RehearsalLensArtifact.abi);
 
@@ -19,21 +18,11 @@ export const NOBODYS_ADDRESS = getAddress(
   dataSlice(id("hardhat-vault/RehearsalLens"), 12),
 );
 
-const WORD = 32;
 const REHEARSED = id("hardhat-vault/RehearsalLens/1").slice(2);
 const HEADER = 10 * WORD;
 const FACTS_HEADER = 3 * WORD;
 
-const FACTS_OF = selectorOf("factsOf");
-
-function selectorOf(name: string): string {
-  return dataSlice(id(lensInterface.getFunction(name)?.format() ?? ""), 0, 4);
-}
-
-/** Where a call was executed. */
-export interface ExecutedBlock extends BlockInfo {
-  readonly chainId: number;
-}
+const FACTS_OF = lensInterface.getFunction("factsOf")?.selector;
 
 /** An address as call data has it: without 0x, in 32 bytes. */
 export function addressWord(address: string): string {
@@ -85,7 +74,7 @@ export interface LensFacts {
   readonly accounts: ReadonlyMap<string, AccountFacts>;
 }
 
-export interface AccountFacts {
+interface AccountFacts {
   /** In wei. */
   readonly balance: bigint;
   readonly hasCode: boolean;
@@ -100,44 +89,31 @@ export function parseFacts(
   answers: ReadonlyArray<Buffer | undefined>,
   accounts: readonly string[],
 ): LensFacts | undefined {
-  const parts = inParts(accounts).map((part, index) => {
+  let block: ExecutedBlock | undefined;
+  const facts: Array<readonly [string, AccountFacts]> = [];
+  for (const [index, part] of inParts(accounts).entries()) {
     const bytes = answers[index];
-    return bytes === undefined ? undefined : parsePart(bytes, part);
-  });
-  const [first] = parts;
-  return first === undefined || !parts.every((part) => part !== undefined)
-    ? undefined
-    : {
-        block: first.block,
-        accounts: new Map(parts.flatMap((part) => [...part.accounts])),
-      };
-}
-
-function parsePart(
-  bytes: Buffer,
-  accounts: readonly string[],
-): LensFacts | undefined {
-  const size = FACTS_HEADER + accounts.length * 2 * WORD;
-  const block = bytes.length === size ? readBlock(bytes, 0) : undefined;
-  if (block === undefined) {
-    return undefined;
+    const found =
+      bytes?.length === FACTS_HEADER + part.length * 2 * WORD
+        ? readBlock(bytes, 0)
+        : undefined;
+    if (bytes === undefined || found === undefined) {
+      return undefined;
+    }
+    block ??= found;
+    const view = viewOf(bytes);
+    for (const [place, account] of part.entries()) {
+      const offset = FACTS_HEADER + place * 2 * WORD;
+      facts.push([
+        account,
+        {
+          balance: readWord(view, offset),
+          hasCode: readWord(view, offset + WORD) > 0n,
+        },
+      ]);
+    }
   }
-  const view = viewOf(bytes);
-  return {
-    block,
-    accounts: new Map(
-      accounts.map((account, index) => {
-        const place = FACTS_HEADER + index * 2 * WORD;
-        return [
-          account,
-          {
-            balance: readWord(view, place),
-            hasCode: readWord(view, place + WORD) > 0n,
-          },
-        ];
-      }),
-    ),
-  };
+  return block === undefined ? undefined : { block, accounts: new Map(facts) };
 }
 
 /** What is rehearsed inside one call; see contracts/lens/RehearsalLens.sol. */
@@ -189,18 +165,15 @@ export function parseRehearsed(bytes: Buffer): RehearsedCall | undefined {
   if (bytes.length < HEADER || bytes.toString("hex", 0, WORD) !== REHEARSED) {
     return undefined;
   }
-  const view = viewOf(bytes);
   const block = readBlock(bytes, WORD);
   const words = [4, 5, 6, 7, 8, 9].map((word) =>
-    isSmallWord(view, word * WORD, 6)
-      ? readSmallWord(view, word * WORD)
-      : Number.NaN,
+    readSmallWord(viewOf(bytes), word * WORD),
   );
-  const [success = 0, gasUsed = 0, gasGiven = 0, ...lengths] = words;
+  const [success, gasUsed = 0, gasGiven = 0, ...lengths] = words;
   const [returned = 0, before = 0, after = 0] = lengths;
   if (
     block === undefined ||
-    words.includes(Number.NaN) ||
+    words.includes(undefined) ||
     HEADER + returned + before + after !== bytes.length
   ) {
     return undefined;
@@ -222,16 +195,4 @@ export function parseRehearsed(bytes: Buffer): RehearsedCall | undefined {
         after: entriesAfter,
         bytes,
       };
-}
-
-function readBlock(bytes: Buffer, offset: number): ExecutedBlock | undefined {
-  const view = viewOf(bytes);
-  const places = [offset, offset + WORD, offset + 2 * WORD];
-  if (!places.every((place) => isSmallWord(view, place, 6))) {
-    return undefined;
-  }
-  const [number = 0, timestamp = 0, chainId = 0] = places.map((place) =>
-    readSmallWord(view, place),
-  );
-  return { number, timestamp, chainId };
 }

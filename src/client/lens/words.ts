@@ -1,4 +1,5 @@
-const WORD = 32;
+/** Bytes of a word of an ABI encoding. */
+export const WORD = 32;
 
 /** A view for reading the big-endian words of an ABI encoding. */
 export function viewOf(bytes: Uint8Array): DataView {
@@ -19,12 +20,19 @@ export function isSmallWord(
   return true;
 }
 
-/** The number in a word that {@link isSmallWord} with at most 6 bytes. */
-export function readSmallWord(view: DataView, offset: number): number {
-  return (
-    view.getUint16(offset + WORD - 6) * 2 ** 32 +
-    view.getUint32(offset + WORD - 4)
-  );
+/**
+ * The number in a word; undefined where it takes more than the last `size`
+ * bytes. More than six would not be safe integers.
+ */
+export function readSmallWord(
+  view: DataView,
+  offset: number,
+  size = 6,
+): number | undefined {
+  return isSmallWord(view, offset, size)
+    ? view.getUint16(offset + WORD - 6) * 2 ** 32 +
+        view.getUint32(offset + WORD - 4)
+    : undefined;
 }
 
 /** The uint256 of a word. */

@@ -67,10 +67,7 @@ export class OrderReader {
     let at = 0;
     while (at < ids.length) {
       signal.throwIfAborted();
-      const chunk = ids.slice(
-        at,
-        at + (lens === undefined ? 1 : chunkSize.current),
-      );
+      const chunk = ids.slice(at, at + chunkSize.current);
       const piece =
         lens === undefined
           ? await this.#readEachAlone(chunk)

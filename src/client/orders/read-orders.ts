@@ -5,15 +5,15 @@ import { pMapIterable } from "p-map";
 import { vaultError } from "../../errors.js";
 import { OrderState, enumNames } from "../../protocol/index.js";
 import {
-  describeInput,
-  givenInput,
+  invalidEnum,
   parseAddress,
   parseBlockTag,
+  parseCount,
   parseUint256,
   requireFixedBlock,
 } from "../inputs.js";
 import { isLensSupported } from "../lens/lens.js";
-import type { ReadOptions, VaultReader } from "../reader.js";
+import type { VaultReader } from "../reader.js";
 import { ChunkSize } from "./chunk-size.js";
 import { findLastOrder } from "./last-order.js";
 import type { LastOrderParts, OrdersEnd } from "./last-order.js";
@@ -58,9 +58,9 @@ export async function* readOrders(
       network: client.networkName,
       from,
     };
-    const [blockTag, usesLens] = await orAbort(
+    const [{ number: blockTag }, usesLens] = await orAbort(
       Promise.all([
-        pinBlock(client, options),
+        client.block(options.blockTag),
         // Where the caller is the trading contract, the lens would take its
         // place.
         from !== target.address && isLensSupported(caller),
@@ -193,13 +193,6 @@ async function* ordersOf(
   }
 }
 
-async function pinBlock(
-  client: VaultReader,
-  { blockTag = "latest" }: ReadOptions,
-): Promise<number> {
-  return (await client.block(blockTag)).number;
-}
-
 /** Waits for the work or for the signal, whichever is first. */
 async function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let giveUp: (() => void) | undefined;
@@ -280,29 +273,11 @@ function parseIds({ ids, firstId, lastId }: OrdersOptions): Ids {
  * @throws VaultError VAULT_INVALID_ENUM
  */
 function parseOrderState(value: unknown): OrderState {
-  for (const state of Object.values(OrderState)) {
-    if (value === state || value === enumNames.orderState[state]) {
-      return state;
-    }
+  const found = Object.values(OrderState).find(
+    (state) => value === state || value === enumNames.orderState[state],
+  );
+  if (found === undefined) {
+    throw invalidEnum("orderState", value, "state");
   }
-  throw vaultError("VAULT_INVALID_ENUM", {
-    where: "state",
-    allowed: Object.entries(enumNames.orderState)
-      .map(([number, name]) => `${name} (${number})`)
-      .join(", "),
-    value: givenInput(value),
-  });
-}
-
-function parseCount(
-  value: number | undefined,
-  where: string,
-): number | undefined {
-  if (value === undefined || (Number.isSafeInteger(value) && value > 0)) {
-    return value;
-  }
-  throw vaultError("VAULT_INVALID_ARGUMENT", {
-    where,
-    problem: `a whole number from 1 is needed, got ${describeInput(value)}`,
-  });
+  return found;
 }

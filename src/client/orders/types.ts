@@ -74,16 +74,14 @@ export function isEmptyOrder(order: ListedOrder): order is Order {
   return (
     !isFailedOrder(order) &&
     Object.entries(order).every(
-      ([name, value]) => name === "orderID" || isZero(value),
+      ([name, value]) => name === "orderID" || zeros.includes(value),
     )
   );
 }
 
-function isZero(value: unknown): boolean {
-  return (
-    value === 0n ||
-    value === 0 ||
-    value === "" ||
-    value === "0x0000000000000000000000000000000000000000"
-  );
-}
+const zeros: readonly unknown[] = [
+  0n,
+  0,
+  "",
+  "0x0000000000000000000000000000000000000000",
+];
