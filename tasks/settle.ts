@@ -12,7 +12,7 @@ import { settleLocated } from "../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
   SettlementPreflight,
-} from "../src/settlement/settle-all.js";
+} from "../src/settlement/types.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { withVault } from "./open-vault.js";

@@ -5,6 +5,7 @@ import { VaultError, vaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { Chain } from "../rpc/node.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import { parseBlockTag, parseCount } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
@@ -236,7 +237,7 @@ function lookAt(
       if (error.kind === "chain") {
         return { block, round: undefined, error };
       }
-      if (isRefusal(error)) {
+      if (isNodeRefusal(error)) {
         explained ??= explainRefusal(client, error, block, last);
         throw await explained;
       }
@@ -260,7 +261,7 @@ async function explainRefusal(
       await chain.balance(ZeroAddress, number);
       return true;
     } catch (error) {
-      if (isRefusal(error)) {
+      if (isNodeRefusal(error)) {
         return false;
       }
       throw error;
@@ -289,10 +290,6 @@ async function explainRefusal(
     },
     refusal,
   );
-}
-
-function isRefusal(error: unknown): boolean {
-  return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR";
 }
 
 async function parseRange(

@@ -2,9 +2,10 @@ import type { NetworkConfig } from "hardhat/types/config";
 
 import { parseAddress } from "../client/inputs.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { VaultError, vaultError } from "../errors.js";
+import { vaultError } from "../errors.js";
 import { Chain } from "../rpc/node.js";
 import { originOf, patient } from "../rpc/patient.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import { resolveSigner } from "../settlement/signer.js";
 import { SettlementStopped } from "../settlement/stopped.js";
 
@@ -43,10 +44,7 @@ export async function findSender(
     return signer.address;
   } catch (error) {
     // Public endpoints hold no keys: some answer an empty list, some refuse.
-    if (
-      error instanceof SettlementStopped ||
-      (VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR")
-    ) {
+    if (error instanceof SettlementStopped || isNodeRefusal(error)) {
       throw vaultError("VAULT_NO_SENDER", { network }, error);
     }
     throw error;

@@ -9,6 +9,11 @@ import {
 import { decodeRevertReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 
+/** The node answered, and said no: it cannot or does not want to. */
+export function isNodeRefusal(error: unknown): error is VaultError {
+  return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR";
+}
+
 export function invalidResponse(
   network: string,
   method: string,
@@ -339,17 +344,19 @@ function walk(
       link === next && !found.has(link) ? inside(link) : undefined;
     if (wrapped !== undefined) {
       found.add(link);
-      queue.push(...wrapped, ...listOf(link["errors"]));
+      queue.push(...wrapped, ...listOf(link["errors"]).slice(0, MAX_LISTED));
     }
   }
   return [...found];
 }
 
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value.slice(0, MAX_LISTED) : [];
+/** The items of whatever it is; none where it is no list. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
-function asRecord(value: unknown): ErrorLink {
+/** The properties of whatever it is; none where it is no object. */
+export function asRecord(value: unknown): ErrorLink {
   return typeof value === "object" && value !== null
     ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- properties of an unknown object, each still unknown; a spread would lose those of an error's prototype
       (value as ErrorLink)

@@ -103,7 +103,7 @@ async function findDifferences(
       : compareTransfers(transfers, transfersOf(happened))),
     ...(transfers === null
       ? []
-      : compareNative(transfers, before, after, { sender, fee })),
+      : compareNative(transfers, before, after, sender, fee)),
   ];
   // What was not compared is not "as previewed"; what differs, differs.
   const isCompared =
@@ -121,7 +121,8 @@ function compareNative(
   transfers: readonly Transfer[],
   before: SnapshotWithBalances,
   after: SnapshotWithBalances,
-  { sender, fee }: { sender: string; fee: bigint | undefined },
+  sender: string,
+  fee: bigint | undefined,
 ): readonly PreviewDifference[] {
   const moves = transfers.filter(({ token }) => token === NATIVE);
   return [...(before.balances ?? [])].flatMap(([account, balance]) => {
@@ -135,9 +136,7 @@ function compareNative(
       account === sender ? -(fee ?? 0n) : 0n,
     );
     const previewed = balance + moved;
-    return previewed === happened
-      ? []
-      : [{ reading: "balances", field: account, previewed, happened }];
+    return differing("balances", account, previewed, happened);
   });
 }
 
@@ -195,23 +194,23 @@ function compareChanges(
   previewed: readonly ReadingChange[],
   happened: readonly ReadingChange[],
 ): readonly PreviewDifference[] {
-  const keyOf = ({ reading, field }: ReadingChange): string =>
-    `${reading} ${field}`;
-  const [one, other] = [previewed, happened].map(
-    (changes) => new Map(changes.map((change) => [keyOf(change), change])),
+  const byKey = (
+    changes: readonly ReadingChange[],
+  ): ReadonlyMap<string, ReadingChange> =>
+    new Map(
+      changes.map((change) => [`${change.reading} ${change.field}`, change]),
+    );
+  const [expected, actual] = [byKey(previewed), byKey(happened)];
+  // What was not to change, or did not, is as it was before.
+  return [...byKey([...previewed, ...happened])].flatMap(
+    ([key, { reading, field, before }]) =>
+      differing(
+        reading,
+        field,
+        (expected.get(key) ?? { after: before }).after,
+        (actual.get(key) ?? { after: before }).after,
+      ),
   );
-  const all = new Map([...previewed, ...happened].map((c) => [keyOf(c), c]));
-  return [...all].flatMap(([key, { reading, field, before }]) => {
-    // What was not to change, or did not, is as it was before.
-    const values: readonly ReadingValue[] = [one, other].map((changes) => {
-      const change = changes?.get(key);
-      return change === undefined ? before : change.after;
-    });
-    const [expected = null, actual = null] = values;
-    return expected === actual
-      ? []
-      : [{ reading, field, previewed: expected, happened: actual }];
-  });
 }
 
 /** Of ERC-20 tokens alone. */
@@ -228,20 +227,23 @@ function compareTransfers(
   const tokens = [...previewed, ...happened].filter(
     ({ token }) => token !== NATIVE,
   );
-  return [...new Set(tokens.map(keyOf))].flatMap((field) => {
-    const [expected, actual] = [
+  return [...new Set(tokens.map(keyOf))].flatMap((field) =>
+    differing(
+      "transfers",
+      field,
       sumOf(previewed, field),
       sumOf(happened, field),
-    ];
-    return expected === actual
-      ? []
-      : [
-          {
-            reading: "transfers",
-            field,
-            previewed: expected,
-            happened: actual,
-          },
-        ];
-  });
+    ),
+  );
+}
+
+function differing(
+  reading: string,
+  field: string,
+  previewed: ReadingValue,
+  happened: ReadingValue,
+): readonly PreviewDifference[] {
+  return previewed === happened
+    ? []
+    : [{ reading, field, previewed, happened }];
 }

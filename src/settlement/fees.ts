@@ -1,7 +1,7 @@
 import type { NetworkConfig } from "hardhat/types/config";
 
+import { asRecord, isNodeRefusal, listOf } from "../rpc/errors.js";
 import { RevertedCall, parseQuantity } from "../rpc/request.js";
-import { VaultError } from "../errors.js";
 import { TRANSACTION_GAS_CAP } from "../rehearsal/refusal.js";
 import type { Chain, Header, SettlementCall } from "../rpc/node.js";
 
@@ -56,19 +56,15 @@ export async function resolveGas(
   }
   const limit =
     (blockGasLimit * BLOCK_SHARE.numerator) / BLOCK_SHARE.denominator;
-  if (gasMultiplier !== 1) {
+  let ample = rehearsed;
+  if (ample === undefined || gasMultiplier !== 1) {
     const estimate = await estimateGas(chain, call);
     if (estimate instanceof RevertedCall) {
       return estimate;
     }
-    const multiplied = BigInt(Math.floor(Number(estimate) * gasMultiplier));
-    return multiplied > limit ? limit - 1n : multiplied;
-  }
-  let ample = rehearsed;
-  if (ample === undefined) {
-    const estimate = await estimateGas(chain, call);
-    if (estimate instanceof RevertedCall) {
-      return estimate;
+    if (gasMultiplier !== 1) {
+      const multiplied = BigInt(Math.floor(Number(estimate) * gasMultiplier));
+      return multiplied > limit ? limit - 1n : multiplied;
     }
     ample = { used: estimate, needed: estimate };
   }
@@ -153,16 +149,18 @@ async function suggestFees(chain: Chain): Promise<Fees | undefined> {
       [REWARD_PERCENTILE],
     ]);
   } catch (error) {
-    if (isRefusedMethod(error)) {
+    if (isNodeRefusal(error)) {
       return undefined;
     }
     throw error;
   }
-  const { nextBaseFee, reward } = readHistory(history);
-  if (nextBaseFee === undefined || reward === undefined) {
+  const { baseFeePerGas, reward } = asRecord(history);
+  const nextBaseFee = listOf(baseFeePerGas).at(-1);
+  const [firstReward] = listOf(listOf(reward)[0]);
+  if (nextBaseFee === undefined || firstReward === undefined) {
     return undefined;
   }
-  const paidReward = parseQuantity(reward, chain.network, method);
+  const paidReward = parseQuantity(firstReward, chain.network, method);
   const maxPriorityFeePerGas =
     paidReward === 0n ? await suggestPriorityFee(chain) : paidReward;
   const maxFeePerGas =
@@ -177,35 +175,15 @@ async function suggestFees(chain: Chain): Promise<Fees | undefined> {
   };
 }
 
-function readHistory(history: unknown): {
-  nextBaseFee: unknown;
-  reward: unknown;
-} {
-  const { baseFeePerGas, reward }: Readonly<Record<string, unknown>> =
-    typeof history === "object" ? { ...history } : {};
-  const [rewards] = listOf(reward);
-  const [firstReward] = listOf(rewards);
-  return { nextBaseFee: listOf(baseFeePerGas).at(-1), reward: firstReward };
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
 /** At least 1 wei, also where the node has no such method. */
 async function suggestPriorityFee(chain: Chain): Promise<bigint> {
   try {
     const fee = await chain.quantity("eth_maxPriorityFeePerGas");
     return fee === 0n ? 1n : fee;
   } catch (error) {
-    if (isRefusedMethod(error)) {
+    if (isNodeRefusal(error)) {
       return 1n;
     }
     throw error;
   }
-}
-
-/** The node answered, and said no: it does not have the method. */
-function isRefusedMethod(error: unknown): boolean {
-  return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR";
 }

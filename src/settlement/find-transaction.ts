@@ -1,5 +1,5 @@
-import { VaultError } from "../errors.js";
 import type { Chain, Receipt, SeenTransaction } from "../rpc/node.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import type { PreparedTransaction } from "./transaction.js";
 
 /** What the chain shows of a transaction. */
@@ -88,7 +88,7 @@ async function findByNonce(
   try {
     return await inBlock(chain, sent, await bisect(chain, sent, head));
   } catch (error) {
-    if (VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR") {
+    if (isNodeRefusal(error)) {
       // Only an archive node knows the count of an account at an old block.
       return await search.step(chain, sent, head);
     }

@@ -55,7 +55,7 @@ export type FollowOutcome =
   | {
       readonly kind: "dropped";
       readonly hash: string | undefined;
-      readonly status: "nothing-to-do" | "refused" | "reverted" | "unconfirmed";
+      readonly status: SettlementStopped["status"];
       /** The error behind it, where there is one. */
       readonly code?: VaultErrorCode | undefined;
       readonly reason: string;
@@ -381,11 +381,11 @@ class FollowedTransaction {
   /** What waits names no round, and settles the one that is current by then. */
   async #describeDanger(): Promise<string> {
     const { from, nonce } = this.transaction;
-    const { checkRound, pollingIntervalMs } = this.#options;
+    const { checkRound } = this.#options;
     if (this.#receipt !== undefined) {
       return "";
     }
-    const patience = new Deadline(LAST_QUESTION_INTERVALS * pollingIntervalMs);
+    const patience = this.#patience();
     try {
       const obstacle = await patience.within(checkRound());
       if (
@@ -409,20 +409,26 @@ class FollowedTransaction {
   /** A node keeps what cannot be mined yet and does not say so. */
   async #describeGap(): Promise<string> {
     const { from, nonce } = this.transaction;
-    const { pollingIntervalMs } = this.#options;
     if (this.#receipt !== undefined || !this.#wasSeen) {
       return "";
     }
     try {
-      const next = await new Deadline(
-        LAST_QUESTION_INTERVALS * pollingIntervalMs,
-      ).within(this.#chain.nonce(from, "latest"));
+      const next = await this.#patience().within(
+        this.#chain.nonce(from, "latest"),
+      );
       return next !== undefined && next < nonce
         ? ` behind a gap: its nonce is ${nonce}, and the account's next one is ${next}`
         : "";
     } catch {
       return "";
     }
+  }
+
+  /** For what is asked once the time is over. */
+  #patience(): Deadline {
+    return new Deadline(
+      LAST_QUESTION_INTERVALS * this.#options.pollingIntervalMs,
+    );
   }
 
   async #learnHash(hash: string | undefined): Promise<void> {

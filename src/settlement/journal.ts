@@ -97,15 +97,9 @@ const entrySchema = z
   .strict();
 
 /** What is remembered of a settlement, from before it is sent. */
-export interface JournalEntry {
-  readonly finished: boolean;
-  readonly chainId: number;
-  readonly genesisHash: string;
-  readonly vault: string;
-  readonly sentAfterBlock: number;
-  readonly round: VaultRound;
-  readonly transaction: PreparedTransaction;
-}
+export type JournalEntry = Readonly<
+  Omit<z.infer<typeof entrySchema>, "version">
+>;
 
 /**
  * The latest settlement of one vault on one chain, in a file of the project.
@@ -189,11 +183,10 @@ export class Journal {
    * Writes the entry of a settlement that begins, unless one is under way. Of
    * several processes that do this at once, one gets through.
    *
-   * @returns The settlement that is under way, if there is one.
-   * @throws SettlementStopped while another process does this
+   * @throws SettlementStopped where one is under way, or another process does this
    * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
    */
-  public async begin(entry: JournalEntry): Promise<JournalEntry | undefined> {
+  public async begin(entry: JournalEntry): Promise<void> {
     const lock = new MultiProcessMutex(`${this.#path}.lock`, LOCK_TIMEOUT_MS);
     let release: () => Promise<void>;
     try {
@@ -206,11 +199,8 @@ export class Journal {
         : this.#notWritten(error);
     }
     try {
-      const other = await this.findUnfinished(entry.genesisHash);
-      if (other === undefined) {
-        await this.#write(entry);
-      }
-      return other;
+      await this.refuseUnfinished(entry.genesisHash);
+      await this.#write(entry);
     } finally {
       await release();
     }
@@ -233,29 +223,37 @@ export class Journal {
   }
 
   /**
-   * The settlement that took the place of this one, its outcome not known yet.
-   * Of two processes that take away the lock of a dead one at once, both may
-   * begin; the file holds one.
+   * A settlement whose outcome is not known yet, on this very chain, is never
+   * followed by another one: two transactions could settle two rounds.
+   *
+   * @param own The one that is about to leave. Of two processes that take away
+   * the lock of a dead one at once, both may begin; the file holds one.
+   * @throws SettlementStopped if there is such a settlement
+   * @throws VaultError VAULT_INVALID_JOURNAL
    */
-  public async findOther(
-    entry: JournalEntry,
-  ): Promise<JournalEntry | undefined> {
-    const present = await this.findUnfinished(entry.genesisHash);
-    return present === undefined ||
-      isSameNonce(present.transaction, entry.transaction)
-      ? undefined
-      : present;
-  }
-
-  /** The settlement whose outcome is not known yet, on this very chain. */
-  public async findUnfinished(
+  public async refuseUnfinished(
     genesisHash: string,
-  ): Promise<JournalEntry | undefined> {
+    own?: PreparedTransaction,
+  ): Promise<void> {
     const entry = await this.read();
-    // What is left of a local node that was started anew is of no account.
-    return entry?.finished === false && isSameChain(entry, genesisHash)
-      ? entry
-      : undefined;
+    if (
+      entry === undefined ||
+      entry.finished ||
+      // What is left of a local node that was started anew is of no account.
+      !isSameChain(entry, genesisHash) ||
+      (own !== undefined && isSameNonce(entry.transaction, own))
+    ) {
+      return;
+    }
+    const { hash: known, nonce } = entry.transaction;
+    throw refusal(
+      "VAULT_SETTLEMENT_UNFINISHED",
+      {
+        transaction: known ?? `the one with nonce ${nonce}, its hash not known`,
+        file: this.file,
+      },
+      known,
+    );
   }
 
   async #prepareFolder(): Promise<void> {
@@ -275,30 +273,30 @@ export class Journal {
     }
   }
 
-  #checked(entry: z.infer<typeof entrySchema>): JournalEntry {
-    const { raw, hash: known, fees: paid, ...rest } = entry.transaction;
+  #checked(entry: JournalEntry): JournalEntry {
+    const { transaction } = entry;
+    const { from, to, data, raw } = transaction;
     const belongsHere =
       entry.chainId === this.#chainId &&
-      rest.chainId === this.#chainId &&
+      transaction.chainId === this.#chainId &&
       isSameAddress(entry.vault, this.#vault);
     if (!belongsHere) {
       throw this.#invalid(
         `it is of vault ${entry.vault} on chain ${entry.chainId}, not of vault ${this.#vault} on chain ${this.#chainId}`,
       );
     }
-    if (!isSameAddress(rest.to, this.#vault)) {
+    if (!isSameAddress(to, this.#vault)) {
       throw this.#invalid(
-        `its transaction goes to ${rest.to}, not to the vault ${this.#vault}`,
+        `its transaction goes to ${to}, not to the vault ${this.#vault}`,
       );
     }
-    if (rest.data !== settlementCall(rest.from, rest.to).data) {
+    if (data !== settlementCall(from, to).data) {
       throw this.#invalid("its transaction does not call settleAll");
     }
-    const transaction = { ...rest, raw, hash: known, fees: paid };
     if (raw !== undefined && !isSignedAs(raw, transaction)) {
       throw this.#invalid("its signed bytes are not its transaction");
     }
-    return { ...entry, transaction };
+    return entry;
   }
 
   #notWritten(error: unknown): VaultError {

@@ -10,7 +10,8 @@ import { contractRoles } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import type { Chain } from "../rpc/node.js";
-import { SettlementStopped, refusal } from "./stopped.js";
+import { refusal, settledMeanwhile } from "./stopped.js";
+import type { SettlementStopped } from "./stopped.js";
 
 /** The chain at one block, as far as a settlement depends on it. */
 export interface Observation {
@@ -121,12 +122,7 @@ export async function checkRound(
       actual: describeRound(round),
     });
   }
-  return round.settled
-    ? new SettlementStopped(
-        "nothing-to-do",
-        "The round was settled by somebody else meanwhile.",
-      )
-    : undefined;
+  return round.settled ? settledMeanwhile() : undefined;
 }
 
 /** @throws VaultError VAULT_WRONG_CHAIN */

@@ -17,24 +17,22 @@ import {
 } from "./fees.js";
 import type { Fees, RehearsedGas } from "./fees.js";
 import type { Signer } from "./signer.js";
-import { SettlementStopped, refusal } from "./stopped.js";
+import { refusal, settledMeanwhile } from "./stopped.js";
 import { settlementCall } from "./transaction.js";
 import type { SettlementPreflight } from "./types.js";
 
 /** What will happen, and the gas settings that go with it. */
-export type Preview =
-  | {
-      readonly ok: false;
-      readonly shown: SettlementPreflight;
-      readonly refusal: Refusal;
-    }
-  | {
-      readonly ok: true;
-      readonly shown: SettlementPreflight;
-      readonly gas: bigint;
-      /** Undefined in process, where Hardhat fills them in. */
-      readonly fees: Fees | undefined;
-    };
+export interface Preview {
+  readonly shown: SettlementPreflight;
+  /** Why it would revert, or what it may use and pay. */
+  readonly terms: Refusal | Terms;
+}
+
+export interface Terms {
+  readonly gas: bigint;
+  /** Undefined in process, where Hardhat fills them in. */
+  readonly fees: Fees | undefined;
+}
 
 /** What is previewed: who settles which round of which contract. */
 export interface PreviewSubject {
@@ -68,46 +66,31 @@ export async function preview(
   const { simulation, refused, balance, rehearsed } =
     (await rehearse(vault, call, next, price)) ??
     (await callOnly(vault, chain, call));
-  const known = {
-    chainId,
-    chainTime: block.timestamp,
-    round,
-    contract,
-    from: signer.address,
-    signing: signer.kind,
-    balance,
-    preview: simulation,
-    tokens: await describeMoved(vault, simulation),
-  };
+  const tokens = await describeMoved(vault, simulation);
   const gas =
     refused ??
     (await resolveGasWithin(vault, chain, call, next, balance, rehearsed));
-  if (typeof gas === "object") {
-    return {
-      ok: false,
-      refusal: gas,
-      shown: {
-        ...known,
-        gas: null,
-        cost: null,
-        maxCost: null,
-        outcome: "reverts",
-        reason: gas.reason,
-      },
-    };
-  }
+  const isRefused = typeof gas === "object";
   return {
-    ok: true,
-    gas,
-    fees: signer.kind === "in-process" ? undefined : fees,
     shown: {
-      ...known,
-      gas,
-      cost: gas * price,
-      maxCost: gas * maxPricePerGas(fees),
-      outcome: "succeeds",
-      reason: null,
+      chainId,
+      chainTime: block.timestamp,
+      round,
+      contract,
+      from: signer.address,
+      signing: signer.kind,
+      balance,
+      preview: simulation,
+      tokens,
+      gas: isRefused ? null : gas,
+      cost: isRefused ? null : gas * price,
+      maxCost: isRefused ? null : gas * maxPricePerGas(fees),
+      outcome: isRefused ? "reverts" : "succeeds",
+      reason: isRefused ? gas.reason : null,
     },
+    terms: isRefused
+      ? gas
+      : { gas, fees: signer.kind === "in-process" ? undefined : fees },
   };
 }
 
@@ -155,10 +138,7 @@ async function rehearse(
       engines: ["simulateV1", "call"],
     });
     if (simulation.status === "nothing-to-do") {
-      throw new SettlementStopped(
-        "nothing-to-do",
-        "The round was settled by somebody else meanwhile.",
-      );
+      throw settledMeanwhile();
     }
     return simulation.code === "VAULT_REHEARSAL_CAPPED"
       ? undefined

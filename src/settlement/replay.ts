@@ -12,6 +12,7 @@ import { parseLogs } from "../rehearsal/transfers.js";
 import { Chain } from "../rpc/node.js";
 import type { Receipt } from "../rpc/node.js";
 import { lessPatient } from "../rpc/patient.js";
+import { asRecord, listOf } from "../rpc/errors.js";
 import { RevertedCall } from "../rpc/request.js";
 
 /** What each reading may use. */
@@ -49,7 +50,7 @@ export async function replaySettlement(
   { hash, blockNumber, gasUsed, place, logs }: Receipt,
 ): Promise<RoundsAround | undefined> {
   const chain = new Chain(vault.provider, vault.networkName);
-  const block = recordOf(
+  const block = asRecord(
     await chain.request("eth_getBlockByNumber", [
       numberToHexString(blockNumber),
       true,
@@ -57,7 +58,7 @@ export async function replaySettlement(
   );
   const transactions = listOf(block["transactions"])
     .slice(0, (place?.index ?? -1) + 1)
-    .map(recordOf);
+    .map(asRecord);
   const last = transactions.at(-1);
   if (
     place === undefined ||
@@ -149,12 +150,4 @@ function toCall({
     ...(to === null ? {} : { to }),
     ...(accessList === undefined || accessList === null ? {} : { accessList }),
   };
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? { ...value } : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

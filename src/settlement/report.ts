@@ -31,9 +31,9 @@ export type SeeBlock = (
 export interface Report {
   readonly settlement: Settlement;
   /** Of the transaction, where its time came along. */
-  readonly minedBlock: BlockInfo | undefined;
+  readonly minedBlock?: BlockInfo | undefined;
   /** Undefined if it is not mined, as far as is known. */
-  readonly receipt: Receipt | undefined;
+  readonly receipt?: Receipt | undefined;
   /** All that there is to see of its block, where that was asked for. */
   readonly seen?: SnapshotWithBalances | undefined;
   /** False where asking again can tell more. */
@@ -57,13 +57,13 @@ export async function report(
       return await reportMined(vault, entry, end.receipt, see);
     case "dropped":
       return {
-        settlement: {
-          ...unconfirmed(entry, end.hash, end.reason),
+        settlement: outcome({
           status: end.status,
           code: end.code ?? null,
-        },
-        minedBlock: undefined,
-        receipt: undefined,
+          reason: end.reason,
+          hash: end.hash ?? null,
+          before: entry.round,
+        }),
         isFinal: true,
       };
     case "open":
@@ -80,30 +80,43 @@ export async function report(
           blockNumber: end.receipt?.blockNumber ?? null,
           gasUsed: end.receipt?.gasUsed ?? null,
         },
-        minedBlock: undefined,
         receipt: end.receipt,
         isFinal: false,
       };
   }
 }
 
+/** A settlement of which nothing else is known. */
+export function outcome({
+  status,
+  ...known
+}: Pick<Settlement, "status"> & Partial<Settlement>): Settlement {
+  return {
+    status,
+    code: null,
+    reason: null,
+    hash: null,
+    blockNumber: null,
+    gasUsed: null,
+    before: null,
+    after: null,
+    preview: null,
+    ...known,
+  };
+}
+
 /** The outcome of a settlement that may be on its way. */
 export function unconfirmed(
-  { round }: JournalEntry,
+  { round: before }: JournalEntry,
   hash: string | undefined,
   reason: string,
 ): Settlement {
-  return {
+  return outcome({
     status: "unconfirmed",
-    code: null,
     reason,
     hash: hash ?? null,
-    blockNumber: null,
-    gasUsed: null,
-    before: round,
-    after: null,
-    preview: null,
-  };
+    before,
+  });
 }
 
 async function reportMined(
@@ -118,12 +131,12 @@ async function reportMined(
   const seen = await readAfter(vault, entry, blockNumber, see);
   const { round: after = null, timestamp, all } = seen;
   return {
-    settlement: {
+    settlement: outcome({
       ...(receipt.succeeded
         ? after !== null &&
           !isSameRound(entry.round, after) &&
           (await isProven(vault, entry, receipt))
-          ? { status: "settled", code: null, reason: null }
+          ? { status: "settled" }
           : describeEffect(entry.round, blockNumber, seen)
         : {
             status: "reverted",
@@ -134,8 +147,7 @@ async function reportMined(
       gasUsed,
       before: entry.round,
       after,
-      preview: null,
-    },
+    }),
     receipt,
     seen: all,
     minedBlock:
@@ -213,31 +225,21 @@ function describeEffect(
   before: VaultRound,
   blockNumber: number,
   { round: after, problem }: RoundAfter,
-): Pick<Settlement, "status" | "code" | "reason"> {
-  if (after === undefined) {
-    return {
-      status: "unconfirmed",
-      code: null,
-      reason:
-        problem === "moved on"
-          ? `It was mined in block ${blockNumber} without a revert, but the node has no state of that block any more, and the vault is in another round by now: which one was settled, an archive node can tell.`
-          : `It was mined in block ${blockNumber}, but the round could not be read afterwards, so what it settled is not known.`,
-    };
+): Pick<Settlement, "status" | "reason"> {
+  if (after !== undefined && after.settled && isSameRound(after, before)) {
+    return { status: "settled", reason: null };
   }
-  if (!isSameRound(after, before)) {
-    return {
-      status: "unconfirmed",
-      code: null,
-      reason: `MISMATCH: it was meant for ${describeRound(before)}, but in block ${blockNumber} the vault is in another one, ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
-    };
-  }
-  return after.settled
-    ? { status: "settled", code: null, reason: null }
-    : {
-        status: "unconfirmed",
-        code: null,
-        reason: `MISMATCH: it was mined in block ${blockNumber} without a revert, but ${describeRound(after)} is not settled in that block.`,
-      };
+  return {
+    status: "unconfirmed",
+    reason:
+      problem === "moved on"
+        ? `It was mined in block ${blockNumber} without a revert, but the node has no state of that block any more, and the vault is in another round by now: which one was settled, an archive node can tell.`
+        : after === undefined
+          ? `It was mined in block ${blockNumber}, but the round could not be read afterwards, so what it settled is not known.`
+          : isSameRound(after, before)
+            ? `MISMATCH: it was mined in block ${blockNumber} without a revert, but ${describeRound(after)} is not settled in that block.`
+            : `MISMATCH: it was meant for ${describeRound(before)}, but in block ${blockNumber} the vault is in another one, ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
+  };
 }
 
 /** The round in the transaction's block, or why it is not known. */

@@ -1,4 +1,3 @@
-import type { LocatedAddress } from "../client/addresses.js";
 import { parseDuration } from "../client/inputs.js";
 import type { DuringOptions } from "../client/reader.js";
 import { takeSnapshotWithBalances } from "../client/snapshot.js";
@@ -26,8 +25,8 @@ import {
   requireConfiguredChain,
 } from "./observe.js";
 import { preview } from "./preview.js";
-import type { Preview } from "./preview.js";
-import { TAKE_UP, report, unconfirmed } from "./report.js";
+import type { Preview, PreviewSubject, Terms } from "./preview.js";
+import { TAKE_UP, outcome, report, unconfirmed } from "./report.js";
 import type { Report, SeeBlock } from "./report.js";
 import { findInterrupted, rebuild } from "./resume.js";
 import { resolveSigner } from "./signer.js";
@@ -35,15 +34,6 @@ import type { Signer } from "./signer.js";
 import { SettlementStopped, asStopped, refusal } from "./stopped.js";
 import { settlementCall, sign } from "./transaction.js";
 import type { SettleAllOptions, Settlement, SettlementEvent } from "./types.js";
-
-export type {
-  SettleAllOptions,
-  Settlement,
-  SettlementEvent,
-  SettlementPreflight,
-  SettlementStatus,
-  SigningKind,
-} from "./types.js";
 
 const DEFAULT_TIMEOUT_MS = { http: 300_000, "edr-simulated": 10_000 } as const;
 const DEFAULT_POLLING_INTERVAL_MS = {
@@ -60,13 +50,13 @@ const LEAST_OUTCOME_MS = 10_000;
 const FIRST_LOOK_AFTER_MS = 100;
 
 /** A settlement, and where on the chain it was looked at. */
-export interface LocatedSettlement {
-  readonly settlement: Settlement;
+export interface LocatedSettlement extends Pick<
+  Report,
+  "settlement" | "minedBlock"
+> {
   readonly chainId: number;
   /** The block of `before`; undefined if none was read. */
   readonly block: BlockInfo | undefined;
-  /** The block of the transaction, where its time came along. */
-  readonly minedBlock: BlockInfo | undefined;
 }
 
 /** @see HardhatVault.settleAll */
@@ -121,7 +111,7 @@ export async function settleLocated(
       transaction,
     };
     // Another process may have begun one while the question was open.
-    refuseBehind(await journal?.begin(entry), journal?.file);
+    await journal?.begin(entry);
     await lookOnceMore(reader, journal, entry);
     const accounts =
       previewed === null ? [] : accountsToCompare(previewed, transaction);
@@ -157,7 +147,6 @@ export async function settleLocated(
       settlement: notSent(stopped, seen?.round, previewed),
       chainId: seen?.chainId ?? (await vault.chainId()),
       block: seen?.block,
-      minedBlock: undefined,
     };
   }
 }
@@ -178,7 +167,6 @@ async function resume(
       ),
       chainId,
       block,
-      minedBlock: undefined,
     };
   }
   const { after: _, ...end } = await follow(vault, journal, entry, {
@@ -190,15 +178,7 @@ async function resume(
 }
 
 /** What a settlement begins with. */
-interface Prepared {
-  readonly chain: Chain;
-  readonly chainId: number;
-  readonly contract: LocatedAddress;
-  /** The block that `round` was read at. */
-  readonly block: BlockInfo;
-  /** The one after it, as the node would make it. */
-  readonly next: NextBlock;
-  readonly round: VaultRound;
+interface Prepared extends Omit<PreviewSubject, "signer"> {
   /** Whether the vault is a contract; undefined if that was not seen. */
   readonly hasCode: boolean | undefined;
   /** Undefined where nothing is to be sent. */
@@ -279,7 +259,7 @@ async function requireOpenRound(
   let genesisHash = "unknown";
   if (signer !== undefined) {
     genesisHash = (await vault.genesisHash()) ?? genesisHash;
-    refuseBehind(await journal?.findUnfinished(genesisHash), journal?.file);
+    await journal?.refuseUnfinished(genesisHash);
   }
   if (round.settled) {
     throw new SettlementStopped(
@@ -299,15 +279,13 @@ async function requireOpenRound(
 /** Shows what will happen and asks, unless there is a reason not to go on. */
 async function agree(
   { networkName: network }: VaultHost,
-  previewed: Preview,
+  { shown, terms }: Preview,
   { emit }: Waiting,
   { confirm }: SettleAllOptions,
-): Promise<Extract<Preview, { ok: true }>> {
-  const { shown } = previewed;
+): Promise<Terms> {
   emit({ type: "preflight", preflight: shown });
-  if (!previewed.ok) {
-    const { code, reason } = previewed.refusal;
-    throw new SettlementStopped("reverted", reason, code);
+  if ("reason" in terms) {
+    throw new SettlementStopped("reverted", terms.reason, terms.code);
   }
   const { from, balance, maxCost: cost } = shown;
   if (cost !== null && balance < cost) {
@@ -319,7 +297,7 @@ async function agree(
       ? new SettlementStopped("refused", answer, "VAULT_NOT_CONFIRMED")
       : new SettlementStopped("refused", answer.message, answer.code);
   }
-  return previewed;
+  return terms;
 }
 
 /**
@@ -358,27 +336,6 @@ async function findFreeNonce(
   return mined;
 }
 
-/**
- * A settlement whose outcome is not known yet is never followed by another
- * one: two transactions could settle two rounds.
- */
-function refuseBehind(
-  unfinished: JournalEntry | undefined,
-  file: string | undefined,
-): void {
-  if (unfinished !== undefined) {
-    const { hash, nonce } = unfinished.transaction;
-    throw refusal(
-      "VAULT_SETTLEMENT_UNFINISHED",
-      {
-        transaction: hash ?? `the one with nonce ${nonce}, its hash not known`,
-        file: file ?? "",
-      },
-      hash,
-    );
-  }
-}
-
 /** The last look at the round before the transaction leaves, and at the journal. */
 async function lookOnceMore(
   vault: VaultHost,
@@ -392,7 +349,7 @@ async function lookOnceMore(
     }
     // Two processes that both took a dead one's lock away wrote both; one of
     // the entries is there now.
-    refuseBehind(await journal?.findOther(entry), journal?.file);
+    await journal?.refuseUnfinished(entry.genesisHash, entry.transaction);
   } catch (error) {
     // Nothing has left, so there is nothing to resume.
     await journal?.update({ ...entry, finished: true });
@@ -466,11 +423,11 @@ async function follow(
       },
     );
     after = vault.during(patienceForOutcome(deadline, pollingIntervalMs));
-    const { isFinal, ...outcome } = await report(after, entry, end, see);
+    const { isFinal, ...reported } = await report(after, entry, end, see);
     if (isFinal) {
       await record({ finished: true });
     }
-    return { ...outcome, after };
+    return { ...reported, after };
   } catch (error) {
     return {
       settlement: unconfirmed(
@@ -478,8 +435,6 @@ async function follow(
         current.transaction.hash,
         messageOf(error),
       ),
-      minedBlock: undefined,
-      receipt: undefined,
       after,
     };
   }
@@ -507,17 +462,14 @@ function notSent(
   round: VaultRound | undefined,
   previewed: Simulation | null,
 ): Settlement {
-  return {
+  return outcome({
     status,
     code: code ?? null,
     reason,
     hash: hash ?? null,
-    blockNumber: null,
-    gasUsed: null,
     before: round ?? null,
-    after: null,
     preview: previewed === null ? null : { ...previewed, differences: null },
-  };
+  });
 }
 
 /** How a transaction is waited for, and who is told meanwhile. */

@@ -31,6 +31,14 @@ export function refusal<Code extends VaultErrorCode>(
   return new SettlementStopped("refused", message, code, hash);
 }
 
+/** Somebody else was quicker. */
+export function settledMeanwhile(): SettlementStopped {
+  return new SettlementStopped(
+    "nothing-to-do",
+    "The round was settled by somebody else meanwhile.",
+  );
+}
+
 /** Errors that are a refusal when they come before anything was sent. */
 export function asStopped(error: unknown): SettlementStopped | undefined {
   if (error instanceof SettlementStopped) {

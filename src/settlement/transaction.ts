@@ -1,8 +1,8 @@
 import { Transaction, toQuantity } from "ethers";
 
 import { encodeCall } from "../client/codec.js";
-import { VaultError } from "../errors.js";
 import type { Chain, SettlementCall } from "../rpc/node.js";
+import { asRecord, isNodeRefusal } from "../rpc/errors.js";
 import type { Fees } from "./fees.js";
 import type { Signer } from "./signer.js";
 
@@ -12,7 +12,7 @@ export interface UnsignedTransaction extends SettlementCall {
   readonly nonce: number;
   readonly gas: bigint;
   /** Undefined in process, where Hardhat fills them in. */
-  readonly fees: Fees | undefined;
+  readonly fees?: Fees | undefined;
 }
 
 /** A transaction that can be sent again and again and be mined once. */
@@ -21,9 +21,9 @@ export interface PreparedTransaction extends UnsignedTransaction {
    * The signed bytes. Undefined where only the node can sign: then the nonce
    * is what makes it the same transaction each time.
    */
-  readonly raw: string | undefined;
+  readonly raw?: string | undefined;
   /** Known before anything leaves if there are signed bytes. */
-  readonly hash: string | undefined;
+  readonly hash?: string | undefined;
 }
 
 /** The call that settles. */
@@ -110,20 +110,19 @@ async function signByNode(
   } catch (error) {
     // Signing sends nothing, so whatever the node has against it, there is
     // still the other way. A node that cannot be reached is another matter.
-    if (VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR") {
+    if (isNodeRefusal(error)) {
       return undefined;
     }
     throw error;
   }
-  const { raw = answer }: Readonly<Record<string, unknown>> =
-    typeof answer === "object" ? { ...answer } : {};
+  const { raw = answer } = asRecord(answer);
   return typeof raw === "string" && isSignedAs(raw, unsigned) ? raw : undefined;
 }
 
 /** True if the bytes are this transaction, signed by its sender. */
 export function isSignedAs(
   raw: string,
-  unsigned: UnsignedTransaction & { readonly hash?: string | undefined },
+  unsigned: PreparedTransaction,
 ): boolean {
   try {
     const signed = Transaction.from(raw);

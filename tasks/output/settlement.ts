@@ -3,13 +3,13 @@ import type { VaultRound } from "../../src/protocol/index.js";
 import { UNKNOWABLE } from "../../src/rehearsal/question.js";
 import type { Simulation } from "../../src/rehearsal/types.js";
 import type {
+  PreviewDifference,
   Settlement,
   SettlementEvent,
   SettlementPreflight,
   SettlementStatus,
   SigningKind,
-} from "../../src/settlement/settle-all.js";
-import type { PreviewDifference } from "../../src/settlement/types.js";
+} from "../../src/settlement/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { nameFlags } from "../parse-options.js";
 import { formatNative, formatValue, groupDigits } from "./format-value.js";

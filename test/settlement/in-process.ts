@@ -3,7 +3,7 @@ import type { HardhatUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { MockVaultHandle } from "../../src/mocks/index.js";
-import type { SettlementPreflight } from "../../src/settlement/settle-all.js";
+import type { SettlementPreflight } from "../../src/settlement/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 

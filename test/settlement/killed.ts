@@ -3,7 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import type { Settlement } from "../../src/settlement/settle-all.js";
+import type { Settlement } from "../../src/settlement/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { startHardhat } from "../helpers/cli.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import type { SettleAllOptions } from "../../src/settlement/settle-all.js";
+import type { SettleAllOptions } from "../../src/settlement/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";

@@ -7,7 +7,7 @@ import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import type {
   Settlement,
   SettlementPreflight,
-} from "../../src/settlement/settle-all.js";
+} from "../../src/settlement/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { STATE_OVERRIDES } from "../helpers/faulty-rpc-server.js";

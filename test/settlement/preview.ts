@@ -3,7 +3,7 @@ import { getAddress, toQuantity } from "ethers";
 import type { Contract } from "ethers";
 
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import type { SettlementPreflight } from "../../src/settlement/settle-all.js";
+import type { SettlementPreflight } from "../../src/settlement/types.js";
 import { toJsonValue } from "../../src/json.js";
 import { toSafeJson } from "../../src/untrusted-text.js";
 import { settle } from "../../tasks/settle.js";

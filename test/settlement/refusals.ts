@@ -10,7 +10,7 @@ import { buildSettlement } from "../../src/settlement/calldata.js";
 import type {
   SettleAllOptions,
   SettlementPreflight,
-} from "../../src/settlement/settle-all.js";
+} from "../../src/settlement/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";

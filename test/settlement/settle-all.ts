@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { Wallet } from "ethers";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
-import type { SettlementEvent } from "../../src/settlement/settle-all.js";
+import type { SettlementEvent } from "../../src/settlement/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";

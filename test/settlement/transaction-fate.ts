@@ -7,7 +7,7 @@ import type {
   SettleAllOptions,
   Settlement,
   SettlementEvent,
-} from "../../src/settlement/settle-all.js";
+} from "../../src/settlement/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { endDeadlines } from "../helpers/deadlines.js";
