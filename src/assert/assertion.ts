@@ -1,6 +1,29 @@
 import { parseUint256 } from "../client/inputs.js";
-import { isReadableVault } from "./readable-vault.js";
-import type { ReadableVault } from "./readable-vault.js";
+import type { ReadOptions } from "../client/reader.js";
+import type { VaultSnapshot } from "../client/snapshot.js";
+import type { VaultContracts } from "../client/vault-client.js";
+import type { VaultRound } from "../protocol/index.js";
+
+/**
+ * What the matchers need of a vault. `connection.vault`, `hre.vault`, the
+ * `vault` of mocks and a `VaultClient` all have it.
+ */
+export interface ReadableVault {
+  getLatestRoundInfo(options?: ReadOptions): Promise<VaultRound>;
+  snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
+  /** Its provider also knows the transactions. */
+  readonly contracts: VaultContracts | Promise<VaultContracts>;
+}
+
+function isReadableVault(value: unknown): value is ReadableVault {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "getLatestRoundInfo" in value &&
+    "snapshot" in value &&
+    "contracts" in value
+  );
+}
 
 /** What was expected and what there was, as far as they can be compared. */
 export interface Difference {
@@ -37,16 +60,22 @@ export abstract class Assertion {
     }
   }
 
-  /** An integer to expect, unscaled. */
-  public parseExpected(value: unknown, where: string): bigint {
+  /** Reads what a test expects, and fails where that is nothing to expect. */
+  public parse<Expected>(read: () => Expected, problem = ""): Expected {
     try {
-      return parseUint256(value, where);
+      return read();
     } catch (error) {
-      return this.fail(error instanceof Error ? error.message : String(error));
+      return this.fail(
+        `${problem}${error instanceof Error ? error.message : String(error)}`,
+      );
     }
   }
 
-  /** @see VaultAssertion */
+  /** An integer to expect, unscaled. */
+  public parseInteger(value: unknown, where: string): bigint {
+    return this.parse(() => parseUint256(value, where));
+  }
+
   public requireVault(value: unknown, where: string): ReadableVault {
     return isReadableVault(value)
       ? value

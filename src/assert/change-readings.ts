@@ -1,11 +1,10 @@
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { readingAt } from "../protocol/index.js";
+import type { Assertion, ReadableVault } from "./assertion.js";
 import { parseExpectedReadings, valuePaths } from "./expected-readings.js";
 import type { ExpectedChange } from "./expected-readings.js";
-import type { Difference, Assertion } from "./assertion.js";
-import type { ReadableVault } from "./readable-vault.js";
-import { requireAloneInBlock, waitForTransaction } from "./sent-transaction.js";
+import { readAroundTransaction } from "./sent-transaction.js";
 
 /**
  * What a test expects of readings.
@@ -17,16 +16,12 @@ export function parseExpected(
   expected: unknown,
   name: string,
 ): readonly ExpectedChange[] | undefined {
-  if (expected === undefined) {
-    return undefined;
-  }
-  try {
-    return parseExpectedReadings(expected);
-  } catch (error) {
-    return assertion.fail(
-      `${name}() cannot use what is expected: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
+  return expected === undefined
+    ? undefined
+    : assertion.parse(
+        () => parseExpectedReadings(expected),
+        `${name}() cannot use what is expected: `,
+      );
 }
 
 /** The values of one place before and after the transaction. */
@@ -42,22 +37,16 @@ export async function compareReadings(
   vault: ReadableVault,
   expected: readonly ExpectedChange[] | undefined,
 ): Promise<void> {
-  const transaction = await waitForTransaction(assertion, vault);
-  if (transaction === undefined) {
-    assertion.check(
-      false,
-      () =>
-        "expected readings to change, but no transaction was sent: the settlement had nothing to do",
-      () => "",
-    );
+  const readings = await readAroundTransaction(
+    assertion,
+    vault,
+    "expected readings to change, but no transaction was sent: the settlement had nothing to do",
+    async (options) => await vault.snapshot(options),
+  );
+  if (readings === undefined) {
     return;
   }
-  const { hash, blockNumber } = transaction;
-  await requireAloneInBlock(assertion, vault, transaction);
-  const [before, after] = await Promise.all([
-    vault.snapshot({ blockTag: blockNumber - 1 }),
-    vault.snapshot({ blockTag: blockNumber }),
-  ]);
+  const { hash, before, after } = readings;
   if (expected === undefined) {
     checkAnyChange(assertion, hash, compareAll(before, after));
     return;
@@ -66,42 +55,30 @@ export async function compareReadings(
     const comparison = compareOne(before, after, change.path.split("."));
     return { change, comparison, problem: problemOf(change, comparison) };
   });
-  if (assertion.negated) {
-    const happened = compared.filter(({ problem }) => problem === undefined);
-    if (happened.length > 0) {
-      assertion.fail(
-        `expected transaction ${hash} not to change readings so, but it did:${list(happened.map(({ comparison }) => describeChange(comparison)))}`,
-      );
-    }
-    return;
-  }
-  const problems = compared.flatMap(({ problem }) => problem ?? []);
-  if (problems.length > 0) {
-    assertion.fail(
-      `expected transaction ${hash} to change readings otherwise:${list(problems)}`,
-      differenceOf(compared),
-    );
-  }
-}
-
-/** Every named reading, as it should be and as it is. */
-function differenceOf(
-  compared: ReadonlyArray<{
-    readonly change: ExpectedChange;
-    readonly comparison: Comparison;
-  }>,
-): Difference {
-  const expected: Record<string, unknown> = {};
-  const actual: Record<string, unknown> = {};
-  for (const { change, comparison } of compared) {
-    const { path, before, after } = comparison;
-    expected[path] =
-      change.by !== undefined && typeof before === "bigint"
-        ? before + change.by
-        : change.to;
-    actual[path] = after;
-  }
-  return { expected, actual };
+  const happened = compared.filter(({ problem }) => problem === undefined);
+  assertion.check(
+    assertion.negated
+      ? happened.length > 0
+      : happened.length === compared.length,
+    () =>
+      `expected transaction ${hash} to change readings otherwise:${list(compared.flatMap(({ problem }) => problem ?? []))}`,
+    () =>
+      `expected transaction ${hash} not to change readings so, but it did:${list(happened.map(({ comparison }) => describeChange(comparison)))}`,
+    // Every named reading, as it should be and as it is.
+    () => ({
+      expected: Object.fromEntries(
+        compared.map(({ change: { path, by, to }, comparison }) => [
+          path,
+          by !== undefined && typeof comparison.before === "bigint"
+            ? comparison.before + by
+            : to,
+        ]),
+      ),
+      actual: Object.fromEntries(
+        compared.map(({ comparison }) => [comparison.path, comparison.after]),
+      ),
+    }),
+  );
 }
 
 function checkAnyChange(
@@ -127,6 +104,16 @@ function compareAll(
   before: VaultSnapshot,
   after: VaultSnapshot,
 ): readonly Comparison[] {
+  const isNotConfigured = (
+    snapshot: VaultSnapshot,
+    path: readonly string[],
+  ): boolean => {
+    const reading = valueOrFailure(snapshot, path);
+    return (
+      isFailedReading(reading) &&
+      reading.error.code === "VAULT_CONTRACT_NOT_CONFIGURED"
+    );
+  };
   return valuePaths
     .filter(
       (path) =>
@@ -135,44 +122,35 @@ function compareAll(
     .map((path) => compareOne(before, after, path));
 }
 
-function isNotConfigured(
-  snapshot: VaultSnapshot,
-  path: readonly string[],
-): boolean {
-  const failure = walk(snapshot, path).find(isFailedReading);
-  return failure?.error.code === "VAULT_CONTRACT_NOT_CONFIGURED";
-}
-
+/** @throws VaultError where the reading itself failed */
 function compareOne(
   before: VaultSnapshot,
   after: VaultSnapshot,
   path: readonly string[],
 ): Comparison {
+  const valueIn = (snapshot: VaultSnapshot): unknown => {
+    const reading = valueOrFailure(snapshot, path);
+    if (isFailedReading(reading)) {
+      throw reading.error;
+    }
+    return reading;
+  };
   return {
     path: path.join("."),
-    before: valueAt(before, path),
-    after: valueAt(after, path),
+    before: valueIn(before),
+    after: valueIn(after),
   };
 }
 
-/** @throws VaultError where the reading itself failed */
-function valueAt(snapshot: VaultSnapshot, path: readonly string[]): unknown {
-  const steps = walk(snapshot, path);
-  const failure = steps.find(isFailedReading);
-  if (failure !== undefined) {
-    throw failure.error;
-  }
-  return steps.at(-1);
-}
-
-/** What stands at each step of a path, as far as it leads. */
-function walk(
+/** What stands at a path, or the failure on the way there. */
+function valueOrFailure(
   snapshot: VaultSnapshot,
   path: readonly string[],
-): readonly unknown[] {
-  return path.map((_name, index) =>
+): unknown {
+  const steps = path.map((_name, index) =>
     readingAt(snapshot, path.slice(0, index + 1)),
   );
+  return steps.find(isFailedReading) ?? steps.at(-1);
 }
 
 /** Why an expected change did not happen. */

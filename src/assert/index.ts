@@ -7,12 +7,10 @@
 import { AssertionError } from "node:assert";
 import { inspect } from "node:util";
 
-import type { VaultRound } from "../protocol/index.js";
 import { compareReadings, parseExpected } from "./change-readings.js";
 import type { ExpectedReadings } from "./expected-readings.js";
 import { Assertion, framesAbove } from "./assertion.js";
-import type { Difference } from "./assertion.js";
-import type { ReadableVault } from "./readable-vault.js";
+import type { Difference, ReadableVault } from "./assertion.js";
 import {
   checkSettledWith,
   findSettledRound,
@@ -20,7 +18,7 @@ import {
 } from "./settled-round.js";
 
 export type { ExpectedReadings, ExpectedValue } from "./expected-readings.js";
-export type { ReadableVault } from "./readable-vault.js";
+export type { ReadableVault } from "./assertion.js";
 
 /** What a round was settled with, unscaled; what is not named may be anything. */
 export interface ExpectedSettlement {
@@ -46,10 +44,12 @@ export async function settlesRound(
   transaction: unknown,
   expected: ExpectedSettlement = {},
 ): Promise<void> {
-  const assertion = new ThrownAssertion(transaction, settlesRound);
-  const readable = assertion.requireVault(vault, "the vault of settlesRound()");
-  const wanted = parseSettlement(assertion, expected);
-  checkSettlement(assertion, await findSettlement(assertion, readable), wanted);
+  await assertSettled(
+    new ThrownAssertion(transaction, settlesRound),
+    vault,
+    expected,
+    findSettlement,
+  );
 }
 
 /**
@@ -63,13 +63,11 @@ export async function roundSettled(
   vault: ReadableVault,
   expected: ExpectedSettlement = {},
 ): Promise<void> {
-  const assertion = new ThrownAssertion(vault, roundSettled);
-  const readable = assertion.requireVault(vault, "the vault of roundSettled()");
-  const wanted = parseSettlement(assertion, expected);
-  checkSettlement(
-    assertion,
-    await findSettledRound(assertion, readable),
-    wanted,
+  await assertSettled(
+    new ThrownAssertion(vault, roundSettled),
+    vault,
+    expected,
+    findSettledRound,
   );
 }
 
@@ -95,10 +93,7 @@ export async function changesReadings(
   expected?: ExpectedReadings,
 ): Promise<void> {
   const assertion = new ThrownAssertion(transaction, changesReadings);
-  const readable = assertion.requireVault(
-    vault,
-    "the vault of changesReadings()",
-  );
+  const readable = assertion.requireVault(vault);
   const changes = parseExpected(assertion, expected, "changesReadings");
   await compareReadings(assertion, readable, changes);
 }
@@ -108,33 +103,29 @@ const fields = [
   { key: "amount", field: "settledAmount" },
 ] as const;
 
-/** @throws AssertionError for what no round could be settled with */
-function parseSettlement(
-  assertion: Assertion,
+/** What is expected is refused first where no round could be settled with it. */
+async function assertSettled(
+  assertion: ThrownAssertion,
+  vault: ReadableVault,
   expected: ExpectedSettlement,
-): ReadonlyMap<(typeof fields)[number]["field"], bigint> {
-  const wanted = new Map<(typeof fields)[number]["field"], bigint>();
-  for (const [key, value] of Object.entries(expected)) {
-    const known = fields.find((each) => each.key === key);
-    if (known === undefined) {
-      return assertion.fail(
+  find: typeof findSettlement,
+): Promise<void> {
+  const readable = assertion.requireVault(vault);
+  const wanted = Object.entries(expected).map(([key, value]) => {
+    const { field } =
+      fields.find((each) => each.key === key) ??
+      assertion.fail(
         `there is no ${inspect(key)} of a settlement to expect; there are price, amount`,
       );
-    }
-    if (value !== undefined) {
-      wanted.set(known.field, assertion.parseExpected(value, key));
-    }
-  }
-  return wanted;
-}
-
-function checkSettlement(
-  assertion: Assertion,
-  round: VaultRound | undefined,
-  wanted: ReturnType<typeof parseSettlement>,
-): void {
-  if (round !== undefined) {
-    for (const [field, value] of wanted) {
+    return {
+      field,
+      value:
+        value === undefined ? undefined : assertion.parseInteger(value, key),
+    };
+  });
+  const round = await find(assertion, readable);
+  for (const { field, value } of wanted) {
+    if (round !== undefined && value !== undefined) {
       checkSettledWith(assertion, round, field, value);
     }
   }
@@ -166,6 +157,10 @@ class ThrownAssertion extends Assertion {
     });
     error.stack = `${error.name}: ${error.message}${this.#callSite}`;
     throw error;
+  }
+
+  public override requireVault(value: unknown): ReadableVault {
+    return super.requireVault(value, `the vault of ${this.#operator}()`);
   }
 
   public override inspect(value: unknown): string {

@@ -1,14 +1,8 @@
 import type { Provider } from "ethers";
 
+import type { ReadOptions } from "../client/reader.js";
 import { quoteForeignText } from "../untrusted-text.js";
-import type { Assertion } from "./assertion.js";
-import type { ReadableVault } from "./readable-vault.js";
-
-/** A transaction that was mined and did not revert. */
-export interface TransactionLocation {
-  readonly hash: string;
-  readonly blockNumber: number;
-}
+import type { Assertion, ReadableVault } from "./assertion.js";
 
 const POLLING_INTERVAL_MS = 50;
 /** How long a node may take to learn of a transaction. */
@@ -17,16 +11,46 @@ const UNKNOWN_LIMIT_MS = 1_000;
 const PENDING_LIMIT_MS = 30_000;
 
 /**
- * Waits for the subject's transaction. Fails, negated or not, where there is
- * none to speak of: a matcher must not take a failure for an answer.
+ * Waits for the subject's transaction, and reads what it may have changed. Fails,
+ * negated or not, where there is none to speak of: a matcher must not take a
+ * failure for an answer.
  *
- * @returns Undefined where a settlement found nothing to do.
+ * @param nothingSent The failure where a settlement found nothing to do.
+ * @returns Undefined where that is what is asserted.
  */
-export async function waitForTransaction(
+export async function readAroundTransaction<Value>(
   assertion: Assertion,
   vault: ReadableVault,
-): Promise<TransactionLocation | undefined> {
-  const subject: unknown = await assertion.subject;
+  nothingSent: string,
+  read: (options: ReadOptions) => Promise<Value>,
+): Promise<
+  | { readonly hash: string; readonly before: Value; readonly after: Value }
+  | undefined
+> {
+  const hash = hashOf(assertion, await assertion.subject);
+  if (hash === undefined) {
+    return assertion.negated ? undefined : assertion.fail(nothingSent);
+  }
+  const contracts = await vault.contracts;
+  const provider =
+    contracts.vaultFactory.runner?.provider ??
+    assertion.fail("the vault's contracts have no provider");
+  const blockNumber = await waitForBlock(assertion, provider, hash);
+  const block = await provider.getBlock(blockNumber);
+  if (block?.transactions.length !== 1) {
+    assertion.fail(
+      `block ${blockNumber} of transaction ${hash} holds ${String(block?.transactions.length)} transactions, so it cannot be told which of them changed what: mine it alone`,
+    );
+  }
+  const [before, after] = await Promise.all([
+    read({ blockTag: blockNumber - 1 }),
+    read({ blockTag: blockNumber }),
+  ]);
+  return { hash, before, after };
+}
+
+/** @returns Undefined where a settlement found nothing to do. */
+function hashOf(assertion: Assertion, subject: unknown): string | undefined {
   if (isSettlement(subject)) {
     if (subject.status === "nothing-to-do") {
       return undefined;
@@ -41,7 +65,15 @@ export async function waitForTransaction(
       );
     }
   }
-  return await waitForReceipt(assertion, vault, hashOf(assertion, subject));
+  const hash: unknown =
+    typeof subject === "object" && subject !== null && "hash" in subject
+      ? subject.hash
+      : subject;
+  return typeof hash === "string" && /^0x[0-9a-f]{64}$/iu.test(hash)
+    ? hash
+    : assertion.fail(
+        `expected a transaction, its hash or a settlement, got ${assertion.inspect(subject)}`,
+      );
 }
 
 function isSettlement(
@@ -56,34 +88,21 @@ function isSettlement(
   );
 }
 
-function hashOf(assertion: Assertion, subject: unknown): string {
-  const hash: unknown =
-    typeof subject === "object" && subject !== null && "hash" in subject
-      ? subject.hash
-      : subject;
-  return typeof hash === "string" && /^0x[0-9a-f]{64}$/iu.test(hash)
-    ? hash
-    : assertion.fail(
-        `expected a transaction, its hash or a settlement, got ${assertion.inspect(subject)}`,
-      );
-}
-
-async function waitForReceipt(
+/** The block of a transaction that did not revert. */
+async function waitForBlock(
   assertion: Assertion,
-  vault: ReadableVault,
+  provider: Provider,
   hash: string,
-): Promise<TransactionLocation> {
-  const provider = await providerOf(assertion, vault);
+): Promise<number> {
   const startedAt = Date.now();
   for (;;) {
     const receipt = await provider.getTransactionReceipt(hash);
     if (receipt !== null) {
-      if (receipt.status === 0) {
-        assertion.fail(
-          `transaction ${hash} reverted, so it changed nothing: assert the revert itself, with .revertedWith() and the like`,
-        );
-      }
-      return { hash, blockNumber: receipt.blockNumber };
+      return receipt.status === 0
+        ? assertion.fail(
+            `transaction ${hash} reverted, so it changed nothing: assert the revert itself, with .revertedWith() and the like`,
+          )
+        : receipt.blockNumber;
     }
     const elapsed = Date.now() - startedAt;
     if (
@@ -103,33 +122,4 @@ async function waitForReceipt(
       setTimeout(resolve, POLLING_INTERVAL_MS);
     });
   }
-}
-
-/**
- * Fails where other transactions share the block: what happened between two
- * blocks could then be their doing.
- */
-export async function requireAloneInBlock(
-  assertion: Assertion,
-  vault: ReadableVault,
-  { hash, blockNumber }: TransactionLocation,
-): Promise<void> {
-  const provider = await providerOf(assertion, vault);
-  const block = await provider.getBlock(blockNumber);
-  if (block?.transactions.length !== 1) {
-    assertion.fail(
-      `block ${blockNumber} of transaction ${hash} holds ${String(block?.transactions.length)} transactions, so it cannot be told which of them changed what: mine it alone`,
-    );
-  }
-}
-
-async function providerOf(
-  assertion: Assertion,
-  vault: ReadableVault,
-): Promise<Provider> {
-  const contracts = await vault.contracts;
-  return (
-    contracts.vaultFactory.runner?.provider ??
-    assertion.fail("the vault's contracts have no provider")
-  );
 }

@@ -3,9 +3,8 @@ import { formatUnits } from "ethers";
 import { units } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeOutcome, isSameRound } from "../protocol/round.js";
-import type { Assertion } from "./assertion.js";
-import type { ReadableVault } from "./readable-vault.js";
-import { requireAloneInBlock, waitForTransaction } from "./sent-transaction.js";
+import type { Assertion, ReadableVault } from "./assertion.js";
+import { readAroundTransaction } from "./sent-transaction.js";
 
 /**
  * Asserts that a transaction settled the round that was the latest before it.
@@ -16,22 +15,16 @@ export async function findSettlement(
   assertion: Assertion,
   vault: ReadableVault,
 ): Promise<VaultRound | undefined> {
-  const transaction = await waitForTransaction(assertion, vault);
-  if (transaction === undefined) {
-    assertion.check(
-      false,
-      () =>
-        "expected the vault's latest round to be settled by a transaction, but nothing was sent: the settlement had nothing to do",
-      () => "",
-    );
+  const rounds = await readAroundTransaction(
+    assertion,
+    vault,
+    "expected the vault's latest round to be settled by a transaction, but nothing was sent: the settlement had nothing to do",
+    async (options) => await vault.getLatestRoundInfo(options),
+  );
+  if (rounds === undefined) {
     return undefined;
   }
-  const { hash, blockNumber } = transaction;
-  await requireAloneInBlock(assertion, vault, transaction);
-  const [before, after] = await Promise.all([
-    vault.getLatestRoundInfo({ blockTag: blockNumber - 1 }),
-    vault.getLatestRoundInfo({ blockTag: blockNumber }),
-  ]);
+  const { hash, before, after } = rounds;
   const failure = whyNotSettled(before, after);
   assertion.check(
     failure === undefined,

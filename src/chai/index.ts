@@ -20,7 +20,7 @@ export type {
   ExpectedReadings,
   ExpectedValue,
 } from "../assert/expected-readings.js";
-export type { ReadableVault } from "../assert/readable-vault.js";
+export type { ReadableVault } from "../assert/assertion.js";
 
 use(vaultMatchers);
 

@@ -1,5 +1,5 @@
 import type { ExpectedReadings } from "../assert/expected-readings.js";
-import type { ReadableVault } from "../assert/readable-vault.js";
+import type { ReadableVault } from "../assert/assertion.js";
 
 // `declare global`, because that is what @types/chai does.
 declare global {
