@@ -21,21 +21,19 @@ import type { MockSender } from "./mock-sender.js";
 import { MockVaultHandle } from "./handle.js";
 import { placeOrders } from "./order-book.js";
 import {
-  inProcessAddressOf,
+  addressesByRole,
   mockArtifacts,
+  requireMocks,
+} from "./mock-contracts.js";
+import type { MockAddresses } from "./mock-contracts.js";
+import {
+  inProcessAddressOf,
   placeMocks,
   requireDistinct,
 } from "./place-mocks.js";
-import { requireMocks } from "./require-mocks.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import {
-  addressesByRole,
-  calls,
-  callsForState,
-  encodeScript,
-} from "./setters.js";
-import type { MockAddresses } from "./setters.js";
+import { call, callsForState, encodeScript } from "./setters.js";
 import { isInProcess } from "./types.js";
 import type { MockHost, MockOverrides, MockState } from "./types.js";
 
@@ -141,7 +139,9 @@ async function deploy(
   await sender.send(
     encodeScript(addresses, [
       // Code at a fixed address may have served another scenario before.
-      ...(places === undefined ? [] : contractRoleNames.map(calls.reset)),
+      ...(places === undefined
+        ? []
+        : contractRoleNames.map((role) => call(role, "reset"))),
       ...callsForState(state, addresses),
       ...script,
     ]),

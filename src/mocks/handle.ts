@@ -8,7 +8,7 @@ import type {
   MockVaultFactory,
 } from "../bindings/index.js";
 import { parseContractType, parseUint256 } from "../client/inputs.js";
-import { ContractType, contractRoleNames } from "../protocol/index.js";
+import { ContractType, byRole } from "../protocol/index.js";
 import type {
   ContractTypeName,
   MarginAmounts,
@@ -18,18 +18,20 @@ import type {
   VaultRound,
 } from "../protocol/index.js";
 import { inOrder } from "./in-order.js";
+import { requireMocks } from "./mock-contracts.js";
+import type { MockAddresses } from "./mock-contracts.js";
 import type { MockSender } from "./mock-sender.js";
 import { readNamed } from "./read-named.js";
-import { requireMocks } from "./require-mocks.js";
 import type { ScenarioName } from "./scenarios.js";
 import {
-  calls,
+  call,
   callsForChanges,
+  callsForFailure,
   callsForOrders,
   encodeScript,
-  mockFactories,
+  mockInterfaces,
 } from "./setters.js";
-import type { MockAddresses, ScriptCall } from "./setters.js";
+import type { ScriptCall } from "./setters.js";
 import {
   applyOverrides,
   checkAllValues,
@@ -109,7 +111,15 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
    * ```
    */
   public get contracts(): MockContracts {
-    this.#contracts ??= this.#createContracts();
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each role's interface is that of exactly that type
+    this.#contracts ??= byRole(
+      (role) =>
+        new Contract(
+          this.addresses[role],
+          mockInterfaces[role],
+          this.vault.contracts.vault.runner,
+        ),
+    ) as unknown as MockContracts;
     return this.#contracts;
   }
 
@@ -180,7 +190,7 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
       const endTime =
         startTime + (length > 0n ? length : DEFAULT_ROUND_SECONDS);
       return [
-        calls.startNextRound({
+        call("vaultFactory", "startNextRound", {
           strikePrice: latest.strikePrice,
           APY: latest.APY,
           maxVolume: latest.maxVolume,
@@ -189,7 +199,7 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
           startTime,
           endTime: endTime > MaxUint256 ? MaxUint256 : endTime,
           ...changes,
-        }),
+        } satisfies NextRound),
       ];
     });
   }
@@ -427,7 +437,7 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     { pool }: { readonly pool?: PoolName } = {},
   ): Promise<void> {
     checkTarget({ operation, pool }, "fail()");
-    await this.#script(() => calls.fail({ operation, pool, reason }));
+    await this.#script(() => callsForFailure({ operation, pool, reason }));
   }
 
   /**
@@ -446,7 +456,7 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     { pool }: { readonly pool?: PoolName } = {},
   ): Promise<void> {
     checkTarget({ operation, pool }, "succeed()");
-    await this.#script(() => calls.succeed(operation, pool));
+    await this.#script(() => callsForFailure({ operation, pool }));
   }
 
   /**
@@ -495,19 +505,5 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
       );
       await this.#sender.send(encodeScript(this.addresses, script));
     });
-  }
-
-  #createContracts(): MockContracts {
-    const { runner } = this.vault.contracts.vault;
-    const byRole = contractRoleNames.map((role) => [
-      role,
-      new Contract(
-        this.addresses[role],
-        mockFactories[role].createInterface(),
-        runner,
-      ),
-    ]);
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each role's factory made the interface of exactly that type
-    return Object.fromEntries(byRole) as MockContracts;
   }
 }

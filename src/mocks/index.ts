@@ -23,7 +23,7 @@ export { inProcessMockAddresses } from "./place-mocks.js";
 export { encodeRevertData } from "./failure.js";
 export { scenarios } from "./scenarios.js";
 export type { ScenarioName } from "./scenarios.js";
-export type { MockAddresses } from "./setters.js";
+export type { MockAddresses } from "./mock-contracts.js";
 export type {
   MockAnswers,
   MockHost,

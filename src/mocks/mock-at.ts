@@ -20,13 +20,9 @@ import { MockVaultHandle } from "./handle.js";
 import { placeMocks, requireDistinct } from "./place-mocks.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import {
-  addressesByRole,
-  calls,
-  callsForState,
-  encodeScript,
-} from "./setters.js";
-import type { MockAddresses } from "./setters.js";
+import { addressesByRole } from "./mock-contracts.js";
+import type { MockAddresses } from "./mock-contracts.js";
+import { call, callsForState, encodeScript } from "./setters.js";
 import type { MockHost, MockOverrides } from "./types.js";
 
 /** Options of `mockAt()`. */
@@ -82,8 +78,8 @@ async function place<VaultT extends MockHost>(
   const sender = createMockSender(vault);
   await sender.send(
     encodeScript(addresses, [
-      calls.reset(role),
-      ...callsForState(state, addresses).filter((call) => call.role === role),
+      call(role, "reset"),
+      ...callsForState(state, addresses).filter((each) => each.role === role),
     ]),
   );
   return new MockVaultHandle({ vault, addresses, scenario: null, sender });

@@ -2,7 +2,7 @@ import { getCreateAddress } from "ethers";
 
 import { operations } from "../protocol/index.js";
 import { requestRpc } from "../rpc/request.js";
-import { calls } from "./setters.js";
+import { call } from "./setters.js";
 import type { ScriptCall } from "./setters.js";
 import { isInProcess } from "./types.js";
 import type { MockHost, MockOrder, MockState } from "./types.js";
@@ -47,7 +47,7 @@ export async function placeOrders(
   ]);
   return {
     state: { ...state, orders: others },
-    script: [calls.orderBook(book)],
+    script: [call("trading", "setOrderBook", book)],
   };
 }
 

@@ -4,26 +4,9 @@ import { vaultError } from "../errors.js";
 import { requestRpc } from "../rpc/request.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import {
-  MockLiquidityPoolArtifact,
-  MockTradingArtifact,
-  MockUnderlyingAssetArtifact,
-  MockVaultArtifact,
-  MockVaultFactoryArtifact,
-} from "./artifacts.js";
-import { isMock } from "./require-mocks.js";
-import type { MockAddresses } from "./setters.js";
+import { isMock, mockArtifacts } from "./mock-contracts.js";
+import type { MockAddresses } from "./mock-contracts.js";
 import type { MockHost } from "./types.js";
-
-/** The artifact of each role's mock. */
-export const mockArtifacts = {
-  underlyingAsset: MockUnderlyingAssetArtifact,
-  publicPool: MockLiquidityPoolArtifact,
-  privatePool: MockLiquidityPoolArtifact,
-  trading: MockTradingArtifact,
-  vaultFactory: MockVaultFactoryArtifact,
-  vault: MockVaultArtifact,
-} as const satisfies Record<ContractRole, unknown>;
 
 /**
  * In process every role has one address, always the same, so that fixtures can

@@ -1,15 +1,9 @@
-import { id } from "ethers";
-import type { Interface } from "ethers";
+import { Interface, id } from "ethers";
 
-import { MockLiquidityPool__factory } from "../bindings/factories/MockLiquidityPool__factory.js";
-import { MockTrading__factory } from "../bindings/factories/MockTrading__factory.js";
-import { MockUnderlyingAsset__factory } from "../bindings/factories/MockUnderlyingAsset__factory.js";
-import { MockVaultFactory__factory } from "../bindings/factories/MockVaultFactory__factory.js";
-import { MockVault__factory } from "../bindings/factories/MockVault__factory.js";
 import { parseContractType } from "../client/inputs.js";
 import { assertInvariant } from "../errors.js";
 import {
-  contractRoleNames,
+  byRole,
   operationEntry,
   wireName,
   readingAt,
@@ -17,46 +11,20 @@ import {
 } from "../protocol/index.js";
 import type {
   ContractRole,
-  OperationName,
-  PoolName,
   ReadOperationName,
   Reading,
 } from "../protocol/index.js";
-import type { MockTransaction } from "./mock-sender.js";
 import { encodeRevertData } from "./failure.js";
+import { mockArtifacts } from "./mock-contracts.js";
+import type { MockAddresses } from "./mock-contracts.js";
+import type { MockTransaction } from "./mock-sender.js";
 import { PROPORTIONAL, answers } from "./state.js";
 import type {
   MockOrder,
   MockOverrides,
   MockState,
-  NextRound,
   ScriptedFailure,
-  ScriptedSettlement,
 } from "./types.js";
-
-/** The factory of each role's mock. */
-export const mockFactories = {
-  underlyingAsset: MockUnderlyingAsset__factory,
-  publicPool: MockLiquidityPool__factory,
-  privatePool: MockLiquidityPool__factory,
-  trading: MockTrading__factory,
-  vaultFactory: MockVaultFactory__factory,
-  vault: MockVault__factory,
-} as const satisfies Record<ContractRole, unknown>;
-
-/** Addresses of the six mocks. */
-export type MockAddresses = Readonly<Record<ContractRole, `0x${string}`>>;
-
-/** The address of every role, found one by one. */
-export async function addressesByRole(
-  locate: (role: ContractRole) => string | Promise<string>,
-): Promise<MockAddresses> {
-  const located = await Promise.all(
-    contractRoleNames.map(async (role) => [role, await locate(role)] as const),
-  );
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
-  return Object.fromEntries(located) as MockAddresses;
-}
 
 /** One call of a script: which mock, and what it is told. */
 export interface ScriptCall {
@@ -64,18 +32,10 @@ export interface ScriptCall {
   readonly data: string;
 }
 
-const interfaces = new Map<ContractRole, Interface>(
-  contractRoleNames.map((role) => [
-    role,
-    mockFactories[role].createInterface(),
-  ]),
+/** The interface of each role's mock. */
+export const mockInterfaces = byRole(
+  (role) => new Interface(mockArtifacts[role].abi),
 );
-
-function interfaceOf(role: ContractRole): Interface {
-  const found = interfaces.get(role);
-  assertInvariant(found !== undefined, `no mock of ${role}`);
-  return found;
-}
 
 /**
  * Calls that were made before: fixtures put mocks into the same few states again
@@ -85,7 +45,7 @@ const encodedCalls = new Map<string, string>();
 const MOST_ENCODED_CALLS = 500;
 
 /** A call of one of the mock's own functions. */
-function call(
+export function call(
   role: ContractRole,
   setter: string,
   ...args: readonly unknown[]
@@ -95,7 +55,7 @@ function call(
   );
   let data = encodedCalls.get(key);
   if (data === undefined) {
-    data = interfaceOf(role).encodeFunctionData(setter, [...args]);
+    data = mockInterfaces[role].encodeFunctionData(setter, [...args]);
     if (encodedCalls.size === MOST_ENCODED_CALLS) {
       encodedCalls.clear();
     }
@@ -112,17 +72,21 @@ function setterOf(role: ContractRole, operation: ReadOperationName): string {
   const names = [
     wireName(operation).replace(/^(?:get|query|cal)/u, ""),
     operationEntry(operation).key,
-  ].map((name) => `set${name.charAt(0).toUpperCase()}${name.slice(1)}`);
-  const found = names.find((name) => interfaceOf(role).hasFunction(name));
+  ].map(setterNamed);
+  const found = names.find((name) => mockInterfaces[role].hasFunction(name));
   assertInvariant(found !== undefined, `no mock answers ${operation}`);
   return found;
+}
+
+function setterNamed(name: string): string {
+  return `set${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }
 
 /**
  * Sets one of the {@link answers}: its values in their order, after the
  * contract type where the operation takes one.
  */
-export function setAnswer(
+function setAnswer(
   { operation, role, args }: Reading,
   answer: unknown,
 ): ScriptCall {
@@ -135,7 +99,7 @@ export function setAnswer(
     outputs.length === 1
       ? [answer]
       : outputs.map(({ name }): unknown => Reflect.get(Object(answer), name));
-  const [first] = interfaceOf(role).getFunction(setter)?.inputs ?? [];
+  const [first] = mockInterfaces[role].getFunction(setter)?.inputs ?? [];
   return call(
     role,
     setter,
@@ -143,71 +107,20 @@ export function setAnswer(
   );
 }
 
-export const calls = {
-  reset: (role: ContractRole) => call(role, "reset"),
-  orders: (orders: ReadonlyMap<bigint, MockOrder>) =>
-    call(
-      "trading",
-      "setOrders",
-      [...orders.keys()],
-      [...orders.values()].map((order) => ({
-        ...order,
-        exType:
-          typeof order.exType === "string"
-            ? // A lone surrogate becomes U+FFFD; ethers would throw.
-              new TextEncoder().encode(order.exType)
-            : order.exType,
-      })),
-    ),
-  orderBook: (book: string) => call("trading", "setOrderBook", book),
-  removeOrder: (orderID: bigint) => call("trading", "removeOrder", orderID),
-  generateOrders: (firstId: bigint, lastId: bigint) =>
-    call("trading", "generateOrders", firstId, lastId),
-  missingOrdersRevert: (reverts: boolean) =>
-    call("trading", "setMissingOrdersRevert", reverts),
-  uncapturedOrdersRevert: (reverts: boolean) =>
-    call("trading", "setUncapturedOrdersRevert", reverts),
-  marginsProportional: (proportional: boolean) =>
-    call("vault", "setMarginsProportional", proportional),
-  startNextRound: (round: NextRound) =>
-    call("vaultFactory", "startNextRound", round),
-  factory: (address: string) => call("vault", "setFactory", address),
-  settlement: (
-    { settledPrice, settledAmount }: ScriptedSettlement,
-    forAllRounds: boolean,
-  ) =>
-    call(
-      "vault",
-      forAllRounds ? "setSettlement" : "setFirstSettlement",
-      settledPrice,
-      settledAmount,
-    ),
-  fail: ({ operation, pool, reason }: ScriptedFailure) =>
-    rolesOf(operation, pool).map((role) =>
-      call(
-        role,
-        "setRevert",
-        operationEntry(operation).selector,
-        encodeRevertData(reason),
-      ),
-    ),
-  succeed: (operation: OperationName, pool?: PoolName) =>
-    rolesOf(operation, pool).map((role) =>
-      call(role, "clearRevert", operationEntry(operation).selector),
-    ),
-} as const satisfies Record<
-  string,
-  (...args: never) => ScriptCall | ScriptCall[]
->;
-
-/** The contracts that have an operation, or the one that is named. */
-function rolesOf(
-  operation: OperationName,
-  name: PoolName | undefined,
-): ContractRole[] {
+/** Makes an operation revert, or succeed again where there is no reason. */
+export function callsForFailure({
+  operation,
+  pool,
+  reason,
+}: Omit<ScriptedFailure, "reason"> & Partial<ScriptedFailure>): ScriptCall[] {
+  const { selector } = operationEntry(operation);
   return targetsOf(operation)
-    .filter(({ variant }) => name === undefined || variant === name)
-    .map(({ role }) => role);
+    .filter(({ variant }) => pool === undefined || variant === pool)
+    .map(({ role }) =>
+      reason === undefined
+        ? call(role, "clearRevert", selector)
+        : call(role, "setRevert", selector, encodeRevertData(reason)),
+    );
 }
 
 /** How many orders one call sets: about 300,000 gas each. */
@@ -215,20 +128,33 @@ const ORDERS_PER_CALL = 20;
 
 /** Sets and removes orders, in calls small enough to share a transaction. */
 export function callsForOrders(orders: MockState["orders"]): ScriptCall[] {
-  const set: Array<[bigint, MockOrder]> = [];
-  const removed: bigint[] = [];
+  const set: Array<[bigint, object]> = [];
+  const removals: ScriptCall[] = [];
   for (const [orderID, order] of orders) {
     if (order === null) {
-      removed.push(orderID);
+      removals.push(call("trading", "removeOrder", orderID));
     } else {
-      set.push([orderID, order]);
+      set.push([orderID, { ...order, exType: bytesOf(order) }]);
     }
   }
-  const chunks: ScriptCall[] = [];
+  const settings: ScriptCall[] = [];
   for (let at = 0; at < set.length; at += ORDERS_PER_CALL) {
-    chunks.push(calls.orders(new Map(set.slice(at, at + ORDERS_PER_CALL))));
+    const chunk = set.slice(at, at + ORDERS_PER_CALL);
+    settings.push(
+      call(
+        "trading",
+        "setOrders",
+        chunk.map(([orderID]) => orderID),
+        chunk.map(([, order]) => order),
+      ),
+    );
   }
-  return [...chunks, ...removed.map(calls.removeOrder)];
+  return [...settings, ...removals];
+}
+
+/** A lone surrogate becomes U+FFFD; ethers would throw. */
+function bytesOf({ exType }: MockOrder): Uint8Array {
+  return typeof exType === "string" ? new TextEncoder().encode(exType) : exType;
 }
 
 /** The calls that bring fresh mocks into a state. */
@@ -239,7 +165,7 @@ export function callsForState(
   // What is off or none is so in a fresh mock.
   const isOff = new Set<unknown>([undefined, null, false]);
   return [
-    calls.factory(vaultFactory),
+    call("vault", "setFactory", vaultFactory),
     ...callsFor(state, (path) => !isOff.has(readingAt(state, [path[0]]))),
   ];
 }
@@ -258,12 +184,12 @@ export function callsForChanges(
   });
 }
 
-/** What of a state is on or off, and how that is set. */
+/** What of a state is on or off, and whose that is. */
 const switches = [
-  ["marginsProportional", calls.marginsProportional],
-  ["missingOrdersRevert", calls.missingOrdersRevert],
-  ["uncapturedOrdersRevert", calls.uncapturedOrdersRevert],
-] as const;
+  ["marginsProportional", "vault"],
+  ["missingOrdersRevert", "trading"],
+  ["uncapturedOrdersRevert", "trading"],
+] as const satisfies ReadonlyArray<[keyof MockState, ContractRole]>;
 
 function callsFor(
   state: MockState,
@@ -278,18 +204,30 @@ function callsFor(
     ...answers
       .filter(({ path }) => isNamed(path))
       .map((answer) => setAnswer(answer, readingAt(state, answer.path))),
-    ...switches.flatMap(([key, set]) =>
-      when(key, () => [set(state[key] ?? false)]),
+    ...switches.flatMap(([key, role]) =>
+      when(key, () => [call(role, setterNamed(key), state[key] ?? false)]),
     ),
     ...when("orders", () => callsForOrders(orders)),
     ...when("generatedOrders", () => [
       // A range that ends before it begins is empty.
-      calls.generateOrders(range?.firstId ?? 1n, range?.lastId ?? 0n),
+      call(
+        "trading",
+        "generateOrders",
+        range?.firstId ?? 1n,
+        range?.lastId ?? 0n,
+      ),
     ]),
     ...when("settlement", () => [
-      calls.settlement(settlement, state.settlementScripted ?? false),
+      call(
+        "vault",
+        state.settlementScripted === true
+          ? "setSettlement"
+          : "setFirstSettlement",
+        settlement.settledPrice,
+        settlement.settledAmount,
+      ),
     ]),
-    ...when("failures", () => failures.flatMap(calls.fail)),
+    ...when("failures", () => failures.flatMap(callsForFailure)),
   ];
 }
 
@@ -356,6 +294,6 @@ function encodeCalls(
 }
 
 /** A word of the wire, as 64 digits. */
-export function hexWord(value: number | bigint): string {
+function hexWord(value: number | bigint): string {
   return value.toString(16).padStart(64, "0");
 }

@@ -6,9 +6,9 @@
 import { getContract } from "viem";
 import type { GetContractParameters, GetContractReturnType } from "viem";
 
-import { contractRoleNames } from "../protocol/index.js";
-import { mockArtifacts } from "./place-mocks.js";
-import type { MockAddresses } from "./setters.js";
+import { byRole } from "../protocol/index.js";
+import { mockArtifacts } from "./mock-contracts.js";
+import type { MockAddresses } from "./mock-contracts.js";
 
 /**
  * A client of viem, or `{ public, wallet }`, of which one may be left out: what
@@ -50,14 +50,12 @@ export function getMockContracts<const ClientT extends ViemClient>({
   readonly addresses: MockAddresses;
   readonly client: ClientT;
 }): ViemMockContracts<ClientT> {
-  const byRole = contractRoleNames.map((role) => [
-    role,
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each role has the contract of exactly that ABI
+  return byRole((role) =>
     getContract({
       abi: mockArtifacts[role].abi,
       address: addresses[role],
       client,
     }),
-  ]);
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each role has the contract of exactly that ABI
-  return Object.fromEntries(byRole) as ViemMockContracts<ClientT>;
+  ) as ViemMockContracts<ClientT>;
 }

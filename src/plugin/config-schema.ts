@@ -8,7 +8,7 @@ import {
 import type { HardhatUserConfigValidationError } from "hardhat/types/hooks";
 import { z } from "zod";
 
-import { contractRoleNames } from "../protocol/contracts.js";
+import { byRole, contractRoleNames } from "../protocol/contracts.js";
 import { displayDecimalsKeys } from "../protocol/display-decimals.js";
 
 /** More decimals than any token has; above it, 10^decimals exceeds uint256. */
@@ -35,9 +35,7 @@ const decimalsSchema = z.number().int().min(0).max(MAX_DECIMALS);
 const instanceSettings = {
   contracts: z
     .object(
-      Object.fromEntries(
-        contractRoleNames.map((role) => [role, addressSchema.optional()]),
-      ),
+      byRole(() => addressSchema.optional()),
       { errorMap: namingUnknownKeys("contract", contractRoleNames) },
     )
     .strict()

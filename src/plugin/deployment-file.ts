@@ -11,7 +11,7 @@ import { z } from "zod";
 
 import { vaultError } from "../errors.js";
 import { requireFileOfProject } from "../regular-file.js";
-import { contractRoleNames } from "../protocol/index.js";
+import { byRole } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 
 /** Folder in the project's root. */
@@ -42,14 +42,7 @@ const deploymentSchema: z.ZodType<MockDeployment> = z
     block: z.number().int().nonnegative(),
     scenario: z.string(),
     instance: z.string().optional(),
-    contracts: z
-      .object(
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the keys are the roles, which fromEntries forgets
-        Object.fromEntries(
-          contractRoleNames.map((role) => [role, addressSchema]),
-        ) as Record<ContractRole, typeof addressSchema>,
-      )
-      .strict(),
+    contracts: z.object(byRole(() => addressSchema)).strict(),
   })
   .strict();
 

@@ -25,3 +25,13 @@ export const contractRoleNames = Object.keys(
 export function isContractRole(value: string): value is ContractRole {
   return Object.hasOwn(contractRoles, value);
 }
+
+/** What there is for each role. */
+export function byRole<Value>(
+  valueOf: (role: ContractRole) => Value,
+): Record<ContractRole, Value> {
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry, which fromEntries forgets
+  return Object.fromEntries(
+    contractRoleNames.map((role) => [role, valueOf(role)]),
+  ) as Record<ContractRole, Value>;
+}

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { Interface } from "ethers";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import { mockArtifacts } from "../../src/mocks/place-mocks.js";
+import { mockArtifacts } from "../../src/mocks/mock-contracts.js";
 import { contractRoleNames } from "../../src/protocol/index.js";
 import { createTestHre } from "../helpers/hre.js";
 

@@ -2,20 +2,40 @@ import { id } from "ethers";
 
 import { requestRpc } from "../rpc/request.js";
 import { vaultError } from "../errors.js";
-import { contractRoles } from "../protocol/index.js";
+import { contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import type { MockAddresses } from "./setters.js";
+import {
+  MockLiquidityPoolArtifact,
+  MockTradingArtifact,
+  MockUnderlyingAssetArtifact,
+  MockVaultArtifact,
+  MockVaultFactoryArtifact,
+} from "./artifacts.js";
 import type { MockHost } from "./types.js";
 
-/** What `mockKind()` of each role's mock answers. */
-const mockKinds: Readonly<Record<ContractRole, string>> = {
-  underlyingAsset: id("hardhat-vault/MockUnderlyingAsset"),
-  publicPool: id("hardhat-vault/MockLiquidityPool"),
-  privatePool: id("hardhat-vault/MockLiquidityPool"),
-  trading: id("hardhat-vault/MockTrading"),
-  vaultFactory: id("hardhat-vault/MockVaultFactory"),
-  vault: id("hardhat-vault/MockVault"),
-};
+/** The artifact of each role's mock. */
+export const mockArtifacts = {
+  underlyingAsset: MockUnderlyingAssetArtifact,
+  publicPool: MockLiquidityPoolArtifact,
+  privatePool: MockLiquidityPoolArtifact,
+  trading: MockTradingArtifact,
+  vaultFactory: MockVaultFactoryArtifact,
+  vault: MockVaultArtifact,
+} as const satisfies Record<ContractRole, unknown>;
+
+/** Addresses of the six mocks. */
+export type MockAddresses = Readonly<Record<ContractRole, `0x${string}`>>;
+
+/** The address of every role, found one by one. */
+export async function addressesByRole(
+  locate: (role: ContractRole) => string | Promise<string>,
+): Promise<MockAddresses> {
+  const located = await Promise.all(
+    contractRoleNames.map(async (role) => [role, await locate(role)] as const),
+  );
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
+  return Object.fromEntries(located) as MockAddresses;
+}
 
 const MOCK_KIND_SELECTOR = id("mockKind()").slice(0, 10);
 
@@ -29,7 +49,7 @@ export async function isMock(
     { to: address, data: MOCK_KIND_SELECTOR },
     "latest",
   ]);
-  return kind === mockKinds[role];
+  return kind === id(`hardhat-vault/${mockArtifacts[role].contractName}`);
 }
 
 /**
