@@ -130,13 +130,13 @@ async function deploy(
   const places = await findPlaces(vault, at);
   const { timestamp } = await vault.block("latest");
   const whole = applyOverrides(createState(BigInt(timestamp)), overrides);
-  const sender = createMockSender(vault);
+  const send = createMockSender(vault);
   if (places !== undefined) {
     await placeMocks(vault, places);
   }
-  const addresses = places ?? (await deployToNode(vault, sender));
+  const addresses = places ?? (await deployToNode(vault, send));
   const { state, script } = await placeOrders(vault, whole, addresses.trading);
-  await sender.send(
+  await send(
     encodeScript(addresses, [
       // Code at a fixed address may have served another scenario before.
       ...(places === undefined
@@ -151,7 +151,7 @@ async function deploy(
     vault: vault.at(addresses, SOURCE),
     addresses,
     scenario: fixture === undefined ? (scenario ?? DEFAULT_SCENARIO) : null,
-    sender,
+    send,
   });
 }
 
@@ -209,7 +209,7 @@ export async function connectMocks(
     vault: vault.at(addresses, "connectMocks()"),
     addresses,
     scenario: null,
-    sender: createMockSender(vault),
+    send: createMockSender(vault),
   });
 }
 
@@ -263,9 +263,9 @@ async function findPlaces(
 
 async function deployToNode(
   { networkName }: MockHost,
-  sender: MockSender,
+  send: MockSender,
 ): Promise<MockAddresses> {
-  const mined = await sender.send(
+  const mined = await send(
     contractRoleNames.map((role) => ({ data: mockArtifacts[role].bytecode })),
   );
   return await addressesByRole((role) => {

@@ -85,7 +85,7 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
   public readonly addresses: MockAddresses;
   /** The scenario they were deployed with; null if that is not known. */
   public readonly scenario: ScenarioName | null;
-  readonly #sender: MockSender;
+  readonly #send: MockSender;
   #contracts: MockContracts | undefined;
 
   /** @internal Use `deployMocks()`. */
@@ -93,12 +93,12 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     vault: VaultT;
     addresses: MockAddresses;
     scenario: ScenarioName | null;
-    sender: MockSender;
+    send: MockSender;
   }) {
     this.vault = parts.vault;
     this.addresses = parts.addresses;
     this.scenario = parts.scenario;
-    this.#sender = parts.sender;
+    this.#send = parts.send;
   }
 
   /**
@@ -503,7 +503,7 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
         this.addresses,
         new Set(script.map(({ role }) => role)),
       );
-      await this.#sender.send(encodeScript(this.addresses, script));
+      await this.#send(encodeScript(this.addresses, script));
     });
   }
 }

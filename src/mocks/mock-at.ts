@@ -75,14 +75,14 @@ async function place<VaultT extends MockHost>(
   );
 
   await placeMocks(vault, addresses, [role]);
-  const sender = createMockSender(vault);
-  await sender.send(
+  const send = createMockSender(vault);
+  await send(
     encodeScript(addresses, [
       call(role, "reset"),
       ...callsForState(state, addresses).filter((each) => each.role === role),
     ]),
   );
-  return new MockVaultHandle({ vault, addresses, scenario: null, sender });
+  return new MockVaultHandle({ vault, addresses, scenario: null, send });
 }
 
 /** The role's address, and those of the others as far as they have one. */

@@ -4,7 +4,8 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { Chain } from "../rpc/node.js";
 import { invalidResponse } from "../rpc/errors.js";
-import { RevertedCall, requestRpc } from "../rpc/request.js";
+import type { Receipt } from "../rpc/node.js";
+import { RevertedCall } from "../rpc/request.js";
 import { VaultError, vaultError } from "../errors.js";
 import { isInProcess } from "./types.js";
 import type { MockHost } from "./types.js";
@@ -15,25 +16,26 @@ export interface MockTransaction {
   readonly data: string;
 }
 
-/** What is left of a transaction that succeeded. */
-export interface MockReceipt {
-  /** The new contract, of a transaction without `to`. */
-  readonly contractAddress: string | null;
-}
-
-/** Sends transactions in order, and waits until all of them have succeeded. */
-export interface MockSender {
-  /** @throws VaultError VAULT_MOCK_SCRIPT_FAILED and those of a request */
-  send(
-    transactions: readonly MockTransaction[],
-  ): Promise<readonly MockReceipt[]>;
-}
+/**
+ * Sends transactions in order, and waits until all of them have succeeded.
+ *
+ * @throws VaultError VAULT_MOCK_SCRIPT_FAILED and those of a request
+ */
+export type MockSender = (
+  transactions: readonly MockTransaction[],
+) => Promise<readonly Receipt[]>;
 
 /** The sender that suits the connection. */
 export function createMockSender(vault: MockHost): MockSender {
-  return isInProcess(vault)
-    ? new InProcessSender(vault)
-    : new NodeSender(vault);
+  const chain = new Chain(vault.provider, vault.networkName);
+  if (isInProcess(vault)) {
+    return async (transactions) => await sendInProcess(chain, transactions);
+  }
+  let from: Promise<string> | undefined;
+  return async (transactions) => {
+    from ??= firstAccount(chain, vault.connection?.networkConfig.from);
+    return await sendFrom(chain, await from, transactions);
+  };
 }
 
 /**
@@ -53,217 +55,163 @@ const SCRIPTER_BALANCE = MAX_FEE_PER_GAS * MAX_TRANSACTION_GAS * 1_000n;
 /** Blocks to mine for a transaction that others stand before. */
 const MAX_BLOCKS = 20;
 
-class InProcessSender implements MockSender {
-  readonly #vault: MockHost;
-
-  constructor(vault: MockHost) {
-    this.#vault = vault;
-  }
-
-  public async send(
-    transactions: readonly MockTransaction[],
-  ): Promise<readonly MockReceipt[]> {
-    const [fields] = await Promise.all([
-      this.#commonFields(),
-      this.#request("hardhat_impersonateAccount", [SCRIPTER]),
-      this.#request("hardhat_setBalance", [
-        SCRIPTER,
-        numberToHexString(SCRIPTER_BALANCE),
-      ]),
-    ]);
-    try {
-      const hashes: unknown[] = [];
-      for (const transaction of transactions) {
-        hashes.push(
-          await this.#request("eth_sendTransaction", [
-            { ...fields, ...transaction },
-          ]),
-        );
-      }
-      const mined: MockReceipt[] = [];
-      for (const hash of hashes) {
-        mined.push(await this.#receipt(hash));
-      }
-      return mined;
-    } finally {
-      await this.#request("hardhat_stopImpersonatingAccount", [SCRIPTER]);
+async function sendInProcess(
+  chain: Chain,
+  transactions: readonly MockTransaction[],
+): Promise<readonly Receipt[]> {
+  const [{ gasLimit, baseFeePerGas }] = await Promise.all([
+    chain.header(),
+    chain.request("hardhat_impersonateAccount", [SCRIPTER]),
+    chain.request("hardhat_setBalance", [
+      SCRIPTER,
+      numberToHexString(SCRIPTER_BALANCE),
+    ]),
+  ]);
+  // Everything explicit: a user's gas settings may not suit this sender.
+  const fields = {
+    from: SCRIPTER,
+    gas: numberToHexString(
+      gasLimit < MAX_TRANSACTION_GAS ? gasLimit : MAX_TRANSACTION_GAS,
+    ),
+    ...(baseFeePerGas === undefined
+      ? { gasPrice: "0x0" }
+      : {
+          maxFeePerGas: numberToHexString(MAX_FEE_PER_GAS),
+          maxPriorityFeePerGas: "0x0",
+        }),
+  };
+  try {
+    const hashes: string[] = [];
+    for (const transaction of transactions) {
+      hashes.push(await send(chain, { ...fields, ...transaction }));
     }
-  }
-
-  /** Everything explicit: a user's gas settings may not suit this sender. */
-  async #commonFields(): Promise<Readonly<Record<string, string>>> {
-    const { provider, networkName } = this.#vault;
-    const chain = new Chain(provider, networkName);
-    const { gasLimit, baseFeePerGas } = await chain.header();
-    return {
-      from: SCRIPTER,
-      gas: numberToHexString(
-        gasLimit < MAX_TRANSACTION_GAS ? gasLimit : MAX_TRANSACTION_GAS,
-      ),
-      ...(baseFeePerGas === undefined
-        ? { gasPrice: "0x0" }
-        : {
-            maxFeePerGas: numberToHexString(MAX_FEE_PER_GAS),
-            maxPriorityFeePerGas: "0x0",
-          }),
-    };
-  }
-
-  /**
-   * Where the user turned automatic mining off, a script must not wait for a
-   * block that nobody mines: it mines one, with all that is pending.
-   */
-  async #receipt(hash: unknown): Promise<MockReceipt> {
-    for (let blocks = 0; blocks <= MAX_BLOCKS; blocks += 1) {
-      const receipt = await this.#request("eth_getTransactionReceipt", [hash]);
-      if (receipt !== null) {
-        return parseReceipt(this.#vault.networkName, receipt);
-      }
-      await this.#request("evm_mine", []);
+    const mined: Receipt[] = [];
+    for (const hash of hashes) {
+      mined.push(await mineUntilReceipt(chain, hash));
     }
-    throw scriptFailed(
-      this.#vault.networkName,
-      "the transaction does not fit into a block",
-    );
+    return mined;
+  } finally {
+    await chain.request("hardhat_stopImpersonatingAccount", [SCRIPTER]);
   }
+}
 
-  async #request(method: string, params: readonly unknown[]): Promise<unknown> {
-    return await requestOrFail(this.#vault, method, params);
+/**
+ * Where the user turned automatic mining off, a script must not wait for a
+ * block that nobody mines: it mines one, with all that is pending.
+ */
+async function mineUntilReceipt(chain: Chain, hash: string): Promise<Receipt> {
+  for (let blocks = 0; blocks <= MAX_BLOCKS; blocks += 1) {
+    const receipt = await succeededReceipt(chain, hash);
+    if (receipt !== undefined) {
+      return receipt;
+    }
+    await chain.request("evm_mine", []);
   }
+  throw scriptFailed(chain, "the transaction does not fit into a block");
 }
 
 const RECEIPT_TIMEOUT_MS = 120_000;
 const FIRST_POLL_MS = 10;
 const LONGEST_POLL_MS = 1_000;
 
-/** Sends from the network's `from`, else from its first account. */
-class NodeSender implements MockSender {
-  readonly #vault: MockHost;
-  #from: Promise<string> | undefined;
-
-  constructor(vault: MockHost) {
-    this.#vault = vault;
-  }
-
-  public async send(
-    transactions: readonly MockTransaction[],
-  ): Promise<readonly MockReceipt[]> {
-    this.#from ??= firstAccount(this.#vault);
-    const from = await this.#from;
-    // All are sent before the first is waited for: on a chain with slow blocks
-    // they share one.
-    const hashes: unknown[] = [];
-    for (const transaction of transactions) {
-      hashes.push(await this.#sendFrom(from, transaction));
-    }
-    return await Promise.all(
-      hashes.map(async (hash) => await this.#waitFor(hash)),
-    );
-  }
-
-  async #sendFrom(
-    from: string,
-    transaction: MockTransaction,
-  ): Promise<unknown> {
+async function sendFrom(
+  chain: Chain,
+  from: string,
+  transactions: readonly MockTransaction[],
+): Promise<readonly Receipt[]> {
+  // All are sent before the first is waited for: on a chain with slow blocks
+  // they share one.
+  const hashes: string[] = [];
+  for (const transaction of transactions) {
     try {
-      return await requestOrFail(this.#vault, "eth_sendTransaction", [
-        { from, ...transaction },
-      ]);
+      hashes.push(await send(chain, { from, ...transaction }));
     } catch (error) {
-      const { provider, networkName } = this.#vault;
       if (
         !VaultError.isVaultError(error) ||
         error.code !== "VAULT_MOCK_SCRIPT_FAILED" ||
-        (await new Chain(provider, networkName).balance(from)) > 0n
+        (await chain.balance(from)) > 0n
       ) {
         throw error;
       }
       // Nodes word it in ways that do not always tell what is missing.
       throw scriptFailed(
-        networkName,
+        chain,
         `account ${from} has no funds to pay for gas (${String(error.details["problem"])})`,
         error,
       );
     }
   }
-
-  async #waitFor(hash: unknown): Promise<MockReceipt> {
-    const deadline = Date.now() + RECEIPT_TIMEOUT_MS;
-    for (let pause = FIRST_POLL_MS; Date.now() < deadline; pause *= 2) {
-      const receipt = await requestOrFail(
-        this.#vault,
-        "eth_getTransactionReceipt",
-        [hash],
-      );
-      if (receipt !== null) {
-        return parseReceipt(this.#vault.networkName, receipt);
-      }
-      await sleep(Math.min(pause, LONGEST_POLL_MS));
-    }
-    throw scriptFailed(
-      this.#vault.networkName,
-      `transaction ${String(hash)} was not mined within ${RECEIPT_TIMEOUT_MS / 1000} seconds; does the node mine blocks by itself?`,
-    );
-  }
+  return await Promise.all(
+    hashes.map(async (hash) => await waitForReceipt(chain, hash)),
+  );
 }
 
-/** @throws VaultError VAULT_NO_ACCOUNT */
-async function firstAccount(vault: MockHost): Promise<string> {
-  const from = vault.connection?.networkConfig.from;
+async function waitForReceipt(chain: Chain, hash: string): Promise<Receipt> {
+  const deadline = Date.now() + RECEIPT_TIMEOUT_MS;
+  for (let pause = FIRST_POLL_MS; Date.now() < deadline; pause *= 2) {
+    const receipt = await succeededReceipt(chain, hash);
+    if (receipt !== undefined) {
+      return receipt;
+    }
+    await sleep(Math.min(pause, LONGEST_POLL_MS));
+  }
+  throw scriptFailed(
+    chain,
+    `transaction ${hash} was not mined within ${RECEIPT_TIMEOUT_MS / 1000} seconds; does the node mine blocks by itself?`,
+  );
+}
+
+/** The network's `from`, else its first account. */
+async function firstAccount(
+  chain: Chain,
+  from: string | undefined,
+): Promise<string> {
   const accounts: unknown =
-    from === undefined
-      ? await requestOrFail(vault, "eth_accounts", [])
-      : [from];
+    from === undefined ? await chain.request("eth_accounts", []) : [from];
   const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined;
   if (typeof first !== "string") {
-    throw vaultError("VAULT_NO_ACCOUNT", { network: vault.networkName });
+    throw vaultError("VAULT_NO_ACCOUNT", { network: chain.network });
   }
   return first;
 }
 
-/** Like `requestRpc`, but a node's refusal is that of the script. */
-async function requestOrFail(
-  { provider, networkName }: MockHost,
-  method: string,
-  params: readonly unknown[],
-): Promise<unknown> {
-  let answer;
+/** @returns The transaction's hash. */
+async function send(
+  chain: Chain,
+  transaction: Readonly<Record<string, string>>,
+): Promise<string> {
+  const method = "eth_sendTransaction";
+  let hash;
   try {
-    answer = await requestRpc(provider, networkName, method, params);
+    hash = await chain.request(method, [transaction]);
   } catch (error) {
-    throw VaultError.isVaultError(error) &&
-      error.code === "VAULT_RPC_ERROR" &&
-      method === "eth_sendTransaction"
-      ? scriptFailed(networkName, String(error.details["problem"]), error)
+    throw VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR"
+      ? scriptFailed(chain, String(error.details["problem"]), error)
       : error;
   }
-  if (answer instanceof RevertedCall) {
-    throw scriptFailed(networkName, answer.reason.text);
+  if (hash instanceof RevertedCall) {
+    throw scriptFailed(chain, hash.reason.text);
   }
-  return answer;
+  if (typeof hash !== "string") {
+    throw invalidResponse(chain.network, method, "no transaction hash");
+  }
+  return hash;
 }
 
-function parseReceipt(network: string, receipt: unknown): MockReceipt {
-  const { status, contractAddress }: Readonly<Record<string, unknown>> =
-    typeof receipt === "object" ? { ...receipt } : {};
-  if (status !== "0x1") {
-    throw scriptFailed(network, "the transaction was mined and failed");
+/** @returns Undefined while the transaction is not mined. */
+async function succeededReceipt(
+  chain: Chain,
+  hash: string,
+): Promise<Receipt | undefined> {
+  const receipt = await chain.receipt(hash);
+  if (receipt?.succeeded === false) {
+    throw scriptFailed(chain, "the transaction was mined and failed");
   }
-  if (typeof contractAddress === "string") {
-    return { contractAddress };
-  }
-  if (contractAddress !== null && contractAddress !== undefined) {
-    throw invalidResponse(
-      network,
-      "eth_getTransactionReceipt",
-      "contractAddress is not an address",
-    );
-  }
-  return { contractAddress: null };
+  return receipt;
 }
 
 function scriptFailed(
-  network: string,
+  { network }: Chain,
   problem: string,
   cause?: unknown,
 ): VaultError {

@@ -64,6 +64,8 @@ export interface Receipt {
   readonly fee: bigint | undefined;
   /** As the node has them. */
   readonly logs: unknown;
+  /** As the node has it: what a transaction without a receiver deployed. */
+  readonly contractAddress: unknown;
 }
 
 /** What came before a transaction in its block. */
@@ -300,6 +302,7 @@ export class Chain {
       effectiveGasPrice,
       l1Fee,
       logs,
+      contractAddress,
     } = receipt;
     // Some nodes answer a receipt without a block for a waiting transaction.
     if (blockNumber === null || blockHash === null) {
@@ -319,6 +322,7 @@ export class Chain {
     return {
       hash,
       logs,
+      contractAddress,
       fee:
         effectiveGasPrice === undefined || l1Fee !== undefined
           ? undefined

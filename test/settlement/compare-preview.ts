@@ -52,6 +52,7 @@ const receipt: Receipt = {
   place: undefined,
   fee: 10n,
   logs: [],
+  contractAddress: null,
 };
 
 const transfer = (changes: Partial<Transfer> = {}): Transfer => ({
