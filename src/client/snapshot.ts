@@ -1,5 +1,3 @@
-import { Buffer } from "node:buffer";
-
 import { placeReading, standaloneReadings } from "../protocol/index.js";
 import type {
   OperationArguments,
@@ -211,10 +209,7 @@ function balancesOf(
   entries: readonly LensEntry[],
 ): ReadonlyMap<string, bigint> | undefined {
   const facts = parseFacts(
-    entries.map((entry) => {
-      const bytes = entryAnswer(answer, entry);
-      return bytes instanceof Buffer ? bytes : undefined;
-    }),
+    entries.map((entry) => entryAnswer(answer, entry)),
     accounts,
   );
   return facts === undefined

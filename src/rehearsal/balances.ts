@@ -1,7 +1,9 @@
+import { isHexString } from "ethers";
+
 import { addressWord } from "../client/lens/rehearsal-lens.js";
-import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { Chain } from "../rpc/node.js";
-import { RevertedCall, isHexData, requestRpc } from "../rpc/request.js";
+import type { VaultReader } from "../client/reader.js";
+import { Chain, toBlockId } from "../rpc/node.js";
+import { RevertedCall } from "../rpc/request.js";
 import { vaultError } from "../errors.js";
 import type { BalanceChange } from "./types.js";
 
@@ -10,9 +12,6 @@ export const NATIVE = "native";
 
 /** `balanceOf(address)` of ERC-20. */
 const BALANCE_OF = "0x70a08231";
-
-/** 0x and 32 bytes. */
-const WORD_LENGTH = 66;
 
 /** A balance at one moment. */
 export interface Balance {
@@ -28,29 +27,43 @@ export interface BalanceSubjects {
   readonly tokens: readonly string[];
 }
 
-/** Where balances are read. */
-interface ChainMoment {
-  readonly provider: Eip1193Provider;
-  readonly networkName: string;
-  readonly blockTag: string;
-}
-
 /**
  * Reads the native balance of every account, and its balance of every token.
  *
  * @throws VaultError VAULT_NOT_A_TOKEN and those of a failed request
  */
 export async function readBalances(
-  moment: ChainMoment,
-  { accounts, tokens }: BalanceSubjects,
+  { provider, networkName }: VaultReader,
+  block: number,
+  subjects: BalanceSubjects,
 ): Promise<readonly Balance[]> {
+  const chain = new Chain(provider, networkName);
   return await Promise.all(
-    accounts.flatMap((account) => [
-      nativeBalance(moment, account),
-      ...tokens.map(
-        async (token) => await tokenBalance(moment, token, account),
-      ),
-    ]),
+    balancesOf(subjects).map(async ({ account, token }) => ({
+      account,
+      token,
+      amount:
+        token === NATIVE
+          ? await chain.balance(account, block)
+          : parseTokenBalance(
+              await chain.request("eth_call", [
+                { to: token, data: encodeBalanceOf(account) },
+                toBlockId(block),
+              ]),
+              token,
+              networkName,
+            ),
+    })),
+  );
+}
+
+/** What is read, account by account: the native balance comes first. */
+export function balancesOf({
+  accounts,
+  tokens,
+}: BalanceSubjects): ReadonlyArray<Pick<Balance, "account" | "token">> {
+  return accounts.flatMap((account) =>
+    [NATIVE, ...tokens].map((token) => ({ account, token })),
   );
 }
 
@@ -91,33 +104,6 @@ export function compareBalances(
   });
 }
 
-async function nativeBalance(
-  { provider, networkName, blockTag }: ChainMoment,
-  account: string,
-): Promise<Balance> {
-  const amount = await new Chain(provider, networkName).balance(
-    account,
-    blockTag,
-  );
-  return { account, token: NATIVE, amount };
-}
-
-async function tokenBalance(
-  { provider, networkName, blockTag }: ChainMoment,
-  token: string,
-  account: string,
-): Promise<Balance> {
-  const answer = await requestRpc(provider, networkName, "eth_call", [
-    { to: token, data: encodeBalanceOf(account) },
-    blockTag,
-  ]);
-  return {
-    account,
-    token,
-    amount: parseTokenBalance(answer, token, networkName),
-  };
-}
-
 /**
  * The call that asks a token for a balance. A rehearsal has dozens, and the
  * general coder takes as long for them as the node does for its answer.
@@ -136,7 +122,7 @@ export function parseTokenBalance(
   token: string,
   network: string,
 ): bigint {
-  if (isHexData(answer) && answer.length === WORD_LENGTH) {
+  if (isHexString(answer, 32)) {
     return BigInt(answer);
   }
   throw vaultError("VAULT_NOT_A_TOKEN", {

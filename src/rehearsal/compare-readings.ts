@@ -1,21 +1,14 @@
-import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
-
 import { readOrders } from "../client/orders/read-orders.js";
-import { isFailedReading } from "../client/failed-reading.js";
+import { failedReading, isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import type { FailedReading } from "../client/failed-reading.js";
 import type { VaultHost } from "../host.js";
-import { VaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import {
   operationEntry,
   readingAt,
   standaloneReadings,
 } from "../protocol/index.js";
-import type {
-  OperationName,
-  VaultOrder,
-  VaultRound,
-} from "../protocol/index.js";
+import type { OperationName, VaultRound } from "../protocol/index.js";
 import { readBalances } from "./balances.js";
 import type { Balance, BalanceSubjects } from "./balances.js";
 import type { ReadingChange, ReadingValue } from "./types.js";
@@ -27,15 +20,16 @@ export interface StateSubjects extends BalanceSubjects {
 
 /** All that is compared, at one block. */
 export interface ChainState {
+  readonly chainId: number;
   readonly readings: Readings;
   readonly balances: readonly Balance[];
 }
 
-/** All readings of a vault at one block, and the orders that were named. */
-export interface Readings {
-  readonly snapshot: VaultSnapshot;
-  readonly orders: ReadonlyArray<VaultOrder | FailedReading>;
-}
+/**
+ * What was read, or why it could not be, by name, as in `pools.public`: in the
+ * order of the operations, orders last, as in `orders.7`.
+ */
+export type Readings = ReadonlyMap<string, unknown>;
 
 /**
  * Reads all that is compared, at one block.
@@ -45,34 +39,34 @@ export interface Readings {
 export async function readState(
   vault: VaultHost,
   blockNumber: number,
-  subjects: StateSubjects,
+  { orderIDs, ...subjects }: StateSubjects,
 ): Promise<ChainState> {
-  const { provider, networkName } = vault;
-  const [readings, balances] = await Promise.all([
-    takeReadings(vault, subjects.orderIDs, blockNumber),
-    readBalances(
-      { provider, networkName, blockTag: numberToHexString(blockNumber) },
-      subjects,
-    ),
+  const [snapshot, orders, balances] = await Promise.all([
+    vault.snapshot({ blockTag: blockNumber }),
+    takeOrders(vault, orderIDs, blockNumber),
+    readBalances(vault, blockNumber, subjects),
   ]);
-  const failure = nodeFailureOf(readings);
+  const readings = new Map([...readingsIn(snapshot), ...orders]);
+  const failure = nodeFailureAmong(readings);
   if (failure !== undefined) {
     throw failure;
   }
-  return { readings, balances };
+  return { chainId: snapshot.chainId, readings, balances };
 }
 
-/** @throws VaultError if the block itself cannot be read */
-async function takeReadings(
-  vault: VaultHost,
-  orderIDs: readonly bigint[],
-  blockTag: number,
-): Promise<Readings> {
-  const [snapshot, orders] = await Promise.all([
-    vault.snapshot({ blockTag }),
-    takeOrders(vault, orderIDs, blockTag),
-  ]);
-  return { snapshot, orders };
+/** The readings of a snapshot. */
+export function readingsIn(snapshot: VaultSnapshot): Readings {
+  return new Map(
+    standaloneReadings.map(({ path }) => [
+      path.join("."),
+      readingAt(snapshot, path),
+    ]),
+  );
+}
+
+/** How an order is named among {@link Readings}. */
+export function orderName(orderID: bigint): string {
+  return `orders.${orderID}`;
 }
 
 /** Up to a hundred in one request; where none can be read, each has failed. */
@@ -80,27 +74,38 @@ async function takeOrders(
   vault: VaultHost,
   ids: readonly bigint[],
   blockTag: number,
-): Promise<Readings["orders"]> {
+): Promise<Readings> {
+  const orders = new Map<string, unknown>();
   if (ids.length === 0) {
-    return [];
+    return orders;
   }
-  const orders: Array<VaultOrder | FailedReading> = [];
   try {
     for await (const order of readOrders(vault, { ids, blockTag })) {
-      orders.push(order);
+      orders.set(orderName(order.orderID), order);
     }
     return orders;
   } catch (error) {
-    if (!VaultError.isVaultError(error) || error.kind === "bug") {
-      throw error;
-    }
-    return ids.map(() => ({ error }));
+    const failed = failedReading(error);
+    return new Map(ids.map((id) => [orderName(id), failed]));
   }
 }
 
 /** The round, or undefined where it cannot be read. */
-export function roundOf({ snapshot }: Readings): VaultRound | undefined {
-  return isFailedReading(snapshot.round) ? undefined : snapshot.round;
+export function roundOf({ readings }: ChainState): VaultRound | undefined {
+  const round = readings.get("round");
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what getLatestRoundInfo answers, if it does
+  return isFailedReading(round) ? undefined : (round as VaultRound | undefined);
+}
+
+/** The round at a block, or undefined where it cannot be read. */
+export async function readRound(
+  vault: VaultHost,
+  blockTag: number,
+): Promise<VaultRound | undefined> {
+  const round = await vault
+    .getLatestRoundInfo({ blockTag })
+    .catch(failedReading);
+  return isFailedReading(round) ? undefined : round;
 }
 
 /** How nodes say that the contract's code itself failed, without a revert. */
@@ -108,11 +113,8 @@ const executionFailure =
   /out of ?gas|opcode|EVM error|stack (?:under|over)flow|jump|instruction/iu;
 
 /** The first failure that is not the contracts' but the node's. */
-function nodeFailureOf({ snapshot, orders }: Readings): VaultError | undefined {
-  return [
-    ...standaloneReadings.map(({ path }) => readingAt(snapshot, path)),
-    ...orders,
-  ]
+function nodeFailureAmong(readings: Readings): VaultError | undefined {
+  return [...readings.values()]
     .flatMap((value) => (isFailedReading(value) ? [value.error] : []))
     .find(
       ({ kind, code, details }) =>
@@ -124,35 +126,27 @@ function nodeFailureOf({ snapshot, orders }: Readings): VaultError | undefined {
     );
 }
 
-/** Every field that differs, in the order of the operations, orders last. */
+/** Every field that differs. */
 export function compareReadings(
   before: Readings,
   after: Readings,
-  orderIDs: readonly bigint[],
 ): readonly ReadingChange[] {
-  return [
-    ...standaloneReadings.flatMap(({ operation, path }) =>
-      compareValues(
-        operation,
-        path.join("."),
-        readingAt(before.snapshot, path),
-        readingAt(after.snapshot, path),
-      ),
-    ),
-    ...orderIDs.flatMap((orderID, index) =>
-      compareValues(
-        "getOrderInfo",
-        `orders.${orderID}`,
-        before.orders[index],
-        after.orders[index],
-      ),
-    ),
-  ];
+  return [...before].flatMap(([reading, value]) =>
+    compareValues(reading, value, after.get(reading)),
+  );
+}
+
+const operations: ReadonlyMap<string, OperationName> = new Map(
+  standaloneReadings.map(({ path, operation }) => [path.join("."), operation]),
+);
+
+/** The operation that a reading is made by, by its name. */
+export function operationOf(reading: string): OperationName {
+  return operations.get(reading) ?? "getOrderInfo";
 }
 
 /** The fields of one reading that differ. */
 export function compareValues(
-  operation: OperationName,
   reading: string,
   before: unknown,
   after: unknown,
@@ -163,7 +157,7 @@ export function compareValues(
       ? []
       : [{ reading, field: "error", before: codeBefore, after: codeAfter }];
   }
-  return operationEntry(operation).outputs.flatMap(({ name }) => {
+  return operationEntry(operationOf(reading)).outputs.flatMap(({ name }) => {
     const [one, other] = [fieldOf(before, name), fieldOf(after, name)];
     return one === other
       ? []

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 
-import { Interface } from "ethers";
+import { Interface, isHexString } from "ethers";
 
 import { tryLens } from "../client/lens/lens.js";
 import { entryAnswer } from "../client/lens/lens-answer.js";
@@ -49,9 +49,6 @@ const token = new Interface([
 const calls = ["symbol", "decimals"].map((name) =>
   token.encodeFunctionData(name),
 );
-
-/** 0x and 32 bytes. */
-const WORD_LENGTH = 66;
 
 /** No amount has more digits than a uint256. */
 const MOST_DECIMALS = 77n;
@@ -123,10 +120,9 @@ function parseSymbol(answer: unknown): string | undefined {
     return undefined;
   }
   try {
-    const bytes: unknown =
-      answer.length === WORD_LENGTH
-        ? answer
-        : token.decodeFunctionResult("symbol", answer)[0];
+    const bytes: unknown = isHexString(answer, 32)
+      ? answer
+      : token.decodeFunctionResult("symbol", answer)[0];
     const symbol = Buffer.from(String(bytes).slice(2), "hex")
       .toString("utf8")
       .replace(/\0+$/u, "");
@@ -137,9 +133,7 @@ function parseSymbol(answer: unknown): string | undefined {
 }
 
 function parseDecimals(answer: unknown): number | undefined {
-  if (!isHexData(answer) || answer.length !== WORD_LENGTH) {
-    return undefined;
-  }
-  const decimals = BigInt(answer);
-  return decimals > MOST_DECIMALS ? undefined : Number(decimals);
+  return isHexString(answer, 32) && BigInt(answer) <= MOST_DECIMALS
+    ? Number(answer)
+    : undefined;
 }

@@ -9,9 +9,10 @@ import { Chain } from "../rpc/node.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import { NATIVE, nativeBalanceOf } from "./balances.js";
 import type { Balance } from "./balances.js";
-import { compareReadings, readState, roundOf } from "./compare-readings.js";
-import type { ChainState, StateSubjects } from "./compare-readings.js";
-import type { Answer, Refusal } from "./question.js";
+import { readState } from "./compare-readings.js";
+import type { ChainState } from "./compare-readings.js";
+import { UNKNOWABLE } from "./question.js";
+import type { Answer, Refusal, Subject } from "./question.js";
 import {
   TRANSACTION_GAS_CAP,
   describeRefusal,
@@ -20,20 +21,6 @@ import {
 } from "./refusal.js";
 import type { FailedCall } from "./refusal.js";
 import { SimulatedChain } from "./simulated-chain.js";
-
-/** A settlement to execute, all of it checked. */
-export interface Execution {
-  readonly sender: string;
-  /** Address of the vault contract. */
-  readonly target: string;
-  readonly subjects: StateSubjects;
-  /** The state that it starts from. */
-  readonly before: ChainState;
-  /** Date of the block, Unix seconds; the chain's own time unless given. */
-  readonly blockTime: number | undefined;
-  /** Gas limit of the transaction; what the rules allow unless given. */
-  readonly gas: bigint | undefined;
-}
 
 const hardforksWithoutGasCap: ReadonlySet<string> = new Set([
   "byzantium",
@@ -55,11 +42,16 @@ const hardforksWithoutGasCap: ReadonlySet<string> = new Set([
  * Calls `settleAll` in a transaction of its own block and tells what changed.
  * The network mines nothing by itself meanwhile, and impersonates the sender.
  *
- * @param vault Of an in-process network; it is left as the settlement leaves it.
+ * @param subject On an in-process network, which is left as the settlement
+ * leaves it.
+ * @param before The state that it starts from.
+ * @param blockTime Date of the block, Unix seconds; undefined for the chain's
+ * own time.
  */
 export async function executeSettlement(
-  vault: VaultHost,
-  { sender, target, subjects, before, blockTime, gas }: Execution,
+  { vault, sender, target, watched, gas }: Subject,
+  before: ChainState,
+  blockTime: number | undefined,
 ): Promise<Answer> {
   const chain = new SimulatedChain(vault);
   const [gasPrice, limits] = await Promise.all([
@@ -71,33 +63,29 @@ export async function executeSettlement(
     balance: nativeBalanceOf(sender, before.balances),
     cost: gasLimit * gasPrice,
   });
-  const hash = await chain.request("eth_sendTransaction", {
+  const hash = await chain.command("eth_sendTransaction", {
     from: sender,
-    to: target,
+    to: target.address,
     data: encodeCall("settleAll", []).data,
     gas: numberToHexString(gasLimit),
     gasPrice: numberToHexString(gasPrice),
   });
   assertInvariant(typeof hash === "string", "a transaction without a hash");
   await mineAt(chain, hash, blockTime);
-  const { block, gasUsed, transfers, failure } = await chain.outcomeOf(hash);
+  const { failure, ...executed } = await chain.outcomeOf(hash);
+  const { block, gasUsed } = executed;
   if (blockTime !== undefined && block.timestamp !== blockTime) {
     throw new MinedMeanwhile();
   }
-  const after = await readState(vault, block.number, subjects);
+  const after = await readState(vault, block.number, watched);
   return {
-    chainId: before.readings.snapshot.chainId,
-    block,
-    roundBefore: roundOf(before.readings),
-    roundAfter: roundOf(after.readings),
-    changes: compareReadings(
-      before.readings,
-      after.readings,
-      subjects.orderIDs,
-    ),
-    before: before.balances,
-    // The fee is the caller's to take off, at the price of a real settlement.
-    after: withNative(after.balances, sender, gasUsed * gasPrice - given),
+    ...executed,
+    before,
+    after: {
+      ...after,
+      // The fee is the caller's to take off, at the price of a real settlement.
+      balances: withNative(after.balances, sender, gasUsed * gasPrice - given),
+    },
     refusal:
       failure === undefined
         ? null
@@ -107,50 +95,30 @@ export async function executeSettlement(
             gas,
             limits,
           ),
-    gasUsed,
     gasNeeded: beforeRefunds(gasUsed),
-    transfers,
-    notes: [],
-  };
-}
-
-/** The answer where nothing is executed. */
-export function notExecuted(
-  { readings, balances }: ChainState,
-  refusal: Refusal | null,
-): Answer {
-  const round = roundOf(readings);
-  return {
-    chainId: readings.snapshot.chainId,
-    block: null,
-    roundBefore: round,
-    roundAfter: round,
-    changes: [],
-    before: balances,
-    after: balances,
-    refusal,
-    gasUsed: null,
-    gasNeeded: null,
-    transfers: [],
-    notes: [],
+    notes: [UNKNOWABLE],
   };
 }
 
 /**
- * A call to an address without code succeeds, which would look like a
- * settlement.
+ * The state that a settlement starts from. A call to an address without code
+ * succeeds, which would look like a settlement, so the code is asked for too.
  *
- * @throws VaultError VAULT_NO_CODE
+ * @throws VaultError VAULT_NO_CODE and those of {@link readState}
  */
-export async function requireCode(
-  { provider, networkName }: VaultHost,
-  target: LocatedAddress,
+export async function readBefore(
+  { vault, target, watched }: Subject,
   blockNumber: number,
-): Promise<void> {
-  const chain = new Chain(provider, networkName);
-  if (!(await chain.hasCode(target.address, blockNumber))) {
+): Promise<ChainState> {
+  const { provider, networkName } = vault;
+  const [state, hasCode] = await Promise.all([
+    readState(vault, blockNumber, watched),
+    new Chain(provider, networkName).hasCode(target.address, blockNumber),
+  ]);
+  if (!hasCode) {
     throw noCode(networkName, target, blockNumber);
   }
+  return state;
 }
 
 /** There is no contract to settle. */
@@ -217,7 +185,9 @@ async function mineAt(
     await chain.mine(blockTime);
   } catch (error) {
     // Such a block may be dated later than the one that was asked for.
-    throw (await chain.isMined(hash)) ? new MinedMeanwhile() : error;
+    throw (await chain.receipt(hash)) === undefined
+      ? error
+      : new MinedMeanwhile();
   }
 }
 
@@ -239,7 +209,7 @@ async function usableGas(
     "a simulation on a network that is not in process",
   );
   const { transactionGasCap, hardfork } = networkConfig;
-  const block = await chain.nextGasLimit();
+  const block = await chain.gasLimit("pending");
   const cap =
     transactionGasCap ??
     (chainType !== "op" && !hardforksWithoutGasCap.has(hardfork)
@@ -262,7 +232,7 @@ async function fund(
   if (balance >= cost) {
     return 0n;
   }
-  await chain.request(
+  await chain.command(
     "hardhat_setBalance",
     account,
     numberToHexString(balance + cost),

@@ -1,33 +1,38 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import type { VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { VaultRound } from "../protocol/index.js";
-import type { BlockInfo } from "../rpc/node.js";
-import type { Balance } from "./balances.js";
+import type { BlockInfo, Header } from "../rpc/node.js";
+import type { ChainState, StateSubjects } from "./compare-readings.js";
 import type { WatchList } from "./watch-list.js";
-import type { ReadingChange, Transfer } from "./types.js";
+import type { Transfer } from "./types.js";
 
 /** The block that the settlement is rehearsed in. */
-export interface NextBlock extends BlockInfo {
+export interface NextBlock extends Omit<Header, "hash"> {
   /** Of the block before it, whose state it starts from. */
   readonly gasLimit: bigint;
-  /** Undefined on chains without EIP-1559. */
-  readonly baseFeePerGas: bigint | undefined;
   /**
    * Whether it is the node's own pending block, and nothing else waits for it.
    */
   readonly isPending: boolean;
 }
 
-/** What every engine is asked: before, the settlement, after. */
-export interface Question {
+/** What is rehearsed. */
+export interface Subject {
   readonly vault: VaultHost;
+  /** Who settles. */
   readonly sender: string;
+  /** The contract that is to settle. */
   readonly target: LocatedAddress;
-  readonly watched: WatchList;
-  readonly next: NextBlock;
+  /** What is read before and after. */
+  readonly watched: StateSubjects;
   /** Gas limit of the transaction, where somebody chose one. */
   readonly gas: bigint | undefined;
+}
+
+/** What the engines of an HTTP network are asked. */
+export interface Question extends Subject {
+  readonly watched: WatchList;
+  readonly next: NextBlock;
 }
 
 /** Why the contract does not do it. */
@@ -40,15 +45,10 @@ export interface Refusal {
 
 /** What an engine found out. */
 export interface Answer {
-  readonly chainId: number;
   /** Where it was executed; null if it was not. */
   readonly block: BlockInfo | null;
-  /** The rounds before and after; undefined where they cannot be read. */
-  readonly roundBefore: VaultRound | undefined;
-  readonly roundAfter: VaultRound | undefined;
-  readonly changes: readonly ReadingChange[];
-  readonly before: readonly Balance[];
-  readonly after: readonly Balance[];
+  readonly before: ChainState;
+  readonly after: ChainState;
   /** Null if the call succeeds. */
   readonly refusal: Refusal | null;
   readonly gasUsed: bigint | null;
@@ -58,9 +58,24 @@ export interface Answer {
    */
   readonly gasNeeded: bigint | null;
   readonly transfers: readonly Transfer[] | null;
-  /** Those contracts that are none, where the engine has found out. */
-  readonly withoutCode?: readonly string[];
   readonly notes: readonly string[];
+}
+
+/** The answer where nothing is executed. */
+export function notExecuted(
+  state: ChainState,
+  refusal: Refusal | null,
+): Answer {
+  return {
+    block: null,
+    before: state,
+    after: state,
+    refusal,
+    gasUsed: null,
+    gasNeeded: null,
+    transfers: [],
+    notes: [],
+  };
 }
 
 /** What no rehearsal knows; a note of every answer. */
@@ -74,7 +89,7 @@ export class EngineUnable extends Error {
   public readonly isCapped: boolean;
 
   constructor(
-    public readonly problem: string,
+    problem: string,
     { isCapped = false, cause }: { isCapped?: boolean; cause?: unknown } = {},
   ) {
     super(problem, { cause });

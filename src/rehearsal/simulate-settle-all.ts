@@ -1,24 +1,30 @@
-import type { LocatedAddress } from "../client/addresses.js";
 import { describeInput, parseAddress, parseUint256 } from "../client/inputs.js";
 import type { ReadOptions } from "../client/reader.js";
 import { VaultError, assertInvariant, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { ContractRole, VaultRound } from "../protocol/index.js";
+import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { Chain } from "../rpc/node.js";
 import { originOf } from "../rpc/patient.js";
 import type { PendingBlock } from "../rpc/node.js";
 import { compareBalances, nativeBalanceOf } from "./balances.js";
+import { compareReadings, readRound, roundOf } from "./compare-readings.js";
 import { rehearseByCall } from "./engines/call.js";
 import { readUpstreamBlock, rehearseOnFork } from "./engines/fork.js";
 import type { ForkOptions, ForkSettings } from "./engines/fork.js";
 import { exclusively, rehearseInProcess } from "./engines/in-process.js";
 import { rehearseBySimulateV1 } from "./engines/simulate-v1.js";
-import { noCode } from "./execute-on-chain.js";
-import { EngineUnable } from "./question.js";
-import type { Answer, NextBlock, Question, Refusal } from "./question.js";
+import { EngineUnable, notExecuted } from "./question.js";
+import type {
+  Answer,
+  NextBlock,
+  Question,
+  Refusal,
+  Subject,
+} from "./question.js";
 import { TRANSACTION_GAS_CAP } from "./refusal.js";
 import { resolveAddresses } from "./resolved-addresses.js";
+import type { ResolvedAddresses } from "./resolved-addresses.js";
 import { checkTime, targetTime } from "./target-time.js";
 import type { SimulationTime } from "./target-time.js";
 import type { RehearsalEngine, Simulation } from "./types.js";
@@ -75,11 +81,8 @@ export interface Rehearsed {
   /** Who settled. */
   readonly sender: string;
   /** The contracts whose balances were read. */
-  readonly contracts: ReadonlyArray<
-    LocatedAddress & { readonly role: ContractRole }
-  >;
-  /** The rounds before and after; undefined where they cannot be read. */
-  readonly roundBefore: VaultRound | undefined;
+  readonly contracts: ResolvedAddresses["known"];
+  /** The round afterwards; undefined where it cannot be read. */
   readonly roundAfter: VaultRound | undefined;
   /** What the sender has before, in wei. */
   readonly balance: bigint;
@@ -90,32 +93,27 @@ export interface Rehearsed {
   readonly gasNeeded: bigint | null;
 }
 
-/** A settlement to rehearse, all of it checked. */
-export interface RehearsalRequest {
+/** What is to be rehearsed, checked. */
+interface Chosen {
+  readonly orderIDs?: readonly bigint[];
+  readonly tokens?: readonly string[];
+  /** Gas limit of the transaction; see {@link SimulateSettleAllOptions}. */
+  readonly gas?: bigint | undefined;
+  /** Those that may be asked, in this order. */
+  readonly engines?: readonly HttpEngine[];
+}
+
+/** A settlement to rehearse. */
+export interface RehearsalRequest extends Chosen {
   readonly sender: string;
   /** The block to execute in; the next one unless given. */
-  readonly next?: NextBlock | undefined;
-  readonly orderIDs?: readonly bigint[] | undefined;
-  readonly tokens?: readonly string[] | undefined;
-  readonly gas?: bigint | undefined;
+  readonly next?: NextBlock;
   /** What a unit of gas costs, in wei; what a settlement would pay unless given. */
-  readonly pricePerGas?: bigint | undefined;
-  /** Those that may be asked, in this order. */
-  readonly engines?: readonly HttpEngine[] | undefined;
+  readonly pricePerGas?: bigint;
   /** For the fork. */
   readonly hardfork?: string | undefined;
   /** Whether the newest block was not the one that was asked for. */
-  readonly isPast?: boolean | undefined;
-}
-
-/** The options, checked. */
-interface CheckedOptions {
-  readonly as: string | undefined;
-  readonly orderIDs: readonly bigint[];
-  readonly tokens: readonly string[];
-  readonly atTime: SimulationTime | undefined;
-  readonly gas: bigint | undefined;
-  readonly engines: readonly HttpEngine[];
+  readonly isPast?: boolean;
 }
 
 const httpEngines = ["simulateV1", "call", "fork"] as const;
@@ -133,34 +131,29 @@ export async function simulate(
   whole: VaultHost,
   options: SimulateSettleAllOptions,
 ): Promise<Rehearsed> {
-  const checked = checkOptions(whole, options);
+  const { as, atTime, blockNumber, hardfork } = options;
+  checkTime(atTime);
+  const named = as === undefined ? undefined : parseAddress(as, "as");
+  const chosen = checkOptions(whole, options);
   const vault = whole.during(options);
-  const { blockNumber, hardfork } = options;
-  const isHttp = vault.connection.networkConfig.type === "http";
-  if (!isHttp) {
-    refuseInProcess(vault, options);
-  }
   const findSender = async (): Promise<string> =>
-    checked.as ?? (await vault.defaultSender());
-  if (!isHttp) {
+    named ?? (await vault.defaultSender());
+  if (vault.connection.networkConfig.type !== "http") {
+    refuseInProcess(vault, options);
     const sender = await findSender();
     return await exclusively(
       vault.provider,
-      async () => await rehearseInPlace(vault, sender, checked),
+      async () => await rehearseInPlace(vault, { sender, ...chosen }, atTime),
     );
   }
   const [sender, next] = await Promise.all([
     findSender(),
-    findBlock(vault, blockNumber, checked.atTime),
+    findBlock(vault, blockNumber, atTime),
   ]);
-  const { orderIDs, tokens, gas, engines } = checked;
   return await rehearseSettlement(vault, {
+    ...chosen,
     sender,
     next,
-    orderIDs,
-    tokens,
-    gas,
-    engines,
     hardfork,
     isPast: blockNumber !== undefined,
   });
@@ -175,84 +168,65 @@ export async function simulate(
  */
 export async function rehearseSettlement(
   whole: VaultHost,
-  {
-    sender,
-    orderIDs = [],
-    tokens = [],
-    gas,
-    engines = httpEngines,
-    hardfork,
-    isPast = false,
-    ...request
-  }: RehearsalRequest,
+  request: RehearsalRequest,
 ): Promise<Rehearsed> {
   const vault = whole.during({});
-  const { networkName } = vault;
-  const [addresses, target, next] = await Promise.all([
-    resolveAddresses(vault),
-    vault.addressOf("vault", "settleAll"),
+  const { engines = httpEngines, hardfork, isPast = false } = request;
+  const [{ subject, addresses }, next] = await Promise.all([
+    findSubject(vault, request),
     request.next ?? findBlock(vault),
   ]);
-  const contracts = addresses.known;
-  const watched = await makeWatchList(vault, target, {
-    accounts: unique([sender, ...contracts.map(({ address }) => address)]),
-    tokens,
-    orderIDs,
-  });
-  const question = { vault, sender, target, watched, next, gas };
+  const base = next.number - 1;
+  const watched = await makeWatchList(vault, subject.target, subject.watched);
   try {
     const [{ engine, answer }, price] = await Promise.all([
-      askEngines(question, engines, { addresses, hardfork, isHead: !isPast }),
+      askEngines({ ...subject, watched, next }, engines, {
+        addresses,
+        hardfork,
+        isHead: !isPast,
+      }),
       request.pricePerGas ?? findPrice(vault, next),
     ]);
-    if (answer.withoutCode?.includes(target.address) === true) {
-      throw noCode(networkName, target, next.number - 1);
-    }
     return {
-      ...conclude(vault, sender, engine, answer, price),
-      base: next.number - 1,
-      contracts,
+      ...conclude(subject, engine, answer, price),
+      base,
+      contracts: addresses.known,
     };
   } catch (error) {
-    throw isPast ? toArchiveError(error, networkName, next.number - 1) : error;
+    throw isPast ? toArchiveError(error, vault.networkName, base) : error;
   }
 }
 
 async function rehearseInPlace(
   vault: VaultHost,
-  sender: string,
-  { orderIDs, tokens, gas, atTime }: CheckedOptions,
+  request: RehearsalRequest,
+  atTime: SimulationTime | undefined,
 ): Promise<Rehearsed> {
+  const { subject, addresses } = await findSubject(vault, request);
+  const { answer, header } = await rehearseInProcess(
+    subject,
+    ({ timestamp }, round) => targetTime(atTime, timestamp, round),
+  );
+  const price = await findPrice(vault, header);
+  return {
+    ...conclude(subject, "in-process", answer, price),
+    base: header.number,
+    contracts: addresses.known,
+  };
+}
+
+async function findSubject(
+  vault: VaultHost,
+  { sender, orderIDs = [], tokens = [], gas }: RehearsalRequest,
+): Promise<{ subject: Subject; addresses: ResolvedAddresses }> {
   const [addresses, target] = await Promise.all([
     resolveAddresses(vault),
     vault.addressOf("vault", "settleAll"),
   ]);
-  const contracts = addresses.known;
-  const { answer, header } = await rehearseInProcess(
-    {
-      vault,
-      sender,
-      target,
-      watched: {
-        accounts: unique([sender, ...contracts.map(({ address }) => address)]),
-        tokens,
-        orderIDs,
-      },
-      gas,
-    },
-    ({ timestamp }, round) => targetTime(atTime, timestamp, round),
-  );
-  return {
-    ...conclude(
-      vault,
-      sender,
-      "in-process",
-      answer,
-      await findPrice(vault, header),
-    ),
-    base: header.number,
-    contracts,
-  };
+  const contracts = addresses.known.map(({ address }) => address);
+  const accounts = [...new Set([sender, ...contracts])];
+  const watched = { accounts, tokens, orderIDs };
+  return { subject: { vault, sender, target, watched, gas }, addresses };
 }
 
 /** Asks one engine after the other, until one can answer. */
@@ -283,52 +257,40 @@ async function askEngines(
   const args = {
     engine,
     network: vault.networkName,
-    problem: unable.problem,
+    problem: unable.message,
   };
   if (!unable.isCapped) {
     throw vaultError("VAULT_ENGINE_UNAVAILABLE", args, unable);
   }
-  const { code, message } = vaultError("VAULT_REHEARSAL_CAPPED", args);
-  return {
-    engine,
-    answer: {
-      chainId: await vault.chainId(),
-      block: null,
-      roundBefore: undefined,
-      roundAfter: undefined,
-      changes: [],
-      before: [],
-      after: [],
-      refusal: { code, reason: message, isOurs: true },
-      gasUsed: null,
-      gasNeeded: null,
-      transfers: null,
-      notes: [],
-    },
-  };
+  const { code, message: reason } = vaultError("VAULT_REHEARSAL_CAPPED", args);
+  const chainId = await vault.chainId();
+  const answer = notExecuted(
+    { chainId, readings: new Map(), balances: [] },
+    { code, reason, isOurs: true },
+  );
+  return { engine, answer: { ...answer, transfers: null } };
 }
 
 /** What an answer means. */
 function conclude(
-  { networkName }: VaultHost,
-  sender: string,
+  { vault: { networkName }, sender }: Subject,
   engine: RehearsalEngine,
   answer: Answer,
   price: bigint | undefined,
 ): Omit<Rehearsed, "base" | "contracts"> {
-  const { roundBefore, roundAfter, before, gasUsed, gasNeeded } = answer;
+  const { before, after, block, gasUsed, gasNeeded, transfers } = answer;
+  const [roundBefore, roundAfter] = [roundOf(before), roundOf(after)];
+  const isSettled = roundBefore?.settled === true;
   const known = {
-    chainId: answer.chainId,
+    chainId: before.chainId,
     sender,
-    roundBefore,
     roundAfter,
-    balance: nativeBalanceOf(sender, before),
-    gasNeeded,
+    balance: nativeBalanceOf(sender, before.balances),
+    gasNeeded: isSettled ? null : gasNeeded,
   };
-  if (roundBefore?.settled === true) {
+  if (isSettled) {
     return {
       ...known,
-      gasNeeded: null,
       simulation: {
         status: "nothing-to-do",
         code: null,
@@ -343,7 +305,8 @@ function conclude(
       },
     };
   }
-  const refusal = answer.refusal ?? doubtAbout(networkName, answer);
+  const refusal =
+    answer.refusal ?? doubtAbout(networkName, roundBefore, roundAfter);
   return {
     ...known,
     simulation: {
@@ -357,13 +320,13 @@ function conclude(
       reason: refusal?.reason ?? null,
       engine,
       gasUsed,
-      block: answer.block,
-      changes: answer.changes,
-      balances: compareBalances(before, answer.after, {
+      block,
+      changes: compareReadings(before.readings, after.readings),
+      balances: compareBalances(before.balances, after.balances, {
         account: sender,
         amount: (gasUsed ?? 0n) * (price ?? 0n),
       }),
-      transfers: answer.transfers,
+      transfers,
       notes: [
         ...(roundAfter === undefined && refusal === null
           ? ["Whether the round is settled afterwards cannot be read."]
@@ -391,12 +354,13 @@ function conclude(
  */
 function doubtAbout(
   network: string,
-  { roundBefore, roundAfter }: Answer,
+  before: VaultRound | undefined,
+  after: VaultRound | undefined,
 ): Refusal | null {
   if (
-    roundAfter?.settled !== false ||
-    roundBefore === undefined ||
-    !isSameRound(roundBefore, roundAfter)
+    after?.settled !== false ||
+    before === undefined ||
+    !isSameRound(before, after)
   ) {
     return null;
   }
@@ -443,20 +407,6 @@ async function findBlock(
   };
 }
 
-async function readRound(
-  vault: VaultHost,
-  blockTag: number,
-): Promise<VaultRound | undefined> {
-  try {
-    return await vault.getLatestRoundInfo({ blockTag });
-  } catch (error) {
-    if (!VaultError.isVaultError(error) || error.kind === "bug") {
-      throw error;
-    }
-    return undefined;
-  }
-}
-
 const pricesByProvider = new WeakMap<
   object,
   { readonly block: number; readonly price: bigint }
@@ -489,16 +439,11 @@ async function findPrice(
 
 function refuseInProcess(
   { networkName }: VaultHost,
-  { blockNumber, hardfork, engine }: SimulateSettleAllOptions,
+  options: SimulateSettleAllOptions,
 ): void {
-  const where =
-    blockNumber !== undefined
-      ? "blockNumber"
-      : hardfork !== undefined
-        ? "hardfork"
-        : engine !== undefined
-          ? "engine"
-          : undefined;
+  const where = (["blockNumber", "hardfork", "engine"] as const).find(
+    (name) => options[name] !== undefined,
+  );
   if (where !== undefined) {
     throw vaultError("VAULT_INVALID_ARGUMENT", {
       where,
@@ -509,30 +454,19 @@ function refuseInProcess(
 
 function checkOptions(
   { connection }: VaultHost,
-  {
-    as,
-    atTime,
-    orders = [],
-    tokens = [],
-    gas,
-    engine,
-    hardfork,
-  }: SimulateSettleAllOptions,
-): CheckedOptions {
-  const { networkConfig } = connection;
-  checkTime(atTime);
+  { orders = [], tokens = [], gas, engine, hardfork }: SimulateSettleAllOptions,
+): Chosen {
+  const configured = connection.networkConfig.gas;
   return {
-    as: as === undefined ? undefined : parseAddress(as, "as"),
-    orderIDs: unique(orders.map((id) => parseUint256(id, "orders"))),
-    tokens: unique(tokens.map((token) => parseAddress(token, "tokens"))),
-    atTime,
+    orderIDs: [...new Set(orders.map((id) => parseUint256(id, "orders")))],
+    tokens: [...new Set(tokens.map((token) => parseAddress(token, "tokens")))],
     engines: chooseEngines(engine, hardfork),
     gas:
       gas !== undefined
         ? parseUint256(gas, "gas")
-        : networkConfig.gas === "auto"
+        : configured === "auto"
           ? undefined
-          : networkConfig.gas,
+          : configured,
   };
 }
 
@@ -575,8 +509,4 @@ function toArchiveError(
         error,
       )
     : error;
-}
-
-function unique<T>(values: readonly T[]): readonly T[] {
-  return [...new Set(values)];
 }

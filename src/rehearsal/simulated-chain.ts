@@ -2,14 +2,8 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
-import { invalidResponse } from "../rpc/errors.js";
-import {
-  RevertedCall,
-  isHexData,
-  parseQuantity,
-  requestQuantity,
-  requestRpc,
-} from "../rpc/request.js";
+import { asRecord } from "../rpc/errors.js";
+import { RevertedCall, isHexData } from "../rpc/request.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import type { FailedCall } from "./refusal.js";
@@ -26,31 +20,29 @@ export interface ExecutedTransaction {
 }
 
 /**
- * The methods of Hardhat's simulator that a simulation needs.
+ * Hardhat's simulator, with the methods that a simulation needs.
  *
  * It can only be made for an in-process network, so that nothing in here ever
  * reaches a live chain.
  */
-export class SimulatedChain {
-  readonly #vault: VaultHost;
-
-  constructor(vault: VaultHost) {
+export class SimulatedChain extends Chain {
+  constructor({ connection, provider, networkName }: VaultHost) {
     assertInvariant(
-      vault.connection.networkConfig.type === "edr-simulated",
-      `${vault.networkName} is not an in-process network`,
+      connection.networkConfig.type === "edr-simulated",
+      `${networkName} is not an in-process network`,
     );
-    this.#vault = vault;
+    super(provider, networkName);
   }
 
-  public async request(
+  /** Sends a request that no contract can refuse. */
+  public async command(
     method: string,
     ...params: readonly unknown[]
   ): Promise<unknown> {
-    const { provider, networkName } = this.#vault;
-    const answer = await requestRpc(provider, networkName, method, params);
+    const answer = await this.request(method, params);
     if (answer instanceof RevertedCall) {
       throw vaultError("VAULT_RPC_ERROR", {
-        network: networkName,
+        network: this.network,
         method,
         problem: answer.reason.text,
       });
@@ -58,83 +50,39 @@ export class SimulatedChain {
     return answer;
   }
 
-  public async quantity(
-    method: string,
-    ...params: readonly unknown[]
-  ): Promise<bigint> {
-    return await requestQuantity(
-      this.#vault.provider,
-      this.#vault.networkName,
-      method,
-      params,
-    );
-  }
-
-  /** Gas that the next block has room for. */
-  public async nextGasLimit(): Promise<bigint> {
-    const { provider, networkName } = this.#vault;
-    return await new Chain(provider, networkName).gasLimit("pending");
-  }
-
   /** Makes one block with whatever waits, dated as told. */
   public async mine(timestamp: number | undefined): Promise<void> {
-    await this.request(
+    await this.command(
       "evm_mine",
       ...(timestamp === undefined ? [] : [numberToHexString(timestamp)]),
     );
   }
 
-  public async isMined(hash: string): Promise<boolean> {
-    return (await this.request("eth_getTransactionReceipt", hash)) !== null;
-  }
-
+  /** @param hash Of a transaction that was mined. */
   public async outcomeOf(hash: string): Promise<ExecutedTransaction> {
-    const [receipt, trace] = await Promise.all([
-      this.#record("eth_getTransactionReceipt", hash),
-      this.#record("debug_traceTransaction", hash, { tracer: "callTracer" }),
+    const [receipt, traced] = await Promise.all([
+      this.receipt(hash),
+      this.command("debug_traceTransaction", hash, { tracer: "callTracer" }),
     ]);
-    const logs = parseLogs(receipt["logs"]) ?? [];
+    assertInvariant(receipt !== undefined, "a transaction without a receipt");
+    const { output, error } = asRecord(traced);
     return {
-      block: await this.#vault.block(
-        Number(this.#parse(receipt["blockNumber"])),
-      ),
-      gasUsed: this.#parse(receipt["gasUsed"]),
-      transfers: [...nativeTransfersOf(trace), ...transfersOf(logs)],
-      failure:
-        this.#parse(receipt["status"]) === 1n ? undefined : failureOf(trace),
+      block: await this.block(receipt.blockNumber),
+      gasUsed: receipt.gasUsed,
+      transfers: [
+        ...nativeTransfersOf(traced),
+        ...transfersOf(parseLogs(receipt.logs) ?? []),
+      ],
+      // The outermost call tells why a transaction failed.
+      failure: receipt.succeeded
+        ? undefined
+        : {
+            data: isHexData(output) ? output : "0x",
+            message:
+              typeof error === "string" && error !== "execution reverted"
+                ? error
+                : undefined,
+          },
     };
   }
-
-  #parse(value: unknown): bigint {
-    return parseQuantity(value, this.#vault.networkName, "the simulation");
-  }
-
-  async #record(
-    method: string,
-    ...params: readonly unknown[]
-  ): Promise<Readonly<Record<string, unknown>>> {
-    const answer = await this.request(method, ...params);
-    if (typeof answer !== "object" || answer === null) {
-      throw invalidResponse(
-        this.#vault.networkName,
-        method,
-        "an object was expected",
-      );
-    }
-    return { ...answer };
-  }
-}
-
-/** The outermost call tells why a transaction failed. */
-function failureOf({
-  output,
-  error,
-}: Readonly<Record<string, unknown>>): ExecutedTransaction["failure"] {
-  return {
-    data: isHexData(output) ? output : "0x",
-    message:
-      typeof error === "string" && error !== "execution reverted"
-        ? error
-        : undefined,
-  };
 }

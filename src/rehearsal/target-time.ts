@@ -2,6 +2,7 @@ import { describeInput, givenInput } from "../client/inputs.js";
 import { parseTime } from "../client/parse-time.js";
 import { vaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
+import { describeTime } from "../protocol/round.js";
 
 /**
  * When to settle: `end` for the round's end, a span from the chain's clock
@@ -87,10 +88,4 @@ function withinRange(target: bigint, time: SimulationTime): number {
     });
   }
   return Number(target);
-}
-
-function describeTime(seconds: bigint): string {
-  return seconds > 8_640_000_000_000n
-    ? `${seconds} (Unix seconds)`
-    : new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z");
 }

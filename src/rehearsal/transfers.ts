@@ -1,5 +1,6 @@
-import { getAddress } from "ethers";
+import { getAddress, isHexString } from "ethers";
 
+import { asRecord, listOf } from "../rpc/errors.js";
 import { isHexData } from "../rpc/request.js";
 import { NATIVE } from "./balances.js";
 import type { Transfer } from "./types.js";
@@ -10,9 +11,6 @@ const TRANSFER_TOPIC =
 
 /** Where `eth_simulateV1` says that native currency comes from. */
 const NATIVE_LOG_ADDRESS = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
-
-/** 0x and 32 bytes. */
-const WORD_LENGTH = 66;
 
 /** A log, as far as transfers need it. */
 export interface Log {
@@ -33,7 +31,7 @@ export function transfersOf(logs: readonly Log[]): readonly Transfer[] {
       from === undefined ||
       to === undefined ||
       more.length > 0 ||
-      data.length !== WORD_LENGTH
+      !isHexString(data, 32)
     ) {
       return [];
     }
@@ -42,9 +40,9 @@ export function transfersOf(logs: readonly Log[]): readonly Transfer[] {
         token:
           address.toLowerCase() === NATIVE_LOG_ADDRESS
             ? NATIVE
-            : getAddress(address.toLowerCase()),
-        from: addressOfTopic(from),
-        to: addressOfTopic(to),
+            : toAddress(address),
+        from: toAddress(from),
+        to: toAddress(to),
         amount: BigInt(data),
       },
     ];
@@ -56,15 +54,7 @@ export function transfersOf(logs: readonly Log[]): readonly Transfer[] {
  * `callTracer`; what reverted moves nothing.
  */
 export function nativeTransfersOf(frame: unknown): readonly Transfer[] {
-  const {
-    type,
-    from,
-    to,
-    value,
-    error,
-    calls,
-  }: Readonly<Record<string, unknown>> =
-    typeof frame === "object" ? { ...frame } : {};
+  const { type, from, to, value, error, calls } = asRecord(frame);
   if (error !== undefined && error !== null) {
     return [];
   }
@@ -73,8 +63,8 @@ export function nativeTransfersOf(frame: unknown): readonly Transfer[] {
     type !== "STATICCALL" &&
     // It calls other code in its own place.
     type !== "CALLCODE" &&
-    isAddress(from) &&
-    isAddress(to) &&
+    isHexString(from, 20) &&
+    isHexString(to, 20) &&
     typeof value === "string" &&
     BigInt(value) > 0n;
   return [
@@ -82,13 +72,13 @@ export function nativeTransfersOf(frame: unknown): readonly Transfer[] {
       ? [
           {
             token: NATIVE,
-            from: getAddress(from.toLowerCase()),
-            to: getAddress(to.toLowerCase()),
+            from: toAddress(from),
+            to: toAddress(to),
             amount: BigInt(value),
           },
         ]
       : []),
-    ...(Array.isArray(calls) ? calls.flatMap(nativeTransfersOf) : []),
+    ...listOf(calls).flatMap(nativeTransfersOf),
   ];
 }
 
@@ -102,14 +92,10 @@ export function parseLogs(value: unknown): readonly Log[] | undefined {
     return undefined;
   }
   const logs = value.flatMap((item: unknown) => {
-    const { address, topics, data }: Readonly<Record<string, unknown>> =
-      typeof item === "object" ? { ...item } : {};
-    return isAddress(address) &&
+    const { address, topics, data } = asRecord(item);
+    return isHexString(address, 20) &&
       Array.isArray(topics) &&
-      topics.every(
-        (topic): topic is string =>
-          isHexData(topic) && topic.length === WORD_LENGTH,
-      ) &&
+      topics.every((topic): topic is string => isHexString(topic, 32)) &&
       isHexData(data)
       ? [{ address, topics, data }]
       : [];
@@ -117,11 +103,7 @@ export function parseLogs(value: unknown): readonly Log[] | undefined {
   return logs.length === value.length ? logs : undefined;
 }
 
-function addressOfTopic(topic: string): string {
-  // A node's case is no checksum of its.
-  return getAddress(`0x${topic.slice(-40).toLowerCase()}`);
-}
-
-function isAddress(value: unknown): value is string {
-  return isHexData(value) && value.length === 42;
+/** A node's case is no checksum of its. */
+function toAddress(hex: string): string {
+  return getAddress(`0x${hex.slice(-40).toLowerCase()}`);
 }

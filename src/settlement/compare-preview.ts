@@ -9,6 +9,7 @@ import { NATIVE } from "../rehearsal/balances.js";
 import {
   compareReadings,
   compareValues,
+  readingsIn,
 } from "../rehearsal/compare-readings.js";
 import { parseLogs, transfersOf } from "../rehearsal/transfers.js";
 import type {
@@ -90,9 +91,8 @@ async function findDifferences(
     return null;
   }
   const changes = compareReadings(
-    { snapshot: before.snapshot, orders: [] },
-    { snapshot: after.snapshot, orders: [] },
-    [],
+    readingsIn(before.snapshot),
+    readingsIn(after.snapshot),
   );
   const { transfers } = previewed;
   const happened = parseLogs(logs);
@@ -168,8 +168,7 @@ async function differingReadings(
             async (blockTag) => await readPlainly(vault, reading, blockTag),
           ),
         );
-        const { operation, path } = reading;
-        return compareValues(operation, path.join("."), before, after);
+        return compareValues(reading.path.join("."), before, after);
       }),
   );
   return compareChanges(previewed, [

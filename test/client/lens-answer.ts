@@ -20,6 +20,8 @@ import {
   releaseAnswer,
 } from "../../src/client/lens/lens-answer.js";
 import type { LensAnswer } from "../../src/client/lens/lens-answer.js";
+import { RevertedCall } from "../../src/rpc/request.js";
+import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 
 const entry = fc.record({
   status: fc.integer({ min: 0, max: 2 }),
@@ -225,7 +227,8 @@ describe("client - parseFacts", () => {
     }
     expect(parseFacts([bytes], ["0xa"])).to.equal(undefined);
     expect(parseFacts([], accounts)).to.equal(undefined);
-    expect(parseFacts([undefined], accounts)).to.equal(undefined);
+    const refused = new RevertedCall(decodeRevertReason("0x"));
+    expect(parseFacts([refused], accounts)).to.equal(undefined);
     for (const place of [0, 1, 2]) {
       const header: Array<bigint | number> = [1, 2, 3];
       header[place] = TOO_LARGE;

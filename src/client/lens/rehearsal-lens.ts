@@ -1,7 +1,8 @@
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 
 import { Interface, dataSlice, getAddress, id } from "ethers";
 
+import type { RevertedCall } from "../../rpc/request.js";
 import { RehearsalLensArtifact } from "./artifact.js";
 import type { ReadCall } from "./lens.js";
 import { parseLensEntries, readBlock } from "./lens-answer.js";
@@ -81,23 +82,26 @@ interface AccountFacts {
 }
 
 /**
- * @param answers Those to {@link factsCalls}; undefined where there is none.
+ * @param answers Those to {@link factsCalls}; a revert is none.
  * @param accounts Those that it was asked about, in that order.
  * @returns Undefined where one of them is not what `factsOf` answers.
  */
 export function parseFacts(
-  answers: ReadonlyArray<Buffer | undefined>,
+  answers: ReadonlyArray<Buffer | RevertedCall>,
   accounts: readonly string[],
 ): LensFacts | undefined {
   let block: ExecutedBlock | undefined;
   const facts: Array<readonly [string, AccountFacts]> = [];
   for (const [index, part] of inParts(accounts).entries()) {
     const bytes = answers[index];
-    const found =
-      bytes?.length === FACTS_HEADER + part.length * 2 * WORD
-        ? readBlock(bytes, 0)
-        : undefined;
-    if (bytes === undefined || found === undefined) {
+    if (
+      !(bytes instanceof Buffer) ||
+      bytes.length !== FACTS_HEADER + part.length * 2 * WORD
+    ) {
+      return undefined;
+    }
+    const found = readBlock(bytes, 0);
+    if (found === undefined) {
       return undefined;
     }
     block ??= found;

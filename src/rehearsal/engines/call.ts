@@ -3,29 +3,25 @@ import { Buffer } from "node:buffer";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { encodeCall } from "../../client/codec.js";
+import { entryAnswer } from "../../client/lens/lens-answer.js";
 import {
   encodeRehearse,
   parseRehearsed,
   rehearsalLensCode,
 } from "../../client/lens/rehearsal-lens.js";
-import type { RehearsedCall } from "../../client/lens/rehearsal-lens.js";
-import type { LensEntry } from "../../client/lens/lens-answer.js";
-import type { BlockInfo } from "../../rpc/node.js";
-import { lessPatient, originOf } from "../../rpc/patient.js";
+import { originOf } from "../../rpc/patient.js";
 import { refusesParameters } from "../../rpc/errors.js";
-import { RevertedCall, isHexData, requestRpc } from "../../rpc/request.js";
+import { RevertedCall, isHexData } from "../../rpc/request.js";
 import { EngineUnable, UNKNOWABLE } from "../question.js";
 import type { Answer, Question } from "../question.js";
-import { describeRefusal, isExhausted } from "../refusal.js";
-import { compareAnswers, readOf, readsOf } from "../watch-list.js";
-import type { ReadAnswer, WatchedReading } from "../watch-list.js";
-import { inChunks } from "./in-chunks.js";
-import { toUnable } from "./unable.js";
+import { isExhausted } from "../refusal.js";
+import { readOf, readsOf } from "../watch-list.js";
+import type { WatchedReading } from "../watch-list.js";
+import { EngineMethod, answerOf, inChunks } from "./on-node.js";
+import type { Part } from "./on-node.js";
 
 const METHOD = "eth_call";
-
-/** Providers whose node is known not to apply the overrides that it takes. */
-const unable = new WeakMap<object, string>();
+const method = new EngineMethod(METHOD);
 
 /** Providers whose node executes calls in blocks of its own choice only. */
 const withoutBlockOverrides = new WeakSet();
@@ -44,12 +40,6 @@ interface Place {
     { readonly number: string; readonly time: string } | undefined;
 }
 
-/** What one request found out. */
-interface Part {
-  readonly rehearsed: RehearsedCall;
-  readonly ordersAt: number;
-}
-
 /**
  * Rehearses with one `eth_call`, by code at the sender's address that reads,
  * settles and reads again. A plain call beside it tells what the contract says
@@ -62,11 +52,8 @@ export async function rehearseByCall(question: Question): Promise<Answer> {
     vault,
     next: { number, timestamp, isPending },
   } = question;
+  method.requireAble(vault);
   const provider = originOf(vault.provider);
-  const known = unable.get(provider);
-  if (known !== undefined) {
-    throw new EngineUnable(known);
-  }
   if (!withoutBlockOverrides.has(provider)) {
     try {
       return await rehearseAt(question, {
@@ -77,13 +64,11 @@ export async function rehearseByCall(question: Question): Promise<Answer> {
         },
       });
     } catch (error) {
-      if (
-        !(error instanceof EngineUnable) ||
-        (error.cause !== BLOCK && error.cause !== NO_BLOCKS)
-      ) {
+      // It may be the block that was asked for.
+      if (!(error instanceof EngineUnable) || error.cause === undefined) {
         throw error;
       }
-      if (error.cause === NO_BLOCKS) {
+      if (error.cause === OTHER_BLOCK || refusesParameters(error.cause)) {
         withoutBlockOverrides.add(provider);
       }
     }
@@ -101,116 +86,68 @@ export async function rehearseByCall(question: Question): Promise<Answer> {
   return answer;
 }
 
-/** Cause of an EngineUnable: it may be the block that was asked for. */
-const BLOCK = "block";
-
 /** Cause of an EngineUnable: no other block will do either. */
-const NO_BLOCKS = "no blocks";
+const OTHER_BLOCK = "other block";
 
 async function rehearseAt(question: Question, place: Place): Promise<Answer> {
-  const { vault, watched, next } = question;
-  const [parts, plain] = await Promise.all([
+  const [part, refused] = await Promise.all([
     inChunks(
-      watched.orders,
+      question,
       async (orders) => await rehearse(question, place, orders),
     ),
     callPlainly(question, place),
   ]);
-  const [{ rehearsed, ordersAt }] = parts;
-  const { succeeded, block, gasUsed } = rehearsed;
-  if (succeeded !== (plain === undefined)) {
+  const { failed } = part;
+  if ((failed === undefined) !== (refused === undefined)) {
     throw new EngineUnable(
       "the contract answers a sender that has code otherwise than one that has none",
     );
   }
-  const answers = (
-    side: "before" | "after",
-    part: (
-      answers: readonly ReadAnswer[],
-      from: number,
-    ) => readonly ReadAnswer[],
-  ): readonly ReadAnswer[] =>
-    parts.flatMap((piece) =>
-      part(toAnswers(piece.rehearsed, side), piece.ordersAt),
-    );
-  const all = (side: "before" | "after"): readonly ReadAnswer[] => [
-    ...toAnswers(rehearsed, side).slice(0, ordersAt),
-    ...answers(side, (list, from) => list.slice(from)),
-  ];
-  const used = BigInt(gasUsed) + INTRINSIC_GAS;
-  return {
-    ...(await compareAnswers(
-      vault,
-      watched,
-      next.number - 1,
-      all("before"),
-      all("after"),
-    )),
-    chainId: block.chainId,
-    block: { number: block.number, timestamp: block.timestamp },
-    refusal:
-      plain === undefined
-        ? null
-        : await describeRefusal(
-            vault,
-            question.gas,
-            next.gasLimit,
-            {
-              data: plain.reason.data,
-              message: undefined,
-              gasUsed: used,
-              gasGiven: BigInt(rehearsed.gasGiven) + INTRINSIC_GAS,
-            },
-            next.number - 1,
-          ),
-    gasUsed: used,
-    gasNeeded: used,
-    transfers: null,
-    notes: [
+  return await answerOf(
+    question,
+    {
+      ...part,
+      failed:
+        failed === undefined || refused === undefined
+          ? undefined
+          : { ...failed, data: refused.reason.data },
+    },
+    [
       "Transfers are not seen by this engine, nor gas that is given back.",
       "The sender had code meanwhile: a contract that does something else for such a sender, without refusing it, is not recognised.",
       UNKNOWABLE,
     ],
-  };
-}
-
-function toAnswers(
-  { bytes, ...entries }: RehearsedCall,
-  side: "before" | "after",
-): readonly ReadAnswer[] {
-  return entries[side].map(({ status, start, end }: LensEntry) => ({
-    succeeded: status === "returned",
-    data: `0x${bytes.toString("hex", start, end)}`,
-  }));
+  );
 }
 
 async function rehearse(
-  question: Question,
+  { vault, sender, target, watched, next, gas }: Question,
   place: Place,
   orders: readonly WatchedReading[],
 ): Promise<Part> {
-  const { vault, sender, target, watched, next, gas } = question;
   const { from: reader } = vault.readContext({});
-  const reads = readsOf(watched, sender);
-  const calls = [...reads, ...orders.map(readOf)];
+  const reads = [...readsOf(watched, sender), ...orders.map(readOf)];
   const gasLimit = (gas ?? next.gasLimit) - INTRINSIC_GAS;
-  const answer = await request(question, place, {
-    call: {
+  const answer = await request(
+    vault,
+    place,
+    {
       from: sender,
       to: sender,
       data: encodeRehearse({
         reader,
-        reads: calls,
+        reads,
         target: target.address,
         data: encodeCall("settleAll", []).data,
         gasLimit: gasLimit < 0n ? 0n : gasLimit,
-        reserve: RESERVE_PER_READ * BigInt(calls.length) + 200_000n,
+        reserve: RESERVE_PER_READ * BigInt(reads.length) + 200_000n,
       }),
     },
-    code: Object.fromEntries(
-      [sender, reader].map((address) => [address, { code: rehearsalLensCode }]),
-    ),
-  });
+    {
+      [sender]: { code: rehearsalLensCode },
+      [reader]: { code: rehearsalLensCode },
+    },
+  );
   if (answer instanceof RevertedCall) {
     // The lens never reverts: this is how some nodes say "out of gas".
     throw new EngineUnable(`${METHOD} with code reverts`, { isCapped: true });
@@ -219,102 +156,77 @@ async function rehearse(
     ? parseRehearsed(Buffer.from(answer.slice(2), "hex"))
     : undefined;
   if (rehearsed === undefined) {
-    const problem = "the node does not apply state overrides";
-    unable.set(originOf(vault.provider), problem);
-    throw new EngineUnable(problem);
+    throw method.remember(vault, "the node does not apply state overrides");
   }
-  const { before, after, block, succeeded, gasUsed, gasGiven, returned } =
-    rehearsed;
-  checkBlock(question, place, block);
+  const { before, after, block } = rehearsed;
   if (
-    before.length !== calls.length ||
-    after.length !== calls.length ||
+    block.number !== next.number ||
+    (place.overrides === undefined
+      ? // A pending block's time goes on meanwhile.
+        block.timestamp < next.timestamp
+      : block.timestamp !== next.timestamp)
+  ) {
+    throw new EngineUnable(method.describeOther(next, block), {
+      cause: OTHER_BLOCK,
+    });
+  }
+  if (
+    before.length !== reads.length ||
+    after.length !== reads.length ||
     [...before, ...after].some(({ status }) => status === "unknown")
   ) {
-    throw new EngineUnable(
-      `the gas that the node gives ${METHOD} does not suffice for the readings`,
-      { isCapped: true },
-    );
+    throw method.capped();
   }
-  if (
-    !succeeded &&
-    BigInt(gasGiven) < gasLimit &&
-    isExhausted({
-      data: `0x${returned.toString("hex")}`,
-      message: undefined,
-      gasUsed: BigInt(gasUsed),
-      gasGiven: BigInt(gasGiven),
-    })
-  ) {
-    throw new EngineUnable(
-      `the node gives ${METHOD} ${gasGiven} gas for settleAll, which uses it up`,
-      { isCapped: true },
-    );
+  const gasUsed = BigInt(rehearsed.gasUsed);
+  const gasGiven = BigInt(rehearsed.gasGiven);
+  const failed = {
+    data: `0x${rehearsed.returned.toString("hex")}`,
+    message: undefined,
+    gasUsed,
+    gasGiven,
+  };
+  if (!rehearsed.succeeded && gasGiven < gasLimit && isExhausted(failed)) {
+    throw method.capped(gasGiven);
   }
-  return { rehearsed, ordersAt: reads.length };
-}
-
-/** @throws EngineUnable where it is not the block that was meant */
-function checkBlock(
-  { next }: Question,
-  { overrides }: Place,
-  { number, timestamp }: BlockInfo,
-): void {
-  if (
-    number !== next.number ||
-    (overrides === undefined
-      ? // A pending block's time goes on meanwhile.
-        timestamp < next.timestamp
-      : timestamp !== next.timestamp)
-  ) {
-    throw new EngineUnable(
-      `asked for block ${next.number} at ${next.timestamp}, ${METHOD} executes in block ${number} at ${timestamp}`,
-      { cause: NO_BLOCKS },
-    );
-  }
+  const used = gasUsed + INTRINSIC_GAS;
+  return {
+    block: { number: block.number, timestamp: block.timestamp },
+    failed: rehearsed.succeeded
+      ? undefined
+      : { ...failed, gasUsed: used, gasGiven: gasGiven + INTRINSIC_GAS },
+    gasUsed: used,
+    gasNeeded: used,
+    transfers: null,
+    before: before.map((entry) => entryAnswer(rehearsed, entry)),
+    after: after.map((entry) => entryAnswer(rehearsed, entry)),
+  };
 }
 
 /** What the contract says to the sender as it is; undefined if it accepts. */
 async function callPlainly(
-  question: Question,
+  { vault, sender, target, gas }: Question,
   place: Place,
 ): Promise<RevertedCall | undefined> {
-  const { sender, target, gas } = question;
-  const answer = await request(question, place, {
-    call: {
-      from: sender,
-      to: target.address,
-      data: encodeCall("settleAll", []).data,
-      ...(gas === undefined ? {} : { gas: numberToHexString(gas) }),
-    },
-    code: {},
-  });
+  const call = {
+    from: sender,
+    to: target.address,
+    data: encodeCall("settleAll", []).data,
+    ...(gas === undefined ? {} : { gas: numberToHexString(gas) }),
+  };
+  const answer = await request(vault, place, call, {});
   return answer instanceof RevertedCall ? answer : undefined;
 }
 
 async function request(
-  { vault: { provider, networkName } }: Question,
+  vault: Question["vault"],
   { blockTag, overrides }: Place,
-  { call, code }: { readonly call: object; readonly code: object },
+  call: object,
+  code: object,
 ): Promise<unknown> {
-  try {
-    return await requestRpc(lessPatient(provider), networkName, METHOD, [
-      call,
-      blockTag,
-      code,
-      ...(overrides === undefined ? [] : [overrides]),
-    ]);
-  } catch (error) {
-    throw toUnable(
-      error,
-      METHOD,
-      (problem) =>
-        new EngineUnable(
-          problem,
-          overrides === undefined
-            ? {}
-            : { cause: refusesParameters(error) ? NO_BLOCKS : BLOCK },
-        ),
-    );
-  }
+  return await method.request(vault, [
+    call,
+    blockTag,
+    code,
+    ...(overrides === undefined ? [] : [overrides]),
+  ]);
 }

@@ -16,13 +16,9 @@ import { resolveAddresses } from "../resolved-addresses.js";
 import type { ResolvedAddresses } from "../resolved-addresses.js";
 import { Chain } from "../../rpc/node.js";
 import type { Header } from "../../rpc/node.js";
-import { readState, roundOf } from "../compare-readings.js";
-import {
-  executeSettlement,
-  notExecuted,
-  requireCode,
-} from "../execute-on-chain.js";
-import { UNKNOWABLE } from "../question.js";
+import { roundOf } from "../compare-readings.js";
+import { executeSettlement, readBefore } from "../execute-on-chain.js";
+import { notExecuted } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { SimulatedChain } from "../simulated-chain.js";
 
@@ -80,34 +76,30 @@ export interface ForkSettings {
  * @throws VaultError those of {@link createFork}, VAULT_NO_CODE
  */
 export async function rehearseOnFork(
-  { vault, sender, target, watched, next, gas }: Question,
+  question: Question,
   { addresses, hardfork, isHead }: ForkSettings,
 ): Promise<Answer> {
+  const { vault, sender, target, next } = question;
   const number = next.number - 1;
   const [header, before] = await Promise.all([
     new Chain(vault.provider, vault.networkName).header(number),
-    readState(vault, number, watched),
-    requireCode(vault, target, number),
+    readBefore(question, number),
   ]);
-  const { chainId } = before.readings.snapshot;
-  if (roundOf(before.readings)?.settled === true) {
+  if (roundOf(before)?.settled === true) {
     return notExecuted(before, null);
   }
-  const fatalReason = await findFatalRevert(
+  const reason = await findFatalRevert(
     vault,
     { sender, target: target.address },
     number,
   );
-  if (fatalReason !== undefined) {
-    return notExecuted(before, {
-      code: "VAULT_CALL_REVERTED",
-      reason: fatalReason,
-    });
+  if (reason !== undefined) {
+    return notExecuted(before, { code: "VAULT_CALL_REVERTED", reason });
   }
   const execute = async (): Promise<Answer> => {
     const connection = await createFork(vault, {
       block: { ...header, isHead },
-      chainId,
+      chainId: before.chainId,
       addresses,
       hardfork,
       // Whether the chain has that limit, nobody tells: it is not to be ours.
@@ -116,22 +108,19 @@ export async function rehearseOnFork(
     });
     try {
       const chain = new SimulatedChain(connection.vault);
-      await chain.request("evm_setAutomine", false);
-      await chain.request("hardhat_impersonateAccount", sender);
-      const answer = await executeSettlement(connection.vault, {
-        sender,
-        target: target.address,
-        subjects: watched,
+      await chain.command("evm_setAutomine", false);
+      await chain.command("hardhat_impersonateAccount", sender);
+      const answer = await executeSettlement(
+        { ...question, vault: connection.vault },
         before,
         // A node may date its pending block as the one before.
-        blockTime: Math.max(next.timestamp, header.timestamp + 1),
-        gas,
-      });
+        Math.max(next.timestamp, header.timestamp + 1),
+      );
       return {
         ...answer,
         notes: [
           "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
-          UNKNOWABLE,
+          ...answer.notes,
         ],
       };
     } finally {

@@ -3,19 +3,17 @@ import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
 import { vaultError } from "../../errors.js";
 import type { VaultRound } from "../../protocol/index.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
-import { Chain } from "../../rpc/node.js";
 import type { Header } from "../../rpc/node.js";
 import { forgetBlocks, originOf } from "../../rpc/patient.js";
-import { readState, roundOf } from "../compare-readings.js";
-import type { StateSubjects } from "../compare-readings.js";
+import { asRecord, listOf } from "../../rpc/errors.js";
+import { roundOf } from "../compare-readings.js";
 import {
   MinedMeanwhile,
   executeSettlement,
-  notExecuted,
-  requireCode,
+  readBefore,
 } from "../execute-on-chain.js";
-import { UNKNOWABLE } from "../question.js";
-import type { Answer, Question } from "../question.js";
+import { notExecuted } from "../question.js";
+import type { Answer, Subject } from "../question.js";
 import { SimulatedChain } from "../simulated-chain.js";
 
 /** How often it is tried where blocks that come by themselves interfere. */
@@ -30,44 +28,26 @@ const ATTEMPTS = 10;
  * @throws VaultError VAULT_NO_CODE, VAULT_INVALID_ARGUMENT
  */
 export async function rehearseInProcess(
-  {
-    vault,
-    sender,
-    target,
-    watched,
-    gas,
-  }: Omit<Question, "next" | "watched"> & { readonly watched: StateSubjects },
+  subject: Subject,
   timeOf: (header: Header, round: VaultRound | undefined) => number | undefined,
 ): Promise<{ readonly answer: Answer; readonly header: Header }> {
-  const { provider, networkName } = vault;
-  const chain = new Chain(provider, networkName);
+  const { vault } = subject;
+  const chain = new SimulatedChain(vault);
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const header = await chain.header();
-    const [before] = await Promise.all([
-      readState(vault, header.number, watched),
-      requireCode(vault, target, header.number),
-    ]);
-    const round = roundOf(before.readings);
+    const before = await readBefore(subject, header.number);
+    const round = roundOf(before);
     const blockTime = timeOf(header, round);
     if (round?.settled === true) {
       return { header, answer: notExecuted(before, null) };
     }
     try {
       const answer = await inSandbox(
-        provider,
-        new SimulatedChain(vault),
-        sender,
-        async () =>
-          await executeSettlement(vault, {
-            sender,
-            target: target.address,
-            subjects: watched,
-            before,
-            blockTime,
-            gas,
-          }),
+        chain,
+        subject.sender,
+        async () => await executeSettlement(subject, before, blockTime),
       );
-      return { header, answer: { ...answer, notes: [UNKNOWABLE] } };
+      return { header, answer };
     } catch (error) {
       if (!(error instanceof MinedMeanwhile)) {
         throw error;
@@ -76,7 +56,7 @@ export async function rehearseInProcess(
   }
   throw vaultError("VAULT_INVALID_ARGUMENT", {
     where: "atTime",
-    problem: `network ${networkName} mines by itself too often for a block of that date; stop it with evm_setIntervalMining`,
+    problem: `network ${vault.networkName} mines by itself too often for a block of that date; stop it with evm_setIntervalMining`,
   });
 }
 
@@ -108,34 +88,33 @@ export async function exclusively<T>(
  * @param account Impersonated during the work.
  */
 async function inSandbox<T>(
-  provider: Eip1193Provider,
   chain: SimulatedChain,
   account: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  const isAutomatic = await chain.request("hardhat_getAutomine");
+  const isAutomatic = await chain.command("hardhat_getAutomine");
   // The only way to find out: it answers whether there was anything to stop.
-  const wasImpersonated = await chain.request(
+  const wasImpersonated = await chain.command(
     "hardhat_stopImpersonatingAccount",
     account,
   );
   // Each step undoes itself, whatever fails after it.
   try {
-    await chain.request("hardhat_impersonateAccount", account);
-    await chain.request("evm_setAutomine", false);
-    const snapshot = await chain.request("evm_snapshot");
+    await chain.command("hardhat_impersonateAccount", account);
+    await chain.command("evm_setAutomine", false);
+    const snapshot = await chain.command("evm_snapshot");
     try {
       await dropWaitingTransactions(chain);
       return await work();
     } finally {
-      await chain.request("evm_revert", snapshot);
-      forgetBlocks(provider);
+      await chain.command("evm_revert", snapshot);
+      forgetBlocks(chain.provider);
     }
   } finally {
     try {
-      await chain.request("evm_setAutomine", isAutomatic);
+      await chain.command("evm_setAutomine", isAutomatic);
     } finally {
-      await chain.request(
+      await chain.command(
         wasImpersonated === true
           ? "hardhat_impersonateAccount"
           : "hardhat_stopImpersonatingAccount",
@@ -147,13 +126,9 @@ async function inSandbox<T>(
 
 /** They would be mined along, and their effects reported as the settlement's. */
 async function dropWaitingTransactions(chain: SimulatedChain): Promise<void> {
-  const waiting = await chain.request("eth_pendingTransactions");
-  const transactions: readonly unknown[] = Array.isArray(waiting)
-    ? waiting
-    : [];
-  for (const transaction of transactions) {
-    const { hash }: Readonly<Record<string, unknown>> =
-      typeof transaction === "object" ? { ...transaction } : {};
-    await chain.request("hardhat_dropTransaction", hash);
+  const waiting = await chain.command("eth_pendingTransactions");
+  for (const transaction of listOf(waiting)) {
+    const { hash } = asRecord(transaction);
+    await chain.command("hardhat_dropTransaction", hash);
   }
 }

@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { encodeCall } from "../../client/codec.js";
@@ -5,30 +7,24 @@ import {
   NOBODYS_ADDRESS,
   rehearsalLensCode,
 } from "../../client/lens/rehearsal-lens.js";
-import type { ReadCall } from "../../client/lens/lens.js";
 import { VaultError } from "../../errors.js";
-import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import type { BlockInfo } from "../../rpc/node.js";
-import { lessPatient, originOf } from "../../rpc/patient.js";
-import {
-  RevertedCall,
-  isHexData,
-  parseQuantity,
-  requestRpc,
-} from "../../rpc/request.js";
+import { asRecord, invalidResponse } from "../../rpc/errors.js";
+import { RevertedCall, isHexData, parseQuantity } from "../../rpc/request.js";
+import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import { beforeRefunds } from "../execute-on-chain.js";
 import { EngineUnable, UNKNOWABLE } from "../question.js";
 import type { Answer, Question } from "../question.js";
-import { describeRefusal, isExhausted } from "../refusal.js";
-import type { FailedCall } from "../refusal.js";
+import { isExhausted } from "../refusal.js";
 import { parseLogs, transfersOf } from "../transfers.js";
 import type { Log } from "../transfers.js";
-import { compareAnswers, factsOf, readOf, readsOf } from "../watch-list.js";
-import type { ReadAnswer, WatchedReading } from "../watch-list.js";
-import { inChunks } from "./in-chunks.js";
-import { toUnable } from "./unable.js";
+import { factsOf, readOf, readsOf } from "../watch-list.js";
+import type { ReadAnswers, WatchedReading } from "../watch-list.js";
+import { EngineMethod, answerOf, inChunks } from "./on-node.js";
+import type { Part } from "./on-node.js";
 
 const METHOD = "eth_simulateV1";
+const method = new EngineMethod(METHOD);
 
 /**
  * What one read may use. A node may give it less: Geth has 50,000,000 for all
@@ -36,9 +32,6 @@ const METHOD = "eth_simulateV1";
  * used.
  */
 const READ_GAS = 10_000_000n;
-
-/** Providers whose node is known not to do it, or to do it wrongly. */
-const unable = new WeakMap<object, string>();
 
 /** One simulated call, its fields checked. */
 export interface SimulatedCall {
@@ -69,141 +62,97 @@ export interface SimulatedBlock extends BlockInfo {
 export async function rehearseBySimulateV1(
   question: Question,
 ): Promise<Answer> {
-  const { vault, watched } = question;
-  const known = unable.get(originOf(vault.provider));
-  if (known !== undefined) {
-    throw new EngineUnable(known);
-  }
-  const { number } = question.next;
-  const parts = await inChunks(
-    watched.orders,
+  method.requireAble(question.vault);
+  const part = await inChunks(
+    question,
     async (orders) => await simulate(question, orders),
   );
-  const [first] = parts;
-  const { settle, chainId } = first;
-  const failed = failureOf(question, settle);
-  const compared = await compareAnswers(
-    vault,
-    watched,
-    number - 1,
-    [...first.before, ...parts.flatMap(({ ordersBefore }) => ordersBefore)],
-    [...first.after, ...parts.flatMap(({ ordersAfter }) => ordersAfter)],
-  );
-  return {
-    ...compared,
-    chainId,
-    block: { number, timestamp: question.next.timestamp },
-    refusal:
-      failed === undefined
-        ? null
-        : await describeRefusal(
-            vault,
-            question.gas,
-            question.next.gasLimit,
-            failed,
-            number - 1,
-          ),
-    gasUsed: settle.gasUsed,
-    gasNeeded: settle.maxUsedGas ?? beforeRefunds(settle.gasUsed),
-    transfers: transfersOf(settle.logs),
-    notes: [UNKNOWABLE],
-  };
-}
-
-/** What one request found out. */
-interface Part {
-  readonly chainId: number;
-  readonly settle: SimulatedCall;
-  readonly before: readonly ReadAnswer[];
-  readonly after: readonly ReadAnswer[];
-  readonly ordersBefore: readonly ReadAnswer[];
-  readonly ordersAfter: readonly ReadAnswer[];
+  return await answerOf(question, part, [UNKNOWABLE]);
 }
 
 async function simulate(
-  question: Question,
+  { vault, sender, target, watched, next, gas }: Question,
   orders: readonly WatchedReading[],
 ): Promise<Part> {
-  const { vault, sender, target, watched, next } = question;
-  const { provider, networkName: network } = vault;
   const { from } = vault.readContext({});
-  const settlementGas = gasLimitOf(question);
-  const reads = readsOf(watched, NOBODYS_ADDRESS);
-  const orderReads = orders.map(readOf);
-  const toRead = ({ target: to, data }: ReadCall): object => ({
+  const gasGiven = gas ?? next.gasLimit;
+  const reads = [...readsOf(watched, NOBODYS_ADDRESS), ...orders.map(readOf)];
+  const readCalls = reads.map(({ target: to, data }) => ({
     from,
     to,
     input: data,
     gas: numberToHexString(READ_GAS),
-  });
-  const allReads = [...reads, ...orderReads].map(toRead);
-  const answer = await request(question, [
-    {
-      blockStateCalls: [
-        {
-          blockOverrides: {
-            number: numberToHexString(next.number),
-            time: numberToHexString(next.timestamp),
-            // All calls count towards it, and each has to fit in.
-            gasLimit: numberToHexString(
-              settlementGas + READ_GAS * BigInt(2 * allReads.length),
-            ),
-            ...(next.baseFeePerGas === undefined
-              ? {}
-              : { baseFeePerGas: numberToHexString(next.baseFeePerGas) }),
-          },
-          stateOverrides: { [NOBODYS_ADDRESS]: { code: rehearsalLensCode } },
-          calls: [
-            ...allReads,
-            {
-              from: sender,
-              to: target.address,
-              input: encodeCall("settleAll", []).data,
-              gas: numberToHexString(settlementGas),
+  }));
+  const answer = await method.request(
+    vault,
+    [
+      {
+        blockStateCalls: [
+          {
+            blockOverrides: {
+              number: numberToHexString(next.number),
+              time: numberToHexString(next.timestamp),
+              // All calls count towards it, and each has to fit in.
+              gasLimit: numberToHexString(
+                gasGiven + READ_GAS * BigInt(2 * reads.length),
+              ),
+              ...(next.baseFeePerGas === undefined
+                ? {}
+                : { baseFeePerGas: numberToHexString(next.baseFeePerGas) }),
             },
-            ...allReads,
-          ],
-        },
-      ],
-      traceTransfers: true,
-    },
-    numberToHexString(next.number - 1),
-  ]);
-  const [block, ...more] = parseSimulated(answer, network) ?? [];
+            stateOverrides: { [NOBODYS_ADDRESS]: { code: rehearsalLensCode } },
+            calls: [
+              ...readCalls,
+              {
+                from: sender,
+                to: target.address,
+                input: encodeCall("settleAll", []).data,
+                gas: numberToHexString(gasGiven),
+              },
+              ...readCalls,
+            ],
+          },
+        ],
+        traceTransfers: true,
+      },
+      numberToHexString(next.number - 1),
+    ],
+    true,
+  );
+  if (answer instanceof RevertedCall) {
+    throw new EngineUnable(
+      `${METHOD} as a whole reverts: ${answer.reason.text}`,
+    );
+  }
+  const [block, ...more] = parseSimulated(answer, vault.networkName);
   const calls = block?.calls ?? [];
-  const settle = calls[allReads.length];
+  const settle = calls[reads.length];
   if (
     block === undefined ||
     settle === undefined ||
     more.length > 0 ||
-    calls.length !== 2 * allReads.length + 1
+    calls.length !== 2 * reads.length + 1
   ) {
-    throw remember(
-      provider,
+    throw method.remember(
+      vault,
       `${METHOD} answers something else than its specification says`,
     );
   }
   const [before, after] = [
-    calls.slice(0, allReads.length),
-    calls.slice(allReads.length + 1),
+    calls.slice(0, reads.length),
+    calls.slice(reads.length + 1),
   ];
   // What its answer says and what the contracts see need not be the same.
-  const seen = factsOf(watched, before)?.block;
-  for (const { number, timestamp } of [
-    block,
-    ...(seen === undefined ? [] : [seen]),
-  ]) {
-    if (number !== next.number || timestamp !== next.timestamp) {
-      throw remember(
-        provider,
-        `asked for block ${next.number} at ${next.timestamp}, ${METHOD} executes in block ${number} at ${timestamp}`,
-      );
+  const seen = factsOf(watched, before.map(toReadAnswer))?.block;
+  for (const found of [block, seen ?? block]) {
+    if (found.number !== next.number || found.timestamp !== next.timestamp) {
+      throw method.remember(vault, method.describeOther(next, found));
     }
   }
   const isStarved = (call: SimulatedCall | undefined): boolean =>
     call?.succeeded === false && isExhausted({ ...call, gasGiven: READ_GAS });
   if (seen === undefined && !before.some(isStarved)) {
-    throw remember(provider, `${METHOD} does not apply state overrides`);
+    throw method.remember(vault, `${METHOD} does not apply state overrides`);
   }
   if (
     // The lens comes after the readings: what they use up, it has not.
@@ -216,104 +165,58 @@ async function simulate(
         (orders.length > 0 || before[index]?.succeeded === true),
     )
   ) {
-    throw new EngineUnable(
-      `the gas that the node gives ${METHOD} does not suffice for the readings`,
-      { isCapped: true },
-    );
+    throw method.capped();
   }
-  const failed = failureOf(question, settle);
+  const failed = settle.succeeded ? undefined : { ...settle, gasGiven };
   if (
     failed !== undefined &&
     isExhausted(failed) &&
-    failed.gasUsed * 100n < failed.gasGiven * 95n
+    failed.gasUsed * 100n < gasGiven * 95n
   ) {
     // Geth gives one request 50 million, all its calls together.
-    throw new EngineUnable(
-      `the node gives ${METHOD} ${failed.gasUsed} gas for settleAll, which uses it up`,
-      { isCapped: true },
-    );
+    throw method.capped(failed.gasUsed);
   }
   return {
-    chainId: seen.chainId,
-    settle,
-    before: before.slice(0, reads.length),
-    after: after.slice(0, reads.length),
-    ordersBefore: before.slice(reads.length),
-    ordersAfter: after.slice(reads.length),
+    block: { number: next.number, timestamp: next.timestamp },
+    failed,
+    gasUsed: settle.gasUsed,
+    gasNeeded: settle.maxUsedGas ?? beforeRefunds(settle.gasUsed),
+    transfers: transfersOf(settle.logs),
+    before: before.map(toReadAnswer),
+    after: after.map(toReadAnswer),
   };
 }
 
-/** The gas limit of the transaction: as asked for, else what a block has. */
-function gasLimitOf({ gas, next }: Question): bigint {
-  return gas ?? next.gasLimit;
-}
-
-/** @returns Undefined if it succeeded. */
-function failureOf(
-  question: Question,
-  { succeeded, data, message, gasUsed }: SimulatedCall,
-): FailedCall | undefined {
+function toReadAnswer({ succeeded, data }: SimulatedCall): ReadAnswers[number] {
   return succeeded
-    ? undefined
-    : { data, message, gasUsed, gasGiven: gasLimitOf(question) };
-}
-
-/** @throws EngineUnable where the node refuses */
-async function request(
-  { vault: { provider, networkName } }: Question,
-  params: readonly unknown[],
-): Promise<unknown> {
-  let answer: unknown;
-  try {
-    answer = await requestRpc(
-      lessPatient(provider),
-      networkName,
-      METHOD,
-      params,
-    );
-  } catch (error) {
-    throw toUnable(error, METHOD, (problem, isMissing) =>
-      isMissing ? remember(provider, problem) : new EngineUnable(problem),
-    );
-  }
-  if (answer instanceof RevertedCall) {
-    throw new EngineUnable(
-      `${METHOD} as a whole reverts: ${answer.reason.text}`,
-    );
-  }
-  return answer;
-}
-
-function remember(provider: Eip1193Provider, problem: string): EngineUnable {
-  unable.set(originOf(provider), problem);
-  return new EngineUnable(problem);
+    ? Buffer.from(data.slice(2), "hex")
+    : new RevertedCall(decodeRevertReason(data));
 }
 
 /**
  * Takes an answer of `eth_simulateV1` apart.
  *
- * @returns Undefined where it is not one.
+ * @returns None where it is not one.
  */
 export function parseSimulated(
   answer: unknown,
   network: string,
-): readonly SimulatedBlock[] | undefined {
+): readonly SimulatedBlock[] {
   try {
-    return listOf(answer).map((item) => {
-      const { number, timestamp, calls } = recordOf(item);
+    return listOf(answer, network).map((item) => {
+      const { number, timestamp, calls } = asRecord(item);
       return {
         number: Number(parseQuantity(number, network, METHOD)),
         timestamp: Number(parseQuantity(timestamp, network, METHOD)),
-        calls: listOf(calls).map((call) => parseCall(call, network)),
+        calls: listOf(calls, network).map((call) => parseCall(call, network)),
       };
     });
   } catch (error) {
     if (
-      error instanceof Malformed ||
-      (VaultError.isVaultError(error) &&
-        error.code === "VAULT_RPC_INVALID_RESPONSE")
+      VaultError.isVaultError(error) &&
+      error.code === "VAULT_RPC_INVALID_RESPONSE"
     ) {
-      return undefined;
+      return [];
     }
     throw error;
   }
@@ -321,21 +224,19 @@ export function parseSimulated(
 
 function parseCall(item: unknown, network: string): SimulatedCall {
   const { status, returnData, gasUsed, maxUsedGas, logs, error } =
-    recordOf(item);
-  const succeeded = parseQuantity(status, network, METHOD) === 1n;
+    asRecord(item);
   const parsedLogs = parseLogs(logs ?? []);
-  const { data, message, code } =
-    typeof error === "object" && error !== null ? recordOf(error) : {};
-  // Geth puts what it reverts with into the error, anvil into the result.
-  const returned = [data, returnData].find(
-    (hex) => isHexData(hex) && hex !== "0x",
-  );
+  const { data, message, code } = asRecord(error);
   if (!isHexData(returnData) || parsedLogs === undefined) {
-    throw new Malformed("a call without data or logs");
+    throw invalidResponse(network, METHOD, "a call without data or logs");
   }
   return {
-    succeeded,
-    data: typeof returned === "string" ? returned : "0x",
+    succeeded: parseQuantity(status, network, METHOD) === 1n,
+    data:
+      // Geth puts what it reverts with into the error, anvil into the result.
+      [data, returnData].find(
+        (hex): hex is string => isHexData(hex) && hex !== "0x",
+      ) ?? "0x",
     gasUsed: parseQuantity(gasUsed, network, METHOD),
     maxUsedGas:
       maxUsedGas === undefined
@@ -343,32 +244,20 @@ function parseCall(item: unknown, network: string): SimulatedCall {
         : parseQuantity(maxUsedGas, network, METHOD),
     logs: parsedLogs,
     message:
-      typeof message === "string" && code !== REVERTED && !saysNothing(message)
+      typeof message === "string" &&
+      code !== REVERTED &&
+      !/^execution (?:failed|reverted)$/iu.test(message)
         ? message
         : undefined,
   };
 }
 
-/** What should be an answer is none. */
-class Malformed extends Error {}
-
 /** Code of a call that reverted. */
 const REVERTED = 3;
 
-function saysNothing(message: string): boolean {
-  return /^execution (?:failed|reverted)$/iu.test(message);
-}
-
-function listOf(value: unknown): readonly unknown[] {
+function listOf(value: unknown, network: string): readonly unknown[] {
   if (!Array.isArray(value)) {
-    throw new Malformed("not a list");
+    throw invalidResponse(network, METHOD, "not a list");
   }
   return value;
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null) {
-    throw new Malformed("not an object");
-  }
-  return { ...value };
 }
