@@ -132,9 +132,8 @@ function configuredAddresses(
     } catch (error) {
       throw toConfigVariableError(error, source);
     }
-    // What is written in the configuration has been validated, so a mistake is
-    // in a variable, and variables also hold secrets.
-    const shown = "the value of its configuration variable";
+    // It may be that of a variable, and variables also hold secrets.
+    const shown = "the configured value";
     return { address: parseAddress(value, source, shown), source };
   };
 }

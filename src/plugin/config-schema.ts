@@ -1,5 +1,4 @@
 import { isAddress } from "@nomicfoundation/hardhat-utils/eth";
-import { isValidChecksumAddress } from "@nomicfoundation/hardhat-utils/eth";
 import {
   conditionalUnionType,
   configurationVariableSchema,
@@ -94,52 +93,20 @@ function namingUnknownKeys(
 }
 
 /**
- * Checks `networks.<networkName>.vault`. The value of a configuration variable
- * can only be checked when it is read.
+ * Checks `networks.<networkName>.vault`. What is checked when it is first used:
+ * the value of a configuration variable, and checksums, which take a start's
+ * time for every network.
  *
  * @returns The mistakes, each with its path from the root of the configuration.
  */
-export async function validateVaultNetworkUserConfig(
+export function validateVaultNetworkUserConfig(
   networkName: string,
   vault: unknown,
-): Promise<HardhatUserConfigValidationError[]> {
-  const errors = validateUserConfigZodType(
+): HardhatUserConfigValidationError[] {
+  return validateUserConfigZodType(
     { networks: { [networkName]: { vault } } },
     z.object({
       networks: z.object({ [networkName]: z.object({ vault: vaultSchema }) }),
     }),
-  );
-  if (errors.length > 0) {
-    return errors;
-  }
-  const { contracts, instances } = vaultSchema.parse(vault);
-  const sets: ReadonlyArray<readonly [path: string[], contracts: object]> = [
-    [[], contracts ?? {}],
-    ...Object.entries(instances ?? {}).map(
-      ([name, instance]): [string[], object] => [
-        ["instances", name],
-        instance.contracts ?? {},
-      ],
-    ),
-  ];
-  for (const [path, addresses] of sets) {
-    for (const [role, address] of Object.entries(addresses)) {
-      if (await hasWrongChecksum(address)) {
-        errors.push({
-          path: ["networks", networkName, "vault", ...path, "contracts", role],
-          message: `the checksum of the address ${String(address)} is wrong`,
-        });
-      }
-    }
-  }
-  return errors;
-}
-
-async function hasWrongChecksum(address: unknown): Promise<boolean> {
-  return (
-    typeof address === "string" &&
-    /[a-f]/u.test(address) &&
-    /[A-F]/u.test(address) &&
-    !(await isValidChecksumAddress(address))
   );
 }

@@ -54,7 +54,7 @@ async function validateUserConfig(
   for (const [networkName, vault] of vaultSettings(userConfig)) {
     const { validateVaultNetworkUserConfig } =
       await import("./config-schema.js");
-    errors.push(...(await validateVaultNetworkUserConfig(networkName, vault)));
+    errors.push(...validateVaultNetworkUserConfig(networkName, vault));
   }
   return errors;
 }
