@@ -61,7 +61,6 @@ const action: NewTaskActionFunction<WatchTaskArguments> = async (args, hre) =>
                   createDisplay(
                     {
                       ...args,
-                      network: vault.networkName,
                       intervalSeconds: request.intervalSeconds,
                       ...vault.settings,
                     },

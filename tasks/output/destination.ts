@@ -20,6 +20,17 @@ export interface OutputStream extends StyledStream {
   write(text: string): unknown;
 }
 
+/** The same stream but for these members. */
+export function withMembers<Stream extends object>(
+  stream: Stream,
+  members: Partial<Record<keyof Stream, unknown>>,
+): Stream {
+  return new Proxy(stream, {
+    get: (target, name): unknown =>
+      Reflect.get(Object.hasOwn(members, name) ? members : target, name),
+  });
+}
+
 /** Writes one piece of text and says when it is written, or why not. */
 export type WriteText = (
   text: string,

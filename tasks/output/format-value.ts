@@ -1,8 +1,10 @@
 import { formatUnits } from "ethers";
 
+import { assertInvariant } from "../../src/errors.js";
 import {
   declaredDecimals,
   describeEnumValue,
+  operationEntry,
   operations,
   units,
 } from "../../src/protocol/index.js";
@@ -10,6 +12,7 @@ import type {
   DisplaySettings,
   Field,
   Operation,
+  ReadOperationName,
   Unit,
 } from "../../src/protocol/index.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
@@ -32,24 +35,37 @@ export interface FormattedValue {
 }
 
 /** What has to be known of a field to show its value. */
-type ShownField = Pick<Field, "type" | "unit" | "isLikelyTime"> | Field;
+type ShownField = Pick<Field, "type" | "unit" | "isLikelyTime">;
 
-/** The reading that a field of the operations table is of, as in `pools`. */
-const keys: ReadonlyMap<ShownField, string> = new Map(
-  Object.values<Operation>(operations).flatMap(({ key, outputs }) =>
-    outputs.map((field) => [field, key] as const),
-  ),
-);
+/** One of the values that an operation returns. */
+export function fieldOf<
+  Name extends ReadOperationName,
+  Value extends (typeof operations)[Name]["outputs"][number]["name"],
+>(operation: Name, name: Value): Field & { readonly name: Value } {
+  const found = operationEntry(operation).outputs.find(
+    (field): field is Field & { readonly name: Value } => field.name === name,
+  );
+  assertInvariant(found !== undefined, `${operation} has a field ${name}`);
+  return found;
+}
+
+/** What a field of the operations table is of, as in `pools`; and itself. */
+const places: ReadonlyMap<ShownField, readonly [key: string, field: Field]> =
+  new Map(
+    Object.values<Operation>(operations).flatMap(({ key, outputs }) =>
+      outputs.map((field) => [field, [key, field]] as const),
+    ),
+  );
 
 /** The decimals that the configuration declares of a field's values. */
 export function scaleOf(
   field: ShownField,
   { displayDecimals }: DisplaySettings,
 ): number | undefined {
-  const key = keys.get(field);
-  return key === undefined || !("name" in field)
+  const place = places.get(field);
+  return place === undefined
     ? undefined
-    : declaredDecimals(displayDecimals, key, field);
+    : declaredDecimals(displayDecimals, ...place);
 }
 
 /**
@@ -151,7 +167,7 @@ export function scale(value: bigint, decimals: number): string {
 }
 
 /** Decimals of a chain's own currency, on every EVM chain. */
-const NATIVE_DECIMALS = 18;
+export const NATIVE_DECIMALS = 18;
 
 /** An amount of the chain's own currency. */
 export function formatNative(wei: bigint): string {
@@ -161,13 +177,17 @@ export function formatNative(wei: bigint): string {
 /** As in 5,000,000.25; for people only. */
 export function groupDigits(decimal: string): string {
   const point = decimal.indexOf(".");
-  const end = point === -1 ? decimal.length : point;
-  let grouped = decimal.slice(end);
-  for (let last = end; last > 0; last -= 3) {
-    const group = decimal.slice(Math.max(0, last - 3), last);
-    grouped = last === end ? group + grouped : `${group},${grouped}`;
+  let grouped = decimal;
+  for (let at = point === -1 ? decimal.length : point; at > 3;) {
+    at -= 3;
+    grouped = `${grouped.slice(0, at)},${grouped.slice(at)}`;
   }
   return grouped;
+}
+
+/** A text that is no longer than so many characters, and a sign of the rest. */
+export function cutText(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
 /** As in `1 order` and `20,000 orders`. */

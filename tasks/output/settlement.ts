@@ -1,3 +1,5 @@
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
+
 import { operations } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { UNKNOWABLE } from "../../src/rehearsal/question.js";
@@ -7,7 +9,6 @@ import type {
   Settlement,
   SettlementEvent,
   SettlementPreflight,
-  SettlementStatus,
   SigningKind,
 } from "../../src/settlement/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
@@ -26,24 +27,6 @@ const signingNames: Readonly<Record<SigningKind, string>> = {
   local: "signed here with a configured key",
   remote: "signed by the node or a plugin",
   "in-process": "signed by the in-process network",
-};
-
-const statusTexts: Readonly<Record<SettlementStatus, string>> = {
-  settled: "Settled",
-  "nothing-to-do": "Nothing to do",
-  refused: "Refused",
-  reverted: "Reverted",
-  unconfirmed: "Unconfirmed",
-};
-
-const statusColours: Readonly<
-  Record<SettlementStatus, "good" | "warn" | "bad">
-> = {
-  settled: "good",
-  "nothing-to-do": "warn",
-  refused: "bad",
-  reverted: "bad",
-  unconfirmed: "bad",
 };
 
 /** What is about to happen, for the person who has to agree to it. */
@@ -208,10 +191,11 @@ export function renderSettlement(
 ): string {
   const { status, reason, hash, blockNumber, gasUsed, before, after } =
     settlement;
-  const reasonText = reason === null ? "" : nameFlags(escapeUntrusted(reason));
+  const colour =
+    status === "settled" ? "good" : status === "nothing-to-do" ? "warn" : "bad";
   const facts: readonly Fact[] = [
-    ["Outcome", style[statusColours[status]](statusTexts[status])],
-    ["Reason", reasonText],
+    ["Outcome", style[colour](capitalize(status.replaceAll("-", " ")))],
+    ["Reason", nameFlags(escapeUntrusted(reason ?? ""))],
     ["Transaction", hash ?? ""],
     ["Block", String(blockNumber ?? "")],
     ["Gas used", groupDigits(String(gasUsed ?? ""))],

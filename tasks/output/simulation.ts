@@ -1,3 +1,5 @@
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
+
 import {
   contractRoles,
   operationEntry,
@@ -14,8 +16,8 @@ import type {
 } from "../../src/rehearsal/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import {
+  NATIVE_DECIMALS,
   describeCount,
-  formatNative,
   formatValue,
   groupDigits,
   scale,
@@ -26,8 +28,8 @@ import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
 import { renderNotes } from "./readings.js";
 import type { Style } from "./style.js";
-import { renderFacts, renderTable, wrapText } from "./table.js";
-import type { Fact } from "./table.js";
+import { renderFacts, renderTitledTable, wrapText } from "./table.js";
+import type { Column, Fact } from "./table.js";
 import { formatTimestamp } from "./time.js";
 
 /** A rehearsed settlement, and what its tokens say of themselves. */
@@ -46,18 +48,24 @@ export function renderSimulation(
 ): string {
   const { simulation } = shown;
   return [
-    `${renderHeading("Simulated settlement", envelope, style)}\n${renderOutcome(shown, style)}`,
-    ...section(
-      "Readings",
-      "",
-      simulation.changes.map((change) => changeRow(change, context)),
+    `${renderHeading("Simulated settlement", envelope, style)}\n${renderFacts(outcomeFacts(shown, style), style)}`,
+    ...renderChanges(shown, context, style),
+    ...unchangedOrders(shown),
+    ...renderTitledTable(
+      "Balances",
+      [...beforeAndAfter, { heading: "difference", align: "right" }],
+      balanceRows(shown),
       style,
     ),
-    ...unchangedOrders(shown),
-    ...section("Balances", "difference", balanceRows(shown), style),
     ...renderTransfers(shown, style),
     [
-      ...renderNotes(changedFields(simulation), context, style),
+      ...renderNotes(
+        simulation.changes.flatMap(
+          ({ reading, field }) => describeField(reading, field) ?? [],
+        ),
+        context,
+        style,
+      ),
       ...[...simulation.notes, `Nothing was sent to ${envelope.network}.`].map(
         (note) => wrapText(style.dim(escapeUntrusted(note)), style),
       ),
@@ -72,12 +80,7 @@ export function renderEffect(
   style: Style,
 ): readonly string[] {
   return [
-    ...section(
-      "Readings",
-      "",
-      shown.simulation.changes.map((change) => changeRow(change, context)),
-      style,
-    ),
+    ...renderChanges(shown, context, style),
     ...renderTransfers(shown, style),
   ];
 }
@@ -87,9 +90,22 @@ type Effect = Pick<
   "simulation" | "sender" | "contracts" | "tokens"
 >;
 
-function changedFields({ changes }: Rehearsed["simulation"]): readonly Field[] {
-  return changes.flatMap(
-    ({ reading, field }) => describeField(reading, field) ?? [],
+const beforeAndAfter: readonly Column[] = [
+  { heading: "" },
+  { heading: "before", align: "right" },
+  { heading: "after", align: "right" },
+];
+
+function renderChanges(
+  { simulation }: Effect,
+  context: FormatContext,
+  style: Style,
+): readonly string[] {
+  return renderTitledTable(
+    "Readings",
+    [...beforeAndAfter, { heading: "" }],
+    simulation.changes.map((change) => changeRow(change, context)),
+    style,
   );
 }
 
@@ -106,10 +122,6 @@ function unchangedOrders({
     : [`${describeCount(orders, "order")} watched, and none changes.`];
 }
 
-function renderOutcome(shown: ShownRehearsal, style: Style): string {
-  return renderFacts(outcomeFacts(shown, style), style);
-}
-
 /** How it ended, by whom, where and by what. */
 export function outcomeFacts(
   { simulation, sender }: Pick<ShownRehearsal, "simulation" | "sender">,
@@ -123,22 +135,19 @@ export function outcomeFacts(
     reverted: style.bad(`reverted: ${reasonText}`),
     "nothing-to-do": `nothing to do: ${reasonText}`,
   }[status];
-  return [
+  const facts: readonly Fact[] = [
     ["Outcome", outcome],
     [status === "settled" ? "Settled by" : "Called by", sender],
-    ...(gasUsed === null
-      ? []
-      : [["Gas used", groupDigits(gasUsed.toString())] satisfies Fact]),
-    ...(block === null
-      ? []
-      : [
-          [
-            "In block",
-            `${block.number}, ${formatTimestamp(BigInt(block.timestamp))}`,
-          ] satisfies Fact,
-        ]),
+    ["Gas used", groupDigits(String(gasUsed ?? ""))],
+    [
+      "In block",
+      block === null
+        ? ""
+        : `${block.number}, ${formatTimestamp(BigInt(block.timestamp))}`,
+    ],
     ["Executed by", engineNames[engine]],
   ];
+  return facts.filter(([, value]) => value !== "");
 }
 
 export const engineNames: Readonly<Record<RehearsalEngine, string>> = {
@@ -149,34 +158,29 @@ export const engineNames: Readonly<Record<RehearsalEngine, string>> = {
 };
 
 /** What moves: the amount, from whom and to whom. */
-export function transferRows({
-  simulation,
-  tokens,
-  sender,
-  contracts,
-}: Effect): ReadonlyArray<readonly string[]> {
-  return (simulation.transfers ?? []).map(({ token, from, to, amount }) => [
-    formatAmount(token, amount, tokens),
-    nameAccount(from, sender, contracts),
-    nameAccount(to, sender, contracts),
-  ]);
+export function transferRows(shown: Effect): ReadonlyArray<readonly string[]> {
+  const { simulation, tokens } = shown;
+  return (simulation.transfers ?? []).map(({ token, from, to, amount }) => {
+    const { show, unit } = describeToken(token, tokens);
+    return [
+      `${show(amount)} ${unit}`,
+      nameAccount(from, shown),
+      nameAccount(to, shown),
+    ];
+  });
 }
 
 function renderTransfers(shown: Effect, style: Style): readonly string[] {
-  const rows = transferRows(shown);
-  return rows.length === 0
-    ? []
-    : [
-        `${style.title("Transfers")}\n${renderTable(
-          [
-            { heading: "amount", align: "right" },
-            { heading: "from", shorten: shortenIfAddress },
-            { heading: "to", shorten: shortenIfAddress },
-          ],
-          rows,
-          style,
-        )}`,
-      ];
+  return renderTitledTable(
+    "Transfers",
+    [
+      { heading: "amount", align: "right" },
+      { heading: "from", shorten: shortenIfAddress },
+      { heading: "to", shorten: shortenIfAddress },
+    ],
+    transferRows(shown),
+    style,
+  );
 }
 
 /** An account may also be named. */
@@ -184,29 +188,26 @@ function shortenIfAddress(account: string): string {
   return account.startsWith("0x") ? shortenAddress(account) : account;
 }
 
-/** An amount by the token's own decimals and symbol, where it tells them. */
-function formatAmount(
+/** How a token's amounts are shown: by what it tells of itself, as far as it does. */
+function describeToken(
   token: string,
-  amount: bigint,
   tokens: ShownRehearsal["tokens"],
-): string {
-  if (token === NATIVE) {
-    return `${formatNative(amount)} native currency`;
-  }
-  const { symbol, decimals } = tokens.get(token) ?? {};
-  const figure =
-    decimals === undefined
-      ? `${groupDigits(amount.toString())} raw`
-      : scale(amount, decimals);
-  return `${figure} ${symbol === undefined ? token : escapeUntrusted(symbol)}`;
+): { readonly show: (amount: bigint) => string; readonly unit: string } {
+  const { symbol = token, decimals } =
+    token === NATIVE
+      ? { symbol: "native currency", decimals: NATIVE_DECIMALS }
+      : (tokens.get(token) ?? {});
+  return {
+    show: (amount) =>
+      decimals === undefined
+        ? `${groupDigits(amount.toString())} raw`
+        : scale(amount, decimals),
+    unit: escapeUntrusted(symbol),
+  };
 }
 
 /** Whose address it is, where that is known. */
-function nameAccount(
-  account: string,
-  sender: string,
-  contracts: ShownRehearsal["contracts"],
-): string {
+function nameAccount(account: string, { sender, contracts }: Effect): string {
   const role = contracts.find(({ address }) => address === account)?.role;
   return role === undefined
     ? account === sender
@@ -215,54 +216,25 @@ function nameAccount(
     : `${contractRoles[role].label} contract`;
 }
 
-function section(
-  title: string,
-  last: string,
-  rows: ReadonlyArray<readonly string[]>,
-  style: Style,
-): readonly string[] {
-  return rows.length === 0
-    ? []
-    : [
-        `${style.title(title)}\n${renderTable(
-          [
-            { heading: "" },
-            { heading: "before", align: "right" },
-            { heading: "after", align: "right" },
-            { heading: last, align: last === "" ? "left" : "right" },
-          ],
-          rows,
-          style,
-        )}`,
-      ];
-}
-
 /** A reading's field, before and after, and a note. */
 export function changeRow(
   { reading, field, before, after }: ReadingChange,
   context: FormatContext,
 ): readonly string[] {
   const described = describeField(reading, field);
-  const label = `${reading} ${described?.label.toLowerCase() ?? field}`;
+  const label = capitalize(
+    `${reading} ${described?.label.toLowerCase() ?? field}`,
+  );
   if (described === undefined) {
-    return [capitalise(label), showCode(before), showCode(after), ""];
+    return [label, showCode(before), showCode(after), ""];
   }
-  const shown = formatValue(described, after, context);
-  return [
-    capitalise(label),
-    formatValue(described, before, context).text,
-    shown.text,
-    shown.note ?? "",
-  ];
+  const { text, note = "" } = formatValue(described, after, context);
+  return [label, formatValue(described, before, context).text, text, note];
 }
 
 /** Of a reading that fails before or after, there is only the error's code. */
 function showCode(code: ReadingValue): string {
   return code === null ? "no error" : String(code);
-}
-
-function capitalise(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 function describeField(reading: string, field: string): Field | undefined {
@@ -273,28 +245,12 @@ function describeField(reading: string, field: string): Field | undefined {
 }
 
 /** Whose balance of what, before, after and the difference. */
-export function balanceRows({
-  simulation,
-  sender,
-  contracts,
-  tokens,
-}: ShownRehearsal): ReadonlyArray<readonly string[]> {
+export function balanceRows(shown: Effect): ReadonlyArray<readonly string[]> {
+  const { simulation, tokens } = shown;
   return simulation.balances.map(({ account, token, before, after }) => {
-    const { symbol, decimals } = tokens.get(token) ?? {};
-    const show = (amount: bigint): string =>
-      token === NATIVE
-        ? formatNative(amount)
-        : decimals === undefined
-          ? `${groupDigits(amount.toString())} raw`
-          : scale(amount, decimals);
-    const unit =
-      token === NATIVE
-        ? "native currency"
-        : symbol === undefined
-          ? token
-          : escapeUntrusted(symbol);
+    const { show, unit } = describeToken(token, tokens);
     return [
-      capitalise(`${nameAccount(account, sender, contracts)}, ${unit}`),
+      capitalize(`${nameAccount(account, shown)}, ${unit}`),
       show(before),
       show(after),
       after < before

@@ -145,6 +145,18 @@ export function renderTable(
     .join("\n");
 }
 
+/** The same below a title; nothing where there are no rows. */
+export function renderTitledTable(
+  title: string,
+  columns: readonly Column[],
+  rows: ReadonlyArray<readonly string[]>,
+  style: Style,
+): readonly string[] {
+  return rows.length === 0
+    ? []
+    : [`${style.title(title)}\n${renderTable(columns, rows, style)}`];
+}
+
 /** One row as lines of their own: its first cell, and below it all others. */
 function stack(
   columns: readonly Column[],

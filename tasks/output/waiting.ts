@@ -5,10 +5,10 @@ import type {
 } from "hardhat/types/hooks";
 
 import { faultOf } from "../../src/rpc/errors.js";
+import { withMembers } from "./destination.js";
 import type { WriteText } from "./destination.js";
 import { describeCount } from "./format-value.js";
 import { redrawInPlace, writeOnce } from "./line-update.js";
-import type { LineUpdate } from "./line-update.js";
 import type { ProgressStream } from "./progress.js";
 import { watchRateLimit } from "./rate-limit.js";
 import { formatDuration } from "./time.js";
@@ -124,7 +124,13 @@ export async function whileWaiting<T>(
   hooks.registerHandlers("userInterruptions", userInterruptions);
   try {
     return await work({
-      stderr: besideLine(stderr, line, { hold, release }),
+      stderr: withMembers(stderr, {
+        bar: { hold, release },
+        write: (...args: Parameters<typeof stderr.write>): boolean => {
+          line.clear();
+          return stderr.write(...args);
+        },
+      }),
       inPlace,
       pause,
     });
@@ -135,24 +141,4 @@ export async function whileWaiting<T>(
     stop();
     line.clear();
   }
-}
-
-/** The same stream, for what is written beside the line. */
-function besideLine(
-  stderr: ProgressStream,
-  line: LineUpdate,
-  bar: ProgressStream["bar"],
-): ProgressStream {
-  return new Proxy(stderr, {
-    get(target, name): unknown {
-      return name === "bar"
-        ? bar
-        : name === "write"
-          ? (...args: Parameters<typeof target.write>): boolean => {
-              line.clear();
-              return target.write(...args);
-            }
-          : Reflect.get(target, name);
-    },
-  });
 }

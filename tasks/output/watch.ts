@@ -1,15 +1,15 @@
 import { createLogUpdate } from "log-update";
 
-import type { VaultSnapshot } from "../../src/client/index.js";
+import type { FailedReading, VaultSnapshot } from "../../src/client/index.js";
 import { isFailedReading } from "../../src/client/failed-reading.js";
 import type { VaultError } from "../../src/errors.js";
-import type { DisplaySettings, PoolAmounts } from "../../src/protocol/index.js";
-import { operations } from "../../src/protocol/index.js";
+import type { DisplaySettings } from "../../src/protocol/index.js";
 import { toJsonValue } from "../../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
 import { utilisationBar } from "./bar.js";
+import { withMembers } from "./destination.js";
 import type { WriteText } from "./destination.js";
-import { describeCount, formatValue } from "./format-value.js";
+import { describeCount, fieldOf, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
@@ -51,7 +51,6 @@ export interface WatchSettings extends DisplaySettings {
   readonly json: boolean;
   readonly raw: boolean;
   readonly wide?: boolean | undefined;
-  readonly network: string;
   readonly intervalSeconds: number;
 }
 
@@ -61,152 +60,93 @@ export function createDisplay(
   stdout: NodeJS.WriteStream,
   write: WriteText,
 ): WatchDisplay {
+  const writeText = (text: string): true => {
+    write(text, () => undefined);
+    return true;
+  };
   return stdout.isTTY && !settings.json && process.env["TERM"] !== "dumb"
-    ? new TerminalDisplay(
+    ? createTerminalDisplay(
         settings,
         createStyle(stdout, settings.wide),
-        drawOn(stdout, write),
+        // Others' writes to stdout are diverted meanwhile; these are not.
+        createLogUpdate(withMembers(stdout, { write: writeText })),
       )
-    : new LineDisplay((line) => {
-        write(line, () => undefined);
-      });
+    : createLineDisplay(writeText);
 }
 
-/** What redraws a text in place. */
-export interface Drawing {
-  draw(text: string): void;
-  /** Leaves the text where it is, and the cursor as it was. */
-  done(): void;
-}
-
-function drawOn(stdout: NodeJS.WriteStream, write: WriteText): Drawing {
-  // Others' writes to stdout are diverted meanwhile; these are not.
-  const stream = new Proxy(stdout, {
-    get(target, name): unknown {
-      return name === "write"
-        ? (text: string): unknown => write(text, () => undefined)
-        : Reflect.get(target, name);
-    },
-  });
-  const update = createLogUpdate(stream);
+/** One JSON document a line: nothing where nothing changed but the time. */
+export function createLineDisplay(
+  write: (line: string) => unknown,
+): WatchDisplay {
+  let lostCode: string | undefined;
+  const writeDocument = (document: unknown): void => {
+    write(`${toSafeJson(toJsonValue(document))}\n`);
+  };
   return {
-    draw: (text) => {
-      update(text);
+    seen({ envelope, readings, ...state }, changed) {
+      lostCode = undefined;
+      writeDocument({ ...envelope, status: readings, ...state, changed });
     },
-    done: () => {
-      update.done();
+    same: () => undefined,
+    lost({ code, message }) {
+      if (lostCode !== code) {
+        lostCode = code;
+        writeDocument({ error: { code, message } });
+      }
     },
+    tick: () => undefined,
+    end: () => undefined,
   };
 }
 
-/** One JSON document a line. */
-export class LineDisplay implements WatchDisplay {
-  readonly #write: (line: string) => void;
-  #lost: string | undefined;
-
-  constructor(write: (line: string) => void) {
-    this.#write = write;
-  }
-
-  public seen(
-    { envelope, readings, canBeSettled, reason, expired }: Sighting,
-    changed: readonly string[],
-  ): void {
-    this.#lost = undefined;
-    this.#line({
-      ...envelope,
-      status: readings,
-      canBeSettled,
-      reason,
-      expired,
-      changed,
-    });
-  }
-
-  public same(): void {
-    // Nothing changed, nothing is said.
-  }
-
-  public lost({ code, message }: VaultError): void {
-    if (this.#lost !== code) {
-      this.#lost = code;
-      this.#line({ error: { code, message } });
-    }
-  }
-
-  public tick(): void {
-    // Time is no change.
-  }
-
-  public end(): void {
-    // Every line was whole.
-  }
-
-  #line(document: unknown): void {
-    this.#write(`${toSafeJson(toJsonValue(document))}\n`);
-  }
+/** What redraws a text in place, and leaves it there once it is done. */
+interface Drawing {
+  (text: string): unknown;
+  done(): void;
 }
 
 /** One frame, redrawn in place. */
-export class TerminalDisplay implements WatchDisplay {
-  readonly #settings: WatchSettings;
-  readonly #style: Style;
-  readonly #drawing: Drawing;
-  #sighting: Sighting | undefined;
-  #trouble: string | undefined;
-  #looks = 0;
-  #now = 0;
-
-  constructor(settings: WatchSettings, style: Style, drawing: Drawing) {
-    this.#settings = settings;
-    this.#style = style;
-    this.#drawing = drawing;
-  }
-
-  public seen(sighting: Sighting): void {
-    this.same(sighting);
-  }
-
-  public same(sighting: Sighting): void {
-    this.#sighting = sighting;
-    this.#trouble = undefined;
-    this.#looks += 1;
-    this.#now = Math.max(this.#now, sighting.envelope.block.timestamp);
-    this.#draw();
-  }
-
-  public lost({ shortMessage }: VaultError, seconds: number): void {
-    this.#looks += 1;
-    this.#trouble = `No answer for ${formatDuration(BigInt(seconds))}, trying again: ${shortMessage}`;
-    this.#draw();
-  }
-
-  public tick(now: number): void {
-    this.#now = Math.max(this.#now, now);
-    this.#draw();
-  }
-
-  public end(): void {
-    this.#drawing.done();
-  }
-
-  #draw(): void {
-    if (this.#sighting === undefined) {
-      return;
+export function createTerminalDisplay(
+  settings: WatchSettings,
+  style: Style,
+  drawing: Drawing,
+): WatchDisplay {
+  let sighting: Sighting | undefined;
+  let trouble: string | undefined;
+  let [looks, chainTime] = [0, 0];
+  const draw = (): void => {
+    if (sighting !== undefined) {
+      drawing(
+        renderFrame(
+          sighting,
+          { ...settings, chainTime, looks, trouble },
+          style,
+        ),
+      );
     }
-    this.#drawing.draw(
-      renderFrame(
-        this.#sighting,
-        {
-          ...this.#settings,
-          chainTime: this.#now,
-          looks: this.#looks,
-          trouble: this.#trouble,
-        },
-        this.#style,
-      ),
-    );
-  }
+  };
+  const tick = (now: number): void => {
+    chainTime = Math.max(chainTime, now);
+    draw();
+  };
+  const same = (latest: Sighting): void => {
+    [sighting, trouble] = [latest, undefined];
+    looks += 1;
+    tick(latest.envelope.block.timestamp);
+  };
+  return {
+    seen: same,
+    same,
+    lost({ shortMessage }, seconds) {
+      looks += 1;
+      trouble = `No answer for ${formatDuration(BigInt(seconds))}, trying again: ${shortMessage}`;
+      draw();
+    },
+    tick,
+    end() {
+      drawing.done();
+    },
+  };
 }
 
 interface FrameContext
@@ -229,31 +169,41 @@ export function renderFrame(
       : canBeSettled
         ? style.good("yes")
         : "no";
+  const failed = ({ error }: FailedReading): [text: string, note: string] => [
+    style.bad("failed"),
+    error.shortMessage,
+  ];
+  const factOf = <Value>(
+    label: string,
+    reading: Value | FailedReading,
+    show: (value: Value) => readonly [text: string, note?: string],
+  ): Fact => [
+    label,
+    ...(isFailedReading(reading) ? failed(reading) : show(reading)),
+  ];
   const facts: Fact[] = [
     ...(isFailedReading(round)
-      ? [failedFact("Round", round.error, style)]
+      ? [["Round", ...failed(round)] satisfies Fact]
       : roundFacts(round, context)),
     ["Can be settled", settleable, escapeUntrusted(reason ?? "")],
-    ...Object.entries(fundingFeeRate).map(([name, rate]): Fact =>
-      isFailedReading(rate)
-        ? failedFact(`Rate, ${name}`, rate.error, style)
-        : [
-            `Rate, ${name}`,
-            formatValue(operations.getFundingFeeRate.outputs[0], rate, context)
-              .text,
-          ],
+    ...Object.entries(fundingFeeRate).map(([name, rate]) =>
+      factOf(`Rate, ${name}`, rate, (value) => [
+        formatValue(
+          fieldOf("getFundingFeeRate", "fundingFeeRate"),
+          value,
+          context,
+        ).text,
+      ]),
     ),
-    ...Object.entries(pools).map(([name, pool]): Fact =>
-      isFailedReading(pool)
-        ? failedFact(`Pool, ${name}`, pool.error, style)
-        : [`Pool, ${name}`, usedOf(pool), "used"],
+    ...Object.entries(pools).map(([name, pool]) =>
+      factOf(`Pool, ${name}`, pool, ({ locked, deposit }) => [
+        utilisationBar(locked, deposit),
+        "used",
+      ]),
     ),
-    isFailedReading(volume)
-      ? failedFact("Volume", volume.error, style)
-      : [
-          "Volume",
-          formatValue(operations.queryVolume.outputs[0], volume, context).text,
-        ],
+    factOf("Volume", volume, (value) => [
+      formatValue(fieldOf("queryVolume", "volume"), value, context).text,
+    ]),
   ];
   return [
     renderHeading("Watching", envelope, style),
@@ -270,29 +220,16 @@ export function renderFrame(
 }
 
 function roundFacts(
-  round: Exclude<Sighting["readings"]["round"], { error: unknown }>,
+  round: Exclude<Sighting["readings"]["round"], FailedReading>,
   context: FormatContext,
 ): Fact[] {
-  const shown = ["strikePrice", "startTime", "endTime"] as const;
-  const fields = operations.getLatestRoundInfo.outputs;
   return [
-    ...shown.flatMap((name): Fact[] =>
-      fields
-        .filter((field) => field.name === name)
-        .map((field) => {
-          const { text, note = "" } = formatValue(field, round[name], context);
-          return [field.label, text, note];
-        }),
-    ),
+    ...(["strikePrice", "startTime", "endTime"] as const).map((name): Fact => {
+      const field = fieldOf("getLatestRoundInfo", name);
+      const { text, note = "" } = formatValue(field, round[name], context);
+      return [field.label, text, note];
+    }),
     ["Filled", utilisationBar(round.filledVolume, round.maxVolume)],
     ["Settled", round.settled ? "yes" : "no"],
   ];
-}
-
-function usedOf({ locked, deposit }: PoolAmounts): string {
-  return utilisationBar(locked, deposit);
-}
-
-function failedFact(label: string, error: VaultError, style: Style): Fact {
-  return [label, style.bad("failed"), error.shortMessage];
 }

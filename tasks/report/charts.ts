@@ -6,24 +6,22 @@ import type { BlockInfo } from "../../src/rpc/node.js";
 import {
   describeEnumValue,
   enumNames,
-  operations,
   units,
 } from "../../src/protocol/index.js";
-import type {
-  Field,
-  PoolAmounts,
-  VaultRound,
-} from "../../src/protocol/index.js";
+import type { PoolAmounts, VaultRound } from "../../src/protocol/index.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { describeShare } from "../output/bar.js";
 import {
+  cutText,
   describeCount,
+  fieldOf,
   formatValue,
   groupDigits,
   shortenAddress,
 } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import { Markup, html } from "./html.js";
+import type { Content } from "./html.js";
 import { axisOf, decimalsOf, toDate } from "./scales.js";
 
 // Charts are drawn here, as SVG, and not in the browser: the page shows them
@@ -67,13 +65,39 @@ function draw(label: string, options: Plot.PlotOptions): Markup {
 /** A chart with what it shows above it; without one, why there is none. */
 export function figure(
   title: string,
-  note: Parameters<typeof html>[1],
+  note: Content,
   chart: Markup | string,
 ): Markup {
   return html`<figure>
     <figcaption>${title}<span>${note}</span></figcaption>
     ${typeof chart === "string" ? html`<p class="quiet">${chart}</p>` : chart}
   </figure> `;
+}
+
+/** A row for each of these. */
+function rowsOf(domain: readonly string[]): Plot.ScaleOptions {
+  return { domain, label: null, tickSize: 0, padding: 0.3 };
+}
+
+/** Lines from the top to the bottom, and above them what they are. */
+function marker(
+  at: readonly number[] | readonly Date[],
+  text: string,
+  options: Plot.RuleXOptions = {},
+): Plot.Markish[] {
+  return [
+    Plot.ruleX(at, { stroke: "var(--mark)", strokeWidth: 1.5, ...options }),
+    Plot.text(at, {
+      x: Plot.identity,
+      frameAnchor: "top",
+      dy: -14,
+      text: () => text,
+    }),
+  ];
+}
+
+function percent(share: number): string {
+  return `${share} %`;
 }
 
 const directions = ["call", "put", "other"] as const;
@@ -84,9 +108,36 @@ const directionColour = {
   range: directions.map((name) => `var(--${name})`),
 };
 
+/** How the orders of one place stand beside each other. */
+const stacked = {
+  fill: "direction",
+  order: [...directions],
+  title: "title",
+};
+
 function directionOf({ contractType }: Order): Direction {
   const names: Readonly<Record<number, Direction>> = enumNames.contractType;
   return names[contractType] ?? "other";
+}
+
+/** How many orders of each direction are in each place. */
+function countBy<Place extends string | number>(
+  orders: readonly Order[],
+  placeOf: (order: Order) => Place,
+): ReadonlyArray<{ place: Place; direction: Direction; count: number }> {
+  const counts = new Map<
+    string,
+    { place: Place; direction: Direction; count: number }
+  >();
+  for (const order of orders) {
+    const place = placeOf(order);
+    const direction = directionOf(order);
+    const key = `${place} ${direction}`;
+    const entry = counts.get(key) ?? { place, direction, count: 0 };
+    entry.count += 1;
+    counts.set(key, entry);
+  }
+  return [...counts.values()];
 }
 
 /** Which colour is which direction, of those that there are. */
@@ -97,19 +148,17 @@ export function directionKeys(orders: readonly Order[]): Markup {
     .map((name) => html`<i class="key ${name}"></i>${name}`)}`;
 }
 
-const UNDATED = "Its times are not such that a line could be drawn of them.";
-
 /** The round from its start to its end, how far it has come, and its fill. */
 export function timelineChart(
   round: VaultRound,
   block: BlockInfo,
 ): Markup | string {
   const now = new Date(block.timestamp * 1000);
-  const start = toDate(round.startTime);
-  const end = toDate(round.endTime);
-  if (start === undefined || end === undefined || start >= end) {
-    return UNDATED;
+  const [dated] = datedRounds([round]);
+  if (dated === undefined) {
+    return "Its times are not such that a line could be drawn of them.";
   }
+  const { start, end } = dated;
   const length = end.getTime() - start.getTime();
   const passed = Math.min(Math.max(now.getTime() - start.getTime(), 0), length);
   const { filledVolume, maxVolume } = round;
@@ -117,11 +166,11 @@ export function timelineChart(
   const bars = [
     {
       name: `Time ${describeShare(BigInt(passed), BigInt(length))}`,
-      part: passed / length,
+      until: new Date(start.getTime() + passed),
     },
     {
       name: `Filled ${describeShare(filledVolume, maxVolume)}`,
-      part: Math.min(fill, 1),
+      until: new Date(start.getTime() + Math.min(fill, 1) * length),
     },
   ];
   return draw(
@@ -137,28 +186,16 @@ export function timelineChart(
         label: null,
         ticks: 4,
       },
-      y: {
-        domain: bars.map(({ name }) => name),
-        label: null,
-        tickSize: 0,
-        padding: 0.3,
-      },
+      y: rowsOf(bars.map(({ name }) => name)),
       marks: [
         Plot.barX(bars, { x1: start, x2: end, y: "name", fill: "var(--rest)" }),
         Plot.barX(bars, {
           x1: start,
-          x2: ({ part }: { part: number }) =>
-            new Date(start.getTime() + part * length),
+          x2: "until",
           y: "name",
           fill: "var(--fill)",
         }),
-        Plot.ruleX([now], { stroke: "var(--mark)", strokeWidth: 1.5 }),
-        Plot.text([now], {
-          x: (date: Date) => date,
-          frameAnchor: "top",
-          dy: -14,
-          text: () => `block ${block.number}`,
-        }),
+        ...marker([now], `block ${block.number}`),
       ],
     },
   );
@@ -190,8 +227,8 @@ export function poolsChart(
     height: names.length * ROW + 42,
     marginLeft: 116,
     marginRight: 24,
-    x: { label: null, tickFormat: (share: number) => `${share} %`, ticks: 5 },
-    y: { domain: names, label: null, tickSize: 0, padding: 0.3 },
+    x: { label: null, tickFormat: percent, ticks: 5 },
+    y: rowsOf(names),
     marks: [
       Plot.barX(shares, {
         x: "share",
@@ -206,48 +243,33 @@ export function poolsChart(
 
 /** How many orders there are of each state and direction. */
 export function statesChart(orders: readonly Order[]): Markup {
-  const counts = new Map<
-    string,
-    { state: string; direction: Direction; count: number }
-  >();
-  for (const order of orders) {
-    const state = describeEnumValue("orderState", order.state);
-    const direction = directionOf(order);
-    const key = `${state} ${direction}`;
-    const entry = counts.get(key) ?? { state, direction, count: 0 };
-    entry.count += 1;
-    counts.set(key, entry);
-  }
-  const bars = [...counts.values()].map((bar) => ({
+  const stateOf = ({ state }: Order): string =>
+    describeEnumValue("orderState", state);
+  const bars = countBy(orders, stateOf).map((bar) => ({
     ...bar,
-    title: `${bar.state}, ${bar.direction}: ${describeCount(bar.count, "order")}`,
+    title: `${bar.place}, ${bar.direction}: ${describeCount(bar.count, "order")}`,
   }));
-  const states = [...new Set(bars.map(({ state }) => state))].sort(byKnown);
-  const totals = states.map((state) => ({
-    state,
-    total: bars
-      .filter((bar) => bar.state === state)
-      .reduce((sum, { count }) => sum + count, 0),
-  }));
+  const found = bars.map(({ place }) => place).toSorted();
+  // What the protocol lists comes first.
+  const states = [
+    ...new Set([...Object.values(enumNames.orderState), ...found]),
+  ].filter((state) => found.includes(state));
+  const totals = states.map(
+    (state) => orders.filter((order) => stateOf(order) === state).length,
+  );
   return draw(bars.map(({ title }) => title).join("; "), {
     height: states.length * ROW + 30,
     marginLeft: 90,
     marginRight: 56,
     x: { axis: null },
-    y: { domain: states, label: null, tickSize: 0, padding: 0.3 },
+    y: rowsOf(states),
     color: directionColour,
     marks: [
-      Plot.barX(bars, {
-        x: "count",
-        y: "state",
-        fill: "direction",
-        order: [...directions],
-        title: "title",
-      }),
-      Plot.text(totals, {
-        x: "total",
-        y: "state",
-        text: ({ total }: { total: number }) => groupDigits(String(total)),
+      Plot.barX(bars, { x: "count", y: "place", ...stacked }),
+      Plot.text(states, {
+        x: totals,
+        y: states,
+        text: totals.map((total) => groupDigits(String(total))),
         textAnchor: "start",
         dx: 6,
       }),
@@ -255,59 +277,54 @@ export function statesChart(orders: readonly Order[]): Markup {
   });
 }
 
-/** What the protocol lists comes first. */
-function byKnown(one: string, other: string): number {
-  const known: readonly string[] = Object.values(enumNames.orderState);
-  const rank = (state: string): number =>
-    known.includes(state) ? known.indexOf(state) : known.length;
-  return rank(one) === rank(other)
-    ? one.localeCompare(other)
-    : rank(one) - rank(other);
-}
-
 const BINS = 24;
-const STRIKE_DECIMALS = BigInt(units.price.decimals);
+
+/**
+ * The strike price on the scale of opening prices; undefined where that is not
+ * known, and there is nothing to compare it with.
+ */
+export function strikeAmongPrices(
+  strikePrice: bigint | undefined,
+  context: FormatContext,
+): bigint | undefined {
+  const decimals = decimalsOf(fieldOf("getOrderInfo", "openPrice"), context);
+  return strikePrice === undefined || decimals === undefined
+    ? undefined
+    : (strikePrice * 10n ** BigInt(decimals)) /
+        10n ** BigInt(units.price.decimals);
+}
 
 /** How often which values of a field occur, and one value to compare them with. */
 export function distributionChart(
   orders: readonly Order[],
   name: "number" | "openPrice",
   context: FormatContext,
-  strikePrice?: bigint,
+  strike?: bigint,
 ): Markup {
-  const field = orderField(name);
+  const field = fieldOf("getOrderInfo", name);
   const values = orders.map((order) => order[name]);
-  // On the scale of opening prices: without one, there is none to compare with.
-  const decimals = decimalsOf(field, context);
-  const strike =
-    strikePrice === undefined || decimals === undefined
-      ? []
-      : [(strikePrice * 10n ** BigInt(decimals)) / 10n ** STRIKE_DECIMALS];
-  const axis = axisOf(field, [...values, ...strike], context);
-  const marks = strike.map(axis.position);
+  const strikes = strike === undefined ? [] : [strike];
+  const axis = axisOf(field, [...values, ...strikes], context);
+  const marks = strikes.map(axis.position);
   const domain = spread([...values.map(axis.position), ...marks]);
   const [least, most] = domain;
   const width = (most - least) / BINS;
   const range = (low: number, high: number): string =>
-    `${readable(low)} to ${readable(high)}${axis.unit === "" ? "" : ` (${axis.unit})`}`;
-  const counts = new Map<string, number>();
-  for (const order of orders) {
-    const distance = axis.position(order[name]) - least;
+    `${readable(low)} to ${readable(high)}${axis.label === null ? "" : ` (${axis.label})`}`;
+  const bars = countBy(orders, (order) =>
     // What is largest is in the last one.
-    const bin = Math.min(Math.floor(distance / width), BINS - 1);
-    const key = `${bin} ${directionOf(order)}`;
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  const bars = [...counts].map(([key, count]) => {
-    const [bin, direction] = key.split(" ");
-    const from = least + Number(bin) * width;
+    Math.min(
+      Math.floor((axis.position(order[name]) - least) / width),
+      BINS - 1,
+    ),
+  ).map(({ place, ...bar }) => {
+    const from = least + place * width;
     const to = from + width;
     return {
-      direction,
-      count,
+      ...bar,
       from,
       to,
-      title: `${range(from, to)}: ${describeCount(count, "order")}`,
+      title: `${range(from, to)}: ${describeCount(bar.count, "order")}`,
     };
   });
   return draw(
@@ -316,9 +333,9 @@ export function distributionChart(
       height: 210,
       marginLeft: 44,
       marginBottom: 42,
-      marginTop: strike.length === 0 ? 12 : 28,
+      marginTop: strike === undefined ? 12 : 28,
       x: {
-        label: axis.unit === "" ? null : axis.unit,
+        label: axis.label,
         labelArrow: "none",
         nice: true,
         domain,
@@ -337,24 +354,12 @@ export function distributionChart(
           x1: "from",
           x2: "to",
           y: "count",
-          fill: "direction",
-          order: [...directions],
+          ...stacked,
           insetLeft: 0.5,
           insetRight: 0.5,
-          title: "title",
         }),
         Plot.ruleY([0], { stroke: "var(--line)" }),
-        Plot.ruleX(marks, {
-          stroke: "var(--mark)",
-          strokeWidth: 1.5,
-          strokeDasharray: "4 3",
-        }),
-        Plot.text(marks, {
-          x: (mark: number) => mark,
-          frameAnchor: "top",
-          dy: -14,
-          text: () => "strike",
-        }),
+        ...marker(marks, "strike", { strokeDasharray: "4 3" }),
       ],
     },
   );
@@ -377,26 +382,6 @@ function readable(position: number): string {
   return position.toLocaleString("en", { maximumSignificantDigits: 6 });
 }
 
-/** True where opening prices and the strike price are on one known scale. */
-export function canCompareWithStrike(context: FormatContext): boolean {
-  return decimalsOf(orderField("openPrice"), context) !== undefined;
-}
-
-function orderField(name: keyof Order): Field {
-  return fieldOf(operations.getOrderInfo.outputs, name);
-}
-
-function fieldOf(fields: readonly Field[], name: string): Field {
-  const found = fields.find((field) => field.name === name);
-  if (found === undefined) {
-    throw new Error(`no field ${name}`);
-  }
-  return found;
-}
-
-const roundFields = operations.getLatestRoundInfo.outputs;
-const strikeField = fieldOf(roundFields, "strikePrice");
-
 /** What one holder has open. */
 export interface Holding {
   readonly holder: string;
@@ -411,7 +396,7 @@ export function holdersChart(
   holdings: readonly Holding[],
   context: FormatContext,
 ): Markup {
-  const field = orderField("number");
+  const field = fieldOf("getOrderInfo", "number");
   const axis = axisOf(
     field,
     holdings.map(({ total }) => total),
@@ -419,7 +404,7 @@ export function holdersChart(
   );
   const bars = holdings.map(({ holder, label, orders, total }) => ({
     holder,
-    name: shorten(label ?? shortenAddress(holder)),
+    name: cutText(label ?? shortenAddress(holder), LONGEST_NAME),
     total: axis.position(total),
     title: `${holder}: ${formatValue(field, total, context).text} in ${describeCount(orders, "order")} (${total})`,
   }));
@@ -431,16 +416,9 @@ export function holdersChart(
       marginLeft: 130,
       marginRight: 24,
       marginBottom: 42,
-      x: {
-        label: axis.unit === "" ? null : axis.unit,
-        labelArrow: "none",
-        ticks: 4,
-        grid: true,
-      },
+      x: { label: axis.label, labelArrow: "none", ticks: 4, grid: true },
       y: {
-        domain: bars.map(({ holder }) => holder),
-        label: null,
-        tickSize: 0,
+        ...rowsOf(bars.map(({ holder }) => holder)),
         padding: 0.25,
         tickFormat: (holder: string) => nameOf.get(holder) ?? "",
       },
@@ -458,108 +436,86 @@ export function holdersChart(
 
 const LONGEST_NAME = 18;
 
-function shorten(name: string): string {
-  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
-}
+/** Dates give a round its place on a time axis. */
+type Dated<Round> = Round & { readonly start: Date; readonly end: Date };
+type DatedRound = Dated<PastRound>;
 
-/** Rounds that have a place on a time axis. */
-interface DatedRound {
-  readonly round: PastRound;
-  readonly start: Date;
-  readonly end: Date;
-}
-
-export function datedRounds(
-  rounds: readonly PastRound[],
-): readonly DatedRound[] {
+/** The rounds that have such a place. */
+export function datedRounds<Round extends VaultRound>(
+  rounds: readonly Round[],
+): ReadonlyArray<Dated<Round>> {
   return rounds.flatMap((round) => {
     const start = toDate(round.startTime);
     const end = toDate(round.endTime);
     return start === undefined || end === undefined || start >= end
       ? []
-      : [{ round, start, end }];
+      : [{ ...round, start, end }];
   });
 }
-
-const timeAxis = { type: "utc", label: null, ticks: 5 } as const;
 
 /** Strike prices over the rounds, and what each of them was settled at. */
 export function strikesChart(
   dated: readonly DatedRound[],
   context: FormatContext,
 ): Markup {
-  const settled = dated.filter(({ round }) => round.settled);
+  const field = fieldOf("getLatestRoundInfo", "strikePrice");
+  const settled = dated.filter((round) => round.settled);
   const axis = axisOf(
-    strikeField,
-    dated.flatMap(({ round }) => [round.strikePrice, round.settledPrice]),
+    field,
+    dated.flatMap(({ strikePrice, settledPrice }) => [
+      strikePrice,
+      settledPrice,
+    ]),
     context,
   );
-  const strike = ({ round }: DatedRound): number =>
+  const strike = (round: DatedRound): number =>
     axis.position(round.strikePrice);
-  const price = ({ round }: DatedRound): number =>
+  const price = (round: DatedRound): number =>
     axis.position(round.settledPrice);
-  const describe = ({ round }: DatedRound): string =>
-    [
-      `strike ${formatValue(strikeField, round.strikePrice, context).text} (${round.strikePrice})`,
-      round.settled
-        ? `settled at ${formatValue(strikeField, round.settledPrice, context).text} (${round.settledPrice})`
-        : "not settled",
-    ].join(", ");
+  const show = (value: bigint): string =>
+    `${formatValue(field, value, context).text} (${value})`;
+  const title = (round: DatedRound): string =>
+    `strike ${show(round.strikePrice)}, ${round.settled ? `settled at ${show(round.settledPrice)}` : "not settled"}`;
   return overTime(
     dated,
     `Strike and settled price of ${describeCount(dated.length, "round")}; ${settled.length} settled.`,
     {
-      y: {
-        label: axis.unit === "" ? null : axis.unit,
-        labelArrow: "none",
-        grid: true,
-        ticks: 5,
-        tickSize: 0,
-        nice: true,
-        domain: spread([...dated.map(strike), ...settled.map(price)]),
-      },
-      marks: [
-        Plot.link(dated, {
-          x1: "start",
-          x2: "end",
-          y1: strike,
-          y2: strike,
-          stroke: "var(--mark)",
-          strokeWidth: 2,
-          title: describe,
-        }),
-        Plot.ruleX(settled, {
-          x: "end",
-          y1: strike,
-          y2: price,
-          stroke: "var(--fill)",
-        }),
-        Plot.dot(settled, {
-          x: "end",
-          y: price,
-          fill: "var(--fill)",
-          r: 4,
-          title: describe,
-        }),
-      ],
+      label: axis.label,
+      nice: true,
+      domain: spread([...dated.map(strike), ...settled.map(price)]),
     },
+    [
+      levels(dated, strike, { stroke: "var(--mark)", strokeWidth: 2, title }),
+      Plot.ruleX(settled, {
+        x: "end",
+        y1: strike,
+        y2: price,
+        stroke: "var(--fill)",
+      }),
+      Plot.dot(settled, {
+        x: "end",
+        y: price,
+        fill: "var(--fill)",
+        r: 4,
+        title,
+      }),
+    ],
   );
 }
 
 /** How much of its maximum volume each round had. */
 export function fillChart(dated: readonly DatedRound[]): Markup {
-  const share = ({ round: { filledVolume, maxVolume } }: DatedRound): number =>
+  const share = ({ filledVolume, maxVolume }: DatedRound): number =>
     maxVolume === 0n ? 0 : (100 * Number(filledVolume)) / Number(maxVolume);
-  return overTime(dated, `Fill of ${describeCount(dated.length, "round")}.`, {
-    y: {
+  return overTime(
+    dated,
+    `Fill of ${describeCount(dated.length, "round")}.`,
+    {
       label: null,
-      grid: true,
-      ticks: 5,
-      tickSize: 0,
       domain: [0, Math.max(100, ...dated.map(share))],
-      tickFormat: (value: number) => `${value} %`,
+      tickFormat: percent,
     },
-    marks: [
+    [
       Plot.rectY(dated, {
         x1: "start",
         x2: "end",
@@ -567,11 +523,11 @@ export function fillChart(dated: readonly DatedRound[]): Markup {
         fill: "var(--fill)",
         insetLeft: 0.5,
         insetRight: 0.5,
-        title: ({ round }: DatedRound) =>
-          `${describeShare(round.filledVolume, round.maxVolume)}: ${round.filledVolume} of ${round.maxVolume}`,
+        title: ({ filledVolume, maxVolume }: DatedRound) =>
+          `${describeShare(filledVolume, maxVolume)}: ${filledVolume} of ${maxVolume}`,
       }),
     ],
-  });
+  );
 }
 
 /** The APY of each round. */
@@ -579,44 +535,52 @@ export function yieldsChart(
   dated: readonly DatedRound[],
   context: FormatContext,
 ): Markup {
-  const field = fieldOf(roundFields, "APY");
+  const field = fieldOf("getLatestRoundInfo", "APY");
   const axis = axisOf(
     field,
-    dated.map(({ round }) => round.APY),
+    dated.map(({ APY }) => APY),
     context,
   );
-  const apy = ({ round }: DatedRound): number => axis.position(round.APY);
-  return overTime(dated, `APY of ${describeCount(dated.length, "round")}.`, {
-    y: {
-      label: axis.unit === "%" || axis.unit === "" ? null : axis.unit,
-      labelArrow: "none",
-      grid: true,
-      ticks: 5,
-      tickSize: 0,
+  return overTime(
+    dated,
+    `APY of ${describeCount(dated.length, "round")}.`,
+    {
       zero: true,
-      ...(axis.unit === "%"
-        ? { tickFormat: (value: number) => `${value} %` }
-        : {}),
+      ...(axis.label === "%"
+        ? { label: null, tickFormat: percent }
+        : { label: axis.label }),
     },
-    marks: [
-      Plot.link(dated, {
-        x1: "start",
-        x2: "end",
-        y1: apy,
-        y2: apy,
+    [
+      levels(dated, ({ APY }) => axis.position(APY), {
         stroke: "var(--fill)",
         strokeWidth: 3,
-        title: ({ round }: DatedRound) =>
-          `${formatValue(field, round.APY, context).text} (${round.APY})`,
+        title: ({ APY }: DatedRound) =>
+          `${formatValue(field, APY, context).text} (${APY})`,
       }),
     ],
+  );
+}
+
+/** A line for each round, from its start to its end. */
+function levels(
+  dated: readonly DatedRound[],
+  level: (round: DatedRound) => number,
+  options: Plot.LinkOptions,
+): Plot.Link {
+  return Plot.link(dated, {
+    x1: "start",
+    x2: "end",
+    y1: level,
+    y2: level,
+    ...options,
   });
 }
 
 function overTime(
   dated: readonly DatedRound[],
   label: string,
-  options: Plot.PlotOptions,
+  y: Plot.ScaleOptions,
+  marks: Plot.Markish[],
 ): Markup {
   const first = dated[0]?.start.toISOString() ?? "";
   const last = dated.at(-1)?.end.toISOString() ?? "";
@@ -624,7 +588,8 @@ function overTime(
     height: 210,
     marginLeft: 64,
     marginTop: 22,
-    x: timeAxis,
-    ...options,
+    x: { type: "utc", label: null, ticks: 5 },
+    y: { labelArrow: "none", grid: true, ticks: 5, tickSize: 0, ...y },
+    marks,
   });
 }

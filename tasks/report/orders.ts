@@ -5,12 +5,12 @@ import { describeCount } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import { IdRanges } from "../output/id-ranges.js";
 import {
-  canCompareWithStrike,
   directionKeys,
   distributionChart,
   figure,
   holdersChart,
   statesChart,
+  strikeAmongPrices,
 } from "./charts.js";
 import type { Holding } from "./charts.js";
 import { figureOf } from "./facts.js";
@@ -61,7 +61,7 @@ function renderCharts(
   context: FormatContext,
 ): Markup {
   const keys = directionKeys(orders);
-  const strike = canCompareWithStrike(context) ? strikePrice : undefined;
+  const strike = strikeAmongPrices(strikePrice, context);
   const holdings = holdingsOf(orders, context);
   return html`<div class="beside">
       ${figure("State and direction", keys, statesChart(orders))}

@@ -7,8 +7,8 @@ import type { FormatContext } from "../output/format-value.js";
 
 /** Where values go along an axis. A position, unlike a figure, may be rounded. */
 export interface Axis {
-  /** What a mark of 1 on it stands for, as in `raw, in 10²¹`; may be empty. */
-  readonly unit: string;
+  /** What a mark of 1 on it stands for, as in `raw, in 10²¹`; null for itself. */
+  readonly label: string | null;
   readonly position: (value: bigint) => number;
 }
 
@@ -62,19 +62,20 @@ export function axisOf(
   const magnitude = toNumber(largest);
   const exponent =
     magnitude < READABLE ? 0 : 3 * Math.floor(Math.log10(magnitude) / 3);
-  const words = [
-    decimals === undefined ? "raw" : field.unit === "percent" ? "%" : "",
-    exponent === 0 ? "" : `in 10${superscript(exponent)}`,
-  ];
-  return {
-    unit: words.filter((word) => word !== "").join(", "),
-    position: (value) => toNumber(value) / 10 ** exponent,
-  };
-}
-
-function superscript(exponent: number): string {
-  return String(exponent).replaceAll(
+  const superscript = String(exponent).replaceAll(
     /[0-9]/gu,
     (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)] ?? "",
   );
+  const words = [
+    ...(decimals === undefined
+      ? ["raw"]
+      : field.unit === "percent"
+        ? ["%"]
+        : []),
+    ...(exponent === 0 ? [] : [`in 10${superscript}`]),
+  ];
+  return {
+    label: words.length === 0 ? null : words.join(", "),
+    position: (value) => toNumber(value) / 10 ** exponent,
+  };
 }

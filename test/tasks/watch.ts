@@ -10,7 +10,10 @@ import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
 import { parseWatchArguments, watch } from "../../tasks/watch.js";
 import type { WatchClock } from "../../tasks/watch.js";
 import { createStyle } from "../../tasks/output/style.js";
-import { LineDisplay, TerminalDisplay } from "../../tasks/output/watch.js";
+import {
+  createLineDisplay,
+  createTerminalDisplay,
+} from "../../tasks/output/watch.js";
 import type { Sighting, WatchDisplay } from "../../tasks/output/watch.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -310,7 +313,7 @@ describe("tasks - watch", () => {
     await watch(
       connection.vault,
       request("settled"),
-      new LineDisplay((line) => lines.push(line)),
+      createLineDisplay((line) => lines.push(line)),
       clockOf([
         () => {
           server.handler = () => ({ error: { code: -32000, message: "down" } });
@@ -342,21 +345,19 @@ describe("tasks - watch", () => {
   it("should draw a frame that counts down between the looks", async () => {
     const frames: string[] = [];
     let isDone = false;
-    const display = new TerminalDisplay(
+    const display = createTerminalDisplay(
       {
         json: false,
         raw: false,
-        network: "remote",
         intervalSeconds: 1,
         tokenDecimals: 18,
       },
       createStyle({}),
-      {
-        draw: (text) => frames.push(text),
+      Object.assign((text: string) => frames.push(text), {
         done: () => {
           isDone = true;
         },
-      },
+      }),
     );
     const { endTime } = await connection.vault.getLatestRoundInfo();
     await rpc("evm_setNextBlockTimestamp", Number(endTime) - 90);
