@@ -3,9 +3,11 @@ import { stringify } from "csv-stringify/sync";
 import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder, Order } from "../../src/client/index.js";
 import { operations } from "../../src/protocol/index.js";
+import type { Field } from "../../src/protocol/index.js";
 import { toJsonValue } from "../../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
 import {
+  cutText,
   describeCount,
   formatValue,
   scaleOf,
@@ -118,6 +120,13 @@ export function describeScales(context: FormatContext): string {
 
 const MAX_TEXT = 40;
 
+/** A value in a table; how values are scaled is said once, below it. */
+export function briefly({ type }: Field, text: string): string {
+  return type === "string"
+    ? cutText(text, MAX_TEXT)
+    : text.replace(/ (?:raw|as configured)$/u, "");
+}
+
 /** Tables for a person, a page after the other. */
 export async function* toTable(
   orders: AsyncIterable<ListedOrder>,
@@ -185,10 +194,7 @@ function toRow(order: Order, context: FormatContext): readonly string[] {
       if (field.type === "address" && note !== undefined) {
         return `${text} ${note}`;
       }
-      // How values are scaled is said once, below the table.
-      return field.type === "string" && text.length > MAX_TEXT
-        ? `${text.slice(0, MAX_TEXT)}…`
-        : text.replace(/ (?:raw|as configured)$/u, "");
+      return briefly(field, text);
     }),
   ];
 }

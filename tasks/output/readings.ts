@@ -1,7 +1,9 @@
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
+
 import { isEmptyOrder } from "../../src/client/orders/types.js";
 import type { ListedOrder } from "../../src/client/orders/types.js";
 import { isFailedReading } from "../../src/client/failed-reading.js";
-import { operationEntry } from "../../src/protocol/index.js";
+import { operationEntry, readingAt } from "../../src/protocol/index.js";
 import type { Field, ReadOperationName } from "../../src/protocol/index.js";
 import { utilisationBar } from "./bar.js";
 import { formatValue, notesOn } from "./format-value.js";
@@ -17,22 +19,22 @@ export interface ShownReading {
   readonly value: unknown;
 }
 
-/** The readings of one operation as a titled block for a person. */
+/** The readings of one operation for a person. */
 export function renderReadings(
   operation: ReadOperationName,
   readings: readonly ShownReading[],
   context: FormatContext,
   style: Style,
 ): string {
-  const facts = readings.flatMap(({ variant, value }): Fact[] =>
-    isFailedReading(value)
+  const facts = readings.flatMap((reading): Fact[] =>
+    isFailedReading(reading.value)
       ? [
           [
-            `${prefixOf(variant)}${style.bad("failed")}`,
-            value.error.shortMessage,
+            `${prefixOf(reading)}${style.bad("failed")}`,
+            reading.value.error.shortMessage,
           ],
         ]
-      : factsOf(operation, { variant, value }, context),
+      : factsOf(operation, reading, context),
   );
   return renderFacts(facts, style);
 }
@@ -40,18 +42,37 @@ export function renderReadings(
 /** What is shown of a reading that did not fail. */
 export function factsOf(
   operation: ReadOperationName,
-  { variant, value }: ShownReading,
+  reading: ShownReading,
   context: FormatContext,
 ): Fact[] {
-  const prefix = prefixOf(variant);
   return [
-    ...fieldRows(operation, value, context, prefix),
-    ...extraRows(operation, value, context, prefix),
+    ...valuesOf(operation, reading).map(({ label, field, value }): Fact => {
+      const { text, note = "" } = formatValue(field, value, context);
+      return [label, text, note];
+    }),
+    ...(context.raw ? [] : extraFacts(operation, reading)),
   ];
 }
 
-function prefixOf(variant: string | undefined): string {
-  return variant === undefined ? "" : `${capitalise(variant)} `;
+/** The values of a reading that did not fail, by labels that tell them apart. */
+export function valuesOf(
+  operation: ReadOperationName,
+  reading: ShownReading,
+): ReadonlyArray<{ label: string; field: Field; value: unknown }> {
+  const { outputs } = operationEntry(operation);
+  const prefix = prefixOf(reading);
+  return outputs.map((field) => ({
+    label: prefix === "" ? field.label : prefix + lower(field.label),
+    field,
+    value:
+      outputs.length === 1
+        ? reading.value
+        : readingAt(reading, ["value", field.name]),
+  }));
+}
+
+function prefixOf({ variant }: ShownReading): string {
+  return variant === undefined ? "" : `${capitalize(variant)} `;
 }
 
 /** What has to be said once about such values, below them; often nothing. */
@@ -60,73 +81,54 @@ export function renderNotes(
   context: FormatContext,
   style: Style,
 ): readonly string[] {
-  const notes = notesOn(fields, context);
+  return joinNotes(notesOn(fields, context), style);
+}
+
+/** Notes as one block; none without any. */
+export function joinNotes(
+  notes: readonly string[],
+  style: Style,
+): readonly string[] {
   return notes.length === 0
     ? []
     : [notes.map((note) => wrapText(style.dim(note), style)).join("\n")];
-}
-
-function fieldRows(
-  operation: ReadOperationName,
-  value: unknown,
-  context: FormatContext,
-  prefix: string,
-): Fact[] {
-  const { outputs } = operationEntry(operation);
-  const values: Readonly<Record<string, unknown>> =
-    typeof value === "object" ? { ...value } : {};
-  return outputs.map((field) => {
-    const { text, note = "" } = formatValue(
-      field,
-      outputs.length === 1 ? value : values[field.name],
-      context,
-    );
-    const label = prefix === "" ? field.label : prefix + lower(field.label);
-    return [label, text, note];
-  });
 }
 
 /**
  * What a person wants to see at a glance beside the plain fields. An operation
  * that has none needs no entry.
  */
-function extraRows(
+function extraFacts(
   operation: ReadOperationName,
-  value: unknown,
-  { raw }: FormatContext,
-  prefix: string,
+  reading: ShownReading,
 ): Fact[] {
-  if (raw || typeof value !== "object" || value === null) {
-    return [];
-  }
-  const numbers: Readonly<Record<string, unknown>> = { ...value };
-  const bar = (part: unknown, whole: unknown): string =>
-    typeof part === "bigint" && typeof whole === "bigint"
+  const bar = (...names: readonly [part: string, whole: string]): string => {
+    const [part, whole] = names.map((name) =>
+      readingAt(reading, ["value", name]),
+    );
+    return typeof part === "bigint" && typeof whole === "bigint"
       ? utilisationBar(part, whole)
       : "";
+  };
   switch (operation) {
     case "getLatestRoundInfo":
-      return [["Filled", bar(numbers["filledVolume"], numbers["maxVolume"])]];
+      return [["Filled", bar("filledVolume", "maxVolume")]];
     case "getLPAmountInfo":
       return [
         [
-          `${prefix}used`,
-          bar(numbers["locked"], numbers["deposit"]),
+          `${prefixOf(reading)}used`,
+          bar("locked", "deposit"),
           "locked of deposited",
         ],
       ];
     case "getOrderInfo":
       // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the operation says that it is an order
-      return isEmptyOrder(value as ListedOrder)
+      return isEmptyOrder(reading.value as ListedOrder)
         ? [["Note", "every value is zero: there may be no such order"]]
         : [];
     default:
       return [];
   }
-}
-
-function capitalise(word: string): string {
-  return word.slice(0, 1).toUpperCase() + word.slice(1);
 }
 
 /** A label in the middle of a phrase; an abbreviation stays as it is. */

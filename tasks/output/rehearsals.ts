@@ -2,14 +2,19 @@ import { plot } from "simple-ascii-chart";
 
 import { isFailedRehearsal } from "../../src/rehearsal/rehearse-past.js";
 import type { ListedRehearsal } from "../../src/rehearsal/rehearse-past.js";
-import { operations } from "../../src/protocol/index.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import { describeCount, formatValue, groupDigits } from "./format-value.js";
+import {
+  describeCount,
+  fieldOf,
+  formatValue,
+  groupDigits,
+} from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
 import type { Style } from "./style.js";
 import { renderTable, wrapText } from "./table.js";
+import type { Column } from "./table.js";
 import { formatTimestamp } from "./time.js";
 
 /** Rows of the plot. */
@@ -20,10 +25,8 @@ const PLOT_WIDTH = 60;
 const AXIS_WIDTH = 14;
 
 /** What a settlement writes into the round. */
-const shown = (["settledPrice", "settledAmount"] as const).flatMap((name) =>
-  operations.getLatestRoundInfo.outputs
-    .filter((field) => field.name === name)
-    .map((field) => ({ name, field })),
+const shown = (["settledPrice", "settledAmount"] as const).map((name) =>
+  fieldOf("getLatestRoundInfo", name),
 );
 
 /** Rehearsals for a person: a row each, and their gas as a plot. */
@@ -35,8 +38,7 @@ export function renderRehearsals(
   style: Style,
 ): string {
   const settled = rehearsals.filter(
-    (rehearsal) =>
-      !isFailedRehearsal(rehearsal) && rehearsal.status === "settled",
+    (rehearsal) => "status" in rehearsal && rehearsal.status === "settled",
   );
   return [
     renderHeading("Rehearsals of the past", envelope, style),
@@ -46,9 +48,9 @@ export function renderRehearsals(
         { heading: "Time" },
         { heading: "Outcome" },
         { heading: "Gas", align: "right" },
-        ...shown.map(({ field }) => ({
-          heading: field.label,
-          align: "right" as const,
+        ...shown.map(({ label }): Column => ({
+          heading: label,
+          align: "right",
         })),
       ],
       rehearsals.map((rehearsal) => toRow(rehearsal, context, style)),
@@ -82,8 +84,8 @@ function toRow(
     time,
     style.good(status),
     gasUsed === null ? "" : groupDigits(gasUsed.toString()),
-    ...shown.map(({ name, field }) => {
-      const value = rehearsal[name];
+    ...shown.map((field) => {
+      const value = rehearsal[field.name];
       return value === null
         ? "not known"
         : formatValue(field, value, context).text;

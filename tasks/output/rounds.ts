@@ -4,7 +4,12 @@ import type { PastRound } from "../../src/client/index.js";
 import { operations } from "../../src/protocol/index.js";
 import { toJsonValue } from "../../src/json.js";
 import { toSafeJson } from "../../src/untrusted-text.js";
-import { describeCount, formatValue, groupDigits } from "./format-value.js";
+import {
+  describeCount,
+  fieldOf,
+  formatValue,
+  groupDigits,
+} from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
@@ -24,7 +29,7 @@ const shown = (
     "filledVolume",
     "settledPrice",
   ] as const
-).flatMap((shownName) => fields.filter(({ name }) => name === shownName));
+).map((name) => fieldOf("getLatestRoundInfo", name));
 
 /** The document of `--json`. */
 export function toRoundsDocument(

@@ -3,12 +3,12 @@ import { operationEntry } from "../../src/protocol/index.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { notesOn } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-import { factsOf } from "./readings.js";
+import { factsOf, joinNotes } from "./readings.js";
 import type { ShownReading } from "./readings.js";
 import { shownFields } from "./status-sections.js";
 import type { StatusSection } from "./status-sections.js";
 import type { Style } from "./style.js";
-import { renderTable, shortenNumbers, wrapText } from "./table.js";
+import { renderTitledTable, shortenNumbers } from "./table.js";
 
 /** A set of contracts, and what its readings are. */
 export interface ShownSet {
@@ -39,35 +39,28 @@ export function renderSideBySide(
   const notes = new Set(
     sets.flatMap(({ context }) => notesOn(shownFields, context)),
   );
-  const tables = (first?.sections ?? []).map(
+  const tables = (first?.sections ?? []).flatMap(
     ({ operation, readings }, section) =>
-      [
-        style.title(operationEntry(operation).title),
-        renderTable(
-          columns,
-          readings.flatMap((_reading, index) =>
-            rowsOf(
-              operation,
-              sets.map(({ sections, context }) => ({
-                reading: sections[section]?.readings[index],
-                context,
-              })),
-              style,
-            ),
+      renderTitledTable(
+        operationEntry(operation).title,
+        columns,
+        readings.flatMap((_reading, index) =>
+          rowsOf(
+            operation,
+            sets.map(({ sections, context }) => ({
+              reading: sections[section]?.readings[index],
+              context,
+            })),
+            style,
           ),
-          style,
         ),
-      ].join("\n"),
+        style,
+      ),
   );
   if (tables.some((table) => table.includes("≈"))) {
     notes.add("≈: the size of a number; --wide shows all of its digits.");
   }
-  return notes.size === 0
-    ? tables
-    : [
-        ...tables,
-        [...notes].map((note) => wrapText(style.dim(note), style)).join("\n"),
-      ];
+  return [...tables, ...joinNotes([...notes], style)];
 }
 
 /** The rows of one reading: a value of each set beside every label. */

@@ -1,13 +1,12 @@
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
+
 import { isFailedReading } from "../../src/client/failed-reading.js";
-import type { VaultSnapshot } from "../../src/client/snapshot.js";
-import {
-  operationEntry,
-  readingAt,
-  readingsOf,
-} from "../../src/protocol/index.js";
-import type { Field, ReadOperationName } from "../../src/protocol/index.js";
+import { operationEntry } from "../../src/protocol/index.js";
+import type { Field } from "../../src/protocol/index.js";
 import { formatValue } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
+import { valuesOf } from "../output/readings.js";
+import type { StatusSection } from "../output/status-sections.js";
 import { html } from "./html.js";
 import type { Content, Markup } from "./html.js";
 
@@ -54,43 +53,23 @@ export function factRow(
 
 /** The rows of all that one operation has to say, failures in their places. */
 export function readingRows(
-  operation: ReadOperationName,
-  snapshot: VaultSnapshot,
+  { operation, readings }: StatusSection,
   context: FormatContext,
 ): readonly Markup[] {
-  const { outputs } = operationEntry(operation);
-  return readingsOf(operation).flatMap(({ path }) => {
-    const value = readingAt(snapshot, path);
-    const [, variant] = path;
-    const labelOf = (label: string): string =>
-      variant === undefined
-        ? label
-        : `${capitalise(variant)} ${label.slice(0, 1).toLowerCase()}${label.slice(1)}`;
+  return readings.flatMap((reading) => {
+    const { variant, value } = reading;
     if (isFailedReading(value)) {
-      const label =
-        variant === undefined
-          ? operationEntry(operation).title
-          : capitalise(variant);
+      const { shortMessage } = value.error;
       return [
         factRow(
-          label,
-          html`<span class="bad">failed: ${value.error.shortMessage}</span>`,
+          capitalize(variant ?? operationEntry(operation).title),
+          html`<span class="bad">failed: ${shortMessage}</span>`,
         ),
       ];
     }
-    return outputs.map((field) => {
-      const { text, note, title } = figureOf(
-        field,
-        outputs.length === 1
-          ? value
-          : readingAt({ value }, ["value", field.name]),
-        context,
-      );
-      return factRow(labelOf(field.label), breakable(text), note, title);
+    return valuesOf(operation, reading).map(({ label, field, value: one }) => {
+      const { text, note, title } = figureOf(field, one, context);
+      return factRow(label, breakable(text), note, title);
     });
   });
-}
-
-export function capitalise(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

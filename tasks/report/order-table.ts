@@ -1,8 +1,8 @@
 import type { Order } from "../../src/client/index.js";
 import type { Field } from "../../src/protocol/index.js";
-import { formatValue, shortenAddress } from "../output/format-value.js";
+import { shortenAddress } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
-import { describeScales, shownFields } from "../output/orders.js";
+import { briefly, describeScales, shownFields } from "../output/orders.js";
 import { figureOf } from "./facts.js";
 import { html } from "./html.js";
 import type { Content, Markup } from "./html.js";
@@ -13,7 +13,6 @@ const ROWS = 25;
 const MANY = 1_000;
 /** Characters beside each other on a sheet of paper. */
 const PORTRAIT = 150;
-const MAX_TEXT = 40;
 /** For what tells how a column is sorted, and the blank beside it. */
 const HEADING_ROOM = 4;
 
@@ -41,7 +40,10 @@ export function renderOrderTable(
     isMany ? html`role="${role}"` : undefined;
   const widths = headings.map(({ length }) => length + HEADING_ROOM);
   const rows = orders.map((order) => {
-    const cells = cellsOf(order, context);
+    const cells: readonly Cell[] = [
+      { text: order.orderID.toString() },
+      ...shownFields.map((field) => cellOf(field, order[field.name], context)),
+    ];
     cells.forEach(({ text }, column) => {
       widths[column] = Math.max(widths[column] ?? 0, text.length + 2);
     });
@@ -98,23 +100,9 @@ function classOf(column: number): Content {
   return isFigure[column] === true ? html`class="n"` : undefined;
 }
 
-function cellsOf(order: Order, context: FormatContext): readonly Cell[] {
-  return [
-    { text: order.orderID.toString() },
-    ...shownFields.map((field) => cellOf(field, order[field.name], context)),
-  ];
-}
-
 function cellOf(field: Field, value: unknown, context: FormatContext): Cell {
-  if (field.type === "uint256") {
-    const { text, title } = figureOf(field, value, context);
-    // How values are scaled is said once, below the table.
-    return { text: text.replace(/ (?:raw|as configured)$/u, ""), title };
-  }
-  const { text, note } = formatValue(field, value, context);
+  const { text, note, title } = figureOf(field, value, context);
   return field.type === "address"
     ? { text: note ?? shortenAddress(text), title: html`title="${text}"` }
-    : {
-        text: text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text,
-      };
+    : { text: briefly(field, text), title };
 }

@@ -1,7 +1,7 @@
 import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder, Order } from "../../src/client/index.js";
-import { OrderState, operations } from "../../src/protocol/index.js";
-import { describeCount } from "../output/format-value.js";
+import { OrderState } from "../../src/protocol/index.js";
+import { describeCount, fieldOf } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import { IdRanges } from "../output/id-ranges.js";
 import {
@@ -111,10 +111,6 @@ function holdingsOf(
   );
 }
 
-const numberField = operations.getOrderInfo.outputs.find(
-  ({ name }) => name === "number",
-);
-
 function renderHoldings(
   holdings: readonly Holding[],
   context: FormatContext,
@@ -133,10 +129,11 @@ function renderHoldings(
         </thead>
         <tbody>
           ${shown.map(({ holder, label, orders, total }) => {
-            const { text, title } =
-              numberField === undefined
-                ? { text: "", title: undefined }
-                : figureOf(numberField, total, context);
+            const { text, title } = figureOf(
+              fieldOf("getOrderInfo", "number"),
+              total,
+              context,
+            );
             return html`<tr>
               <td><code>${holder}</code></td>
               <td>${label}</td>

@@ -1,3 +1,5 @@
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
+
 import { isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder, PastRound } from "../../src/client/index.js";
 import type { LocatedAddress } from "../../src/client/addresses.js";
@@ -8,18 +10,18 @@ import {
   contractRoles,
   isStandalone,
   operationEntry,
-  operations,
   readOperationNames,
 } from "../../src/protocol/index.js";
 import type { ContractRole } from "../../src/protocol/index.js";
 import { describeShare } from "../output/bar.js";
-import { groupDigits, notesOn } from "../output/format-value.js";
+import { fieldOf, groupDigits, notesOn } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { Envelope } from "../output/heading.js";
 import type { ShownRehearsal } from "../output/simulation.js";
+import { failuresOf, sectionsOf } from "../output/status-sections.js";
 import { formatTimestamp } from "../output/time.js";
 import { figure, poolsChart, timelineChart } from "./charts.js";
-import { capitalise, factsTable, figureOf, readingRows } from "./facts.js";
+import { factsTable, figureOf, readingRows } from "./facts.js";
 import { html } from "./html.js";
 import type { Content, Markup } from "./html.js";
 import { renderOrders } from "./orders.js";
@@ -50,11 +52,27 @@ export function renderReport(report: Report): string {
     orders === undefined
       ? undefined
       : renderOrders(orders, round?.strikePrice, context);
+  const rows = new Map(
+    sectionsOf(snapshot).map((ofOne) => [
+      ofOne.operation,
+      readingRows(ofOne, context),
+    ]),
+  );
   const sections = [
     renderHeader(report),
-    renderRound(report),
-    renderPools(report),
-    section("Rates and margins", factsTable(otherReadings(report))),
+    renderRound(report, rows.get("getLatestRoundInfo")),
+    renderPools(report, rows.get("getLPAmountInfo")),
+    section(
+      "Rates and margins",
+      // What has no chart: an operation that is new among them.
+      factsTable(
+        [...rows].flatMap(([name, ofOne]) =>
+          name === "getLatestRoundInfo" || name === "getLPAmountInfo"
+            ? []
+            : ofOne,
+        ),
+      ),
+    ),
     shownOrders === undefined
       ? undefined
       : section("Orders", shownOrders.content),
@@ -91,26 +109,24 @@ function renderHeader({
   context,
   orders,
 }: Report): Markup {
-  const fields = operations.getLatestRoundInfo.outputs;
-  const [strikePrice, apy] = fields;
-  const end = fields.find(({ name }) => name === "endTime");
+  const show = (
+    name: "strikePrice" | "APY" | "endTime",
+    value: bigint,
+  ): TileValue => figureOf(fieldOf("getLatestRoundInfo", name), value, context);
   const open = (orders ?? []).filter(
     (order) => !isFailedOrder(order) && order.state === OrderState.OPEN,
   ).length;
   const tiles: Markup[] = isFailedReading(round)
     ? []
     : [
-        tile("Strike price", figureOf(strikePrice, round.strikePrice, context)),
-        tile("APY", figureOf(apy, round.APY, context)),
+        tile("Strike price", show("strikePrice", round.strikePrice)),
+        tile("APY", show("APY", round.APY)),
         tile("Filled", {
           text: describeShare(round.filledVolume, round.maxVolume),
         }),
-        round.settled || end === undefined
+        round.settled
           ? tile("Round", { text: "settled" })
-          : tile(
-              "Round ends",
-              countdown(figureOf(end, round.endTime, context)),
-            ),
+          : tile("Round ends", countdown(show("endTime", round.endTime))),
       ];
   return html`<header>
     <h1>Vault report</h1>
@@ -144,12 +160,14 @@ function tile(label: string, { text, note, title }: TileValue): Markup {
 `;
 }
 
-function renderRound({ snapshot, envelope, context }: Report): Markup {
-  const { round } = snapshot;
+function renderRound(
+  { snapshot: { round }, envelope }: Report,
+  rows: Content,
+): Markup {
   return section(
     "Latest round",
     html`<div class="beside">
-      ${factsTable(readingRows("getLatestRoundInfo", snapshot, context))}${
+      ${factsTable(rows)}${
         isFailedReading(round)
           ? undefined
           : figure(
@@ -162,30 +180,20 @@ function renderRound({ snapshot, envelope, context }: Report): Markup {
   );
 }
 
-function renderPools({ snapshot, context }: Report): Markup {
+function renderPools({ snapshot }: Report, rows: Content): Markup {
   const pools = Object.entries(snapshot.pools).flatMap(([name, amounts]) =>
-    isFailedReading(amounts) ? [] : [[capitalise(name), amounts] as const],
+    isFailedReading(amounts) ? [] : [[capitalize(name), amounts] as const],
   );
   return section(
     operationEntry("getLPAmountInfo").title,
     html`<div class="beside">
-      ${factsTable(readingRows("getLPAmountInfo", snapshot, context))}${figure(
+      ${factsTable(rows)}${figure(
         "Locked of what is deposited",
         html`<i class="key fill"></i>locked<i class="key rest"></i>available`,
         poolsChart(pools),
       )}
     </div> `,
   );
-}
-
-/** What has no chart: an operation that is new among them. */
-function otherReadings({ snapshot, context }: Report): readonly Markup[] {
-  return readOperationNames
-    .filter(isStandalone)
-    .filter(
-      (name) => name !== "getLatestRoundInfo" && name !== "getLPAmountInfo",
-    )
-    .flatMap((operation) => readingRows(operation, snapshot, context));
 }
 
 function renderContracts({ contracts }: Report): Markup {
@@ -195,7 +203,7 @@ function renderContracts({ contracts }: Report): Markup {
       [...contracts].map(
         ([role, { address }]) =>
           html`<tr>
-            <th scope="row">${capitalise(contractRoles[role].label)}</th>
+            <th scope="row">${capitalize(contractRoles[role].label)}</th>
             <td><code>${address}</code></td>
           </tr> `,
       ),
@@ -217,13 +225,8 @@ function renderFooter({ context, orders }: Report): Markup {
 
 /** How many of the readings and orders could not be read. */
 export function countFailures({ snapshot, orders = [] }: Report): number {
-  const readings = Object.values(snapshot).flatMap((value): unknown[] =>
-    isFailedReading(value) || typeof value !== "object"
-      ? [value]
-      : Object.values(value),
-  );
   return (
-    readings.filter(isFailedReading).length +
+    failuresOf(sectionsOf(snapshot)).length +
     orders.filter(isFailedOrder).length
   );
 }

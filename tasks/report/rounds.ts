@@ -1,7 +1,6 @@
 import type { PastRound } from "../../src/client/index.js";
-import { operations } from "../../src/protocol/index.js";
 import { describeShare } from "../output/bar.js";
-import { describeCount, groupDigits } from "../output/format-value.js";
+import { describeCount, fieldOf, groupDigits } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { Envelope } from "../output/heading.js";
 import { describeSettled, notesOnRounds } from "../output/rounds.js";
@@ -16,18 +15,16 @@ import { figureOf } from "./facts.js";
 import { html } from "./html.js";
 import type { Markup } from "./html.js";
 
-const fields = operations.getLatestRoundInfo.outputs;
-const names = [
-  "startTime",
-  "endTime",
-  "strikePrice",
-  "settledPrice",
-  "APY",
-  "filledVolume",
-] as const;
-const shown = names.flatMap((name) =>
-  fields.filter((field) => field.name === name),
-);
+const shown = (
+  [
+    "startTime",
+    "endTime",
+    "strikePrice",
+    "settledPrice",
+    "APY",
+    "filledVolume",
+  ] as const
+).map((name) => fieldOf("getLatestRoundInfo", name));
 
 const ROWS = 25;
 
@@ -65,10 +62,10 @@ export function renderRounds(
         <thead>
           <tr>
             ${shown.map(
-              ({ label, type, unit }) =>
+              ({ label, unit }) =>
                 html`<th
                   scope="col"
-                  ${type === "uint256" && unit !== "timestamp" ? html` class="n"` : undefined}
+                  ${unit === "timestamp" ? undefined : html` class="n"`}
                 >
                   ${label}
                 </th>`,
@@ -95,25 +92,23 @@ export function renderRounds(
                   ${describeShare(round.filledVolume, round.maxVolume)}
                 </td>
                 ${[
-                  [
-                    groupDigits(String(round.firstBlock)),
-                    round.firstBlock,
-                  ] as const,
-                  [
-                    describeSettled(round, block.number),
+                  blockCell(round.firstBlock),
+                  blockCell(
                     round.settledBlock ?? "",
-                  ] as const,
-                  [
-                    groupDigits(String(round.lastBlock)),
-                    round.lastBlock,
-                  ] as const,
-                ].map(
-                  ([text, title]) =>
-                    html`<td class="n" title="${title}">${text}</td>`,
-                )}
+                    describeSettled(round, block.number),
+                  ),
+                  blockCell(round.lastBlock),
+                ]}
               </tr> `,
           )}
         </tbody>
       </table>
     </div> `;
+}
+
+function blockCell(
+  block: number | "",
+  text = groupDigits(String(block)),
+): Markup {
+  return html`<td class="n" title="${block}">${text}</td>`;
 }
