@@ -470,6 +470,11 @@ export function vaultError<Code extends VaultErrorCode>(
   return new VaultError(code, args, cause);
 }
 
+/** VAULT_INVALID_ARGUMENT, the error of whatever has none of its own. */
+export function invalidArgument(where: string, problem: string): VaultError {
+  return vaultError("VAULT_INVALID_ARGUMENT", { where, problem });
+}
+
 /** Fails with VAULT_INTERNAL if what must hold does not. */
 export function assertInvariant(
   condition: boolean,

@@ -1,71 +1,37 @@
 import path from "node:path";
 
-import type { NewTaskActionFunction } from "hardhat/types/tasks";
-
 import { requireFixedBlock } from "../src/client/inputs.js";
-import type { BlockTag } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { vaultError } from "../src/errors.js";
+import { assertInvariant, vaultError } from "../src/errors.js";
 import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
-import { withVault } from "./open-vault.js";
+import type { ArgumentsOf } from "./arguments.js";
+import { readAction } from "./open-vault.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import { wrapText } from "./output/table.js";
 import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
-import { runTask } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
-interface CaptureTaskArguments {
-  readonly json: boolean;
-  readonly at: string | undefined;
-  readonly out: string | undefined;
-  readonly orders: string | undefined;
-  readonly block: string | undefined;
-  readonly timeout: string | undefined;
-}
-
-interface CaptureRequest {
-  readonly out: string;
-  readonly orders: readonly bigint[];
-  readonly blockTag: BlockTag;
-  /** Milliseconds. */
-  readonly timeout?: number | undefined;
-}
-
-const action: NewTaskActionFunction<CaptureTaskArguments> = async (args, hre) =>
-  await runTask(args, async () => {
-    const request = parseCaptureArguments(args);
-    return await withVault(
-      hre,
-      "read",
-      args,
-      async (vault) => await captureToFile(vault, request),
-      request.timeout,
-    );
-  });
-
-export default action;
+export default readAction(parseCaptureArguments, captureToFile);
 
 const NO_ORDERS =
   "No order was captured: in a replay each of them reverts and says so. --orders 1-50 captures these.";
 
 /** Records a vault in a file that appears whole or not at all. */
-export async function captureToFile(
+async function captureToFile(
   vault: HardhatVault,
-  { out, orders, blockTag, timeout }: CaptureRequest,
+  { out, orders, blockTag }: ReturnType<typeof parseCaptureArguments>,
 ): Promise<TaskReport> {
   let captured: Capture | undefined;
   async function* pieces(): AsyncGenerator<string> {
-    captured = await capture(vault.during({ timeout }), { orders, blockTag });
+    captured = await capture(vault, { orders, blockTag });
     yield `${toSafeJson(captured.fixture, 2)}\n`;
   }
   await writeToFile(pieces(), out);
-  if (captured === undefined) {
-    throw vaultError("VAULT_INTERNAL", { problem: "nothing was captured" });
-  }
+  assertInvariant(captured !== undefined, "nothing was captured");
   const { fixture, failed } = captured;
   const envelope = {
     network: vault.networkName,
@@ -111,7 +77,7 @@ function fromRoot(vault: HardhatVault, file: string): string {
 }
 
 /** Reads the options, before any request. */
-function parseCaptureArguments(args: CaptureTaskArguments): CaptureRequest {
+function parseCaptureArguments(args: ArgumentsOf<"capture">) {
   if (args.out === undefined || args.out === "") {
     throw vaultError("VAULT_MISSING_OPTION", {
       where: "--out",

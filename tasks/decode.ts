@@ -6,7 +6,7 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { IMockErrors__factory } from "../src/bindings/factories/IMockErrors__factory.js";
 import { decodeResult, fragmentOf } from "../src/client/codec.js";
-import { vaultError } from "../src/errors.js";
+import { invalidArgument, vaultError } from "../src/errors.js";
 import { findInProject } from "../src/plugin/project-abis.js";
 import type { ProjectFragment } from "../src/plugin/project-abis.js";
 import {
@@ -115,10 +115,10 @@ export async function decode(
 function parseHex(hex: string): string {
   const data = hex.trim().toLowerCase();
   if (!isHexData(data)) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "<hex>",
-      problem: "0x and an even number of hex digits are needed",
-    });
+    throw invalidArgument(
+      "<hex>",
+      "0x and an even number of hex digits are needed",
+    );
   }
   return data;
 }

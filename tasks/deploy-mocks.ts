@@ -1,7 +1,7 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { vaultError } from "../src/errors.js";
+import { invalidArgument } from "../src/errors.js";
 import { requireScenario } from "../src/mocks/scenarios.js";
 import type { ScenarioName } from "../src/mocks/scenarios.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
@@ -25,10 +25,10 @@ const action: NewTaskActionFunction<DeployMocksTaskArguments> = async (
   await runTask(args, async () => {
     const { at, instance, scenario, yes } = args;
     if (at !== undefined) {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: "--at",
-        problem: "mocks are deployed to new addresses, none can be given",
-      });
+      throw invalidArgument(
+        "--at",
+        "mocks are deployed to new addresses, none can be given",
+      );
     }
     const name = requireScenario(scenario ?? "open-round");
     return await withVault(

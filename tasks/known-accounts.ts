@@ -1,7 +1,10 @@
 import { getAddress } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import type { LocatedAddress } from "../src/client/addresses.js";
+import { VaultError } from "../src/errors.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
+import type { ContractRole } from "../src/protocol/index.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { requestRpc } from "../src/rpc/request.js";
 import { selectedNetwork } from "./open-vault.js";
@@ -45,22 +48,47 @@ export async function findKnownAccounts(
     vault.instanceName === undefined
       ? undefined
       : instances?.[vault.instanceName]?.contracts;
-  // At once, so that what deploy-mocks wrote is looked up once for all of them.
-  const located = await Promise.all(
-    contractRoleNames.map(async (role) => {
+  const located = await locateContracts(
+    vault,
+    contractRoleNames.filter((role) => {
       const written = instance?.[role] ?? contracts?.[role];
       // Resolving a variable may ask for a password.
-      return written === undefined || typeof written === "string"
-        ? await vault.addressOf(role).then(
-            ({ address }) => address,
-            // The read that needs it says why there is none.
-            () => undefined,
-          )
-        : undefined;
+      return written === undefined || typeof written === "string";
     }),
   );
-  for (const [index, role] of contractRoleNames.entries()) {
-    add(located[index], `${contractRoles[role].label} contract`);
-  }
-  return known;
+  return new Map([...known, ...namesOf(located)]);
+}
+
+/** Where those contracts are that have an address. */
+export async function locateContracts(
+  vault: HardhatVault,
+  roles: readonly ContractRole[] = contractRoleNames,
+): Promise<ReadonlyMap<ContractRole, LocatedAddress>> {
+  // At once, so that what deploy-mocks wrote is looked up once for all of them.
+  const located = await Promise.all(
+    roles.map(async (role) => {
+      try {
+        return [[role, await vault.addressOf(role)] as const];
+      } catch (error) {
+        if (VaultError.isVaultError(error)) {
+          // The read that needs it says why there is none.
+          return [];
+        }
+        throw error;
+      }
+    }),
+  );
+  return new Map(located.flat());
+}
+
+/** What contracts are called, by address. */
+export function namesOf(
+  contracts: ReadonlyMap<ContractRole, LocatedAddress>,
+): KnownAccounts {
+  return new Map(
+    [...contracts].map(([role, { address }]) => [
+      address,
+      `${contractRoles[role].label} contract`,
+    ]),
+  );
 }

@@ -1,18 +1,16 @@
-import type { NewTaskActionFunction } from "hardhat/types/tasks";
-
 import { isEmptyOrder, isFailedOrder } from "../src/client/index.js";
 import type { ListedOrder, OrdersOptions } from "../src/client/index.js";
 import { parseAddress, requireFixedBlock } from "../src/client/inputs.js";
 import { EMPTY_IDS_AT_END } from "../src/client/orders/last-order.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { vaultError } from "../src/errors.js";
+import { invalidArgument } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
 import { enumNames } from "../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
+import type { ArgumentsOf } from "./arguments.js";
 import { findKnownAccounts } from "./known-accounts.js";
-import type { KnownAccounts } from "./known-accounts.js";
-import { withVault } from "./open-vault.js";
-import type { WriteText } from "./output/destination.js";
+import { readAction, readEnvelope } from "./open-vault.js";
+import type { ReadSurroundings } from "./open-vault.js";
 import { describeCount } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
@@ -28,9 +26,8 @@ import {
   toTable,
 } from "./output/orders.js";
 import { startProgress } from "./output/progress.js";
-import type { ProgressStream } from "./output/progress.js";
 import { createStyle } from "./output/style.js";
-import type { Style, StyledStream } from "./output/style.js";
+import type { Style } from "./output/style.js";
 import { wrapText } from "./output/table.js";
 import {
   parseInteger,
@@ -39,71 +36,32 @@ import {
   parseWord,
 } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
-import { pinBlock } from "./read.js";
-import type { ReadTaskArguments } from "./read.js";
-import { runTask, withStdoutOnStderr } from "./run-task.js";
 import type { StreamedReport } from "./run-task.js";
 
-export interface OrdersTaskArguments extends ReadTaskArguments {
-  readonly firstId: string | undefined;
-  readonly lastId: string | undefined;
-  readonly ids: string | undefined;
-  readonly state: string | undefined;
-  readonly holder: string | undefined;
-  readonly format: string | undefined;
-  readonly out: string | undefined;
-  readonly skipEmpty: boolean;
-}
-
-interface OrdersRequest {
-  readonly target: ReadTarget;
+interface OrdersRequest extends ReadTarget {
   readonly scan: Pick<
     OrdersOptions,
     "firstId" | "lastId" | "ids" | "state" | "holder" | "skipEmpty"
   >;
-  readonly format: ListingForm;
-  readonly accounts?: KnownAccounts;
+  readonly form: ListingForm;
 }
 
-const action: NewTaskActionFunction<OrdersTaskArguments> = async (args, hre) =>
-  await runTask(args, async (writeStdout) => {
-    const request = parseOrdersArguments(args);
-    const { stdout } = process;
-    const list = async (write: WriteText): Promise<StreamedReport> =>
-      await withVault(
-        hre,
-        "read",
-        args,
-        async (opened, { inPlace, stderr }) => {
-          const vault = opened.during({ timeout: request.target.timeout });
-          return await listOrders(
-            vault,
-            args,
-            { ...request, accounts: await findKnownAccounts(hre, vault) },
-            { write: inPlace(write), stdout, stderr },
-          );
-        },
-        request.target.timeout,
-      );
-    return args.format === undefined
-      ? await list(writeStdout)
-      : await withStdoutOnStderr(list);
-  });
-
-export default action;
+export default readAction(parseOrdersArguments, listOrders);
 
 /**
  * Checks what can be checked without a network.
  *
  * @throws VaultError of the argument that is wrong
  */
-export function parseOrdersArguments(args: OrdersTaskArguments): OrdersRequest {
+export function parseOrdersArguments(
+  args: ArgumentsOf<"orders">,
+): OrdersRequest {
   const target = parseReadTarget(args);
   requireFixedBlock(target.blockTag, "--block");
-  const format = parseListingForm(args);
   const { state, holder } = args;
   return {
-    target,
+    ...target,
+    form: parseListingForm(args),
     scan: {
       ...parseIds(args),
       state:
@@ -114,68 +72,56 @@ export function parseOrdersArguments(args: OrdersTaskArguments): OrdersRequest {
         holder === undefined ? undefined : parseAddress(holder, "--holder"),
       skipEmpty: args.skipEmpty,
     },
-    format,
   };
 }
 
-/** Where a listing is written, and where its progress is shown. */
-export interface OrdersOutput {
-  /** Writes to the true stdout. */
-  readonly write: WriteText;
-  readonly stdout: StyledStream;
-  readonly stderr: ProgressStream;
-}
-
 /** Lists orders, written as they are read. */
-export async function listOrders(
+async function listOrders(
   vault: HardhatVault,
-  args: OrdersTaskArguments,
-  { target, scan, format, accounts }: OrdersRequest,
-  { write, stdout, stderr }: OrdersOutput,
+  { scan, form, ...target }: OrdersRequest,
+  {
+    args: { out, raw, wide },
+    hre,
+    write,
+    stdout,
+    stderr,
+  }: ReadSurroundings<ArgumentsOf<"orders">>,
 ): Promise<StreamedReport> {
-  const { out } = args;
-  const { envelope, options } = await pinBlock(vault, target);
-  // Lines that appear one by one on the same terminal are progress enough.
-  const isShown =
-    out !== undefined ||
-    stdout.isTTY !== true ||
-    format === "table" ||
-    format === "json";
-  const isSearch = scan.lastId === undefined && scan.ids === undefined;
-  const progress = startProgress(isShown ? stderr : undefined, {
+  const accounts = await findKnownAccounts(hre, vault);
+  const envelope = await readEnvelope(vault, target.blockTag);
+  const isLines = form === "csv" || form === "ndjson";
+  const progress = startProgress(
+    // Lines that appear one by one on the same terminal are progress enough.
+    isLines && out === undefined && stdout.isTTY === true ? undefined : stderr,
     // Known once the last order is found.
-    total: 0,
-    unit: "orders",
-  });
+    { total: 0, unit: "orders" },
+  );
   const tally = new Tally();
   const orders = tally.count(
     vault.orders({
       ...scan,
-      ...options,
+      from: target.from,
+      blockTag: envelope.block.number,
       onProgress: ({ done, total }) => {
         progress.update(done, total);
       },
     }),
   );
-  const style = createStyle(out === undefined ? stdout : {}, args.wide);
+  const chainTime = envelope.block.timestamp;
+  const isSearch = scan.lastId === undefined && scan.ids === undefined;
   const pieces =
-    format === "csv"
+    form === "csv"
       ? toCsv(orders)
-      : format === "ndjson"
+      : form === "ndjson"
         ? toNdjson(orders)
-        : format === "json"
+        : form === "json"
           ? toDocument(envelope, orders)
           : toText(
               envelope,
               orders,
               tally,
-              {
-                ...vault.settings,
-                chainTime: envelope.block.timestamp,
-                raw: args.raw,
-                accounts,
-              },
-              style,
+              { ...vault.settings, chainTime, raw, accounts },
+              createStyle(out === undefined ? stdout : {}, wide),
               isSearch ? EVERY_ORDER : "",
             );
   const isRead = await writeListing(pieces, { out, write, stderr, progress });
@@ -187,8 +133,8 @@ export async function listOrders(
       `${describeCount(tally.listed, "order")} written to ${escapeUntrusted(out)}.\n`,
     );
   }
-  if (format !== "table" && format !== "json" && tally.isNotable) {
-    stderr.write(`${tally.describe(createStyle(stderr, args.wide), false)}\n`);
+  if (isLines && tally.isNotable) {
+    stderr.write(`${tally.describe(createStyle(stderr, wide), false)}\n`);
   }
   return { streamed: true, ok: tally.failed.count === 0 };
 }
@@ -276,13 +222,10 @@ function parseIds({
   ids,
   firstId,
   lastId,
-}: OrdersTaskArguments): Pick<OrdersOptions, "firstId" | "lastId" | "ids"> {
+}: ArgumentsOf<"orders">): Pick<OrdersOptions, "firstId" | "lastId" | "ids"> {
   if (ids !== undefined) {
     if (firstId !== undefined || lastId !== undefined) {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: "--ids",
-        problem: "--ids or a range can be given, not both",
-      });
+      throw invalidArgument("--ids", "--ids or a range can be given, not both");
     }
     return { ids: parseOrderIds(ids, "--ids") };
   }
@@ -290,10 +233,10 @@ function parseIds({
   const last =
     lastId === undefined ? undefined : parseInteger(lastId, "--last-id");
   if (last !== undefined && first > last) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "--first-id",
-      problem: `${first} is above --last-id, which is ${last}`,
-    });
+    throw invalidArgument(
+      "--first-id",
+      `${first} is above --last-id, which is ${last}`,
+    );
   }
   return { firstId: first, lastId: last };
 }

@@ -10,9 +10,10 @@ import {
 } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
-import { vaultError } from "../src/errors.js";
+import { invalidArgument, vaultError } from "../src/errors.js";
 import { enumNames, units } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
+import type { ArgumentsOf } from "./arguments.js";
 import { groupDigits } from "./output/format-value.js";
 import { formatTimestamp } from "./output/time.js";
 
@@ -26,13 +27,6 @@ export interface ParseContext {
 
 /** The value of an argument, or how to tell it once the chain's clock is known. */
 export type ParsedArgument = bigint | string | ((chainTime: number) => bigint);
-
-/** The options that every read task has. */
-export interface ReadOptionTexts {
-  readonly block: string | undefined;
-  readonly from: string | undefined;
-  readonly timeout: string | undefined;
-}
 
 /** What to read at, and as whom. */
 export interface ReadTarget {
@@ -52,7 +46,7 @@ export function parseReadTarget({
   block,
   from,
   timeout,
-}: ReadOptionTexts): ReadTarget {
+}: ArgumentsOf<"read">): ReadTarget {
   return {
     blockTag: parseBlock(block),
     from: from === undefined ? undefined : parseAddress(from, "--from"),
@@ -75,10 +69,10 @@ export function parseTimeout(text: string | undefined): number | undefined {
   if (milliseconds >= 1 && milliseconds <= MAX_DURATION_MS) {
     return milliseconds;
   }
-  throw vaultError("VAULT_INVALID_ARGUMENT", {
-    where: "--timeout",
-    problem: `a number of seconds from 0.001 to ${Math.floor(MAX_DURATION_MS / 1000)} is needed, got ${describeInput(text)}`,
-  });
+  throw invalidArgument(
+    "--timeout",
+    `a number of seconds from 0.001 to ${Math.floor(MAX_DURATION_MS / 1000)} is needed, got ${describeInput(text)}`,
+  );
 }
 
 /**
@@ -100,6 +94,23 @@ export function parseBlock(text = "latest", where = "--block"): BlockTag {
   parseBlockTag(value, where);
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the line above has refused everything that is not a block tag
   return value as BlockTag;
+}
+
+/**
+ * Reads an option that names a block of the chain's history.
+ *
+ * @throws VaultError VAULT_INVALID_BLOCK, VAULT_INVALID_ARGUMENT
+ */
+export function parsePastBlock(
+  text: string | undefined,
+  where: string,
+  whole: "history" | "past",
+): BlockTag {
+  const tag = parseBlock(text, where);
+  if (tag === "pending") {
+    throw invalidArgument(where, `a pending block is no part of the ${whole}`);
+  }
+  return tag;
 }
 
 function toInteger(text: string): bigint | undefined {
@@ -222,7 +233,6 @@ function parseDecimal(text: string, where: string, decimals: number): bigint {
   }
 }
 
-/** A span, as in +7d, is one from the chain's clock. */
 /**
  * Reads a time that has to be ahead of the chain's clock, once that is known.
  *
@@ -262,8 +272,6 @@ export function parseOrderIds(
   text: string,
   where = "--orders",
 ): readonly bigint[] {
-  const fail = (problem: string): Error =>
-    vaultError("VAULT_INVALID_ARGUMENT", { where, problem });
   const ids = new Set<bigint>();
   for (const part of text.split(",")) {
     const [firstText = "", lastText = firstText, ...more] = part
@@ -272,10 +280,14 @@ export function parseOrderIds(
     const first = parseInteger(firstText, where);
     const last = parseInteger(lastText, where);
     if (more.length > 0 || last < first) {
-      throw fail(`${describeInput(part)} is not a range, as in 5-9`);
+      throw invalidArgument(
+        where,
+        `${describeInput(part)} is not a range, as in 5-9`,
+      );
     }
     if (last - first >= MAX_IDS) {
-      throw fail(
+      throw invalidArgument(
+        where,
         `at most ${groupDigits(MAX_IDS.toString())} orders can be named`,
       );
     }

@@ -1,8 +1,6 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { settingsOf } from "../src/plugin/addresses.js";
-import type { VaultReader } from "../src/client/reader.js";
-import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { vaultError } from "../src/errors.js";
 import {
   operationEntry,
@@ -15,152 +13,90 @@ import type {
   ReadOperationName,
 } from "../src/protocol/index.js";
 import { describeArgument, isOptional } from "./arguments.js";
+import type { ArgumentsOf } from "./arguments.js";
 import { findKnownAccounts } from "./known-accounts.js";
-import type { KnownAccounts } from "./known-accounts.js";
-import { selectedNetwork, withVault } from "./open-vault.js";
+import { readAction, readEnvelope, selectedNetwork } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
-import type { Envelope } from "./output/heading.js";
 import { renderNotes, renderReadings } from "./output/readings.js";
 import {
   argumentName,
   parseArgument,
   parseReadTarget,
 } from "./parse-options.js";
-import type {
-  ParsedArgument,
-  ReadOptionTexts,
-  ReadTarget,
-} from "./parse-options.js";
-import { runTask } from "./run-task.js";
-import type { TaskArguments, TaskReport } from "./run-task.js";
+import type { ParsedArgument } from "./parse-options.js";
 
-/** The arguments that every read task has. */
-export interface ReadTaskArguments extends TaskArguments, ReadOptionTexts {
-  readonly raw: boolean;
-  readonly at: string | undefined;
-}
-
-/** The action of the task that reads one operation. */
+/** The action of the task that reads one operation, all it has, at one block. */
 export function createReadAction(
   operation: ReadOperationName,
-): NewTaskActionFunction<ReadTaskArguments> {
-  return async (args, hre) =>
-    await runTask(args, async () => {
-      const target = parseReadTarget(args);
-      const given = parseOperationArguments(
-        operation,
-        args,
-        selectedNetwork(hre),
+): NewTaskActionFunction<ArgumentsOf<"read">> {
+  return readAction(
+    (args, hre) => ({
+      ...parseReadTarget(args),
+      parsed: parseOperationArguments(operation, args, selectedNetwork(hre)),
+    }),
+    async (vault, { parsed, ...target }, { args: { raw }, hre }) => {
+      const accounts = await findKnownAccounts(hre, vault);
+      const { inputs, outputs, key, title } = operationEntry(operation);
+      const envelope = await readEnvelope(vault, target.blockTag);
+      const { number, timestamp: chainTime } = envelope.block;
+      const context = { ...vault.settings, chainTime, raw, accounts };
+      const given = parsed.map((value) =>
+        typeof value === "function" ? value(chainTime) : value,
       );
-      return await withVault(
-        hre,
-        "read",
-        args,
-        async (opened) => {
-          const vault = opened.during({ timeout: target.timeout });
-          return await readOperation(operation, given, vault, {
-            ...target,
-            raw: args.raw,
-            accounts: await findKnownAccounts(hre, vault),
-          });
-        },
-        target.timeout,
+      const calls = given.every((value) => value === undefined)
+        ? readingsOf(operation)
+        : [
+            {
+              args: toCallArguments(inputs, given),
+              path: pathOf(key, inputs, given),
+            },
+          ];
+      const values = await Promise.all(
+        calls.map(
+          async (call) =>
+            await vault.read(
+              operation,
+              // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table's own arguments, or values parsed by the table's units; the encoder checks them again
+              call.args as OperationArguments<typeof operation>,
+              {
+                from: target.from,
+                // A pending block has no number that a node could be asked for.
+                blockTag: target.blockTag === "pending" ? "pending" : number,
+              },
+            ),
+        ),
       );
-    });
-}
-
-/** Reads everything that one operation has to say, at one block. */
-export async function readOperation(
-  operation: ReadOperationName,
-  parsed: ReadonlyArray<ParsedArgument | undefined>,
-  vault: HardhatVault,
-  {
-    raw,
-    accounts,
-    ...target
-  }: ReadTarget & { readonly raw: boolean; readonly accounts?: KnownAccounts },
-): Promise<TaskReport> {
-  const { inputs, outputs, key, title } = operationEntry(operation);
-  const reader = vault.during(target);
-  const { envelope, options } = await pinBlock(reader, target);
-  const chainTime = envelope.block.timestamp;
-  const context = { ...vault.settings, chainTime, raw, accounts };
-  const given = parsed.map((value) =>
-    typeof value === "function" ? value(chainTime) : value,
-  );
-  const calls = given.every((value) => value === undefined)
-    ? readingsOf(operation)
-    : [
-        {
-          args: toCallArguments(inputs, given),
-          path: pathOf(key, inputs, given),
-        },
-      ];
-  const values = await Promise.all(
-    calls.map(
-      async (call) =>
-        await reader.read(
-          operation,
-          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table's own arguments, or values parsed by the table's units; the encoder checks them again
-          call.args as OperationArguments<typeof operation>,
-          options,
-        ),
-    ),
-  );
-  const places: Record<string, unknown> = {};
-  calls.forEach(({ path }, index) => {
-    placeReading(places, path, withIdentity(inputs, given, values[index]));
-  });
-  return {
-    json: { ...envelope, ...places },
-    text: (style) =>
-      [
-        renderHeading(title, envelope, style),
-        renderReadings(
-          operation,
-          calls.map(({ path: [, variant] }, index) => ({
-            variant,
-            value: values[index],
-          })),
-          context,
-          style,
-        ),
-        ...renderNotes(outputs, context, style).map((notes) => `\n${notes}`),
-      ].join("\n"),
-  };
-}
-
-/**
- * Reads one block header, so that every figure of a document is of the block
- * that the document names.
- */
-export async function pinBlock(
-  vault: VaultReader,
-  target: ReadTarget,
-): Promise<{
-  envelope: Envelope;
-  options: ReadTarget & { blockTag: number | "pending" };
-}> {
-  const { blockTag } = target;
-  const reader = vault.during(target);
-  const [chainId, block] = await Promise.all([
-    reader.chainId(),
-    reader.block(blockTag),
-  ]);
-  return {
-    envelope: { network: vault.networkName, chainId, block },
-    // A pending block has no number that a node could be asked for.
-    options: {
-      ...target,
-      blockTag: blockTag === "pending" ? blockTag : block.number,
+      const places: Record<string, unknown> = {};
+      calls.forEach(({ path }, index) => {
+        placeReading(places, path, withIdentity(inputs, given, values[index]));
+      });
+      return {
+        json: { ...envelope, ...places },
+        text: (style) =>
+          [
+            renderHeading(title, envelope, style),
+            renderReadings(
+              operation,
+              calls.map(({ path: [, variant] }, index) => ({
+                variant,
+                value: values[index],
+              })),
+              context,
+              style,
+            ),
+            ...renderNotes(outputs, context, style).map(
+              (notes) => `\n${notes}`,
+            ),
+          ].join("\n"),
+      };
     },
-  };
+  );
 }
 
 /** Reads the operation's own arguments, before a network is opened. */
 function parseOperationArguments(
   operation: ReadOperationName,
-  args: ReadTaskArguments,
+  args: ArgumentsOf<"read">,
   { name: network, config }: ReturnType<typeof selectedNetwork>,
 ): ReadonlyArray<ParsedArgument | undefined> {
   const { tokenDecimals } = settingsOf(network, config, args.instance);

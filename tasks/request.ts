@@ -13,7 +13,7 @@ import { connectionAddresses } from "../src/plugin/addresses.js";
 import type { ConnectionAddresses } from "../src/plugin/addresses.js";
 import { configuredFrom } from "../src/plugin/hardhat-vault.js";
 import { keepNetworkSecrets } from "../src/plugin/network-secrets.js";
-import { vaultError } from "../src/errors.js";
+import { invalidArgument, vaultError } from "../src/errors.js";
 import {
   isReadOperation,
   operationEntry,
@@ -65,10 +65,10 @@ export async function buildRequest(
 ): Promise<TaskReport> {
   const operation = parseWord(args.operation, operationNames, "<operation>");
   if (args.curl && !isReadOperation(operation)) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "--curl",
-      problem: `${operation} is sent as a signed transaction, which curl cannot sign; \`vault settle\` sends it`,
-    });
+    throw invalidArgument(
+      "--curl",
+      `${operation} is sent as a signed transaction, which curl cannot sign; \`vault settle\` sends it`,
+    );
   }
   const call = encodeCall(operation, parseWireArguments(operation, args));
   const from =
@@ -113,10 +113,10 @@ function parseWireArguments(
   const { inputs, target } = operationEntry(operation);
   if (args.length !== inputs.length) {
     const names = inputs.map(({ name }) => name).join(" ");
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: operation,
-      problem: `it takes ${inputs.length === 0 ? "no arguments" : `${inputs.length} (${names})`}, got ${args.length}`,
-    });
+    throw invalidArgument(
+      operation,
+      `it takes ${inputs.length === 0 ? "no arguments" : `${inputs.length} (${names})`}, got ${args.length}`,
+    );
   }
   checkPool(operation, target, pool);
   const values = inputs.map(({ unit, name }, index) => {
@@ -144,10 +144,7 @@ function checkPool(
 ): void {
   if (typeof target === "string") {
     if (pool !== undefined) {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: "--pool",
-        problem: `${operation} is not asked of a pool`,
-      });
+      throw invalidArgument("--pool", `${operation} is not asked of a pool`);
     }
     return;
   }

@@ -1,17 +1,15 @@
-import type { NewTaskActionFunction } from "hardhat/types/tasks";
-
 import type { PastRound } from "../src/client/index.js";
 import type { BlockTag } from "../src/client/inputs.js";
-import { vaultError } from "../src/errors.js";
+import { invalidArgument } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
-import { withVault } from "./open-vault.js";
-import type { WriteText } from "./output/destination.js";
+import type { ArgumentsOf } from "./arguments.js";
+import { readAction, readEnvelope } from "./open-vault.js";
+import type { ReadSurroundings } from "./open-vault.js";
 import { describeCount } from "./output/format-value.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import type { ListingForm } from "./output/listing.js";
 import { startProgress } from "./output/progress.js";
-import type { ProgressStream } from "./output/progress.js";
 import {
   notesOnRounds,
   toRoundsCsv,
@@ -20,65 +18,33 @@ import {
   toRoundsText,
 } from "./output/rounds.js";
 import { createStyle } from "./output/style.js";
-import type { StyledStream } from "./output/style.js";
 import { wrapText } from "./output/table.js";
 import { parseBlock, parseReadTarget } from "./parse-options.js";
-import { pinBlock } from "./read.js";
-import type { ReadTaskArguments } from "./read.js";
-import { runTask, withStdoutOnStderr } from "./run-task.js";
+import type { ReadTarget } from "./parse-options.js";
 import type { StreamedReport } from "./run-task.js";
 
-export interface RoundsTaskArguments extends ReadTaskArguments {
-  readonly fromBlock: string | undefined;
-  readonly toBlock: string | undefined;
-  readonly format: string | undefined;
-  readonly out: string | undefined;
-}
-
-interface RoundsRequest {
+interface RoundsRequest extends Omit<ReadTarget, "blockTag"> {
   readonly fromBlock: BlockTag;
   readonly toBlock: BlockTag;
-  readonly from: string | undefined;
-  readonly timeout: number | undefined;
   readonly form: ListingForm;
 }
 
-const action: NewTaskActionFunction<RoundsTaskArguments> = async (args, hre) =>
-  await runTask(args, async (writeStdout) => {
-    const request = parseRoundsArguments(args);
-    const { stdout } = process;
-    const list = async (write: WriteText): Promise<StreamedReport> =>
-      await withVault(
-        hre,
-        "read",
-        args,
-        async (vault, { inPlace, stderr }) =>
-          await listRounds(vault, args, request, {
-            write: inPlace(write),
-            stdout,
-            stderr,
-          }),
-        request.timeout,
-      );
-    return args.format === undefined
-      ? await list(writeStdout)
-      : await withStdoutOnStderr(list);
-  });
-
-export default action;
+export default readAction(parseRoundsArguments, listRounds);
 
 /**
  * Checks what can be checked without a network.
  *
  * @throws VaultError of the argument that is wrong
  */
-export function parseRoundsArguments(args: RoundsTaskArguments): RoundsRequest {
+export function parseRoundsArguments(
+  args: ArgumentsOf<"rounds">,
+): RoundsRequest {
   const { blockTag, from, timeout } = parseReadTarget(args);
   if (args.block !== undefined && args.toBlock !== undefined) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "--block",
-      problem: "it says the same as --to-block; leave one of the two out",
-    });
+    throw invalidArgument(
+      "--block",
+      "it says the same as --to-block; leave one of the two out",
+    );
   }
   const range = {
     fromBlock: parseBlock(args.fromBlock ?? "0", "--from-block"),
@@ -89,36 +55,27 @@ export function parseRoundsArguments(args: RoundsTaskArguments): RoundsRequest {
   };
   for (const [name, tag] of Object.entries(range)) {
     if (tag === "pending") {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: name === "fromBlock" ? "--from-block" : "--to-block",
-        problem: "a pending block is no part of the history",
-      });
+      throw invalidArgument(
+        name === "fromBlock" ? "--from-block" : "--to-block",
+        "a pending block is no part of the history",
+      );
     }
   }
   return { ...range, from, timeout, form: parseListingForm(args) };
 }
 
-/** Where a listing is written, and where its progress is shown. */
-export interface RoundsOutput {
-  /** Writes to the true stdout. */
-  readonly write: WriteText;
-  readonly stdout: StyledStream;
-  readonly stderr: ProgressStream;
-}
-
 /** Finds the rounds of a range of blocks, and lists them. */
 export async function listRounds(
   vault: HardhatVault,
-  args: Pick<RoundsTaskArguments, "out" | "raw" | "wide">,
-  { fromBlock, toBlock, from, timeout, form }: RoundsRequest,
-  { write, stdout, stderr }: RoundsOutput,
+  { fromBlock, toBlock, from, form }: RoundsRequest,
+  {
+    args: { out, raw, wide },
+    write,
+    stdout,
+    stderr,
+  }: Omit<ReadSurroundings<ArgumentsOf<"rounds">>, "hre">,
 ): Promise<StreamedReport> {
-  const { out, raw, wide } = args;
-  const { envelope } = await pinBlock(vault, {
-    blockTag: toBlock,
-    from,
-    timeout,
-  });
+  const envelope = await readEnvelope(vault, toBlock);
   const progress = startProgress(stderr, {
     total: 1,
     unit: "blocks looked at",
@@ -129,7 +86,6 @@ export async function listRounds(
       fromBlock,
       toBlock: envelope.block.number,
       from,
-      timeout,
       onProgress: ({ done, total }) => {
         progress.update(done, total);
       },
@@ -151,11 +107,7 @@ export async function listRounds(
         yield toRoundsText(
           envelope,
           rounds,
-          {
-            ...vault.settings,
-            chainTime: envelope.block.timestamp,
-            raw,
-          },
+          { ...vault.settings, chainTime: envelope.block.timestamp, raw },
           createStyle(out === undefined ? stdout : {}, wide),
         );
     }

@@ -35,6 +35,8 @@ export interface TaskArguments {
   readonly wide?: boolean | undefined;
   /** The set of contracts, where it is not the network's own. */
   readonly instance?: string | undefined;
+  /** Of lines that go to a program, which want stdout for themselves. */
+  readonly format?: string | undefined;
 }
 
 /** A task that has written all it has to say by itself, piece by piece. */
@@ -59,12 +61,13 @@ export async function runTask(
   work: (write: WriteText) => Promise<TaskReport | StreamedReport>,
   { stdout, stderr }: TaskOutput = process,
 ): Promise<Result<undefined, undefined>> {
-  const { json, wide } = args;
+  const { json, wide, format } = args;
   outliveReaders();
   try {
-    const report = json
-      ? await withStdoutOnStderr(work)
-      : await work(trueStdout());
+    const report =
+      json || format !== undefined
+        ? await withStdoutOnStderr(work)
+        : await work(trueStdout());
     if (!("streamed" in report)) {
       await writeTo(
         stdout,

@@ -4,7 +4,7 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import type { BlockInfo } from "../src/rpc/node.js";
 import { describeInput, parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { vaultError } from "../src/errors.js";
+import { invalidArgument, vaultError } from "../src/errors.js";
 import { describeTransfers } from "../src/rehearsal/describe-tokens.js";
 import { buildSettlement } from "../src/settlement/calldata.js";
 import { toSafeBatch } from "../src/settlement/safe-batch.js";
@@ -177,16 +177,13 @@ export function parseSettleArguments(
     (mode) => args[mode],
   );
   if (modes.length > 1) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: modes.map((mode) => `--${mode}`).join(" and "),
-      problem: "they exclude each other",
-    });
+    throw invalidArgument(
+      modes.map((mode) => `--${mode}`).join(" and "),
+      "they exclude each other",
+    );
   }
   if (args.safe && !args.calldata) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "--safe",
-      problem: "it is a form of what --calldata prints",
-    });
+    throw invalidArgument("--safe", "it is a form of what --calldata prints");
   }
   return {
     assertOnly: args.assert,
@@ -204,10 +201,10 @@ function parseConfirmations(text: string | undefined): number | undefined {
   }
   const confirmations = Number(parseInteger(text, "--confirmations"));
   if (confirmations < 1 || !Number.isSafeInteger(confirmations)) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "--confirmations",
-      problem: `a whole number of at least 1 is needed, got ${describeInput(text)}`,
-    });
+    throw invalidArgument(
+      "--confirmations",
+      `a whole number of at least 1 is needed, got ${describeInput(text)}`,
+    );
   }
   return confirmations;
 }

@@ -1,5 +1,3 @@
-import type { NewTaskActionFunction } from "hardhat/types/tasks";
-
 import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { findSender } from "../src/plugin/sender.js";
@@ -10,56 +8,24 @@ import {
 import { simulate as rehearse } from "../src/rehearsal/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
 import { checkTime } from "../src/rehearsal/target-time.js";
-import { selectedNetwork, withVault } from "./open-vault.js";
+import type { ArgumentsOf } from "./arguments.js";
+import { readAction, selectedNetwork } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";
 import type { ShownRehearsal } from "./output/simulation.js";
 import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
-import { runTask } from "./run-task.js";
 import type { OutputStream } from "./output/destination.js";
 import type { TaskReport } from "./run-task.js";
 
-export interface SimulateTaskArguments {
-  readonly json: boolean;
-  readonly at: string | undefined;
-  readonly as: string | undefined;
-  readonly atTime: string | undefined;
-  readonly orders: string | undefined;
-  readonly tokens: string | undefined;
-  readonly block: string | undefined;
-  readonly hardfork: string | undefined;
-  readonly timeout: string | undefined;
-  readonly fork: boolean;
-}
-
-const action: NewTaskActionFunction<SimulateTaskArguments> = async (
-  args,
-  hre,
-) =>
-  await runTask(args, async () => {
-    const options = parseSimulateArguments(args);
+export default readAction(
+  parseSimulateArguments,
+  async (vault, options, { hre, stderr }) => {
     const { name, config } = selectedNetwork(hre);
-    return await withVault(
-      hre,
-      "read",
-      args,
-      async (opened, { stderr }) => {
-        const vault = opened.during({ timeout: options.timeout });
-        return await simulate(
-          vault,
-          {
-            ...options,
-            // The connection was opened without accounts, so that naming one
-            // needs no key; without a name, the configured ones are looked at.
-            as: options.as ?? (await findSender(vault.provider, name, config)),
-          },
-          stderr,
-        );
-      },
-      options.timeout,
-    );
-  });
-
-export default action;
+    // The connection was opened without accounts, so that naming one needs no
+    // key; without a name, the configured ones are looked at.
+    const as = options.as ?? (await findSender(vault.provider, name, config));
+    return await simulate(vault, { ...options, as }, stderr);
+  },
+);
 
 /** Simulates and reports. */
 export async function simulate(
@@ -75,6 +41,7 @@ export async function simulate(
   const { status } = simulation;
   const block = await vault.block(base);
   const envelope = { network: vault.networkName, chainId, block };
+  const { timestamp: chainTime } = simulation.block ?? block;
   return {
     json: {
       ...envelope,
@@ -85,11 +52,7 @@ export async function simulate(
       renderSimulation(
         shown,
         envelope,
-        {
-          ...vault.settings,
-          chainTime: (simulation.block ?? block).timestamp,
-          raw: false,
-        },
+        { ...vault.settings, chainTime, raw: false },
         style,
       ),
   };
@@ -114,7 +77,7 @@ export async function rehearseToShow(
  * VAULT_INVALID_BLOCK, VAULT_INVALID_INTEGER, VAULT_INVALID_TIME
  */
 export function parseSimulateArguments(
-  args: Omit<SimulateTaskArguments, "json" | "at">,
+  args: ArgumentsOf<"simulate">,
 ): SimulateSettleAllOptions {
   checkTime(args.atTime);
   return {

@@ -1,10 +1,9 @@
-import type { NewTaskActionFunction } from "hardhat/types/tasks";
-
 import { takeSnapshots } from "../src/client/snapshot.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { vaultError } from "../src/errors.js";
+import { invalidArgument } from "../src/errors.js";
 import { operationEntry } from "../src/protocol/index.js";
-import { selectedNetwork, withVault } from "./open-vault.js";
+import type { ArgumentsOf } from "./arguments.js";
+import { readAction } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import { renderNotes, renderReadings } from "./output/readings.js";
 import { renderSideBySide } from "./output/side-by-side.js";
@@ -16,57 +15,38 @@ import {
 } from "./output/status-sections.js";
 import { parseReadTarget } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
-import type { ReadTaskArguments } from "./read.js";
-import { runTask } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
-/** The arguments of `vault status`. */
-interface StatusTaskArguments extends ReadTaskArguments {
-  /** Also what scripts that run the task may leave out. */
-  readonly all?: boolean;
-}
-
-const action: NewTaskActionFunction<StatusTaskArguments> = async (args, hre) =>
-  await runTask(args, async () => {
-    const target = { ...parseReadTarget(args), raw: args.raw };
-    const { all = false } = args;
-    for (const where of all ? (["at", "instance"] as const) : []) {
+export default readAction(
+  (args: ArgumentsOf<"status">) => {
+    const target = parseReadTarget(args);
+    for (const where of args.all ? (["at", "instance"] as const) : []) {
       if (args[where] !== undefined) {
-        throw vaultError("VAULT_INVALID_ARGUMENT", {
-          where: `--${where}`,
-          problem: "it chooses contracts, and --all means all that there are",
-        });
+        throw invalidArgument(
+          `--${where}`,
+          "it chooses contracts, and --all means all that there are",
+        );
       }
     }
-    const instances = Object.keys(selectedNetwork(hre).config.vault.instances);
-    return await withVault(
-      hre,
-      "read",
-      args,
-      async (vault) =>
-        all
-          ? await readAllStatuses(vault, instances, target)
-          : await readStatus(vault, target),
-      target.timeout,
-    );
-  });
-
-export default action;
+    return target;
+  },
+  async (vault, target, { args: { all, raw } }) =>
+    all
+      ? await readAllStatuses(vault, target, raw)
+      : await readStatus(vault, target, raw),
+);
 
 /** Takes a snapshot and reports every reading, also those that failed. */
-export async function readStatus(
+async function readStatus(
   vault: HardhatVault,
-  { raw, ...target }: ReadTarget & { readonly raw: boolean },
+  target: ReadTarget,
+  raw: boolean,
 ): Promise<TaskReport> {
   const { chainId, block, ...readings } = await vault.snapshot(target);
   const envelope = { network: vault.networkName, chainId, block };
   const sections = sectionsOf(readings);
   const failures = failuresOf(sections);
-  const context = {
-    ...vault.settings,
-    chainTime: block.timestamp,
-    raw,
-  };
+  const context = { ...vault.settings, chainTime: block.timestamp, raw };
   return {
     json: { ...envelope, status: readings },
     ok: failures.length === 0,
@@ -86,14 +66,13 @@ export async function readStatus(
 /**
  * The same for the network's own contracts and each of its instances, at one
  * block and in one request where the node allows that.
- *
- * @param names Those of the instances.
  */
 async function readAllStatuses(
   vault: HardhatVault,
-  names: readonly string[],
-  { raw, ...target }: ReadTarget & { readonly raw: boolean },
+  target: ReadTarget,
+  raw: boolean,
 ): Promise<TaskReport> {
+  const names = Object.keys(vault.connection.networkConfig.vault.instances);
   const vaults = [vault, ...names.map((name) => vault.instance(name))];
   const { chainId, block, readings } = await takeSnapshots(vaults, target);
   const envelope = { network: vault.networkName, chainId, block };

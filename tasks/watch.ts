@@ -4,7 +4,7 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { isFailedReading } from "../src/client/failed-reading.js";
 import { describeInput, parseAddress } from "../src/client/inputs.js";
-import { VaultError, vaultError } from "../src/errors.js";
+import { VaultError, invalidArgument, vaultError } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { readingAt, standaloneReadings } from "../src/protocol/index.js";
 import type { VaultRound } from "../src/protocol/index.js";
@@ -150,10 +150,10 @@ function parseInterval(text: string | undefined): number {
   if (seconds >= MIN_INTERVAL_SECONDS && seconds <= MAX_INTERVAL_SECONDS) {
     return seconds;
   }
-  throw vaultError("VAULT_INVALID_ARGUMENT", {
-    where: "--interval",
-    problem: `seconds from ${MIN_INTERVAL_SECONDS} to ${MAX_INTERVAL_SECONDS} are needed, got ${describeInput(text)}`,
-  });
+  throw invalidArgument(
+    "--interval",
+    `seconds from ${MIN_INTERVAL_SECONDS} to ${MAX_INTERVAL_SECONDS} are needed, got ${describeInput(text)}`,
+  );
 }
 
 /** Time, so that a test need not wait for it. */

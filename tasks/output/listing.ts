@@ -1,6 +1,6 @@
 import path from "node:path";
 
-import { vaultError } from "../../src/errors.js";
+import { invalidArgument } from "../../src/errors.js";
 import { parseWord } from "../parse-options.js";
 import { writeToFile, writeToStdout } from "./destination.js";
 import type { OutputStream, WriteText } from "./destination.js";
@@ -35,21 +35,17 @@ export function parseListingForm({
   out,
 }: ListingOptionTexts): ListingForm {
   if (out === "") {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "--out",
-      problem: "a file name is needed, and it is empty",
-    });
+    throw invalidArgument("--out", "a file name is needed, and it is empty");
   }
   if (format === undefined) {
     const extension = path.extname(out ?? "").toLowerCase();
     return json ? "json" : (formOfExtension[extension] ?? "table");
   }
   if (json) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "--format",
-      problem:
-        "lines have no place in the one document of --json; leave one of the two out",
-    });
+    throw invalidArgument(
+      "--format",
+      "lines have no place in the one document of --json; leave one of the two out",
+    );
   }
   return parseWord(format, ["ndjson", "csv"], "--format");
 }

@@ -20,7 +20,6 @@ import { VaultClient } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import { parseOrdersArguments } from "../../tasks/orders.js";
-import type { OrdersTaskArguments } from "../../tasks/orders.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
@@ -31,6 +30,7 @@ import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
+import { argumentsOf } from "../helpers/task-arguments.js";
 import { deployGeneratedOrders } from "../helpers/trading.js";
 import { sendTransaction } from "../helpers/transactions.js";
 
@@ -513,24 +513,9 @@ describe("tasks - orders", () => {
   });
 
   describe("mistakes", () => {
-    const good: OrdersTaskArguments = {
-      json: false,
-      raw: false,
-      at: undefined,
-      block: undefined,
-      from: undefined,
-      timeout: undefined,
-      firstId: "1",
-      lastId: "5",
-      ids: undefined,
-      state: undefined,
-      holder: undefined,
-      format: undefined,
-      out: undefined,
-      skipEmpty: false,
-    };
+    const good = argumentsOf("orders", { firstId: "1", lastId: "5" });
     const mistakes: ReadonlyArray<
-      readonly [mistake: Partial<OrdersTaskArguments>, code: VaultErrorCode]
+      readonly [mistake: Partial<typeof good>, code: VaultErrorCode]
     > = [
       [{ ids: "1,2" }, "VAULT_INVALID_ARGUMENT"],
       [{ firstId: undefined, ids: "1" }, "VAULT_INVALID_ARGUMENT"],

@@ -5,7 +5,6 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { createStyle } from "../../tasks/output/style.js";
 import { parseRehearseArguments, rehearse } from "../../tasks/rehearse.js";
-import type { RehearseTaskArguments } from "../../tasks/rehearse.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
@@ -13,15 +12,7 @@ import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
-
-const nothing = {
-  blocks: undefined,
-  samples: undefined,
-  fromBlock: undefined,
-  toBlock: undefined,
-  as: undefined,
-  timeout: undefined,
-};
+import { argumentsOf } from "../helpers/task-arguments.js";
 
 const SENDER = "0x00000000000000000000000000000000000a11ce";
 
@@ -187,7 +178,9 @@ describe("tasks - rehearse", () => {
     const { vault } = await hre.network.create("remote");
     const report = await rehearse(
       vault,
-      parseRehearseArguments({ ...nothing, blocks: `${refused},${open}` }),
+      parseRehearseArguments(
+        argumentsOf("rehearse", { blocks: `${refused},${open}` }),
+      ),
       SENDER,
       false,
       process.stderr,
@@ -207,7 +200,7 @@ describe("tasks - rehearse", () => {
   it("should refuse what makes no sense, before a network is asked", async () => {
     const wrong: ReadonlyArray<
       readonly [
-        Partial<RehearseTaskArguments>,
+        Parameters<typeof argumentsOf<"rehearse">>[1],
         Parameters<typeof expectVaultError>[1],
       ]
     > = [
@@ -228,7 +221,7 @@ describe("tasks - rehearse", () => {
     ];
     for (const [args, code] of wrong) {
       await expectVaultError(
-        () => parseRehearseArguments({ ...nothing, ...args }),
+        () => parseRehearseArguments(argumentsOf("rehearse", args)),
         code,
       );
     }

@@ -16,21 +16,9 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import { argumentsOf } from "../helpers/task-arguments.js";
 
 const HOSTILE = `</td></script></style></svg><img src=x onerror="alert(1)"><!--'"&\u202e`;
-
-const someArguments = {
-  json: false,
-  raw: false,
-  at: undefined,
-  block: undefined,
-  from: undefined,
-  timeout: undefined,
-  out: undefined,
-  orders: undefined,
-  rounds: false,
-  simulate: false,
-};
 
 describe("tasks - report", () => {
   let hre: HardhatRuntimeEnvironment;
@@ -82,7 +70,7 @@ describe("tasks - report", () => {
   });
 
   it("should write to vault-report.html unless told otherwise", () => {
-    expect(parseReportArguments(someArguments).out).to.equal(
+    expect(parseReportArguments(argumentsOf("report")).out).to.equal(
       "vault-report.html",
     );
   });
@@ -247,7 +235,7 @@ describe("tasks - report", () => {
       [{ from: "0x1" }, "VAULT_INVALID_ADDRESS"],
     ] as const) {
       await expectVaultError(
-        () => parseReportArguments({ ...someArguments, ...args }),
+        () => parseReportArguments(argumentsOf("report", args)),
         code,
       );
     }

@@ -7,7 +7,6 @@ import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { listRounds, parseRoundsArguments } from "../../tasks/rounds.js";
-import type { RoundsTaskArguments } from "../../tasks/rounds.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { CommandResult } from "../helpers/cli.js";
 import {
@@ -20,6 +19,7 @@ import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import { argumentsOf } from "../helpers/task-arguments.js";
 
 const FACTORY = "0x00000000000000000000000000000000000fac70";
 const HEAD = 12_345;
@@ -174,8 +174,9 @@ describe("tasks - rounds", () => {
       { isTTY: true },
     );
     const connection = await hre.network.create("remote");
-    const args = taskArguments({ json: true });
-    await listRounds(connection.vault, args, parseRoundsArguments(args), {
+    const args = argumentsOf("rounds", { json: true });
+    await listRounds(connection.vault, parseRoundsArguments(args), {
+      args,
       write: (_text, done) => {
         done();
       },
@@ -208,30 +209,12 @@ describe("tasks - rounds", () => {
       [{ format: "csv", json: true }, "VAULT_INVALID_ARGUMENT"],
     ] as const) {
       await expectVaultError(
-        () => parseRoundsArguments(taskArguments(args)),
+        () => parseRoundsArguments(argumentsOf("rounds", args)),
         code,
       );
     }
   });
 });
-
-function taskArguments(
-  args: Partial<RoundsTaskArguments>,
-): RoundsTaskArguments {
-  return {
-    json: false,
-    raw: false,
-    at: undefined,
-    block: undefined,
-    from: undefined,
-    timeout: undefined,
-    fromBlock: undefined,
-    toBlock: undefined,
-    format: undefined,
-    out: undefined,
-    ...args,
-  };
-}
 
 function json(
   round: ReturnType<typeof pastRound>,

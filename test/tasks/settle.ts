@@ -18,6 +18,7 @@ import {
 } from "../helpers/settlement-world.js";
 import { parseSettleArguments, settle } from "../../tasks/settle.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { argumentsOf } from "../helpers/task-arguments.js";
 
 describe("vault settle", () => {
   let node: ServerProcess;
@@ -310,15 +311,6 @@ describe("vault settle", () => {
     expect(stderr).not.to.include("    at ");
   });
 
-  const none = {
-    from: undefined,
-    assert: false,
-    calldata: false,
-    safe: false,
-    resume: false,
-    confirmations: undefined,
-    timeout: undefined,
-  };
   const mistakes = [
     [{ assert: true, resume: true }, "VAULT_INVALID_ARGUMENT"],
     [{ assert: true, calldata: true }, "VAULT_INVALID_ARGUMENT"],
@@ -334,7 +326,7 @@ describe("vault settle", () => {
   for (const [args, code] of mistakes) {
     it(`should refuse ${JSON.stringify(args)} before any network`, async () => {
       await expectVaultError(
-        () => parseSettleArguments({ ...none, ...args }),
+        () => parseSettleArguments(argumentsOf("settle", args)),
         code,
       );
     });
@@ -342,7 +334,9 @@ describe("vault settle", () => {
 
   it("should take seconds on the command line", () => {
     expect(
-      parseSettleArguments({ ...none, timeout: "2.5", confirmations: "12" }),
+      parseSettleArguments(
+        argumentsOf("settle", { timeout: "2.5", confirmations: "12" }),
+      ),
     ).to.include({ timeout: 2_500, confirmations: 12 });
   });
 });

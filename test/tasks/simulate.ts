@@ -21,6 +21,7 @@ import {
   directProvider,
 } from "../helpers/mock-protocol.js";
 import type { MockProtocol } from "../helpers/mock-protocol.js";
+import { argumentsOf } from "../helpers/task-arguments.js";
 
 const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const NOBODY = "0x00000000000000000000000000000000000000AA";
@@ -261,22 +262,10 @@ describe("tasks - simulate", () => {
   });
 
   describe("options", () => {
-    const nothing = {
-      as: undefined,
-      timeout: undefined,
-      atTime: undefined,
-      orders: undefined,
-      tokens: undefined,
-      block: undefined,
-      hardfork: undefined,
-      fork: false,
-    };
-
     it("should read ids and ranges of orders, each once", () => {
-      const { orders } = parseSimulateArguments({
-        ...nothing,
-        orders: "1, 2,5-9,7,0x10",
-      });
+      const { orders } = parseSimulateArguments(
+        argumentsOf("simulate", { orders: "1, 2,5-9,7,0x10" }),
+      );
       expect(orders).to.deep.equal([1n, 2n, 5n, 6n, 7n, 8n, 9n, 16n]);
     });
 
@@ -298,7 +287,8 @@ describe("tasks - simulate", () => {
     ] as const) {
       it(`should refuse ${JSON.stringify(text)} for ${option} before any request`, async () => {
         await expectVaultError(
-          () => parseSimulateArguments({ ...nothing, [option]: text }),
+          () =>
+            parseSimulateArguments(argumentsOf("simulate", { [option]: text })),
           code,
         );
       });

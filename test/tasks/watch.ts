@@ -25,6 +25,7 @@ import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
+import { argumentsOf } from "../helpers/task-arguments.js";
 import { runInTerminal } from "../helpers/terminal.js";
 
 /** What a display was told, in order. */
@@ -111,7 +112,7 @@ describe("tasks - watch", () => {
   const request = (
     until: string | undefined,
   ): ReturnType<typeof parseWatchArguments> =>
-    parseWatchArguments({ from: undefined, until, interval: "1" });
+    parseWatchArguments(argumentsOf("watch", { until, interval: "1" }));
 
   const watchThrough = async (
     until: string | undefined,
@@ -381,19 +382,18 @@ describe("tasks - watch", () => {
   });
 
   it("should refuse what makes no sense before a network is asked", async () => {
-    const nothing = { from: undefined, until: undefined, interval: undefined };
     for (const interval of ["0", "-1", "1e3", "86401", "0.01", "", "soon"]) {
       await expectVaultError(
-        () => parseWatchArguments({ ...nothing, interval }),
+        () => parseWatchArguments(argumentsOf("watch", { interval })),
         "VAULT_INVALID_ARGUMENT",
       );
     }
     await expectVaultError(
-      () => parseWatchArguments({ ...nothing, until: "someday" }),
+      () => parseWatchArguments(argumentsOf("watch", { until: "someday" })),
       "VAULT_INVALID_TIME",
     );
     await expectVaultError(
-      () => parseWatchArguments({ ...nothing, from: "0x1" }),
+      () => parseWatchArguments(argumentsOf("watch", { from: "0x1" })),
       "VAULT_INVALID_ADDRESS",
     );
     const { display } = recordDisplay();

@@ -177,9 +177,12 @@ function* listed(
 ): Generator<readonly bigint[], void, undefined> {
   let at = 0;
   while (at < ids.length) {
-    const start = at;
-    at += Math.min(chunkSize.current, MAX_SCATTERED);
-    yield ids.slice(start, at);
+    const next = ids.slice(at, at + chunkSize.current);
+    const [first = 0n] = next;
+    const isRow = next.every((id, index) => id === first + BigInt(index));
+    const chunk = isRow ? next : next.slice(0, MAX_SCATTERED);
+    at += chunk.length;
+    yield chunk;
   }
 }
 
