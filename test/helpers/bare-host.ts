@@ -6,6 +6,13 @@ import { Chain } from "../../src/rpc/node.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { currentPricePerGas, resolveFees } from "../../src/settlement/fees.js";
 
+/** What Hardhat has of a network and its project, as far as a settlement asks. */
+export interface HostSettings {
+  readonly networkConfig: Readonly<Record<string, unknown>>;
+  readonly projectRoot: string;
+  readonly genesisHash?: string | undefined;
+}
+
 /**
  * A vault over a bare provider, for what takes a host and needs no Hardhat but
  * its types: a new one takes microseconds, a connection of Hardhat milliseconds.
@@ -21,15 +28,26 @@ export class BareHost extends VaultClient implements VaultHost {
     provider: Eip1193Provider,
     private readonly contractAddresses: ContractAddresses,
     private readonly sender: string,
+    private readonly hardhat?: HostSettings,
   ) {
     super(provider, contractAddresses, { networkName: "scripted" });
   }
 
-  public get connection(): never {
-    throw new Error("there is no connection");
+  public get connection(): VaultHost["connection"] {
+    if (this.hardhat === undefined) {
+      throw new Error("there is no connection");
+    }
+    const { networkConfig } = this.hardhat;
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
+    return { networkConfig } as unknown as VaultHost["connection"];
   }
-  public get context(): never {
-    throw new Error("there is no context");
+  public get context(): VaultHost["context"] {
+    if (this.hardhat === undefined) {
+      throw new Error("there is no context");
+    }
+    const { projectRoot: root } = this.hardhat;
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
+    return { config: { paths: { root } } } as unknown as VaultHost["context"];
   }
   public get productionAddresses(): never {
     throw new Error("there is no configuration");
@@ -53,6 +71,7 @@ export class BareHost extends VaultClient implements VaultHost {
       this.patientProvider(options),
       this.contractAddresses,
       this.sender,
+      this.hardhat,
     );
   }
 
@@ -68,8 +87,8 @@ export class BareHost extends VaultClient implements VaultHost {
     throw new Error("nothing is deployed");
   }
 
-  public async genesisHash(): Promise<undefined> {
-    await Promise.resolve(undefined);
+  public async genesisHash(): Promise<string | undefined> {
+    return await Promise.resolve(this.hardhat?.genesisHash);
   }
 
   public adoptFork(): void {

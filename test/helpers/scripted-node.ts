@@ -280,7 +280,7 @@ function lensAnswer(
   }
 }
 
-function transferLog(from: string): unknown {
+export function transferLog(from: string): unknown {
   return {
     address: from,
     topics: [

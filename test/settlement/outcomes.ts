@@ -1,0 +1,640 @@
+import { readFileSync } from "node:fs";
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { expect } from "chai";
+import { Interface, toQuantity } from "ethers";
+
+import type { DuringOptions } from "../../src/client/reader.js";
+import { vaultError } from "../../src/errors.js";
+import { settleLocated } from "../../src/settlement/settle-all.js";
+import type { LocatedSettlement } from "../../src/settlement/settle-all.js";
+import type {
+  SettleAllOptions,
+  SettlementEvent,
+  SettlementPreflight,
+} from "../../src/settlement/types.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import type { BareHost } from "../helpers/bare-host.js";
+import { endDeadlines } from "../helpers/deadlines.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import {
+  KEY,
+  MemoryChain,
+  OPEN_ROUND,
+  SETTLER,
+  VAULT,
+  nextRound,
+  settledRound,
+} from "../helpers/memory-chain.js";
+
+const GENESIS = `0x${"ee".repeat(32)}`;
+const key = { getHexString: async () => await Promise.resolve(KEY) };
+const NOT_YET = new Interface(["error Error(string)"]).encodeErrorResult(
+  "Error",
+  ["not yet"],
+);
+const SENDS = ["eth_sendRawTransaction", "eth_sendTransaction"];
+
+describe("the outcomes of a settlement", () => {
+  let projectRoot: string;
+  let chain: MemoryChain;
+  let events: SettlementEvent[];
+
+  before(async () => {
+    projectRoot = await mkdtemp(path.join(tmpdir(), "hardhat-vault-outcomes-"));
+  });
+  beforeEach(async () => {
+    await rm(path.join(projectRoot, "vault-deployments"), {
+      recursive: true,
+      force: true,
+    });
+    chain = new MemoryChain();
+    events = [];
+  });
+  after(async () => {
+    await rm(projectRoot, { recursive: true });
+  });
+
+  const hostOf = (networkConfig: Readonly<Record<string, unknown>>): BareHost =>
+    chain.host({
+      networkConfig: {
+        type: "http",
+        accounts: [key],
+        gas: "auto",
+        gasPrice: "auto",
+        gasMultiplier: 1,
+        ...networkConfig,
+      },
+      projectRoot,
+      genesisHash: GENESIS,
+    });
+  const settle = async (
+    options: SettleAllOptions = {},
+    networkConfig: Readonly<Record<string, unknown>> = {},
+  ): Promise<LocatedSettlement> =>
+    await settleLocated(hostOf(networkConfig), {
+      pollingInterval: 1,
+      timeout: 60_000,
+      onEvent: (event) => events.push(event),
+      ...options,
+    });
+  const journalFile = (): string =>
+    path.join(
+      projectRoot,
+      "vault-deployments",
+      `settlement-31337-${VAULT.toLowerCase()}.json`,
+    );
+  const sent = (): number =>
+    SENDS.reduce((sum, method) => sum + chain.count(method), 0);
+  const journal = async (): Promise<unknown> =>
+    JSON.parse(await readFile(journalFile(), "utf8"));
+  const refusedBy = async (
+    options: SettleAllOptions = {},
+    networkConfig: Readonly<Record<string, unknown>> = {},
+  ): Promise<unknown> => {
+    const { settlement, minedBlock } = await settle(options, networkConfig);
+    expect(settlement).to.include({
+      hash: null,
+      blockNumber: null,
+      gasUsed: null,
+      after: null,
+    });
+    expect(minedBlock).to.equal(undefined);
+    expect(sent()).to.equal(0);
+    return [settlement.status, settlement.code, settlement.reason];
+  };
+  const typesOf = (): readonly string[] => events.map(({ type }) => type);
+  const blockOf = (number: number): object => ({
+    number,
+    timestamp: 1_700_000_000 + number,
+  });
+
+  for (const overrides of [true, false]) {
+    const where = overrides ? "in one request" : "call by call";
+    it(`should be all that came of it, where the node is asked ${where}`, async () => {
+      chain.overrides = overrides;
+      const { settlement, chainId, block, minedBlock } = await settle();
+      const [mined] = chain.mined;
+      const { preview, ...rest } = settlement;
+      expect({ ...rest, chainId, block }).to.deep.equal({
+        status: "settled",
+        code: null,
+        reason: null,
+        hash: mined?.hash,
+        blockNumber: 6,
+        gasUsed: 60_000n,
+        before: OPEN_ROUND,
+        after: settledRound(OPEN_ROUND),
+        chainId: 31_337,
+        block: blockOf(5),
+      });
+      // Only what came along.
+      expect(minedBlock).to.deep.equal(overrides ? blockOf(6) : undefined);
+      expect(preview?.status).to.equal(overrides ? "settled" : undefined);
+      // No fee is taken off here.
+      expect(preview?.differences).to.deep.equal(
+        overrides
+          ? [
+              {
+                reading: "balances",
+                field: SETTLER,
+                previewed: 10n ** 18n - 60_000n,
+                happened: 10n ** 18n,
+              },
+            ]
+          : undefined,
+      );
+      expect(typesOf()).to.deep.equal(["preflight", "sending", "mined"]);
+      expect(events[1]).to.deep.equal({
+        type: "sending",
+        hash: mined?.hash,
+        nonce: 0,
+      });
+      expect(sent()).to.equal(1);
+      expect(await journal()).to.deep.include({
+        finished: true,
+        chainId: 31_337,
+        genesisHash: GENESIS,
+        vault: VAULT,
+        sentAfterBlock: 5,
+      });
+      // The code is asked for where it was not seen on the way.
+      const codes = chain.asked.filter(
+        ({ method, params }) => method === "eth_getCode" && params[0] === VAULT,
+      );
+      expect(codes).to.have.length(overrides ? 0 : 1);
+    });
+  }
+
+  it("should be shown with what it costs, and who signs", async () => {
+    let shown: SettlementPreflight | undefined;
+    const asked = await refusedBy({
+      confirm: async (preflight) => {
+        shown = preflight;
+        return await Promise.resolve("only looking");
+      },
+    });
+    expect(asked).to.deep.equal([
+      "refused",
+      "VAULT_NOT_CONFIRMED",
+      "only looking",
+    ]);
+    const { preview, tokens, ...rest } = shown ?? {};
+    // Of a rehearsal a fifth is added for refunds, and a quarter to all of it.
+    expect(rest).to.deep.equal({
+      chainId: 31_337,
+      chainTime: 1_700_000_005,
+      round: OPEN_ROUND,
+      contract: { address: VAULT, source: "VaultClient" },
+      from: SETTLER,
+      signing: "local",
+      balance: 10n ** 18n,
+      gas: 93_750n,
+      cost: 93_750n * 8n,
+      maxCost: 93_750n * 8n,
+      outcome: "succeeds",
+      reason: null,
+    });
+    expect(tokens?.size).to.equal(1);
+    expect(preview).to.include({ status: "settled" });
+  });
+
+  it("should be refused by one of the package's errors, in its words", async () => {
+    const no = vaultError("VAULT_NO_SIGNER", { network: "scripted" });
+    expect(
+      await refusedBy({ confirm: async () => await Promise.resolve(no) }),
+    ).to.deep.equal(["refused", "VAULT_NO_SIGNER", no.message]);
+  });
+
+  it("should not be previewed nor asked for where there is nothing to do", async () => {
+    chain.rounds = chain.rounds.map(settledRound);
+    const { settlement, chainId, block } = await settle();
+    expect({ ...settlement, chainId, block }).to.deep.equal({
+      status: "nothing-to-do",
+      code: null,
+      reason: "The round is settled already.",
+      hash: null,
+      blockNumber: null,
+      gasUsed: null,
+      before: settledRound(OPEN_ROUND),
+      after: null,
+      preview: null,
+      chainId: 31_337,
+      block: blockOf(5),
+    });
+    expect(events).to.deep.equal([]);
+  });
+
+  it("should look for nobody who signs, with assertOnly", async () => {
+    chain.on("eth_accounts", () => []);
+    const accounts = "remote";
+    const [status, code] = listOf(
+      await refusedBy({ assertOnly: true }, { accounts }),
+    );
+    expect([status, code]).to.deep.equal([
+      "refused",
+      "VAULT_SETTLEMENT_NEEDED",
+    ]);
+    chain.rounds = chain.rounds.map(settledRound);
+    expect(
+      listOf(await refusedBy({ assertOnly: true }, { accounts }))[0],
+    ).to.equal("nothing-to-do");
+    expect(chain.count("eth_accounts")).to.equal(0);
+    expect(listOf(await refusedBy({}, { accounts }))[1]).to.equal(
+      "VAULT_NO_SIGNER",
+    );
+  });
+
+  it("should be refused on another chain than the configured one", async () => {
+    const { settlement, chainId, block } = await settle({}, { chainId: 1 });
+    expect(settlement).to.include({
+      status: "refused",
+      code: "VAULT_WRONG_CHAIN",
+      before: null,
+      preview: null,
+    });
+    expect([chainId, block]).to.deep.equal([31_337, undefined]);
+    expect((await settle({}, { chainId: 31_337 })).settlement.status).to.equal(
+      "settled",
+    );
+  });
+
+  it("should cost at most what the account has", async () => {
+    chain.overrides = false;
+    let balance = 75_000n * 8n - 1n;
+    chain.on("eth_getBalance", () => toQuantity(balance));
+    const [status, code, reason] = listOf(await refusedBy());
+    expect([status, code]).to.deep.equal([
+      "refused",
+      "VAULT_INSUFFICIENT_FUNDS",
+    ]);
+    expect(reason).to.include("has 599999 wei").and.include("cost 600000 wei");
+    balance += 1n;
+    expect((await settle()).settlement.status).to.equal("settled");
+  });
+
+  it("should wait behind no other transaction of its account", async () => {
+    chain.pool.push({
+      hash: GENESIS,
+      from: SETTLER,
+      to: SETTLER,
+      data: "0x",
+      nonce: 0,
+    });
+    const [status, code, reason] = listOf(await refusedBy());
+    expect([status, code]).to.deep.equal([
+      "refused",
+      "VAULT_PENDING_TRANSACTIONS",
+    ]);
+    expect(reason).to.include("1 transactions of");
+    // A node that is behind sees neither.
+    chain.on("eth_getTransactionCount", async (params, answer, occurrence) =>
+      params[1] === "latest" && occurrence % 2 === 0 ? await answer() : "0x1",
+    );
+    expect((await settle()).settlement.hash).not.to.equal(null);
+    expect(events.find(({ type }) => type === "sending")).to.include({
+      nonce: 1,
+    });
+  });
+
+  describe("when something changes after the question", () => {
+    for (const [name, change, expected] of [
+      [
+        "the next round opens",
+        nextRound,
+        ["refused", "VAULT_ROUND_CHANGED", "This was meant for the round from"],
+      ],
+      [
+        "somebody else settles",
+        settledRound,
+        [
+          "nothing-to-do",
+          null,
+          "The round was settled by somebody else meanwhile.",
+        ],
+      ],
+    ] as const) {
+      it(`should not be sent where ${name}`, async () => {
+        const [status, code, reason] = listOf(
+          await refusedBy({
+            confirm: async () => {
+              chain.mine(change);
+              return await Promise.resolve(true);
+            },
+          }),
+        );
+        expect([status, code]).to.deep.equal(expected.slice(0, 2));
+        expect(reason).to.include(expected[2]);
+        expect(typesOf()).to.deep.equal(["preflight"]);
+        // Nothing has left, so that it stands in no one's way.
+        expect(await journal()).to.include({ finished: true });
+      });
+    }
+
+    it("should not be sent to another chain", async () => {
+      chain.overrides = false;
+      chain.on("eth_chainId", (_, __, occurrence) =>
+        occurrence < 2 ? "0x7a69" : "0x1",
+      );
+      const { settlement } = await settle();
+      expect(settlement).to.include({
+        status: "refused",
+        code: "VAULT_CHAIN_CHANGED",
+      });
+      expect(settlement.reason).to.include("31337");
+      expect(sent()).to.equal(0);
+    });
+
+    it("should not be sent beside one that is under way", async () => {
+      let text = "";
+      await settle({
+        onEvent: ({ type }) => {
+          if (type === "sending") {
+            text = readFileSync(journalFile(), "utf8");
+          }
+        },
+      });
+      await rm(journalFile());
+      const { hash } = fieldsOf(fieldsOf(JSON.parse(text))["transaction"]);
+      chain = new MemoryChain();
+      const { settlement } = await settle({
+        confirm: async () => {
+          await writeFile(journalFile(), text);
+          return true;
+        },
+      });
+      expect(settlement).to.include({
+        status: "refused",
+        code: "VAULT_SETTLEMENT_UNFINISHED",
+        hash,
+      });
+      expect(settlement.reason)
+        .to.include(hash)
+        .and.include(`vault-deployments/settlement-31337-`);
+      expect(sent()).to.equal(0);
+      // Before the question likewise, and it is asked nobody then.
+      events = [];
+      expect((await settle()).settlement).to.include({ hash });
+      expect(events).to.deep.equal([]);
+      expect(await readFile(journalFile(), "utf8")).to.equal(text);
+      // Of another chain with that id, it is of no account.
+      await writeFile(
+        journalFile(),
+        text.replaceAll("ee".repeat(32), GENESIS.slice(2).replaceAll("e", "d")),
+      );
+      expect((await settle()).settlement.status).to.equal("settled");
+    });
+
+    it("should name an unfinished one by its nonce, where no hash is known", async () => {
+      let text = "";
+      await settle({
+        onEvent: ({ type }) => {
+          if (type === "sending") {
+            text = readFileSync(journalFile(), "utf8");
+          }
+        },
+      });
+      const entry = fieldsOf(JSON.parse(text));
+      const {
+        raw: _,
+        hash: __,
+        ...transaction
+      } = fieldsOf(entry["transaction"]);
+      await writeFile(journalFile(), JSON.stringify({ ...entry, transaction }));
+      chain = new MemoryChain();
+      const [, code, reason] = listOf(await refusedBy());
+      expect(code).to.equal("VAULT_SETTLEMENT_UNFINISHED");
+      expect(reason).to.include("the one with nonce 0, its hash not known");
+    });
+  });
+
+  it("should be signed by the node, and its hash noted as soon as it is known", async () => {
+    chain.on("eth_signTransaction", () => {
+      throw new Error("nope");
+    });
+    const { settlement } = await settle({}, { accounts: "remote" });
+    expect(settlement).to.include({
+      status: "settled",
+      hash: chain.mined[0]?.hash,
+    });
+    expect(typesOf()).to.deep.equal(["preflight", "sending", "hash", "mined"]);
+    expect(events[1]).to.deep.equal({ type: "sending", hash: null, nonce: 0 });
+    expect(fieldsOf(fieldsOf(await journal())["transaction"])).to.include({
+      hash: settlement.hash,
+    });
+    expect(chain.count("eth_sendTransaction")).to.equal(1);
+  });
+
+  it("should leave no journal in process, nor fill in fees there", async () => {
+    const { settlement } = await settle({}, { type: "edr-simulated" });
+    expect(settlement).to.include({
+      status: "settled",
+      hash: chain.mined[0]?.hash,
+    });
+    expect(await readdir(projectRoot)).to.deep.equal([]);
+    const [params] =
+      chain.asked.find(({ method }) => method === "eth_sendTransaction")
+        ?.params ?? [];
+    expect(params).to.have.keys([
+      "from",
+      "to",
+      "data",
+      "value",
+      "chainId",
+      "nonce",
+      "gas",
+    ]);
+    expect(chain.count("eth_signTransaction")).to.equal(0);
+    // Its own transactions wait for nobody.
+    const tags = chain.asked
+      .filter(({ method }) => method === "eth_getTransactionCount")
+      .map(({ params: [, tag] }) => tag);
+    expect(tags).to.deep.equal(["pending"]);
+  });
+
+  /** What is read of the outcome, in a host that notes how patiently. */
+  const patienceOf = async (
+    options: SettleAllOptions,
+    networkConfig: Readonly<Record<string, unknown>> = {},
+  ): Promise<DuringOptions | undefined> => {
+    let found: DuringOptions | undefined;
+    const host = hostOf(networkConfig);
+    const during = host.during.bind(host);
+    host.during = (given) => {
+      found = given.repeatFor === undefined ? found : given;
+      return during(given);
+    };
+    await settleLocated(host, options);
+    return found;
+  };
+
+  it("should be read as patiently as there is time for", async () => {
+    expect(
+      await patienceOf({ pollingInterval: 2, timeout: 60_000 }),
+    ).to.include({ repeatFor: 60 });
+    chain = new MemoryChain();
+    // The time is over before the outcome is read.
+    expect(
+      await patienceOf({
+        pollingInterval: 2,
+        timeout: 60_000,
+        onEvent: ({ type }) => {
+          if (type === "mined") {
+            endDeadlines();
+          }
+        },
+      }),
+    ).to.deep.equal({ timeout: 10_000, repeatFor: 10 });
+  });
+
+  it("should have as much time as the kind of network needs", async () => {
+    const live = await patienceOf({});
+    expect(live?.repeatFor).to.equal(30_000);
+    expect(live?.timeout).to.be.within(200_000, 300_000);
+    chain = new MemoryChain();
+    const inProcess = await patienceOf({}, { type: "edr-simulated" });
+    expect(inProcess).to.deep.equal({ timeout: 10_000, repeatFor: 1_500 });
+    for (const options of [
+      { confirmations: 0 },
+      { confirmations: 1.5 },
+      { timeout: -1 },
+      { pollingInterval: -1 },
+    ]) {
+      await expectVaultError(settle(options), "VAULT_INVALID_ARGUMENT");
+    }
+  });
+
+  it("should keep its hash whatever happens once it may have left", async () => {
+    const host = hostOf({});
+    const during = host.during.bind(host);
+    for (const [problem, reason] of [
+      [new Error("a bug"), "Error: a bug"],
+      [
+        vaultError("VAULT_NO_SIGNER", { network: "scripted" }),
+        vaultError("VAULT_NO_SIGNER", { network: "scripted" }).message,
+      ],
+    ] as const) {
+      host.during = (given) => {
+        if (given.repeatFor !== undefined) {
+          throw problem;
+        }
+        return during(given);
+      };
+      const { settlement, minedBlock } = await settleLocated(host, {
+        pollingInterval: 1,
+      });
+      expect(settlement).to.deep.include({
+        status: "unconfirmed",
+        code: null,
+        reason,
+        hash: chain.mined.at(-1)?.hash,
+        blockNumber: null,
+        before: OPEN_ROUND,
+        after: null,
+      });
+      expect(settlement.preview?.differences).to.equal(null);
+      expect(minedBlock).to.equal(undefined);
+      expect(await journal()).to.include({ finished: false });
+      await rm(journalFile());
+      chain.mine(() => OPEN_ROUND);
+    }
+  });
+
+  it("should throw what is no outcome", async () => {
+    chain.on("eth_call", () => {
+      throw new Error("nope");
+    });
+    await expectVaultError(settle(), "VAULT_RPC_ERROR");
+    expect(sent()).to.equal(0);
+  });
+
+  it("should say where the contract refuses it, before anybody is asked", async () => {
+    for (const overrides of [true, false]) {
+      chain.overrides = overrides;
+      chain.revertsWith = NOT_YET;
+      events = [];
+      const [status, code, reason] = listOf(
+        await refusedBy({
+          confirm: async () => await Promise.reject(new Error("asked")),
+        }),
+      );
+      expect([status, code]).to.deep.equal(["reverted", "VAULT_CALL_REVERTED"]);
+      expect(reason).to.include("not yet");
+      const [preflight] = events;
+      expect(
+        preflight?.type === "preflight" ? preflight.preflight : {},
+      ).to.include({
+        gas: null,
+        cost: null,
+        maxCost: null,
+        outcome: "reverts",
+        reason,
+      });
+    }
+  });
+
+  describe("while it is rehearsed", () => {
+    it("should have nothing to do where somebody settles meanwhile", async () => {
+      chain.on("eth_feeHistory", async (_, answer) => {
+        chain.mine(settledRound);
+        return await answer();
+      });
+      expect(await refusedBy()).to.deep.equal([
+        "nothing-to-do",
+        null,
+        "The round was settled by somebody else meanwhile.",
+      ]);
+    });
+
+    it("should be told where the estimate fails for want of money", async () => {
+      chain.overrides = false;
+      for (const words of [
+        "insufficient funds for transfer",
+        "gas required exceeds allowance (0)",
+      ]) {
+        chain.on("eth_estimateGas", () => {
+          throw new Error(words);
+        });
+        const [status, code, reason] = listOf(await refusedBy());
+        expect([status, code]).to.deep.equal([
+          "refused",
+          "VAULT_INSUFFICIENT_FUNDS",
+        ]);
+        expect(reason).to.include("may cost more");
+      }
+      chain.on("eth_estimateGas", () => {
+        throw new Error("nope");
+      });
+      await expectVaultError(settle(), "VAULT_RPC_ERROR");
+    });
+
+    it("should be a revert where only the estimate reverts", async () => {
+      chain.overrides = false;
+      chain.on("eth_estimateGas", () => {
+        throw Object.assign(new Error("execution reverted"), {
+          code: 3,
+          data: NOT_YET,
+        });
+      });
+      const [status, , reason] = listOf(await refusedBy());
+      expect(status).to.equal("reverted");
+      expect(reason).to.include("not yet");
+    });
+
+    it("should use the configured gas", async () => {
+      let gas: bigint | null = null;
+      await settle(
+        {
+          confirm: async (preflight) => {
+            ({ gas } = preflight);
+            return await Promise.resolve("no");
+          },
+        },
+        { gas: 1_000_000n },
+      );
+      expect(gas).to.equal(1_000_000n);
+    });
+  });
+});
