@@ -11,16 +11,32 @@ export interface Check {
   readonly fix: string | null;
 }
 
-export function ok(name: string, detail: string): Check {
-  return { name, status: "ok", detail, fix: null };
+/** A check but for its name. */
+export type Finding = Omit<Check, "name">;
+
+export function ok(detail: string): Finding {
+  return { status: "ok", detail, fix: null };
 }
 
-export function warn(name: string, detail: string, fix: string): Check {
-  return { name, status: "warn", detail, fix };
+export function warn(detail: string, fix: string): Finding {
+  return { status: "warn", detail, fix };
 }
 
-export function fail(name: string, detail: string, fix: string): Check {
-  return { name, status: "fail", detail, fix };
+export function fail(detail: string, fix: string): Finding {
+  return { status: "fail", detail, fix };
+}
+
+/** Looks at one thing; that it cannot be looked at is a finding too. */
+export async function check(
+  name: string,
+  look: () => Finding | Promise<Finding>,
+  ifFailed: "warn" | "fail" = "fail",
+): Promise<Check> {
+  try {
+    return { name, ...(await look()) };
+  } catch (error) {
+    return failed(name, error, ifFailed);
+  }
 }
 
 /** The check of what could not be looked at. */
@@ -32,12 +48,7 @@ export function failed(
   if (!VaultError.isVaultError(error)) {
     throw error;
   }
-  return {
-    name,
-    status,
-    detail: error.shortMessage,
-    fix: error.fix,
-  };
+  return { name, status, detail: error.shortMessage, fix: error.fix };
 }
 
 /** Words of a node, in one short line. */

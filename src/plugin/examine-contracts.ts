@@ -4,34 +4,28 @@ import type { LocatedAddress } from "../client/addresses.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import { hasSelector, readCodeBehind } from "../client/selectors.js";
 import type { CodeBehind } from "../client/selectors.js";
+import { readOne } from "../client/snapshot.js";
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import { toJsonValue } from "../json.js";
 import {
   contractRoleNames,
   contractRoles,
   isReadOperation,
-  isStandalone,
   operationEntry,
   operationNames,
-  readOperationNames,
   readingAt,
-  readingsOf,
   standaloneReadings,
   targetsOf,
   wireName,
 } from "../protocol/index.js";
-import type {
-  ContractRole,
-  OperationArguments,
-  ReadOperationName,
-  Reading,
-  VaultRound,
-} from "../protocol/index.js";
+import type { ContractRole, Reading, VaultRound } from "../protocol/index.js";
 import { describeTime } from "../protocol/round.js";
+import { readRound } from "../rehearsal/compare-readings.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { fail, failed, ok, warn } from "./examination.js";
-import type { Check } from "./examination.js";
+import type { Check, Finding } from "./examination.js";
 
 /** A round that ended so long ago and is not settled wants a keeper. */
 const LATE_SECONDS = 3_600n;
@@ -43,7 +37,7 @@ export async function examineContracts(
   vault: VaultHost,
   block: BlockInfo,
 ): Promise<readonly Check[]> {
-  const round = await readRound(vault, block);
+  const round = await readRound(vault, block.number);
   const contracts = await Promise.all(
     contractRoleNames.map(
       async (role) => await examineContract(vault, role, block, round),
@@ -52,24 +46,11 @@ export async function examineContracts(
   return [
     ...contracts.flat(),
     ...(await examineSnapshot(vault, block)),
-    ...examinePrecision(vault, round),
-    ...examineRound(round, block),
+    { name: "token precision", ...examinePrecision(vault, round) },
+    ...(round === undefined
+      ? []
+      : [{ name: "round", ...examineRound(round, block) }]),
   ];
-}
-
-/** @returns Undefined where there is none, or none to be read. */
-async function readRound(
-  vault: VaultHost,
-  { number }: BlockInfo,
-): Promise<VaultRound | undefined> {
-  try {
-    return await vault.getLatestRoundInfo({ blockTag: number });
-  } catch (error) {
-    if (VaultError.isVaultError(error)) {
-      return undefined;
-    }
-    throw error;
-  }
 }
 
 async function examineContract(
@@ -89,30 +70,30 @@ async function examineContract(
     // Half a configuration is a configuration.
     return [
       isMissing
-        ? warn(label, "no address is configured", error.fix)
+        ? { name: label, ...warn("no address is configured", error.fix) }
         : failed(label, error),
     ];
   }
+  const name = `${label}: code`;
   const chain = new Chain(vault.provider, vault.networkName);
   try {
     const behind = await readCodeBehind(chain, target.address, block.number);
     if (behind.size === 0) {
-      return [
-        fail(
-          `${label}: code`,
-          `there is none at ${target.address} (from ${target.source})`,
-          `Check that address, and that network ${vault.networkName} is the chain that it is deployed on.`,
-        ),
-      ];
+      const found = fail(
+        `there is none at ${target.address} (from ${target.source})`,
+        `Check that address, and that network ${vault.networkName} is the chain that it is deployed on.`,
+      );
+      return [{ name, ...found }];
     }
     const reads = await examineReads(vault, role, block, round);
+    const functions = examineFunctions(role, behind, reads);
     return [
-      ok(`${label}: code`, describeCode(target, behind)),
-      examineFunctions(role, behind, reads),
+      { name, ...ok(describeCode(target, behind)) },
+      { name: `${label}: functions`, ...functions },
       ...reads,
     ];
   } catch (error) {
-    return [failed(`${label}: code`, error)];
+    return [failed(name, error)];
   }
 }
 
@@ -133,9 +114,8 @@ function examineFunctions(
   role: ContractRole,
   behind: CodeBehind,
   reads: readonly Check[],
-): Check {
+): Finding {
   const { label } = contractRoles[role];
-  const name = `${label}: functions`;
   const expected = operationNames.filter((operation) =>
     targetsOf(operation).some((target) => target.role === role),
   );
@@ -143,23 +123,24 @@ function examineFunctions(
     (operation) => !hasSelector(behind, operationEntry(operation).selector),
   );
   if (missing.length === 0) {
-    return ok(name, `all ${expected.length} in the code`);
+    return ok(`all ${expected.length} in the code`);
   }
   const names = missing
     .map((operation) => `${wireName(operation)}()`)
     .join(", ");
-  const detail = `the code has no ${names}: is it the ${label} contract?`;
   // Not every compiler writes selectors so that they can be found.
   const answers = reads.every(({ status }) => status === "ok");
   return answers && missing.every(isReadOperation)
-    ? ok(name, `not found in the code, but answered: ${names}`)
+    ? ok(`not found in the code, but answered: ${names}`)
     : behind.isOpen
       ? warn(
-          name,
           `no ${names} in the code, which passes calls on to a place that is not known`,
           "Check the address if it does not answer.",
         )
-      : fail(name, detail, "Check the address and where it comes from.");
+      : fail(
+          `the code has no ${names}: is it the ${label} contract?`,
+          "Check the address and where it comes from.",
+        );
 }
 
 /** Whether every read of a contract is answered, and decodes. */
@@ -169,69 +150,39 @@ async function examineReads(
   { number, timestamp }: BlockInfo,
   round: VaultRound | undefined,
 ): Promise<readonly Check[]> {
-  const options = { blockTag: number };
-  const week = BigInt(timestamp) + 604_800n;
-  const calls: ReadonlyArray<
-    readonly [name: string, read: () => Promise<unknown>]
-  > = readOperationNames.flatMap((operation) =>
-    isStandalone(operation)
-      ? readingsOf(operation)
-          .filter((reading) => reading.role === role)
-          .map(
-            (reading) =>
-              [
-                reading.path.join("."),
-                async () => await readOne(vault, reading, number),
-              ] as const,
-          )
-      : [],
-  );
-  const chosen: Partial<
-    Record<ContractRole, readonly [string, () => Promise<unknown>]>
-  > = {
-    trading: ["order 1", async () => await vault.getOrderInfo(1, options)],
-    vault: [
-      "margins",
-      async () =>
-        await vault.calMargins(
-          {
-            maxVolume: round?.maxVolume ?? 1n,
-            APY: round?.APY ?? 1n,
-            endTime: week,
-          },
-          options,
-        ),
-    ],
+  const terms = {
+    maxVolume: round?.maxVolume ?? 1n,
+    APY: round?.APY ?? 1n,
+    endTime: BigInt(timestamp) + 604_800n,
   };
-  const mine = chosen[role];
+  const reads: readonly Reading[] = [
+    ...standaloneReadings,
+    {
+      operation: "getOrderInfo",
+      role: "trading",
+      args: [1],
+      path: ["order 1"],
+    },
+    {
+      operation: "calMargins",
+      role: "vault",
+      args: [terms],
+      path: ["margins"],
+    },
+  ];
   return await Promise.all(
-    [...calls, ...(mine === undefined ? [] : [mine])].map(
-      async ([reading, read]) => {
-        const name = `${contractRoles[role].label}: ${reading}`;
-        try {
-          await read();
-          return ok(name, "answered, as the ABI says");
-        } catch (error) {
-          return VaultError.isVaultError(error) &&
-            error.code === "VAULT_CALL_REVERTED"
-            ? failed(name, error, "warn")
-            : failed(name, error);
+    reads
+      .filter((read) => read.role === role)
+      .map(async (read) => {
+        const name = `${contractRoles[role].label}: ${read.path.join(".")}`;
+        const answer = await readOne(vault, read, { blockTag: number });
+        if (!isFailedReading(answer)) {
+          return { name, ...ok("answered, as the ABI says") };
         }
-      },
-    ),
-  );
-}
-
-async function readOne(
-  vault: VaultHost,
-  { operation, args }: Reading,
-  blockTag: number,
-): Promise<unknown> {
-  return await vault.read(
-    operation,
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table's own arguments
-    args as OperationArguments<ReadOperationName>,
-    { blockTag },
+        const { error } = answer;
+        const isRefused = error.code === "VAULT_CALL_REVERTED";
+        return failed(name, error, isRefused ? "warn" : "fail");
+      }),
   );
 }
 
@@ -248,10 +199,11 @@ async function examineSnapshot(
     await Promise.all(
       standaloneReadings.map(async (reading) => {
         const seen = readingAt(snapshot, reading.path);
-        const plain: unknown = await readOne(vault, reading, number).catch(
-          (error: unknown) => ({ error }),
-        );
-        if (isNotConfigured(plain)) {
+        const plain = await readOne(vault, reading, { blockTag: number });
+        if (
+          isFailedReading(plain) &&
+          plain.error.code === "VAULT_CONTRACT_NOT_CONFIGURED"
+        ) {
           return;
         }
         compared += 1;
@@ -263,99 +215,69 @@ async function examineSnapshot(
     if (compared === 0) {
       return [];
     }
-    return [
+    const finding =
       different.length === 0
-        ? ok(name, `${compared} readings at once are those of single calls`)
+        ? ok(`${compared} readings at once are those of single calls`)
         : warn(
-            name,
             `read otherwise at once than by single calls: ${different.toSorted().join(", ")}`,
             "The contract asks who calls it: `vault status` and snapshot() call it from an address with code. Trust the single calls.",
-          ),
-    ];
+          );
+    return [{ name, ...finding }];
   } catch (error) {
     return [failed(name, error)];
   }
 }
 
-function isNotConfigured(reading: unknown): boolean {
-  return (
-    isFailedReading(reading) &&
-    reading.error.code === "VAULT_CONTRACT_NOT_CONFIGURED"
-  );
-}
-
 function toComparable(reading: unknown): string {
   return JSON.stringify(
-    isFailedReading(reading) ? reading.error.code : reading,
-    (_key, value: unknown) =>
-      typeof value === "bigint" ? value.toString() : value,
+    toJsonValue(isFailedReading(reading) ? reading.error.code : reading),
   );
 }
 
 function examinePrecision(
   { connection: { networkName }, settings: { tokenDecimals } }: VaultHost,
   round: VaultRound | undefined,
-): readonly Check[] {
-  const name = "token precision";
+): Finding {
   if (tokenDecimals === undefined) {
-    return [
-      warn(
-        name,
-        "not configured: amounts of tokens are shown as raw integers",
-        `Set networks.${networkName}.vault.tokenDecimals to the decimals of the vault's token.`,
-      ),
-    ];
+    return warn(
+      "not configured: amounts of tokens are shown as raw integers",
+      `Set networks.${networkName}.vault.tokenDecimals to the decimals of the vault's token.`,
+    );
   }
   if (round === undefined || round.maxVolume === 0n) {
-    return [
-      ok(name, `${tokenDecimals} decimals; there is no amount to try it on`),
-    ];
+    return ok(`${tokenDecimals} decimals; there is no amount to try it on`);
   }
   const shown = formatUnits(round.maxVolume, tokenDecimals);
   const tokens = Number(shown);
   const detail = `${tokenDecimals} decimals: the round takes ${shown} tokens`;
-  return [
-    tokens < PLAUSIBLE_TOKENS.least || tokens > PLAUSIBLE_TOKENS.most
-      ? warn(
-          name,
-          detail,
-          `Check networks.${networkName}.vault.tokenDecimals against the token's decimals().`,
-        )
-      : ok(name, detail),
-  ];
+  return tokens < PLAUSIBLE_TOKENS.least || tokens > PLAUSIBLE_TOKENS.most
+    ? warn(
+        detail,
+        `Check networks.${networkName}.vault.tokenDecimals against the token's decimals().`,
+      )
+    : ok(detail);
 }
 
 function examineRound(
-  round: VaultRound | undefined,
+  { startTime, endTime, settled }: VaultRound,
   { timestamp }: BlockInfo,
-): readonly Check[] {
-  const name = "round";
-  if (round === undefined) {
-    return [];
-  }
-  const { startTime, endTime, settled } = round;
+): Finding {
   if (endTime === 0n) {
-    return [warn(name, "there is none yet", "Wait until the vault has one.")];
+    return warn("there is none yet", "Wait until the vault has one.");
   }
   const now = BigInt(timestamp);
   if (settled) {
-    return [ok(name, "settled")];
+    return ok("settled");
   }
   if (endTime + LATE_SECONDS < now) {
-    return [
-      warn(
-        name,
-        `ended at ${describeTime(endTime)} and is not settled`,
-        "`vault simulate` shows what a settlement would do, `vault settle` does it.",
-      ),
-    ];
+    return warn(
+      `ended at ${describeTime(endTime)} and is not settled`,
+      "`vault simulate` shows what a settlement would do, `vault settle` does it.",
+    );
   }
-  return [
-    ok(
-      name,
-      startTime > now
-        ? `begins at ${describeTime(startTime)}`
-        : `${endTime > now ? "ends" : "ended"} at ${describeTime(endTime)}`,
-    ),
-  ];
+  return ok(
+    startTime > now
+      ? `begins at ${describeTime(startTime)}`
+      : `${endTime > now ? "ends" : "ended"} at ${describeTime(endTime)}`,
+  );
 }

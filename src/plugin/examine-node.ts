@@ -1,5 +1,5 @@
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
-import { ZeroAddress } from "ethers";
+import { ZeroAddress, isHexString } from "ethers";
 
 import { isLensSupported } from "../client/lens/lens.js";
 import { VaultError } from "../errors.js";
@@ -8,9 +8,8 @@ import { readingAt } from "../protocol/index.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
 import type { RetryEvent } from "../rpc/patient.js";
-import { RevertedCall, isHexData } from "../rpc/request.js";
-import { failed, fail, ok, quote, warn } from "./examination.js";
-import type { Check } from "./examination.js";
+import { check, failed, fail, ok, quote, warn } from "./examination.js";
+import type { Check, Finding } from "./examination.js";
 
 /** Chain ids of development nodes, whose clocks and settings are their own. */
 const DEVELOPMENT_CHAIN_IDS: ReadonlySet<number> = new Set([1337, 31337]);
@@ -36,6 +35,7 @@ export async function examineReachability(
   { provider, networkName }: VaultHost,
   now: () => number = () => performance.now(),
 ): Promise<{ readonly check: Check; readonly node?: ReachableNode }> {
+  const name = "network";
   const chain = new Chain(provider, networkName);
   try {
     const chainId = await chain.chainId();
@@ -48,19 +48,13 @@ export async function examineReachability(
     const block = await chain.block("latest");
     const latency = Math.round(latencies.toSorted((a, b) => a - b)[1] ?? 0);
     const detail = `answers in ${latency} ms`;
-    return {
-      node: { chainId, block },
-      check:
-        latency > MAX_LATENCY_MS
-          ? warn(
-              "network",
-              detail,
-              "Choose a node that is nearer or less busy.",
-            )
-          : ok("network", detail),
-    };
+    const finding =
+      latency > MAX_LATENCY_MS
+        ? warn(detail, "Choose a node that is nearer or less busy.")
+        : ok(detail);
+    return { node: { chainId, block }, check: { name, ...finding } };
   } catch (error) {
-    return { check: failed("network", error) };
+    return { check: failed(name, error) };
   }
 }
 
@@ -72,11 +66,13 @@ export function examineRetries(
   return repeated.length === 0
     ? []
     : [
-        warn(
-          "requests",
-          `failed ${repeated.length} times and were made again: ${problems.slice(0, 3).join(" ")}`,
-          "Nothing to do where that is rare; else choose a node that is nearer or less busy.",
-        ),
+        {
+          name: "requests",
+          ...warn(
+            `failed ${repeated.length} times and were made again: ${problems.slice(0, 3).join(" ")}`,
+            "Nothing to do where that is rare; else choose a node that is nearer or less busy.",
+          ),
+        },
       ];
 }
 
@@ -87,72 +83,66 @@ export async function examineNode(
   clock: () => number = Date.now,
 ): Promise<readonly Check[]> {
   const chain = new Chain(vault.provider, vault.networkName);
-  return await Promise.all([
-    examineChainId(vault, node.chainId),
-    examineClient(chain),
-    examineHead(chain, node, clock),
-    examineOldState(chain, node.block.number),
-    examineOverrides(vault),
-    examineSimulate(chain, node.block),
-    examineGasCap(chain),
-  ]);
+  const looks: Readonly<Record<string, () => Finding | Promise<Finding>>> = {
+    "chain id": () => examineChainId(vault, node.chainId),
+    client: async () => await examineClient(chain),
+    head: async () => await examineHead(chain, node, clock),
+    "old state": async () => await examineOldState(chain, node.block.number),
+    "state overrides": async () => await examineOverrides(chain),
+    eth_simulateV1: async () => await examineSimulate(chain, node.block),
+    "gas of calls": async () => await examineGasCap(chain),
+  };
+  return await Promise.all(
+    Object.entries(looks).map(
+      async ([name, look]) => await check(name, look, "warn"),
+    ),
+  );
 }
 
-async function examineChainId(
+function examineChainId(
   { connection: { networkConfig, networkName } }: VaultHost,
   actual: number,
-): Promise<Check> {
-  const name = "chain id";
+): Finding {
   const { chainId: configured, type } = networkConfig;
   if (configured === undefined) {
     return type === "http" && !DEVELOPMENT_CHAIN_IDS.has(actual)
       ? warn(
-          name,
           `${actual}; none is configured`,
           `Set networks.${networkName}.chainId to it, so that a URL of another chain is refused.`,
         )
-      : ok(name, String(actual));
+      : ok(String(actual));
   }
   return configured === actual
-    ? ok(name, `${actual}, as configured`)
+    ? ok(`${actual}, as configured`)
     : fail(
-        name,
         `${actual}, but ${configured} is configured`,
         `Correct networks.${networkName}.chainId or the URL.`,
       );
 }
 
-async function examineClient(chain: Chain): Promise<Check> {
-  const name = "client";
-  try {
-    const version = await chain.request("web3_clientVersion", []);
-    return typeof version === "string"
-      ? ok(name, quote(version))
-      : warn(
-          name,
-          "answers something else than a text",
-          "Nothing to do, if the rest is well.",
-        );
-  } catch (error) {
-    return failed(name, error, "warn");
-  }
+async function examineClient(chain: Chain): Promise<Finding> {
+  const version = await chain.request("web3_clientVersion", []);
+  return typeof version === "string"
+    ? ok(quote(version))
+    : warn(
+        "answers something else than a text",
+        "Nothing to do, if the rest is well.",
+      );
 }
 
 async function examineHead(
   chain: Chain,
   { chainId, block }: ReachableNode,
   clock: () => number,
-): Promise<Check> {
-  const name = "head";
+): Promise<Finding> {
   const age = Math.round(clock() / 1_000) - block.timestamp;
   const detail = `block ${block.number}, ${Math.abs(age)} s ${age < 0 ? "ahead of this machine's clock" : "old"}`;
   if (DEVELOPMENT_CHAIN_IDS.has(chainId)) {
-    return ok(name, detail);
+    return ok(detail);
   }
   try {
     if ((await chain.request("eth_syncing", [])) !== false) {
       return warn(
-        name,
         `${detail}; the node is still synchronising`,
         "Wait until it has caught up, or use another node.",
       );
@@ -162,15 +152,13 @@ async function examineHead(
   }
   return Math.abs(age) > MAX_HEAD_AGE_SECONDS
     ? warn(
-        name,
         detail,
         "Check that the node follows its chain, and this machine's clock.",
       )
-    : ok(name, detail);
+    : ok(detail);
 }
 
-async function examineOldState(chain: Chain, head: number): Promise<Check> {
-  const name = "old state";
+async function examineOldState(chain: Chain, head: number): Promise<Finding> {
   const hasState = async (block: number): Promise<boolean> => {
     try {
       await chain.balance(ZeroAddress, block);
@@ -184,7 +172,7 @@ async function examineOldState(chain: Chain, head: number): Promise<Check> {
   };
   // The chain's first block is often kept apart; the one after it is not.
   if (await hasState(Math.min(1, head))) {
-    return ok(name, "of all blocks");
+    return ok("of all blocks");
   }
   let reach = "not even 128 blocks back";
   for (const depth of DEPTHS) {
@@ -194,7 +182,6 @@ async function examineOldState(chain: Chain, head: number): Promise<Check> {
     reach = `${depth} blocks back and more, but not of all`;
   }
   return warn(
-    name,
     reach,
     "Reading the present needs none. `vault rounds` and other looks at the past need an archive node.",
   );
@@ -202,34 +189,29 @@ async function examineOldState(chain: Chain, head: number): Promise<Check> {
 
 async function examineOverrides({
   provider,
-  networkName: network,
-}: VaultHost): Promise<Check> {
-  const name = "state overrides";
-  try {
-    return (await isLensSupported({ provider, network, from: ZeroAddress }))
-      ? ok(name, "applied: many readings in one request")
-      : warn(
-          name,
-          "refused",
-          "All works without them, with one request for each reading and order; another node is faster.",
-        );
-  } catch (error) {
-    return failed(name, error, "warn");
-  }
+  network,
+}: Chain): Promise<Finding> {
+  return (await isLensSupported({ provider, network, from: ZeroAddress }))
+    ? ok("applied: many readings in one request")
+    : warn(
+        "refused",
+        "All works without them, with one request for each reading and order; another node is faster.",
+      );
 }
 
-async function examineSimulate(chain: Chain, head: BlockInfo): Promise<Check> {
-  const name = "eth_simulateV1";
-  const missing = (problem: string): Check =>
+async function examineSimulate(
+  chain: Chain,
+  head: BlockInfo,
+): Promise<Finding> {
+  const missing = (problem: string): Finding =>
     warn(
-      name,
       problem,
       "A settlement is rehearsed another way, without transfers or with more requests.",
     );
   const wanted = [head.number + 1, head.timestamp + 1] as const;
   const [number, time] = wanted.map(numberToHexString);
   try {
-    const answer = await chain.request(name, [
+    const answer = await chain.request("eth_simulateV1", [
       {
         blockStateCalls: [
           {
@@ -246,7 +228,7 @@ async function examineSimulate(chain: Chain, head: BlockInfo): Promise<Check> {
     );
     // Some nodes execute it in another block than they were asked to.
     return found.every((value, index) => value === wanted[index])
-      ? ok(name, "there")
+      ? ok("there")
       : missing("answers, but for another block than it was asked for");
   } catch (error) {
     if (VaultError.isVaultError(error)) {
@@ -260,35 +242,24 @@ function quantityOf(value: unknown): number {
   return typeof value === "string" ? Number(value) : NaN;
 }
 
-async function examineGasCap(chain: Chain): Promise<Check> {
-  const name = "gas of calls";
-  try {
-    const answer = await chain.request("eth_call", [
-      { from: ZeroAddress, to: PROBE, data: "0x" },
-      "latest",
-      { [PROBE]: { code: RETURNS_GAS } },
-    ]);
-    if (
-      answer instanceof RevertedCall ||
-      !isHexData(answer) ||
-      answer.length !== 66
-    ) {
-      return warn(
-        name,
-        "unknown, since overrides are not applied",
-        "Nothing to do; requests adapt to what is refused.",
-      );
-    }
-    const gas = BigInt(answer);
-    const detail = `${gas.toLocaleString("en")} at most`;
-    return gas < AMPLE_GAS
-      ? warn(
-          name,
-          detail,
-          "Ranges of orders are read in smaller pieces; a settlement that needs more cannot be rehearsed here.",
-        )
-      : ok(name, detail);
-  } catch (error) {
-    return failed(name, error, "warn");
+async function examineGasCap(chain: Chain): Promise<Finding> {
+  const answer = await chain.request("eth_call", [
+    { from: ZeroAddress, to: PROBE, data: "0x" },
+    "latest",
+    { [PROBE]: { code: RETURNS_GAS } },
+  ]);
+  if (!isHexString(answer, 32)) {
+    return warn(
+      "unknown, since overrides are not applied",
+      "Nothing to do; requests adapt to what is refused.",
+    );
   }
+  const gas = BigInt(answer);
+  const detail = `${gas.toLocaleString("en")} at most`;
+  return gas < AMPLE_GAS
+    ? warn(
+        detail,
+        "Ranges of orders are read in smaller pieces; a settlement that needs more cannot be rehearsed here.",
+      )
+    : ok(detail);
 }

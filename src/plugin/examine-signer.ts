@@ -13,8 +13,8 @@ import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
 import { SettlementStopped } from "../settlement/stopped.js";
 import { settlementCall } from "../settlement/transaction.js";
-import { fail, failed, ok, warn } from "./examination.js";
-import type { Check } from "./examination.js";
+import { check, fail, failed, ok, warn } from "./examination.js";
+import type { Check, Finding } from "./examination.js";
 
 /** Gas of a settlement that cannot be estimated now. */
 const SUPPOSED_GAS = 1_000_000n;
@@ -34,31 +34,32 @@ export async function examineSigner(
   } catch (error) {
     if (error instanceof SettlementStopped) {
       return [
-        warn(
+        {
           name,
-          error.reason,
-          `Nothing to do where only reads are made; to settle, set networks.${networkName}.accounts.`,
-        ),
+          ...warn(
+            error.reason,
+            `Nothing to do where only reads are made; to settle, set networks.${networkName}.accounts.`,
+          ),
+        },
       ];
     }
-    return [
-      failed(
-        name,
-        error,
-        VaultError.isVaultError(error) && error.code === "VAULT_CONFIG_VARIABLE"
-          ? "warn"
-          : "fail",
-      ),
-    ];
+    const isUnset =
+      VaultError.isVaultError(error) && error.code === "VAULT_CONFIG_VARIABLE";
+    return [failed(name, error, isUnset ? "warn" : "fail")];
   }
   const kinds = {
     local: "a key of the configuration",
     remote: "an account of the node",
     "in-process": "an account of the in-process network",
   } as const;
+  const { address, kind } = signer;
   return [
-    ok(name, `${signer.address}, ${kinds[signer.kind]}`),
-    await examineBalance(vault, chain, signer.address),
+    { name, ...ok(`${address}, ${kinds[kind]}`) },
+    await check(
+      "balance",
+      async () => await examineBalance(vault, chain, address),
+      "warn",
+    ),
   ];
 }
 
@@ -66,35 +67,26 @@ async function examineBalance(
   vault: VaultHost,
   chain: Chain,
   from: string,
-): Promise<Check> {
-  const name = "balance";
-  try {
-    const [balance, header] = await Promise.all([
-      chain.balance(from),
-      chain.header(),
-    ]);
-    const fees = await resolveFees(
-      chain,
-      vault.connection.networkConfig,
-      header,
-    );
-    const estimate = await estimateSettlement(vault, chain, from);
-    const gas =
-      estimate === undefined
-        ? SUPPOSED_GAS
-        : (estimate * HEADROOM.numerator) / HEADROOM.denominator;
-    const cost = gas * maxPricePerGas(fees);
-    const detail = `${formatEther(balance)} in native currency; a settlement may cost ${formatEther(cost)}${estimate === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
-    return balance < cost
-      ? (estimate === undefined ? warn : fail)(
-          name,
-          detail,
-          `Fund ${from}, or settle with another account.`,
-        )
-      : ok(name, detail);
-  } catch (error) {
-    return failed(name, error, "warn");
-  }
+): Promise<Finding> {
+  const [balance, header] = await Promise.all([
+    chain.balance(from),
+    chain.header(),
+  ]);
+  const { networkConfig } = vault.connection;
+  const fees = await resolveFees(chain, networkConfig, header);
+  const estimate = await estimateSettlement(vault, chain, from);
+  const gas =
+    estimate === undefined
+      ? SUPPOSED_GAS
+      : (estimate * HEADROOM.numerator) / HEADROOM.denominator;
+  const cost = gas * maxPricePerGas(fees);
+  const detail = `${formatEther(balance)} in native currency; a settlement may cost ${formatEther(cost)}${estimate === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
+  return balance < cost
+    ? (estimate === undefined ? warn : fail)(
+        detail,
+        `Fund ${from}, or settle with another account.`,
+      )
+    : ok(detail);
 }
 
 /** @returns Undefined where it reverts, or where no vault is configured. */
