@@ -151,10 +151,11 @@ function vaultSettings(
   return Object.entries(
     typeof networks === "object" && networks !== null ? networks : {},
   ).flatMap(([name, network]: [string, unknown]) =>
-    typeof network === "object" && network !== null && "vault" in network
-      ? network.vault === undefined
-        ? []
-        : [[name, network.vault] satisfies [string, unknown]]
+    typeof network === "object" &&
+    network !== null &&
+    "vault" in network &&
+    network.vault !== undefined
+      ? [[name, network.vault] satisfies [string, unknown]]
       : [],
   );
 }

@@ -40,13 +40,14 @@ export class DeploymentAddresses {
   public async find(role: ContractRole): Promise<LocatedAddress | undefined> {
     this.#found ??= this.#load();
     const loading = this.#found;
-    const deployment = await loading.catch((error: unknown) => {
-      this.#forget(loading);
-      throw error;
-    });
-    if (deployment === undefined) {
+    let deployment: MockDeployment | undefined;
+    try {
+      deployment = await loading;
+    } finally {
       // Mocks may be deployed, or the node come back, while this lives.
-      this.#forget(loading);
+      if (deployment === undefined && this.#found === loading) {
+        this.#found = undefined;
+      }
     }
     if (deployment === undefined) {
       return undefined;
@@ -58,12 +59,6 @@ export class DeploymentAddresses {
       `The address of the ${contractRoles[role].label} contract (${source})`,
     );
     return { address, source };
-  }
-
-  #forget(loading: Promise<MockDeployment | undefined>): void {
-    if (this.#found === loading) {
-      this.#found = undefined;
-    }
   }
 
   /** Why a file that exists is not used. */

@@ -169,7 +169,12 @@ export class HardhatVault extends VaultClient implements VaultHost {
     instances.set(name, instance);
     return this.provider === this.connection.provider
       ? instance
-      : instance.#with(instance.addresses, this.provider, this.#from);
+      : new HardhatVault(
+          instance,
+          instance.addresses,
+          this.provider,
+          this.#from,
+        );
   }
 
   /**
@@ -190,7 +195,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
     contracts: ContractAddresses,
     source = "at()",
   ): HardhatVault {
-    return this.#with(
+    return new HardhatVault(
+      this,
       orElse(fixedAddresses(contracts, source), this.addresses),
       this.provider,
       this.#from,
@@ -200,7 +206,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
   /** @internal See {@link VaultReader.during}. */
   public override during(options: DuringOptions): HardhatVault {
     const { from = this.#from } = options;
-    return this.#with(this.addresses, this.patientProvider(options), from);
+    const provider = this.patientProvider(options);
+    return new HardhatVault(this, this.addresses, provider, from);
   }
 
   /** @inheritdoc */
@@ -411,14 +418,6 @@ export class HardhatVault extends VaultClient implements VaultHost {
     for (const [name, { locate }] of instances) {
       fork.vault.instance(name).connectionAddresses.follow(locate);
     }
-  }
-
-  #with(
-    addresses: AddressBook,
-    provider: Eip1193Provider,
-    from: string | undefined,
-  ): HardhatVault {
-    return new HardhatVault(this, addresses, provider, from);
   }
 
   /** Checked when it is used: most connections are opened for something else. */

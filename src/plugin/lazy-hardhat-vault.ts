@@ -9,9 +9,8 @@ import { assertInvariant } from "../errors.js";
 import { readOperationNames } from "../protocol/readings.js";
 import type { HardhatVault } from "./hardhat-vault.js";
 
-/** The methods of a vault that only need a connection once they are called. */
+/** What else but readings only needs a connection once it is called. */
 const forwardedMethods = [
-  ...readOperationNames,
   "snapshot",
   "block",
   "chainId",
@@ -21,7 +20,7 @@ const forwardedMethods = [
   "fork",
   "deployMocks",
   "mockAt",
-] as const satisfies ReadonlyArray<keyof HardhatVault>;
+] as const;
 
 /**
  * The read methods, each of which opens the connection when it is called. As
@@ -38,17 +37,7 @@ export interface LazyHardhatVault
     LazyVaultReads,
     Pick<
       HardhatVault,
-      | "snapshot"
-      | "orders"
-      | "rounds"
-      | "block"
-      | "chainId"
-      | "addressOf"
-      | "settleAll"
-      | "simulateSettleAll"
-      | "fork"
-      | "deployMocks"
-      | "mockAt"
+      (typeof forwardedMethods)[number] | "orders" | "rounds"
     > {
   /**
    * The TypeChain-typed contracts, by role; opens the connection.
@@ -125,7 +114,7 @@ function lazyVault(
   open: () => Promise<HardhatVault>,
 ): LazyHardhatVault {
   const forwarding = Object.fromEntries(
-    forwardedMethods.map((name) => [
+    [...readOperationNames, ...forwardedMethods].map((name) => [
       name,
       async (...args: readonly unknown[]): Promise<unknown> => {
         const vault = await open();

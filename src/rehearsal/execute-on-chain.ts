@@ -1,6 +1,5 @@
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
-import { encodeCall } from "../client/codec.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
@@ -11,7 +10,7 @@ import { NATIVE, nativeBalanceOf } from "./balances.js";
 import type { Balance } from "./balances.js";
 import { readState } from "./compare-readings.js";
 import type { ChainState } from "./compare-readings.js";
-import { UNKNOWABLE } from "./question.js";
+import { UNKNOWABLE, settlementCall } from "./question.js";
 import type { Answer, Refusal, Subject } from "./question.js";
 import {
   TRANSACTION_GAS_CAP,
@@ -64,9 +63,7 @@ export async function executeSettlement(
     cost: gasLimit * gasPrice,
   });
   const hash = await chain.command("eth_sendTransaction", {
-    from: sender,
-    to: target.address,
-    data: encodeCall("settleAll", []).data,
+    ...settlementCall(sender, target.address),
     gas: numberToHexString(gasLimit),
     gasPrice: numberToHexString(gasPrice),
   });

@@ -1,7 +1,8 @@
 import type { LocatedAddress } from "../client/addresses.js";
+import { encodeCall } from "../client/codec.js";
 import type { VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { BlockInfo, Header } from "../rpc/node.js";
+import type { BlockInfo, Header, SettlementCall } from "../rpc/node.js";
 import type { ChainState, StateSubjects } from "./compare-readings.js";
 import type { WatchList } from "./watch-list.js";
 import type { Transfer } from "./types.js";
@@ -33,6 +34,11 @@ export interface Subject {
 export interface Question extends Subject {
   readonly watched: WatchList;
   readonly next: NextBlock;
+}
+
+/** The call that settles. */
+export function settlementCall(from: string, to: string): SettlementCall {
+  return { from, to, data: encodeCall("settleAll", []).data };
 }
 
 /** Why the contract does not do it. */

@@ -1,5 +1,7 @@
 import type { AddressBook, LocatedAddress } from "../client/addresses.js";
-import { VaultError, assertInvariant } from "../errors.js";
+import { failedReading } from "../client/failed-reading.js";
+import type { VaultReader } from "../client/reader.js";
+import { assertInvariant } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 
@@ -13,23 +15,19 @@ export interface ResolvedAddresses {
   >;
 }
 
-/** Where a vault's addresses can be asked for. */
-interface AddressSource {
-  addressOf(role: ContractRole): Promise<LocatedAddress>;
-}
-
 /**
  * The addresses of another vault as they are now, with their sources and with
  * the errors of those that it has not: a fork answers as its upstream did, also
  * when the upstream's connection is closed.
  */
 export async function resolveAddresses(
-  vault: AddressSource,
+  vault: VaultReader,
 ): Promise<ResolvedAddresses> {
   const outcomes = new Map(
     await Promise.all(
       contractRoleNames.map(
-        async (role) => [role, await outcomeOf(vault, role)] as const,
+        async (role) =>
+          [role, await vault.addressOf(role).catch(failedReading)] as const,
       ),
     ),
   );
@@ -37,31 +35,17 @@ export async function resolveAddresses(
     locate: async (role) => {
       const outcome = outcomes.get(role);
       assertInvariant(outcome !== undefined, `${role} was not resolved`);
-      if (!VaultError.isVaultError(outcome)) {
+      if (!("error" in outcome)) {
         return await Promise.resolve(outcome);
       }
-      if (outcome.code !== "VAULT_CONTRACT_NOT_CONFIGURED") {
-        throw outcome;
+      if (outcome.error.code !== "VAULT_CONTRACT_NOT_CONFIGURED") {
+        throw outcome.error;
       }
-      const { path, hint } = outcome.details;
+      const { path, hint } = outcome.error.details;
       return { path: String(path), hint: String(hint) };
     },
     known: [...outcomes].flatMap(([role, outcome]) =>
-      VaultError.isVaultError(outcome) ? [] : [{ ...outcome, role }],
+      "error" in outcome ? [] : [{ ...outcome, role }],
     ),
   };
-}
-
-async function outcomeOf(
-  vault: AddressSource,
-  role: ContractRole,
-): Promise<LocatedAddress | VaultError> {
-  try {
-    return await vault.addressOf(role);
-  } catch (error) {
-    if (!VaultError.isVaultError(error)) {
-      throw error;
-    }
-    return error;
-  }
 }

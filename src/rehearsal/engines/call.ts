@@ -12,7 +12,7 @@ import {
 import { originOf } from "../../rpc/patient.js";
 import { refusesParameters } from "../../rpc/errors.js";
 import { RevertedCall, isHexData } from "../../rpc/request.js";
-import { EngineUnable, UNKNOWABLE } from "../question.js";
+import { EngineUnable, UNKNOWABLE, settlementCall } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { isExhausted } from "../refusal.js";
 import { readOf, readsOf } from "../watch-list.js";
@@ -208,9 +208,7 @@ async function callPlainly(
   place: Place,
 ): Promise<RevertedCall | undefined> {
   const call = {
-    from: sender,
-    to: target.address,
-    data: encodeCall("settleAll", []).data,
+    ...settlementCall(sender, target.address),
     ...(gas === undefined ? {} : { gas: numberToHexString(gas) }),
   };
   const answer = await request(vault, place, call, {});

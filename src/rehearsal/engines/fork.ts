@@ -1,7 +1,6 @@
 import type { NetworkConfig } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { encodeCall } from "../../client/codec.js";
 import { givenInput, parseBlockTag } from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/errors.js";
@@ -15,10 +14,10 @@ import { withHardforkHistory } from "../fork/hardfork-history.js";
 import { resolveAddresses } from "../resolved-addresses.js";
 import type { ResolvedAddresses } from "../resolved-addresses.js";
 import { Chain } from "../../rpc/node.js";
-import type { Header } from "../../rpc/node.js";
+import type { Header, SettlementCall } from "../../rpc/node.js";
 import { roundOf } from "../compare-readings.js";
 import { executeSettlement, readBefore } from "../execute-on-chain.js";
-import { notExecuted } from "../question.js";
+import { notExecuted, settlementCall } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { SimulatedChain } from "../simulated-chain.js";
 
@@ -39,20 +38,20 @@ export interface ForkOptions {
 /** A connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
 
-/** The block of the forked chain that a fork starts from. */
-export interface UpstreamBlock extends Header {
-  /** True if no block was asked for: then it is the newest one. */
+/** How a fork is to be made for a rehearsal. */
+export interface ForkSettings {
+  readonly addresses: ResolvedAddresses;
+  readonly hardfork: string | undefined;
+  /** Whether it starts from the newest block, which no block was asked for. */
   readonly isHead: boolean;
 }
 
 /** What a fork is made of, once the upstream was asked. */
-export interface ForkPlan {
-  readonly block: UpstreamBlock;
+interface ForkPlan extends ForkSettings {
+  readonly block: Header;
   readonly chainId: number;
-  readonly addresses: ResolvedAddresses;
   /** Those of the network's instances, by name, where somebody may ask. */
   readonly instances?: ReadonlyMap<string, ResolvedAddresses>;
-  readonly hardfork?: string | undefined;
   /** What one transaction may use, in place of what the hardfork says. */
   readonly transactionGasCap?: bigint | undefined;
   /** Without them, no balance of the forked chain is overwritten. */
@@ -60,14 +59,6 @@ export interface ForkPlan {
 }
 
 const noInstances: NonNullable<ForkPlan["instances"]> = new Map();
-
-/** How a fork is to be made for a rehearsal. */
-export interface ForkSettings {
-  readonly addresses: ResolvedAddresses;
-  readonly hardfork: string | undefined;
-  /** Whether it starts from the newest block. */
-  readonly isHead: boolean;
-}
 
 /**
  * Rehearses on a fork in this process, which fetches what the contracts touch
@@ -77,7 +68,7 @@ export interface ForkSettings {
  */
 export async function rehearseOnFork(
   question: Question,
-  { addresses, hardfork, isHead }: ForkSettings,
+  settings: ForkSettings,
 ): Promise<Answer> {
   const { vault, sender, target, next } = question;
   const number = next.number - 1;
@@ -90,7 +81,7 @@ export async function rehearseOnFork(
   }
   const reason = await findFatalRevert(
     vault,
-    { sender, target: target.address },
+    settlementCall(sender, target.address),
     number,
   );
   if (reason !== undefined) {
@@ -98,12 +89,12 @@ export async function rehearseOnFork(
   }
   const execute = async (): Promise<Answer> => {
     const connection = await createFork(vault, {
-      block: { ...header, isHead },
+      ...settings,
+      block: header,
       chainId: before.chainId,
-      addresses,
-      hardfork,
       // Whether the chain has that limit, nobody tells: it is not to be ours.
-      transactionGasCap: hardfork === undefined ? header.gasLimit : undefined,
+      transactionGasCap:
+        settings.hardfork === undefined ? header.gasLimit : undefined,
       withAccounts: false,
     });
     try {
@@ -157,6 +148,7 @@ export async function fork(
     addresses,
     instances: new Map(ofInstances),
     hardfork,
+    isHead: (blockNumber ?? "latest") === "latest",
     withAccounts: true,
   });
 }
@@ -170,7 +162,7 @@ export async function fork(
 export async function readUpstreamBlock(
   { provider, networkName }: VaultHost,
   blockNumber: BlockTag | undefined,
-): Promise<UpstreamBlock> {
+): Promise<Header> {
   const tag = parseBlockTag(blockNumber ?? "latest", "blockNumber");
   if (tag === "pending") {
     throw vaultError("VAULT_INVALID_BLOCK", {
@@ -178,8 +170,7 @@ export async function readUpstreamBlock(
       value: "pending, which has no number yet",
     });
   }
-  const header = await new Chain(provider, networkName).header(tag);
-  return { ...header, isHead: tag === "latest" };
+  return await new Chain(provider, networkName).header(tag);
 }
 
 /**
@@ -188,7 +179,7 @@ export async function readUpstreamBlock(
  * @throws VaultError VAULT_FORK_NETWORK_TAKEN, VAULT_CONFIG_VARIABLE and those
  * of a failed request
  */
-export async function createFork(
+async function createFork(
   vault: VaultHost,
   plan: ForkPlan,
 ): Promise<ForkConnection> {
@@ -202,7 +193,10 @@ export async function createFork(
   let cacheDir: string | undefined;
   try {
     const url = await config.url.getUrl();
-    cacheDir = chooseForkCache(context.config.paths.cache, url, block);
+    cacheDir = chooseForkCache(context.config.paths.cache, url, {
+      hash: block.hash,
+      isHead: plan.isHead,
+    });
     const override = {
       ...(plan.withAccounts ? {} : { accounts: [] }),
       blockGasLimit: block.gasLimit,
@@ -231,13 +225,16 @@ export async function createFork(
         ),
       },
     };
-    const chainType = toSimulatedChainType(upstream.chainType);
+    const chainType: ChainType =
+      upstream.chainType === "l1" || upstream.chainType === "op"
+        ? upstream.chainType
+        : "generic";
     const connection = await withHardforkHistory(
       context.config.chainDescriptors,
       {
         chainId,
         chainType,
-        hardfork: hardfork ?? defaultHardfork(own, chainType),
+        hardfork: hardfork ?? (chainType === "op" ? OP_HARDFORK : own.hardfork),
       },
       async () =>
         await context.network.create<ChainType | string>({
@@ -270,20 +267,6 @@ function requireHttp({
 
 /** What Hardhat's simulator calls an op chain is its newest rules for one. */
 const OP_HARDFORK = "isthmus";
-
-function defaultHardfork(
-  { hardfork }: Extract<NetworkConfig, { type: "edr-simulated" }>,
-  chainType: ChainType,
-): string {
-  return chainType === "op" ? OP_HARDFORK : hardfork;
-}
-
-function toSimulatedChainType(chainType: string): ChainType {
-  if (chainType === "l1" || chainType === "op") {
-    return chainType;
-  }
-  return "generic";
-}
 
 /** Nothing is ever written before this holds: it could be the live chain. */
 function assertIsFork(config: NetworkConfig, cacheDir: string): void {
@@ -326,16 +309,12 @@ const FIRST_FATAL_CODE = 2n ** 64n;
  */
 async function findFatalRevert(
   { provider, networkName }: VaultHost,
-  { sender, target }: { readonly sender: string; readonly target: string },
+  call: SettlementCall,
   blockNumber: number,
 ): Promise<string | undefined> {
-  const { data: callData } = encodeCall("settleAll", []);
   let revert: RevertedCall | undefined;
   try {
-    revert = await new Chain(provider, networkName).simulate(
-      { from: sender, to: target, data: callData },
-      blockNumber,
-    );
+    revert = await new Chain(provider, networkName).simulate(call, blockNumber);
   } catch (error) {
     if (!VaultError.isVaultError(error)) {
       throw error;
