@@ -1,6 +1,5 @@
+import { licensePlugin } from "rolldown-license-plugin";
 import { defineConfig } from "tsdown";
-
-import { vendoredChunk, vendoredGroup } from "./scripts/vendored-chunk.ts";
 
 // A project in TypeScript loads every file by way of tsx, at about a millisecond
 // each, and src/ has a hundred and more. So the package has a file for each of
@@ -8,7 +7,9 @@ import { vendoredChunk, vendoredGroup } from "./scripts/vendored-chunk.ts";
 // first asked for stands apart, since tsx rewrites every file with an `import()`
 // as it is loaded, and gives it a source map, in time that grows with the file.
 const groups = [
-  vendoredGroup,
+  // What `vault report` draws with, so that a project that draws nothing installs
+  // nothing for it.
+  { name: "vendored", test: /[\\/]node_modules[\\/]/u },
   {
     name: "on-demand",
     test: /[\\/](?:src[\\/]plugin[\\/]on-demand|tasks[\\/](?:actions|output[\\/]line-update))\.ts$/u,
@@ -63,7 +64,27 @@ export default defineConfig({
     // The package has them.
     sourcemapExcludeSources: true,
   },
-  plugins: [vendoredChunk],
+  plugins: [
+    licensePlugin({
+      done: (packages, context) => {
+        context.emitFile({
+          type: "asset",
+          fileName: "chunks/vendored.licenses.txt",
+          source: packages
+            .map(
+              ({ name, license, licenseText }) =>
+                `${name} (${license})\n\n${licenseText}`,
+            )
+            .join("\n\n---\n\n"),
+        });
+      },
+    }),
+  ],
+  // linkedom would load a project's own `canvas`, which is native code, if there
+  // is one; it brings what it takes otherwise.
+  alias: {
+    canvas: `${import.meta.dirname}/node_modules/linkedom/commonjs/canvas-shim.cjs`,
+  },
   tsconfig: "tsconfig.build.json",
   platform: "node",
   fixedExtension: false,
