@@ -135,10 +135,26 @@ class Recorder {
     args: readonly unknown[],
     value: unknown,
   ): Promise<unknown> {
-    if (typeof value === "object" && value !== null && "error" in value) {
-      return await this.#recordFailure(operation, args, value.error);
+    if (typeof value !== "object" || value === null || !("error" in value)) {
+      return toJsonValue(value);
     }
-    return toJsonValue(value);
+    const { error } = value;
+    if (!VaultError.isVaultError(error) || error.kind !== "chain") {
+      throw error;
+    }
+    this.failed += 1;
+    const { code } = error;
+    // The error has the reason as a text; a replay needs the bytes.
+    const answer =
+      code === "VAULT_CALL_REVERTED"
+        ? await this.#call(operation, args)
+        : undefined;
+    return {
+      error:
+        answer instanceof RevertedCall
+          ? { code, revertData: answer.reason.data.toLowerCase() }
+          : { code },
+    };
   }
 
   /**
@@ -158,38 +174,6 @@ class Recorder {
         ? AbiCoder.defaultAbiCoder().decode(["bytes"], answer)[0]
         : undefined;
     return Object.assign({}, order, { exType: { bytes } });
-  }
-
-  async #recordFailure(
-    operation: ReadOperationName,
-    args: readonly unknown[],
-    error: unknown,
-  ): Promise<unknown> {
-    if (!VaultError.isVaultError(error) || error.kind !== "chain") {
-      throw error;
-    }
-    this.failed += 1;
-    const revertData =
-      error.code === "VAULT_CALL_REVERTED"
-        ? await this.#revertData(operation, args)
-        : undefined;
-    return {
-      error: {
-        code: error.code,
-        ...(revertData === undefined ? {} : { revertData }),
-      },
-    };
-  }
-
-  /** The error has the reason as a text; a replay needs the bytes. */
-  async #revertData(
-    operation: ReadOperationName,
-    args: readonly unknown[],
-  ): Promise<string | undefined> {
-    const answer = await this.#call(operation, args);
-    return answer instanceof RevertedCall
-      ? answer.reason.data.toLowerCase()
-      : undefined;
   }
 
   /** The call's answer as it is, at the capture's block. */

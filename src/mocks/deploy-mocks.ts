@@ -243,10 +243,7 @@ async function findPlaces(
         "a provider has no configuration; give the address of each contract",
     });
   }
-  await requireControllableNode(
-    vault,
-    "mocks take the place of contracts only on a chain that is yours",
-  );
+  await requireControllableNode(vault);
   const operation = `deployMocks({ at${at === "configured" ? ': "configured"' : ""} })`;
   const addresses = await addressesByRole(
     async (role) =>

@@ -1,10 +1,11 @@
 import { readFile } from "node:fs/promises";
 
-import { MaxUint256, ZeroAddress, getBytes } from "ethers";
+import { MaxUint256, getBytes } from "ethers";
 import { z } from "zod/v4";
 
 import { vaultError } from "../errors.js";
 import {
+  answerOf,
   operationEntry,
   placeReading,
   readingAt,
@@ -13,6 +14,7 @@ import {
 import type { OperationName, PoolName, WireType } from "../protocol/index.js";
 import { requireRegularFile } from "../regular-file.js";
 import { quoteForeignText } from "../untrusted-text.js";
+import { zeroAnswer } from "./scenarios.js";
 import { answers } from "./state.js";
 import type {
   MockAnswers,
@@ -63,15 +65,11 @@ const recordedValues = {
 
 /** What an operation answers, by its fields in the table of operations. */
 function recordedAnswer(operation: OperationName): z.ZodType {
-  const { outputs } = operationEntry(operation);
-  const [only, ...others] = outputs.map(({ type }) => recordedValues[type]);
-  return only !== undefined && others.length === 0
-    ? only
-    : z.strictObject(
-        Object.fromEntries(
-          outputs.map(({ name, type }) => [name, recordedValues[type]]),
-        ),
-      );
+  return asSchema(answerOf(operation, ({ type }) => recordedValues[type]));
+}
+
+function asSchema(place: unknown): z.ZodType {
+  return place instanceof z.ZodType ? place : z.strictObject(Object(place));
 }
 
 /** What stands in the place of a reading that failed. */
@@ -87,18 +85,47 @@ type Failure = z.infer<typeof failureSchema>;
 
 const count = z.int().nonnegative();
 
+const recordedOrder = z.union([recordedAnswer("getOrderInfo"), failureSchema]);
+
+/**
+ * Orders by id. Those that are nothing but the values of the table are read
+ * without the schema, which takes three times as long for thousands of them: it
+ * has the failed, those with bytes, and whatever it is to refuse and explain.
+ */
+const recordedOrders = z.transform((input: unknown, { issues }) => {
+  const orders = new Map<bigint, MockOrder | Failure>();
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    issues.push({ code: "invalid_type", expected: "record", input });
+    return orders;
+  }
+  for (const [key, value] of Object.entries(input)) {
+    const id = readUint256(key);
+    if (id === undefined) {
+      const message = "expected an order's id";
+      issues.push({ code: "custom", input, path: [key], message });
+      continue;
+    }
+    const plain = readPlainOrder(value);
+    if (plain !== undefined) {
+      orders.set(id, plain);
+      continue;
+    }
+    const { data, error } = recordedOrder.safeParse(value);
+    for (const issue of error?.issues ?? []) {
+      issues.push({ ...issue, input: value, path: [key, ...issue.path] });
+    }
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations has made both the schema and the type
+    orders.set(id, data as MockOrder | Failure);
+  }
+  return orders;
+});
+
 const fixtureSchema = z.strictObject({
   format: z.literal("hardhat-vault/fixture"),
   version: z.literal(1),
   chainId: count,
   block: z.strictObject({ number: count, timestamp: count }),
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations has made both the schema and the type
-  orders: z.record(
-    z
-      .string()
-      .refine((id) => readUint256(id) !== undefined, "expected an order's id"),
-    z.union([recordedAnswer("getOrderInfo"), failureSchema]),
-  ) as unknown as z.ZodType<Readonly<Record<string, MockOrder | Failure>>>,
+  orders: recordedOrders,
   ...answerSchemas(),
 });
 
@@ -115,10 +142,7 @@ function answerSchemas(): Record<string, z.ZodType> {
     );
   }
   return Object.fromEntries(
-    Object.entries(places).map(([key, place]) => [
-      key,
-      place instanceof z.ZodType ? place : z.strictObject(Object(place)),
-    ]),
+    Object.entries(places).map(([key, place]) => [key, asSchema(place)]),
   );
 }
 
@@ -155,50 +179,11 @@ export async function readFixture(file: string): Promise<MockState> {
   } catch (error) {
     throw invalid("it is not JSON", error);
   }
-  const { orders, rest, hasProto } = takePlainOrders(json);
-  if (hasProto) {
-    // No number, and the one key that the schema passes over.
-    throw invalid("orders.__proto__: expected an order's id", undefined);
-  }
-  const parsed = fixtureSchema.safeParse(rest);
+  const parsed = fixtureSchema.safeParse(json);
   if (!parsed.success) {
     throw invalid(describeIssues(parsed.error.issues), parsed.error);
   }
-  return fixtureState(parsed.data, orders);
-}
-
-/**
- * Reads the orders that are nothing but the values of the table, since the
- * schema takes three times as long for thousands of them. It has the rest: the
- * failed, those with bytes, and whatever is to be refused, which it explains.
- */
-function takePlainOrders(json: unknown): {
-  readonly orders: Map<bigint, MockOrder | null>;
-  readonly rest: unknown;
-  /** Whether there is an order with the id `__proto__`. */
-  readonly hasProto: boolean;
-} {
-  const orders = new Map<bigint, MockOrder | null>();
-  const given: unknown = Reflect.get(Object(json), "orders");
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    return { orders, rest: json, hasProto: false };
-  }
-  // An id may be "__proto__", which fromEntries takes for what it is.
-  const others: Array<[string, unknown]> = [];
-  for (const [key, value] of Object.entries(given)) {
-    const id = readUint256(key);
-    const order = id === undefined ? undefined : readPlainOrder(value);
-    if (id === undefined || order === undefined) {
-      others.push([key, value]);
-    } else {
-      orders.set(id, order);
-    }
-  }
-  return {
-    orders,
-    rest: { ...Object(json), orders: Object.fromEntries(others) },
-    hasProto: Object.hasOwn(given, "__proto__"),
-  };
+  return fixtureState(parsed.data);
 }
 
 const orderFields = operationEntry("getOrderInfo").outputs;
@@ -281,12 +266,7 @@ function mistakesOf(
   parents: readonly PropertyKey[] = [],
 ): readonly string[] {
   const path = [...parents, ...issue.path];
-  const inner =
-    issue.code === "invalid_union"
-      ? issue.errors[0]
-      : issue.code === "invalid_key"
-        ? issue.issues
-        : undefined;
+  const inner = issue.code === "invalid_union" ? issue.errors[0] : undefined;
   return (
     inner?.flatMap((each) => mistakesOf(each, path)) ?? [
       `${path.length === 0 ? "" : `${path.join(".")}: `}${issue.message}`,
@@ -300,10 +280,7 @@ function mistakesOf(
  * reverts: a mock fails by function. What a settlement writes cannot be
  * recorded before it happens: the strike price and the filled volume.
  */
-function fixtureState(
-  fixture: Fixture,
-  orders: Map<bigint, MockOrder | null>,
-): MockState {
+function fixtureState(fixture: Fixture): MockState {
   const places: Record<string, unknown> = {};
   const failures = new Map<string, ScriptedFailure>();
   for (const { operation, role, path } of answers) {
@@ -326,9 +303,10 @@ function fixtureState(
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop fills exactly the places that the type names
   const values = places as unknown as MockAnswers;
   const { round } = values;
+  const orders = new Map<bigint, MockOrder | null>();
   let missingOrdersRevert = false;
-  for (const [id, order] of Object.entries(fixture.orders)) {
-    orders.set(BigInt(id), isFailure(order) ? null : order);
+  for (const [id, order] of fixture.orders) {
+    orders.set(id, isFailure(order) ? null : order);
     missingOrdersRevert ||= isFailure(order);
   }
   return {
@@ -343,25 +321,6 @@ function fixtureState(
     },
     failures: [...failures.values()],
   };
-}
-
-const zeroValues: Readonly<Record<WireType, unknown>> = {
-  uint256: 0n,
-  uint8: 0,
-  bool: false,
-  string: "",
-  address: ZeroAddress,
-};
-
-/** What an operation answers where nothing has been recorded. */
-function zeroAnswer(operation: OperationName): unknown {
-  const { outputs } = operationEntry(operation);
-  const [only, ...others] = outputs.map(({ type }) => zeroValues[type]);
-  return others.length === 0
-    ? only
-    : Object.fromEntries(
-        outputs.map(({ name, type }) => [name, zeroValues[type]]),
-      );
 }
 
 function reasonOf({ error: { code, revertData } }: Failure): ScriptedReason {

@@ -40,11 +40,13 @@ export async function requireDevelopmentNode(
  *
  * @throws VaultError VAULT_LIVE_NETWORK
  */
-export async function requireControllableNode(
-  vault: MockHost,
-  action: string,
-): Promise<void> {
-  await requireNodeWith(CONTROLLABLE_METHODS, vault, action, "");
+export async function requireControllableNode(vault: MockHost): Promise<void> {
+  await requireNodeWith(
+    CONTROLLABLE_METHODS,
+    vault,
+    "mocks take the place of contracts only on a chain that is yours",
+    "",
+  );
 }
 
 async function requireNodeWith(

@@ -58,10 +58,7 @@ async function place<VaultT extends MockHost>(
     });
   }
   const createState = scenarios[requireScenario(scenario ?? "open-round")];
-  await requireControllableNode(
-    vault,
-    "mocks take the place of contracts only on a chain that is yours",
-  );
+  await requireControllableNode(vault);
   const addresses = await locate(vault, role);
   requireDistinct(addresses, [role]);
 
@@ -91,26 +88,19 @@ async function locate(
   wanted: ContractRole,
 ): Promise<MockAddresses> {
   await vault.addressOf(wanted, "mockAt()");
-  return await addressesByRole(
-    async (role) => await addressOrZero(vault, role),
-  );
-}
-
-async function addressOrZero(
-  vault: MockHost,
-  role: ContractRole,
-): Promise<string> {
-  try {
-    return (await vault.addressOf(role)).address;
-  } catch (error) {
-    if (
-      VaultError.isVaultError(error) &&
-      error.code === "VAULT_CONTRACT_NOT_CONFIGURED"
-    ) {
-      return ZeroAddress;
+  return await addressesByRole(async (role) => {
+    try {
+      return (await vault.addressOf(role)).address;
+    } catch (error) {
+      if (
+        VaultError.isVaultError(error) &&
+        error.code === "VAULT_CONTRACT_NOT_CONFIGURED"
+      ) {
+        return ZeroAddress;
+      }
+      throw error;
     }
-    throw error;
-  }
+  });
 }
 
 /** What a contract answers now, as far as it does. */

@@ -1,8 +1,13 @@
-import { MaxUint256 as MAX } from "ethers";
+import { MaxUint256 as MAX, ZeroAddress } from "ethers";
 
 import { givenInput } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
-import { ContractType, OrderState } from "../protocol/index.js";
+import { ContractType, OrderState, answerOf } from "../protocol/index.js";
+import type {
+  OperationResult,
+  ReadOperationName,
+  WireType,
+} from "../protocol/index.js";
 import type { MockOrder, MockState } from "./types.js";
 
 const ONE = 10n ** 18n;
@@ -142,14 +147,14 @@ function emptyVault(chainTime: bigint): MockState {
     ...base,
     round: { ...base.round, filledVolume: 0n },
     orders: new Map(),
-    marginBalance: { baseMarginAmount: 0n, xMarginAmount: 0n },
+    marginBalance: zeroAnswer("queryMarginBalance"),
     volume: 0n,
   };
 }
 
 function noLiquidity(chainTime: bigint): MockState {
   const base = openRound(chainTime);
-  const empty = { deposit: 0n, availabe: 0n, locked: 0n };
+  const empty = zeroAnswer("getLPAmountInfo");
   return { ...base, pools: { public: empty, private: empty } };
 }
 
@@ -161,38 +166,39 @@ function manyOrders(chainTime: bigint): MockState {
   };
 }
 
-/** As an id answers that does not exist. */
-export const zeroOrder = {
-  exType: "",
-  holder: "0x0000000000000000000000000000000000000000",
-  number: 0n,
-  exFee: 0n,
-  lockFee: 0n,
-  newLockFee: 0n,
-  openPrice: 0n,
-  marginAmount: 0n,
-  marginFee: 0n,
-  startTime: 0n,
-  closePrice: 0n,
-  contractType: 0,
-  state: 0,
-} as const satisfies MockOrder;
-
-const maxOrder: MockOrder = {
-  exType: "long ".repeat(400),
-  holder: "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF",
-  number: MAX,
-  exFee: MAX,
-  lockFee: MAX,
-  newLockFee: MAX,
-  openPrice: MAX,
-  marginAmount: MAX,
-  marginFee: MAX,
-  startTime: MAX,
-  closePrice: MAX,
-  contractType: 255,
-  state: 255,
+const zeros: Readonly<Record<WireType, unknown>> = {
+  uint256: 0n,
+  uint8: 0,
+  bool: false,
+  string: "",
+  address: ZeroAddress,
 };
+
+const greatest: Readonly<Record<WireType, unknown>> = {
+  uint256: MAX,
+  uint8: 255,
+  bool: true,
+  string: "long ".repeat(400),
+  address: "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF",
+};
+
+function answerWith<Name extends ReadOperationName>(
+  operation: Name,
+  values: Readonly<Record<WireType, unknown>>,
+): OperationResult<Name> {
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations makes the type, too
+  return answerOf(
+    operation,
+    ({ type }) => values[type],
+  ) as OperationResult<Name>;
+}
+
+/** What an operation answers where there is nothing. */
+export function zeroAnswer<Name extends ReadOperationName>(
+  operation: Name,
+): OperationResult<Name> {
+  return answerWith(operation, zeros);
+}
 
 /** Strings that break what trusts them: each is one order's `exType`. */
 const oddStrings: ReadonlyArray<string | Uint8Array> = [
@@ -205,25 +211,23 @@ const oddStrings: ReadonlyArray<string | Uint8Array> = [
 ];
 
 function extremes(): MockState {
-  const full = { deposit: MAX, availabe: MAX, locked: MAX };
   return {
     fundingFeeRate: { call: 0n, put: MAX },
-    pools: { public: full, private: { deposit: 0n, availabe: 0n, locked: 0n } },
+    pools: {
+      public: answerWith("getLPAmountInfo", greatest),
+      private: zeroAnswer("getLPAmountInfo"),
+    },
     round: {
+      ...zeroAnswer("getLatestRoundInfo"),
       strikePrice: MAX,
       APY: MAX,
       maxVolume: MAX,
       filledVolume: MAX,
-      minDeposit: 0n,
-      startTime: 0n,
       endTime: MAX,
-      settledPrice: 0n,
-      settledAmount: 0n,
-      settled: false,
     },
     orders: new Map([
-      [0n, zeroOrder],
-      [MAX, maxOrder],
+      [0n, zeroAnswer("getOrderInfo")],
+      [MAX, answerWith("getOrderInfo", greatest)],
       ...oddStrings.map((exType, index): [bigint, MockOrder] => [
         BigInt(index + 1),
         { ...someOrder, exType },

@@ -79,6 +79,21 @@ export function wireName(name: OperationName): string {
   return operationEntry(name).functionName ?? name;
 }
 
+/**
+ * What an operation answers, with something in the place of each value: an object
+ * by its fields, or where it answers one value that alone.
+ */
+export function answerOf<Value>(
+  name: OperationName,
+  valueOf: (field: Field) => Value,
+): Value | Readonly<Record<string, Value>> {
+  const { outputs } = operationEntry(name);
+  const [only, ...others] = outputs;
+  return only !== undefined && others.length === 0
+    ? valueOf(only)
+    : Object.fromEntries(outputs.map((field) => [field.name, valueOf(field)]));
+}
+
 /** The contracts an operation can be asked of, by the word that chooses one. */
 export function targetsOf(
   name: OperationName,

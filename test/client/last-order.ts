@@ -9,7 +9,7 @@ import type { OrdersEnd } from "../../src/client/orders/last-order.js";
 import { isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder } from "../../src/client/index.js";
 import { vaultError } from "../../src/errors.js";
-import { zeroOrder } from "../../src/mocks/scenarios.js";
+import { zeroAnswer } from "../../src/mocks/scenarios.js";
 import { generatedOrder } from "../../src/mocks/state.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
@@ -20,7 +20,10 @@ const order = (orderID: bigint): ListedOrder => ({
   ...generatedOrder(orderID),
 });
 
-const empty = (orderID: bigint): ListedOrder => ({ orderID, ...zeroOrder });
+const empty = (orderID: bigint): ListedOrder => ({
+  orderID,
+  ...zeroAnswer("getOrderInfo"),
+});
 
 const reverting =
   (reasonOf: (id: bigint) => string) =>

@@ -5,7 +5,7 @@ import fc from "fast-check";
 
 import { vaultError } from "../../../src/errors.js";
 import type { ListedOrder } from "../../../src/client/index.js";
-import { zeroOrder } from "../../../src/mocks/scenarios.js";
+import { zeroAnswer } from "../../../src/mocks/scenarios.js";
 import { generatedOrder } from "../../../src/mocks/state.js";
 import { IdRanges } from "../../../tasks/output/id-ranges.js";
 import {
@@ -165,7 +165,7 @@ describe("tasks - output of orders", () => {
     });
     const empty = (orderID: bigint): ListedOrder => ({
       orderID,
-      ...zeroOrder,
+      ...zeroAnswer("getOrderInfo"),
     });
     const failed = (orderID: bigint): ListedOrder => ({
       orderID,
