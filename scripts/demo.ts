@@ -4,6 +4,8 @@
  */
 import hre from "hardhat";
 
+import { toFlag } from "../tasks/parse-options.js";
+
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
@@ -15,7 +17,7 @@ async function show(
   args: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
   const options = Object.entries(args).map(([option, value]) => {
-    const flag = `--${option.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
+    const flag = toFlag(option);
     return value === true ? flag : `${flag} ${String(value)}`;
   });
   // Positional arguments stand alone on a command line.

@@ -120,30 +120,21 @@ function abiSource(abis: Contract[]): string {
   return [notice, ...constants].join("\n");
 }
 
-function artifactsSource(artifacts: Artifact[]): string {
+/** The lens is never deployed, so it has no use for its creation code. */
+function artifactsSource(
+  artifacts: Artifact[],
+  kind: "mocks" | "lens",
+): string {
+  const isMock = kind === "mocks";
   // The ABIs are literal types, for viem and abitype; bytecode as a literal
   // type would only be kilobytes of declarations.
   const constants = artifacts.map(
     ({ name, abi, bytecode, deployedBytecode }) =>
-      `/** ABI and bytecode of the ${name} contract. */\n` +
+      `/** ABI and ${isMock ? "bytecode" : "runtime code"} of the ${name} contract. */\n` +
       `export const ${name}Artifact = {\n` +
       `  contractName: "${name}",\n` +
       `  abi: ${JSON.stringify(abi, null, 2)},\n` +
-      `  bytecode: "${bytecode}" as \`0x\${string}\`,\n` +
-      `  deployedBytecode: "${deployedBytecode}" as \`0x\${string}\`,\n` +
-      `} as const;\n`,
-  );
-  return [notice, ...constants].join("\n");
-}
-
-/** The lens is never deployed, so it has no use for its creation code. */
-function lensSource(artifacts: Artifact[]): string {
-  const constants = artifacts.map(
-    ({ name, abi, deployedBytecode }) =>
-      `/** ABI and runtime code of the ${name} contract. */\n` +
-      `export const ${name}Artifact = {\n` +
-      `  contractName: "${name}",\n` +
-      `  abi: ${JSON.stringify(abi, null, 2)},\n` +
+      (isMock ? `  bytecode: "${bytecode}" as \`0x\${string}\`,\n` : "") +
       `  deployedBytecode: "${deployedBytecode}" as \`0x\${string}\`,\n` +
       `} as const;\n`,
   );
@@ -228,8 +219,11 @@ if (!isUpToDate(inputs)) {
     );
     for (const [file, source] of [
       [abiModule, abiSource(abis)],
-      [artifactsModule, artifactsSource(artifacts.filter(isDeployable))],
-      [lensModule, lensSource(lensArtifacts)],
+      [
+        artifactsModule,
+        artifactsSource(artifacts.filter(isDeployable), "mocks"),
+      ],
+      [lensModule, artifactsSource(lensArtifacts, "lens")],
     ] as const) {
       fs.mkdirSync(path.dirname(file), { recursive: true });
       fs.writeFileSync(file, source);

@@ -1,4 +1,5 @@
-import { getAddress } from "ethers";
+import { kebabToCamelCase } from "@nomicfoundation/hardhat-utils/string";
+import { MaxUint256, getAddress } from "ethers";
 
 import { scenarios } from "../../src/mocks/scenarios.js";
 import type { ScenarioName } from "../../src/mocks/scenarios.js";
@@ -18,7 +19,6 @@ const namedOrders = new Map([
 
 const ONE = 10n ** 18n;
 const DAY = 86_400n;
-const MAX = 2n ** 256n - 1n;
 
 // Object.keys is typed string[]; the keys are the names.
 // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above
@@ -52,7 +52,7 @@ library MockScenarios {
         uint256 chainTime
     ) internal pure returns (MockState memory) {
         bytes32 id = keccak256(bytes(name));
-        ${names.map((name) => `if (id == keccak256("${name}")) return ${camelCase(name)}(${takesTime(name) ? "chainTime" : ""});`).join("\n")}
+        ${names.map((name) => `if (id == keccak256("${name}")) return ${kebabToCamelCase(name)}(${takesTime(name) ? "chainTime" : ""});`).join("\n")}
         revert UnknownScenario(name, "${names.join(", ")}");
     }
 
@@ -83,14 +83,14 @@ function renderScenario(name: ScenarioName): string {
   const hasOtherOrders = ordersOf(name) !== ordersOf(BASE);
   const isVariant = name !== BASE && changes.size < own.size / 2;
   const lines = [
-    ...(isVariant ? [`state = ${camelCase(BASE)}(chainTime);`] : []),
+    ...(isVariant ? [`state = ${kebabToCamelCase(BASE)}(chainTime);`] : []),
     ...[...(isVariant ? changes : own)].map(
       ([member, value]) => `state.${member} = ${value};`,
     ),
     ...(isVariant && !hasOtherOrders ? [] : [ordersOf(name)]),
   ];
   return `/// @notice The scenario \`${name}\`.
-function ${camelCase(name)}(${takesTime(name) ? "uint256 chainTime" : ""}) internal pure returns (MockState memory state) {
+function ${kebabToCamelCase(name)}(${takesTime(name) ? "uint256 chainTime" : ""}) internal pure returns (MockState memory state) {
     ${lines.join("\n")}
 }`;
 }
@@ -270,7 +270,7 @@ function time(at: (chainTime: bigint) => bigint): string {
 
 /** As one would write it: in units of 1e18 where there are such. */
 function amount(value: bigint): string {
-  if (value === MAX) {
+  if (value === MaxUint256) {
     return "type(uint256).max";
   }
   const thousandths = value / (ONE / 1_000n);
@@ -285,10 +285,4 @@ function fraction(thousandths: bigint): string {
 
 function grouped(value: bigint): string {
   return String(value).replace(/\B(?=(?:\d{3})+$)/gu, "_");
-}
-
-function camelCase(name: string): string {
-  return name.replace(/-(.)/gu, (_match, letter: string) =>
-    letter.toUpperCase(),
-  );
 }

@@ -4,6 +4,7 @@ import { TaskDefinitionType } from "hardhat/types/tasks";
 import type { NewTaskDefinition } from "hardhat/types/tasks";
 
 import { vaultTasks } from "../../tasks/index.js";
+import { toFlag } from "../../tasks/parse-options.js";
 import type { Examples } from "./examples.js";
 
 const introduction = `<!-- Generated from tasks/index.ts by \`npm run docs\`. Do not edit. -->
@@ -96,7 +97,7 @@ function table(
 }
 
 function optionRow({ name, type, description }: OptionDefinition): string[] {
-  const flag = `--${name.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
+  const flag = toFlag(name);
   return [
     `\`${type === ArgumentType.FLAG ? flag : `${flag} …`}\``,
     description,

@@ -22,7 +22,7 @@ import type {
   OperationName,
   WireType,
 } from "../protocol/index.js";
-import { describeInput, givenInput, parseInput } from "./inputs.js";
+import { describeInput, notOneOf, parseInput } from "./inputs.js";
 import {
   WORD,
   isSmallWord,
@@ -243,11 +243,7 @@ function chooseTarget(
       ? target[choice]
       : undefined;
   if (role === undefined) {
-    throw vaultError("VAULT_INVALID_ENUM", {
-      where: "pool",
-      allowed: Object.keys(target).join(", "),
-      value: givenInput(choice),
-    });
+    throw notOneOf("pool", Object.keys(target), choice);
   }
   return role;
 }

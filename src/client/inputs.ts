@@ -116,11 +116,24 @@ export function invalidEnum(
   value: unknown,
   where: string,
 ): VaultError {
+  return notOneOf(
+    where,
+    Object.entries(enumNames[enumName]).map(
+      ([number, name]) => `${name} (${number})`,
+    ),
+    value,
+  );
+}
+
+/** The error for what is none of the values that there are. */
+export function notOneOf(
+  where: string,
+  allowed: readonly string[],
+  value: unknown,
+): VaultError {
   return vaultError("VAULT_INVALID_ENUM", {
     where,
-    allowed: Object.entries(enumNames[enumName])
-      .map(([number, name]) => `${name} (${number})`)
-      .join(", "),
+    allowed: allowed.join(", "),
     value: givenInput(value),
   });
 }

@@ -4,9 +4,8 @@ import { AbiCoder } from "ethers";
 import { encodeCall } from "../client/codec.js";
 import { patient } from "../rpc/patient.js";
 import { RevertedCall, requestRpc } from "../rpc/request.js";
-import { isFailedReading } from "../client/failed-reading.js";
+import { failedReading, isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import { VaultError } from "../errors.js";
 import {
   placeReading,
   readingAt,
@@ -124,7 +123,7 @@ class Recorder {
         { blockTag: this.#block },
       );
     } catch (error) {
-      value = { error };
+      value = failedReading(error);
     }
     return await this.record(operation, args, value);
   }
@@ -135,11 +134,11 @@ class Recorder {
     args: readonly unknown[],
     value: unknown,
   ): Promise<unknown> {
-    if (typeof value !== "object" || value === null || !("error" in value)) {
+    if (!isFailedReading(value)) {
       return toJsonValue(value);
     }
     const { error } = value;
-    if (!VaultError.isVaultError(error) || error.kind !== "chain") {
+    if (error.kind !== "chain") {
       throw error;
     }
     this.failed += 1;

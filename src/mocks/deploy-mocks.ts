@@ -4,7 +4,7 @@ import { getAddress, isAddress } from "ethers";
 
 import { fixedAddresses, requireAddress } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
-import { givenInput } from "../client/inputs.js";
+import { notOneOf } from "../client/inputs.js";
 import { VaultClient } from "../client/vault-client.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { invalidResponse } from "../rpc/errors.js";
@@ -226,11 +226,7 @@ async function findPlaces(
       : undefined;
   }
   if (at !== "configured" && (typeof at !== "object" || at === null)) {
-    throw vaultError("VAULT_INVALID_ENUM", {
-      where: "at",
-      allowed: "configured, addresses by contract",
-      value: givenInput(at),
-    });
+    throw notOneOf("at", ["configured", "addresses by contract"], at);
   }
   const book =
     at === "configured"

@@ -1,9 +1,9 @@
 import { ZeroAddress } from "ethers";
 
-import { givenInput } from "../client/inputs.js";
+import { notOneOf } from "../client/inputs.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import { VaultError, vaultError } from "../errors.js";
+import { VaultError } from "../errors.js";
 import {
   contractRoleNames,
   isContractRole,
@@ -51,11 +51,7 @@ async function place<VaultT extends MockHost>(
   { scenario, overrides = {} }: MockAtOptions,
 ): Promise<MockVaultHandle<VaultT>> {
   if (!isContractRole(role)) {
-    throw vaultError("VAULT_INVALID_ENUM", {
-      where: "role",
-      allowed: contractRoleNames.join(", "),
-      value: givenInput(role),
-    });
+    throw notOneOf("role", contractRoleNames, role);
   }
   const createState = scenarios[requireScenario(scenario ?? "open-round")];
   await requireControllableNode(vault);

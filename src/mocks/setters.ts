@@ -1,3 +1,4 @@
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { Interface, id } from "ethers";
 
 import { parseContractType } from "../client/inputs.js";
@@ -79,7 +80,7 @@ function setterOf(role: ContractRole, operation: ReadOperationName): string {
 }
 
 function setterNamed(name: string): string {
-  return `set${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  return `set${capitalize(name)}`;
 }
 
 /**

@@ -3,6 +3,7 @@ import { getAddress, toBeHex } from "ethers";
 import {
   describeInput,
   givenInput,
+  notOneOf,
   parseAddress,
   parseUint256,
 } from "../client/inputs.js";
@@ -62,7 +63,10 @@ export function applyOverrides(
     marginsProportional: false,
   };
   requireKnownKeys(overrides, { ...optional, ...state }, where);
-  const { missingOrdersRevert, uncapturedOrdersRevert } = overrides;
+  const switched = (
+    key: "missingOrdersRevert" | "uncapturedOrdersRevert",
+  ): boolean =>
+    requireBoolean(overrides[key] ?? state[key] ?? false, named(key));
   const generatedOrders = checkRange(
     overrides.generatedOrders,
     state.generatedOrders,
@@ -74,20 +78,10 @@ export function applyOverrides(
     ...(overrides.margins === undefined
       ? {}
       : { marginsProportional: overrides.margins === PROPORTIONAL }),
-    ...(uncapturedOrdersRevert === undefined
-      ? {}
-      : {
-          uncapturedOrdersRevert: requireBoolean(
-            uncapturedOrdersRevert,
-            named("uncapturedOrdersRevert"),
-          ),
-        }),
     orders: applyOrders({ ...state, generatedOrders }, overrides.orders, named),
     generatedOrders,
-    missingOrdersRevert: requireBoolean(
-      missingOrdersRevert ?? state.missingOrdersRevert,
-      named("missingOrdersRevert"),
-    ),
+    missingOrdersRevert: switched("missingOrdersRevert"),
+    uncapturedOrdersRevert: switched("uncapturedOrdersRevert"),
     ...(overrides.settlement === undefined
       ? {}
       : {
@@ -264,18 +258,6 @@ export function checkTarget(
   if (!pools.some((known) => known === pool)) {
     throw notOneOf(`${prefix}pool`, pools, pool);
   }
-}
-
-function notOneOf(
-  where: string,
-  allowed: readonly string[],
-  value: unknown,
-): Error {
-  return vaultError("VAULT_INVALID_ENUM", {
-    where,
-    allowed: allowed.join(", "),
-    value: givenInput(value),
-  });
 }
 
 function checkFailures<List extends readonly ScriptedFailure[]>(
