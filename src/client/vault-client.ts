@@ -26,7 +26,12 @@ import { explainReason, findInAbis } from "./error-abis.js";
 import type { FindErrors } from "./error-abis.js";
 import { contractFactories, encodeCall } from "./codec.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { parseAddress, parseBlockTag, parseDuration } from "./inputs.js";
+import {
+  parseAddress,
+  parseBlockTag,
+  parseDuration,
+  parseUint256,
+} from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type {
   DuringOptions,
@@ -219,8 +224,12 @@ export class VaultClient implements VaultReader {
         bytes.length > 0 ||
         (await node.hasCode(target.address, blockTag)),
     });
-    if (operation === "getOrderInfo") {
-      rememberOrderID(value, args[0]);
+    if (
+      operation === "getOrderInfo" &&
+      typeof value === "object" &&
+      value !== null
+    ) {
+      rememberOrderID(value, parseUint256(args[0], "orderID"));
     }
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
@@ -425,15 +434,11 @@ export class VaultClient implements VaultReader {
 
   #createContracts(): VaultContracts {
     const contracts = {};
-    const created = new Map<ContractRole, Contract>();
     for (const role of contractRoleNames) {
+      let contract: Contract | undefined;
       Object.defineProperty(contracts, role, {
         enumerable: true,
-        get: () => {
-          const contract = created.get(role) ?? this.#createContract(role);
-          created.set(role, contract);
-          return contract;
-        },
+        get: () => (contract ??= this.#createContract(role)),
       });
     }
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- TypeChain's types describe what the generic contract does with this ABI; its own connect() takes no addressable

@@ -4,14 +4,8 @@ const orderIDs = new WeakMap<object, bigint>();
  * Keeps the id of an order that was read by itself, which is none of its
  * values, so that a failed assertion can name the order.
  */
-export function rememberOrderID(order: unknown, orderID: unknown): void {
-  if (
-    typeof order === "object" &&
-    order !== null &&
-    (typeof orderID === "bigint" || typeof orderID === "number")
-  ) {
-    orderIDs.set(order, BigInt(orderID));
-  }
+export function rememberOrderID(order: object, orderID: bigint): void {
+  orderIDs.set(order, orderID);
 }
 
 /** @returns Undefined for an order that was not read by a client. */

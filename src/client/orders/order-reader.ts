@@ -12,7 +12,6 @@ import { lessPatient } from "../../rpc/patient.js";
 import { invalidResponse } from "../../rpc/errors.js";
 import { RevertedCall } from "../../rpc/request.js";
 import { callLens, encodeReadCalls, encodeReadOrders } from "../lens/lens.js";
-import type { LensContext } from "../lens/lens.js";
 import { entryAnswer, releaseAnswer } from "../lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "../lens/lens-answer.js";
 import type { VaultReader } from "../reader.js";
@@ -24,8 +23,8 @@ export interface OrderReaderParts {
   readonly client: VaultReader;
   /** The trading contract. */
   readonly target: LocatedAddress;
-  /** Undefined where every order has to be a call of its own. */
-  readonly lens: LensContext | undefined;
+  /** Whether an order need not be a call of its own. */
+  readonly usesLens: boolean;
   readonly pinned: {
     readonly from: string;
     readonly blockTag: number;
@@ -62,16 +61,15 @@ export class OrderReader {
    * @throws VaultError if the node does not answer, or the contract has no code
    */
   public async read(ids: readonly bigint[]): Promise<readonly OrdersPiece[]> {
-    const { lens, signal, chunkSize } = this.#parts;
+    const { usesLens, signal, chunkSize } = this.#parts;
     const pieces: OrdersPiece[] = [];
     let at = 0;
     while (at < ids.length) {
       signal.throwIfAborted();
       const chunk = ids.slice(at, at + chunkSize.current);
-      const piece =
-        lens === undefined
-          ? await this.#readEachAlone(chunk)
-          : await this.#readChunk(lens, chunk);
+      const piece = usesLens
+        ? await this.#readChunk(chunk)
+        : await this.#readEachAlone(chunk);
       if (piece !== undefined) {
         pieces.push(piece);
         at += piece.count;
@@ -89,22 +87,25 @@ export class OrderReader {
   }
 
   /** Reads as many orders as can be read at once; undefined after a failure. */
-  async #readChunk(
-    lens: LensContext,
-    ids: readonly bigint[],
-  ): Promise<OrdersPiece | undefined> {
-    const { client, chunkSize } = this.#parts;
+  async #readChunk(ids: readonly bigint[]): Promise<OrdersPiece | undefined> {
+    const { client, pinned, chunkSize } = this.#parts;
+    const { provider, networkName: network } = client;
     const count = ids.length;
     let answer: LensAnswer;
     try {
       answer = await callLens(
-        count === 1 ? lens : { ...lens, provider: lessPatient(lens.provider) },
+        {
+          provider: count === 1 ? provider : lessPatient(provider),
+          network,
+          from: pinned.from,
+          blockTag: toQuantity(pinned.blockTag),
+        },
         this.#encode(ids),
       );
       const { length } = answer.entries;
       if (length === 0 || length > count) {
         throw invalidResponse(
-          lens.network,
+          network,
           "eth_call",
           `${length} orders where at most ${count} were asked for`,
         );

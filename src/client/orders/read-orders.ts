@@ -7,7 +7,6 @@ import { OrderState, enumNames } from "../../protocol/index.js";
 import {
   invalidEnum,
   parseAddress,
-  parseBlockTag,
   parseCount,
   parseUint256,
   requireFixedBlock,
@@ -53,21 +52,16 @@ export async function* readOrders(
   let done = 0;
   try {
     const target = await orAbort(client.addressOf("trading", "orders"), signal);
-    const caller = {
-      provider: client.provider,
-      network: client.networkName,
-      from,
-    };
+    const { provider, networkName: network } = client;
     const [{ number: blockTag }, usesLens] = await orAbort(
       Promise.all([
         client.block(options.blockTag),
         // Where the caller is the trading contract, the lens would take its
         // place.
-        from !== target.address && isLensSupported(caller),
+        from !== target.address && isLensSupported({ provider, network, from }),
       ]),
       signal,
     );
-    const lens = { ...caller, blockTag: parseBlockTag(blockTag) };
     const pinned = { from, blockTag };
     const chunkSize = usesLens
       ? new ChunkSize(INITIAL_CHUNK, maxChunk)
@@ -75,7 +69,7 @@ export async function* readOrders(
     const reader = new OrderReader({
       client,
       target,
-      lens: usesLens ? lens : undefined,
+      usesLens,
       pinned,
       chunkSize,
       signal,
