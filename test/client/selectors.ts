@@ -1,8 +1,13 @@
 import { expect } from "chai";
 import { zeroPadValue } from "ethers";
 
-import { hasSelector, readCodeBehind } from "../../src/client/selectors.js";
+import {
+  hasSelector,
+  readCodeBehind,
+  requireFunction,
+} from "../../src/client/selectors.js";
 import type { CodeBehind } from "../../src/client/selectors.js";
+import { vaultError } from "../../src/errors.js";
 import {
   contractRoleNames,
   operationNames,
@@ -11,6 +16,7 @@ import {
 } from "../../src/protocol/index.js";
 import type { ContractRole } from "../../src/protocol/index.js";
 import { Chain } from "../../src/rpc/node.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 
 const PROXY = "0x00000000000000000000000000000000000a11ce";
@@ -168,5 +174,99 @@ describe("client - selectors", () => {
     expect((await readCodeBehind(chain, OUTER)).code.at(-1)?.length).to.equal(
       0,
     );
+  });
+});
+
+/** A chain with this code at every address, and nothing in any storage. */
+const chainWith = (code: () => string): Chain =>
+  new Chain(
+    {
+      request: async ({ method }) =>
+        await Promise.resolve(
+          method === "eth_getCode" ? code() : `0x${"0".repeat(64)}`,
+        ),
+    },
+    "test",
+  );
+
+describe("client - code that passes calls on", () => {
+  const zeros = (bytes: number): string => "00".repeat(bytes);
+  /** The last two bytes of code are the length of what describes it, less two. */
+  const codes: ReadonlyArray<
+    readonly [what: string, code: string, isOpen: boolean]
+  > = [
+    ["a single byte", "f4", true],
+    ["two bytes, and no metadata", "f4ff", true],
+    ["nothing that does", "00ffff", false],
+    ["a byte that PUSH1 pushes", "60f4ffff", false],
+    ["behind what PUSH1 pushes", "6000f4ffff", true],
+    ["bytes that PUSH32 pushes", `7f${"f4".repeat(32)}00ffff`, false],
+    ["behind what PUSH32 pushes", `7f${zeros(32)}f4ffff`, true],
+    ["behind PUSH0, which pushes none", "5ff4ffff", true],
+    ["behind DUP1, which pushes none", "80f4ffff", true],
+    ["in 99 bytes of metadata", `00f4${zeros(96)}0061`, false],
+    ["in front of 99 bytes of metadata", `f4${zeros(97)}0061`, true],
+    ["in what is too long for metadata", `00f4${zeros(97)}0062`, true],
+    ["in what has to be code, being all of it", `f4${zeros(37)}0026`, true],
+    ["in the last byte", "00f4", true],
+  ];
+  for (const [what, code, isOpen] of codes) {
+    it(`should be found as it is executed: ${what}`, async () => {
+      const behind = await readCodeBehind(
+        chainWith(() => `0x${code}`),
+        PROXY,
+      );
+      expect(behind).to.deep.include({ isOpen, proxies: [] });
+    });
+  }
+});
+
+describe("client - a function that a contract does not have", () => {
+  const { selector } = operations.queryVolume;
+  const require = async (chain: Chain): Promise<void> => {
+    await requireFunction(
+      chain,
+      { operation: "queryVolume", role: "vault" },
+      { address: PROXY, source: "here" },
+      "latest",
+    );
+  };
+
+  it("should be told by its name, where it is found nowhere", async () => {
+    const { details } = await expectVaultError(
+      require(chainWith(() => `0x62${selector.slice(2)}00ffff`)),
+      "VAULT_NO_FUNCTION",
+    );
+    expect(details).to.deep.equal({
+      address: PROXY,
+      function: "queryVolume",
+      contract: "vault",
+      source: "here",
+    });
+  });
+
+  it("should not be claimed where it may be there", async () => {
+    for (const code of [`63${selector.slice(2)}00ffff`, "f4ffff"]) {
+      await require(chainWith(() => `0x${code}`));
+    }
+    await require(
+      chainWith(() => {
+        throw new Error("the method eth_getCode does not exist");
+      }),
+    );
+  });
+
+  it("should not hide that something else is wrong", async () => {
+    const chain = chainWith(() => "0x");
+    for (const wrong of [
+      new TypeError("a defect"),
+      vaultError("VAULT_INTERNAL", { problem: "a hole" }),
+    ]) {
+      chain.code = async () => await Promise.reject(wrong);
+      const thrown: unknown = await require(chain).catch(
+        (error: unknown) => error,
+      );
+      expect(thrown).to.equal(wrong);
+    }
   });
 });
