@@ -1,0 +1,221 @@
+import { expect } from "chai";
+import { Interface, toBeHex } from "ethers";
+
+import { VaultClient, isFailedReading } from "../../src/client/index.js";
+import { takeSnapshots } from "../../src/client/snapshot.js";
+import { VaultLensArtifact } from "../../src/client/lens/artifact.js";
+import { operations } from "../../src/protocol/index.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
+import { recordCalls } from "../helpers/recording-provider.js";
+import type { RecordingProvider } from "../helpers/recording-provider.js";
+import { decodeArguments, scriptedNode } from "../helpers/scripted-node.js";
+
+const VAULT = "0x00000000000000000000000000000000000000A1";
+const OTHER_VAULT = "0x00000000000000000000000000000000000000A2";
+const FACTORY = "0x00000000000000000000000000000000000000f1";
+const FROM = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+
+/** A contract's volume, and its least margin, is its address; more it refuses. */
+const node = (overrides = true): RecordingProvider =>
+  recordCalls(
+    scriptedNode({
+      head: 5,
+      overrides,
+      codeOf: () => "0x00",
+      answerOf: ({ to, data }) =>
+        data === operations.queryVolume.selector ||
+        data === operations.minXMargin.selector
+          ? { reverted: false, data: toBeHex(to, 32) }
+          : { reverted: true, data: "0x12345678" },
+    }),
+  );
+
+const callsTo = (recorder: RecordingProvider): unknown[] =>
+  recorder.calls.map(({ params = [] }) => fieldsOf(params[0])["to"]);
+
+describe("client - VaultClient", () => {
+  it("should make each of its contracts once, and when it is used", async () => {
+    const recorder = node();
+    const { contracts } = new VaultClient(recorder, { vault: VAULT });
+    expect(Object.keys(contracts)).to.deep.equal([
+      "underlyingAsset",
+      "publicPool",
+      "privatePool",
+      "trading",
+      "vaultFactory",
+      "vault",
+    ]);
+    expect(contracts.vault).to.equal(contracts.vault);
+    expect(contracts.vault).not.to.equal(contracts.vaultFactory);
+    expect(recorder.calls).to.deep.equal([]);
+    expect((await contracts.vault.queryVolume()) === BigInt(VAULT)).to.equal(
+      true,
+    );
+    await expectVaultError(
+      contracts.vaultFactory.minSLDMargin(),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+  });
+
+  it("should keep all but the addresses that are given to at()", async () => {
+    const recorder = node();
+    const own = new VaultClient(
+      recorder,
+      { vault: VAULT, vaultFactory: FACTORY },
+      {
+        from: FROM,
+        networkName: "testnet",
+        abis: [["error Odd()"]],
+      },
+    );
+    const other = own.at({ vault: OTHER_VAULT });
+    await other.queryVolume();
+    await other.minXMargin();
+    expect(callsTo(recorder)).to.deep.equal([OTHER_VAULT, FACTORY]);
+    expect(
+      recorder.calls.map(({ params = [] }) => fieldsOf(params[0])["from"]),
+    ).to.deep.equal([FROM, FROM]);
+    expect(await other.addressOf("vault")).to.deep.equal({
+      address: OTHER_VAULT,
+      source: "at()",
+    });
+    const { shortMessage } = await expectVaultError(
+      other.addressOf("trading"),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    expect(shortMessage).to.equal(
+      "the trading needs the trading contract, which has no address on network testnet.",
+    );
+  });
+
+  it("should tell a custom error by the ABIs that it was given, also in at()", async () => {
+    const odd = new Interface(["error Odd(uint256 code)"]);
+    const provider = scriptedNode({
+      head: 5,
+      codeOf: () => "0x00",
+      answerOf: () => ({
+        reverted: true,
+        data: odd.encodeErrorResult("Odd", [7]),
+      }),
+    });
+    for (const [abis, reason] of [
+      [[["error Odd(uint256 code)"]], "Odd(code: 7)"],
+      [[], "unknown error"],
+    ] as const) {
+      const client = new VaultClient(provider, { vault: VAULT }, { abis });
+      for (const asked of [client, client.at({ vault: OTHER_VAULT })]) {
+        const { details } = await expectVaultError(
+          asked.queryVolume(),
+          "VAULT_CALL_REVERTED",
+        );
+        expect(details["reason"]).to.include(reason);
+      }
+      const { volume } = await client.snapshot();
+      expect(String(isFailedReading(volume) && volume.error)).to.include(
+        reason,
+      );
+    }
+  });
+
+  it("should refuse a time to wait that is none", async () => {
+    const client = new VaultClient(node(), { vault: VAULT });
+    for (const timeout of [0, -1, Number.NaN, 2 ** 31]) {
+      const { details } = await expectVaultError(
+        client.queryVolume({ timeout }),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(details["where"]).to.equal("timeout");
+      expect(details["problem"]).to.include(`got ${timeout}`);
+    }
+    for (const timeout of [1_000_000, 2 ** 31 - 1]) {
+      expect((await client.queryVolume({ timeout })) > 0n).to.equal(true);
+    }
+  });
+
+  it("should name a network that has no name, and a block that is not there", async () => {
+    const client = new VaultClient(node(), {});
+    expect(await client.block()).to.deep.equal({
+      number: 5,
+      timestamp: 1_700_000_005,
+    });
+    expect((await client.block(3)).number).to.equal(3);
+    expect(await client.chainId()).to.equal(31_337);
+    const { message } = await expectVaultError(
+      client.addressOf("vault"),
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    expect(message).to.include("on network of the given provider");
+  });
+});
+
+describe("client - snapshots of several sets of contracts", () => {
+  it("should be at one block, with each contract asked once", async () => {
+    for (const overrides of [true, false]) {
+      const recorder = node(overrides);
+      const own = new VaultClient(recorder, {
+        vault: VAULT,
+        vaultFactory: FACTORY,
+      });
+      const sets = [own, own.at({ vault: OTHER_VAULT })];
+      const { chainId, block, readings, balances } = await takeSnapshots(
+        sets,
+        {},
+        [FROM],
+      );
+      expect({ chainId, block }).to.deep.equal({
+        chainId: 31_337,
+        block: { number: 5, timestamp: 1_700_000_005 },
+      });
+      expect(
+        readings.map(({ volume, minXMargin }) =>
+          [volume, minXMargin].map(String),
+        ),
+      ).to.deep.equal([
+        [String(BigInt(VAULT)), String(BigInt(FACTORY))],
+        [String(BigInt(OTHER_VAULT)), String(BigInt(FACTORY))],
+      ]);
+      expect(
+        readings.map(({ round, pools }) =>
+          [round, pools.public].map(
+            (reading) => isFailedReading(reading) && reading.error.code,
+          ),
+        ),
+      ).to.deep.equal(
+        sets.map(() => [
+          "VAULT_CALL_REVERTED",
+          "VAULT_CONTRACT_NOT_CONFIGURED",
+        ]),
+      );
+      expect(balances?.get(FROM)?.toString()).to.equal(
+        overrides ? String(10n ** 18n) : undefined,
+      );
+      if (overrides) {
+        const [calls] = decodeArguments(
+          new Interface(VaultLensArtifact.abi),
+          "readCalls",
+          String(fieldsOf(recorder.calls[0]?.params?.[0])["data"]),
+        );
+        // Three of the vaults each, two of the factory, and the lens itself.
+        expect(
+          listOf(calls).map((call) => String(listOf(call)[0])),
+        ).to.deep.equal([
+          FACTORY,
+          VAULT,
+          VAULT,
+          FACTORY,
+          OTHER_VAULT,
+          OTHER_VAULT,
+          "0x0000000000000000000000000000000000000000",
+        ]);
+      }
+    }
+  });
+
+  it("should not be taken of none", async () => {
+    const thrown: unknown = await takeSnapshots([], {}).catch(
+      (error: unknown) => error,
+    );
+    expect(thrown).to.be.instanceOf(TypeError);
+  });
+});
