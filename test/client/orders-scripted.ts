@@ -1,0 +1,160 @@
+import { expect } from "chai";
+import { Interface, toBeHex } from "ethers";
+
+import { VaultClient, isFailedOrder } from "../../src/client/index.js";
+import type { ListedOrder, OrdersOptions } from "../../src/client/index.js";
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { collectAll } from "../helpers/collect.js";
+import { orderWords } from "../helpers/documented-answers.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { recordCalls } from "../helpers/recording-provider.js";
+import { scriptedNode } from "../helpers/scripted-node.js";
+import type { ContractAnswer } from "../helpers/scripted-node.js";
+
+const TRADING = "0x00000000000000000000000000000000000000A1";
+const odd = new Interface(["error Odd(uint256 id)"]);
+const aBook = orderWords({ exType: Buffer.from("BTC-USDT") });
+
+const idOf = (data: string): bigint => BigInt(`0x${data.slice(10)}`);
+
+/** Orders as told, behind a way to change what a request for many answers. */
+function node(
+  answerOf: (id: bigint) => ContractAnswer,
+  change: (answer: string) => string = (answer) => answer,
+): Eip1193Provider {
+  const scripted = scriptedNode({
+    head: 5,
+    codeOf: () => "0x00",
+    answerOf: ({ data }) => answerOf(idOf(data)),
+  });
+  return {
+    request: async (args) => {
+      const answer = await scripted.request(args);
+      const { data = "" } = fieldsOf(args.params?.[0]);
+      return args.params?.length === 3 && String(data).length > 200
+        ? change(String(answer))
+        : answer;
+    },
+  };
+}
+
+const present = (): ContractAnswer => ({ reverted: false, data: aBook });
+
+async function scan(
+  provider: Eip1193Provider,
+  options: OrdersOptions,
+): Promise<ListedOrder[]> {
+  const client = new VaultClient(
+    provider,
+    { trading: TRADING },
+    { abis: [["error Odd(uint256 id)"]] },
+  );
+  return await collectAll(client.orders(options));
+}
+
+/** What became of each id. */
+const outline = (orders: readonly ListedOrder[]): string[] =>
+  orders.map((order) =>
+    isFailedOrder(order)
+      ? `${order.orderID} ${order.error.code} ${order.error.details["reason"] ?? ""}`.trim()
+      : `${order.orderID} ${order.exType}`,
+  );
+
+/** Where the entries of a lens' answer begin, in hex digits behind 0x. */
+const ENTRIES = 2 + 4 * 64;
+const ENTRY = 64 + aBook.length - 2;
+
+describe("client - orders of a scripted node", () => {
+  it("should say why each failed, in the words of its own errors", async () => {
+    const provider = node((id) =>
+      id === 2n
+        ? { reverted: true, data: odd.encodeErrorResult("Odd", [id]) }
+        : id === 3n
+          ? { reverted: false, data: "0x1234" }
+          : present(),
+    );
+    expect(
+      outline(await scan(provider, { firstId: 1, lastId: 4 })),
+    ).to.deep.equal([
+      "1 BTC-USDT",
+      "2 VAULT_CALL_REVERTED Odd(id: 2)",
+      "3 VAULT_RETURN_DATA_TOO_SHORT",
+      "4 BTC-USDT",
+    ]);
+  });
+
+  it("should ask by itself for what the lens could not find out", async () => {
+    const recorder = recordCalls(
+      node(present, (answer) => {
+        const second = ENTRIES + ENTRY;
+        return `${answer.slice(0, second)}02${answer.slice(second + 2)}`;
+      }),
+    );
+    expect(
+      outline(await scan(recorder, { firstId: 1, lastId: 3 })),
+    ).to.deep.equal(["1 BTC-USDT", "2 BTC-USDT", "3 BTC-USDT"]);
+    const single = recorder.calls.filter(
+      ({ method, params }) => method === "eth_call" && params?.length === 2,
+    );
+    expect(
+      single.map(({ params = [] }) => [
+        idOf(String(fieldsOf(params[0])["data"])).toString(),
+        params[1],
+      ]),
+    ).to.deep.equal([["2", "0x5"]]);
+  });
+
+  it("should go on behind as many as fitted into the gas of a call", async () => {
+    const sizes: number[] = [];
+    const provider = node(present, (answer) => {
+      const size = (answer.length - ENTRIES) / ENTRY;
+      sizes.push(size);
+      return answer.slice(0, ENTRIES + Math.min(size, 3) * ENTRY);
+    });
+    const seen: number[] = [];
+    const orders = await scan(provider, {
+      firstId: 1,
+      lastId: 10,
+      chunkSize: 5,
+      concurrency: 1,
+      onProgress: ({ done }) => seen.push(done),
+    });
+    expect(outline(orders)).to.deep.equal(
+      Array.from({ length: 10 }, (_, index) => `${index + 1} BTC-USDT`),
+    );
+    // What was cut beforehand stays: five, of which three fitted.
+    expect(sizes.slice(0, 2)).to.deep.equal([5, 2]);
+    expect(seen.at(-1)).to.equal(10);
+  });
+
+  it("should believe no answer with more orders, or none", async () => {
+    for (const wrong of [
+      (answer: string) => `${answer}${answer.slice(ENTRIES, ENTRIES + ENTRY)}`,
+      (answer: string) => answer.slice(0, ENTRIES),
+    ]) {
+      const recorder = recordCalls(node(present, wrong));
+      expect(
+        outline(await scan(recorder, { firstId: 1, lastId: 4 })),
+      ).to.deep.equal([1, 2, 3, 4].map((id) => `${id} BTC-USDT`));
+      // Each by itself in the end.
+      expect(
+        recorder.calls.filter(
+          ({ method, params }) => method === "eth_call" && params?.length === 2,
+        ),
+      ).to.have.length(4);
+    }
+  });
+
+  it("should end where there is no contract, whatever the lens says it returned", async () => {
+    const noCode = node(
+      () => ({ reverted: false, data: "0x" }),
+      (answer) =>
+        `${answer.slice(0, ENTRIES + 2)}00${answer.slice(ENTRIES + 4)}`,
+    );
+    await expectVaultError(
+      scan(noCode, { firstId: 1, lastId: 1, from: toBeHex(1, 20) }),
+      "VAULT_NO_CODE",
+    );
+  });
+});
