@@ -1,3 +1,4 @@
+import { assertInvariant } from "../errors.js";
 import { placeReading, standaloneReadings } from "../protocol/index.js";
 import type {
   OperationArguments,
@@ -229,9 +230,7 @@ function keyOf({
 /** One of the clients of a connection, for what is the same for all. */
 function anyOf(clients: readonly VaultReader[]): VaultReader {
   const [client] = clients;
-  if (client === undefined) {
-    throw new TypeError("no set of contracts to read");
-  }
+  assertInvariant(client !== undefined, "no set of contracts to read");
   return client;
 }
 
