@@ -5,15 +5,13 @@ const BAR_WIDTH = 24;
  * rounded down so that 100 % means all of it.
  */
 export function utilisationBar(part: bigint, whole: bigint): string {
+  const share = describeShare(part, whole);
   if (whole === 0n) {
-    return `${"░".repeat(BAR_WIDTH)} (${describeShare(part, whole)})`;
+    return `${"░".repeat(BAR_WIDTH)} (${share})`;
   }
   const perMille = (part * 1000n) / whole;
-  const filled = Number(
-    (perMille > 1000n ? 1000n : perMille) * BigInt(BAR_WIDTH),
-  );
-  const blocks = Math.floor(filled / 1000);
-  return `${"█".repeat(blocks)}${"░".repeat(BAR_WIDTH - blocks)} ${describeShare(part, whole)}`;
+  const blocks = Number((perMille * BigInt(BAR_WIDTH)) / 1000n);
+  return `${"█".repeat(Math.min(blocks, BAR_WIDTH)).padEnd(BAR_WIDTH, "░")} ${share}`;
 }
 
 /** That percentage alone, as in `42.0 %`. */

@@ -38,7 +38,7 @@ export function renderPreflight(
 ): string {
   const { round, contract, from, signing, balance, gas, cost, maxCost } =
     preflight;
-  const { preview } = preflight;
+  const { preview, outcome, reason } = preflight;
   const used = preview?.gasUsed ?? null;
   return [
     style.title("About to settle this round"),
@@ -67,15 +67,13 @@ export function renderPreflight(
             ] as const)),
         [
           "Simulated",
-          preflight.reason !== null
-            ? style.bad(
-                `${preflight.outcome}: ${nameFlags(escapeUntrusted(preflight.reason))}`,
-              )
+          reason !== null
+            ? style.bad(`${outcome}: ${inWords(reason)}`)
             : preview?.status === "not-settled"
               ? style.bad(
-                  `${preflight.outcome}, and does not settle the round: ${nameFlags(escapeUntrusted(preview.reason ?? ""))}`,
+                  `${outcome}, and does not settle the round: ${inWords(preview.reason)}`,
                 )
-              : style.good(preflight.outcome),
+              : style.good(outcome),
           preview === null
             ? "by a call, which shows no effect"
             : `by ${engineNames[preview.engine]}`,
@@ -87,6 +85,11 @@ export function renderPreflight(
   ].join("\n");
 }
 
+/** A reason as the command line words it; nothing where there is none. */
+function inWords(reason: string | null): string {
+  return nameFlags(escapeUntrusted(reason ?? ""));
+}
+
 /** All that will change, before anybody is asked. */
 function renderPreview(
   simulation: Simulation,
@@ -94,13 +97,9 @@ function renderPreview(
   context: FormatContext,
   style: Style,
 ): readonly string[] {
+  const contracts = [{ ...contract, role: "vault" } as const];
   const effect = renderEffect(
-    {
-      simulation,
-      sender,
-      contracts: [{ ...contract, role: "vault" }],
-      tokens,
-    },
+    { simulation, sender, contracts, tokens },
     context,
     style,
   );
@@ -195,7 +194,7 @@ export function renderSettlement(
     status === "settled" ? "good" : status === "nothing-to-do" ? "warn" : "bad";
   const facts: readonly Fact[] = [
     ["Outcome", style[colour](capitalize(status.replaceAll("-", " ")))],
-    ["Reason", nameFlags(escapeUntrusted(reason ?? ""))],
+    ["Reason", inWords(reason)],
     ["Transaction", hash ?? ""],
     ["Block", String(blockNumber ?? "")],
     ["Gas used", groupDigits(String(gasUsed ?? ""))],
@@ -232,12 +231,7 @@ function renderChanges(
   return rows.length === 0
     ? style.dim("The round did not change.")
     : renderTable(
-        [
-          { heading: "" },
-          { heading: "before" },
-          { heading: "" },
-          { heading: "after" },
-        ],
+        ["", "before", "", "after"].map((heading) => ({ heading })),
         rows,
         style,
       );
