@@ -12,7 +12,7 @@ export type Argument =
   | { readonly variadic: string };
 
 /** The values that arguments, described by name, are run with. */
-export type ValuesOf<Described> = {
+type ValuesOf<Described> = {
   [Name in keyof Described]: Described[Name] extends string
     ? string | undefined
     : Described[Name] extends { readonly flag: string }
@@ -65,8 +65,6 @@ const scriptedPool = {
 
 /** The arguments of each task, in the order in which they are listed. */
 export const taskArguments = {
-  /** Each task that reads one operation has the operation's own beside these. */
-  read: ofReads,
   status: {
     ...ofReads,
     all: {
@@ -199,10 +197,15 @@ export const taskArguments = {
   },
 };
 
+export type TaskName = keyof typeof taskArguments;
+
 /** What a task is run with. */
-export type ArgumentsOf<Task extends keyof typeof taskArguments> = ValuesOf<
-  (typeof taskArguments)[Task]
+export type ArgumentsOf<Name extends TaskName> = ValuesOf<
+  (typeof taskArguments)[Name]
 >;
+
+/** What each task that reads one operation is run with, beside its own. */
+export type ReadArguments = ValuesOf<typeof ofReads>;
 
 const forms: { readonly [Name in Unit]?: string } = {
   contractType: ": call or put; both unless given",

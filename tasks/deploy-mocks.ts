@@ -5,37 +5,33 @@ import { invalidArgument } from "../src/errors.js";
 import { requireScenario } from "../src/mocks/scenarios.js";
 import type { ScenarioName } from "../src/mocks/scenarios.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
-import { withVault } from "./open-vault.js";
+import type { ArgumentsOf } from "./arguments.js";
+import { readEnvelope, withVault } from "./open-vault.js";
+import type { OutputStream } from "./output/destination.js";
 import { renderHeading } from "./output/heading.js";
 import { createStyle } from "./output/style.js";
 import { renderFacts, wrapText } from "./output/table.js";
 import { runTask } from "./run-task.js";
-import type { TaskArguments, TaskOutput, TaskReport } from "./run-task.js";
+import type { TaskReport } from "./run-task.js";
 
-interface DeployMocksTaskArguments extends TaskArguments {
-  readonly at: string | undefined;
-  readonly scenario: string | undefined;
-  readonly yes: boolean;
-}
-
-const action: NewTaskActionFunction<DeployMocksTaskArguments> = async (
+const action: NewTaskActionFunction<ArgumentsOf<"deploy-mocks">> = async (
   args,
   hre,
 ) =>
   await runTask(args, async () => {
-    const { at, instance, scenario, yes } = args;
-    if (at !== undefined) {
+    if (args.at !== undefined) {
       throw invalidArgument(
         "--at",
         "mocks are deployed to new addresses, none can be given",
       );
     }
-    const name = requireScenario(scenario ?? "open-round");
+    const scenario = requireScenario(args.scenario ?? "open-round");
     return await withVault(
       hre,
       "write",
-      { at, instance },
-      async (vault, waiting) => await deployAndSave(vault, name, yes, waiting),
+      args,
+      async (vault, { stderr }) =>
+        await deployAndSave(vault, scenario, args.yes, stderr),
     );
   });
 
@@ -46,19 +42,19 @@ export default action;
  *
  * @param allowLiveNetwork The value of `--yes`.
  */
-export async function deployAndSave(
+async function deployAndSave(
   vault: HardhatVault,
   scenario: ScenarioName,
   allowLiveNetwork: boolean,
-  { stderr }: Pick<TaskOutput, "stderr"> = process,
+  stderr: OutputStream,
 ): Promise<TaskReport> {
   const { addresses } = await vault.deployMocks({ scenario, allowLiveNetwork });
-  const [chainId, block] = await Promise.all([vault.chainId(), vault.block()]);
+  const envelope = await readEnvelope(vault);
   const file = await vault.deployments?.save({
     version: 1,
-    chainId,
+    chainId: envelope.chainId,
     genesisHash: await vault.deployments.genesisHash(),
-    block: block.number,
+    block: envelope.block.number,
     scenario,
     contracts: addresses,
   });
@@ -67,7 +63,6 @@ export async function deployAndSave(
       `${wrapText("This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.", createStyle(stderr))}\n`,
     );
   }
-  const envelope = { network: vault.networkName, chainId, block };
   return {
     json: { ...envelope, contracts: addresses, scenario },
     text: (style) =>

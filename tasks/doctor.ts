@@ -15,24 +15,20 @@ import type { Check } from "../src/plugin/examination.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { Deadline } from "../src/rpc/deadline.js";
+import type { ArgumentsOf } from "./arguments.js";
 import { parseAt, selectedNetwork, withVault } from "./open-vault.js";
-import type { ChosenContracts } from "./open-vault.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
-import type { Style } from "./output/style.js";
 import { renderFacts, wrapText } from "./output/table.js";
 import { parseTimeout } from "./parse-options.js";
 import { runTask } from "./run-task.js";
-import type { TaskArguments, TaskReport } from "./run-task.js";
+import type { TaskReport } from "./run-task.js";
 
-interface DoctorTaskArguments extends TaskArguments {
-  readonly at: string | undefined;
-  readonly timeout: string | undefined;
-}
-
-const action: NewTaskActionFunction<DoctorTaskArguments> = async (args, hre) =>
-  await runTask(args, async () => await examine(hre, args));
+const action: NewTaskActionFunction<ArgumentsOf<"doctor">> = async (
+  args,
+  hre,
+) => await runTask(args, async () => await examine(hre, args));
 
 export default action;
 
@@ -44,58 +40,62 @@ export interface Examination {
 
 async function examine(
   hre: HardhatRuntimeEnvironment,
-  chosen: ChosenContracts & Pick<DoctorTaskArguments, "timeout">,
+  chosen: ArgumentsOf<"doctor">,
 ): Promise<TaskReport> {
   // Mistakes of who typed it are no findings.
-  const { name, config } = selectedNetwork(hre);
-  settingsOf(name, config, chosen.instance);
+  const { name: network, config } = selectedNetwork(hre);
+  settingsOf(network, config, chosen.instance);
   parseAt(chosen.at);
   const timeout = parseTimeout(chosen.timeout);
   const deadline = timeout === undefined ? undefined : new Deadline(timeout);
   const repeated: RetryEvent[] = [];
   const onRetry = (event: RetryEvent): unknown => repeated.push(event);
-  const { envelope, checks } = await orFailed(
-    "network",
-    async () =>
-      await withVault(
+  const look = async (
+    name: "network" | "signer",
+    work: (vault: HardhatVault) => Promise<Examination>,
+  ): Promise<Examination> => {
+    const isSigner = name === "signer";
+    try {
+      if (isSigner && deadline?.isOver === true) {
+        const method = "the requests about its signer";
+        throw vaultError("VAULT_RPC_TIMEOUT", { network, method });
+      }
+      const left =
+        deadline === undefined
+          ? undefined
+          : Math.max(1, Math.ceil(deadline.remaining));
+      return await withVault(
         hre,
-        "read",
+        isSigner ? "write" : "read",
         chosen,
-        async (vault) => await examineVault(vault.during({ timeout, onRetry })),
-        timeout,
-      ),
-  );
+        async (vault) => await work(vault.during({ timeout: left, onRetry })),
+        left,
+      );
+    } catch (error) {
+      const isUnset =
+        VaultError.isVaultError(error) &&
+        error.code === "VAULT_CONFIG_VARIABLE";
+      return {
+        checks: [failed(name, error, isSigner && isUnset ? "warn" : "fail")],
+      };
+    }
+  };
+  const { envelope, checks } = await look("network", examineVault);
   if (envelope === undefined) {
     return reportExamination({ checks });
   }
   // By itself: this alone needs the keys.
-  const signer = await orFailed("signer", async () => {
-    if (deadline?.isOver === true) {
-      const method = "the requests about its signer";
-      throw vaultError("VAULT_RPC_TIMEOUT", { network: name, method });
-    }
-    const left =
-      deadline === undefined
-        ? undefined
-        : Math.max(1, Math.ceil(deadline.remaining));
-    return {
-      checks: await withVault(
-        hre,
-        "write",
-        chosen,
-        async (vault) =>
-          await examineSigner(vault.during({ timeout: left, onRetry })),
-        left,
-      ),
-    };
-  });
-  const [reached, ...others] = [...checks, ...signer.checks];
+  const signer = await look("signer", async (vault) => ({
+    checks: await examineSigner(vault),
+  }));
   return reportExamination({
     envelope,
     checks: [
-      ...(reached === undefined ? [] : [reached]),
+      // Whether it was reached, and how often it had to be asked.
+      ...checks.slice(0, 1),
       ...examineRetries(repeated),
-      ...others,
+      ...checks.slice(1),
+      ...signer.checks,
     ],
   });
 }
@@ -116,61 +116,38 @@ export async function examineVault(vault: HardhatVault): Promise<Examination> {
   };
 }
 
-async function orFailed(
-  name: string,
-  work: () => Promise<Examination>,
-): Promise<Examination> {
-  try {
-    return await work();
-  } catch (error) {
-    const isUnset =
-      VaultError.isVaultError(error) && error.code === "VAULT_CONFIG_VARIABLE";
-    return {
-      checks: [
-        failed(name, error, name === "signer" && isUnset ? "warn" : "fail"),
-      ],
-    };
-  }
-}
-
 /** Reports what was found; a failed check fails the task. */
 export function reportExamination({
   envelope,
   checks,
 }: Examination): TaskReport {
-  return {
-    json: { ...envelope, checks },
-    ok: checks.every(({ status }) => status !== "fail"),
-    text: (style) => render(envelope, checks, style),
-  };
-}
-
-function render(
-  envelope: Envelope | undefined,
-  checks: readonly Check[],
-  style: Style,
-): string {
-  const marks = {
-    ok: style.good("ok  "),
-    warn: style.warn("warn"),
-    fail: style.bad("fail"),
-  };
   const count = (status: Check["status"]): number =>
     checks.filter((check) => check.status === status).length;
-  return [
-    envelope === undefined
-      ? style.title("Examination")
-      : renderHeading("Examination", envelope, style),
-    renderFacts(
-      checks.flatMap(({ name, status, detail, fix }) => [
-        [`${marks[status]}  ${name}`, detail] as const,
-        ...(fix === null ? [] : [["", style.dim(fix)] as const]),
-      ]),
-      style,
-    ),
-    wrapText(
-      `${describeCount(count("ok"), "check")} passed, ${describeCount(count("warn"), "warning")}, ${describeCount(count("fail"), "failure")}.`,
-      style,
-    ),
-  ].join("\n");
+  return {
+    json: { ...envelope, checks },
+    ok: count("fail") === 0,
+    text: (style) => {
+      const marks = {
+        ok: style.good("ok  "),
+        warn: style.warn("warn"),
+        fail: style.bad("fail"),
+      };
+      return [
+        envelope === undefined
+          ? style.title("Examination")
+          : renderHeading("Examination", envelope, style),
+        renderFacts(
+          checks.flatMap(({ name, status, detail, fix }) => [
+            [`${marks[status]}  ${name}`, detail] as const,
+            ...(fix === null ? [] : [["", style.dim(fix)] as const]),
+          ]),
+          style,
+        ),
+        wrapText(
+          `${describeCount(count("ok"), "check")} passed, ${describeCount(count("warn"), "warning")}, ${describeCount(count("fail"), "failure")}.`,
+          style,
+        ),
+      ].join("\n");
+    },
+  };
 }

@@ -12,17 +12,15 @@ import { vaultError } from "../src/errors.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { describeInput } from "../src/client/inputs.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
-import { withVault } from "./open-vault.js";
+import type { ArgumentsOf } from "./arguments.js";
+import { readEnvelope, withVault } from "./open-vault.js";
+import type { ChosenContracts } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import { wrapText } from "./output/table.js";
 import { parseAssignments, parseChanges, parseField } from "./parse-changes.js";
 import type { Assignment } from "./parse-changes.js";
 import { runTask } from "./run-task.js";
 import type { TaskArguments } from "./run-task.js";
-
-interface MockTaskArguments extends TaskArguments {
-  readonly at: string | undefined;
-}
 
 /** What a script did: the value of the key `mock`, and a line for a person. */
 interface Scripted {
@@ -35,7 +33,7 @@ interface Scripted {
  *
  * @param prepare Reads what was typed, before anything is asked of the network.
  */
-function scriptingAction<Args extends MockTaskArguments>(
+function scriptingAction<Args extends TaskArguments & ChosenContracts>(
   prepare: (
     args: Args,
   ) => (mocks: MockVaultHandle, block: BlockInfo) => Promise<Scripted>,
@@ -50,11 +48,7 @@ function scriptingAction<Args extends MockTaskArguments>(
         );
         const mocks = await connectMocks(vault);
         const { json, text } = await script(mocks, await vault.block());
-        const [chainId, block] = await Promise.all([
-          vault.chainId(),
-          vault.block(),
-        ]);
-        const envelope = { network: vault.networkName, chainId, block };
+        const envelope = await readEnvelope(vault);
         return {
           json: { ...envelope, mock: json },
           text: (style) =>
@@ -68,28 +62,26 @@ function scriptingAction<Args extends MockTaskArguments>(
 }
 
 /** `vault mock set <path>=<value> …` */
-export const set = scriptingAction(
-  ({ changes }: MockTaskArguments & { changes: string[] }) => {
-    const assignments = parseAssignments(changes);
-    if (assignments.length === 0) {
-      throw vaultError("VAULT_MISSING_OPTION", {
-        where: "<changes>",
-        form: "Values by path, as in round.strikePrice=65000e18 orders.7.state=closed",
-      });
-    }
-    // Paths and values are refused before anything is asked of the chain.
-    parseChanges(assignments, 0);
-    return async (mocks, { timestamp }) => {
-      const parsed = parseChanges(assignments, timestamp);
-      await mocks.set(parsed);
-      return { json: { set: parsed }, text: describeAssignments(assignments) };
-    };
-  },
-);
+export const set = scriptingAction(({ changes }: ArgumentsOf<"mock set">) => {
+  const assignments = parseAssignments(changes);
+  if (assignments.length === 0) {
+    throw vaultError("VAULT_MISSING_OPTION", {
+      where: "<changes>",
+      form: "Values by path, as in round.strikePrice=65000e18 orders.7.state=closed",
+    });
+  }
+  // Paths and values are refused before anything is asked of the chain.
+  parseChanges(assignments, 0);
+  return async (mocks, { timestamp }) => {
+    const parsed = parseChanges(assignments, timestamp);
+    await mocks.set(parsed);
+    return { json: { set: parsed }, text: describeAssignments(assignments) };
+  };
+});
 
 /** `vault mock next-round [field=value …]` */
 export const nextRound = scriptingAction(
-  ({ terms }: MockTaskArguments & { terms: string[] }) => {
+  ({ terms }: ArgumentsOf<"mock next-round">) => {
     const assignments = parseAssignments(terms);
     parseTerms(assignments, 0);
     return async (mocks, { timestamp }) => {
@@ -103,19 +95,20 @@ export const nextRound = scriptingAction(
   },
 );
 
+const termFields: readonly Field[] =
+  operations.getLatestRoundInfo.outputs.filter(({ name }) =>
+    nextRoundFields.some((known) => known === name),
+  );
+
 /** @throws VaultError VAULT_INVALID_ENUM for what is no term of a next round */
 function parseTerms(
   assignments: readonly Assignment[],
   chainTime: number,
 ): Partial<NextRound> {
-  const fields: readonly Field[] = operations.getLatestRoundInfo.outputs;
   return Object.fromEntries(
     assignments.map(({ path, text }) => {
-      const field = fields.find(({ name }) => name === path);
-      if (
-        field === undefined ||
-        !nextRoundFields.some((known) => known === path)
-      ) {
+      const field = termFields.find(({ name }) => name === path);
+      if (field === undefined) {
         throw vaultError("VAULT_INVALID_ENUM", {
           where: "The term of a next round",
           allowed: nextRoundFields.join(", "),
@@ -127,53 +120,44 @@ function parseTerms(
   );
 }
 
-interface TargetArguments extends MockTaskArguments {
-  readonly operation: string;
-  readonly pool: string | undefined;
-}
-
 /** `vault mock fail <operation> <reason>` */
 export const fail = scriptingAction(
-  ({
-    operation: name,
-    pool: poolName,
-    reason,
-  }: TargetArguments & { readonly reason: string }) => {
-    const { operation, pool } = parseTarget(name, poolName);
+  ({ reason, ...args }: ArgumentsOf<"mock fail">) => {
+    const { operation, target, json, text } = parseTarget(args);
     return async (mocks) => {
-      await mocks.fail(operation, parseReason(reason), inPool(pool));
+      await mocks.fail(operation, parseReason(reason), target);
       return {
-        json: { operation, pool: pool ?? null, reason },
-        text: `${describeTarget(operation, pool)} reverts from now on: ${escapeUntrusted(reason)}`,
+        json: { ...json, reason },
+        text: `${text} reverts from now on: ${escapeUntrusted(reason)}`,
       };
     };
   },
 );
 
 /** `vault mock succeed <operation>` */
-export const succeed = scriptingAction(
-  ({ operation: name, pool: poolName }: TargetArguments) => {
-    const { operation, pool } = parseTarget(name, poolName);
-    return async (mocks) => {
-      await mocks.succeed(operation, inPool(pool));
-      return {
-        json: { operation, pool: pool ?? null },
-        text: `${describeTarget(operation, pool)} succeeds again.`,
-      };
-    };
-  },
-);
+export const succeed = scriptingAction((args: ArgumentsOf<"mock succeed">) => {
+  const { operation, target, json, text } = parseTarget(args);
+  return async (mocks) => {
+    await mocks.succeed(operation, target);
+    return { json, text: `${text} succeeds again.` };
+  };
+});
 
 /** @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT */
-function parseTarget(
-  operation: string,
-  pool: string | undefined,
-): { operation: OperationName; pool: PoolName | undefined } {
-  checkTarget({ operation, pool }, "--pool");
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the line above refuses any other
-  return { operation, pool } as {
-    operation: OperationName;
-    pool: PoolName | undefined;
+function parseTarget({
+  operation,
+  pool,
+}: ArgumentsOf<"mock succeed">): Scripted & {
+  readonly operation: OperationName;
+  readonly target: { readonly pool?: PoolName };
+} {
+  const named = { operation, pool };
+  checkTarget(named, "--pool");
+  return {
+    operation: named.operation,
+    target: named.pool === undefined ? {} : { pool: named.pool },
+    json: { operation, pool: pool ?? null },
+    text: pool === undefined ? operation : `${operation} of the ${pool} pool`,
   };
 }
 
@@ -182,17 +166,6 @@ function parseReason(reason: string): ScriptedReason {
   return /^0x(?:[0-9a-f]{2})*$/iu.test(reason)
     ? { data: reason.toLowerCase() }
     : reason;
-}
-
-function inPool(pool: PoolName | undefined): { readonly pool?: PoolName } {
-  return pool === undefined ? {} : { pool };
-}
-
-function describeTarget(
-  operation: OperationName,
-  pool: PoolName | undefined,
-): string {
-  return pool === undefined ? operation : `${operation} of the ${pool} pool`;
 }
 
 function describeAssignments(assignments: readonly Assignment[]): string {

@@ -126,70 +126,52 @@ export async function readEnvelope(
 export async function withVault<T>(
   hre: HardhatRuntimeEnvironment,
   access: "read" | "write",
-  chosen: ChosenContracts,
-  work: (vault: HardhatVault, waiting: Waiting) => Promise<T>,
-  longestTimeout?: number,
-): Promise<T> {
-  return await whileWaiting(
-    hre.hooks,
-    process.stderr,
-    async (waiting) =>
-      await openVault(
-        hre,
-        access,
-        chosen,
-        async (vault) => await work(vault, waiting),
-        longestTimeout,
-      ),
-  );
-}
-
-async function openVault<T>(
-  hre: HardhatRuntimeEnvironment,
-  access: "read" | "write",
   { at, instance }: ChosenContracts,
-  work: (vault: HardhatVault) => Promise<T>,
+  work: (vault: HardhatVault, waiting: Waiting) => Promise<T>,
   longestTimeout = Infinity,
 ): Promise<T> {
-  const { name: network, config } = selectedNetwork(hre);
-  const addresses = parseAt(at);
-  // Before a connection is opened for nothing.
-  settingsOf(network, config, instance);
-  // An in-process chain lives as long as its connection: a task that a script
-  // runs must see the chain that the script's `hre.vault` sees.
-  const isShared = config.type === "edr-simulated";
-  let connection;
-  try {
-    // Before a fork's upstream is asked, while it is being made.
-    await keepNetworkSecrets(config, Object.keys(hre.config.networks));
-    connection = isShared
-      ? await hre.network.getOrCreate(network)
-      : await hre.network.create({
-          network,
-          // Where nothing differs, Hardhat need not resolve all of the
-          // configuration again.
-          override: {
-            ...(access === "read" && config.accounts !== "remote"
-              ? { accounts: "remote" }
-              : {}),
-            ...(longestTimeout < config.timeout
-              ? { timeout: longestTimeout }
-              : {}),
-          },
-        });
-  } catch (error) {
-    throw toRpcError(error, network, "the connection");
-  }
-  try {
-    const vault = chooseInstance(connection.vault, instance);
-    return await work(
-      addresses === undefined ? vault : vault.at(addresses, "--at"),
-    );
-  } finally {
-    if (!isShared) {
-      await connection.close();
+  return await whileWaiting(hre.hooks, process.stderr, async (waiting) => {
+    const { name: network, config } = selectedNetwork(hre);
+    const addresses = parseAt(at);
+    // Before a connection is opened for nothing.
+    settingsOf(network, config, instance);
+    // An in-process chain lives as long as its connection: a task that a script
+    // runs must see the chain that the script's `hre.vault` sees.
+    const isShared = config.type === "edr-simulated";
+    let connection;
+    try {
+      // Before a fork's upstream is asked, while it is being made.
+      await keepNetworkSecrets(config, Object.keys(hre.config.networks));
+      connection = isShared
+        ? await hre.network.getOrCreate(network)
+        : await hre.network.create({
+            network,
+            // Where nothing differs, Hardhat need not resolve all of the
+            // configuration again.
+            override: {
+              ...(access === "read" && config.accounts !== "remote"
+                ? { accounts: "remote" }
+                : {}),
+              ...(longestTimeout < config.timeout
+                ? { timeout: longestTimeout }
+                : {}),
+            },
+          });
+    } catch (error) {
+      throw toRpcError(error, network, "the connection");
     }
-  }
+    try {
+      const vault = chooseInstance(connection.vault, instance);
+      return await work(
+        addresses === undefined ? vault : vault.at(addresses, "--at"),
+        waiting,
+      );
+    } finally {
+      if (!isShared) {
+        await connection.close();
+      }
+    }
+  });
 }
 
 /** @throws VaultError VAULT_UNKNOWN_INSTANCE */

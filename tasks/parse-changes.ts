@@ -1,6 +1,8 @@
+import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
+
 import { describeInput, parseUint256 } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
-import { vaultError } from "../src/errors.js";
+import { invalidArgument, vaultError } from "../src/errors.js";
 import { PROPORTIONAL, answers } from "../src/mocks/state.js";
 import { settlementFields } from "../src/mocks/types.js";
 import type { MockOverrides } from "../src/mocks/types.js";
@@ -20,7 +22,7 @@ export function parseAssignments(
   const assignments = texts.map((each): Assignment => {
     const [, path, text] = /^([^=]+)=(.*)$/su.exec(each) ?? [];
     if (path === undefined || text === undefined) {
-      throw invalid(
+      throw invalidArgument(
         describeInput(each),
         "it is not path=value, as in round.strikePrice=65000e18",
       );
@@ -38,13 +40,13 @@ function requireApart(paths: readonly string[]): void {
     const target = path.replace(/^orders\.0+(?=[0-9])/u, "orders.");
     for (const [otherTarget, other] of seen) {
       if (target === otherTarget) {
-        throw invalid(describeInput(path), "it is given twice");
+        throw invalidArgument(describeInput(path), "it is given twice");
       }
       if (
         target.startsWith(`${otherTarget}.`) ||
         otherTarget.startsWith(`${target}.`)
       ) {
-        throw invalid(
+        throw invalidArgument(
           describeInput(path),
           `it cannot be given together with ${describeInput(other)}, which is of the same value`,
         );
@@ -82,12 +84,14 @@ export function parseChanges(
   assignments: readonly Assignment[],
   chainTime: number,
 ): MockOverrides {
-  const changes: Record<string, unknown> = {};
-  for (const { path, text } of assignments) {
-    place(changes, path.split("."), parseAt(path, text, chainTime));
-  }
   // The handle checks them, whatever their type.
-  return changes;
+  return assignments.reduce<object>((changes, { path, text }) => {
+    const [last = "", ...outer] = path.split(".").toReversed();
+    const nested = outer.reduce<object>((inner, key) => ({ [key]: inner }), {
+      [last]: parseAt(path, text, chainTime),
+    });
+    return deepMerge(changes, nested);
+  }, {});
 }
 
 function parseAt(path: string, text: string, chainTime: number): unknown {
@@ -104,7 +108,7 @@ function parseAt(path: string, text: string, chainTime: number): unknown {
     if (orderField !== undefined && more.length === 0) {
       return parseField(orderField, path, text, chainTime);
     }
-    throw invalid(
+    throw invalidArgument(
       describeInput(path),
       `an order is changed by field, or set to none; the fields are ${orderFields.map((known) => known.name).join(", ")}`,
     );
@@ -115,7 +119,7 @@ function parseAt(path: string, text: string, chainTime: number): unknown {
   if (path === "missingOrdersRevert" || path === "uncapturedOrdersRevert") {
     return parseBoolean(text, path);
   }
-  throw invalid(
+  throw invalidArgument(
     describeInput(path),
     `there is no such value; there are ${[...fieldsByPath.keys()].join(", ")}, margins=${PROPORTIONAL}, missingOrdersRevert, uncapturedOrdersRevert, orders.<id>=none and orders.<id>.<field>`,
   );
@@ -177,24 +181,4 @@ function parseBoolean(text: string, where: string): boolean {
     });
   }
   return text === "true";
-}
-
-/** Puts a value where a path leads, with what is on the way. */
-function place(
-  into: Record<string, unknown>,
-  [key = "", ...rest]: readonly string[],
-  value: unknown,
-): void {
-  if (rest.length === 0) {
-    into[key] = value;
-    return;
-  }
-  const existing = into[key];
-  const inner = typeof existing === "object" ? { ...existing } : {};
-  place(inner, rest, value);
-  into[key] = inner;
-}
-
-function invalid(where: string, problem: string): Error {
-  return vaultError("VAULT_INVALID_ARGUMENT", { where, problem });
 }

@@ -13,7 +13,7 @@ import { parseTime } from "../src/client/parse-time.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { enumNames, units } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
-import type { ArgumentsOf } from "./arguments.js";
+import type { ReadArguments } from "./arguments.js";
 import { groupDigits } from "./output/format-value.js";
 import { formatTimestamp } from "./output/time.js";
 
@@ -46,7 +46,7 @@ export function parseReadTarget({
   block,
   from,
   timeout,
-}: ArgumentsOf<"read">): ReadTarget {
+}: ReadArguments): ReadTarget {
   return {
     blockTag: parseBlock(block),
     from: from === undefined ? undefined : parseAddress(from, "--from"),
@@ -180,6 +180,20 @@ export function parseArgument(
     case "none":
       return parseInteger(text, where);
   }
+}
+
+/** Arguments as a call takes them: several of them as one object. */
+export function toCallArguments(
+  inputs: readonly Field[],
+  given: readonly unknown[],
+): readonly unknown[] {
+  return inputs.length <= 1
+    ? given
+    : [
+        Object.fromEntries(
+          inputs.map(({ name }, index) => [name, given[index]]),
+        ),
+      ];
 }
 
 /** How a person writes an argument: `--max-volume`, or a positional's name. */

@@ -13,7 +13,7 @@ import type {
   ReadOperationName,
 } from "../src/protocol/index.js";
 import { describeArgument, isOptional } from "./arguments.js";
-import type { ArgumentsOf } from "./arguments.js";
+import type { ReadArguments } from "./arguments.js";
 import { findKnownAccounts } from "./known-accounts.js";
 import { readAction, readEnvelope, selectedNetwork } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
@@ -22,13 +22,14 @@ import {
   argumentName,
   parseArgument,
   parseReadTarget,
+  toCallArguments,
 } from "./parse-options.js";
 import type { ParsedArgument } from "./parse-options.js";
 
 /** The action of the task that reads one operation, all it has, at one block. */
 export function createReadAction(
   operation: ReadOperationName,
-): NewTaskActionFunction<ArgumentsOf<"read">> {
+): NewTaskActionFunction<ReadArguments> {
   return readAction(
     (args, hre) => ({
       ...parseReadTarget(args),
@@ -96,7 +97,7 @@ export function createReadAction(
 /** Reads the operation's own arguments, before a network is opened. */
 function parseOperationArguments(
   operation: ReadOperationName,
-  args: ArgumentsOf<"read">,
+  args: ReadArguments,
   { name: network, config }: ReturnType<typeof selectedNetwork>,
 ): ReadonlyArray<ParsedArgument | undefined> {
   const { tokenDecimals } = settingsOf(network, config, args.instance);
@@ -119,19 +120,6 @@ function parseOperationArguments(
       form: describeArgument(field),
     });
   });
-}
-
-function toCallArguments(
-  inputs: readonly Field[],
-  given: readonly unknown[],
-): readonly unknown[] {
-  return inputs.length <= 1
-    ? given
-    : [
-        Object.fromEntries(
-          inputs.map(({ name }, index) => [name, given[index]]),
-        ),
-      ];
 }
 
 /** A single enum argument names the reading's place: `fundingFeeRate.call`. */

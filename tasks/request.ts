@@ -19,24 +19,14 @@ import {
   operationEntry,
   operationNames,
 } from "../src/protocol/index.js";
-import type { Operation, OperationName } from "../src/protocol/index.js";
+import type { OperationName } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/untrusted-text.js";
+import type { ArgumentsOf } from "./arguments.js";
 import { chooseInstance, parseAt, selectedNetwork } from "./open-vault.js";
 import type { ChosenContracts } from "./open-vault.js";
-import { parseInteger, parseWord } from "./parse-options.js";
+import { parseInteger, parseWord, toCallArguments } from "./parse-options.js";
 import { runTask } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
-
-interface RequestTaskArguments {
-  json: boolean;
-  at: string | undefined;
-  instance?: string | undefined;
-  operation: string;
-  args: string[];
-  pool: string | undefined;
-  from: string | undefined;
-  curl: boolean;
-}
 
 interface RequestContext {
   readonly network: string;
@@ -45,7 +35,10 @@ interface RequestContext {
   readonly from: string;
 }
 
-const action: NewTaskActionFunction<RequestTaskArguments> = async (args, hre) =>
+const action: NewTaskActionFunction<ArgumentsOf<"request">> = async (
+  args,
+  hre,
+) =>
   await runTask(
     args,
     async () =>
@@ -59,7 +52,7 @@ export default action;
  * (protocol, section 4.1). Nothing is sent.
  */
 export async function buildRequest(
-  args: RequestTaskArguments,
+  args: ArgumentsOf<"request">,
   { addresses, network, from: defaultFrom }: RequestContext,
   now: () => number = Date.now,
 ): Promise<TaskReport> {
@@ -108,9 +101,9 @@ export async function buildRequest(
 
 function parseWireArguments(
   operation: OperationName,
-  { args, pool }: RequestTaskArguments,
-): unknown[] {
-  const { inputs, target } = operationEntry(operation);
+  { args, pool }: ArgumentsOf<"request">,
+): readonly unknown[] {
+  const { inputs } = operationEntry(operation);
   if (args.length !== inputs.length) {
     const names = inputs.map(({ name }) => name).join(" ");
     throw invalidArgument(
@@ -118,35 +111,27 @@ function parseWireArguments(
       `it takes ${inputs.length === 0 ? "no arguments" : `${inputs.length} (${names})`}, got ${args.length}`,
     );
   }
-  checkPool(operation, target, pool);
+  const pools = parsePool(operation, pool);
   const values = inputs.map(({ unit, name }, index) => {
     const text = args[index] ?? "";
     return unit === "contractType" && !/^[0-9]+$/u.test(text)
       ? text
       : parseInteger(text, `<${name}>`);
   });
-  return [
-    ...(typeof target === "string" ? [] : [pool]),
-    ...(inputs.length <= 1
-      ? values
-      : [
-          Object.fromEntries(
-            inputs.map(({ name }, index) => [name, values[index]]),
-          ),
-        ]),
-  ];
+  return [...pools, ...toCallArguments(inputs, values)];
 }
 
-function checkPool(
+/** The pool that is asked, as an argument; none where no pool is. */
+function parsePool(
   operation: OperationName,
-  target: Operation["target"],
   pool: string | undefined,
-): void {
+): readonly string[] {
+  const { target } = operationEntry(operation);
   if (typeof target === "string") {
     if (pool !== undefined) {
       throw invalidArgument("--pool", `${operation} is not asked of a pool`);
     }
-    return;
+    return [];
   }
   const pools = Object.keys(target);
   if (pool === undefined) {
@@ -155,7 +140,7 @@ function checkPool(
       form: `The pool that ${operation} is asked of: ${pools.join(" or ")}`,
     });
   }
-  parseWord(pool, pools, "--pool");
+  return [parseWord(pool, pools, "--pool")];
 }
 
 /**
@@ -166,38 +151,30 @@ async function addressesWithoutRequests(
   { at, instance }: ChosenContracts,
   hre: HardhatRuntimeEnvironment,
 ): Promise<RequestContext> {
-  const network = selectedNetwork(hre);
+  const { name, config } = selectedNetwork(hre);
   const overrides = parseAt(at);
-  if (network.config.type === "edr-simulated") {
+  let own: Pick<ConnectionAddresses, "locate">;
+  if (config.type === "edr-simulated") {
     // Opening it may ask a fork's upstream.
-    await keepNetworkSecrets(network.config, Object.keys(hre.config.networks));
+    await keepNetworkSecrets(config, Object.keys(hre.config.networks));
+    const { vault } = await hre.network.getOrCreate(name);
+    own = chooseInstance(vault, instance).connectionAddresses;
+  } else {
+    const network = connectionAddresses(name, config, undefined);
+    own =
+      instance === undefined
+        ? network
+        : connectionAddresses(name, config, undefined, {
+            name: instance,
+            network,
+          });
   }
-  const { locate } =
-    network.config.type === "edr-simulated"
-      ? chooseInstance(
-          (await hre.network.getOrCreate(network.name)).vault,
-          instance,
-        ).connectionAddresses
-      : addressesOf(network, instance);
   return {
-    network: network.name,
-    from: configuredFrom(network.name, network.config),
+    network: name,
+    from: configuredFrom(name, config),
     addresses:
       overrides === undefined
-        ? locate
-        : orElse(fixedAddresses(overrides, "--at"), locate),
+        ? own.locate
+        : orElse(fixedAddresses(overrides, "--at"), own.locate),
   };
-}
-
-function addressesOf(
-  { name, config }: ReturnType<typeof selectedNetwork>,
-  instance: string | undefined,
-): ConnectionAddresses {
-  const own = connectionAddresses(name, config, undefined);
-  return instance === undefined
-    ? own
-    : connectionAddresses(name, config, undefined, {
-        name: instance,
-        network: own,
-      });
 }

@@ -93,24 +93,19 @@ export async function listRounds(
     for await (const round of search) {
       rounds.push(round);
     }
-    switch (form) {
-      case "csv":
-        yield toRoundsCsv(rounds);
-        break;
-      case "ndjson":
-        yield toRoundsNdjson(rounds);
-        break;
-      case "json":
-        yield toRoundsDocument(envelope, rounds);
-        break;
-      case "table":
-        yield toRoundsText(
-          envelope,
-          rounds,
-          { ...vault.settings, chainTime: envelope.block.timestamp, raw },
-          createStyle(out === undefined ? stdout : {}, wide),
-        );
-    }
+    const chainTime = envelope.block.timestamp;
+    yield form === "csv"
+      ? toRoundsCsv(rounds)
+      : form === "ndjson"
+        ? toRoundsNdjson(rounds)
+        : form === "json"
+          ? toRoundsDocument(envelope, rounds)
+          : toRoundsText(
+              envelope,
+              rounds,
+              { ...vault.settings, chainTime, raw },
+              createStyle(out === undefined ? stdout : {}, wide),
+            );
   };
   const isRead = await writeListing(pieces(), { out, write, stderr, progress });
   if (isRead) {

@@ -1,7 +1,8 @@
+import type { Key } from "node:readline";
+
 import askToConfirm from "@inquirer/confirm";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import type { BlockInfo } from "../src/rpc/node.js";
 import { describeInput, parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
@@ -15,6 +16,7 @@ import type {
 } from "../src/settlement/types.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
+import type { ArgumentsOf } from "./arguments.js";
 import { withVault } from "./open-vault.js";
 import type { FormatContext } from "./output/format-value.js";
 import {
@@ -28,19 +30,7 @@ import type { Waiting } from "./output/waiting.js";
 import { parseInteger, parseTimeout, repeatInstance } from "./parse-options.js";
 import type { OutputStream } from "./output/destination.js";
 import { runTask } from "./run-task.js";
-import type { TaskArguments, TaskReport } from "./run-task.js";
-
-export interface SettleTaskArguments extends TaskArguments {
-  readonly at: string | undefined;
-  readonly from: string | undefined;
-  readonly yes: boolean;
-  readonly assert: boolean;
-  readonly calldata: boolean;
-  readonly safe: boolean;
-  readonly resume: boolean;
-  readonly confirmations: string | undefined;
-  readonly timeout: string | undefined;
-}
+import type { TaskReport } from "./run-task.js";
 
 /** What settling needs of a person and a terminal. */
 export interface SettleConsole {
@@ -49,13 +39,16 @@ export interface SettleConsole {
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
 }
 
-const action: NewTaskActionFunction<SettleTaskArguments> = async (args, hre) =>
+const action: NewTaskActionFunction<ArgumentsOf<"settle">> = async (
+  args,
+  hre,
+) =>
   await runTask(args, async () => {
     const options = parseSettleArguments(args);
-    const needsNoKey = args.assert || args.calldata;
     return await withVault(
       hre,
-      needsNoKey ? "read" : "write",
+      // Without a key where none is needed.
+      args.assert || args.calldata ? "read" : "write",
       args,
       async (vault, waiting) =>
         args.calldata
@@ -70,7 +63,7 @@ export default action;
 /** Settles and reports, asking first unless `--yes`. */
 export async function settle(
   vault: HardhatVault,
-  args: Pick<SettleTaskArguments, "yes" | "wide">,
+  args: Pick<ArgumentsOf<"settle">, "yes" | "wide">,
   options: SettleAllOptions,
   { stderr, ask }: SettleConsole,
 ): Promise<TaskReport> {
@@ -78,6 +71,8 @@ export async function settle(
   const say = (text: string): void => {
     stderr.write(`${text}\n`);
   };
+  const inInstance = (text: string): string =>
+    repeatInstance(text, vault.instanceName);
   let chainTime = 0;
   let tokens: SettlementPreflight["tokens"] = new Map();
   const context = (): FormatContext => ({
@@ -104,32 +99,27 @@ export async function settle(
           event.type === "sending" &&
           vault.connection.networkConfig.type === "http"
         ) {
-          say(
-            wrapText(
-              style.dim(
-                repeatInstance(
-                  "If this is interrupted, `vault settle --resume` goes on from here.",
-                  vault.instanceName,
-                ),
-              ),
-              style,
-            ),
-          );
+          const hint =
+            "If this is interrupted, `vault settle --resume` goes on from here.";
+          say(wrapText(style.dim(inInstance(hint)), style));
         }
       }
     },
     ...(args.yes ? {} : { confirm: createConfirm(ask) }),
   });
   const { chainId, block, minedBlock } = located;
+  const { reason, preview, blockNumber, status } = located.settlement;
   const settlement = {
     ...located.settlement,
-    reason:
-      located.settlement.reason === null
-        ? null
-        : repeatInstance(located.settlement.reason, vault.instanceName),
+    reason: reason === null ? null : inInstance(reason),
   };
   const seen =
-    minedBlock ?? (await blockOf(vault, settlement.blockNumber)) ?? block;
+    minedBlock ??
+    (blockNumber === null
+      ? undefined
+      : // The figures of the settlement are known without it.
+        await vault.block(blockNumber).catch(() => undefined)) ??
+    block;
   const envelope = {
     network: vault.networkName,
     chainId,
@@ -144,14 +134,10 @@ export async function settle(
       ...envelope,
       settlement: {
         ...settlement,
-        preview:
-          settlement.preview === null
-            ? null
-            : describeTransfers(settlement.preview, tokens),
+        preview: preview === null ? null : describeTransfers(preview, tokens),
       },
     },
-    ok:
-      settlement.status === "settled" || settlement.status === "nothing-to-do",
+    ok: status === "settled" || status === "nothing-to-do",
     text: (outStyle) =>
       renderSettlement(
         settlement,
@@ -171,7 +157,7 @@ export async function settle(
  * VAULT_INVALID_ADDRESS
  */
 export function parseSettleArguments(
-  args: Omit<SettleTaskArguments, "json" | "wide" | "at" | "yes">,
+  args: ArgumentsOf<"settle">,
 ): SettleAllOptions {
   const modes = (["assert", "calldata", "resume"] as const).filter(
     (mode) => args[mode],
@@ -211,7 +197,7 @@ function parseConfirmations(text: string | undefined): number | undefined {
 
 async function printCalldata(
   vault: HardhatVault,
-  { from, safe }: Pick<SettleTaskArguments, "from" | "safe">,
+  { from, safe }: ArgumentsOf<"settle">,
   stderr: OutputStream,
 ): Promise<TaskReport> {
   const { chainId, header, to, data, estimatedGas, refusal } =
@@ -247,21 +233,11 @@ async function printCalldata(
 function createConfirm(
   ask: SettleConsole["ask"],
 ): NonNullable<SettleAllOptions["confirm"]> {
-  return async () => {
-    if (ask === undefined) {
-      return vaultError("VAULT_NO_TERMINAL", {});
-    }
-    return (
-      (await ask("Settle this round now?")) ||
-      vaultError("VAULT_NOT_CONFIRMED", {})
-    );
-  };
-}
-
-/** What Node's readline says of a key. */
-interface Keypress {
-  readonly ctrl?: boolean;
-  readonly name?: string;
+  return async () =>
+    ask === undefined
+      ? vaultError("VAULT_NO_TERMINAL", {})
+      : (await ask("Settle this round now?")) ||
+        vaultError("VAULT_NOT_CONFIRMED", {});
 }
 
 function processConsole(waiting: Waiting): SettleConsole {
@@ -274,10 +250,7 @@ function processConsole(waiting: Waiting): SettleConsole {
             const closed = new AbortController();
             // The prompt would wait for ever after Ctrl-D, and with nothing
             // else to wait for Node would end without a word.
-            const onKeypress = (
-              _: unknown,
-              key: Keypress | undefined,
-            ): void => {
+            const onKeypress = (_: unknown, key?: Key): void => {
               if (key?.ctrl === true && key.name === "d") {
                 closed.abort();
               }
@@ -300,19 +273,4 @@ function processConsole(waiting: Waiting): SettleConsole {
           }
         : undefined,
   };
-}
-
-/** The block of the settlement itself; its figures are known without it. */
-async function blockOf(
-  vault: HardhatVault,
-  blockNumber: number | null,
-): Promise<BlockInfo | undefined> {
-  if (blockNumber === null) {
-    return undefined;
-  }
-  try {
-    return await vault.block(blockNumber);
-  } catch {
-    return undefined;
-  }
 }

@@ -14,6 +14,7 @@ import { Chain } from "../src/rpc/node.js";
 import { settlementCall } from "../src/settlement/transaction.js";
 import { toJsonValue } from "../src/json.js";
 import { toSafeJson } from "../src/untrusted-text.js";
+import type { ArgumentsOf } from "./arguments.js";
 import { withVault } from "./open-vault.js";
 import { isReaderGone, writeAlong } from "./output/destination.js";
 import type { WriteText } from "./output/destination.js";
@@ -22,15 +23,7 @@ import type { Sighting, WatchDisplay } from "./output/watch.js";
 import type { Waiting } from "./output/waiting.js";
 import { parseFutureTime } from "./parse-options.js";
 import { runTask, withStdoutOnStderr } from "./run-task.js";
-import type { StreamedReport, TaskArguments } from "./run-task.js";
-
-interface WatchTaskArguments extends TaskArguments {
-  readonly at: string | undefined;
-  readonly raw: boolean;
-  readonly from: string | undefined;
-  readonly until: string | undefined;
-  readonly interval: string | undefined;
-}
+import type { StreamedReport } from "./run-task.js";
 
 const DEFAULT_INTERVAL_SECONDS = 5;
 const MIN_INTERVAL_SECONDS = 0.1;
@@ -40,7 +33,7 @@ const LOOK_TIMEOUT_MS = 10_000;
 /** How often what a terminal shows is brought up to date. */
 const TICK_MS = 1_000;
 
-const action: NewTaskActionFunction<WatchTaskArguments> = async (args, hre) =>
+const action: NewTaskActionFunction<ArgumentsOf<"watch">> = async (args, hre) =>
   await runTask(args, async () => {
     const request = parseWatchArguments(args);
     return await withStdoutOnStderr(
@@ -50,26 +43,7 @@ const action: NewTaskActionFunction<WatchTaskArguments> = async (args, hre) =>
           "read",
           args,
           async (vault, { inPlace, pause }) =>
-            await whileRead(
-              inPlace(write),
-              pause,
-              request,
-              async (writeLine, clock) =>
-                await watch(
-                  vault,
-                  request,
-                  createDisplay(
-                    {
-                      ...args,
-                      intervalSeconds: request.intervalSeconds,
-                      ...vault.settings,
-                    },
-                    process.stdout,
-                    writeLine,
-                  ),
-                  clock,
-                ),
-            ),
+            await watchWhileRead(vault, request, args, inPlace(write), pause),
           LOOK_TIMEOUT_MS,
         ),
     );
@@ -83,14 +57,21 @@ export default action;
  * @returns Not ok where it waits for something that has not come.
  * @throws what else keeps it from being written, as a full disk
  */
-async function whileRead(
-  write: WriteText,
+async function watchWhileRead(
+  vault: HardhatVault,
+  request: WatchRequest,
+  args: ArgumentsOf<"watch">,
+  stdout: WriteText,
   pause: Waiting["pause"],
-  { until }: WatchRequest,
-  work: (write: WriteText, clock: WatchClock) => Promise<StreamedReport>,
 ): Promise<StreamedReport> {
-  const { write: writeLine, failed } = writeAlong(write);
-  const report = await work(writeLine, {
+  const { intervalSeconds, until } = request;
+  const { write, failed } = writeAlong(stdout);
+  const display = createDisplay(
+    { ...args, intervalSeconds, ...vault.settings },
+    process.stdout,
+    write,
+  );
+  const report = await watch(vault, request, display, {
     now: Date.now,
     sleep: async (milliseconds) =>
       await pause(
@@ -131,7 +112,7 @@ export function parseWatchArguments({
   from,
   until,
   interval,
-}: Pick<WatchTaskArguments, "from" | "until" | "interval">): WatchRequest {
+}: ArgumentsOf<"watch">): WatchRequest {
   return {
     from: from === undefined ? undefined : parseAddress(from, "--from"),
     intervalSeconds: parseInterval(interval),
@@ -198,7 +179,11 @@ export async function watch(
       }
       try {
         const latest = await look(vault, from);
-        requireSameChain(vault, seen, latest);
+        const { network, chainId } = latest.envelope;
+        if (chainId !== seen.envelope.chainId) {
+          const chains = { expected: seen.envelope.chainId, actual: chainId };
+          throw vaultError("VAULT_CHAIN_CHANGED", { network, ...chains });
+        }
         // Nodes behind one address may be blocks apart.
         if (latest.envelope.block.number < seen.envelope.block.number) {
           continue;
@@ -232,11 +217,11 @@ function createCondition(
   first: Sighting,
 ): (seen: Sighting, now: number) => Promise<boolean> {
   if (until === undefined) {
-    return async () => await Promise.resolve(false);
+    return async () => false;
   }
   if (typeof until === "function") {
     const end = until(first.envelope.block.timestamp);
-    return async (_seen, now) => await Promise.resolve(BigInt(now) >= end);
+    return async (_seen, now) => BigInt(now) >= end;
   }
   const meant = first.readings.round;
   if (isFailedReading(meant)) {
@@ -354,16 +339,6 @@ function isOutage(error: unknown): error is VaultError {
     error.kind === "rpc" &&
     error.code !== "VAULT_CHAIN_CHANGED"
   );
-}
-
-function requireSameChain(
-  { networkName: network }: HardhatVault,
-  { envelope: { chainId: expected } }: Sighting,
-  { envelope: { chainId: actual } }: Sighting,
-): void {
-  if (actual !== expected) {
-    throw vaultError("VAULT_CHAIN_CHANGED", { network, expected, actual });
-  }
 }
 
 /** What is another than before, as in `round.filledVolume`. */

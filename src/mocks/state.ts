@@ -22,6 +22,7 @@ import {
 import type {
   Field,
   OperationName,
+  PoolName,
   VaultOrder,
   Reading,
 } from "../protocol/index.js";
@@ -238,10 +239,11 @@ function requireKnownKeys(
  * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
  */
 export function checkTarget(
-  { operation, pool }: { operation: unknown; pool?: unknown },
+  target: { operation: unknown; pool?: unknown },
   where: string,
   prefix = "",
-): void {
+): asserts target is { operation: OperationName; pool?: PoolName | undefined } {
+  const { operation, pool } = target;
   if (typeof operation !== "string" || !isOperationName(operation)) {
     throw notOneOf(`${prefix}operation`, operationNames, operation);
   }

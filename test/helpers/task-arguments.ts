@@ -1,8 +1,8 @@
 import { taskArguments } from "../../tasks/arguments.js";
-import type { Argument, ArgumentsOf } from "../../tasks/arguments.js";
+import type { Argument, ArgumentsOf, TaskName } from "../../tasks/arguments.js";
 
 /** What Hardhat runs a task with, where only these were typed. */
-export function argumentsOf<Task extends keyof typeof taskArguments>(
+export function argumentsOf<Task extends TaskName>(
   task: Task,
   typed: Partial<ArgumentsOf<Task>> = {},
 ): ArgumentsOf<Task> {

@@ -14,6 +14,7 @@ import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import { argumentsOf } from "../helpers/task-arguments.js";
 
 const ZERO = "0x0000000000000000000000000000000000000000";
 const FROM = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -180,15 +181,7 @@ describe("vault request", () => {
 
   it("should take the caller's clock for the id", async () => {
     const { json } = await buildRequest(
-      {
-        operation: "queryVolume",
-        args: [],
-        pool: undefined,
-        from: undefined,
-        at: undefined,
-        json: true,
-        curl: false,
-      },
+      argumentsOf("request", { operation: "queryVolume", args: [] }),
       {
         network: "live",
         addresses: fixedAddresses(documentedContracts, "here"),

@@ -174,7 +174,7 @@ describe("vault settle", () => {
     const answerWith = async (answer: boolean): Promise<string> => {
       const report = await settle(
         lane.vault,
-        { yes: false },
+        { yes: false, wide: false },
         { pollingInterval: 20 },
         {
           stderr: { write: (text) => stderr.push(text) },
