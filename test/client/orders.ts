@@ -182,6 +182,17 @@ describe("client - orders", () => {
       expect(await collect(client, { ids: [] })).to.deep.equal([]);
     });
 
+    it("should take as few calls as a range where they are in a row", async () => {
+      const callsFor = async (options: OrdersOptions): Promise<number> => {
+        const recorder = recordCalls(provider);
+        await collect(new VaultClient(recorder, { trading }), options);
+        return recorder.calls.length;
+      };
+      expect(await callsFor({ ids: range(1, 500) })).to.equal(
+        await callsFor({ firstId: 1n, lastId: 500n }),
+      );
+    });
+
     it("should be empty or failed where they do not exist", async () => {
       const [order] = await collect(client, { ids: [100_001] });
       expect(order !== undefined && isEmptyOrder(order)).to.equal(true);
