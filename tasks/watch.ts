@@ -11,7 +11,7 @@ import type { VaultRound } from "../src/protocol/index.js";
 import { describeRound, isSameRound } from "../src/protocol/round.js";
 import { explainRefusal } from "../src/rehearsal/refusal.js";
 import { Chain } from "../src/rpc/node.js";
-import { settlementCall } from "../src/settlement/transaction.js";
+import { settlementCall } from "../src/rehearsal/question.js";
 import { toJsonValue } from "../src/json.js";
 import { toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";

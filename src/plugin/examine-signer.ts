@@ -2,6 +2,7 @@ import { formatEther } from "ethers";
 
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import { settlementCall } from "../rehearsal/question.js";
 import { Chain } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 import {
@@ -12,7 +13,6 @@ import {
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
 import { SettlementStopped } from "../settlement/stopped.js";
-import { settlementCall } from "../settlement/transaction.js";
 import { check, fail, failed, ok, warn } from "./examination.js";
 import type { Check, Finding } from "./examination.js";
 

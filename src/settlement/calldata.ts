@@ -7,7 +7,7 @@ import { explainRefusal } from "../rehearsal/refusal.js";
 import { RevertedCall } from "../rpc/request.js";
 import { estimateGas } from "./fees.js";
 import { requireCode, requireConfiguredChain } from "./observe.js";
-import { settlementCall } from "./transaction.js";
+import { settlementCall } from "../rehearsal/question.js";
 
 /** The settlement's transaction without a sender, for another wallet. */
 export interface UnsignedSettlement {

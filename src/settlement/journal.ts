@@ -18,8 +18,9 @@ import { operations } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import { toJsonValue } from "../json.js";
 import { requireFileOfProject } from "../regular-file.js";
+import { settlementCall } from "../rehearsal/question.js";
 import { refusal } from "./stopped.js";
-import { isSignedAs, settlementCall } from "./transaction.js";
+import { isSignedAs } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
 
 const FOLDER = "vault-deployments";

@@ -18,7 +18,7 @@ import {
 import type { Fees, RehearsedGas } from "./fees.js";
 import type { Signer } from "./signer.js";
 import { refusal, settledMeanwhile } from "./stopped.js";
-import { settlementCall } from "./transaction.js";
+import { settlementCall } from "../rehearsal/question.js";
 import type { SettlementPreflight } from "./types.js";
 
 /** What will happen, and the gas settings that go with it. */

@@ -100,7 +100,7 @@ export async function replaySettlement(
     },
     numberToHexString(blockNumber - 1),
   ]);
-  const [replayed] = parseSimulated(answer, vault.networkName) ?? [];
+  const [replayed] = parseSimulated(answer, vault.networkName);
   const results = replayed?.calls ?? [];
   const earlier = results.slice(0, place.index);
   const [before, settle, after, ...more] = results.slice(place.index);

@@ -12,7 +12,7 @@ import type { JournalEntry } from "./journal.js";
 import { requireConfiguredChain } from "./observe.js";
 import { resolveSigner } from "./signer.js";
 import { SettlementStopped, asStopped, refusal } from "./stopped.js";
-import { settlementCall } from "./transaction.js";
+import { settlementCall } from "../rehearsal/question.js";
 
 /** The settlement that the journal has. */
 export interface Interrupted {

@@ -9,6 +9,7 @@ import { Deadline } from "../rpc/deadline.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { highest, isUneven } from "../rpc/patient.js";
+import { settlementCall } from "../rehearsal/question.js";
 import type { NextBlock } from "../rehearsal/question.js";
 import type { Simulation } from "../rehearsal/types.js";
 import { accountsToCompare, comparePreview } from "./compare-preview.js";
@@ -32,7 +33,7 @@ import { findInterrupted, rebuild } from "./resume.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { SettlementStopped, asStopped, refusal } from "./stopped.js";
-import { settlementCall, sign } from "./transaction.js";
+import { sign } from "./transaction.js";
 import type { SettleAllOptions, Settlement, SettlementEvent } from "./types.js";
 
 const DEFAULT_TIMEOUT_MS = { http: 300_000, "edr-simulated": 10_000 } as const;

@@ -1,6 +1,5 @@
 import { Transaction, toQuantity } from "ethers";
 
-import { encodeCall } from "../client/codec.js";
 import type { Chain, SettlementCall } from "../rpc/node.js";
 import { asRecord, isNodeRefusal } from "../rpc/errors.js";
 import type { Fees } from "./fees.js";
@@ -24,11 +23,6 @@ export interface PreparedTransaction extends UnsignedTransaction {
   readonly raw?: string | undefined;
   /** Known before anything leaves if there are signed bytes. */
   readonly hash?: string | undefined;
-}
-
-/** The call that settles. */
-export function settlementCall(from: string, to: string): SettlementCall {
-  return { from, to, data: encodeCall("settleAll", []).data };
 }
 
 /** Signs as far as that is possible without sending. */

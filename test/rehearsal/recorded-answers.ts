@@ -63,11 +63,11 @@ describe("simulation - what geth answers", () => {
     for (const { name, result } of results) {
       const blocks = parseSimulated(result, "geth");
       expect(
-        blocks?.map(({ number }) => number),
+        blocks.map(({ number }) => number),
         name,
       ).to.deep.equal(result.map(({ number }) => Number(number)));
       const [read, written] = [
-        blocks?.flatMap(({ calls }) => calls) ?? [],
+        blocks.flatMap(({ calls }) => calls),
         result.flatMap(({ calls }) => calls),
       ];
       expect(read.length, name).to.equal(written.length);
@@ -89,7 +89,7 @@ describe("simulation - what geth answers", () => {
     parseSimulated(
       simulated.find((answer) => answer.name === name)?.result,
       "geth",
-    )?.flatMap(({ calls }) => calls) ?? [];
+    ).flatMap(({ calls }) => calls);
 
   it("should tell a refusal with its reason from one without", () => {
     const [refused] = callsOf("eth-send-should-not-produce-logs-on-revert");
