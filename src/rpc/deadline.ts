@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 /** The moment until which something is waited for. */
 export class Deadline {
   readonly #end: number;
@@ -20,9 +18,9 @@ export class Deadline {
   /** Waits, but not beyond the deadline. */
   public async pause(milliseconds: number): Promise<void> {
     const time = Math.min(milliseconds, this.remaining);
-    if (time > 0) {
-      await sleep(time);
-    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, time);
+    });
   }
 
   /**

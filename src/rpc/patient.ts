@@ -179,7 +179,7 @@ export function patient(
     network,
     known: acquaintanceOf(provider),
     deadline: timeout === undefined ? undefined : new Deadline(timeout),
-    repeats: repeatFor === undefined ? undefined : new Repeats(repeatFor),
+    repeats: new Repeats(repeatFor ?? Infinity),
     attempts: maxAttempts,
     onRetry,
   });
@@ -241,7 +241,7 @@ interface Asking extends Pick<Patience, "onRetry"> {
   readonly known: Acquaintance;
   /** Of the operation; where it has none, each request has one. */
   readonly deadline: Deadline | undefined;
-  readonly repeats: Repeats | undefined;
+  readonly repeats: Repeats;
   readonly attempts: Attempts;
 }
 
@@ -283,7 +283,7 @@ async function askPatiently(
     error instanceof PassingFault &&
     attempt < attempts[error.fault.kind] &&
     !deadline.isOver &&
-    repeats?.areOver !== true;
+    !repeats.areOver;
   let outcome: Outcome;
   // Says more than that the time is over.
   let latest: Outcome | undefined;
@@ -329,22 +329,14 @@ async function askPatiently(
 /** @throws PassingFault where it may be worth to ask again */
 async function askOnce(
   args: RequestArguments,
-  { provider, network, known, deadline }: Request,
+  asking: Request,
   latest: Outcome | undefined,
 ): Promise<Outcome> {
+  const { network, known, deadline } = asking;
   const { method } = args;
-  let newestBefore = known.newestBlock;
-  let outcome: Outcome | undefined;
+  let outcome;
   try {
-    outcome = await deadline.within(
-      // What waits longer than it may is not asked any more.
-      known.limit(async () => {
-        newestBefore = known.newestBlock;
-        return deadline.isOver
-          ? undefined
-          : { answer: await provider.request(args) };
-      }),
-    );
+    outcome = await askUntil(args, asking, deadline);
   } catch (error) {
     const fault = faultOf(error);
     if (
@@ -355,35 +347,45 @@ async function askOnce(
     }
     return { error };
   }
-  if (outcome === undefined) {
-    return (
-      latest ?? { error: vaultError("VAULT_RPC_TIMEOUT", { network, method }) }
-    );
-  }
-  if (outcome.answer === null && isSeen(args, known)) {
+  if (outcome?.answer === null && isSeen(args, known)) {
     throw new PassingFault({ kind: "behind" }, outcome);
   }
-  noteAnswer(args, outcome.answer, provider, newestBefore);
-  return outcome;
+  return (
+    outcome ??
+    latest ?? { error: vaultError("VAULT_RPC_TIMEOUT", { network, method }) }
+  );
+}
+
+/** @returns Undefined if the deadline comes first. */
+async function askUntil(
+  args: RequestArguments,
+  { provider, known }: Request,
+  deadline: Deadline,
+): Promise<{ readonly answer: unknown } | undefined> {
+  return await deadline.within(
+    known.limit(async () => {
+      // What waits longer than it may is not asked any more.
+      if (deadline.isOver) {
+        return undefined;
+      }
+      const newestBefore = known.newestBlock;
+      const answer = await provider.request(args);
+      noteAnswer(args, answer, provider, newestBefore);
+      return { answer };
+    }),
+  );
 }
 
 /**
  * Asks the nodes how far they are. Where none of them ever has the block, it is
  * not waited for any longer.
  */
-async function askHeads({ provider, known }: Request): Promise<void> {
+async function askHeads(asking: Request): Promise<void> {
+  const { known } = asking;
   const deadline = new Deadline(HEADS_TIMEOUT_MS);
   const askHead = async (): Promise<void> => {
-    const args = { method: "eth_blockNumber" };
     try {
-      let newestBefore = known.newestBlock;
-      const answer = await deadline.within(
-        known.limit(async () => {
-          newestBefore = known.newestBlock;
-          return deadline.isOver ? undefined : await provider.request(args);
-        }),
-      );
-      noteAnswer(args, answer, provider, newestBefore);
+      await askUntil({ method: "eth_blockNumber" }, asking, deadline);
     } catch {
       // It tells nothing, then.
     }
@@ -409,7 +411,6 @@ function isSeen(
 ): boolean {
   const block = params[blockParameter[method] ?? 1];
   return (
-    typeof block === "string" &&
     isHexString(block) &&
     Number(block) <= newestBlock &&
     Number(block) > newestBlock - MOST_BLOCKS_BEHIND

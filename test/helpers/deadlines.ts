@@ -1,3 +1,5 @@
+import { mock } from "node:test";
+
 /** How far the clock of this process's deadlines is ahead. */
 let ahead = 0;
 
@@ -11,4 +13,36 @@ export function endDeadlines(): void {
     performance.now = () => now() + ahead;
   }
   ahead += 3_600_000;
+}
+
+/** Milliseconds that pass with each turn of the event loop. */
+const STEP_MS = 10;
+
+/**
+ * In each test of the suite, time passes by itself and quickly, so that what is
+ * waited for takes none. For suites without real input and output, for which so
+ * few turns of the event loop are too few.
+ */
+export function speedUpTime(): void {
+  let turn: NodeJS.Immediate;
+  let restoreClock: () => void;
+  beforeEach(() => {
+    let now = performance.now();
+    mock.timers.enable({ apis: ["setTimeout"] });
+    const clock = mock.method(performance, "now", () => now);
+    restoreClock = () => {
+      clock.mock.restore();
+    };
+    const takeTurn = (): void => {
+      now += STEP_MS;
+      mock.timers.tick(STEP_MS);
+      turn = setImmediate(takeTurn);
+    };
+    turn = setImmediate(takeTurn);
+  });
+  afterEach(() => {
+    clearImmediate(turn);
+    restoreClock();
+    mock.timers.reset();
+  });
 }

@@ -1,15 +1,22 @@
+import { mock } from "node:test";
+
 import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
 import type { RetryEvent } from "../../src/client/index.js";
+import { Deadline } from "../../src/rpc/deadline.js";
+import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import {
   forgetBlocks,
+  highest,
   isUneven,
   lessPatient,
   patient,
   withinDeadline,
 } from "../../src/rpc/patient.js";
+import { MAX_FOREIGN_TEXT } from "../../src/untrusted-text.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { speedUpTime } from "../helpers/deadlines.js";
 import { scriptedNode } from "../helpers/scripted-node.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -47,17 +54,30 @@ class StatusError extends Error {
   }
 }
 
+/** An error as Hardhat makes it, by what tells it from a copy. */
+const hardhatError = (errorCode: string): Error =>
+  Object.defineProperty(
+    Object.assign(new Error("no"), { errorCode }),
+    "_isHardhatError",
+    { value: true },
+  );
+
 describe("reads that are made again", () => {
+  speedUpTime();
+
   const passing: ReadonlyArray<readonly [name: string, failure: unknown]> = [
     ["a reset", new TypeError("fetch failed", { cause: coded("ECONNRESET") })],
     ["a broken pipe", coded("EPIPE")],
     ["a closed socket", new Error("x", { cause: coded("UND_ERR_SOCKET") })],
     ["a time-out", coded("UND_ERR_HEADERS_TIMEOUT")],
     ["a name server that is busy", coded("EAI_AGAIN")],
+    ["a time-out by its name", new DOMException("no", "TimeoutError")],
+    ["a time-out of Hardhat's", hardhatError("HHE704")],
+    ["a body that Hardhat cannot parse", hardhatError("HHE702")],
     ["half a body", new SyntaxError("Unexpected end of JSON input")],
     ["HTTP 500", new StatusError(500)],
     ["HTTP 502", new StatusError(502)],
-    ["HTTP 503", new Error("x", { cause: new StatusError(503) })],
+    ["HTTP 503", new TypeError("x", { cause: new StatusError(503) })],
     ["HTTP 429", new StatusError(429)],
     [
       "HTTP 429 with a date",
@@ -92,6 +112,17 @@ describe("reads that are made again", () => {
     ["a limit of a day", coded(-32005, "daily request count exceeded")],
     ["a block that nobody has", coded(-32000, "header not found")],
     ["a reset that the node made up", { code: "ECONNRESET", message: "no" }],
+    [
+      "a time-out of Hardhat's that the node made up",
+      Object.assign(new Error("no"), {
+        _isHardhatError: true,
+        errorCode: "HHE704",
+      }),
+    ],
+    [
+      "words too far back to be looked at",
+      new Error(`${" ".repeat(MAX_FOREIGN_TEXT)}timed out`),
+    ],
   ];
   for (const [name, failure] of final) {
     it(`should not ask again after ${name}`, async () => {
@@ -106,20 +137,26 @@ describe("reads that are made again", () => {
 
   it("should give up with the failure itself", async () => {
     const { client, asked } = failing(Infinity, new StatusError(503));
+    const told: number[] = [];
     const { message } = await expectVaultError(
-      client.queryVolume(),
+      client.queryVolume({ onRetry: ({ attempt }) => told.push(attempt) }),
       "VAULT_NETWORK_UNREACHABLE",
     );
     expect(message).to.contain("503");
-    expect(asked()).to.be.within(3, 10);
+    expect(asked()).to.equal(5);
+    // The last one is not made again.
+    expect(told).to.deep.equal([1, 2, 3, 4]);
   });
 
   it("should wait as long as it is told to, and say so", async () => {
     const events: RetryEvent[] = [];
     const { client } = failing(1, new StatusError(429, { "retry-after": "1" }));
+    const random = mock.method(Math, "random", () => 0.8);
     const begin = performance.now();
     await client.queryVolume({ onRetry: (event) => events.push(event) });
-    expect(performance.now() - begin).to.be.at.least(990);
+    random.mock.restore();
+    // And then as long as after any failure, which is by chance.
+    expect(performance.now() - begin).to.be.within(1_080, 1_130);
     expect(events).to.deep.equal([
       {
         method: "eth_call",
@@ -129,6 +166,47 @@ describe("reads that are made again", () => {
         attempt: 1,
       },
     ]);
+  });
+
+  it("should not wait for longer than ten seconds, whatever it is told", async () => {
+    const { client } = failing(
+      1,
+      new StatusError(503, { "retry-after": "3600" }),
+    );
+    const begin = performance.now();
+    await client.queryVolume();
+    expect(performance.now() - begin).to.be.within(10_000, 10_200);
+  });
+
+  it("should end with what a listener throws", async () => {
+    const thrown = new Error("mine");
+    const provider = patient(
+      {
+        request: () => {
+          throw new StatusError(503);
+        },
+      },
+      "testnet",
+      {
+        onRetry: () => {
+          throw thrown;
+        },
+      },
+    );
+    expect(
+      await provider
+        .request({ method: "eth_chainId" })
+        .catch((error: unknown) => error),
+    ).to.equal(thrown);
+  });
+
+  it("should leave no timer behind", async () => {
+    const stopped = mock.method(globalThis, "clearTimeout");
+    expect(await new Deadline(60_000).within(Promise.resolve("done"))).to.equal(
+      "done",
+    );
+    expect(stopped.mock.callCount()).to.equal(1);
+    stopped.mock.restore();
   });
 
   it("should end at the deadline, whatever is under way", async () => {
@@ -366,6 +444,8 @@ describe("reads that are made again", () => {
         await asked;
       }
     };
+    await heads(0);
+    expect(isUneven(provider), "the first block").to.equal(false);
     const both = [ask(), ask()];
     await new Promise((resolve) => setImmediate(resolve));
     held.pop()?.("0x65");
@@ -374,42 +454,42 @@ describe("reads that are made again", () => {
     await both[0];
     expect(isUneven(provider), "out of order").to.equal(false);
     forgetBlocks(asking);
-    await heads(90);
+    await heads(0, 90, 90);
     expect(isUneven(provider), "set back").to.equal(false);
     await heads(89);
     expect(isUneven(provider), "one lower").to.equal(true);
-    await heads(...Array.from({ length: 13 }, () => 89));
+    await heads(88, ...Array.from({ length: 12 }, () => 89));
     expect(isUneven(provider), "fourteen lower").to.equal(true);
     await heads(89);
     expect(isUneven(provider), "all lower").to.equal(false);
+    await heads(88);
+    expect(isUneven(provider), "lower than the highest of them").to.equal(true);
   });
 
   it("should not wait for a node that does not say how far it is", async () => {
     let [heads, asked] = [0, 0];
-    const provider = patient(
-      {
-        request: async ({ method }) => {
-          if (method === "eth_blockNumber") {
-            heads += 1;
-            return heads === 1
-              ? "0x64"
-              : await new Promise<never>(() => undefined);
-          }
-          asked += 1;
-          if (asked === 1) {
-            throw coded(-32000, "header not found");
-          }
-          return WORD;
-        },
+    const node: Eip1193Provider = {
+      request: async ({ method }) => {
+        if (method === "eth_blockNumber") {
+          heads += 1;
+          return heads === 1
+            ? "0x64"
+            : await new Promise<never>(() => undefined);
+        }
+        asked += 1;
+        if (asked === 1) {
+          throw coded(-32000, "header not found");
+        }
+        return WORD;
       },
-      "testnet",
-      { timeout: 30_000 },
-    );
+    };
+    const provider = patient(node, "testnet", { timeout: 30_000 });
     await provider.request({ method: "eth_blockNumber" });
     expect(
       await provider.request({ method: "eth_call", params: [{}, "0x64"] }),
     ).to.equal(WORD);
     expect(heads).to.equal(3);
+    expect(isUneven(node)).to.equal(true);
   });
 
   it("should not wait long for a block that a heavy request needs", async () => {
@@ -507,15 +587,31 @@ describe("reads that are made again", () => {
       "VAULT_RPC_TIMEOUT",
     );
     expect(details).to.deep.equal({ network: "testnet", method: "a fork" });
-    const endless = patient({ request }, "testnet");
-    expect(await withinDeadline(endless, "it", Promise.resolve(7))).to.equal(7);
+    for (const timeout of [undefined, 1_000]) {
+      const provider = patient({ request }, "testnet", { timeout });
+      for (const value of [7, undefined]) {
+        expect(
+          await withinDeadline(provider, "it", Promise.resolve(value)),
+        ).to.equal(value);
+      }
+    }
   });
 
   it("should stay as patient as they are", () => {
-    const outer = patient({ request: () => Promise.resolve() }, "testnet", {
-      timeout: 1_000,
-    });
+    const plain = { request: () => Promise.resolve() };
+    const outer = patient(plain, "testnet", { timeout: 1_000 });
     expect(patient(outer, "testnet", { timeout: 9_000 })).to.equal(outer);
+    expect(lessPatient(plain)).to.equal(plain);
+  });
+
+  it("should find the highest by asking each node fifteen times", async () => {
+    let asked = 0;
+    const ask = async (): Promise<number> => {
+      asked += 1;
+      return await Promise.resolve(asked);
+    };
+    expect(await highest(3, ask)).to.equal(14);
+    expect(await highest(99, ask)).to.equal(99);
   });
 
   it("should take the word of blocks for the newest one, and of nothing else", async () => {
@@ -544,6 +640,38 @@ describe("reads that are made again", () => {
       .request({ method: "eth_call", params: [{}, "0x5"] })
       .catch(() => undefined);
     expect(asked).to.equal(1);
+  });
+
+  it("should take the word of a block by its number too", async () => {
+    let asked = 0;
+    const provider = patient(
+      {
+        request: async ({ method }) => {
+          if (method === "eth_call") {
+            asked += 1;
+            throw coded(-32000, "header not found");
+          }
+          return await Promise.resolve(
+            method === "eth_getBlockByNumber" ? { number: "0x5" } : null,
+          );
+        },
+      },
+      "testnet",
+    );
+    const params = ["0x5", false];
+    await provider.request({ method: "eth_getBlockByNumber", params });
+    for (const { times, ...call } of [
+      { params: [{}, "0x5"], times: 15 },
+      { params: [{}, "0x6"], times: 1 },
+      { params: [{}, 5], times: 1 },
+      { times: 1 },
+    ]) {
+      asked = 0;
+      await provider
+        .request({ method: "eth_call", ...call })
+        .catch(() => undefined);
+      expect(asked, JSON.stringify(call)).to.equal(times);
+    }
   });
 
   it("should give a scan one deadline for all that it asks", async () => {
