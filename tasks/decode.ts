@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 
-import { ErrorFragment, dataLength } from "ethers";
+import { ErrorFragment, dataLength, isHexString } from "ethers";
 import type { FunctionFragment } from "ethers";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
@@ -18,7 +18,6 @@ import {
 import type { OperationName } from "../src/protocol/index.js";
 import { decodeArguments } from "../src/rpc/abi-arguments.js";
 import type { Values } from "../src/rpc/abi-arguments.js";
-import { isHexData } from "../src/rpc/request.js";
 import { decodeRevertReason } from "../src/rpc/revert-reason.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
@@ -87,7 +86,7 @@ export async function decode(
   { tokenDecimals, lookUp }: DecodeContext,
 ): Promise<TaskReport> {
   const data = hex.trim().toLowerCase();
-  if (!isHexData(data)) {
+  if (!isHexString(data, true)) {
     throw invalidArgument(
       "<hex>",
       "0x and an even number of hex digits are needed",

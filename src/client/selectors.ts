@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
 
-import { dataSlice, getAddress, ZeroAddress } from "ethers";
+import { ZeroAddress, dataSlice, getAddress, isHexString } from "ethers";
 
 import { VaultError, vaultError } from "../errors.js";
 import { contractRoles, operationEntry, wireName } from "../protocol/index.js";
@@ -8,7 +8,6 @@ import type { ContractRole, OperationName } from "../protocol/index.js";
 import type { LocatedAddress } from "./addresses.js";
 import { toBlockId } from "../rpc/node.js";
 import type { BlockId, Chain } from "../rpc/node.js";
-import { isHexData } from "../rpc/request.js";
 
 /** What passes calls on, and where to. */
 interface Proxy {
@@ -149,7 +148,7 @@ async function findSlotProxy(
     toBlockId(block),
   ]);
   // A call that reverted is no data.
-  const behind = isHexData(answer) ? toAddress(answer) : undefined;
+  const behind = isHexString(answer, true) ? toAddress(answer) : undefined;
   return behind === undefined
     ? undefined
     : { kind: "EIP-1967 beacon", implementation: behind };

@@ -1,8 +1,7 @@
-import { AbiCoder, Interface, concat } from "ethers";
+import { AbiCoder, Interface, concat, isHexString } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { describeInput } from "../client/inputs.js";
-import { isHexData } from "../rpc/request.js";
 import { vaultError } from "../errors.js";
 import type { ScriptedReason } from "./types.js";
 
@@ -64,7 +63,7 @@ function encode(reason: ScriptedReason): string {
     return concat(["0x4e487b71", coder.encode(["uint256"], [reason.panic])]);
   }
   if ("data" in reason) {
-    if (!isHexData(reason.data)) {
+    if (!isHexString(reason.data, true)) {
       throw new InvalidReason(
         `data is not 0x hex: ${describeInput(reason.data)}`,
       );

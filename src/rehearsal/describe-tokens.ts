@@ -6,7 +6,7 @@ import { tryLens } from "../client/lens/lens.js";
 import { entryAnswer } from "../client/lens/lens-answer.js";
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { RevertedCall, isHexData, requestRpc } from "../rpc/request.js";
+import { RevertedCall, requestRpc } from "../rpc/request.js";
 import { NATIVE } from "./balances.js";
 import type { Simulation, Transfer } from "./types.js";
 
@@ -116,7 +116,7 @@ export async function describeTokens(
  * becomes U+FFFD.
  */
 function parseSymbol(answer: unknown): string | undefined {
-  if (!isHexData(answer)) {
+  if (!isHexString(answer, true)) {
     return undefined;
   }
   try {

@@ -1,9 +1,10 @@
+import { isHexString } from "ethers";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { asRecord } from "../rpc/errors.js";
-import { RevertedCall, isHexData } from "../rpc/request.js";
+import { RevertedCall } from "../rpc/request.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import type { FailedCall } from "./refusal.js";
@@ -77,7 +78,7 @@ export class SimulatedChain extends Chain {
       failure: receipt.succeeded
         ? undefined
         : {
-            data: isHexData(output) ? output : "0x",
+            data: isHexString(output, true) ? output : "0x",
             message:
               typeof error === "string" && error !== "execution reverted"
                 ? error

@@ -1,7 +1,6 @@
 import { getAddress, isHexString } from "ethers";
 
 import { asRecord, listOf } from "../rpc/errors.js";
-import { isHexData } from "../rpc/request.js";
 import { NATIVE } from "./balances.js";
 import type { Transfer } from "./types.js";
 
@@ -96,7 +95,7 @@ export function parseLogs(value: unknown): readonly Log[] | undefined {
     return isHexString(address, 20) &&
       Array.isArray(topics) &&
       topics.every((topic): topic is string => isHexString(topic, 32)) &&
-      isHexData(data)
+      isHexString(data, true)
       ? [{ address, topics, data }]
       : [];
   });

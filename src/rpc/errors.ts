@@ -33,19 +33,15 @@ export function toRpcError(
   network: string,
   method: string,
 ): VaultError {
-  const links = ownErrorsOf(error);
+  const { links, codes, hardhatErrors, status, isTimeout, isUnreadable } =
+    signsOf(error);
   const ours = links.find((link) => VaultError.isVaultError(link));
-  if (VaultError.isVaultError(ours)) {
+  if (ours !== undefined) {
     return ours;
   }
-  const codes = new Set(links.flatMap(({ code }) => code ?? []));
-  const hardhatErrors = links.filter(isHardhatError);
-  const hardhatCodes = new Set(hardhatErrors.map(({ errorCode }) => errorCode));
-  if (hardhatCodes.has("HHE708")) {
-    const chainIds = hardhatErrors.find(
-      ({ errorCode }) => errorCode === "HHE708",
-    );
-    const named = asRecord(chainIds?.["messageArguments"]);
+  const wrongChain = hardhatErrors.get("HHE708");
+  if (wrongChain !== undefined) {
+    const named = asRecord(wrongChain["messageArguments"]);
     return vaultError(
       "VAULT_WRONG_CHAIN",
       {
@@ -56,56 +52,32 @@ export function toRpcError(
       error,
     );
   }
-  if (configVariableCodes.some((code) => hardhatCodes.has(code))) {
+  if (configVariableCodes.some((code) => hardhatErrors.has(code))) {
     return toConfigVariableError(error, `A setting of networks.${network}`);
   }
-  if (
-    hardhatCodes.has("HHE704") ||
-    [...codes].some((code) => timeoutCodes.has(code)) ||
-    links.some(({ name }) => name === "TimeoutError")
-  ) {
+  if (isTimeout) {
     return vaultError("VAULT_RPC_TIMEOUT", { network, method }, error);
   }
-  if (
-    hardhatCodes.has("HHE702") ||
-    links.some((link) => link instanceof SyntaxError)
-  ) {
+  if (isUnreadable) {
     // The body is not repeated: an HTML page helps nobody, and a proxy's error
     // page may repeat the request with its key.
     return invalidResponse(network, method, "the body could not be parsed");
   }
-  const status = httpStatusOf(links);
-  if (status !== undefined) {
+  const obstacle =
+    status === undefined
+      ? (codes.find((code): code is string => connectionCodes.has(code)) ??
+        (hardhatErrors.has("HHE703") ? "connection refused" : undefined))
+      : `HTTP status ${status}`;
+  if (obstacle !== undefined) {
     return vaultError(
       "VAULT_NETWORK_UNREACHABLE",
-      { network, problem: `HTTP status ${status}.` },
-      error,
-    );
-  }
-  const unreachable = [...codes]
-    .filter((code) => typeof code === "string")
-    .find((code) => connectionCodes.has(code));
-  if (hardhatCodes.has("HHE703") || unreachable !== undefined) {
-    return vaultError(
-      "VAULT_NETWORK_UNREACHABLE",
-      { network, problem: `${unreachable ?? "connection refused"}.` },
+      { network, problem: `${obstacle}.` },
       error,
     );
   }
   // A node's own words: some repeat the path, or the key in it.
   const problem = quoteForeignText(redactSecrets(messageOf(error)));
   return vaultError("VAULT_RPC_ERROR", { network, method, problem }, error);
-}
-
-/** Of the errors that have a class of their own: see {@link isHardhatError}. */
-function httpStatusOf(links: readonly ErrorLink[]): number | undefined {
-  return links
-    .filter((link) => Object.getPrototypeOf(link) !== Error.prototype)
-    .map(({ statusCode }) => statusCode)
-    .find(
-      (status): status is number =>
-        typeof status === "number" && status >= 100 && status < 600,
-    );
 }
 
 /**
@@ -163,15 +135,14 @@ export function faultOf(error: unknown): Fault | undefined {
   if (findRevert(error) !== undefined) {
     return undefined;
   }
-  const links = ownErrorsOf(error);
-  const status = httpStatusOf(links);
+  const { links, codes, status, isTimeout, isUnreadable } = signsOf(error);
   const words = messageOf(error).slice(0, MAX_FOREIGN_TEXT);
   if (finalWords.test(words)) {
     return undefined;
   }
   if (
     status === TOO_MANY_REQUESTS ||
-    asRecord(error).code === LIMIT_EXCEEDED ||
+    asRecord(error)["code"] === LIMIT_EXCEEDED ||
     busyWords.test(words)
   ) {
     return { kind: "busy", retryAfterMs: retryAfterOf(links) };
@@ -184,18 +155,9 @@ export function faultOf(error: unknown): Fault | undefined {
   if (behindWords.test(words)) {
     return { kind: "behind" };
   }
-  const hardhatCodes = links
-    .filter(isHardhatError)
-    .map(({ errorCode }) => errorCode);
-  return links.some(
-    (link) =>
-      passingCodes.has(link.code) ||
-      timeoutCodes.has(link.code) ||
-      link.name === "TimeoutError" ||
-      link instanceof SyntaxError,
-  ) ||
-    hardhatCodes.includes("HHE702") ||
-    hardhatCodes.includes("HHE704") ||
+  return isTimeout ||
+    isUnreadable ||
+    codes.some((code) => passingCodes.has(code)) ||
     passingWords.test(words)
     ? { kind: "passing" }
     : undefined;
@@ -203,13 +165,10 @@ export function faultOf(error: unknown): Fault | undefined {
 
 /** The header of that name, in seconds or as a date. */
 function retryAfterOf(links: readonly ErrorLink[]): number | undefined {
-  const [text] = links.flatMap(({ headers }) => {
-    const { "retry-after": value } = asRecord(headers);
-    return typeof value === "string" ? [value] : [];
-  });
-  if (text === undefined) {
-    return undefined;
-  }
+  const text =
+    links
+      .map(({ headers }) => asRecord(headers)["retry-after"])
+      .find((value) => typeof value === "string") ?? "";
   const wait = /^\d{1,6}$/u.test(text)
     ? Number(text) * 1_000
     : Date.parse(text) - Date.now();
@@ -255,10 +214,11 @@ export function refusesParameters(error: unknown): boolean {
 export function findRevert(error: unknown): RevertReason | undefined {
   const links = everythingIn(error);
   const saysRevert = links.some(
-    ({ code, message }) =>
-      code === EXECUTION_REVERTED ||
-      (typeof message === "string" &&
-        /\brevert|VM Exception/iu.test(message.slice(0, MAX_FOREIGN_TEXT))),
+    (link) =>
+      link["code"] === EXECUTION_REVERTED ||
+      /\brevert|VM Exception/iu.test(
+        messageOf(link).slice(0, MAX_FOREIGN_TEXT),
+      ),
   );
   if (!saysRevert) {
     return undefined;
@@ -267,21 +227,12 @@ export function findRevert(error: unknown): RevertReason | undefined {
     .flatMap((link) => [link["data"], link["result"]])
     .find(
       (value): value is string =>
-        typeof value === "string" &&
-        value.length <= MAX_REVERT_DATA &&
-        isHexString(value, true),
+        isHexString(value, true) && value.length <= MAX_REVERT_DATA,
     );
   return decodeRevertReason(data ?? "0x");
 }
 
-interface ErrorLink extends Readonly<Record<string, unknown>> {
-  readonly code?: unknown;
-  readonly errorCode?: unknown;
-  readonly headers?: unknown;
-  readonly message?: unknown;
-  readonly name?: unknown;
-  readonly statusCode?: unknown;
-}
+type ErrorLink = Readonly<Record<string, unknown>>;
 
 /**
  * More than any library nests; a node may answer with as many objects as it
@@ -290,17 +241,38 @@ interface ErrorLink extends Readonly<Record<string, unknown>> {
 const MAX_LINKS = 100;
 const MAX_LISTED = 20;
 
-/** The errors in the chain of causes that were made on this side. */
-function ownErrorsOf(error: unknown): readonly ErrorLink[] {
-  return walk(error, (link) =>
+/** What the errors in the chain of causes say that were made on this side. */
+function signsOf(error: unknown) {
+  const links = walk(error, (link) =>
     isOwnError(link)
-      ? [link.cause, link["error"], asRecord(link["info"])["error"]]
+      ? [link["cause"], link["error"], asRecord(link["info"])["error"]]
       : undefined,
   );
+  const codes = links.map(({ code }) => code);
+  const hardhatErrors = new Map(
+    links.filter(isHardhatError).map((link) => [link["errorCode"], link]),
+  );
+  return {
+    links,
+    codes,
+    hardhatErrors,
+    /** Of the errors that have a class of their own: see {@link isHardhatError}. */
+    status: links
+      .filter((link) => Object.getPrototypeOf(link) !== Error.prototype)
+      .map(({ statusCode }) => statusCode)
+      .find((status) => typeof status === "number"),
+    isTimeout:
+      hardhatErrors.has("HHE704") ||
+      codes.some((code) => timeoutCodes.has(code)) ||
+      links.some(({ name }) => name === "TimeoutError"),
+    isUnreadable:
+      hardhatErrors.has("HHE702") ||
+      links.some((link) => link instanceof SyntaxError),
+  };
 }
 
 /** Whether it is an error, also of another realm; JSON never makes one. */
-function isOwnError(link: ErrorLink): link is ErrorLink & Error {
+function isOwnError(link: ErrorLink): boolean {
   return (
     link instanceof Error ||
     Object.prototype.toString.call(link) === "[object Error]"

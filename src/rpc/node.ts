@@ -10,7 +10,6 @@ import {
   RevertedCall,
   hexToBytes,
   parseQuantity,
-  requestQuantity,
   requestRpc,
 } from "./request.js";
 
@@ -87,13 +86,10 @@ export interface SeenTransaction {
 
 /** What is asked of a node, each answer checked before it is believed. */
 export class Chain {
-  public readonly provider: Eip1193Provider;
-  public readonly network: string;
-
-  constructor(provider: Eip1193Provider, network: string) {
-    this.provider = provider;
-    this.network = network;
-  }
+  constructor(
+    public readonly provider: Eip1193Provider,
+    public readonly network: string,
+  ) {}
 
   public async request(
     method: string,
@@ -106,7 +102,8 @@ export class Chain {
     method: string,
     params: readonly unknown[] = [],
   ): Promise<bigint> {
-    return await requestQuantity(this.provider, this.network, method, params);
+    const answer = await this.request(method, params);
+    return parseQuantity(answer, this.network, method);
   }
 
   /** The chain id. */
@@ -230,10 +227,7 @@ export class Chain {
    */
   public async pending(): Promise<PendingBlock | undefined> {
     try {
-      const pending = await this.#findBlock("pending");
-      if (pending === undefined) {
-        return undefined;
-      }
+      const pending = await this.#block("pending");
       const { number, timestamp, transactions } = pending;
       const known =
         number === null ? undefined : this.#number(number, BLOCK_METHOD);

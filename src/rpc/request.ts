@@ -34,20 +34,6 @@ export async function requestRpc(
   }
 }
 
-/** Like {@link requestRpc}, for a method that no contract can refuse. */
-export async function requestQuantity(
-  provider: Eip1193Provider,
-  network: string,
-  method: string,
-  params: readonly unknown[] = [],
-): Promise<bigint> {
-  return parseQuantity(
-    await requestRpc(provider, network, method, params),
-    network,
-    method,
-  );
-}
-
 /**
  * Reads a JSON-RPC quantity.
  *
@@ -62,14 +48,6 @@ export function parseQuantity(
     return BigInt(value);
   }
   throw invalidResponse(network, method, "a quantity was expected");
-}
-
-export function isHexData(value: unknown): value is string {
-  return (
-    typeof value === "string" &&
-    value.length % 2 === 0 &&
-    /^0x[0-9a-f]*$/iu.test(value)
-  );
 }
 
 /**

@@ -1,4 +1,6 @@
-import { RevertedCall, isHexData } from "../rpc/request.js";
+import { isHexString } from "ethers";
+
+import { RevertedCall } from "../rpc/request.js";
 import { VaultError } from "../errors.js";
 import type { Chain } from "../rpc/node.js";
 import { toRpcTransaction } from "./transaction.js";
@@ -59,7 +61,7 @@ export async function send(
       // Hardhat's node mines a failing transaction and then answers this.
       return { kind: "refused", problem: answer.reason.text };
     }
-    return isHexData(answer) && answer.length === 66
+    return isHexString(answer, 32)
       ? {
           kind: "accepted",
           // What was signed is believed before what the node says.

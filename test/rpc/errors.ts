@@ -1,10 +1,21 @@
+import { runInNewContext } from "node:vm";
+
 import { expect } from "chai";
 import { Interface } from "ethers";
 
 import { VaultClient } from "../../src/client/index.js";
 import { VaultError } from "../../src/errors.js";
 import type { VaultErrorCode } from "../../src/errors.js";
+import {
+  faultOf,
+  findRevert,
+  refusesParameters,
+  toRpcError,
+} from "../../src/rpc/errors.js";
+import { requestRpc } from "../../src/rpc/request.js";
+import { MAX_FOREIGN_TEXT } from "../../src/untrusted-text.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { speedUpTime } from "../helpers/deadlines.js";
 import { documentedAnswer } from "../helpers/documented-answers.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
@@ -102,6 +113,8 @@ function failingClient(error: unknown): VaultClient {
 }
 
 describe("failed requests", () => {
+  speedUpTime();
+
   for (const [name, error, reason] of reverts) {
     it(`should find the reason of a revert in ${name}`, async () => {
       const { details } = await expectVaultError(
@@ -157,6 +170,161 @@ describe("failed requests", () => {
       expect(message).to.contain("testnet");
     });
   }
+
+  /** An error as Hardhat makes it, by what tells it from a copy. */
+  const hardhatError = (errorCode: string, more: object = {}): Error =>
+    Object.defineProperty(
+      Object.assign(new Error("no"), { errorCode, ...more }),
+      "_isHardhatError",
+      { value: true },
+    );
+  /** As undici's, of a class of its own. */
+  class StatusError extends Error {
+    constructor(
+      public readonly statusCode: unknown,
+      public readonly headers: unknown = {},
+    ) {
+      super("status");
+    }
+  }
+  const foreignError: unknown = runInNewContext(
+    `Object.assign(new Error("no"), { code: "ENOTFOUND" })`,
+  );
+  const told: ReadonlyArray<
+    readonly [
+      name: string,
+      error: unknown,
+      code: VaultErrorCode,
+      details: Readonly<Record<string, string>>,
+    ]
+  > = [
+    ...["HHE7", "HHE28", "HHE29", "HHE30"].map(
+      (code) =>
+        [
+          `Hardhat's ${code}`,
+          hardhatError(code),
+          "VAULT_CONFIG_VARIABLE",
+          { where: "A setting of networks.testnet", problem: "no" },
+        ] as const,
+    ),
+    [
+      "Hardhat's HHE708 in another one",
+      hardhatError("HHE1", {
+        cause: hardhatError("HHE708", {
+          messageArguments: { configChainId: 1, connectionChainId: 56 },
+        }),
+      }),
+      "VAULT_WRONG_CHAIN",
+      { expected: "1", actual: "56" },
+    ],
+    ["Hardhat's HHE704", hardhatError("HHE704"), "VAULT_RPC_TIMEOUT", {}],
+    [
+      "a time-out by its code",
+      Object.assign(new Error("no"), { code: "ETIMEDOUT" }),
+      "VAULT_RPC_TIMEOUT",
+      {},
+    ],
+    [
+      "a time-out by its name",
+      new DOMException("no", "TimeoutError"),
+      "VAULT_RPC_TIMEOUT",
+      {},
+    ],
+    [
+      "Hardhat's HHE702",
+      hardhatError("HHE702"),
+      "VAULT_RPC_INVALID_RESPONSE",
+      { problem: "the body could not be parsed" },
+    ],
+    [
+      "Hardhat's HHE703",
+      hardhatError("HHE703"),
+      "VAULT_NETWORK_UNREACHABLE",
+      { problem: "connection refused." },
+    ],
+    [
+      "a refused connection in an error with another code",
+      Object.assign(new TypeError("fetch failed"), {
+        code: 7,
+        cause: Object.assign(new Error("no"), { code: "ECONNREFUSED" }),
+      }),
+      "VAULT_NETWORK_UNREACHABLE",
+      { problem: "ECONNREFUSED." },
+    ],
+    [
+      "an error of another realm",
+      foreignError,
+      "VAULT_NETWORK_UNREACHABLE",
+      { problem: "ENOTFOUND." },
+    ],
+    [
+      "a status that is no number",
+      new TypeError("no", { cause: new StatusError("x") }),
+      "VAULT_RPC_ERROR",
+      { problem: "no" },
+    ],
+    [
+      "a copy of an error of Hardhat's",
+      Object.assign(new Error("no"), {
+        _isHardhatError: true,
+        errorCode: "HHE7",
+      }),
+      "VAULT_RPC_ERROR",
+      { problem: "no" },
+    ],
+    ["a text", "boom", "VAULT_RPC_ERROR", { problem: "boom" }],
+    ["null", null, "VAULT_RPC_ERROR", { problem: "it gave no reason" }],
+    [
+      "what wraps nothing",
+      { message: "no", cause: null, data: null, error: null, info: null },
+      "VAULT_RPC_ERROR",
+      { problem: "no" },
+    ],
+  ];
+  for (const [name, error, code, details] of told) {
+    it(`should tell of ${name}`, () => {
+      const made = toRpcError(error, "testnet", "eth_call");
+      expect(made.code).to.equal(code);
+      expect(made.details).to.include(details);
+      expect(findRevert(error)).to.equal(undefined);
+    });
+  }
+
+  it("should find a revert by its code alone, or deep inside", () => {
+    expect(findRevert({ code: 3, message: "no" })?.kind).to.equal("none");
+    let deep: object = { code: 3, data: "0x12345678" };
+    for (let depth = 0; depth < 60; depth += 1) {
+      deep = { message: "no", cause: deep };
+    }
+    expect(findRevert(deep)?.data).to.equal("0x12345678");
+    expect(
+      findRevert(new Error(`${" ".repeat(MAX_FOREIGN_TEXT)}reverted`)),
+    ).to.equal(undefined);
+  });
+
+  it("should tell of parameters that a node does not take", () => {
+    const refusal = { code: -32602, message: "no" };
+    expect(refusesParameters(new Error("no", { cause: refusal }))).to.equal(
+      true,
+    );
+    expect(refusesParameters(refusal)).to.equal(true);
+    expect(refusesParameters({ code: -32601 })).to.equal(false);
+    expect(refusesParameters(undefined)).to.equal(false);
+  });
+
+  it("should tell how long a node asks to wait, in seconds or by a date", () => {
+    const waits = (value: unknown): number | undefined =>
+      faultOf(new StatusError(429, { "retry-after": value }))?.retryAfterMs;
+    expect(["7", "12", "0", "1.5", ["7"], undefined].map(waits)).to.deep.equal([
+      7_000,
+      12_000,
+      ...Array.from({ length: 4 }, () => undefined),
+    ]);
+    expect(waits(new Date(0).toUTCString())).to.equal(undefined);
+    for (const far of ["2999-01-01T00:00:00Z", "1 Jan 2999"]) {
+      expect(waits(far)).to.be.above(86_400_000);
+    }
+  });
 
   it("should survive causes that go round in circles", async () => {
     const error: { message: string; cause?: unknown } = { message: "round" };
@@ -260,186 +428,190 @@ describe("failed requests", () => {
       expect(looked).to.be.within(1, 500);
     }
   });
+});
 
-  describe("over HTTP, with a key in the URL", () => {
-    let server: RpcServer;
-    before(async () => {
-      server = await startRpcServer({});
-    });
-    after(async () => {
-      await server.stop();
-    });
+describe("failed requests over HTTP, with a key in the URL", () => {
+  let server: RpcServer;
+  before(async () => {
+    server = await startRpcServer({});
+  });
+  after(async () => {
+    await server.stop();
+  });
 
-    const text =
-      (status: number, body: string): RpcHandler =>
+  const text =
+    (status: number, body: string): RpcHandler =>
+    ({ response }) => {
+      response.writeHead(status, { "content-type": "text/html" });
+      response.end(body);
+      return "handled";
+    };
+  const cases: ReadonlyArray<
+    readonly [name: string, handler: RpcHandler, code: VaultErrorCode]
+  > = [
+    ["HTTP 401", text(401, `bad key ${KEY}`), "VAULT_NETWORK_UNREACHABLE"],
+    ["HTTP 404", text(404, `no /v3/${KEY}`), "VAULT_NETWORK_UNREACHABLE"],
+    ["HTTP 500", text(500, `<p>/v3/${KEY}</p>`), "VAULT_NETWORK_UNREACHABLE"],
+    [
+      "a page instead of JSON",
+      text(200, `<html>/v3/${KEY}</html>`),
+      "VAULT_RPC_INVALID_RESPONSE",
+    ],
+    [
+      "JSON of another kind",
+      text(200, `{"path":"/v3/${KEY}"}`),
+      "VAULT_RPC_INVALID_RESPONSE",
+    ],
+    [
+      "an error that repeats the URL",
+      () => ({
+        error: {
+          code: -32000,
+          message: `https://node.test/v3/${KEY} is off`,
+        },
+      }),
+      "VAULT_RPC_ERROR",
+    ],
+    [
+      "an error that repeats the path",
+      () => ({
+        error: { code: -32000, message: `Cannot POST /v3/${KEY}?x=${KEY}` },
+      }),
+      "VAULT_RPC_ERROR",
+    ],
+    [
+      "an error that repeats the key",
+      () => ({
+        error: { code: -32000, message: `project ${KEY} is over its limit` },
+      }),
+      "VAULT_RPC_ERROR",
+    ],
+    [
+      "a closed connection",
       ({ response }) => {
-        response.writeHead(status, { "content-type": "text/html" });
-        response.end(body);
+        response.destroy();
         return "handled";
-      };
-    const cases: ReadonlyArray<
-      readonly [name: string, handler: RpcHandler, code: VaultErrorCode]
-    > = [
-      ["HTTP 401", text(401, `bad key ${KEY}`), "VAULT_NETWORK_UNREACHABLE"],
-      ["HTTP 404", text(404, `no /v3/${KEY}`), "VAULT_NETWORK_UNREACHABLE"],
-      ["HTTP 500", text(500, `<p>/v3/${KEY}</p>`), "VAULT_NETWORK_UNREACHABLE"],
-      [
-        "a page instead of JSON",
-        text(200, `<html>/v3/${KEY}</html>`),
-        "VAULT_RPC_INVALID_RESPONSE",
-      ],
-      [
-        "JSON of another kind",
-        text(200, `{"path":"/v3/${KEY}"}`),
-        "VAULT_RPC_INVALID_RESPONSE",
-      ],
-      [
-        "an error that repeats the URL",
-        () => ({
-          error: {
-            code: -32000,
-            message: `https://node.test/v3/${KEY} is off`,
-          },
-        }),
-        "VAULT_RPC_ERROR",
-      ],
-      [
-        "an error that repeats the path",
-        () => ({
-          error: { code: -32000, message: `Cannot POST /v3/${KEY}?x=${KEY}` },
-        }),
-        "VAULT_RPC_ERROR",
-      ],
-      [
-        "an error that repeats the key",
-        () => ({
-          error: { code: -32000, message: `project ${KEY} is over its limit` },
-        }),
-        "VAULT_RPC_ERROR",
-      ],
-      [
-        "a closed connection",
-        ({ response }) => {
-          response.destroy();
-          return "handled";
+      },
+      "VAULT_NETWORK_UNREACHABLE",
+    ],
+  ];
+  for (const [name, handler, code] of cases) {
+    it(`should keep the key out of the error of ${name}`, async () => {
+      server.handler = handler;
+      const hre = await createTestHre({
+        networks: {
+          live: httpNetwork(`${server.url}/v3/${KEY}?key=${KEY}`, {
+            vault: { contracts: { vault: ADDRESS } },
+          }),
         },
-        "VAULT_NETWORK_UNREACHABLE",
-      ],
+      });
+      const { provider } = await hre.network.create("live");
+      // Not patiently: that is another test's.
+      const error = await expectVaultError(
+        requestRpc(provider, "live", "eth_gasPrice", []),
+        code,
+      );
+      expect(error.message).to.contain("live").and.not.contain(KEY);
+      expect(JSON.stringify(error.details)).to.not.contain(KEY);
+    });
+  }
+
+  it("should say that nothing listens", async () => {
+    const closed = await startRpcServer({});
+    await closed.stop();
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork(`${closed.url}/v3/${KEY}`, {
+          vault: { contracts: { vault: ADDRESS } },
+        }),
+      },
+    });
+    const { vault } = await hre.network.create("live");
+    const { message } = await expectVaultError(
+      vault.queryVolume(),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    expect(message).to.contain("ECONNREFUSED").and.not.contain(KEY);
+  });
+
+  it("should hide every part of the URL and of the headers, whoever repeats it", async () => {
+    const parts = [
+      "canary-us",
+      "cn-pw",
+      "canary-13-ch",
+      "canary-qry",
+      "canary-hd",
     ];
-    for (const [name, handler, code] of cases) {
-      it(`should keep the key out of the error of ${name}`, async () => {
-        server.handler = handler;
-        const hre = await createTestHre({
-          networks: {
-            live: httpNetwork(`${server.url}/v3/${KEY}?key=${KEY}`, {
-              vault: { contracts: { vault: ADDRESS } },
-            }),
+    const [user, password, path, query, headerValue] = parts;
+    const [, host] = server.url.split("//");
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork(
+          `http://${user}:${password}@${host}/${path}?key=${query}`,
+          {
+            httpHeaders: { authorization: `Bearer ${headerValue}` },
+            vault: { contracts: { vault: ADDRESS } },
           },
-        });
-        const { vault } = await hre.network.create("live");
-        const error = await expectVaultError(vault.queryVolume(), code);
-        expect(error.message).to.contain("live").and.not.contain(KEY);
-        expect(JSON.stringify(error.details)).to.not.contain(KEY);
-      });
-    }
-
-    it("should say that nothing listens", async () => {
-      const closed = await startRpcServer({});
-      await closed.stop();
-      const hre = await createTestHre({
-        networks: {
-          live: httpNetwork(`${closed.url}/v3/${KEY}`, {
-            vault: { contracts: { vault: ADDRESS } },
-          }),
-        },
-      });
-      const { vault } = await hre.network.create("live");
-      const { message } = await expectVaultError(
-        vault.queryVolume(),
-        "VAULT_NETWORK_UNREACHABLE",
-      );
-      expect(message).to.contain("ECONNREFUSED").and.not.contain(KEY);
+        ),
+      },
     });
-
-    it("should hide every part of the URL and of the headers, whoever repeats it", async () => {
-      const parts = [
-        "canary-us",
-        "cn-pw",
-        "canary-13-ch",
-        "canary-qry",
-        "canary-hd",
-      ];
-      const [user, password, path, query, headerValue] = parts;
-      const [, host] = server.url.split("//");
-      const hre = await createTestHre({
-        networks: {
-          live: httpNetwork(
-            `http://${user}:${password}@${host}/${path}?key=${query}`,
-            {
-              httpHeaders: { authorization: `Bearer ${headerValue}` },
-              vault: { contracts: { vault: ADDRESS } },
-            },
-          ),
-        },
-      });
-      const { vault } = await hre.network.create("live");
-      for (const part of parts) {
-        for (const error of [
-          { code: -32000, message: `project ${part} is off` },
-          { code: 3, message: "revert", data: encodeRevert(part) },
-        ]) {
-          server.handler = () => ({ error });
-          const thrown: unknown = await vault
-            .queryVolume()
-            .catch((e: unknown) => e);
-          expect(thrown).to.be.instanceOf(VaultError);
-          expect(String(thrown)).to.contain("<hidden>").and.not.contain(part);
-        }
+    const { vault } = await hre.network.create("live");
+    for (const part of parts) {
+      for (const error of [
+        { code: -32000, message: `project ${part} is off` },
+        { code: 3, message: "revert", data: encodeRevert(part) },
+      ]) {
+        server.handler = () => ({ error });
+        const thrown: unknown = await vault
+          .queryVolume()
+          .catch((e: unknown) => e);
+        expect(thrown).to.be.instanceOf(VaultError);
+        expect(String(thrown)).to.contain("<hidden>").and.not.contain(part);
       }
-    });
+    }
+  });
 
-    it("should say that nobody answers in time", async () => {
-      server.handler = () => "handled";
-      const hre = await createTestHre({
-        networks: {
-          live: httpNetwork(`${server.url}/${KEY}`, {
-            timeout: 50,
-            vault: { contracts: { vault: ADDRESS } },
-          }),
-        },
-      });
-      const { vault } = await hre.network.create("live");
-      const { message } = await expectVaultError(
-        vault.queryVolume(),
-        "VAULT_RPC_TIMEOUT",
-      );
-      expect(message).to.contain("networks.live.timeout");
+  it("should say that nobody answers in time", async () => {
+    server.handler = () => "handled";
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork(`${server.url}/${KEY}`, {
+          timeout: 50,
+          vault: { contracts: { vault: ADDRESS } },
+        }),
+      },
     });
+    const { provider } = await hre.network.create("live");
+    const { message } = await expectVaultError(
+      requestRpc(provider, "live", "eth_gasPrice", []),
+      "VAULT_RPC_TIMEOUT",
+    );
+    expect(message).to.contain("networks.live.timeout");
+  });
 
-    it("should tell a node of another chain", async () => {
-      server.handler = ({ request }) => ({ result: documentedAnswer(request) });
-      const hre = await createTestHre({
-        networks: {
-          live: httpNetwork(server.url, {
-            chainId: 56,
-            vault: { contracts: { vault: ADDRESS } },
-          }),
-        },
-      });
-      const { vault } = await hre.network.create("live");
-      server.requests.length = 0;
-      const { details } = await expectVaultError(
-        vault.queryVolume(),
-        "VAULT_WRONG_CHAIN",
-      );
-      expect(details).to.deep.equal({
-        network: "live",
-        expected: "56",
-        actual: "1",
-      });
-      expect(server.requests.map(({ method }) => method)).to.not.contain(
-        "eth_call",
-      );
+  it("should tell a node of another chain", async () => {
+    server.handler = ({ request }) => ({ result: documentedAnswer(request) });
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork(server.url, {
+          chainId: 56,
+          vault: { contracts: { vault: ADDRESS } },
+        }),
+      },
     });
+    const { vault } = await hre.network.create("live");
+    server.requests.length = 0;
+    const { details } = await expectVaultError(
+      vault.queryVolume(),
+      "VAULT_WRONG_CHAIN",
+    );
+    expect(details).to.deep.equal({
+      network: "live",
+      expected: "56",
+      actual: "1",
+    });
+    expect(server.requests.map(({ method }) => method)).to.not.contain(
+      "eth_call",
+    );
   });
 });

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 
+import { isHexString } from "ethers";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { encodeCall } from "../../client/codec.js";
@@ -11,7 +12,7 @@ import {
 } from "../../client/lens/rehearsal-lens.js";
 import { originOf } from "../../rpc/patient.js";
 import { refusesParameters } from "../../rpc/errors.js";
-import { RevertedCall, isHexData } from "../../rpc/request.js";
+import { RevertedCall } from "../../rpc/request.js";
 import { EngineUnable, UNKNOWABLE, settlementCall } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { isExhausted } from "../refusal.js";
@@ -152,7 +153,7 @@ async function rehearse(
     // The lens never reverts: this is how some nodes say "out of gas".
     throw new EngineUnable(`${METHOD} with code reverts`, { isCapped: true });
   }
-  const rehearsed = isHexData(answer)
+  const rehearsed = isHexString(answer, true)
     ? parseRehearsed(Buffer.from(answer.slice(2), "hex"))
     : undefined;
   if (rehearsed === undefined) {

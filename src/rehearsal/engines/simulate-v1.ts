@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 
+import { isHexString } from "ethers";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { encodeCall } from "../../client/codec.js";
@@ -10,7 +11,7 @@ import {
 import { VaultError } from "../../errors.js";
 import type { BlockInfo } from "../../rpc/node.js";
 import { asRecord, invalidResponse } from "../../rpc/errors.js";
-import { RevertedCall, isHexData, parseQuantity } from "../../rpc/request.js";
+import { RevertedCall, parseQuantity } from "../../rpc/request.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import { beforeRefunds } from "../execute-on-chain.js";
 import { EngineUnable, UNKNOWABLE } from "../question.js";
@@ -227,7 +228,7 @@ function parseCall(item: unknown, network: string): SimulatedCall {
     asRecord(item);
   const parsedLogs = parseLogs(logs ?? []);
   const { data, message, code } = asRecord(error);
-  if (!isHexData(returnData) || parsedLogs === undefined) {
+  if (!isHexString(returnData, true) || parsedLogs === undefined) {
     throw invalidResponse(network, METHOD, "a call without data or logs");
   }
   return {
@@ -235,7 +236,7 @@ function parseCall(item: unknown, network: string): SimulatedCall {
     data:
       // Geth puts what it reverts with into the error, anvil into the result.
       [data, returnData].find(
-        (hex): hex is string => isHexData(hex) && hex !== "0x",
+        (hex): hex is string => isHexString(hex, true) && hex !== "0x",
       ) ?? "0x",
     gasUsed: parseQuantity(gasUsed, network, METHOD),
     maxUsedGas:
