@@ -106,15 +106,12 @@ function parseAccount(account: unknown, { network }: Chain): string {
 
 async function accountsOf(chain: Chain): Promise<readonly unknown[]> {
   const method = "eth_accounts";
-  const accounts: unknown = await chain.request(method, []);
-  if (!isList(accounts)) {
+  const answer = await chain.request(method, []);
+  if (!Array.isArray(answer)) {
     throw invalidResponse(chain.network, method, "a list was expected");
   }
+  const accounts: readonly unknown[] = answer;
   return accounts;
-}
-
-function isList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
 }
 
 async function findLocalKey(

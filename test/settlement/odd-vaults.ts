@@ -19,27 +19,6 @@ import { openLane } from "../helpers/settlement-lane.js";
 import type { SettlementLane } from "../helpers/settlement-lane.js";
 
 const POLLING = { pollingInterval: 20 };
-const STRANGER = `0x${"12".repeat(20)}`;
-
-/** A replay has one call before the settlement, and two readings. */
-function changeReplay(
-  result: unknown,
-  index: number,
-  change: Readonly<Record<string, unknown>>,
-): unknown {
-  const block: unknown = Reflect.get(Object(result), 0);
-  const calls: unknown = Reflect.get(Object(block), "calls");
-  return Array.isArray(calls) && calls.length === 4
-    ? [
-        {
-          ...Object(block),
-          calls: calls.map((call: unknown, at): unknown =>
-            at === index ? { ...Object(call), ...change } : call,
-          ),
-        },
-      ]
-    : result;
-}
 
 describe("a vault that settles in its own way", () => {
   let node: ServerProcess;
@@ -166,49 +145,6 @@ describe("a vault that settles in its own way", () => {
         status: "settled",
       });
       expect(settlement.after?.startTime).to.equal(settlement.before?.endTime);
-    });
-
-    it(`should not be called settled with other calls ${place} it, where the node replays nothing`, async () => {
-      await odd.set("opensNext", 2);
-      lane.server.hide("eth_simulateV1");
-      vault = (await lane.connect({})).at({
-        vault: odd.address,
-        vaultFactory: odd.address,
-      });
-
-      const settlement = await settleBeside(
-        { to: odd.address, data: id("pay()").slice(0, 10) },
-        tip,
-      );
-
-      lane.server.show();
-      expect(settlement).to.include({ status: "unconfirmed" });
-      expect(settlement.reason).to.match(/^MISMATCH/u);
-    });
-  }
-
-  for (const [what, call, change] of [
-    ["an earlier one used other gas", 0, { gasUsed: "0x5209" }],
-    ["it used other gas itself", 2, { gasUsed: "0x5209" }],
-    [
-      "it left other logs",
-      2,
-      { logs: [{ address: STRANGER, topics: [], data: "0x" }] },
-    ],
-    ["it failed", 2, { status: "0x0" }],
-  ] as const) {
-    it(`should not believe a replay in which ${what}`, async () => {
-      await odd.set("opensNext", 2);
-      lane.server.rewrite("eth_simulateV1", (result) =>
-        changeReplay(result, call, change),
-      );
-
-      const settlement = await settleBeside(
-        { to: odd.address, data: id("pay()").slice(0, 10) },
-        first,
-      );
-
-      expect(settlement).to.include({ status: "unconfirmed" });
     });
   }
 
