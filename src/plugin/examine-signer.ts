@@ -6,6 +6,7 @@ import { settlementCall } from "../rehearsal/question.js";
 import { Chain } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 import {
+  HEADROOM,
   estimateGas,
   maxPricePerGas,
   resolveFees,
@@ -18,8 +19,6 @@ import type { Check, Finding } from "./examination.js";
 
 /** Gas of a settlement that cannot be estimated now. */
 const SUPPOSED_GAS = 1_000_000n;
-/** More than the bare estimate: what is settled changes from block to block. */
-const HEADROOM = { numerator: 5n, denominator: 4n };
 
 /** Looks who would settle, and whether the account could pay for it. */
 export async function examineSigner(

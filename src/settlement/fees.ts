@@ -19,7 +19,8 @@ const RISES_PAID = 2n;
 const REWARD_PERCENTILE = 50;
 /** A gas limit keeps below the block's, which changes from block to block. */
 const BLOCK_SHARE = { numerator: 95n, denominator: 100n };
-const HEADROOM = { numerator: 5n, denominator: 4n };
+/** What is settled changes from block to block. */
+export const HEADROOM = { numerator: 5n, denominator: 4n };
 
 /** The fees by the network's configuration, else by the chain's market. */
 export async function resolveFees(

@@ -37,11 +37,9 @@ export async function sign(
         ? await signByNode(chain, unsigned)
         : undefined
       : await signer.sign(toEthers(unsigned));
-  return {
-    ...unsigned,
-    raw,
-    hash: raw === undefined ? undefined : hashOf(raw),
-  };
+  return raw === undefined
+    ? unsigned
+    : { ...unsigned, raw, hash: Transaction.from(raw).hash ?? undefined };
 }
 
 /** The transaction as `eth_sendTransaction` takes it. */
@@ -54,16 +52,19 @@ export function toRpcTransaction({
   gas,
   fees,
 }: UnsignedTransaction): Readonly<Record<string, string>> {
+  const quantities: Readonly<Record<string, bigint | number>> = {
+    chainId,
+    nonce,
+    gas,
+    ...fees,
+  };
   return {
     from,
     to,
     data,
     value: "0x0",
-    chainId: toQuantity(chainId),
-    nonce: toQuantity(nonce),
-    gas: toQuantity(gas),
     ...Object.fromEntries(
-      Object.entries(fees ?? {}).map(([name, value]: [string, bigint]) => [
+      Object.entries(quantities).map(([name, value]) => [
         name,
         toQuantity(value),
       ]),
@@ -128,8 +129,4 @@ export function isSignedAs(
   } catch {
     return false;
   }
-}
-
-function hashOf(raw: string): string | undefined {
-  return Transaction.from(raw).hash ?? undefined;
 }
