@@ -1,5 +1,6 @@
 import { expect } from "chai";
 
+import { vaultError } from "../../src/errors.js";
 import { Chain } from "../../src/rpc/node.js";
 import { Deadline } from "../../src/rpc/deadline.js";
 import { followTransaction } from "../../src/settlement/follow-transaction.js";
@@ -589,6 +590,115 @@ describe("the way of a settlement's transaction", () => {
     );
     expect(end).to.include({ kind: "mined", hash: HASH });
     expect(troubles()).to.deep.equal(["the node dropped the transaction"]);
+  });
+
+  it("should tell what goes wrong on the way", async () => {
+    const troubleWith = async (
+      answers: Answers,
+      changes: Partial<FollowOptions> = {},
+    ): Promise<readonly string[]> => {
+      events = [];
+      asked = [];
+      await run("send", answers, changes);
+      return troubles();
+    };
+    const saying = (words: string): Answers => ({
+      eth_sendRawTransaction: () => {
+        throw new Error(words);
+      },
+    });
+    expect((await troubleWith(saying("nonce too low")))[0]).to.equal(
+      "the node says that the nonce is taken",
+    );
+    expect((await troubleWith(saying("underpriced")))[0]).to.equal(
+      "the node refused the transaction: underpriced",
+    );
+    let unpooled = 0;
+    expect(
+      (
+        await troubleWith(
+          {
+            eth_blockNumber: () => "0x6",
+            eth_getTransactionByHash: () => pooled,
+            eth_getTransactionReceipt: () => {
+              unpooled += 1;
+              return unpooled === 1 ? minedIn6 : null;
+            },
+          },
+          { confirmations: 2 },
+        )
+      )[0],
+    ).to.equal("a re-org took the transaction out of block 6");
+    const problem = vaultError("VAULT_NO_SIGNER", { network: "test" });
+    const end = await run(
+      "send",
+      {},
+      { renew: async () => await Promise.reject(problem) },
+    );
+    expect(troubles()).to.include(problem.shortMessage);
+    expect(whyOpen(end)).to.include(problem.shortMessage);
+    expect(
+      await troubleWith({ eth_getTransactionReceipt: () => 7 }),
+    ).to.not.deep.equal([]);
+  });
+
+  it("should ask nothing more of one that is mined when the time is over", async () => {
+    let checks = 0;
+    const end = await run(
+      "look",
+      {
+        eth_blockNumber: () => "0x6",
+        eth_getTransactionReceipt: () => minedIn6,
+      },
+      {
+        confirmations: 2,
+        checkRound: async () => {
+          checks += 1;
+          return await Promise.resolve(
+            new SettlementStopped("refused", "The next round is open."),
+          );
+        },
+      },
+    );
+    expect(end).to.deep.include({ kind: "open", hash: HASH });
+    expect(whyOpen(end)).to.equal(
+      "The time is over: it is in block 6, with 1 of 2 confirmations.",
+    );
+    expect(checks).to.equal(0);
+    expect(asked).not.to.include("eth_getTransactionCount");
+  });
+
+  it("should not warn where the round is as it was, or the nonce is used", async () => {
+    const stopped = new SettlementStopped("refused", "Another round.");
+    for (const [obstacles, next] of [
+      [[undefined], "0x7"],
+      [[stopped, undefined], "0x7"],
+      [[stopped, stopped], "0x8"],
+    ] as const) {
+      const end = await run(
+        "look",
+        {
+          eth_blockNumber: () => "0x9",
+          eth_getTransactionByHash: () => pooled,
+          eth_getTransactionCount: () => next,
+        },
+        {
+          checkRound: async (block) =>
+            await Promise.resolve(
+              block === undefined ? obstacles[0] : obstacles[1],
+            ),
+        },
+      );
+      expect(whyOpen(end)).not.to.include("WARNING");
+    }
+    const failing = await run(
+      "look",
+      { eth_getTransactionByHash: () => pooled },
+      { checkRound: async () => await Promise.reject(new Error("nope")) },
+    );
+    expect(whyOpen(failing)).to.equal(
+      "The time is over: it waits in the node's pool.",
+    );
   });
 
   it("should say which nonce it waits for", async () => {

@@ -623,6 +623,45 @@ describe("the outcomes of a settlement", () => {
       expect(reason).to.include("not yet");
     });
 
+    for (const overrides of [true, false]) {
+      it(`should be in the block after the newest, where the node has no pending one: ${overrides}`, async () => {
+        chain.overrides = overrides;
+        const nextOf = async (
+          pending: (answer: () => Promise<unknown>) => unknown,
+        ): Promise<unknown> => {
+          chain = new MemoryChain();
+          chain.overrides = overrides;
+          chain.on("eth_getBlockByNumber", async ([tag], answer) =>
+            tag === "pending" ? await pending(answer) : await answer(),
+          );
+          const { block } = await settle({
+            confirm: async () => await Promise.resolve("only looking"),
+          });
+          expect(block).to.deep.equal(blockOf(5));
+          const [request] =
+            chain.asked.find(({ method }) => method === "eth_simulateV1")
+              ?.params ?? [];
+          const [first] = listOf(fieldsOf(request)["blockStateCalls"]);
+          const { number, time } = fieldsOf(fieldsOf(first)["blockOverrides"]);
+          return [number, time];
+        };
+        const expected = overrides ? ["0x6", "0x6553f106"] : undefined;
+        const none = await nextOf(() => null);
+        const unnumbered = await nextOf(async (answer) => ({
+          ...fieldsOf(await answer()),
+          number: null,
+        }));
+        const later = await nextOf(async (answer) => ({
+          ...fieldsOf(await answer()),
+          timestamp: "0x6553ffff",
+        }));
+        if (expected !== undefined) {
+          expect([none, unnumbered]).to.deep.equal([expected, expected]);
+          expect(later).to.deep.equal(["0x6", "0x6553ffff"]);
+        }
+      });
+    }
+
     it("should use the configured gas", async () => {
       let gas: bigint | null = null;
       await settle(

@@ -250,6 +250,11 @@ describe("what is said of a settlement that was followed", () => {
       alone();
       mine(ours);
       expect(await isSettled({ place: undefined })).to.equal(false);
+      chain.overrides = true;
+      expect(await isSettled({ place: undefined })).to.equal(false);
+      // Nor where the block has another transaction in that place.
+      const place = { index: 0, gasBefore: 1n };
+      expect(await isSettled({ place })).to.equal(false);
     });
 
     it("should not be settled where the round before it was another one, or settled", async () => {
@@ -269,12 +274,12 @@ describe("what is said of a settlement that was followed", () => {
 
     it("should be settled where a replay goes the same way", async () => {
       const list = [{ address: STRANGER, storageKeys: [] }];
-      const extras = [{ to: null, accessList: list }, { accessList: null }, {}];
+      const extras = [{ to: null, accessList: list }, {}, { accessList: null }];
       for (const fee of ["0x7", undefined]) {
         chain = new MemoryChain();
         chain.mines = false;
         chain.effect = nextRound;
-        mine(calls(), ours, calls());
+        mine(calls(), calls(), ours, calls());
         chain.on("eth_getBlockByNumber", async ([, whole], answer) => {
           const block = fieldsOf(await answer());
           return {
@@ -314,6 +319,7 @@ describe("what is said of a settlement that was followed", () => {
         };
         expect(made).to.deep.equal([
           { from: STRANGER, input: "0x12345678", ...common, accessList: list },
+          { from: STRANGER, to: STRANGER, input: "0x12345678", ...common },
           reads,
           { from: SETTLER, to: VAULT, input: SETTLE, ...common },
           reads,

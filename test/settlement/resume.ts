@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { expect } from "chai";
-import { toQuantity } from "ethers";
+import { Transaction, Wallet, toQuantity } from "ethers";
 
 import { toJsonValue } from "../../src/json.js";
+import { Chain } from "../../src/rpc/node.js";
 import type { Fees } from "../../src/settlement/fees.js";
 import type { SentTransaction } from "../../src/settlement/find-transaction.js";
 import { Journal, unfinishedEntries } from "../../src/settlement/journal.js";
@@ -13,8 +14,14 @@ import type { JournalEntry } from "../../src/settlement/journal.js";
 import { findInterrupted, rebuild } from "../../src/settlement/resume.js";
 import { settleLocated } from "../../src/settlement/settle-all.js";
 import { SettlementStopped } from "../../src/settlement/stopped.js";
+import {
+  isSignedAs,
+  sign,
+  toRpcTransaction,
+} from "../../src/settlement/transaction.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { BareHost } from "../helpers/bare-host.js";
+import { endDeadlines } from "../helpers/deadlines.js";
 import {
   FACTORY,
   KEY,
@@ -225,6 +232,154 @@ describe("a settlement that is taken up", () => {
     });
   });
 
+  describe("and followed", () => {
+    const resume = async (
+      networkConfig: Readonly<Record<string, unknown>> = {},
+    ): Promise<readonly unknown[]> => {
+      const { settlement, chainId, block } = await settleLocated(
+        hostOf(networkConfig),
+        { resume: true, pollingInterval: 1, timeout: 60_000 },
+      );
+      expect(chainId).to.equal(31_337);
+      expect(block?.number).to.be.a("number");
+      return [settlement.status, settlement.code, settlement.preview];
+    };
+    const sends = (method: string): number => chain.count(method);
+
+    it("should be signed anew by a node, once, with a hash that is noted", async () => {
+      await write();
+      expect(await resume()).to.deep.equal(["settled", null, null]);
+      expect(sends("eth_sendTransaction")).to.equal(1);
+      const noted = await new Journal(projectRoot, 31_337, VAULT).read();
+      expect(noted?.finished).to.equal(true);
+      expect(noted?.transaction.hash).to.equal(chain.mined[0]?.hash);
+      // It is looked for, and nothing else, from then on.
+      expect(await resume()).to.deep.equal(["settled", null, null]);
+      expect(sends("eth_sendTransaction")).to.equal(1);
+    });
+
+    it("should be refused where a key here would have signed it, with the journal's name", async () => {
+      const key = { getHexString: async () => await Promise.resolve(KEY) };
+      await write();
+      expect(await resume({ accounts: [key] })).to.deep.equal([
+        "refused",
+        "VAULT_NOT_SIGNED_AGAIN",
+        null,
+      ]);
+      expect(sends("eth_sendTransaction")).to.equal(0);
+    });
+
+    it("should send the very bytes that were signed, whoever signs now", async () => {
+      const unsigned = {
+        ...transaction,
+        fees: { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n },
+      };
+      const wallet = new Wallet(KEY);
+      const signed = await sign(
+        new Chain(chain.provider, "scripted"),
+        {
+          address: SETTLER,
+          kind: "local",
+          sign: async (one) => await wallet.signTransaction(one),
+        },
+        unsigned,
+      );
+      await write({ transaction: signed });
+      expect(await resume({ accounts: "remote" })).to.deep.equal([
+        "settled",
+        null,
+        null,
+      ]);
+      const [sent] = chain.asked.filter(
+        ({ method }) => method === "eth_sendRawTransaction",
+      );
+      expect(sent?.params).to.deep.equal([signed.raw]);
+      expect(chain.mined[0]?.hash).to.equal(signed.hash);
+      expect(sends("eth_sendTransaction")).to.equal(0);
+    });
+
+    it("should not be sent once it is finished", async () => {
+      await write({ finished: true });
+      chain.on("eth_getTransactionCount", async (_, answer, occurrence) => {
+        if (occurrence > 4) {
+          endDeadlines();
+        }
+        return await answer();
+      });
+      expect((await resume())[0]).to.equal("unconfirmed");
+      expect(sends("eth_sendTransaction")).to.equal(0);
+    });
+  });
+
+  it("should be believed signed only where the bytes are the transaction's own", async () => {
+    const wallet = new Wallet(KEY);
+    const other = new Wallet(`0x${"22".repeat(32)}`);
+    for (const fees of [
+      undefined,
+      { gasPrice: 3n },
+      { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n },
+    ]) {
+      const unsigned = { ...transaction, fees };
+      const bytes = {
+        type: fees !== undefined && "maxFeePerGas" in fees ? 2 : 0,
+        to: VAULT,
+        data: SETTLE,
+        chainId: 31_337,
+        nonce: 0,
+        gasLimit: 100_000n,
+        value: 0n,
+        ...fees,
+      };
+      const raw = await wallet.signTransaction(bytes);
+      const { hash } = Transaction.from(raw);
+      const known = { ...unsigned, hash: hash ?? "" };
+      expect(isSignedAs(raw, unsigned)).to.equal(true);
+      expect(isSignedAs(raw, known)).to.equal(true);
+      expect(isSignedAs(raw, { ...known, hash: HASH })).to.equal(false);
+      expect(isSignedAs(raw, { ...known, nonce: 1 })).to.equal(false);
+      expect(isSignedAs("0x02ffff", known)).to.equal(false);
+      expect(isSignedAs(await other.signTransaction(bytes), unsigned)).to.equal(
+        false,
+      );
+
+      const chainOf = (answer: () => unknown): Chain => {
+        chain.on("eth_signTransaction", answer);
+        return new Chain(chain.provider, "scripted");
+      };
+      const remote = { address: SETTLER, kind: "remote" } as const;
+      const signedBy = async (answer: () => unknown): Promise<unknown> =>
+        await sign(chainOf(answer), remote, unsigned);
+      expect(await signedBy(() => raw)).to.deep.equal({ ...known, raw });
+      expect(await signedBy(() => ({ raw }))).to.deep.equal({ ...known, raw });
+      expect(chain.asked.at(-1)?.params).to.deep.equal([
+        toRpcTransaction(unsigned),
+      ]);
+      for (const answer of [null, 7, "0x02", { raw: 7 }]) {
+        expect(await signedBy(() => answer)).to.deep.equal(unsigned);
+      }
+      expect(
+        await signedBy(() => {
+          throw new Error("nope");
+        }),
+      ).to.deep.equal(unsigned);
+      await expectVaultError(
+        signedBy(() => {
+          throw Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
+        }),
+        "VAULT_NETWORK_UNREACHABLE",
+      );
+      const asked = chain.asked.length;
+      expect(
+        await sign(
+          chainOf(() => raw),
+          { address: SETTLER, kind: "in-process" },
+          unsigned,
+        ),
+      ).to.deep.equal(unsigned);
+      expect(chain.asked).to.have.length(asked);
+    }
+  });
+
   describe("and signed anew", () => {
     const fees: Fees = { maxFeePerGas: 5n, maxPriorityFeePerGas: 9n };
     const sent: SentTransaction = {
@@ -380,6 +535,15 @@ describe("a settlement that is taken up", () => {
         [{ transaction: { ...transaction, fees: {} } }, "fees"],
         [{ transaction: { ...transaction, chainId: 1 } }, "it is of vault"],
         [{ transaction: { ...transaction, to: FACTORY } }, "not to the vault"],
+        [{ chainId: 1 }, "on chain 1, not of vault"],
+        [
+          { transaction: { ...transaction, data: "0xdeadbeef" } },
+          "does not call settleAll",
+        ],
+        [
+          { transaction: { ...transaction, raw: "0x02ffff" } },
+          "its signed bytes are not its transaction",
+        ],
       ] as const) {
         // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the file may hold anything
         await write(changes as Partial<JournalEntry>);
