@@ -64,6 +64,7 @@ describe("inputs", () => {
     expect(parseUint256(Number.MAX_SAFE_INTEGER, "it")).to.equal(
       2n ** 53n - 1n,
     );
+    expect(parseUint256(MAX, "it")).to.equal(MAX);
     for (const value of [
       -1n,
       MAX + 1n,
@@ -91,7 +92,8 @@ describe("inputs", () => {
     for (const put of [2, 2n, "put"]) {
       expect(parseContractType(put, "it")).to.equal(2n);
     }
-    for (const other of [0, 3, 1.5, -1n, "", "calls", "1", null, {}]) {
+    // A list of one number is written like it.
+    for (const other of [0, 3, 1.5, -1n, "", "calls", "1", null, {}, [1]]) {
       const { details } = await expectVaultError(
         () => parseContractType(other, "--type"),
         "VAULT_INVALID_ENUM",
@@ -102,6 +104,7 @@ describe("inputs", () => {
 
   it("should name a block by tag or number only", async () => {
     expect(parseBlockTag(18n)).to.equal("0x12");
+    expect(parseBlockTag(2n ** 64n - 1n)).to.equal(`0x${"f".repeat(16)}`);
     expect(parseBlockTag("safe")).to.equal("safe");
     for (const other of [
       "",

@@ -218,6 +218,20 @@ describe("client - parseFacts", () => {
     ).to.equal(2 ** 48 - 1);
   });
 
+  it("should find those of several answers, in the block of the first", () => {
+    const many = Array.from({ length: 121 }, (_, index) => `0x${index}`);
+    const pairs = (count: number): number[] =>
+      Array.from({ length: count }, () => [6, 0]).flat();
+    const first = words(1, 2, 3, ...pairs(120));
+    const found = parseFacts([first, words(4, 5, 6, ...pairs(1))], many);
+    expect(found?.block).to.deep.equal({ number: 1, timestamp: 2, chainId: 3 });
+    expect([...(found?.accounts.keys() ?? [])]).to.deep.equal(many);
+    // Each of them has to be one.
+    const broken = words(TOO_LARGE, 5, 6, ...pairs(1));
+    expect(parseFacts([first, broken], many)).to.equal(undefined);
+    expect(parseFacts([first], many)).to.equal(undefined);
+  });
+
   it("should refuse another number of words, and numbers that are none", () => {
     const bytes = words(1, 2, 3, 4, 0, 5, 6);
     for (const size of [0, 32, bytes.length - 32, bytes.length - 1]) {
