@@ -166,11 +166,11 @@ function endOfString(
   offset: number,
   tail: number,
 ): number | DecodeProblem {
-  const begin = readSmallWord(view, offset, 4);
+  const begin = readSmallWord(view, offset);
   if (begin === undefined || begin + WORD > view.byteLength) {
     return outside;
   }
-  const length = readSmallWord(view, begin, 4);
+  const length = readSmallWord(view, begin);
   if (
     length === undefined ||
     paddedEnd(begin + WORD + length) > view.byteLength
