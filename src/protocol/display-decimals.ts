@@ -37,8 +37,8 @@ export interface DisplaySettings {
 }
 
 /** True for a value whose scale only the deployment's owner can know. */
-export function hasOwnersScale({ type, unit, isLikelyTime }: Field): boolean {
-  return type === "uint256" && unit === "raw" && isLikelyTime !== true;
+export function hasOwnersScale({ unit, isLikelyTime }: Field): boolean {
+  return unit === "raw" && isLikelyTime !== true;
 }
 
 /** Every key that there is, in the order of the operations table. */

@@ -14,6 +14,7 @@ import {
   describeEnumValue,
   displayDecimalsKeys,
   hasOwnersScale,
+  isOperationName,
   isStandalone,
   operationEntry,
   operationNames,
@@ -24,6 +25,7 @@ import {
   standaloneReadings,
   targetsOf,
   units,
+  wireName,
 } from "../../src/protocol/index.js";
 import type { Field, OperationName } from "../../src/protocol/index.js";
 import hardhatVault from "../../src/index.js";
@@ -51,6 +53,17 @@ function fieldOf(operation: OperationName, name: string): Field {
 }
 
 describe("the operations table", () => {
+  it("should be known by their names, here and on the wire", () => {
+    expect(operationNames.filter(isOperationName)).to.deep.equal(
+      operationNames,
+    );
+    for (const other of ["minSLDMargin", "toString", ""]) {
+      expect(isOperationName(other), other).to.equal(false);
+    }
+    expect(wireName("minXMargin")).to.equal("minSLDMargin");
+    expect(wireName("settleAll")).to.equal("settleAll");
+  });
+
   it("should have the ten rows of the protocol", () => {
     const rows = operationNames.flatMap((name) => {
       const { row } = operationEntry(name);

@@ -63,29 +63,60 @@ describe("what a node says", () => {
       "safe",
       "7",
     ]);
-    await expectVaultError(answering(null).block(5), "VAULT_BLOCK_NOT_FOUND");
+    const { details } = await expectVaultError(
+      answering(null).block("0x5"),
+      "VAULT_BLOCK_NOT_FOUND",
+    );
+    expect(details).to.deep.equal({ network: "testnet", block: "5" });
   });
 
   it("should be asked for at the block that is meant", async () => {
     const asked: unknown[] = [];
     const chain = new Chain(
       {
-        request: async ({ params }) => {
-          asked.push(params);
-          return await Promise.resolve("0x01");
+        request: async ({ method, params }) => {
+          asked.push([method, ...(params ?? ["nothing"])]);
+          return await Promise.resolve(
+            method === "eth_getBlockByNumber"
+              ? { ...header, transactions: [] }
+              : method.includes("Transaction") && !method.includes("Count")
+                ? null
+                : "0x01",
+          );
         },
       },
       "testnet",
     );
+    const call = { from: ADDRESS, to: ADDRESS, data: "0x" };
     await chain.balance(ADDRESS);
     await chain.balance(ADDRESS, 9);
     await chain.code(ADDRESS, "safe");
     await chain.nonce(ADDRESS, 10);
+    await chain.storage(ADDRESS, "0x2", 11);
+    await chain.chainId();
+    await chain.blockNumber();
+    await chain.quantity("eth_gasPrice");
+    expect(await chain.simulate(call, 12)).to.equal(undefined);
+    await chain.receipt(HASH);
+    await chain.transaction(HASH);
+    await chain.transactionsOf("pending");
+    await chain.header();
+    await chain.genesisHash();
     expect(asked).to.deep.equal([
-      [ADDRESS, "latest"],
-      [ADDRESS, "0x9"],
-      [ADDRESS, "safe"],
-      [ADDRESS, "0xa"],
+      ["eth_getBalance", ADDRESS, "latest"],
+      ["eth_getBalance", ADDRESS, "0x9"],
+      ["eth_getCode", ADDRESS, "safe"],
+      ["eth_getTransactionCount", ADDRESS, "0xa"],
+      ["eth_getStorageAt", ADDRESS, "0x2", "0xb"],
+      ["eth_chainId"],
+      ["eth_blockNumber"],
+      ["eth_gasPrice"],
+      ["eth_call", call, "0xc"],
+      ["eth_getTransactionReceipt", HASH],
+      ["eth_getTransactionByHash", HASH],
+      ["eth_getBlockByNumber", "pending", true],
+      ["eth_getBlockByNumber", "latest", false],
+      ["eth_getBlockByNumber", "0x0", false],
     ]);
   });
 
@@ -143,6 +174,7 @@ describe("what a node says", () => {
       gasUsed: 6n,
       succeeded: true,
       logs: [],
+      contractAddress: undefined,
     };
     expect(await answering(whole).receipt(HASH)).to.deep.equal({
       ...read,
@@ -164,6 +196,13 @@ describe("what a node says", () => {
         ...bare,
         ...changes,
       });
+    }
+    for (const transactionHash of [`0x${"cd".repeat(32)}`, 5]) {
+      const { message } = await expectVaultError(
+        answering({ ...whole, transactionHash }).receipt(HASH),
+        "VAULT_RPC_INVALID_RESPONSE",
+      );
+      expect(message).to.contain("another transaction");
     }
     for (const none of [
       null,
@@ -241,12 +280,34 @@ describe("what a node says", () => {
       // Ahead, by what is known, and remembered.
       heads = ["0x5"];
       expect(await chain.pending()).to.deep.equal(read);
-      [heads, asked] = [["0x6", "0x5"], 0];
-      await chain.blockNumber();
-      await chain.blockNumber();
-      expect(await chain.pending()).to.equal(undefined);
+      expect(asked).to.equal(1);
+      expect(await chain.pending()).to.deep.equal(read);
+      expect(asked, "it has been ahead once").to.equal(1);
+      // Whichever of them is asked first.
+      for (const before of [2, 3]) {
+        [heads, asked] = [["0x6", "0x5"], 0];
+        for (let times = 0; times < before; times += 1) {
+          await chain.blockNumber();
+        }
+        expect(await chain.pending()).to.equal(undefined);
+      }
       heads = ["0x5"];
       expect(await chain.pending()).to.deep.equal(read);
+    });
+
+    it("should be doubted until a node has been ahead, however often", async () => {
+      const chain = new Chain(
+        {
+          request: async ({ method }) =>
+            await Promise.resolve(
+              method === "eth_blockNumber" ? "0x6" : pending,
+            ),
+        },
+        "testnet",
+      );
+      for (let times = 0; times < 2; times += 1) {
+        expect(await chain.pending()).to.equal(undefined);
+      }
     });
 
     it("should be nothing where it is the newest one, or none", async () => {
@@ -326,7 +387,10 @@ describe("what a node says", () => {
     ],
     ["code that is not hex", () => answering("0xzz").hasCode(ADDRESS)],
     ["code that is null", () => answering(null).hasCode(ADDRESS)],
-    ["a block without transactions", () => answering(header).usage(5)],
+    [
+      "a block without transactions",
+      () => answering({ ...header, gasUsed: "0x1", transactions: 5 }).usage(5),
+    ],
     [
       "a block with transactions that are none",
       () => answering({ transactions: [HASH] }).transactionsOf(5),
@@ -355,6 +419,20 @@ describe("what a node says", () => {
       await expectVaultError(ask(), "VAULT_RPC_INVALID_RESPONSE");
     });
   }
+
+  it("should be refused by name where it is no object", async () => {
+    for (const ask of [
+      () => answering("0x5").block(5),
+      () => answering(true).receipt(HASH),
+      () => answering({ transactions: [null] }).transactionsOf(5),
+    ]) {
+      const { message } = await expectVaultError(
+        ask(),
+        "VAULT_RPC_INVALID_RESPONSE",
+      );
+      expect(message).to.contain("an object was expected");
+    }
+  });
 
   it("should be no user's mistake in a snapshot or a scan either", async () => {
     const absurd = new VaultClient(

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { AbiCoder, ErrorFragment, id } from "ethers";
 
+import { decodeArguments } from "../../src/rpc/abi-arguments.js";
 import { Chain } from "../../src/rpc/node.js";
 import { RevertedCall } from "../../src/rpc/request.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
@@ -104,6 +105,53 @@ describe("the reason of a revert", () => {
     expect(decodeRevertReason(data.slice(0, -64), [odd]).kind).to.equal(
       "unknown",
     );
+  });
+
+  it("should show numbers bare, and texts in quotes", () => {
+    const error = ErrorFragment.from("error Late(uint256 end, string why)");
+    const data = errorData(
+      "Late(uint256,string)",
+      ["uint256", "string"],
+      [7, "no"],
+    );
+    expect(decodeRevertReason(data, [error]).text).to.equal(
+      'Late(end: 7, why: "no")',
+    );
+  });
+
+  describe("and its arguments", () => {
+    const error = ErrorFragment.from("error Late(uint256 end, bytes)");
+    const data = errorData(
+      "Late(uint256,bytes)",
+      ["uint256", "bytes"],
+      [7, "0xab"],
+    );
+    const values = { end: 7n, _1: "0xab" };
+
+    it("should be called as in the ABI, or as told", () => {
+      expect(decodeArguments(error, data)).to.deep.equal({ values });
+      expect(decodeArguments(error, data, ["a", "b"])).to.deep.equal({
+        values: { a: 7n, b: "0xab" },
+      });
+      expect(decodeArguments(error, data, ["a"])).to.deep.equal({
+        values: { a: 7n, _1: "0xab" },
+      });
+    });
+
+    it("should be told apart from what stands behind them", () => {
+      expect(decodeArguments(error, `${data}cafe`)).to.deep.equal({
+        values,
+        trailing: "0xcafe",
+      });
+    });
+
+    it("should be none where they are cut off, or encoded in another way", () => {
+      expect(decodeArguments(error, data.slice(0, -64))).to.equal(undefined);
+      // What fills the last word is not zero.
+      expect(decodeArguments(error, `${data.slice(0, -2)}01`)).to.equal(
+        undefined,
+      );
+    });
   });
 
   it("should be found in what a contract can have returned", async () => {
