@@ -1,4 +1,4 @@
-import { vaultError } from "../errors.js";
+import { invalidArgument, vaultError } from "../errors.js";
 import {
   contractRoleNames,
   contractRoles,
@@ -49,10 +49,10 @@ export function fixedAddresses(
   const parsed: Partial<Record<ContractRole, string>> = {};
   for (const [role, address] of Object.entries(addresses)) {
     if (!isContractRole(role)) {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: source,
-        problem: `${describeInput(role)} is not a contract; the contracts are ${contractRoleNames.join(", ")}`,
-      });
+      throw invalidArgument(
+        source,
+        `${describeInput(role)} is not a contract; the contracts are ${contractRoleNames.join(", ")}`,
+      );
     }
     if (address !== undefined) {
       parsed[role] = parseAddress(

@@ -8,7 +8,7 @@ import { Trading__factory } from "../bindings/factories/Trading__factory.js";
 import { UnderlyingAsset__factory } from "../bindings/factories/UnderlyingAsset__factory.js";
 import { VaultFactory__factory } from "../bindings/factories/VaultFactory__factory.js";
 import { Vault__factory } from "../bindings/factories/Vault__factory.js";
-import { assertInvariant, vaultError } from "../errors.js";
+import { assertInvariant, invalidArgument } from "../errors.js";
 import {
   contractRoles,
   operationEntry,
@@ -258,10 +258,10 @@ function parseInputs(
     return inputs.map((field) => parseInput(field, given));
   }
   if (typeof given !== "object" || given === null) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: operation,
-      problem: `one object with ${inputs.map(({ name }) => name).join(", ")} is needed, got ${describeInput(given)}`,
-    });
+    throw invalidArgument(
+      operation,
+      `one object with ${inputs.map(({ name }) => name).join(", ")} is needed, got ${describeInput(given)}`,
+    );
   }
   const byName: Readonly<Record<string, unknown>> = { ...given };
   return inputs.map((field) => parseInput(field, byName[field.name]));

@@ -1,7 +1,7 @@
 import { ErrorFragment, Fragment } from "ethers";
 import type { InterfaceAbi } from "ethers";
 
-import { vaultError } from "../errors.js";
+import { invalidArgument } from "../errors.js";
 import { messageOf } from "../rpc/errors.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
@@ -73,8 +73,5 @@ function attempt<T>(index: number, parse: () => T): T {
 }
 
 function invalidAbi(index: number, problem: string): Error {
-  return vaultError("VAULT_INVALID_ARGUMENT", {
-    where: `abis[${index}]`,
-    problem: quoteForeignText(problem),
-  });
+  return invalidArgument(`abis[${index}]`, quoteForeignText(problem));
 }

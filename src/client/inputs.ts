@@ -1,6 +1,6 @@
 import { MaxUint256, getAddress, toQuantity } from "ethers";
 
-import { vaultError } from "../errors.js";
+import { invalidArgument, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
 import { enumNames } from "../protocol/index.js";
 import type { EnumName, Field } from "../protocol/index.js";
@@ -86,10 +86,10 @@ export function parseCount(
   if (value === undefined || (Number.isSafeInteger(value) && value > 0)) {
     return value;
   }
-  throw vaultError("VAULT_INVALID_ARGUMENT", {
+  throw invalidArgument(
     where,
-    problem: `a whole number from 1 is needed, got ${describeInput(value)}`,
-  });
+    `a whole number from 1 is needed, got ${describeInput(value)}`,
+  );
 }
 
 /**
@@ -171,11 +171,10 @@ export function parseBlockTag(value: unknown, where = "blockTag"): string {
  */
 export function requireFixedBlock(blockTag: unknown, where: string): void {
   if (blockTag === "pending") {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
+    throw invalidArgument(
       where,
-      problem:
-        "the pending block is not one fixed block, so several calls cannot be pinned to it; latest can",
-    });
+      "the pending block is not one fixed block, so several calls cannot be pinned to it; latest can",
+    );
   }
 }
 
@@ -201,10 +200,10 @@ export function parseDuration(where: string, milliseconds: number): number {
   if (milliseconds >= 1 && milliseconds <= MAX_DURATION_MS) {
     return milliseconds;
   }
-  throw vaultError("VAULT_INVALID_ARGUMENT", {
+  throw invalidArgument(
     where,
-    problem: `from 1 to ${MAX_DURATION_MS} milliseconds (24 days) are possible, got ${describeInput(milliseconds)}`,
-  });
+    `from 1 to ${MAX_DURATION_MS} milliseconds (24 days) are possible, got ${describeInput(milliseconds)}`,
+  );
 }
 
 /** What was passed, for an error text. */

@@ -1,7 +1,7 @@
 import { ZeroAddress } from "ethers";
 import pMap from "p-map";
 
-import { VaultError, vaultError } from "../errors.js";
+import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { Chain } from "../rpc/node.js";
@@ -299,10 +299,7 @@ async function parseRange(
   for (const [where, tag] of Object.entries({ fromBlock, toBlock })) {
     parseBlockTag(tag, where);
     if (tag === "pending") {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where,
-        problem: "a pending block is no part of the history",
-      });
+      throw invalidArgument(where, "a pending block is no part of the history");
     }
   }
   parseCount(concurrency, "concurrency");
@@ -313,10 +310,10 @@ async function parseRange(
     client.block(toBlock),
   ]);
   if (first > last) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "fromBlock",
-      problem: `${first} is above the last block to look at, which is ${last}`,
-    });
+    throw invalidArgument(
+      "fromBlock",
+      `${first} is above the last block to look at, which is ${last}`,
+    );
   }
   return [first, last];
 }

@@ -8,7 +8,7 @@ import { notOneOf } from "../client/inputs.js";
 import { VaultClient } from "../client/vault-client.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { invalidResponse } from "../rpc/errors.js";
-import { vaultError } from "../errors.js";
+import { invalidArgument } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
 import { applyOverrides } from "./state.js";
 import {
@@ -164,10 +164,10 @@ async function chooseState(
     return scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];
   }
   if (scenario !== undefined) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "deployMocks()",
-      problem: "it takes a scenario or a fixture, not both",
-    });
+    throw invalidArgument(
+      "deployMocks()",
+      "it takes a scenario or a fixture, not both",
+    );
   }
   // Loaded here since only fixtures need the validation library.
   const { readFixture } = await import("./fixture.js");
@@ -233,11 +233,10 @@ async function findPlaces(
       ? vault.productionAddresses
       : fixedAddresses({ ...at }, "at");
   if (book === undefined) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "at",
-      problem:
-        "a provider has no configuration; give the address of each contract",
-    });
+    throw invalidArgument(
+      "at",
+      "a provider has no configuration; give the address of each contract",
+    );
   }
   await requireControllableNode(vault);
   const operation = `deployMocks({ at${at === "configured" ? ': "configured"' : ""} })`;

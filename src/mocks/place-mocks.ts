@@ -1,6 +1,6 @@
 import { getAddress, id } from "ethers";
 
-import { vaultError } from "../errors.js";
+import { invalidArgument } from "../errors.js";
 import { requestRpc } from "../rpc/request.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
@@ -89,10 +89,10 @@ export function requireDistinct(
       (each) => each !== role && addresses[each] === addresses[role],
     );
     if (other !== undefined) {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: `The address ${addresses[role]}`,
-        problem: `it is both ${role} and ${other}, and one mock cannot be two contracts`,
-      });
+      throw invalidArgument(
+        `The address ${addresses[role]}`,
+        `it is both ${role} and ${other}, and one mock cannot be two contracts`,
+      );
     }
   }
 }

@@ -7,7 +7,7 @@ import {
   parseAddress,
   parseUint256,
 } from "../client/inputs.js";
-import { vaultError } from "../errors.js";
+import { invalidArgument, vaultError } from "../errors.js";
 import {
   ContractType,
   OrderState,
@@ -222,10 +222,10 @@ function requireKnownKeys(
   const keys = Object.keys(requireObject(known, where));
   for (const key of Object.keys(requireObject(changes, where))) {
     if (!keys.includes(key)) {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
+      throw invalidArgument(
         where,
-        problem: `there is no ${describeInput(key)} to change; there are ${keys.join(", ")}`,
-      });
+        `there is no ${describeInput(key)} to change; there are ${keys.join(", ")}`,
+      );
     }
   }
 }
@@ -252,10 +252,10 @@ export function checkTarget(
   }
   const pools = targetsOf(operation).flatMap(({ variant = [] }) => variant);
   if (pools.length === 0) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
+    throw invalidArgument(
       where,
-      problem: `${operation} is no operation of the pools, so none can be named`,
-    });
+      `${operation} is no operation of the pools, so none can be named`,
+    );
   }
   if (!pools.some((known) => known === pool)) {
     throw notOneOf(`${prefix}pool`, pools, pool);
@@ -298,10 +298,10 @@ export function checkValues<Values extends object>(
   for (const [name, value] of Object.entries(requireObject(values, where))) {
     const field = fields.find((known) => known.name === name);
     if (field === undefined) {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
+      throw invalidArgument(
         where,
-        problem: `${describeInput(name)} is not a field; the fields are ${fields.map((known) => known.name).join(", ")}`,
-      });
+        `${describeInput(name)} is not a field; the fields are ${fields.map((known) => known.name).join(", ")}`,
+      );
     }
     if (value !== undefined) {
       checked[name] = checkValue(field, value, `${where}.${name}`);
@@ -327,10 +327,10 @@ export function checkAllValues<Values extends object>(
     .map(({ name }) => name)
     .filter((name) => !Object.hasOwn(checked, name));
   if (missing.length > 0) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
+    throw invalidArgument(
       where,
-      problem: `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`,
-    });
+      `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`,
+    );
   }
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- nothing is missing, as was just checked
   return checked as Values;
@@ -406,10 +406,10 @@ function requireType(
   type: string,
 ): unknown {
   if (!isOfType) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
+    throw invalidArgument(
       where,
-      problem: `${type} is needed, got ${describeInput(value)}`,
-    });
+      `${type} is needed, got ${describeInput(value)}`,
+    );
   }
   return value;
 }

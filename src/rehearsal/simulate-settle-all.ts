@@ -1,6 +1,11 @@
 import { describeInput, parseAddress, parseUint256 } from "../client/inputs.js";
 import type { ReadOptions } from "../client/reader.js";
-import { VaultError, assertInvariant, vaultError } from "../errors.js";
+import {
+  VaultError,
+  assertInvariant,
+  invalidArgument,
+  vaultError,
+} from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
@@ -445,10 +450,10 @@ function refuseInProcess(
     (name) => options[name] !== undefined,
   );
   if (where !== undefined) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
+    throw invalidArgument(
       where,
-      problem: `network ${networkName} runs in process and is not forked, but simulated on as it is`,
-    });
+      `network ${networkName} runs in process and is not forked, but simulated on as it is`,
+    );
   }
 }
 
@@ -483,10 +488,10 @@ function chooseEngines(
   }
   if (hardfork !== undefined) {
     if (engine !== undefined && engine !== "fork") {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: "hardfork",
-        problem: `only a fork executes by rules that one chooses, not engine ${engine}`,
-      });
+      throw invalidArgument(
+        "hardfork",
+        `only a fork executes by rules that one chooses, not engine ${engine}`,
+      );
     }
     return ["fork"];
   }

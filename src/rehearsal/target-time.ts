@@ -1,6 +1,6 @@
 import { describeInput, givenInput } from "../client/inputs.js";
 import { parseTime } from "../client/parse-time.js";
-import { vaultError } from "../errors.js";
+import { invalidArgument, vaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeTime } from "../protocol/round.js";
 
@@ -47,10 +47,10 @@ export function targetTime(
   }
   if (time === END) {
     if (round === undefined) {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: WHERE,
-        problem: "the round's end is not known, since the round cannot be read",
-      });
+      throw invalidArgument(
+        WHERE,
+        "the round's end is not known, since the round cannot be read",
+      );
     }
     return round.endTime <= BigInt(chainTime)
       ? undefined

@@ -1,7 +1,7 @@
 import { parseDuration } from "../client/inputs.js";
 import type { DuringOptions } from "../client/reader.js";
 import { takeSnapshotWithBalances } from "../client/snapshot.js";
-import { VaultError, vaultError } from "../errors.js";
+import { VaultError, invalidArgument } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
@@ -488,10 +488,10 @@ function parseWaiting(
 ): Waiting {
   const { type } = connection.networkConfig;
   if (!Number.isSafeInteger(confirmations) || confirmations < 1) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "confirmations",
-      problem: `a whole number of at least 1 is needed, got ${confirmations}`,
-    });
+    throw invalidArgument(
+      "confirmations",
+      `a whole number of at least 1 is needed, got ${confirmations}`,
+    );
   }
   return {
     confirmations,

@@ -1,6 +1,6 @@
 import { MaxUint256 } from "ethers";
 
-import { vaultError } from "../../errors.js";
+import { invalidArgument } from "../../errors.js";
 import type { VaultError } from "../../errors.js";
 import { isEmptyOrder, isFailedOrder } from "./types.js";
 import type { ListedOrder } from "./types.js";
@@ -98,10 +98,10 @@ export async function findLastOrder(
       largestPower += 1;
     }
     if (last - first >= 2n ** BigInt(LIMIT_POWER)) {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: "lastId",
-        problem: `without it, the last order is looked for, and there are orders 2^${LIMIT_POWER} ids and more behind the first`,
-      });
+      throw invalidArgument(
+        "lastId",
+        `without it, the last order is looked for, and there are orders 2^${LIMIT_POWER} ids and more behind the first`,
+      );
     }
   }
   if (!seen.isAnswered && seen.refusal !== undefined) {

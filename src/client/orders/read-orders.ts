@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 
 import { pMapIterable } from "p-map";
 
-import { vaultError } from "../../errors.js";
+import { invalidArgument } from "../../errors.js";
 import { OrderState, enumNames } from "../../protocol/index.js";
 import {
   invalidEnum,
@@ -241,10 +241,7 @@ function parseOptions(options: OrdersOptions): {
 function parseIds({ ids, firstId, lastId }: OrdersOptions): Ids {
   if (ids !== undefined) {
     if (firstId !== undefined || lastId !== undefined) {
-      throw vaultError("VAULT_INVALID_ARGUMENT", {
-        where: "ids",
-        problem: "ids or a range can be given, not both",
-      });
+      throw invalidArgument("ids", "ids or a range can be given, not both");
     }
     return {
       list: ids.map((id, index) => parseUint256(id, `ids[${index}]`)),
@@ -256,10 +253,10 @@ function parseIds({ ids, firstId, lastId }: OrdersOptions): Ids {
   }
   const last = parseUint256(lastId, "lastId");
   if (first > last) {
-    throw vaultError("VAULT_INVALID_ARGUMENT", {
-      where: "firstId",
-      problem: `${first} is above lastId, which is ${last}`,
-    });
+    throw invalidArgument(
+      "firstId",
+      `${first} is above lastId, which is ${last}`,
+    );
   }
   return { first, last };
 }

@@ -1,6 +1,6 @@
 import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
 
-import { vaultError } from "../../errors.js";
+import { invalidArgument } from "../../errors.js";
 import type { VaultRound } from "../../protocol/index.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import type { Header } from "../../rpc/node.js";
@@ -54,10 +54,10 @@ export async function rehearseInProcess(
       }
     }
   }
-  throw vaultError("VAULT_INVALID_ARGUMENT", {
-    where: "atTime",
-    problem: `network ${vault.networkName} mines by itself too often for a block of that date; stop it with evm_setIntervalMining`,
-  });
+  throw invalidArgument(
+    "atTime",
+    `network ${vault.networkName} mines by itself too often for a block of that date; stop it with evm_setIntervalMining`,
+  );
 }
 
 const oneAtATime = new WeakMap<Eip1193Provider, AsyncMutex>();
