@@ -9,6 +9,7 @@ import type { VaultErrorCode } from "../../src/errors.js";
 import {
   faultOf,
   findRevert,
+  isNodeRefusal,
   refusesParameters,
   toRpcError,
 } from "../../src/rpc/errors.js";
@@ -292,6 +293,8 @@ describe("failed requests", () => {
 
   it("should find a revert by its code alone, or deep inside", () => {
     expect(findRevert({ code: 3, message: "no" })?.kind).to.equal("none");
+    // Half a byte is no data.
+    expect(findRevert({ code: 3, data: "0x123" })?.data).to.equal("0x");
     let deep: object = { code: 3, data: "0x12345678" };
     for (let depth = 0; depth < 60; depth += 1) {
       deep = { message: "no", cause: deep };
@@ -300,6 +303,16 @@ describe("failed requests", () => {
     expect(
       findRevert(new Error(`${" ".repeat(MAX_FOREIGN_TEXT)}reverted`)),
     ).to.equal(undefined);
+  });
+
+  it("should tell a node's no from other failures", () => {
+    const refusal = toRpcError(new Error("no"), "testnet", "eth_call");
+    const timeout = toRpcError(hardhatError("HHE704"), "testnet", "eth_call");
+    expect(
+      [refusal, timeout, new Error("no"), { code: "VAULT_RPC_ERROR" }].map(
+        isNodeRefusal,
+      ),
+    ).to.deep.equal([true, false, false, false]);
   });
 
   it("should tell of parameters that a node does not take", () => {
