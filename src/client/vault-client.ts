@@ -45,7 +45,7 @@ import type { ListedOrder, OrdersOptions } from "./orders/types.js";
 import { requireFunction } from "./selectors.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import { DEFAULT_TIMEOUT_MS, patient } from "../rpc/patient.js";
-import { RevertedCall, hexToBytes } from "../rpc/request.js";
+import { RevertedCall } from "../rpc/request.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import type { VaultSnapshot } from "./snapshot.js";
 
@@ -208,7 +208,7 @@ export class VaultClient implements VaultReader {
     const bytes =
       answer instanceof RevertedCall
         ? new RevertedCall(await this.explain(answer.reason))
-        : hexToBytes(answer, this.networkName, "eth_call");
+        : node.reader("eth_call").bytes(answer);
     if (bytes instanceof RevertedCall && bytes.reason.kind === "none") {
       await requireFunction(node, call, target, blockTag);
     }

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { Chain } from "../rpc/node.js";
-import { invalidResponse } from "../rpc/errors.js";
 import type { Receipt } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 import { VaultError, vaultError } from "../errors.js";
@@ -193,7 +192,7 @@ async function send(
     throw scriptFailed(chain, hash.reason.text);
   }
   if (typeof hash !== "string") {
-    throw invalidResponse(chain.network, method, "no transaction hash");
+    throw chain.reader(method).invalid("no transaction hash");
   }
   return hash;
 }

@@ -5,13 +5,7 @@ import { ZeroHash, isHexString, toQuantity } from "ethers";
 import { vaultError } from "../errors.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { highest, isUneven, originOf } from "./patient.js";
-import { invalidResponse } from "./errors.js";
-import {
-  RevertedCall,
-  hexToBytes,
-  parseQuantity,
-  requestRpc,
-} from "./request.js";
+import { AnswerReader, RevertedCall, requestRpc } from "./request.js";
 
 /**
  * A block as it is asked for: its number, or a tag as on the wire, which a hex
@@ -86,10 +80,20 @@ export interface SeenTransaction {
 
 /** What is asked of a node, each answer checked before it is believed. */
 export class Chain {
+  /** What is answered where a block is asked for. */
+  readonly #ofBlock: AnswerReader;
+
   constructor(
     public readonly provider: Eip1193Provider,
     public readonly network: string,
-  ) {}
+  ) {
+    this.#ofBlock = this.reader(BLOCK_METHOD);
+  }
+
+  /** Reads what the method answers. */
+  public reader(method: string): AnswerReader {
+    return new AnswerReader(this.network, method);
+  }
 
   public async request(
     method: string,
@@ -102,8 +106,7 @@ export class Chain {
     method: string,
     params: readonly unknown[] = [],
   ): Promise<bigint> {
-    const answer = await this.request(method, params);
-    return parseQuantity(answer, this.network, method);
+    return this.reader(method).quantity(await this.request(method, params));
   }
 
   /** The chain id. */
@@ -147,7 +150,7 @@ export class Chain {
   ): Promise<Buffer> {
     const method = "eth_getCode";
     const code = await this.request(method, [address, toBlockId(block)]);
-    return hexToBytes(code, this.network, method);
+    return this.reader(method).bytes(code);
   }
 
   /** One word of a contract's storage, 0x hex. */
@@ -158,7 +161,7 @@ export class Chain {
   ): Promise<string> {
     const method = "eth_getStorageAt";
     const word = await this.request(method, [address, slot, toBlockId(block)]);
-    return `0x${hexToBytes(word, this.network, method).toString("hex").padStart(64, "0")}`;
+    return `0x${this.reader(method).bytes(word).toString("hex").padStart(64, "0")}`;
   }
 
   /**
@@ -181,14 +184,14 @@ export class Chain {
     return {
       ...this.#blockInfo(found, block),
       ...this.#gasOf(found),
-      hash: this.#hash(found["hash"], BLOCK_METHOD),
+      hash: this.#ofBlock.hash(found["hash"]),
     };
   }
 
   /** How much gas a block has room for; also the pending one, without a hash. */
   public async gasLimit(block: BlockId): Promise<bigint> {
     const { gasLimit } = await this.#block(block);
-    return parseQuantity(gasLimit, this.network, BLOCK_METHOD);
+    return this.#ofBlock.quantity(gasLimit);
   }
 
   /** How much gas a block used, and in how many transactions. */
@@ -197,10 +200,10 @@ export class Chain {
   ): Promise<{ gasUsed: bigint; transactions: number }> {
     const { gasUsed, transactions } = await this.#block(block);
     if (!Array.isArray(transactions)) {
-      throw invalidResponse(this.network, BLOCK_METHOD, "no transactions");
+      throw this.#ofBlock.invalid("no transactions");
     }
     return {
-      gasUsed: parseQuantity(gasUsed, this.network, BLOCK_METHOD),
+      gasUsed: this.#ofBlock.quantity(gasUsed),
       transactions: transactions.length,
     };
   }
@@ -215,7 +218,7 @@ export class Chain {
     const genesis = await this.#findBlock(0);
     return genesis === undefined
       ? undefined
-      : this.#hash(genesis["hash"], BLOCK_METHOD);
+      : this.#ofBlock.hash(genesis["hash"]);
   }
 
   /**
@@ -229,8 +232,7 @@ export class Chain {
     try {
       const pending = await this.#block("pending");
       const { number, timestamp, transactions } = pending;
-      const known =
-        number === null ? undefined : this.#number(number, BLOCK_METHOD);
+      const known = number === null ? undefined : this.#ofBlock.number(number);
       if (
         // There is always a block before it.
         known === 0 ||
@@ -242,7 +244,7 @@ export class Chain {
       }
       return {
         number: known,
-        timestamp: this.#number(timestamp, BLOCK_METHOD),
+        timestamp: this.#ofBlock.number(timestamp),
         ...this.#gasOf(pending),
         isEmpty: Array.isArray(transactions) && transactions.length === 0,
       };
@@ -284,7 +286,7 @@ export class Chain {
     if (answer === null) {
       return undefined;
     }
-    const receipt = this.#record(answer, method);
+    const read = this.reader(method);
     const {
       transactionHash,
       blockNumber,
@@ -297,7 +299,7 @@ export class Chain {
       l1Fee,
       logs,
       contractAddress,
-    } = receipt;
+    } = read.record(answer);
     // Some nodes answer a receipt without a block for a waiting transaction.
     if (blockNumber === null || blockHash === null) {
       return undefined;
@@ -306,13 +308,9 @@ export class Chain {
       typeof transactionHash !== "string" ||
       transactionHash.toLowerCase() !== hash.toLowerCase()
     ) {
-      throw invalidResponse(
-        this.network,
-        method,
-        "it is the receipt of another transaction",
-      );
+      throw read.invalid("it is the receipt of another transaction");
     }
-    const used = parseQuantity(gasUsed, this.network, method);
+    const used = read.quantity(gasUsed);
     return {
       hash,
       logs,
@@ -320,19 +318,18 @@ export class Chain {
       fee:
         effectiveGasPrice === undefined || l1Fee !== undefined
           ? undefined
-          : used * parseQuantity(effectiveGasPrice, this.network, method),
-      blockNumber: this.#number(blockNumber, method),
-      blockHash: this.#hash(blockHash, method),
+          : used * read.quantity(effectiveGasPrice),
+      blockNumber: read.number(blockNumber),
+      blockHash: read.hash(blockHash),
       gasUsed: used,
       place:
         index === undefined || cumulativeGasUsed === undefined
           ? undefined
           : {
-              index: this.#number(index, method),
-              gasBefore:
-                parseQuantity(cumulativeGasUsed, this.network, method) - used,
+              index: read.number(index),
+              gasBefore: read.quantity(cumulativeGasUsed) - used,
             },
-      succeeded: parseQuantity(status, this.network, method) === 1n,
+      succeeded: read.quantity(status) === 1n,
     };
   }
 
@@ -342,7 +339,7 @@ export class Chain {
     const answer = await this.request(method, [hash]);
     return answer === null
       ? undefined
-      : this.#seenTransaction(this.#record(answer, method), method);
+      : seenTransaction(answer, this.reader(method));
   }
 
   /** The transactions of one block, or those that wait. */
@@ -351,13 +348,10 @@ export class Chain {
   ): Promise<readonly SeenTransaction[]> {
     const { transactions } = await this.#block(block, true);
     if (!Array.isArray(transactions)) {
-      throw invalidResponse(this.network, BLOCK_METHOD, "no transactions");
+      throw this.#ofBlock.invalid("no transactions");
     }
     return transactions.map((transaction) =>
-      this.#seenTransaction(
-        this.#record(transaction, BLOCK_METHOD),
-        BLOCK_METHOD,
-      ),
+      seenTransaction(transaction, this.#ofBlock),
     );
   }
 
@@ -369,7 +363,7 @@ export class Chain {
       toBlockId(block),
       withTransactions,
     ]);
-    return answer === null ? undefined : this.#record(answer, BLOCK_METHOD);
+    return answer === null ? undefined : this.#ofBlock.record(answer);
   }
 
   async #block(
@@ -390,17 +384,15 @@ export class Chain {
     found: Readonly<Record<string, unknown>>,
     asked: BlockId,
   ): BlockInfo {
-    const number = this.#number(found["number"], BLOCK_METHOD);
+    const number = this.#ofBlock.number(found["number"]);
     if (!isNaN(Number(asked)) && number !== Number(asked)) {
-      throw invalidResponse(
-        this.network,
-        BLOCK_METHOD,
+      throw this.#ofBlock.invalid(
         `block ${number} where block ${describeBlock(asked)} was asked for`,
       );
     }
     return {
       number,
-      timestamp: this.#number(found["timestamp"], BLOCK_METHOD),
+      timestamp: this.#ofBlock.number(found["timestamp"]),
     };
   }
 
@@ -412,60 +404,16 @@ export class Chain {
     "gasLimit" | "baseFeePerGas"
   > {
     return {
-      gasLimit: parseQuantity(gasLimit, this.network, BLOCK_METHOD),
+      gasLimit: this.#ofBlock.quantity(gasLimit),
       baseFeePerGas:
         baseFeePerGas === undefined || baseFeePerGas === null
           ? undefined
-          : parseQuantity(baseFeePerGas, this.network, BLOCK_METHOD),
-    };
-  }
-
-  #seenTransaction(
-    { hash, from, to, input, nonce, blockNumber }: Record<string, unknown>,
-    method: string,
-  ): SeenTransaction {
-    if (typeof from !== "string" || typeof input !== "string") {
-      throw invalidResponse(this.network, method, "a transaction was expected");
-    }
-    return {
-      hash: this.#hash(hash, method),
-      from: from.toLowerCase(),
-      to: typeof to === "string" ? to.toLowerCase() : undefined,
-      data: input.toLowerCase(),
-      nonce: this.#number(nonce, method),
-      isMined: blockNumber !== null && blockNumber !== undefined,
+          : this.#ofBlock.quantity(baseFeePerGas),
     };
   }
 
   async #count(method: string, params: readonly unknown[]): Promise<number> {
-    return this.#number(await this.request(method, params), method);
-  }
-
-  /** What cannot be that large is refused, not rounded. */
-  #number(value: unknown, method: string): number {
-    const number = Number(parseQuantity(value, this.network, method));
-    if (!Number.isSafeInteger(number)) {
-      throw invalidResponse(
-        this.network,
-        method,
-        "a number above 2^53 - 1, which is none that it can be",
-      );
-    }
-    return number;
-  }
-
-  #hash(value: unknown, method: string): string {
-    if (isHexString(value, 32)) {
-      return value;
-    }
-    throw invalidResponse(this.network, method, "a hash was expected");
-  }
-
-  #record(value: unknown, method: string): Record<string, unknown> {
-    if (typeof value !== "object" || value === null) {
-      throw invalidResponse(this.network, method, "an object was expected");
-    }
-    return { ...value };
+    return this.reader(method).number(await this.request(method, params));
   }
 }
 
@@ -491,6 +439,25 @@ function mayBeMade(
       isUneven(provider) ||
       !seenAhead.has(originOf(provider)))
   );
+}
+
+function seenTransaction(
+  transaction: unknown,
+  read: AnswerReader,
+): SeenTransaction {
+  const { hash, from, to, input, nonce, blockNumber } =
+    read.record(transaction);
+  if (typeof from !== "string" || typeof input !== "string") {
+    throw read.invalid("a transaction was expected");
+  }
+  return {
+    hash: read.hash(hash),
+    from: from.toLowerCase(),
+    to: typeof to === "string" ? to.toLowerCase() : undefined,
+    data: input.toLowerCase(),
+    nonce: read.number(nonce),
+    isMined: blockNumber !== null && blockNumber !== undefined,
+  };
 }
 
 /** A block as it goes over the wire. */

@@ -1,5 +1,8 @@
 import { Buffer } from "node:buffer";
 
+import { isHexString } from "ethers";
+
+import type { VaultError } from "../errors.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { findRevert, invalidResponse, toRpcError } from "./errors.js";
 import type { RevertReason } from "./revert-reason.js";
@@ -35,37 +38,59 @@ export async function requestRpc(
 }
 
 /**
- * Reads a JSON-RPC quantity.
- *
- * @throws VaultError VAULT_RPC_INVALID_RESPONSE
+ * Reads what a node answered to one method. What is of another type is
+ * refused, with VAULT_RPC_INVALID_RESPONSE.
  */
-export function parseQuantity(
-  value: unknown,
-  network: string,
-  method: string,
-): bigint {
-  if (typeof value === "string" && /^0x[0-9a-f]{1,64}$/iu.test(value)) {
-    return BigInt(value);
-  }
-  throw invalidResponse(network, method, "a quantity was expected");
-}
+export class AnswerReader {
+  constructor(
+    private readonly network: string,
+    private readonly method: string,
+  ) {}
 
-/**
- * Reads JSON-RPC data.
- *
- * @throws VaultError VAULT_RPC_INVALID_RESPONSE
- */
-export function hexToBytes(
-  value: unknown,
-  network: string,
-  method: string,
-): Buffer {
-  if (typeof value === "string" && value.startsWith("0x")) {
-    const bytes = Buffer.from(value.slice(2), "hex");
-    // Buffer stops at what is not hex.
-    if (bytes.length * 2 === value.length - 2) {
-      return bytes;
+  public quantity(value: unknown): bigint {
+    if (typeof value === "string" && /^0x[0-9a-f]{1,64}$/iu.test(value)) {
+      return BigInt(value);
     }
+    throw this.invalid("a quantity was expected");
   }
-  throw invalidResponse(network, method, "not hex data");
+
+  /** What cannot be that large is refused, not rounded. */
+  public number(value: unknown): number {
+    const number = Number(this.quantity(value));
+    if (!Number.isSafeInteger(number)) {
+      throw this.invalid(
+        "a number above 2^53 - 1, which is none that it can be",
+      );
+    }
+    return number;
+  }
+
+  public bytes(value: unknown): Buffer {
+    if (typeof value === "string" && value.startsWith("0x")) {
+      const bytes = Buffer.from(value.slice(2), "hex");
+      // Buffer stops at what is not hex.
+      if (bytes.length * 2 === value.length - 2) {
+        return bytes;
+      }
+    }
+    throw this.invalid("not hex data");
+  }
+
+  public hash(value: unknown): string {
+    if (isHexString(value, 32)) {
+      return value;
+    }
+    throw this.invalid("a hash was expected");
+  }
+
+  public record(value: unknown): Record<string, unknown> {
+    if (typeof value !== "object" || value === null) {
+      throw this.invalid("an object was expected");
+    }
+    return { ...value };
+  }
+
+  public invalid(problem: string): VaultError {
+    return invalidResponse(this.network, this.method, problem);
+  }
 }

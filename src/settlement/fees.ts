@@ -1,7 +1,7 @@
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { asRecord, isNodeRefusal, listOf } from "../rpc/errors.js";
-import { RevertedCall, parseQuantity } from "../rpc/request.js";
+import { RevertedCall } from "../rpc/request.js";
 import { TRANSACTION_GAS_CAP } from "../rehearsal/refusal.js";
 import type { Chain, Header, SettlementCall } from "../rpc/node.js";
 
@@ -95,7 +95,7 @@ export async function estimateGas(
   const answer = await chain.request(method, [call]);
   return answer instanceof RevertedCall
     ? answer
-    : parseQuantity(answer, chain.network, method);
+    : chain.reader(method).quantity(answer);
 }
 
 /** The most that a unit of gas can cost, in wei. */
@@ -161,12 +161,12 @@ async function suggestFees(chain: Chain): Promise<Fees | undefined> {
   if (nextBaseFee === undefined || firstReward === undefined) {
     return undefined;
   }
-  const paidReward = parseQuantity(firstReward, chain.network, method);
+  const read = chain.reader(method);
+  const paidReward = read.quantity(firstReward);
   const maxPriorityFeePerGas =
     paidReward === 0n ? await suggestPriorityFee(chain) : paidReward;
   const maxFeePerGas =
-    (parseQuantity(nextBaseFee, chain.network, method) * 9n ** RISES_PAID) /
-    8n ** RISES_PAID;
+    (read.quantity(nextBaseFee) * 9n ** RISES_PAID) / 8n ** RISES_PAID;
   return {
     maxFeePerGas:
       maxFeePerGas < maxPriorityFeePerGas

@@ -6,7 +6,7 @@ import type {
 } from "hardhat/types/config";
 
 import { parseAddress } from "../client/inputs.js";
-import { invalidResponse, toRpcError } from "../rpc/errors.js";
+import { toRpcError } from "../rpc/errors.js";
 import { vaultError } from "../errors.js";
 import type { Chain } from "../rpc/node.js";
 import { keepSecret } from "../untrusted-text.js";
@@ -108,7 +108,7 @@ async function accountsOf(chain: Chain): Promise<readonly unknown[]> {
   const method = "eth_accounts";
   const answer = await chain.request(method, []);
   if (!Array.isArray(answer)) {
-    throw invalidResponse(chain.network, method, "a list was expected");
+    throw chain.reader(method).invalid("a list was expected");
   }
   const accounts: readonly unknown[] = answer;
   return accounts;

@@ -4,8 +4,7 @@ import { VaultError, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../untrusted-text.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import { noteBlock, originOf } from "../../rpc/patient.js";
-import { invalidResponse } from "../../rpc/errors.js";
-import { RevertedCall, hexToBytes, requestRpc } from "../../rpc/request.js";
+import { AnswerReader, RevertedCall, requestRpc } from "../../rpc/request.js";
 import { VaultLensArtifact } from "./artifact.js";
 import { parseLensAnswer } from "./lens-answer.js";
 import type { LensAnswer } from "./lens-answer.js";
@@ -182,13 +181,10 @@ export async function callLens(
       problem: quoteForeignText(answer.reason.text),
     });
   }
-  const parsed = parseLensAnswer(hexToBytes(answer, network, "eth_call"));
+  const read = new AnswerReader(network, "eth_call");
+  const parsed = parseLensAnswer(read.bytes(answer));
   if (parsed === undefined) {
-    throw invalidResponse(
-      network,
-      "eth_call",
-      "a call with a state override has no such answer",
-    );
+    throw read.invalid("a call with a state override has no such answer");
   }
   supportByProvider.set(originOf(provider), true);
   if (blockTag === "latest") {

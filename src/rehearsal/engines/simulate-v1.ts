@@ -10,8 +10,8 @@ import {
 } from "../../client/lens/rehearsal-lens.js";
 import { VaultError } from "../../errors.js";
 import type { BlockInfo } from "../../rpc/node.js";
-import { asRecord, invalidResponse } from "../../rpc/errors.js";
-import { RevertedCall, parseQuantity } from "../../rpc/request.js";
+import { asRecord } from "../../rpc/errors.js";
+import { AnswerReader, RevertedCall } from "../../rpc/request.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import { beforeRefunds } from "../execute-on-chain.js";
 import { EngineUnable, UNKNOWABLE } from "../question.js";
@@ -203,13 +203,14 @@ export function parseSimulated(
   answer: unknown,
   network: string,
 ): readonly SimulatedBlock[] {
+  const read = new AnswerReader(network, METHOD);
   try {
-    return listOf(answer, network).map((item) => {
+    return listOf(answer, read).map((item) => {
       const { number, timestamp, calls } = asRecord(item);
       return {
-        number: Number(parseQuantity(number, network, METHOD)),
-        timestamp: Number(parseQuantity(timestamp, network, METHOD)),
-        calls: listOf(calls, network).map((call) => parseCall(call, network)),
+        number: Number(read.quantity(number)),
+        timestamp: Number(read.quantity(timestamp)),
+        calls: listOf(calls, read).map((call) => parseCall(call, read)),
       };
     });
   } catch (error) {
@@ -223,26 +224,24 @@ export function parseSimulated(
   }
 }
 
-function parseCall(item: unknown, network: string): SimulatedCall {
+function parseCall(item: unknown, read: AnswerReader): SimulatedCall {
   const { status, returnData, gasUsed, maxUsedGas, logs, error } =
     asRecord(item);
   const parsedLogs = parseLogs(logs ?? []);
   const { data, message, code } = asRecord(error);
   if (!isHexString(returnData, true) || parsedLogs === undefined) {
-    throw invalidResponse(network, METHOD, "a call without data or logs");
+    throw read.invalid("a call without data or logs");
   }
   return {
-    succeeded: parseQuantity(status, network, METHOD) === 1n,
+    succeeded: read.quantity(status) === 1n,
     data:
       // Geth puts what it reverts with into the error, anvil into the result.
       [data, returnData].find(
         (hex): hex is string => isHexString(hex, true) && hex !== "0x",
       ) ?? "0x",
-    gasUsed: parseQuantity(gasUsed, network, METHOD),
+    gasUsed: read.quantity(gasUsed),
     maxUsedGas:
-      maxUsedGas === undefined
-        ? undefined
-        : parseQuantity(maxUsedGas, network, METHOD),
+      maxUsedGas === undefined ? undefined : read.quantity(maxUsedGas),
     logs: parsedLogs,
     message:
       typeof message === "string" &&
@@ -256,9 +255,9 @@ function parseCall(item: unknown, network: string): SimulatedCall {
 /** Code of a call that reverted. */
 const REVERTED = 3;
 
-function listOf(value: unknown, network: string): readonly unknown[] {
+function listOf(value: unknown, read: AnswerReader): readonly unknown[] {
   if (!Array.isArray(value)) {
-    throw invalidResponse(network, METHOD, "not a list");
+    throw read.invalid("not a list");
   }
   return value;
 }
