@@ -4,24 +4,26 @@ import { isFailedReading } from "../../src/client/failed-reading.js";
 import { operationEntry } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { formatValue } from "../output/format-value.js";
-import type { FormatContext } from "../output/format-value.js";
+import type { FormatContext, FormattedValue } from "../output/format-value.js";
 import { valuesOf } from "../output/readings.js";
 import type { StatusSection } from "../output/status-sections.js";
-import { html } from "./html.js";
+import { attribute, html } from "./html.js";
 import type { Content, Markup } from "./html.js";
+
+/** A text, what else is to know, and the tooltip. */
+export interface Figure extends FormattedValue {
+  readonly title?: string | undefined;
+}
 
 /** A value as tasks show it; its integer, if it is one, is the tooltip. */
 export function figureOf(
   field: Field,
   value: unknown,
   context: FormatContext,
-): { readonly text: string; readonly note?: string; readonly title: Content } {
+): Figure {
   return {
     ...formatValue(field, value, context),
-    title:
-      typeof value === "bigint"
-        ? html` title="${value.toString()}"`
-        : undefined,
+    title: typeof value === "bigint" ? value.toString() : undefined,
   };
 }
 
@@ -45,9 +47,9 @@ export function factRow(
   label: string,
   text: Content,
   note?: string,
-  title?: Content,
+  title?: string,
 ): Markup {
-  return html`<tr><th scope="row">${label}</th><td${title}>${text}${note === undefined || note === "" ? undefined : html`<small>${note}</small>`}</td></tr>
+  return html`<tr><th scope="row">${label}</th><td${attribute("title", title)}>${text}${note === undefined || note === "" ? undefined : html`<small>${note}</small>`}</td></tr>
 `;
 }
 

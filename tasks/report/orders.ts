@@ -17,6 +17,7 @@ import { figureOf } from "./facts.js";
 import { html } from "./html.js";
 import type { Markup } from "./html.js";
 import { renderOrderTable } from "./order-table.js";
+import { renderTable } from "./table.js";
 
 const MOST_HOLDERS = 10;
 
@@ -116,40 +117,34 @@ function renderHoldings(
   context: FormatContext,
 ): Markup {
   const shown = holdings.slice(0, MOST_HOLDERS);
-  return html`<h3>Largest holders</h3>
-    <div class="scroll" tabindex="0" role="region" aria-label="Largest holders">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Holder</th>
-            <th scope="col">Known as</th>
-            <th scope="col" class="n">Open orders</th>
-            <th scope="col" class="n">Open positions</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${shown.map(({ holder, label, orders, total }) => {
-            const { text, title } = figureOf(
-              fieldOf("getOrderInfo", "number"),
-              total,
-              context,
-            );
-            return html`<tr>
-              <td><code>${holder}</code></td>
-              <td>${label}</td>
-              <td class="n">${orders}</td>
-              <td class="n" ${title}>${text}</td>
-            </tr> `;
-          })}
-        </tbody>
-      </table>
-    </div>
-    ${
-      holdings.length === shown.length
-        ? undefined
-        : html`<p class="quiet">
-            ${describeCount(holdings.length - shown.length, "more holder")} with
-            open orders.
-          </p> `
-    }`;
+  return html`${renderTable(
+    "Largest holders",
+    [
+      { heading: "Holder" },
+      { heading: "Known as" },
+      { heading: "Open orders", isFigure: true },
+      { heading: "Open positions", isFigure: true },
+    ],
+    shown.map(({ holder, label, orders, total }) => {
+      const { text, title } = figureOf(
+        fieldOf("getOrderInfo", "number"),
+        total,
+        context,
+      );
+      return [
+        { content: html`<code>${holder}</code>` },
+        { content: label },
+        { content: orders },
+        { content: text, title },
+      ];
+    }),
+  )}
+  ${
+    holdings.length === shown.length
+      ? undefined
+      : html`<p class="quiet">
+          ${describeCount(holdings.length - shown.length, "more holder")} with
+          open orders.
+        </p> `
+  }`;
 }

@@ -1,15 +1,21 @@
+/** Rows that a browser shows at a time; without the script it shows all. */
+const ROWS = 25;
+/** Rows that a browser lays out in no time. */
+export const MANY = 1_000;
+
 /**
  * Sorts and pages the long tables, which are whole without it. It builds no
  * markup from text and reads no data but the cells themselves: their raw
- * integers, where they have such, else what they show.
+ * integers, where they have such, else what they show. The collator compares
+ * integers by all of their digits.
  */
 export const pageScript = `"use strict";
 const collator = new Intl.Collator("en", { numeric: true });
-for (const table of document.querySelectorAll("table[data-rows]")) {
+for (const table of document.querySelectorAll("table[data-pages-of]")) {
   const body = table.tBodies[0];
   const rows = [...body.rows];
-  const size = Number(table.dataset.rows);
-  const what = table.dataset.what;
+  const size = ${ROWS};
+  const what = table.dataset.pagesOf;
   let first = 0;
   let isWhole = rows.length <= size;
 
@@ -34,7 +40,7 @@ for (const table of document.querySelectorAll("table[data-rows]")) {
     first = Math.max(0, Math.min(to, rows.length - 1));
     const end = isWhole ? rows.length : Math.min(first + size, rows.length);
     body.replaceChildren(...rows.slice(first, end));
-    table.toggleAttribute("data-few", end - first <= Number(table.dataset.most));
+    table.toggleAttribute("data-few", end - first <= ${MANY});
     status.textContent = what + " " + group(first + 1) + " to " + group(end) + " of " + group(rows.length);
     previous.disabled = isWhole || first === 0;
     next.disabled = isWhole || end === rows.length;
@@ -43,20 +49,15 @@ for (const table of document.querySelectorAll("table[data-rows]")) {
 
   const keyOf = (row, column) => {
     const cell = row.cells[column];
-    const text = cell === undefined ? "" : cell.title || cell.textContent.trim();
-    return /^[0-9]+$/.test(text) ? BigInt(text) : text;
+    return cell === undefined ? "" : cell.title || cell.textContent.trim();
   };
-  const compare = (one, other) =>
-    typeof one === "bigint" && typeof other === "bigint"
-      ? one < other ? -1 : one > other ? 1 : 0
-      : collator.compare(String(one), String(other));
 
   const headings = [...table.tHead.rows[0].cells];
   headings.forEach((heading, column) => {
     const sort = button(heading.textContent.trim(), () => {
       const isDown = heading.getAttribute("aria-sort") === "ascending";
       const keys = new Map(rows.map((row) => [row, keyOf(row, column)]));
-      rows.sort((one, other) => (isDown ? -1 : 1) * compare(keys.get(one), keys.get(other)));
+      rows.sort((one, other) => (isDown ? -1 : 1) * collator.compare(keys.get(one), keys.get(other)));
       headings.forEach((each) => each.removeAttribute("aria-sort"));
       heading.setAttribute("aria-sort", isDown ? "descending" : "ascending");
       turn(0);

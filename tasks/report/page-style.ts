@@ -3,13 +3,13 @@ export const pageStyle = `
 :root {
   color-scheme: light dark;
   --page: #ffffff; --card: #f6f8fa; --line: #d5dbe1; --grid: #e7ebef;
-  --text: #1c2128; --quiet: #59636e; --bad: #b42318; --good: #1a7f37;
+  --text: #1c2128; --quiet: #59636e; --bad: #b42318;
   --call: #0b69c7; --put: #b75301; --other: #7b61c4; --fill: #0f7b6c; --rest: #cbe0dc; --mark: #1c2128;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #0e1116; --card: #171c23; --line: #323a44; --grid: #252c35;
-    --text: #e6eaef; --quiet: #9aa5b1; --bad: #ff8a80; --good: #6bd185;
+    --text: #e6eaef; --quiet: #9aa5b1; --bad: #ff8a80;
     --call: #62adff; --put: #f5a25d; --other: #b8a3f5; --fill: #46bfae; --rest: #244540; --mark: #e6eaef;
   }
 }
@@ -25,7 +25,6 @@ code { font: 0.92em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; ov
 footer, .quiet, figcaption span { color: var(--quiet); font-size: 0.87rem; }
 footer { border-top: 1px solid var(--line); padding-top: 0.75rem; }
 .bad { color: var(--bad); }
-.good { color: var(--good); }
 .where { display: flex; flex-wrap: wrap; gap: 0 1.25rem; margin: 0.35rem 0 0; padding: 0; list-style: none; color: var(--quiet); max-width: none; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: 0.75rem; margin: 1.5rem 0 0; }
 .tiles div { padding: 0.7rem 0.9rem 0.8rem; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
@@ -46,7 +45,6 @@ svg text { font-size: 12px; fill: var(--text); }
 .key.rest { background: var(--rest); }
 .key.line { height: 2px; width: 1.1em; vertical-align: middle; background: var(--mark); border-radius: 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; padding-bottom: 0.25rem; }
 th, td { padding: 0.3rem 0.9rem 0.3rem 0; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--grid); }
 th { font-weight: 400; color: var(--quiet); }
 thead th { border-bottom-color: var(--line); white-space: nowrap; vertical-align: bottom; }
@@ -60,7 +58,6 @@ th:last-child, td:last-child { padding-right: 0; }
 .scroll { overflow-x: auto; font-size: 0.93rem; }
 .scroll table { min-width: 100%; }
 .scroll td { white-space: nowrap; }
-.scroll td.text { white-space: normal; min-width: 12rem; overflow-wrap: anywhere; }
 /* Widths are given, so that only the rows in sight cost anything. */
 .many table:not([data-few]), .many table:not([data-few]) > * { display: block; }
 .many table:not([data-few]) tr { display: grid; }
@@ -88,7 +85,7 @@ th[aria-sort="descending"] button::after { content: "\\00a0\\2193"; }
   :root {
     color-scheme: light;
     --page: #ffffff; --card: #ffffff; --line: #b8bfc6; --grid: #dde1e5;
-    --text: #000000; --quiet: #454c53; --bad: #9b1c12; --good: #12602a;
+    --text: #000000; --quiet: #454c53; --bad: #9b1c12;
     --call: #0b69c7; --put: #b75301; --other: #7b61c4; --fill: #0f7b6c; --rest: #cbe0dc; --mark: #000000;
   }
   @page { margin: 14mm 12mm; }
@@ -98,7 +95,7 @@ th[aria-sort="descending"] button::after { content: "\\00a0\\2193"; }
   header, section { margin-bottom: 1.75rem; }
   .beside { grid-template-columns: 1fr 1fr; }
   figure, .tiles div, tr { break-inside: avoid; }
-  h2, h3, figcaption, caption { break-after: avoid; }
+  h2, h3, figcaption { break-after: avoid; }
   .scroll { overflow: visible; }
   .orders table { font-size: 8px; }
   .orders th, .orders td { padding-right: 0.5rem; }

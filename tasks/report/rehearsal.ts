@@ -9,9 +9,15 @@ import {
 import type { ShownRehearsal } from "../output/simulation.js";
 import { factRow, factsTable } from "./facts.js";
 import { html } from "./html.js";
-import type { Content, Markup } from "./html.js";
+import type { Markup } from "./html.js";
+import { renderTable } from "./table.js";
 
 const asItIs = { good: (text: string) => text, bad: (text: string) => text };
+
+const beforeAndAfter = [
+  { heading: "Before", isFigure: true },
+  { heading: "After", isFigure: true },
+];
 
 /** What a settlement would do: before, after, and what moves. */
 export function renderRehearsal(
@@ -24,39 +30,47 @@ export function renderRehearsal(
     outcomeFacts(shown, asItIs).map(([label, text, note]) =>
       factRow(label, text, note),
     ),
-  )}${table(
+  )}${renderTable(
     "Readings",
-    ["Reading", "Before", "After"],
+    [{ heading: "Reading" }, ...beforeAndAfter],
     changes.map((change) => {
       const [label, before, after, note] = changeRow(change, context);
       return [
-        cell(label),
-        cell(before, String(change.before), true),
-        cell(
-          note === undefined || note === ""
-            ? after
-            : html`${after} <span class="quiet">${note}</span>`,
-          String(change.after),
-          true,
-        ),
+        { content: label },
+        { content: before, title: String(change.before) },
+        {
+          content:
+            note === undefined || note === ""
+              ? after
+              : html`${after} <span class="quiet">${note}</span>`,
+          title: String(change.after),
+        },
       ];
     }),
-  )}${table(
+  )}${renderTable(
     "Balances",
-    ["Account", "Before", "After", "Difference"],
+    [
+      { heading: "Account" },
+      ...beforeAndAfter,
+      { heading: "Difference", isFigure: true },
+    ],
     balanceRows(shown).map(([label, before, after, difference], index) => [
-      cell(label, balances[index]?.account),
-      cell(before, balances[index]?.before.toString(), true),
-      cell(after, balances[index]?.after.toString(), true),
-      cell(difference, undefined, true),
+      { content: label, title: balances[index]?.account },
+      { content: before, title: balances[index]?.before.toString() },
+      { content: after, title: balances[index]?.after.toString() },
+      { content: difference },
     ]),
-  )}${table(
+  )}${renderTable(
     "Transfers",
-    ["From", "To", "Amount"],
+    [
+      { heading: "From" },
+      { heading: "To" },
+      { heading: "Amount", isFigure: true },
+    ],
     transferRows(shown).map(([amount, from, to], index) => [
-      cell(from, transfers?.[index]?.from),
-      cell(to, transfers?.[index]?.to),
-      cell(amount, transfers?.[index]?.amount.toString(), true),
+      { content: from, title: transfers?.[index]?.from },
+      { content: to, title: transfers?.[index]?.to },
+      { content: amount, title: transfers?.[index]?.amount.toString() },
     ]),
   )}${
     transfers === null
@@ -65,45 +79,4 @@ export function renderRehearsal(
   }${[...notes, `Nothing was sent to ${network}.`].map(
     (note) => html`<p class="quiet">${note}</p> `,
   )}`;
-}
-
-function cell(content: Content, title?: string, isFigure = false): Markup {
-  return html`<td${isFigure ? html` class="n"` : undefined}${title === undefined ? undefined : html` title="${title}"`}>${content}</td>`;
-}
-
-const numeric = new Set(["Before", "After", "Difference", "Amount"]);
-
-function table(
-  title: string,
-  headings: readonly string[],
-  rows: ReadonlyArray<readonly Markup[]>,
-): Markup | undefined {
-  return rows.length === 0
-    ? undefined
-    : html`<h3>${title}</h3>
-        <div class="scroll" tabindex="0" role="region" aria-label="${title}">
-          <table>
-            <thead>
-              <tr>
-                ${headings.map(
-                  (heading) =>
-                    html`<th
-                      scope="col"
-                      ${numeric.has(heading) ? html` class="n"` : undefined}
-                    >
-                      ${heading}
-                    </th>`,
-                )}
-              </tr>
-            </thead>
-            <tbody>
-              ${rows.map(
-                (cells) =>
-                  html`<tr>
-                    ${cells}
-                  </tr> `,
-              )}
-            </tbody>
-          </table>
-        </div> `;
 }

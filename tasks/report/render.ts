@@ -21,8 +21,9 @@ import type { ShownRehearsal } from "../output/simulation.js";
 import { failuresOf, sectionsOf } from "../output/status-sections.js";
 import { formatTimestamp } from "../output/time.js";
 import { figure, poolsChart, timelineChart } from "./charts.js";
-import { factsTable, figureOf, readingRows } from "./facts.js";
-import { html } from "./html.js";
+import { factRow, factsTable, figureOf, readingRows } from "./facts.js";
+import type { Figure } from "./facts.js";
+import { attribute, html } from "./html.js";
 import type { Content, Markup } from "./html.js";
 import { renderOrders } from "./orders.js";
 import { renderPage } from "./page.js";
@@ -112,7 +113,7 @@ function renderHeader({
   const show = (
     name: "strikePrice" | "APY" | "endTime",
     value: bigint,
-  ): TileValue => figureOf(fieldOf("getLatestRoundInfo", name), value, context);
+  ): Figure => figureOf(fieldOf("getLatestRoundInfo", name), value, context);
   const open = (orders ?? []).filter(
     (order) => !isFailedOrder(order) && order.state === OrderState.OPEN,
   ).length;
@@ -142,21 +143,15 @@ function renderHeader({
   </header> `;
 }
 
-interface TileValue {
-  readonly text: string;
-  readonly note?: string;
-  readonly title?: Content;
-}
-
 /** How long it is until then matters more than when that is. */
-function countdown({ text, note, title }: TileValue): TileValue {
+function countdown({ text, note, title }: Figure): Figure {
   return note === undefined
     ? { text, title }
     : { text: note, note: text, title };
 }
 
-function tile(label: string, { text, note, title }: TileValue): Markup {
-  return html`<div><dt>${label}</dt><dd${title}>${text}${note === undefined ? undefined : html`<small>${note}</small>`}</dd></div>
+function tile(label: string, { text, note, title }: Figure): Markup {
+  return html`<div><dt>${label}</dt><dd${attribute("title", title)}>${text}${note === undefined ? undefined : html`<small>${note}</small>`}</dd></div>
 `;
 }
 
@@ -200,12 +195,11 @@ function renderContracts({ contracts }: Report): Markup {
   return section(
     "Contracts",
     factsTable(
-      [...contracts].map(
-        ([role, { address }]) =>
-          html`<tr>
-            <th scope="row">${capitalize(contractRoles[role].label)}</th>
-            <td><code>${address}</code></td>
-          </tr> `,
+      [...contracts].map(([role, { address }]) =>
+        factRow(
+          capitalize(contractRoles[role].label),
+          html`<code>${address}</code>`,
+        ),
       ),
     ),
   );
