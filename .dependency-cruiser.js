@@ -27,6 +27,7 @@ const floors = [
       "src/untrusted-text\\.ts",
       "src/json\\.ts",
       "src/regular-file\\.ts",
+      "src/project-file\\.ts",
       "src/abi/",
       "src/bindings/",
     ],

@@ -16,25 +16,6 @@ export async function requireRegularFile(file: string): Promise<void> {
   }
 }
 
-/**
- * Fails for a file that this package keeps in a project, if it is none or lies
- * elsewhere: a symbolic link in somebody's repository must not choose what of
- * the machine's is read, or replaced.
- *
- * @throws Error that says what it is; none where nothing is there
- */
-export async function requireFileOfProject(
-  projectRoot: string,
-  file: string,
-): Promise<void> {
-  const root = await realpath(projectRoot);
-  const place = await destinationOf(file);
-  if (path.relative(root, place).split(path.sep)[0] === "..") {
-    throw new Error("a symbolic link leads out of the project");
-  }
-  await requireRegularFile(file);
-}
-
 /** Where a file is, or would be, whatever links lead there. */
 export async function destinationOf(file: string): Promise<string> {
   const existing = await realpath(file).catch(ignoreMissing);

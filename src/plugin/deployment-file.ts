@@ -1,21 +1,14 @@
-import { mkdir, readdir } from "node:fs/promises";
-import path from "node:path";
-
-import {
-  FileNotFoundError,
-  InvalidFileFormatError,
-  readJsonFile,
-} from "@nomicfoundation/hardhat-utils/fs";
-import writeFileAtomic from "write-file-atomic";
 import { z } from "zod";
 
 import { vaultError } from "../errors.js";
-import { requireFileOfProject } from "../regular-file.js";
+import {
+  PROJECT_FOLDER,
+  listProjectFiles,
+  readProjectFile,
+  writeProjectFile,
+} from "../project-file.js";
 import { byRole } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-
-/** Folder in the project's root. */
-const DEPLOYMENTS_FOLDER = "vault-deployments";
 
 const addressSchema = z.string().regex(/^0x[0-9a-fA-F]{40}$/u);
 
@@ -56,42 +49,29 @@ export async function writeDeployment(
   deployment: MockDeployment,
 ): Promise<void> {
   const name = deploymentFile(deployment);
-  const file = path.join(projectRoot, name);
   try {
-    await requireFileOfProject(projectRoot, file);
-    await mkdir(path.dirname(file), { recursive: true });
-    await writeFileAtomic(
-      file,
-      `${JSON.stringify(deployment, undefined, 2)}\n`,
-    );
+    await writeProjectFile(projectRoot, name, deployment);
   } catch (error) {
     throw invalidFile(name, `it cannot be written (${reasonOf(error)})`, error);
   }
 }
 
-/**
- * The files of one chain and set of contracts, or all of them, relative to the
- * project's root.
- */
-export async function listDeployments(
-  projectRoot: string,
-  wanted?: Pick<MockDeployment, "chainId" | "instance">,
-): Promise<readonly string[]> {
-  const names = await readdir(path.join(projectRoot, DEPLOYMENTS_FOLDER)).catch(
-    (): string[] => [],
-  );
-  return names
-    .filter((name) => {
-      const [, chain, instance] =
-        /^([0-9]+)-[0-9a-z]+(?:-([a-z0-9_-]+))?\.json$/u.exec(name) ?? [];
-      return (
-        chain !== undefined &&
-        (wanted === undefined ||
-          (chain === String(wanted.chainId) && instance === wanted.instance))
-      );
-    })
-    .map((name) => `${DEPLOYMENTS_FOLDER}/${name}`)
-    .sort();
+/** The files that there are, relative to the project's root, and what of. */
+export async function listDeployments(projectRoot: string): Promise<
+  ReadonlyArray<
+    Pick<MockDeployment, "instance"> & {
+      readonly file: string;
+      readonly chain: string;
+    }
+  >
+> {
+  return (await listProjectFiles(projectRoot)).toSorted().flatMap((name) => {
+    const [, chain, instance] =
+      /^([0-9]+)-[0-9a-z]+(?:-([a-z0-9_-]+))?\.json$/u.exec(name) ?? [];
+    return chain === undefined
+      ? []
+      : [{ file: `${PROJECT_FOLDER}/${name}`, chain, instance }];
+  });
 }
 
 /**
@@ -103,33 +83,13 @@ export async function readDeployment(
   projectRoot: string,
   file: string,
 ): Promise<MockDeployment | undefined> {
-  let json: unknown;
-  const place = path.join(projectRoot, file);
-  try {
-    await requireFileOfProject(projectRoot, place);
-    json = await readJsonFile(place);
-  } catch (error) {
-    if (error instanceof FileNotFoundError) {
-      return undefined;
-    }
-    throw invalidFile(
-      file,
-      error instanceof InvalidFileFormatError
-        ? "it is not JSON"
-        : `it cannot be read (${reasonOf(error)})`,
-      error,
-    );
-  }
-  const parsed = deploymentSchema.safeParse(json);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw invalidFile(
-      file,
-      `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`,
-      parsed.error,
-    );
-  }
-  return parsed.data;
+  return await readProjectFile(
+    projectRoot,
+    file,
+    deploymentSchema,
+    reasonOf,
+    (problem, cause) => invalidFile(file, problem, cause),
+  );
 }
 
 /**
@@ -147,7 +107,7 @@ export function deploymentFile({
     genesis?.groups?.["start"]?.toLowerCase() ?? "unknown",
     ...(instance === undefined ? [] : [instance]),
   ];
-  return `${DEPLOYMENTS_FOLDER}/${parts.join("-")}.json`;
+  return `${PROJECT_FOLDER}/${parts.join("-")}.json`;
 }
 
 /** Without the paths of this machine, which Node's errors name. */

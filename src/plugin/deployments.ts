@@ -93,21 +93,21 @@ export class DeploymentAddresses {
   async #load(): Promise<MockDeployment | undefined> {
     const { deploymentFile, listDeployments, readDeployment } =
       await loadDeploymentFiles();
-    if ((await listDeployments(this.#projectRoot)).length === 0) {
+    const found = await listDeployments(this.#projectRoot);
+    if (found.length === 0) {
       return undefined;
     }
     const chainId = await this.#chain.chainId();
     const instance = this.#instance;
-    const others = await listDeployments(this.#projectRoot, {
-      chainId,
-      instance,
-    });
+    const others = found
+      .filter((of) => of.chain === `${chainId}` && of.instance === instance)
+      .map(({ file }) => file);
     if (others.length === 0) {
       return undefined;
     }
     const genesisHash = await this.genesisHash();
-    const file = deploymentFile({ chainId, genesisHash, instance });
-    const deployment = await readDeployment(this.#projectRoot, file);
+    const expected = deploymentFile({ chainId, genesisHash, instance });
+    const deployment = await readDeployment(this.#projectRoot, expected);
     if (
       deployment?.chainId !== chainId ||
       deployment.genesisHash !== genesisHash ||
@@ -122,7 +122,7 @@ export class DeploymentAddresses {
       ),
     );
     if (haveCode.includes(false)) {
-      this.#absence = `The mocks of ${file} are not on the chain any more: run \`npx hardhat vault deploy-mocks\` again.`;
+      this.#absence = `The mocks of ${expected} are not on the chain any more: run \`npx hardhat vault deploy-mocks\` again.`;
       return undefined;
     }
     return deployment;

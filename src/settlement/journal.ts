@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { access, mkdir, readFile, readdir } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import path from "node:path";
 
 import {
@@ -8,7 +8,6 @@ import {
   MultiProcessMutexTimeoutError,
   StaleMultiProcessMutexError,
 } from "@nomicfoundation/hardhat-utils/synchronization";
-import writeFileAtomic from "write-file-atomic";
 import { z } from "zod";
 
 import { vaultError } from "../errors.js";
@@ -16,14 +15,18 @@ import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { operations } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
-import { toJsonValue } from "../json.js";
-import { requireFileOfProject } from "../regular-file.js";
+import {
+  PROJECT_FOLDER,
+  listProjectFiles,
+  prepareProjectFile,
+  readProjectFile,
+  writeProjectFile,
+} from "../project-file.js";
 import { settlementCall } from "../rehearsal/question.js";
 import { refusal } from "./stopped.js";
 import { isSignedAs } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
 
-const FOLDER = "vault-deployments";
 const fileName = /^settlement-(\d+)-(0x[0-9a-f]{40})\.json$/u;
 /**
  * The lock is held for a moment only: it is the unfinished entry that keeps
@@ -110,17 +113,12 @@ export class Journal {
   /** Relative to the project's root, for texts. */
   public readonly file: string;
   readonly #projectRoot: string;
-  readonly #folder: string;
-  readonly #path: string;
   readonly #chainId: number;
   readonly #vault: string;
 
   constructor(projectRoot: string, chainId: number, vault: string) {
-    const name = `settlement-${chainId}-${vault.toLowerCase()}.json`;
-    this.file = `${FOLDER}/${name}`;
+    this.file = `${PROJECT_FOLDER}/settlement-${chainId}-${vault.toLowerCase()}.json`;
     this.#projectRoot = projectRoot;
-    this.#folder = path.join(projectRoot, FOLDER);
-    this.#path = path.join(this.#folder, name);
     this.#chainId = chainId;
     this.#vault = vault;
   }
@@ -141,25 +139,14 @@ export class Journal {
    * @throws VaultError VAULT_INVALID_JOURNAL
    */
   public async read(): Promise<JournalEntry | undefined> {
-    const text = await this.#readText();
-    if (text === undefined) {
-      return undefined;
-    }
-    let json: unknown;
-    try {
-      json = JSON.parse(text);
-    } catch (error) {
-      throw this.#invalid("it is not JSON", error);
-    }
-    const parsed = entrySchema.safeParse(json);
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      throw this.#invalid(
-        `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`,
-        parsed.error,
-      );
-    }
-    return this.#checked(parsed.data);
+    const entry = await readProjectFile(
+      this.#projectRoot,
+      this.file,
+      entrySchema,
+      codeOf,
+      (problem, cause) => this.#invalid(problem, cause),
+    );
+    return entry === undefined ? undefined : this.#checked(entry);
   }
 
   /**
@@ -169,11 +156,11 @@ export class Journal {
    */
   async #write(entry: JournalEntry): Promise<void> {
     try {
-      await this.#prepareFolder();
-      await writeFileAtomic(
-        this.#path,
-        `${JSON.stringify(toJsonValue({ version: 1, ...entry }), undefined, 2)}\n`,
-        { mode: FILE_MODE },
+      await writeProjectFile(
+        this.#projectRoot,
+        this.file,
+        { version: 1, ...entry },
+        FILE_MODE,
       );
     } catch (error) {
       throw this.#notWritten(error);
@@ -188,11 +175,12 @@ export class Journal {
    * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
    */
   public async begin(entry: JournalEntry): Promise<void> {
-    const lock = new MultiProcessMutex(`${this.#path}.lock`, LOCK_TIMEOUT_MS);
+    const place = path.join(this.#projectRoot, this.file);
+    const lock = new MultiProcessMutex(`${place}.lock`, LOCK_TIMEOUT_MS);
     let release: () => Promise<void>;
     try {
-      await this.#prepareFolder();
-      await access(this.#folder, constants.W_OK);
+      await prepareProjectFile(this.#projectRoot, this.file);
+      await access(path.dirname(place), constants.W_OK);
       release = await lock.acquire();
     } catch (error) {
       throw isHeldByOther(error)
@@ -255,23 +243,6 @@ export class Journal {
       },
       known,
     );
-  }
-
-  async #prepareFolder(): Promise<void> {
-    await requireFileOfProject(this.#projectRoot, this.#path);
-    await mkdir(this.#folder, { recursive: true });
-  }
-
-  async #readText(): Promise<string | undefined> {
-    try {
-      await requireFileOfProject(this.#projectRoot, this.#path);
-      return await readFile(this.#path, "utf8");
-    } catch (error) {
-      if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) {
-        return undefined;
-      }
-      throw this.#invalid(`it cannot be read (${codeOf(error)})`, error);
-    }
   }
 
   #checked(entry: JournalEntry): JournalEntry {
@@ -339,7 +310,7 @@ export async function unfinishedEntries(
   },
 ): Promise<readonly JournalEntry[]> {
   const found: JournalEntry[] = [];
-  for (const name of await filesIn(path.join(projectRoot, FOLDER))) {
+  for (const name of await listProjectFiles(projectRoot)) {
     const [, chainId = "", vault = ""] = fileName.exec(name) ?? [];
     if (
       vault !== "" &&
@@ -352,14 +323,6 @@ export async function unfinishedEntries(
     }
   }
   return found;
-}
-
-async function filesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch {
-    return [];
-  }
 }
 
 /** One account has one transaction with a nonce. */

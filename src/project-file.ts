@@ -1,0 +1,103 @@
+import { mkdir, readFile, readdir, realpath } from "node:fs/promises";
+import path from "node:path";
+
+import writeFileAtomic from "write-file-atomic";
+import type { z } from "zod";
+
+import { toJsonValue } from "./json.js";
+import { destinationOf, requireRegularFile } from "./regular-file.js";
+
+/** Where a project has the files that this package keeps, from its root. */
+export const PROJECT_FOLDER = "vault-deployments";
+
+/** Names of the files that there are; none where the folder cannot be read. */
+export async function listProjectFiles(
+  projectRoot: string,
+): Promise<readonly string[]> {
+  return await readdir(path.join(projectRoot, PROJECT_FOLDER)).catch(() => []);
+}
+
+/**
+ * Writes a file as JSON; it appears whole or not at all.
+ *
+ * @throws Error of the system, or one that says what stands there
+ */
+export async function writeProjectFile(
+  projectRoot: string,
+  file: string,
+  value: unknown,
+  mode?: number,
+): Promise<void> {
+  await prepareProjectFile(projectRoot, file);
+  await writeFileAtomic(
+    path.join(projectRoot, file),
+    `${JSON.stringify(toJsonValue(value), undefined, 2)}\n`,
+    { mode },
+  );
+}
+
+/** Makes the folder of a file, which may be written then. */
+export async function prepareProjectFile(
+  projectRoot: string,
+  file: string,
+): Promise<void> {
+  const place = await locate(projectRoot, file);
+  await mkdir(path.dirname(place), { recursive: true });
+}
+
+/**
+ * @param reasonOf How a text says why a file cannot be read.
+ * @param invalid Makes the error of a file that cannot be used.
+ * @returns Undefined where there is no file.
+ */
+export async function readProjectFile<Value>(
+  projectRoot: string,
+  file: string,
+  schema: z.ZodType<Value, z.ZodTypeDef, unknown>,
+  reasonOf: (error: unknown) => string,
+  invalid: (problem: string, cause: unknown) => Error,
+): Promise<Value | undefined> {
+  let text: string;
+  try {
+    text = await readFile(await locate(projectRoot, file), "utf8");
+  } catch (error) {
+    if (
+      error instanceof Error &&
+      "code" in error &&
+      (error.code === "ENOENT" || error.code === "ENOTDIR")
+    ) {
+      return undefined;
+    }
+    throw invalid(`it cannot be read (${reasonOf(error)})`, error);
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw invalid("it is not JSON", error);
+  }
+  const parsed = schema.safeParse(json);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw invalid(
+      `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`,
+      parsed.error,
+    );
+  }
+  return parsed.data;
+}
+
+/**
+ * Fails for what is no file or lies elsewhere: a symbolic link in somebody's
+ * repository must not choose what of the machine's is read, or replaced.
+ */
+async function locate(projectRoot: string, file: string): Promise<string> {
+  const place = path.join(projectRoot, file);
+  const root = await realpath(projectRoot);
+  const destination = await destinationOf(place);
+  if (path.relative(root, destination).split(path.sep)[0] === "..") {
+    throw new Error("a symbolic link leads out of the project");
+  }
+  await requireRegularFile(place);
+  return place;
+}
