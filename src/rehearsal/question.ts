@@ -17,6 +17,16 @@ export interface NextBlock extends Omit<Header, "hash"> {
   readonly isPending: boolean;
 }
 
+/** The block after this one, where nothing else is known of it. */
+export function nextBlockAfter(header: Header): NextBlock {
+  return {
+    ...header,
+    number: header.number + 1,
+    timestamp: header.timestamp + 1,
+    isPending: false,
+  };
+}
+
 /** What is rehearsed. */
 export interface Subject {
   readonly vault: VaultHost;

@@ -4,6 +4,7 @@ import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
+import { nextBlockAfter } from "./question.js";
 import { rehearseSettlement } from "./simulate-settle-all.js";
 import type { SimulationStatus } from "./types.js";
 
@@ -89,12 +90,7 @@ async function rehearseAfter(
   const header = await chain.header(number);
   const { simulation, roundAfter } = await rehearseSettlement(vault, {
     sender,
-    next: {
-      ...header,
-      number: header.number + 1,
-      timestamp: header.timestamp + 1,
-      isPending: false,
-    },
+    next: nextBlockAfter(header),
     // No balance is shown, so no price has to be asked for.
     pricePerGas: 0n,
     isPast: true,

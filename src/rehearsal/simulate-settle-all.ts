@@ -19,7 +19,7 @@ import { readUpstreamBlock, rehearseOnFork } from "./engines/fork.js";
 import type { ForkOptions, ForkSettings } from "./engines/fork.js";
 import { exclusively, rehearseInProcess } from "./engines/in-process.js";
 import { rehearseBySimulateV1 } from "./engines/simulate-v1.js";
-import { EngineUnable, notExecuted } from "./question.js";
+import { EngineUnable, nextBlockAfter, notExecuted } from "./question.js";
 import type {
   Answer,
   NextBlock,
@@ -403,10 +403,10 @@ async function findBlock(
     header.timestamp,
     atTime === "end" ? await readRound(vault, header.number) : undefined,
   );
+  const next = nextBlockAfter(header);
   return {
-    number: header.number + 1,
-    timestamp: time ?? Math.max(pending?.timestamp ?? 0, header.timestamp + 1),
-    gasLimit: header.gasLimit,
+    ...next,
+    timestamp: time ?? Math.max(pending?.timestamp ?? 0, next.timestamp),
     baseFeePerGas: (pending ?? header).baseFeePerGas,
     isPending: atTime === undefined && pending?.isEmpty === true,
   };

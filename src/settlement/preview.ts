@@ -3,6 +3,7 @@ import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
 import type { VaultRound } from "../protocol/index.js";
+import { settlementCall } from "../rehearsal/question.js";
 import type { NextBlock, Refusal } from "../rehearsal/question.js";
 import { describeTokens } from "../rehearsal/describe-tokens.js";
 import { explainRefusal } from "../rehearsal/refusal.js";
@@ -18,7 +19,6 @@ import {
 import type { Fees, RehearsedGas } from "./fees.js";
 import type { Signer } from "./signer.js";
 import { refusal, settledMeanwhile } from "./stopped.js";
-import { settlementCall } from "../rehearsal/question.js";
 import type { SettlementPreflight } from "./types.js";
 
 /** What will happen, and the gas settings that go with it. */

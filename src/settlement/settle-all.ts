@@ -9,7 +9,7 @@ import { Deadline } from "../rpc/deadline.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { highest, isUneven } from "../rpc/patient.js";
-import { settlementCall } from "../rehearsal/question.js";
+import { nextBlockAfter, settlementCall } from "../rehearsal/question.js";
 import type { NextBlock } from "../rehearsal/question.js";
 import type { Simulation } from "../rehearsal/types.js";
 import { accountsToCompare, comparePreview } from "./compare-preview.js";
@@ -233,16 +233,7 @@ async function findBlocks(chain: Chain): Promise<{
   }
   const header = await chain.header();
   const { number, timestamp } = header;
-  return {
-    number,
-    timestamp,
-    next: {
-      ...header,
-      number: number + 1,
-      timestamp: timestamp + 1,
-      isPending: false,
-    },
-  };
+  return { number, timestamp, next: nextBlockAfter(header) };
 }
 
 /** Stops where there is nothing to settle, or an earlier one to finish. */
