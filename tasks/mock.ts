@@ -6,19 +6,19 @@ import { requireDevelopmentNode } from "../src/mocks/local-node.js";
 import { checkTarget } from "../src/mocks/state.js";
 import { nextRoundFields } from "../src/mocks/types.js";
 import type { NextRound, ScriptedReason } from "../src/mocks/types.js";
-import { operations } from "../src/protocol/index.js";
-import type { Field, OperationName, PoolName } from "../src/protocol/index.js";
+import type { OperationName, PoolName } from "../src/protocol/index.js";
 import { vaultError } from "../src/errors.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
-import { describeInput } from "../src/client/inputs.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { readEnvelope, withVault } from "./open-vault.js";
 import type { ChosenContracts } from "./open-vault.js";
+import { fieldOf } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import { wrapText } from "./output/table.js";
 import { parseAssignments, parseChanges, parseField } from "./parse-changes.js";
 import type { Assignment } from "./parse-changes.js";
+import { parseWord } from "./parse-options.js";
 import { runTask } from "./run-task.js";
 import type { TaskArguments } from "./run-task.js";
 
@@ -95,11 +95,6 @@ export const nextRound = scriptingAction(
   },
 );
 
-const termFields: readonly Field[] =
-  operations.getLatestRoundInfo.outputs.filter(({ name }) =>
-    nextRoundFields.some((known) => known === name),
-  );
-
 /** @throws VaultError VAULT_INVALID_ENUM for what is no term of a next round */
 function parseTerms(
   assignments: readonly Assignment[],
@@ -107,14 +102,8 @@ function parseTerms(
 ): Partial<NextRound> {
   return Object.fromEntries(
     assignments.map(({ path, text }) => {
-      const field = termFields.find(({ name }) => name === path);
-      if (field === undefined) {
-        throw vaultError("VAULT_INVALID_ENUM", {
-          where: "The term of a next round",
-          allowed: nextRoundFields.join(", "),
-          value: describeInput(path),
-        });
-      }
+      const name = parseWord(path, nextRoundFields, "The term of a next round");
+      const field = fieldOf("getLatestRoundInfo", name);
       return [path, parseField(field, path, text, chainTime)];
     }),
   );

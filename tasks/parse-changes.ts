@@ -2,12 +2,18 @@ import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
 
 import { describeInput, parseUint256 } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
-import { invalidArgument, vaultError } from "../src/errors.js";
+import { invalidArgument } from "../src/errors.js";
 import { PROPORTIONAL, answers } from "../src/mocks/state.js";
 import { settlementFields } from "../src/mocks/types.js";
 import type { MockOverrides } from "../src/mocks/types.js";
-import { enumNames, operations } from "../src/protocol/index.js";
+import {
+  enumNames,
+  fieldsOf,
+  operationEntry,
+  placesOf,
+} from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
+import { parseWord } from "./parse-options.js";
 
 /** A value as it is typed for a mock, as in `round.strikePrice=65000e18`. */
 export interface Assignment {
@@ -58,20 +64,15 @@ function requireApart(paths: readonly string[]): void {
 
 /** The fields of the values that can be set, by their paths. */
 const fieldsByPath: ReadonlyMap<string, Field> = new Map([
-  ...answers.flatMap(({ operation, path }): Array<[string, Field]> => {
-    const outputs: readonly Field[] = operations[operation].outputs;
-    const [only, ...others] = outputs;
-    const prefix = path.join(".");
-    return only !== undefined && others.length === 0
-      ? [[prefix, only]]
-      : outputs.map((field) => [`${prefix}.${field.name}`, field]);
-  }),
-  ...operations.getLatestRoundInfo.outputs
-    .filter(({ name }) => settlementFields.some((known) => known === name))
-    .map((field): [string, Field] => [`settlement.${field.name}`, field]),
+  ...answers
+    .flatMap(placesOf)
+    .map(({ path, field }) => [path.join("."), field] as const),
+  ...fieldsOf("getLatestRoundInfo", settlementFields).map(
+    (field) => [`settlement.${field.name}`, field] as const,
+  ),
 ]);
 
-const orderFields: readonly Field[] = operations.getOrderInfo.outputs;
+const orderFields = operationEntry("getOrderInfo").outputs;
 
 /**
  * What assignments change, by the names of the overrides.
@@ -173,12 +174,5 @@ function parseEnum(
 }
 
 function parseBoolean(text: string, where: string): boolean {
-  if (text !== "true" && text !== "false") {
-    throw vaultError("VAULT_INVALID_ENUM", {
-      where,
-      allowed: "true, false",
-      value: describeInput(text),
-    });
-  }
-  return text === "true";
+  return parseWord(text, ["true", "false"], where) === "true";
 }

@@ -4,6 +4,7 @@ import {
   MAX_DURATION_MS,
   describeInput,
   givenInput,
+  notOneOf,
   parseAddress,
   parseBlockTag,
   parseUint256,
@@ -129,11 +130,7 @@ export function parseWord<Word extends string>(
 ): Word {
   const found = words.find((word) => word === text);
   if (found === undefined) {
-    throw vaultError("VAULT_INVALID_ENUM", {
-      where,
-      allowed: words.join(", "),
-      value: givenInput(text),
-    });
+    throw notOneOf(where, words, text);
   }
   return found;
 }

@@ -1,4 +1,4 @@
-import { operationEntry, standaloneReadings } from "../protocol/index.js";
+import { placesOf, standaloneReadings } from "../protocol/index.js";
 import type { StandaloneReadings } from "../protocol/index.js";
 
 // Conditions in brackets, or `boolean` would be taken apart: `true` and `false`.
@@ -31,14 +31,9 @@ export interface ExpectedChange {
 }
 
 /** Where a snapshot has single values. */
-export const valuePaths: ReadonlyArray<readonly string[]> =
-  standaloneReadings.flatMap(({ operation, path: [key, variant] }) => {
-    const place = variant === undefined ? [key] : [key, variant];
-    const { outputs } = operationEntry(operation);
-    return outputs.length === 1
-      ? [place]
-      : outputs.map(({ name }) => [...place, name]);
-  });
+export const valuePaths: ReadonlyArray<readonly string[]> = standaloneReadings
+  .flatMap(placesOf)
+  .map(({ path }) => path);
 
 const valuePathNames: ReadonlySet<string> = new Set(
   valuePaths.map((path) => path.join(".")),

@@ -94,6 +94,22 @@ export function answerOf<Value>(
     : Object.fromEntries(outputs.map((field) => [field.name, valueOf(field)]));
 }
 
+/** Some of an operation's values, in the order of their names here. */
+export function fieldsOf<
+  Name extends ReadOperationName,
+  Value extends (typeof operations)[Name]["outputs"][number]["name"],
+>(
+  operation: Name,
+  names: readonly Value[],
+): ReadonlyArray<Field & { readonly name: Value }> {
+  const { outputs } = operationEntry(operation);
+  return names.flatMap((name) =>
+    outputs.filter(
+      (field): field is Field & { readonly name: Value } => field.name === name,
+    ),
+  );
+}
+
 /** The contracts an operation can be asked of, by the word that chooses one. */
 export function targetsOf(
   name: OperationName,
@@ -137,6 +153,22 @@ export function readingsOf(name: ReadOperationName): readonly Reading[] {
 export const standaloneReadings: readonly Reading[] = readOperationNames
   .filter(isStandalone)
   .flatMap(readingsOf);
+
+/** The single values of a reading, and where each stands, as in `round.settled`. */
+export function placesOf({
+  operation,
+  path: [key, variant],
+}: Reading): ReadonlyArray<{
+  readonly path: readonly string[];
+  readonly field: Field;
+}> {
+  const place = variant === undefined ? [key] : [key, variant];
+  const { outputs } = operationEntry(operation);
+  return outputs.map((field) => ({
+    path: outputs.length === 1 ? place : [...place, field.name],
+    field,
+  }));
+}
 
 /** Puts a value at a reading's place in the object under construction. */
 export function placeReading(

@@ -4,7 +4,7 @@ import { assertInvariant } from "../../src/errors.js";
 import {
   declaredDecimals,
   describeEnumValue,
-  operationEntry,
+  fieldsOf,
   operations,
   units,
 } from "../../src/protocol/index.js";
@@ -42,9 +42,7 @@ export function fieldOf<
   Name extends ReadOperationName,
   Value extends (typeof operations)[Name]["outputs"][number]["name"],
 >(operation: Name, name: Value): Field & { readonly name: Value } {
-  const found = operationEntry(operation).outputs.find(
-    (field): field is Field & { readonly name: Value } => field.name === name,
-  );
+  const [found] = fieldsOf(operation, [name]);
   assertInvariant(found !== undefined, `${operation} has a field ${name}`);
   return found;
 }

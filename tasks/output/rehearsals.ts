@@ -1,14 +1,10 @@
 import { plot } from "simple-ascii-chart";
 
+import { fieldsOf } from "../../src/protocol/index.js";
 import { isFailedRehearsal } from "../../src/rehearsal/rehearse-past.js";
 import type { ListedRehearsal } from "../../src/rehearsal/rehearse-past.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import {
-  describeCount,
-  fieldOf,
-  formatValue,
-  groupDigits,
-} from "./format-value.js";
+import { describeCount, formatValue, groupDigits } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
@@ -25,9 +21,7 @@ const PLOT_WIDTH = 60;
 const AXIS_WIDTH = 14;
 
 /** What a settlement writes into the round. */
-const shown = (["settledPrice", "settledAmount"] as const).map((name) =>
-  fieldOf("getLatestRoundInfo", name),
-);
+const shown = fieldsOf("getLatestRoundInfo", ["settledPrice", "settledAmount"]);
 
 /** Rehearsals for a person: a row each, and their gas as a plot. */
 export function renderRehearsals(

@@ -1,15 +1,10 @@
 import { stringify } from "csv-stringify/sync";
 
 import type { PastRound } from "../../src/client/index.js";
-import { operations } from "../../src/protocol/index.js";
+import { fieldsOf, operations } from "../../src/protocol/index.js";
 import { toJsonValue } from "../../src/json.js";
 import { toSafeJson } from "../../src/untrusted-text.js";
-import {
-  describeCount,
-  fieldOf,
-  formatValue,
-  groupDigits,
-} from "./format-value.js";
+import { describeCount, formatValue, groupDigits } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
@@ -21,15 +16,13 @@ import type { Column } from "./table.js";
 const fields = operations.getLatestRoundInfo.outputs;
 
 /** What of a round fits beside each other; JSON and CSV have all of it. */
-const shown = (
-  [
-    "startTime",
-    "endTime",
-    "strikePrice",
-    "filledVolume",
-    "settledPrice",
-  ] as const
-).map((name) => fieldOf("getLatestRoundInfo", name));
+const shown = fieldsOf("getLatestRoundInfo", [
+  "startTime",
+  "endTime",
+  "strikePrice",
+  "filledVolume",
+  "settledPrice",
+]);
 
 /** The document of `--json`. */
 export function toRoundsDocument(

@@ -1,6 +1,7 @@
 import type { PastRound } from "../../src/client/index.js";
+import { fieldsOf } from "../../src/protocol/index.js";
 import { describeShare } from "../output/bar.js";
-import { describeCount, fieldOf, groupDigits } from "../output/format-value.js";
+import { describeCount, groupDigits } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { Envelope } from "../output/heading.js";
 import { describeSettled, notesOnRounds } from "../output/rounds.js";
@@ -17,16 +18,14 @@ import type { Markup } from "./html.js";
 import { renderTable } from "./table.js";
 import type { Cell, Column } from "./table.js";
 
-const shown = (
-  [
-    "startTime",
-    "endTime",
-    "strikePrice",
-    "settledPrice",
-    "APY",
-    "filledVolume",
-  ] as const
-).map((name) => fieldOf("getLatestRoundInfo", name));
+const shown = fieldsOf("getLatestRoundInfo", [
+  "startTime",
+  "endTime",
+  "strikePrice",
+  "settledPrice",
+  "APY",
+  "filledVolume",
+]);
 
 const columns: readonly Column[] = [
   ...shown.map(({ label, unit }) => ({
