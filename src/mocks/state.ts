@@ -59,15 +59,23 @@ export function applyOverrides(
   where = "overrides",
 ): MockState {
   const named: Named = (path) => (where === "" ? path : `${where}.${path}`);
-  const optional = {
-    uncapturedOrdersRevert: false,
-    marginsProportional: false,
-  };
-  requireKnownKeys(overrides, { ...optional, ...state }, where);
+  // Two are no changes by themselves: they follow from others.
+  const {
+    marginsProportional: _proportional,
+    settlementScripted: _scripted,
+    ...changeable
+  } = state;
+  requireKnownKeys(
+    overrides,
+    { uncapturedOrdersRevert: false, ...changeable },
+    where,
+  );
   const switched = (
     key: "missingOrdersRevert" | "uncapturedOrdersRevert",
   ): boolean =>
-    requireBoolean(overrides[key] ?? state[key] ?? false, named(key));
+    overrides[key] === undefined
+      ? (state[key] ?? false)
+      : requireBoolean(overrides[key], named(key));
   const generatedOrders = checkRange(
     overrides.generatedOrders,
     state.generatedOrders,
@@ -173,10 +181,20 @@ function applyOrders(
     return state.orders;
   }
   const orders = new Map(state.orders);
+  const keys = new Map<bigint, string>();
   requireObject(overrides, named("orders"));
   for (const [key, changes] of Object.entries(overrides)) {
     const where = named(`orders[${describeInput(key)}]`);
     const orderID = parseOrderKey(key, where);
+    const other = keys.get(orderID);
+    if (other !== undefined) {
+      // Of the two, one would be dropped.
+      throw invalidArgument(
+        where,
+        `it cannot be given together with ${describeInput(other)}, which is the same order`,
+      );
+    }
+    keys.set(orderID, key);
     if (changes === null) {
       orders.set(orderID, null);
     } else if (changes !== undefined) {

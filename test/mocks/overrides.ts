@@ -241,6 +241,36 @@ describe("mocks - overrides", () => {
       /overrides\.missingOrdersRevert: a boolean is needed/u,
     ],
     [
+      "null where a choice is asked for",
+      // @ts-expect-error -- a boolean
+      { missingOrdersRevert: null },
+      /overrides\.missingOrdersRevert: a boolean is needed, got null/u,
+    ],
+    [
+      "null where another choice is asked for",
+      // @ts-expect-error -- a boolean
+      { uncapturedOrdersRevert: null },
+      /overrides\.uncapturedOrdersRevert: a boolean is needed, got null/u,
+    ],
+    [
+      "what follows from margins",
+      // @ts-expect-error -- it is margins: "proportional"
+      { marginsProportional: true },
+      /there is no "marginsProportional" to change; there are (?!.*(?:marginsProportional|settlementScripted))/u,
+    ],
+    [
+      "what follows from a settlement",
+      // @ts-expect-error -- it is settlement
+      { settlementScripted: "yes" },
+      /there is no "settlementScripted" to change; there are .*uncapturedOrdersRevert/u,
+    ],
+    [
+      "two spellings of one order's id",
+      // @ts-expect-error -- digits as they are counted with
+      { orders: { "007": { state: 2 }, 7: { exType: "DOGE-USDT" } } },
+      /overrides\.orders\["007"\]: it cannot be given together with "7", which is the same order/u,
+    ],
+    [
       "failures that are no list",
       // @ts-expect-error -- a list
       { failures: { operation: "queryVolume", reason: "no" } },

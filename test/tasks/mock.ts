@@ -197,6 +197,12 @@ describe("tasks - mock", () => {
       /"orders\.07\.state": it is given twice/u,
     ],
     [
+      "two fields of an order, by two spellings of its id",
+      "set",
+      { changes: ["orders.7.state=closed", "orders.07.number=1"] },
+      /orders\["07"\]: it cannot be given together with "7", which is the same order/u,
+    ],
+    [
       "a field of an order, and the order",
       "set",
       { changes: ["orders.7.state=closed", "orders.7=none"] },
