@@ -30,9 +30,11 @@ const SHOWN_MISTAKES = 3;
 /** A machine wrote it: checking ten thousand checksums takes 0.15 s. */
 const addressPattern = /^0x[0-9a-fA-F]{40}$/u;
 
-const recordedHex = z
-  .string()
-  .regex(/^0x(?:[0-9a-f]{2})*$/u, "expected 0x hex data, lower case");
+const recordedHex = z.string().regex(/^0x(?:[0-9a-f]{2})*$/u, {
+  error: "expected 0x hex data, lower case",
+  // What is no hex must not go on to what makes bytes of it.
+  abort: true,
+});
 
 const recordedInteger = z.transform((input: unknown, { issues }) => {
   const integer = readUint256(input);
@@ -52,7 +54,7 @@ const recordedValues = {
   bool: z.boolean(),
   // Text, or its bytes where they are not UTF-8.
   string: z.union([
-    z.string(),
+    z.string("expected a text, or its bytes as 0x hex data, lower case"),
     z
       .strictObject({ bytes: recordedHex })
       .transform(({ bytes }) => getBytes(bytes)),

@@ -362,6 +362,11 @@ describe("mocks - capture and replay", () => {
         ],
       ),
       ["an order's text as a number", () => order({ exType: 1 }), /exType/u],
+      ...["zz", "0xzz", "0x1"].map((bytes): [string, () => unknown, RegExp] => [
+        `an order's bytes as ${JSON.stringify(bytes)}`,
+        () => order({ exType: { bytes } }),
+        /fixture\.json.*orders\.2\.exType: expected a text, or its bytes as 0x hex data/u,
+      ]),
     ];
     for (const [what, content, text] of invalid) {
       it(`should refuse one that is or has ${what}`, async () => {
