@@ -456,7 +456,9 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     { pool }: { readonly pool?: PoolName } = {},
   ): Promise<void> {
     checkTarget({ operation, pool }, "succeed()");
-    await this.#script(() => callsForFailure({ operation, pool }));
+    await this.#script(() =>
+      callsForFailure({ operation, pool, reason: null }),
+    );
   }
 
   /**

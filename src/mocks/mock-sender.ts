@@ -25,7 +25,9 @@ export type MockSender = (
 ) => Promise<readonly Receipt[]>;
 
 /** The sender that suits the connection. */
-export function createMockSender(vault: MockHost): MockSender {
+export function createMockSender(
+  vault: Pick<MockHost, "provider" | "networkName" | "connection">,
+): MockSender {
   const chain = new Chain(vault.provider, vault.networkName);
   if (isInProcess(vault)) {
     return async (transactions) => await sendInProcess(chain, transactions);
@@ -60,8 +62,8 @@ async function sendInProcess(
 ): Promise<readonly Receipt[]> {
   const [{ gasLimit, baseFeePerGas }] = await Promise.all([
     chain.header(),
-    chain.request("hardhat_impersonateAccount", [SCRIPTER]),
-    chain.request("hardhat_setBalance", [
+    requestOrFail(chain, "hardhat_impersonateAccount", [SCRIPTER]),
+    requestOrFail(chain, "hardhat_setBalance", [
       SCRIPTER,
       numberToHexString(SCRIPTER_BALANCE),
     ]),
@@ -90,7 +92,7 @@ async function sendInProcess(
     }
     return mined;
   } finally {
-    await chain.request("hardhat_stopImpersonatingAccount", [SCRIPTER]);
+    await requestOrFail(chain, "hardhat_stopImpersonatingAccount", [SCRIPTER]);
   }
 }
 
@@ -104,7 +106,7 @@ async function mineUntilReceipt(chain: Chain, hash: string): Promise<Receipt> {
     if (receipt !== undefined) {
       return receipt;
     }
-    await chain.request("evm_mine", []);
+    await requestOrFail(chain, "evm_mine", []);
   }
   throw scriptFailed(chain, "the transaction does not fit into a block");
 }
@@ -166,12 +168,27 @@ async function firstAccount(
   from: string | undefined,
 ): Promise<string> {
   const accounts: unknown =
-    from === undefined ? await chain.request("eth_accounts", []) : [from];
+    from === undefined
+      ? await requestOrFail(chain, "eth_accounts", [])
+      : [from];
   const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined;
   if (typeof first !== "string") {
     throw vaultError("VAULT_NO_ACCOUNT", { network: chain.network });
   }
   return first;
+}
+
+/** Like `Chain.request()`, but a revert is a failure of the script. */
+async function requestOrFail(
+  chain: Chain,
+  method: string,
+  params: readonly unknown[],
+): Promise<unknown> {
+  const answer = await chain.request(method, params);
+  if (answer instanceof RevertedCall) {
+    throw scriptFailed(chain, answer.reason.text);
+  }
+  return answer;
 }
 
 /** @returns The transaction's hash. */
@@ -182,14 +199,11 @@ async function send(
   const method = "eth_sendTransaction";
   let hash;
   try {
-    hash = await chain.request(method, [transaction]);
+    hash = await requestOrFail(chain, method, [transaction]);
   } catch (error) {
     throw VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR"
       ? scriptFailed(chain, String(error.details["problem"]), error)
       : error;
-  }
-  if (hash instanceof RevertedCall) {
-    throw scriptFailed(chain, hash.reason.text);
   }
   if (typeof hash !== "string") {
     throw chain.reader(method).invalid("no transaction hash");

@@ -25,6 +25,7 @@ import type {
   MockOverrides,
   MockState,
   ScriptedFailure,
+  ScriptedReason,
 } from "./types.js";
 
 /** One call of a script: which mock, and what it is told. */
@@ -108,17 +109,19 @@ function setAnswer(
   );
 }
 
-/** Makes an operation revert, or succeed again where there is no reason. */
+/** Makes an operation revert, or succeed again where the reason is null. */
 export function callsForFailure({
   operation,
   pool,
   reason,
-}: Omit<ScriptedFailure, "reason"> & Partial<ScriptedFailure>): ScriptCall[] {
+}: Omit<ScriptedFailure, "reason"> & {
+  readonly reason: ScriptedReason | null;
+}): ScriptCall[] {
   const { selector } = operationEntry(operation);
   return targetsOf(operation)
     .filter(({ variant }) => pool === undefined || variant === pool)
     .map(({ role }) =>
-      reason === undefined
+      reason === null
         ? call(role, "clearRevert", selector)
         : call(role, "setRevert", selector, encodeRevertData(reason)),
     );

@@ -45,7 +45,9 @@ export interface MockHost
 }
 
 /** Whether the chain lives in this process, with nobody else on it. */
-export function isInProcess({ connection }: MockHost): boolean {
+export function isInProcess({
+  connection,
+}: Pick<MockHost, "connection">): boolean {
   return connection?.networkConfig.type === "edr-simulated";
 }
 
