@@ -24,9 +24,8 @@ import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { selectedNetwork } from "./open-vault.js";
 import { formatValue } from "./output/format-value.js";
-import type { FormatContext } from "./output/format-value.js";
 import { renderNotes } from "./output/readings.js";
-import type { Style } from "./output/style.js";
+import type { View } from "./output/style.js";
 import { renderFacts, wrapText } from "./output/table.js";
 import type { Fact } from "./output/table.js";
 import { runTask } from "./run-task.js";
@@ -117,7 +116,7 @@ export async function decode(
     json: { decoded },
     // No chain is asked for its clock: times are shown without a distance.
     text: (style) =>
-      render(decoded, { tokenDecimals, raw, chainTime: 0 }, style),
+      render(decoded, { tokenDecimals, raw, chainTime: 0, ...style }),
   };
 }
 
@@ -201,36 +200,28 @@ function describeUnknown(
         : `it begins as a call of ${operation}, and what follows are not its arguments`;
 }
 
-function render(
-  decoded: Decoded,
-  context: FormatContext,
-  style: Style,
-): string {
+function render(decoded: Decoded, view: View): string {
   const { candidates } = decoded;
   return candidates === undefined
-    ? renderOne(decoded, context, style)
+    ? renderOne(decoded, view)
     : [
         wrapText(
           "Several operations return such values; the bytes do not tell which.",
-          style,
+          view,
         ),
         ...candidates.map((candidate) =>
-          renderOne({ ...decoded, ...candidate }, context, style),
+          renderOne({ ...decoded, ...candidate }, view),
         ),
       ].join("\n\n");
 }
 
-function renderOne(
-  decoded: Decoded,
-  context: FormatContext,
-  style: Style,
-): string {
+function renderOne(decoded: Decoded, view: View): string {
   const { kind, operation, values, definedIn, trailing } = decoded;
   const { signature, reason = "" } = decoded;
   const title = {
-    call: `${style.title("Call")}  ${signature ?? ""}`,
-    result: `${style.title("Answer")}  of ${operation ?? ""}`,
-    error: `${style.title("Error")}  ${escapeUntrusted(reason)}`,
+    call: `${view.title("Call")}  ${signature ?? ""}`,
+    result: `${view.title("Answer")}  of ${operation ?? ""}`,
+    error: `${view.title("Error")}  ${escapeUntrusted(reason)}`,
   }[kind];
   const entry = operation === null ? undefined : operationEntry(operation);
   const fields = (kind === "result" ? entry?.outputs : entry?.inputs) ?? [];
@@ -241,7 +232,7 @@ function renderOne(
       ? plainFacts(values)
       : fields.map((field): Fact => [
           field.label,
-          formatValue(field, values[field.name], context).text,
+          formatValue(field, values[field.name], view).text,
         ])),
     ...(definedIn === undefined
       ? []
@@ -251,9 +242,9 @@ function renderOne(
       : ([["Behind it", trailing, "no part of the arguments"]] as const)),
   ];
   return [
-    wrapText(title, style),
-    renderFacts(facts, style),
-    ...renderNotes(fields, context, style),
+    wrapText(title, view),
+    renderFacts(facts, view),
+    ...renderNotes(fields, view),
   ].join("\n");
 }
 

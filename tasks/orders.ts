@@ -12,7 +12,6 @@ import { findKnownAccounts } from "./known-accounts.js";
 import { readAction, readEnvelope } from "./open-vault.js";
 import type { ReadSurroundings } from "./open-vault.js";
 import { describeCount } from "./output/format-value.js";
-import type { FormatContext } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
 import { IdRanges } from "./output/id-ranges.js";
@@ -27,7 +26,7 @@ import {
 } from "./output/orders.js";
 import { startProgress } from "./output/progress.js";
 import { createStyle } from "./output/style.js";
-import type { Style } from "./output/style.js";
+import type { Style, View } from "./output/style.js";
 import { wrapText } from "./output/table.js";
 import {
   parseInteger,
@@ -120,8 +119,13 @@ async function listOrders(
               envelope,
               orders,
               tally,
-              { ...vault.settings, chainTime, raw, accounts },
-              createStyle(out === undefined ? stdout : {}, wide),
+              {
+                ...vault.settings,
+                chainTime,
+                raw,
+                accounts,
+                ...createStyle(out === undefined ? stdout : {}, wide),
+              },
               isSearch ? EVERY_ORDER : "",
             );
   const isRead = await writeListing(pieces, { out, write, stderr, progress });
@@ -201,17 +205,16 @@ async function* toText(
   envelope: Envelope,
   orders: AsyncIterable<ListedOrder>,
   tally: Tally,
-  context: FormatContext,
-  style: Style,
+  view: View,
   note: string,
 ): AsyncGenerator<string, void, undefined> {
-  yield `${renderHeading("Orders", envelope, style)}\n`;
-  yield* toTable(orders, context, style);
+  yield `${renderHeading("Orders", envelope, view)}\n`;
+  yield* toTable(orders, view);
   yield `${wrapText(
-    `${tally.describe(style, true)}\n${style.dim(
-      `${describeScales(context)} Fees: --json, --format ndjson or csv.${note}`,
+    `${tally.describe(view, true)}\n${view.dim(
+      `${describeScales(view)} Fees: --json, --format ndjson or csv.${note}`,
     )}`,
-    style,
+    view,
   )}\n`;
 }
 

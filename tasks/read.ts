@@ -82,10 +82,9 @@ export function createReadAction(
                 variant,
                 value: values[index],
               })),
-              context,
-              style,
+              { ...context, ...style },
             ),
-            ...renderNotes(outputs, context, style).map(
+            ...renderNotes(outputs, { ...context, ...style }).map(
               (notes) => `\n${notes}`,
             ),
           ].join("\n"),

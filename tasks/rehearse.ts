@@ -163,13 +163,12 @@ export async function rehearse(
     json: { ...envelope, rehearsals },
     ok: !rehearsals.some(isFailedRehearsal),
     text: (style) =>
-      renderRehearsals(
-        rehearsals,
-        sender,
-        envelope,
-        { ...vault.settings, chainTime, raw },
-        style,
-      ),
+      renderRehearsals(rehearsals, sender, envelope, {
+        ...vault.settings,
+        chainTime,
+        raw,
+        ...style,
+      }),
   };
 }
 

@@ -100,12 +100,12 @@ export async function listRounds(
         ? toRoundsNdjson(rounds)
         : form === "json"
           ? toRoundsDocument(envelope, rounds)
-          : toRoundsText(
-              envelope,
-              rounds,
-              { ...vault.settings, chainTime, raw },
-              createStyle(out === undefined ? stdout : {}, wide),
-            );
+          : toRoundsText(envelope, rounds, {
+              ...vault.settings,
+              chainTime,
+              raw,
+              ...createStyle(out === undefined ? stdout : {}, wide),
+            });
   };
   const isRead = await writeListing(pieces(), { out, write, stderr, progress });
   if (isRead) {

@@ -18,13 +18,13 @@ import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { withVault } from "./open-vault.js";
-import type { FormatContext } from "./output/format-value.js";
 import {
   renderEvent,
   renderPreflight,
   renderSettlement,
 } from "./output/settlement.js";
 import { createStyle } from "./output/style.js";
+import type { Style, View } from "./output/style.js";
 import { wrapText } from "./output/table.js";
 import type { Waiting } from "./output/waiting.js";
 import { parseInteger, parseTimeout, repeatInstance } from "./parse-options.js";
@@ -75,10 +75,11 @@ export async function settle(
     repeatInstance(text, vault.instanceName);
   let chainTime = 0;
   let tokens: SettlementPreflight["tokens"] = new Map();
-  const context = (): FormatContext => ({
+  const viewOn = (stream: Style): View => ({
     ...vault.settings,
     chainTime,
     raw: false,
+    ...stream,
   });
   const located = await settleLocated(vault, {
     ...options,
@@ -89,8 +90,7 @@ export async function settle(
           renderPreflight(
             event.preflight,
             { network: vault.networkName, chainId: event.preflight.chainId },
-            context(),
-            style,
+            viewOn(style),
           ),
         );
       } else {
@@ -144,8 +144,7 @@ export async function settle(
         envelope.block === null
           ? undefined
           : { ...envelope, block: envelope.block },
-        context(),
-        outStyle,
+        viewOn(outStyle),
       ),
   };
 }

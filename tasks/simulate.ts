@@ -49,12 +49,12 @@ export async function simulate(
     },
     ok: status === "settled" || status === "nothing-to-do",
     text: (style) =>
-      renderSimulation(
-        shown,
-        envelope,
-        { ...vault.settings, chainTime, raw: false },
-        style,
-      ),
+      renderSimulation(shown, envelope, {
+        ...vault.settings,
+        chainTime,
+        raw: false,
+        ...style,
+      }),
   };
 }
 

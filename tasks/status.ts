@@ -55,9 +55,9 @@ async function readStatus(
         renderHeading("Vault status", envelope, style),
         ...sections.map(
           ({ operation, readings: shown }) =>
-            `${style.title(operationEntry(operation).title)}\n${renderReadings(operation, shown, context, style)}`,
+            `${style.title(operationEntry(operation).title)}\n${renderReadings(operation, shown, { ...context, ...style })}`,
         ),
-        ...renderNotes(shownFields, context, style),
+        ...renderNotes(shownFields, { ...context, ...style }),
         ...renderFailures(failures, style),
       ].join("\n\n"),
   };

@@ -14,7 +14,7 @@ import {
   shortenAddress,
 } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-import type { Style } from "./style.js";
+import type { View } from "./style.js";
 import { renderTable } from "./table.js";
 import type { Column } from "./table.js";
 
@@ -130,11 +130,10 @@ export function briefly({ type }: Field, text: string): string {
 /** Tables for a person, a page after the other. */
 export async function* toTable(
   orders: AsyncIterable<ListedOrder>,
-  context: FormatContext,
-  style: Style,
+  view: View,
 ): AsyncGenerator<string, void, undefined> {
-  for await (const page of inBatches(toRows(orders, context, style), PAGE)) {
-    yield `${renderTable(columns, page, style)}\n`;
+  for await (const page of inBatches(toRows(orders, view), PAGE)) {
+    yield `${renderTable(columns, page, view)}\n`;
   }
 }
 
@@ -148,16 +147,15 @@ interface Run {
 /** A row for each order, and one for each run of ids that are none. */
 async function* toRows(
   orders: AsyncIterable<ListedOrder>,
-  context: FormatContext,
-  style: Style,
+  view: View,
 ): AsyncGenerator<readonly string[], void, undefined> {
   let run: Run | undefined;
   for await (const order of orders) {
     const { orderID } = order;
     const text = isFailedOrder(order)
-      ? style.bad("failed")
+      ? view.bad("failed")
       : isEmptyOrder(order)
-        ? style.dim("empty")
+        ? view.dim("empty")
         : undefined;
     if (run?.text === text && run?.last === orderID - 1n) {
       run.last = orderID;
@@ -169,7 +167,7 @@ async function* toRows(
     run =
       text === undefined ? undefined : { text, first: orderID, last: orderID };
     if (!isFailedOrder(order) && run === undefined) {
-      yield toRow(order, context);
+      yield toRow(order, view);
     }
   }
   if (run !== undefined) {

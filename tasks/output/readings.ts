@@ -8,7 +8,7 @@ import type { Field, ReadOperationName } from "../../src/protocol/index.js";
 import { utilisationBar } from "./bar.js";
 import { formatValue, notesOn } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-import type { Style } from "./style.js";
+import type { Style, View } from "./style.js";
 import { renderFacts, wrapText } from "./table.js";
 import type { Fact } from "./table.js";
 
@@ -23,20 +23,19 @@ export interface ShownReading {
 export function renderReadings(
   operation: ReadOperationName,
   readings: readonly ShownReading[],
-  context: FormatContext,
-  style: Style,
+  view: View,
 ): string {
   const facts = readings.flatMap((reading): Fact[] =>
     isFailedReading(reading.value)
       ? [
           [
-            `${prefixOf(reading)}${style.bad("failed")}`,
+            `${prefixOf(reading)}${view.bad("failed")}`,
             reading.value.error.shortMessage,
           ],
         ]
-      : factsOf(operation, reading, context),
+      : factsOf(operation, reading, view),
   );
-  return renderFacts(facts, style);
+  return renderFacts(facts, view);
 }
 
 /** What is shown of a reading that did not fail. */
@@ -78,10 +77,9 @@ function prefixOf({ variant }: ShownReading): string {
 /** What has to be said once about such values, below them; often nothing. */
 export function renderNotes(
   fields: readonly Field[],
-  context: FormatContext,
-  style: Style,
+  view: View,
 ): readonly string[] {
-  return joinNotes(notesOn(fields, context), style);
+  return joinNotes(notesOn(fields, view), view);
 }
 
 /** Notes as one block; none without any. */

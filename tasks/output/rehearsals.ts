@@ -5,10 +5,9 @@ import { isFailedRehearsal } from "../../src/rehearsal/rehearse-past.js";
 import type { ListedRehearsal } from "../../src/rehearsal/rehearse-past.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { describeCount, formatValue, groupDigits } from "./format-value.js";
-import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
-import type { Style } from "./style.js";
+import type { Style, View } from "./style.js";
 import { renderTable, wrapText } from "./table.js";
 import type { Column } from "./table.js";
 import { formatTimestamp } from "./time.js";
@@ -28,14 +27,13 @@ export function renderRehearsals(
   rehearsals: readonly ListedRehearsal[],
   sender: string,
   envelope: Envelope,
-  context: FormatContext,
-  style: Style,
+  view: View,
 ): string {
   const settled = rehearsals.filter(
     (rehearsal) => "status" in rehearsal && rehearsal.status === "settled",
   );
   return [
-    renderHeading("Rehearsals of the past", envelope, style),
+    renderHeading("Rehearsals of the past", envelope, view),
     renderTable(
       [
         { heading: "Block", align: "right" },
@@ -47,25 +45,21 @@ export function renderRehearsals(
           align: "right",
         })),
       ],
-      rehearsals.map((rehearsal) => toRow(rehearsal, context, style)),
-      style,
+      rehearsals.map((rehearsal) => toRow(rehearsal, view)),
+      view,
     ),
-    ...renderPlot(rehearsals, style),
+    ...renderPlot(rehearsals, view),
     wrapText(
       `${sender} would have settled at ${settled.length} of ${describeCount(rehearsals.length, "block")}. Nothing was sent.`,
-      style,
+      view,
     ),
   ].join("\n");
 }
 
-function toRow(
-  rehearsal: ListedRehearsal,
-  context: FormatContext,
-  style: Style,
-): string[] {
+function toRow(rehearsal: ListedRehearsal, view: View): string[] {
   const number = groupDigits(String(rehearsal.block.number));
   if (isFailedRehearsal(rehearsal)) {
-    return [number, "", style.bad(rehearsal.error.shortMessage)];
+    return [number, "", view.bad(rehearsal.error.shortMessage)];
   }
   const { block, status, reason, gasUsed } = rehearsal;
   const time = formatTimestamp(BigInt(block.timestamp));
@@ -76,13 +70,13 @@ function toRow(
   return [
     number,
     time,
-    style.good(status),
+    view.good(status),
     gasUsed === null ? "" : groupDigits(gasUsed.toString()),
     ...shown.map((field) => {
       const value = rehearsal[field.name];
       return value === null
         ? "not known"
-        : formatValue(field, value, context).text;
+        : formatValue(field, value, view).text;
     }),
   ];
 }

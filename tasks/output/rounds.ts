@@ -5,11 +5,10 @@ import { fieldsOf, operations } from "../../src/protocol/index.js";
 import { toJsonValue } from "../../src/json.js";
 import { toSafeJson } from "../../src/untrusted-text.js";
 import { describeCount, formatValue, groupDigits } from "./format-value.js";
-import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
 import { renderNotes } from "./readings.js";
-import type { Style } from "./style.js";
+import type { View } from "./style.js";
 import { renderTable, wrapText } from "./table.js";
 import type { Column } from "./table.js";
 
@@ -62,8 +61,7 @@ export function toRoundsCsv(rounds: readonly PastRound[]): string {
 export function toRoundsText(
   envelope: Envelope,
   rounds: readonly PastRound[],
-  context: FormatContext,
-  style: Style,
+  view: View,
 ): string {
   const columns: Column[] = [
     ...shown.map(({ label, unit }) => ({
@@ -77,32 +75,30 @@ export function toRoundsText(
     { heading: "Last block", align: "right" },
   ];
   const rows = rounds.map((round) => [
-    ...shown.map(
-      (field) => formatValue(field, round[field.name], context).text,
-    ),
+    ...shown.map((field) => formatValue(field, round[field.name], view).text),
     groupDigits(String(round.firstBlock)),
     describeSettled(round, envelope.block.number),
     groupDigits(String(round.lastBlock)),
   ]);
   const settled = rounds.filter(({ settledBlock }) => settledBlock !== null);
   return `${[
-    renderHeading("Rounds", envelope, style),
-    ...(rows.length === 0 ? [] : [renderTable(columns, rows, style)]),
+    renderHeading("Rounds", envelope, view),
+    ...(rows.length === 0 ? [] : [renderTable(columns, rows, view)]),
     wrapText(
       [
         `${describeCount(rounds.length, "round")}; ${settled.length} seen to be settled.`,
-        ...notesOnRounds(rounds).map((note) => style.warn(note)),
+        ...notesOnRounds(rounds).map((note) => view.warn(note)),
         ...(rounds.some(({ settledBlock }) => settledBlock === null)
           ? [
-              style.dim(
+              view.dim(
                 "Blocks that no look between two can show, as where a round is replaced in the block that settles it, are not guessed.",
               ),
             ]
           : []),
       ].join("\n"),
-      style,
+      view,
     ),
-    ...renderNotes(shown, context, style),
+    ...renderNotes(shown, view),
   ].join("\n")}\n`;
 }
 

@@ -19,7 +19,7 @@ import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
 import { renderReadings } from "./readings.js";
 import { changeRow, engineNames, renderEffect } from "./simulation.js";
-import type { Style } from "./style.js";
+import type { Style, View } from "./style.js";
 import { renderFacts, renderTable, wrapText } from "./table.js";
 import type { Fact } from "./table.js";
 
@@ -33,20 +33,17 @@ const signingNames: Readonly<Record<SigningKind, string>> = {
 export function renderPreflight(
   preflight: SettlementPreflight,
   { network, chainId }: Pick<Envelope, "network" | "chainId">,
-  context: FormatContext,
-  style: Style,
+  view: View,
 ): string {
   const { round, contract, from, signing, balance, gas, cost, maxCost } =
     preflight;
   const { preview, outcome, reason } = preflight;
   const used = preview?.gasUsed ?? null;
   return [
-    style.title("About to settle this round"),
-    renderReadings("getLatestRoundInfo", [{ value: round }], context, style),
+    view.title("About to settle this round"),
+    renderReadings("getLatestRoundInfo", [{ value: round }], view),
     "",
-    ...(preview === null
-      ? []
-      : renderPreview(preview, preflight, context, style)),
+    ...(preview === null ? [] : renderPreview(preview, preflight, view)),
     renderFacts(
       [
         ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
@@ -68,18 +65,18 @@ export function renderPreflight(
         [
           "Simulated",
           reason !== null
-            ? style.bad(`${outcome}: ${inWords(reason)}`)
+            ? view.bad(`${outcome}: ${inWords(reason)}`)
             : preview?.status === "not-settled"
-              ? style.bad(
+              ? view.bad(
                   `${outcome}, and does not settle the round: ${inWords(preview.reason)}`,
                 )
-              : style.good(outcome),
+              : view.good(outcome),
           preview === null
             ? "by a call, which shows no effect"
             : `by ${engineNames[preview.engine]}`,
         ],
       ],
-      style,
+      view,
     ),
     "",
   ].join("\n");
@@ -94,24 +91,19 @@ function inWords(reason: string | null): string {
 function renderPreview(
   simulation: Simulation,
   { from: sender, contract, tokens }: SettlementPreflight,
-  context: FormatContext,
-  style: Style,
+  view: View,
 ): readonly string[] {
   const contracts = [{ ...contract, role: "vault" } as const];
-  const effect = renderEffect(
-    { simulation, sender, contracts, tokens },
-    context,
-    style,
-  );
+  const effect = renderEffect({ simulation, sender, contracts, tokens }, view);
   return [
-    style.title("What it will do"),
+    view.title("What it will do"),
     ...(effect.length === 0
       ? ["No reading changes, and nothing is transferred."]
       : effect),
     ...simulation.notes
       // This holds for every settlement: no answer to the question hangs on it.
       .filter((note) => note !== UNKNOWABLE)
-      .map((note) => wrapText(style.warn(escapeUntrusted(note)), style)),
+      .map((note) => wrapText(view.warn(escapeUntrusted(note)), view)),
     "",
   ];
 }
@@ -119,25 +111,24 @@ function renderPreview(
 /** Whether it came as it was shown, line by line where not. */
 function renderComparison(
   { preview, blockNumber }: Settlement,
-  context: FormatContext,
-  style: Style,
+  view: View,
 ): readonly string[] {
   if (preview === null || blockNumber === null) {
     return [];
   }
   const { differences } = preview;
   if (differences === null) {
-    return ["", style.dim("Whether it came as previewed is not known.")];
+    return ["", view.dim("Whether it came as previewed is not known.")];
   }
   return differences.length === 0
-    ? ["", style.good("As previewed.")]
+    ? ["", view.good("As previewed.")]
     : [
         "",
-        style.warn("Not as previewed:"),
+        view.warn("Not as previewed:"),
         renderTable(
           [{ heading: "" }, { heading: "previewed" }, { heading: "happened" }],
-          differences.map((difference) => differenceRow(difference, context)),
-          style,
+          differences.map((difference) => differenceRow(difference, view)),
+          view,
         ),
       ];
 }
@@ -185,15 +176,14 @@ export function renderEvent(
 export function renderSettlement(
   settlement: Settlement,
   envelope: Envelope | undefined,
-  context: FormatContext,
-  style: Style,
+  view: View,
 ): string {
   const { status, reason, hash, blockNumber, gasUsed, before, after } =
     settlement;
   const colour =
     status === "settled" ? "good" : status === "nothing-to-do" ? "warn" : "bad";
   const facts: readonly Fact[] = [
-    ["Outcome", style[colour](capitalize(status.replaceAll("-", " ")))],
+    ["Outcome", view[colour](capitalize(status.replaceAll("-", " ")))],
     ["Reason", inWords(reason)],
     ["Transaction", hash ?? ""],
     ["Block", String(blockNumber ?? "")],
@@ -201,38 +191,37 @@ export function renderSettlement(
   ];
   return [
     envelope === undefined
-      ? style.title("Settlement")
-      : renderHeading("Settlement", envelope, style),
+      ? view.title("Settlement")
+      : renderHeading("Settlement", envelope, view),
     renderFacts(
       facts.filter(([, value]) => value !== ""),
-      style,
+      view,
     ),
     ...(before === null || after === null
       ? []
-      : ["", renderChanges(before, after, context, style)]),
-    ...renderComparison(settlement, context, style),
+      : ["", renderChanges(before, after, view)]),
+    ...renderComparison(settlement, view),
   ].join("\n");
 }
 
 function renderChanges(
   before: VaultRound,
   after: VaultRound,
-  context: FormatContext,
-  style: Style,
+  view: View,
 ): string {
   const rows = operations.getLatestRoundInfo.outputs
     .filter(({ name }) => before[name] !== after[name])
     .map((field) => [
       field.label,
-      formatValue(field, before[field.name], context).text,
+      formatValue(field, before[field.name], view).text,
       "→",
-      formatValue(field, after[field.name], context).text,
+      formatValue(field, after[field.name], view).text,
     ]);
   return rows.length === 0
-    ? style.dim("The round did not change.")
+    ? view.dim("The round did not change.")
     : renderTable(
         ["", "before", "", "after"].map((heading) => ({ heading })),
         rows,
-        style,
+        view,
       );
 }

@@ -27,7 +27,7 @@ import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
 import { renderNotes } from "./readings.js";
-import type { Style } from "./style.js";
+import type { Style, View } from "./style.js";
 import { renderFacts, renderTitledTable, wrapText } from "./table.js";
 import type { Column, Fact } from "./table.js";
 import { formatTimestamp } from "./time.js";
@@ -43,46 +43,37 @@ export interface ShownRehearsal extends Rehearsed {
 export function renderSimulation(
   shown: ShownRehearsal,
   envelope: Envelope,
-  context: FormatContext,
-  style: Style,
+  view: View,
 ): string {
   const { simulation } = shown;
   return [
-    `${renderHeading("Simulated settlement", envelope, style)}\n${renderFacts(outcomeFacts(shown, style), style)}`,
-    ...renderChanges(shown, context, style),
+    `${renderHeading("Simulated settlement", envelope, view)}\n${renderFacts(outcomeFacts(shown, view), view)}`,
+    ...renderChanges(shown, view),
     ...unchangedOrders(shown),
     ...renderTitledTable(
       "Balances",
       [...beforeAndAfter, { heading: "difference", align: "right" }],
       balanceRows(shown),
-      style,
+      view,
     ),
-    ...renderTransfers(shown, style),
+    ...renderTransfers(shown, view),
     [
       ...renderNotes(
         simulation.changes.flatMap(
           ({ reading, field }) => describeField(reading, field) ?? [],
         ),
-        context,
-        style,
+        view,
       ),
       ...[...simulation.notes, `Nothing was sent to ${envelope.network}.`].map(
-        (note) => wrapText(style.dim(escapeUntrusted(note)), style),
+        (note) => wrapText(view.dim(escapeUntrusted(note)), view),
       ),
     ].join("\n"),
   ].join("\n\n");
 }
 
 /** What changes and what moves, as `vault settle` shows it too. */
-export function renderEffect(
-  shown: Effect,
-  context: FormatContext,
-  style: Style,
-): readonly string[] {
-  return [
-    ...renderChanges(shown, context, style),
-    ...renderTransfers(shown, style),
-  ];
+export function renderEffect(shown: Effect, view: View): readonly string[] {
+  return [...renderChanges(shown, view), ...renderTransfers(shown, view)];
 }
 
 type Effect = Pick<
@@ -96,16 +87,12 @@ const beforeAndAfter: readonly Column[] = [
   { heading: "after", align: "right" },
 ];
 
-function renderChanges(
-  { simulation }: Effect,
-  context: FormatContext,
-  style: Style,
-): readonly string[] {
+function renderChanges({ simulation }: Effect, view: View): readonly string[] {
   return renderTitledTable(
     "Readings",
     [...beforeAndAfter, { heading: "" }],
-    simulation.changes.map((change) => changeRow(change, context)),
-    style,
+    simulation.changes.map((change) => changeRow(change, view)),
+    view,
   );
 }
 

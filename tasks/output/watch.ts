@@ -14,7 +14,7 @@ import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
 import { createStyle } from "./style.js";
-import type { Style } from "./style.js";
+import type { Style, View } from "./style.js";
 import { renderFacts, wrapText } from "./table.js";
 import type { Fact } from "./table.js";
 import { formatDuration } from "./time.js";
@@ -117,11 +117,13 @@ export function createTerminalDisplay(
   const draw = (): void => {
     if (sighting !== undefined) {
       drawing(
-        renderFrame(
-          sighting,
-          { ...settings, chainTime, looks, trouble },
-          style,
-        ),
+        renderFrame(sighting, {
+          ...settings,
+          ...style,
+          chainTime,
+          looks,
+          trouble,
+        }),
       );
     }
   };
@@ -149,8 +151,7 @@ export function createTerminalDisplay(
   };
 }
 
-interface FrameContext
-  extends FormatContext, Pick<WatchSettings, "intervalSeconds"> {
+interface FrameView extends View, Pick<WatchSettings, "intervalSeconds"> {
   readonly looks: number;
   readonly trouble: string | undefined;
 }
@@ -158,19 +159,18 @@ interface FrameContext
 /** What a terminal shows at one time. */
 export function renderFrame(
   { envelope, readings, canBeSettled, reason }: Sighting,
-  context: FrameContext,
-  style: Style,
+  view: FrameView,
 ): string {
   const { round, pools, fundingFeeRate, volume } = readings;
-  const { looks, trouble, intervalSeconds } = context;
+  const { looks, trouble, intervalSeconds } = view;
   const settleable =
     canBeSettled === null
-      ? style.dim("unknown")
+      ? view.dim("unknown")
       : canBeSettled
-        ? style.good("yes")
+        ? view.good("yes")
         : "no";
   const failed = ({ error }: FailedReading): [text: string, note: string] => [
-    style.bad("failed"),
+    view.bad("failed"),
     error.shortMessage,
   ];
   const factOf = <Value>(
@@ -184,15 +184,12 @@ export function renderFrame(
   const facts: Fact[] = [
     ...(isFailedReading(round)
       ? [["Round", ...failed(round)] satisfies Fact]
-      : roundFacts(round, context)),
+      : roundFacts(round, view)),
     ["Can be settled", settleable, escapeUntrusted(reason ?? "")],
     ...Object.entries(fundingFeeRate).map(([name, rate]) =>
       factOf(`Rate, ${name}`, rate, (value) => [
-        formatValue(
-          fieldOf("getFundingFeeRate", "fundingFeeRate"),
-          value,
-          context,
-        ).text,
+        formatValue(fieldOf("getFundingFeeRate", "fundingFeeRate"), value, view)
+          .text,
       ]),
     ),
     ...Object.entries(pools).map(([name, pool]) =>
@@ -202,19 +199,19 @@ export function renderFrame(
       ]),
     ),
     factOf("Volume", volume, (value) => [
-      formatValue(fieldOf("queryVolume", "volume"), value, context).text,
+      formatValue(fieldOf("queryVolume", "volume"), value, view).text,
     ]),
   ];
   return [
-    renderHeading("Watching", envelope, style),
-    renderFacts(facts, style),
+    renderHeading("Watching", envelope, view),
+    renderFacts(facts, view),
     wrapText(
       trouble === undefined
-        ? style.dim(
+        ? view.dim(
             `${describeCount(looks, "look")}, one every ${intervalSeconds} s. Ctrl-C ends.`,
           )
-        : style.warn(trouble),
-      style,
+        : view.warn(trouble),
+      view,
     ),
   ].join("\n");
 }

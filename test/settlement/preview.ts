@@ -33,6 +33,13 @@ function firstTransfer(document: string): object {
   return { token, symbol, decimals };
 }
 
+const view = {
+  tokenDecimals: undefined,
+  chainTime: 0,
+  raw: false,
+  ...createStyle({}),
+};
+
 describe("the preview of what a settlement moves", () => {
   let node: ServerProcess;
   let project: FixtureProject;
@@ -102,8 +109,7 @@ describe("the preview of what a settlement moves", () => {
         tokens: new Map([[token, { symbol: "T\u001b[2J", decimals: 6 }]]),
       },
       { network: "live", chainId: 31_337 },
-      { tokenDecimals: undefined, chainTime: 0, raw: false },
-      createStyle({}),
+      view,
     );
     expect(text).to.match(/0\.0000\d+ T\\u\{1b\}\[2J/u);
     expect(text).to.include("vault contract");
@@ -158,8 +164,7 @@ describe("the preview of what a settlement moves", () => {
         shown = renderPreflight(
           preflight,
           { network: "live", chainId: 31_337 },
-          { tokenDecimals: undefined, chainTime: 0, raw: false },
-          createStyle({}),
+          view,
         );
         return await Promise.resolve("no");
       },

@@ -88,6 +88,13 @@ const anyText = fc.oneof(
     .map((parts) => parts.join("")),
 );
 
+const view = {
+  tokenDecimals: undefined,
+  chainTime: 0,
+  raw: false,
+  ...createStyle({}),
+};
+
 describe("tasks - output of orders", () => {
   it("should never start a CSV cell like a formula, whatever the strings", async () => {
     await fc.assert(
@@ -147,13 +154,7 @@ describe("tasks - output of orders", () => {
       orderID: BigInt(index),
       ...generatedOrder(BigInt(index)),
     }));
-    const text = await join(
-      toTable(
-        stream(orders),
-        { tokenDecimals: undefined, chainTime: 0, raw: false },
-        createStyle({}),
-      ),
-    );
+    const text = await join(toTable(stream(orders), view));
     expect(text.match(/^ *Id +Pair/gmu)).to.have.length(3);
     expect(text.trimEnd().split("\n")).to.have.length(1_004);
   });
@@ -182,8 +183,7 @@ describe("tasks - output of orders", () => {
           // After a gap, which a filter may make.
           ...[empty(1_300n), failed(1_301n), failed(1_302n), order(1_303n)],
         ]),
-        { tokenDecimals: undefined, chainTime: 0, raw: false },
-        createStyle({}),
+        view,
       ),
     );
     expect(
@@ -208,8 +208,7 @@ describe("tasks - output of orders", () => {
         stream([
           { orderID: 1n, ...generatedOrder(1n), exType: LONG_PAIR, state: 7 },
         ]),
-        { tokenDecimals: undefined, chainTime: 0, raw: false },
-        createStyle({}),
+        view,
       ),
     );
     expect(text).to.include("unknown (7)");
