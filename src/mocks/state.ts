@@ -336,7 +336,7 @@ export function checkValues<Values extends object>(
  */
 export function checkAllValues<Values extends object>(
   operation: OperationName,
-  values: Partial<Values>,
+  values: Values,
   where: string,
   names?: readonly string[],
 ): Values {
@@ -350,8 +350,7 @@ export function checkAllValues<Values extends object>(
       `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`,
     );
   }
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- nothing is missing, as was just checked
-  return checked as Values;
+  return checked;
 }
 
 function fieldsOf(
