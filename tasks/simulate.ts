@@ -67,7 +67,7 @@ export async function rehearseToShow(
   const { balances, transfers } = rehearsed.simulation;
   const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
   const tokens = await describeTokens(vault, moved);
-  return { ...rehearsed, tokens, orders: options.orders?.length ?? 0 };
+  return { ...rehearsed, tokens };
 }
 
 /**

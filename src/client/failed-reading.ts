@@ -13,6 +13,18 @@ export function failedReading(error: unknown): FailedReading {
   return { error };
 }
 
+/**
+ * The failure to find a contract that nobody configured. An address that is
+ * configured and wrong is no missing one, and is thrown.
+ */
+export function absentContract(error: unknown): FailedReading {
+  const failed = failedReading(error);
+  if (failed.error.code !== "VAULT_CONTRACT_NOT_CONFIGURED") {
+    throw failed.error;
+  }
+  return failed;
+}
+
 /** True if this place of a snapshot holds a failure instead of a value. */
 export function isFailedReading(reading: unknown): reading is FailedReading {
   return (

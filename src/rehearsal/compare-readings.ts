@@ -2,6 +2,7 @@ import { readOrders } from "../client/orders/read-orders.js";
 import { failedReading, isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
+import { assertInvariant } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import {
   operationEntry,
@@ -9,6 +10,7 @@ import {
   standaloneReadings,
 } from "../protocol/index.js";
 import type { OperationName, VaultRound } from "../protocol/index.js";
+import { asRecord } from "../rpc/errors.js";
 import { readBalances } from "./balances.js";
 import type { Balance, BalanceSubjects } from "./balances.js";
 import type { ReadingChange, ReadingValue } from "./types.js";
@@ -34,7 +36,8 @@ export type Readings = ReadonlyMap<string, unknown>;
 /**
  * Reads all that is compared, at one block.
  *
- * @throws VaultError where the node fails; a contract that does is a reading
+ * @throws VaultError where the node fails, or a configured address is wrong; a
+ * contract that fails is a reading
  */
 export async function readState(
   vault: VaultHost,
@@ -47,7 +50,7 @@ export async function readState(
     readBalances(vault, blockNumber, subjects),
   ]);
   const readings = new Map([...readingsIn(snapshot), ...orders]);
-  const failure = nodeFailureAmong(readings);
+  const failure = foreignFailureAmong(readings);
   if (failure !== undefined) {
     throw failure;
   }
@@ -64,12 +67,14 @@ export function readingsIn(snapshot: VaultSnapshot): Readings {
   );
 }
 
+const ORDERS = "orders.";
+
 /** How an order is named among {@link Readings}. */
 export function orderName(orderID: bigint): string {
-  return `orders.${orderID}`;
+  return `${ORDERS}${orderID}`;
 }
 
-/** Up to a hundred in one request; where none can be read, each has failed. */
+/** Where none can be read, each has failed. */
 async function takeOrders(
   vault: VaultHost,
   ids: readonly bigint[],
@@ -112,17 +117,22 @@ export async function readRound(
 const executionFailure =
   /out of ?gas|opcode|EVM error|stack (?:under|over)flow|jump|instruction/iu;
 
-/** The first failure that is not the contracts' but the node's. */
-function nodeFailureAmong(readings: Readings): VaultError | undefined {
+/**
+ * The first failure that is not the contracts' but the node's, or the
+ * configuration's: a contract that nobody configured is missing, one whose
+ * address is wrong is a mistake to be told.
+ */
+function foreignFailureAmong(readings: Readings): VaultError | undefined {
   return [...readings.values()]
     .flatMap((value) => (isFailedReading(value) ? [value.error] : []))
     .find(
       ({ kind, code, details }) =>
-        kind === "rpc" &&
-        !(
-          code === "VAULT_RPC_ERROR" &&
-          executionFailure.test(String(details["problem"]))
-        ),
+        (kind === "user" && code !== "VAULT_CONTRACT_NOT_CONFIGURED") ||
+        (kind === "rpc" &&
+          !(
+            code === "VAULT_RPC_ERROR" &&
+            executionFailure.test(String(details["problem"]))
+          )),
     );
 }
 
@@ -142,7 +152,12 @@ const operations: ReadonlyMap<string, OperationName> = new Map(
 
 /** The operation that a reading is made by, by its name. */
 export function operationOf(reading: string): OperationName {
-  return operations.get(reading) ?? "getOrderInfo";
+  if (reading.startsWith(ORDERS)) {
+    return "getOrderInfo";
+  }
+  const operation = operations.get(reading);
+  assertInvariant(operation !== undefined, `no operation reads ${reading}`);
+  return operation;
 }
 
 /** The fields of one reading that differ. */
@@ -171,10 +186,9 @@ function codeOf(value: unknown): string | null {
 
 /** A reading of one field is its bare value; see OperationResult. */
 function fieldOf(value: unknown, field: string): ReadingValue {
-  const inner: unknown =
-    typeof value === "object" && value !== null
-      ? Object.entries(value).find(([name]) => name === field)?.[1]
-      : value;
+  const fields = asRecord(value);
+  const own = Object.hasOwn(fields, field) ? fields[field] : undefined;
+  const inner = fields === value ? own : value;
   switch (typeof inner) {
     case "bigint":
     case "number":

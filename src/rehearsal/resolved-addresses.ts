@@ -1,5 +1,5 @@
 import type { AddressBook, LocatedAddress } from "../client/addresses.js";
-import { failedReading } from "../client/failed-reading.js";
+import { absentContract, failedReading } from "../client/failed-reading.js";
 import type { VaultReader } from "../client/reader.js";
 import { assertInvariant } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
@@ -9,10 +9,18 @@ import type { ContractRole } from "../protocol/index.js";
 export interface ResolvedAddresses {
   /** Finds them, or fails, as that vault did. */
   readonly locate: AddressBook;
-  /** The addresses that are known, in the order of the roles. */
-  readonly known: ReadonlyArray<
-    LocatedAddress & { readonly role: ContractRole }
-  >;
+  /**
+   * The addresses that are known, in the order of the roles.
+   *
+   * @throws VaultError why one that is configured cannot be used, as in
+   * VAULT_INVALID_ADDRESS
+   */
+  readonly requireKnown: () => readonly KnownContract[];
+}
+
+/** Where the contract of a role is. */
+export interface KnownContract extends LocatedAddress {
+  readonly role: ContractRole;
 }
 
 /**
@@ -44,8 +52,13 @@ export async function resolveAddresses(
       const { path, hint } = outcome.error.details;
       return { path: String(path), hint: String(hint) };
     },
-    known: [...outcomes].flatMap(([role, outcome]) =>
-      "error" in outcome ? [] : [{ ...outcome, role }],
-    ),
+    requireKnown: () =>
+      [...outcomes].flatMap(([role, outcome]) => {
+        if (!("error" in outcome)) {
+          return [{ ...outcome, role }];
+        }
+        absentContract(outcome.error);
+        return [];
+      }),
   };
 }

@@ -1,3 +1,4 @@
+import { isFailedReading } from "../client/failed-reading.js";
 import { describeInput, parseAddress, parseUint256 } from "../client/inputs.js";
 import type { ReadOptions } from "../client/reader.js";
 import {
@@ -13,7 +14,13 @@ import { Chain } from "../rpc/node.js";
 import { originOf } from "../rpc/patient.js";
 import type { PendingBlock } from "../rpc/node.js";
 import { compareBalances, nativeBalanceOf } from "./balances.js";
-import { compareReadings, readRound, roundOf } from "./compare-readings.js";
+import {
+  compareReadings,
+  orderName,
+  readRound,
+  roundOf,
+} from "./compare-readings.js";
+import type { Readings } from "./compare-readings.js";
 import { rehearseByCall } from "./engines/call.js";
 import { readUpstreamBlock, rehearseOnFork } from "./engines/fork.js";
 import type { ForkOptions, ForkSettings } from "./engines/fork.js";
@@ -29,7 +36,7 @@ import type {
 } from "./question.js";
 import { TRANSACTION_GAS_CAP } from "./refusal.js";
 import { resolveAddresses } from "./resolved-addresses.js";
-import type { ResolvedAddresses } from "./resolved-addresses.js";
+import type { KnownContract, ResolvedAddresses } from "./resolved-addresses.js";
 import { checkTime, targetTime } from "./target-time.js";
 import type { SimulationTime } from "./target-time.js";
 import type { RehearsalEngine, Simulation } from "./types.js";
@@ -86,7 +93,9 @@ export interface Rehearsed {
   /** Who settled. */
   readonly sender: string;
   /** The contracts whose balances were read. */
-  readonly contracts: ResolvedAddresses["known"];
+  readonly contracts: readonly KnownContract[];
+  /** How many of the orders that were named could be read. */
+  readonly ordersRead: number;
   /** The round afterwards; undefined where it cannot be read. */
   readonly roundAfter: VaultRound | undefined;
   /** What the sender has before, in wei. */
@@ -169,7 +178,8 @@ export async function simulate(
  *
  * @throws VaultError VAULT_ENGINE_UNAVAILABLE where none of them can,
  * VAULT_NO_CODE, VAULT_NOT_A_TOKEN, VAULT_ARCHIVE_NODE_NEEDED,
- * VAULT_CONTRACT_NOT_CONFIGURED and those of a failed request
+ * VAULT_CONTRACT_NOT_CONFIGURED, what is wrong with an address that is
+ * configured, as VAULT_INVALID_ADDRESS, and those of a failed request
  */
 export async function rehearseSettlement(
   whole: VaultHost,
@@ -177,7 +187,7 @@ export async function rehearseSettlement(
 ): Promise<Rehearsed> {
   const vault = whole.during({});
   const { engines = httpEngines, hardfork, isPast = false } = request;
-  const [{ subject, addresses }, next] = await Promise.all([
+  const [{ subject, addresses, contracts }, next] = await Promise.all([
     findSubject(vault, request),
     request.next ?? findBlock(vault),
   ]);
@@ -195,7 +205,7 @@ export async function rehearseSettlement(
     return {
       ...conclude(subject, engine, answer, price),
       base,
-      contracts: addresses.known,
+      contracts,
     };
   } catch (error) {
     throw isPast ? toArchiveError(error, vault.networkName, base) : error;
@@ -207,7 +217,7 @@ async function rehearseInPlace(
   request: RehearsalRequest,
   atTime: SimulationTime | undefined,
 ): Promise<Rehearsed> {
-  const { subject, addresses } = await findSubject(vault, request);
+  const { subject, contracts } = await findSubject(vault, request);
   const { answer, header } = await rehearseInProcess(
     subject,
     ({ timestamp }, round) => targetTime(atTime, timestamp, round),
@@ -216,22 +226,29 @@ async function rehearseInPlace(
   return {
     ...conclude(subject, "in-process", answer, price),
     base: header.number,
-    contracts: addresses.known,
+    contracts,
   };
 }
 
 async function findSubject(
   vault: VaultHost,
   { sender, orderIDs = [], tokens = [], gas }: RehearsalRequest,
-): Promise<{ subject: Subject; addresses: ResolvedAddresses }> {
+): Promise<{
+  subject: Subject;
+  addresses: ResolvedAddresses;
+  contracts: readonly KnownContract[];
+}> {
   const [addresses, target] = await Promise.all([
     resolveAddresses(vault),
     vault.addressOf("vault", "settleAll"),
   ]);
-  const contracts = addresses.known.map(({ address }) => address);
-  const accounts = [...new Set([sender, ...contracts])];
+  const contracts = addresses.requireKnown();
+  const accounts = [
+    ...new Set([sender, ...contracts.map(({ address }) => address)]),
+  ];
   const watched = { accounts, tokens, orderIDs };
-  return { subject: { vault, sender, target, watched, gas }, addresses };
+  const subject = { vault, sender, target, watched, gas };
+  return { subject, addresses, contracts };
 }
 
 /** Asks one engine after the other, until one can answer. */
@@ -278,7 +295,7 @@ async function askEngines(
 
 /** What an answer means. */
 function conclude(
-  { vault: { networkName }, sender }: Subject,
+  { vault: { networkName }, sender, watched: { orderIDs } }: Subject,
   engine: RehearsalEngine,
   answer: Answer,
   price: bigint | undefined,
@@ -286,10 +303,12 @@ function conclude(
   const { before, after, block, gasUsed, gasNeeded, transfers } = answer;
   const [roundBefore, roundAfter] = [roundOf(before), roundOf(after)];
   const isSettled = roundBefore?.settled === true;
+  const ordersRead = countOrders(orderIDs, before.readings);
   const known = {
     chainId: before.chainId,
     sender,
     roundAfter,
+    ordersRead,
     balance: nativeBalanceOf(sender, before.balances),
     gasNeeded: isSettled ? null : gasNeeded,
   };
@@ -336,6 +355,11 @@ function conclude(
         ...(roundAfter === undefined && refusal === null
           ? ["Whether the round is settled afterwards cannot be read."]
           : []),
+        ...(ordersRead < orderIDs.length
+          ? [
+              `Of ${orderIDs.length} orders that were asked about, ${orderIDs.length - ordersRead} could not be read.`,
+            ]
+          : []),
         ...(gasNeeded !== null &&
         answer.refusal === null &&
         gasNeeded > TRANSACTION_GAS_CAP
@@ -350,6 +374,14 @@ function conclude(
       ],
     },
   };
+}
+
+/** How many of them were read, which a failed reading was not. */
+function countOrders(orderIDs: readonly bigint[], readings: Readings): number {
+  return orderIDs.filter((orderID) => {
+    const name = orderName(orderID);
+    return readings.has(name) && !isFailedReading(readings.get(name));
+  }).length;
 }
 
 /**

@@ -4,7 +4,7 @@ import { decodeAnswer } from "../client/answer.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall } from "../client/codec.js";
 import type { EncodedCall } from "../client/codec.js";
-import { failedReading } from "../client/failed-reading.js";
+import { absentContract, failedReading } from "../client/failed-reading.js";
 import {
   countFactsCalls,
   factsCalls,
@@ -53,7 +53,8 @@ export type ReadAnswers = ReadonlyArray<Buffer | RevertedCall>;
  * Finds out where everything that is watched is read.
  *
  * @param target The contract that is to settle.
- * @throws VaultError that only a defect of ours has
+ * @throws VaultError why a configured address cannot be used, as in
+ * VAULT_INVALID_ADDRESS
  */
 export async function makeWatchList(
   vault: VaultHost,
@@ -69,19 +70,21 @@ export async function makeWatchList(
     ),
     orderIDs.length === 0
       ? undefined
-      : vault.addressOf("trading").catch(failedReading),
+      : vault.addressOf("trading").catch(absentContract),
   ]);
-  const readings = prepared.flatMap((reading) =>
-    "call" in reading
-      ? [
-          {
-            reading: reading.path.join("."),
-            call: reading.call,
-            target: reading.target,
-          },
-        ]
-      : [],
-  );
+  const readings = prepared.flatMap((reading) => {
+    if ("error" in reading) {
+      absentContract(reading.error);
+      return [];
+    }
+    return [
+      {
+        reading: reading.path.join("."),
+        call: reading.call,
+        target: reading.target,
+      },
+    ];
+  });
   const orders =
     trading === undefined || "error" in trading
       ? []
@@ -190,18 +193,23 @@ export function stateOf(
         valueOf(watched, index),
       ]),
     ),
-    balances: balancesOf(list).map(({ account, token }) => ({
-      account,
-      token,
-      amount:
-        token === NATIVE
-          ? (facts.accounts.get(account)?.balance ?? 0n)
-          : parseTokenBalance(rawOf(ofTokens.shift()), token, network),
-    })),
+    balances: accounts.flatMap((account, row) => {
+      const native = facts.accounts.get(account);
+      assertInvariant(native !== undefined, "an account without a balance");
+      return [
+        { account, token: NATIVE, amount: native.balance },
+        ...tokens.map((token, column) => {
+          const answer = ofTokens[row * tokens.length + column];
+          assertInvariant(answer !== undefined, "a read without an answer");
+          const amount = parseTokenBalance(rawOf(answer), token, network);
+          return { account, token, amount };
+        }),
+      ];
+    }),
   };
 }
 
 /** As it went over the wire, but for a revert. */
-function rawOf(answer: ReadAnswers[number] | undefined): unknown {
+function rawOf(answer: ReadAnswers[number]): unknown {
   return answer instanceof Buffer ? `0x${answer.toString("hex")}` : answer;
 }

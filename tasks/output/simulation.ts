@@ -35,8 +35,6 @@ import { formatTimestamp } from "./time.js";
 /** A rehearsed settlement, and what its tokens say of themselves. */
 export interface ShownRehearsal extends Rehearsed {
   readonly tokens: ReadonlyMap<string, TokenDescription>;
-  /** How many orders were watched. */
-  readonly orders: number;
 }
 
 /** A simulated settlement for a person. */
@@ -99,14 +97,14 @@ function renderChanges({ simulation }: Effect, view: View): readonly string[] {
 /** Of orders that were asked about, silence would say nothing. */
 function unchangedOrders({
   simulation: { changes, status },
-  orders,
+  ordersRead,
 }: ShownRehearsal): readonly string[] {
   const isChanged = changes.some(({ reading }) =>
     reading.startsWith("orders."),
   );
-  return orders === 0 || isChanged || status === "nothing-to-do"
+  return ordersRead === 0 || isChanged || status === "nothing-to-do"
     ? []
-    : [`${describeCount(orders, "order")} watched, and none changes.`];
+    : [`${describeCount(ordersRead, "order")} watched, and none changes.`];
 }
 
 /** How it ended, by whom, where and by what. */

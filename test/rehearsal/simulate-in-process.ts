@@ -160,6 +160,30 @@ describe("simulation - simulateSettleAll in process", () => {
     expect(await world.send("hardhat_getAutomine")).to.equal(true);
   });
 
+  it("should name a configured address with a wrong checksum", async () => {
+    const trading = NOBODY.replace("AA", "Aa");
+    const { contracts } = world.protocol;
+    const hre = await createTestHre({
+      networks: {
+        local: {
+          type: "edr-simulated",
+          vault: { contracts: { ...contracts, trading } },
+        },
+      },
+    });
+    const connection = await hre.network.create("local");
+    try {
+      await deployProtocol(await connection.ethers.provider.getSigner(0));
+      const { message } = await expectVaultError(
+        connection.vault.simulateSettleAll({ orders: [1, 2, 7] }),
+        "VAULT_INVALID_ADDRESS",
+      );
+      expect(message).to.contain("networks.local.vault.contracts.trading");
+    } finally {
+      await connection.close();
+    }
+  });
+
   it("should let simulations wait for each other", async () => {
     const [one, other, third] = await Promise.all([
       world.vault.simulateSettleAll({ atTime: "end" }),

@@ -25,6 +25,8 @@ import {
 import type { MockProtocol } from "../helpers/mock-protocol.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
+import { simulate } from "../../tasks/simulate.js";
+import { createStyle } from "../../tasks/output/style.js";
 
 /** Of anvil's development accounts. */
 const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
@@ -32,6 +34,9 @@ const SECOND_ACCOUNT = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const SECOND_KEY =
   "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 const NOBODY = "0x00000000000000000000000000000000000000AA";
+
+/** What no checksum fits. */
+const MISTYPED = NOBODY.replace("AA", "Aa");
 
 const ROUND_END = 2_000_000_000;
 
@@ -636,6 +641,59 @@ describe("simulation - simulateSettleAll on a fork", () => {
         ).simulateSettleAll({ engine: "fork" }),
         "VAULT_CONFIG_VARIABLE",
       );
+    });
+
+    it("should name an address with a wrong checksum, by every engine and before a settlement", async () => {
+      for (const trading of [
+        MISTYPED,
+        configVariable("TEST_UNSET_TRADING"),
+      ] as const) {
+        const vault = await open({
+          vault: { contracts: { ...protocol.contracts, trading } },
+        });
+        const code =
+          trading === MISTYPED
+            ? "VAULT_INVALID_ADDRESS"
+            : "VAULT_CONFIG_VARIABLE";
+        for (const [name, work] of [
+          [
+            "simulateV1",
+            () => vault.simulateSettleAll({ engine: "simulateV1" }),
+          ],
+          ["call", () => vault.simulateSettleAll({ engine: "call" })],
+          ["fork", () => vault.simulateSettleAll({ engine: "fork" })],
+          ["any", () => vault.simulateSettleAll({ orders: [1, 2, 7] })],
+          [
+            "settle",
+            () =>
+              vault.settleAll({
+                confirm: async () => await Promise.resolve(true),
+              }),
+          ],
+        ] as const) {
+          const { message } = await expectVaultError(work, code);
+          expect(message, name).to.contain(
+            "networks.live.vault.contracts.trading",
+          );
+        }
+      }
+    });
+
+    it("should tell of orders that it could not read, and not count them", async () => {
+      const { vault: settling, vaultFactory } = protocol.contracts;
+      const contracts = { vault: settling, vaultFactory };
+      const vault = await open({ vault: { contracts } });
+      for (const engine of ["simulateV1", "call", "fork"] as const) {
+        const { text } = await simulate(
+          vault,
+          { orders: [1, 2, 7, 7], engine },
+          { write: () => true },
+        );
+        const note = "Of 3 orders that were asked about, 3 could not be read.";
+        const shown = text(createStyle({}));
+        expect(shown, engine).to.contain(note);
+        expect(shown, engine).not.to.contain("none changes");
+      }
     });
 
     it("should name a network that is down, and one of another chain", async () => {
