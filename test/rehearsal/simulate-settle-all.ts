@@ -684,13 +684,13 @@ describe("simulation - simulateSettleAll on a fork", () => {
       const contracts = { vault: settling, vaultFactory };
       const vault = await open({ vault: { contracts } });
       for (const engine of ["simulateV1", "call", "fork"] as const) {
-        const { text } = await simulate(
+        const report = await simulate(
           vault,
           { orders: [1, 2, 7, 7], engine },
           { write: () => true },
         );
         const note = "Of 3 orders that were asked about, 3 could not be read.";
-        const shown = text(createStyle({}));
+        const shown = report.text(createStyle({}));
         expect(shown, engine).to.contain(note);
         expect(shown, engine).not.to.contain("none changes");
       }
