@@ -18,9 +18,11 @@ export class Deadline {
   /** Waits, but not beyond the deadline. */
   public async pause(milliseconds: number): Promise<void> {
     const time = Math.min(milliseconds, this.remaining);
-    await new Promise((resolve) => {
-      setTimeout(resolve, time);
-    });
+    if (time > 0) {
+      await new Promise((resolve) => {
+        setTimeout(resolve, time);
+      });
+    }
   }
 
   /**

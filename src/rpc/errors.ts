@@ -227,7 +227,9 @@ export function findRevert(error: unknown): RevertReason | undefined {
     .flatMap((link) => [link["data"], link["result"]])
     .find(
       (value): value is string =>
-        isHexString(value, true) && value.length <= MAX_REVERT_DATA,
+        typeof value === "string" &&
+        value.length <= MAX_REVERT_DATA &&
+        isHexString(value, true),
     );
   return decodeRevertReason(data ?? "0x");
 }
@@ -260,7 +262,11 @@ function signsOf(error: unknown) {
     status: links
       .filter((link) => Object.getPrototypeOf(link) !== Error.prototype)
       .map(({ statusCode }) => statusCode)
-      .find((status) => typeof status === "number"),
+      .find(
+        // Others put a code of their own there.
+        (status): status is number =>
+          typeof status === "number" && status >= 100 && status < 600,
+      ),
     isTimeout:
       hardhatErrors.has("HHE704") ||
       codes.some((code) => timeoutCodes.has(code)) ||

@@ -162,6 +162,18 @@ describe("failed requests", () => {
       "VAULT_RPC_ERROR",
     ],
   ];
+  for (const statusCode of [0, 99, 600, -32_000]) {
+    it(`should take no HTTP status from ${statusCode} in an error's class of its own`, () => {
+      class ProviderError extends Error {
+        public readonly statusCode = statusCode;
+      }
+      const error = new ProviderError("no such method");
+      expect(toRpcError(error, "testnet", "eth_call").code).to.equal(
+        "VAULT_RPC_ERROR",
+      );
+    });
+  }
+
   for (const [name, error, code] of failures) {
     it(`should call ${name} ${code}`, async () => {
       const { message } = await expectVaultError(
