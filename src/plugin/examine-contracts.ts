@@ -37,7 +37,7 @@ export async function examineContracts(
   vault: VaultHost,
   block: BlockInfo,
 ): Promise<readonly Check[]> {
-  const round = await readRound(vault, block.number);
+  const round = await readRoundIfAny(vault, block);
   const contracts = await Promise.all(
     contractRoleNames.map(
       async (role) => await examineContract(vault, role, block, round),
@@ -51,6 +51,21 @@ export async function examineContracts(
       ? []
       : [{ name: "round", ...examineRound(round, block) }]),
   ];
+}
+
+/** Why it cannot be read, the check of that read tells. */
+async function readRoundIfAny(
+  vault: VaultHost,
+  { number }: BlockInfo,
+): Promise<VaultRound | undefined> {
+  try {
+    return await readRound(vault, number);
+  } catch (error) {
+    if (!VaultError.isVaultError(error)) {
+      throw error;
+    }
+    return undefined;
+  }
 }
 
 async function examineContract(
@@ -175,13 +190,18 @@ async function examineReads(
       .filter((read) => read.role === role)
       .map(async (read) => {
         const name = `${contractRoles[role].label}: ${read.path.join(".")}`;
-        const answer = await readOne(vault, read, { blockTag: number });
-        if (!isFailedReading(answer)) {
-          return { name, ...ok("answered, as the ABI says") };
+        try {
+          const answer = await readOne(vault, read, { blockTag: number });
+          if (!isFailedReading(answer)) {
+            return { name, ...ok("answered, as the ABI says") };
+          }
+          const { error } = answer;
+          const isRefused = error.code === "VAULT_CALL_REVERTED";
+          return failed(name, error, isRefused ? "warn" : "fail");
+        } catch (error) {
+          // A defect of ours spoils no other check.
+          return failed(name, error);
         }
-        const { error } = answer;
-        const isRefused = error.code === "VAULT_CALL_REVERTED";
-        return failed(name, error, isRefused ? "warn" : "fail");
       }),
   );
 }

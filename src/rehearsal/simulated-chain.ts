@@ -3,13 +3,14 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
-import { asRecord } from "../rpc/errors.js";
 import { RevertedCall } from "../rpc/request.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import type { FailedCall } from "./refusal.js";
 import { nativeTransfersOf, parseLogs, transfersOf } from "./transfers.js";
 import type { Transfer } from "./types.js";
+
+const TRACE = "debug_traceTransaction";
 
 /** What became of a transaction of a simulation. */
 export interface ExecutedTransaction {
@@ -63,10 +64,14 @@ export class SimulatedChain extends Chain {
   public async outcomeOf(hash: string): Promise<ExecutedTransaction> {
     const [receipt, traced] = await Promise.all([
       this.receipt(hash),
-      this.command("debug_traceTransaction", hash, { tracer: "callTracer" }),
+      this.command(TRACE, hash, { tracer: "callTracer" }),
     ]);
-    assertInvariant(receipt !== undefined, "a transaction without a receipt");
-    const { output, error } = asRecord(traced);
+    if (receipt === undefined) {
+      throw this.reader("eth_getTransactionReceipt").invalid(
+        "none of a transaction that was mined",
+      );
+    }
+    const { output, error } = this.reader(TRACE).record(traced);
     return {
       block: await this.block(receipt.blockNumber),
       gasUsed: receipt.gasUsed,

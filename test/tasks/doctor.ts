@@ -6,6 +6,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { Check } from "../../src/plugin/examination.js";
+import { vaultError } from "../../src/errors.js";
 import { examineContracts } from "../../src/plugin/examine-contracts.js";
 import {
   examineNode,
@@ -309,6 +310,29 @@ describe("tasks - doctor", () => {
       status: "warn",
       detail: "read otherwise at once than by single calls: volume",
     });
+  });
+
+  it("should show a defect of ours in one read as that check alone", async () => {
+    const { vault } = await connect("remote");
+    const block = await vault.block();
+    const before = await examineContracts(vault, block);
+    const read = vault.read.bind(vault);
+    Object.assign(vault, {
+      read: async (...args: Parameters<typeof read>) =>
+        args[0] === "getLatestRoundInfo"
+          ? await Promise.reject(
+              vaultError("VAULT_INTERNAL", { problem: "no" }),
+            )
+          : await read(...args),
+    });
+    const after = await examineContracts(vault, block);
+    const failing = after
+      .filter(({ status }) => status === "fail")
+      .map(({ name }) => name);
+    expect(failing).to.deep.equal(["vault factory: round", "snapshot"]);
+    expect(after.map(({ name }) => name)).to.deep.equal(
+      before.map(({ name }) => name).filter((name) => name !== "round"),
+    );
   });
 
   it("should warn of a round that ended and is not settled", async () => {
