@@ -1,7 +1,7 @@
 import { ZeroAddress } from "ethers";
 import pMap from "p-map";
 
-import { VaultError, invalidArgument, vaultError } from "../errors.js";
+import { VaultError, assertInvariant, invalidArgument, vaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { Chain } from "../rpc/node.js";
@@ -155,9 +155,12 @@ async function findChanges(
         0,
       ),
     );
-    open = wide.flatMap(([before, after], index) =>
-      pairs([before, ...middles.slice(index, index + 1), after]).filter(isOpen),
-    );
+    open = wide.flatMap(([before, after], index) => {
+      const middle = middles[index];
+      // Without it, the same stretch would be open for ever.
+      assertInvariant(middle !== undefined, "a stretch without its middle");
+      return pairs([before, middle, after]).filter(isOpen);
+    });
   }
   const error = found.at(-1)?.error;
   if (changes.length === 0 && error !== undefined) {

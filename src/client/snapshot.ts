@@ -92,13 +92,13 @@ export async function takeSnapshots(
   const { values, ...picture } =
     (await readInOneCall(clients, options, accounts)) ??
     (await readCallByCall(clients, options));
-  const left = values.values();
   return {
     ...picture,
-    readings: clients.map(() => {
+    readings: clients.map((_, set) => {
+      const first = set * standaloneReadings.length;
       const places: Record<string, unknown> = {};
-      for (const { path } of standaloneReadings) {
-        placeReading(places, path, left.next().value);
+      for (const [index, { path }] of standaloneReadings.entries()) {
+        placeReading(places, path, values[first + index]);
       }
       // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop above fills exactly the places that the type names
       return places as StandaloneReadings<FailedReading>;

@@ -103,12 +103,26 @@ export class EngineUnable extends Error {
   public override readonly name = "EngineUnable";
   /** Whether a limit on gas that is not the contract's or the chain's ended it. */
   public readonly isCapped: boolean;
+  /**
+   * What the block that was asked for may be to blame for: that another one was
+   * executed in, or that the node refused the request, for whatever reason.
+   */
+  public readonly doubt: "other block" | "refused" | undefined;
 
   constructor(
     problem: string,
-    { isCapped = false, cause }: { isCapped?: boolean; cause?: unknown } = {},
+    {
+      isCapped = false,
+      doubt,
+      cause,
+    }: {
+      isCapped?: boolean;
+      doubt?: EngineUnable["doubt"];
+      cause?: unknown;
+    } = {},
   ) {
     super(problem, { cause });
     this.isCapped = isCapped;
+    this.doubt = doubt;
   }
 }

@@ -152,12 +152,14 @@ export function factsOf(
  * What the answers come to.
  *
  * @param answers Those to {@link readsOf}, and then of the orders.
+ * @param earlier The same before: what is as it was is not decoded again.
  * @throws VaultError VAULT_NOT_A_TOKEN, VAULT_RPC_INVALID_RESPONSE
  */
 export function stateOf(
   { networkName: network }: VaultHost,
   list: WatchList,
   answers: ReadAnswers,
+  earlier?: { readonly answers: ReadAnswers; readonly state: ChainState },
 ): ChainState {
   const { readings, orders, witnessed, accounts, tokens } = list;
   const facts = factsOf(list, answers);
@@ -168,18 +170,25 @@ export function stateOf(
   const firstToken = readings.length + countFactsCalls(witnessed);
   const firstOrder = firstToken + accounts.length * tokens.length;
   const ofTokens = answers.slice(firstToken, firstOrder);
-  const others = [
-    ...answers.slice(0, readings.length),
-    ...answers.slice(firstOrder),
-  ];
+  const factsEarlier =
+    earlier === undefined ? undefined : factsOf(list, earlier.answers);
   const valueOf = (
-    { call, target }: WatchedReading,
-    index: number,
+    { reading, call, target }: WatchedReading,
+    place: number,
   ): unknown => {
-    const answer = others[index];
+    const answer = answers[place];
     assertInvariant(answer !== undefined, "a read without an answer");
+    const hasCode = hasCodeIn(facts, target);
+    const answerEarlier = earlier?.answers[place];
+    if (
+      answer instanceof Buffer &&
+      answerEarlier instanceof Buffer &&
+      answer.equals(answerEarlier) &&
+      hasCode === hasCodeIn(factsEarlier, target)
+    ) {
+      return earlier?.state.readings.get(reading);
+    }
     try {
-      const hasCode = facts.accounts.get(target.address)?.hasCode !== false;
       return decodeAnswer({ call, target, network, answer, hasCode });
     } catch (error) {
       return failedReading(error);
@@ -187,12 +196,15 @@ export function stateOf(
   };
   return {
     chainId: facts.block.chainId,
-    readings: new Map(
-      [...readings, ...orders].map((watched, index) => [
-        watched.reading,
-        valueOf(watched, index),
-      ]),
-    ),
+    readings: new Map([
+      ...readings.map(
+        (watched, index) => [watched.reading, valueOf(watched, index)] as const,
+      ),
+      ...orders.map(
+        (watched, index) =>
+          [watched.reading, valueOf(watched, firstOrder + index)] as const,
+      ),
+    ]),
     balances: accounts.flatMap((account, row) => {
       const native = facts.accounts.get(account);
       assertInvariant(native !== undefined, "an account without a balance");
@@ -207,6 +219,14 @@ export function stateOf(
       ];
     }),
   };
+}
+
+/** Where nobody knows, it has. */
+function hasCodeIn(
+  facts: LensFacts | undefined,
+  { address }: LocatedAddress,
+): boolean {
+  return facts?.accounts.get(address)?.hasCode !== false;
 }
 
 /** As it went over the wire, but for a revert. */

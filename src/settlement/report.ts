@@ -229,17 +229,28 @@ function describeEffect(
   if (after !== undefined && after.settled && isSameRound(after, before)) {
     return { status: "settled", reason: null };
   }
-  return {
+  const notConfirmed = (reason: string): ReturnType<typeof describeEffect> => ({
     status: "unconfirmed",
-    reason:
-      problem === "moved on"
-        ? `It was mined in block ${blockNumber} without a revert, but the node has no state of that block any more, and the vault is in another round by now: which one was settled, an archive node can tell.`
-        : after === undefined
-          ? `It was mined in block ${blockNumber}, but the round could not be read afterwards, so what it settled is not known.`
-          : isSameRound(after, before)
-            ? `MISMATCH: it was mined in block ${blockNumber} without a revert, but ${describeRound(after)} is not settled in that block.`
-            : `MISMATCH: it was meant for ${describeRound(before)}, but in block ${blockNumber} the vault is in another one, ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
-  };
+    reason,
+  });
+  if (problem === "moved on") {
+    return notConfirmed(
+      `It was mined in block ${blockNumber} without a revert, but the node has no state of that block any more, and the vault is in another round by now: which one was settled, an archive node can tell.`,
+    );
+  }
+  if (after === undefined) {
+    return notConfirmed(
+      `It was mined in block ${blockNumber}, but the round could not be read afterwards, so what it settled is not known.`,
+    );
+  }
+  if (isSameRound(after, before)) {
+    return notConfirmed(
+      `MISMATCH: it was mined in block ${blockNumber} without a revert, but ${describeRound(after)} is not settled in that block.`,
+    );
+  }
+  return notConfirmed(
+    `MISMATCH: it was meant for ${describeRound(before)}, but in block ${blockNumber} the vault is in another one, ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
+  );
 }
 
 /** The round in the transaction's block, or why it is not known. */

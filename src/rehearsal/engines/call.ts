@@ -65,11 +65,11 @@ export async function rehearseByCall(question: Question): Promise<Answer> {
         },
       });
     } catch (error) {
-      // It may be the block that was asked for.
-      if (!(error instanceof EngineUnable) || error.cause === undefined) {
+      if (!(error instanceof EngineUnable) || error.doubt === undefined) {
         throw error;
       }
-      if (error.cause === OTHER_BLOCK || refusesParameters(error.cause)) {
+      // No other block will do either.
+      if (error.doubt === "other block" || refusesParameters(error.cause)) {
         withoutBlockOverrides.add(provider);
       }
     }
@@ -86,9 +86,6 @@ export async function rehearseByCall(question: Question): Promise<Answer> {
   withoutBlockOverrides.add(provider);
   return answer;
 }
-
-/** Cause of an EngineUnable: no other block will do either. */
-const OTHER_BLOCK = "other block";
 
 async function rehearseAt(question: Question, place: Place): Promise<Answer> {
   const [part, refused] = await Promise.all([
@@ -168,7 +165,7 @@ async function rehearse(
       : block.timestamp !== next.timestamp)
   ) {
     throw new EngineUnable(method.describeOther(next, block), {
-      cause: OTHER_BLOCK,
+      doubt: "other block",
     });
   }
   if (

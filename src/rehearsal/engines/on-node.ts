@@ -47,7 +47,8 @@ export class EngineMethod {
    * the configuration is wrong.
    *
    * @param isOptional Whether a node that has no such method is not asked again.
-   * @throws EngineUnable with the error as its cause
+   * @throws EngineUnable with the error as its cause, as one in doubt; neither
+   * where the node has no such method and is not asked again
    */
   public async request(
     vault: VaultHost,
@@ -73,12 +74,15 @@ export class EngineMethod {
           const refused = `the node refuses ${method}: ${problem}`;
           throw isOptional && missingMethod.test(problem)
             ? this.remember(vault, refused)
-            : new EngineUnable(refused, { cause });
+            : new EngineUnable(refused, { cause, doubt: "refused" });
         }
         // An HTTP status, or a closed connection, as a proxy refuses.
         case "VAULT_NETWORK_UNREACHABLE":
         case "VAULT_RPC_INVALID_RESPONSE":
-          throw new EngineUnable(`${method} fails: ${problem}`, { cause });
+          throw new EngineUnable(`${method} fails: ${problem}`, {
+            cause,
+            doubt: "refused",
+          });
         default:
           throw cause;
       }
@@ -182,10 +186,14 @@ export async function answerOf(
   if (facts?.accounts.get(target.address)?.hasCode === false) {
     throw noCode(vault.networkName, target, base);
   }
+  const before = stateOf(vault, watched, part.before);
   return {
     ...part,
-    before: stateOf(vault, watched, part.before),
-    after: stateOf(vault, watched, part.after),
+    before,
+    after: stateOf(vault, watched, part.after, {
+      answers: part.before,
+      state: before,
+    }),
     refusal:
       failed === undefined
         ? null
