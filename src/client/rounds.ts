@@ -1,7 +1,12 @@
 import { ZeroAddress } from "ethers";
 import pMap from "p-map";
 
-import { VaultError, assertInvariant, invalidArgument, vaultError } from "../errors.js";
+import {
+  VaultError,
+  assertInvariant,
+  invalidArgument,
+  vaultError,
+} from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { Chain } from "../rpc/node.js";
