@@ -39,7 +39,7 @@ export const actions: {
 };
 
 /** The same of the task that reads an operation. */
-export function readAction(
+export function operationAction(
   operation: ReadOperationName,
 ): LazyActionObject<NewTaskActionFunction<ReadArguments>> {
   return async () => ({

@@ -1,18 +1,19 @@
 import path from "node:path";
 
 import { requireFixedBlock } from "../src/client/inputs.js";
+import type { BlockTag } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, vaultError } from "../src/errors.js";
 import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { readAction } from "./open-vault.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import { wrapText } from "./output/table.js";
 import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
+import { readAction } from "./read-action.js";
 import type { TaskReport } from "./run-task.js";
 
 export default readAction(parseCaptureArguments, captureToFile);
@@ -23,7 +24,7 @@ const NO_ORDERS =
 /** Records a vault in a file that appears whole or not at all. */
 async function captureToFile(
   vault: HardhatVault,
-  { out, orders, blockTag }: ReturnType<typeof parseCaptureArguments>,
+  { out, orders, blockTag }: CaptureRequest,
 ): Promise<TaskReport> {
   let captured: Capture | undefined;
   async function* pieces(): AsyncGenerator<string> {
@@ -76,8 +77,16 @@ function fromRoot(vault: HardhatVault, file: string): string {
   return path.relative(root, path.resolve(file)).replaceAll(path.sep, "/");
 }
 
+interface CaptureRequest {
+  readonly out: string;
+  readonly orders: readonly bigint[];
+  readonly blockTag: BlockTag;
+  /** Milliseconds. */
+  readonly timeout: number | undefined;
+}
+
 /** Reads the options, before any request. */
-function parseCaptureArguments(args: ArgumentsOf<"capture">) {
+function parseCaptureArguments(args: ArgumentsOf<"capture">): CaptureRequest {
   if (args.out === undefined || args.out === "") {
     throw vaultError("VAULT_MISSING_OPTION", {
       where: "--out",

@@ -11,7 +11,7 @@ import {
   operationEntry,
   readOperationNames,
 } from "../src/protocol/readings.js";
-import { actions, readAction } from "./actions.js";
+import { actions, operationAction } from "./actions.js";
 import { readArguments, taskArguments } from "./arguments.js";
 import type { Argument, TaskName } from "./arguments.js";
 
@@ -73,7 +73,7 @@ export const vaultTasks: TaskDefinition[] = [
       name,
       description,
       readArguments(inputs),
-      readAction(operation),
+      operationAction(operation),
     );
   }),
   vaultTask("status", "Show every reading of the vault at one block"),

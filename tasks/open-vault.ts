@@ -1,12 +1,9 @@
 import type { NetworkConfig } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
-import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { fixedAddresses } from "../src/client/addresses.js";
 import type { ContractAddresses } from "../src/client/addresses.js";
 import { describeInput } from "../src/client/inputs.js";
-import type { BlockTag } from "../src/client/inputs.js";
-import type { VaultReader } from "../src/client/reader.js";
 import { toRpcError } from "../src/rpc/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
@@ -15,14 +12,8 @@ import { vaultError } from "../src/errors.js";
 import { contractRoleNames, isContractRole } from "../src/protocol/index.js";
 import { FORK_NETWORK } from "../src/rehearsal/fork/network.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
-import type { WriteText } from "./output/destination.js";
-import type { Envelope } from "./output/heading.js";
-import type { ProgressStream } from "./output/progress.js";
-import type { StyledStream } from "./output/style.js";
 import { whileWaiting } from "./output/waiting.js";
 import type { Waiting } from "./output/waiting.js";
-import { runTask } from "./run-task.js";
-import type { StreamedReport, TaskArguments, TaskReport } from "./run-task.js";
 
 /** The network of `--network`, or Hardhat's default one. */
 export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
@@ -48,70 +39,6 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
 export interface ChosenContracts {
   readonly at: string | undefined;
   readonly instance?: string | undefined;
-}
-
-/** What a task that reads has beside the vault and its request. */
-export interface ReadSurroundings<Args> {
-  readonly args: Args;
-  readonly hre: HardhatRuntimeEnvironment;
-  /** Writes to the true stdout. */
-  readonly write: WriteText;
-  readonly stdout: StyledStream;
-  readonly stderr: ProgressStream;
-}
-
-/**
- * The action of a task that reads what the selected network has.
- *
- * @param parse Reads what was typed, before anything is asked of the network.
- * @param work Is given a vault with one deadline for all that it asks.
- */
-export function readAction<
-  Args extends ChosenContracts & TaskArguments,
-  Request extends {
-    /** Milliseconds. */
-    readonly timeout?: number | undefined;
-  },
->(
-  parse: (args: Args, hre: HardhatRuntimeEnvironment) => Request,
-  work: (
-    vault: HardhatVault,
-    request: Request,
-    surroundings: ReadSurroundings<Args>,
-  ) => Promise<TaskReport | StreamedReport>,
-): NewTaskActionFunction<Args> {
-  return async (args, hre) =>
-    await runTask(args, async (write) => {
-      const request = parse(args, hre);
-      const { timeout } = request;
-      const { stdout } = process;
-      return await withVault(
-        hre,
-        "read",
-        args,
-        async (vault, { inPlace, stderr }) =>
-          await work(vault.during({ timeout }), request, {
-            args,
-            hre,
-            write: inPlace(write),
-            stdout,
-            stderr,
-          }),
-        timeout,
-      );
-    });
-}
-
-/** What a document says of a block: that of the tag, or the latest. */
-export async function readEnvelope(
-  vault: VaultReader,
-  blockTag?: BlockTag,
-): Promise<Envelope> {
-  const [chainId, block] = await Promise.all([
-    vault.chainId(),
-    vault.block(blockTag),
-  ]);
-  return { network: vault.networkName, chainId, block };
 }
 
 /**

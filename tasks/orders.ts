@@ -9,8 +9,6 @@ import { enumNames } from "../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { findKnownAccounts } from "./known-accounts.js";
-import { readAction, readEnvelope } from "./open-vault.js";
-import type { ReadSurroundings } from "./open-vault.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
@@ -35,6 +33,8 @@ import {
   parseWord,
 } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
+import { readAction, readEnvelope } from "./read-action.js";
+import type { ReadSurroundings } from "./read-action.js";
 import type { StreamedReport } from "./run-task.js";
 
 interface OrdersRequest extends ReadTarget {

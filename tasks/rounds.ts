@@ -4,8 +4,6 @@ import { invalidArgument } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { readAction, readEnvelope } from "./open-vault.js";
-import type { ReadSurroundings } from "./open-vault.js";
 import { describeCount } from "./output/format-value.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import type { ListingForm } from "./output/listing.js";
@@ -19,8 +17,10 @@ import {
 } from "./output/rounds.js";
 import { createStyle } from "./output/style.js";
 import { wrapText } from "./output/table.js";
-import { parseBlock, parseReadTarget } from "./parse-options.js";
+import { parsePastBlock, parseReadTarget } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
+import { readAction, readEnvelope } from "./read-action.js";
+import type { ReadSurroundings } from "./read-action.js";
 import type { StreamedReport } from "./run-task.js";
 
 interface RoundsRequest extends Omit<ReadTarget, "blockTag"> {
@@ -39,7 +39,7 @@ export default readAction(parseRoundsArguments, listRounds);
 export function parseRoundsArguments(
   args: ArgumentsOf<"rounds">,
 ): RoundsRequest {
-  const { blockTag, from, timeout } = parseReadTarget(args);
+  const { from, timeout } = parseReadTarget(args);
   if (args.block !== undefined && args.toBlock !== undefined) {
     throw invalidArgument(
       "--block",
@@ -47,20 +47,13 @@ export function parseRoundsArguments(
     );
   }
   const range = {
-    fromBlock: parseBlock(args.fromBlock ?? "0", "--from-block"),
-    toBlock:
-      args.toBlock === undefined
-        ? blockTag
-        : parseBlock(args.toBlock, "--to-block"),
+    fromBlock: parsePastBlock(args.fromBlock ?? "0", "--from-block", "history"),
+    toBlock: parsePastBlock(
+      args.toBlock ?? args.block,
+      args.toBlock === undefined ? "--block" : "--to-block",
+      "history",
+    ),
   };
-  for (const [name, tag] of Object.entries(range)) {
-    if (tag === "pending") {
-      throw invalidArgument(
-        name === "fromBlock" ? "--from-block" : "--to-block",
-        "a pending block is no part of the history",
-      );
-    }
-  }
   return { ...range, from, timeout, form: parseListingForm(args) };
 }
 

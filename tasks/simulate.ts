@@ -9,11 +9,12 @@ import { simulate as rehearse } from "../src/rehearsal/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
 import { checkTime } from "../src/rehearsal/target-time.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { readAction, selectedNetwork } from "./open-vault.js";
+import { selectedNetwork } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";
 import type { ShownRehearsal } from "./output/simulation.js";
 import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
 import type { OutputStream } from "./output/destination.js";
+import { readAction } from "./read-action.js";
 import type { TaskReport } from "./run-task.js";
 
 export default readAction(

@@ -3,7 +3,6 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument } from "../src/errors.js";
 import { operationEntry } from "../src/protocol/index.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { readAction } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import { renderNotes, renderReadings } from "./output/readings.js";
 import { renderSideBySide } from "./output/side-by-side.js";
@@ -15,6 +14,7 @@ import {
 } from "./output/status-sections.js";
 import { parseReadTarget } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
+import { readAction } from "./read-action.js";
 import type { TaskReport } from "./run-task.js";
 
 export default readAction(

@@ -201,6 +201,7 @@ describe("tasks - rounds", () => {
     for (const [args, code] of [
       [{ fromBlock: "pending" }, "VAULT_INVALID_ARGUMENT"],
       [{ toBlock: "pending" }, "VAULT_INVALID_ARGUMENT"],
+      [{ block: "pending" }, "VAULT_INVALID_ARGUMENT"],
       [{ fromBlock: "-1" }, "VAULT_INVALID_BLOCK"],
       [{ toBlock: "soon" }, "VAULT_INVALID_BLOCK"],
       [{ toBlock: "1", block: "1" }, "VAULT_INVALID_ARGUMENT"],
