@@ -1,3 +1,4 @@
+import { assertInvariant } from "../src/errors.js";
 import { contractRoleNames } from "../src/protocol/contracts.js";
 import type { Field } from "../src/protocol/operations.js";
 import type { Unit } from "../src/protocol/units.js";
@@ -233,8 +234,13 @@ export function readArguments(
     ...Object.fromEntries(
       inputs.map((field): [string, Argument] => {
         const description = describeArgument(field);
+        const name = field.option ?? field.name;
+        assertInvariant(
+          !Object.hasOwn(ofReads, name),
+          `an operation's input is named like the option ${name}`,
+        );
         return [
-          field.option ?? field.name,
+          name,
           field.unit === "none"
             ? { positional: required(description) }
             : isOptional(field)

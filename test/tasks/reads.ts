@@ -2,8 +2,10 @@ import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import type { MockVaultHandle } from "../../src/types.js";
+import { readArguments } from "../../tasks/arguments.js";
 import {
   operationEntry,
+  operations,
   readOperationNames,
 } from "../../src/protocol/index.js";
 import { ORDER_ID, distinctState } from "../helpers/distinct-state.js";
@@ -159,6 +161,15 @@ describe("read tasks in process", () => {
     const tested = new Set(documents.map(([task]) => task));
     for (const operation of readOperationNames) {
       expect(tested).to.include(operationEntry(operation).task);
+    }
+  });
+
+  it("should let no operation's input stand for an option of all", () => {
+    const { inputs } = operations.getOrderInfo;
+    for (const name of ["from", "at", "block"]) {
+      expect(() =>
+        readArguments(inputs.map((field) => ({ ...field, option: name }))),
+      ).to.throw(`an operation's input is named like the option ${name}`);
     }
   });
 
