@@ -46,20 +46,46 @@ const action: NewTaskActionFunction<ArgumentsOf<"decode">> = async (
 export default action;
 
 /** What some bytes say. */
-interface Decoded {
-  readonly kind: "call" | "result" | "error";
-  readonly operation: OperationName | null;
-  /** As in `getOrderInfo(uint256)`; null for returned values. */
-  readonly signature: string | null;
+type Decoded = DecodedOne | DecodedResults;
+
+/** A call or an error, or what one operation alone returns so. */
+type DecodedOne = {
   readonly values: Values;
   /** What stands behind the encoding, 0x hex. */
   readonly trailing?: string;
   /** Contracts of the project that have it. */
   readonly definedIn?: readonly string[];
-  /** Of an error, in words. */
-  readonly reason?: string;
-  /** What it may be, where several operations return such values. */
-  readonly candidates?: ReadonlyArray<Pick<Decoded, "operation" | "values">>;
+} & (
+  | {
+      readonly kind: "call";
+      readonly operation: OperationName | null;
+      /** As in `getOrderInfo(uint256)`. */
+      readonly signature: string;
+    }
+  | {
+      readonly kind: "result";
+      readonly operation: OperationName;
+      readonly signature: null;
+    }
+  | {
+      readonly kind: "error";
+      readonly operation: null;
+      readonly signature: string;
+      /** In words. */
+      readonly reason: string;
+    }
+);
+
+/** Values that several operations return: the bytes do not tell which. */
+interface DecodedResults {
+  readonly kind: "result";
+  readonly operation: null;
+  readonly signature: null;
+  readonly values: Values;
+  readonly candidates: ReadonlyArray<{
+    readonly operation: OperationName;
+    readonly values: Values;
+  }>;
 }
 
 /** What decoding needs of a project. */
@@ -102,11 +128,7 @@ export async function decode(
       : decodeWith(data, fragmentOf(operation), { operation })) ??
     (error === undefined ? undefined : decodeWith(data, error)) ??
     decodeResults(data) ??
-    (dataLength(data) < 4 ? [] : await lookUp(selector))
-      .map(({ fragment, definedIn }) =>
-        decodeWith(data, fragment, { definedIn }),
-      )
-      .find((found) => found !== undefined);
+    (await decodeWithProject(data, lookUp));
   if (decoded === undefined) {
     throw vaultError("VAULT_NOT_DECODABLE", {
       problem: describeUnknown(data, operation),
@@ -127,8 +149,11 @@ function decodeWith(
   {
     operation,
     definedIn,
-  }: { readonly operation?: OperationName } & Pick<Decoded, "definedIn"> = {},
-): Decoded | undefined {
+  }: {
+    readonly operation?: OperationName;
+    readonly definedIn?: readonly string[];
+  } = {},
+): DecodedOne | undefined {
   const inputs =
     operation === undefined ? [] : operationEntry(operation).inputs;
   const decoded = decodeArguments(
@@ -143,17 +168,37 @@ function decodeWith(
   const enums = inputs
     .filter(({ type }) => type === "uint8")
     .map(({ name }) => [name, Number(decoded.values[name])] as const);
-  return {
-    kind: fragment.type === "error" ? "error" : "call",
-    operation: operation ?? null,
+  const described = {
     signature: fragment.format("sighash"),
     ...decoded,
     values: { ...decoded.values, ...Object.fromEntries(enums) },
     ...(definedIn === undefined ? {} : { definedIn }),
-    ...(fragment instanceof ErrorFragment
-      ? { reason: decodeRevertReason(data, [fragment]).text }
-      : {}),
   };
+  return fragment instanceof ErrorFragment
+    ? {
+        kind: "error",
+        operation: null,
+        ...described,
+        reason: decodeRevertReason(data, [fragment]).text,
+      }
+    : { kind: "call", operation: operation ?? null, ...described };
+}
+
+/** By the functions and errors of the project's own contracts. */
+async function decodeWithProject(
+  data: string,
+  lookUp: DecodeContext["lookUp"],
+): Promise<DecodedOne | undefined> {
+  if (dataLength(data) < 4) {
+    return undefined;
+  }
+  for (const { fragment, definedIn } of await lookUp(data.slice(0, 10))) {
+    const decoded = decodeWith(data, fragment, { definedIn });
+    if (decoded !== undefined) {
+      return decoded;
+    }
+  }
+  return undefined;
 }
 
 /** What an operation returns carries no name: its shape has to tell. */
@@ -175,15 +220,13 @@ function decodeResults(data: string): Decoded | undefined {
     return [{ operation, values }];
   });
   const [first, ...others] = candidates;
-  return first === undefined
-    ? undefined
-    : {
-        kind: "result",
-        signature: null,
-        ...(others.length === 0
-          ? first
-          : { operation: null, values: {}, candidates }),
-      };
+  if (first === undefined) {
+    return undefined;
+  }
+  const returned = { kind: "result", signature: null } as const;
+  return others.length === 0
+    ? { ...returned, ...first }
+    : { ...returned, operation: null, values: {}, candidates };
 }
 
 function describeUnknown(
@@ -191,43 +234,49 @@ function describeUnknown(
   operation: OperationName | undefined,
 ): string {
   const length = dataLength(data);
-  return length === 0
-    ? "it is empty: so answer settleAll, a revert without a reason, and an address without code"
-    : length < 4
-      ? "there are fewer than four bytes"
-      : operation === undefined
-        ? `no operation returns such ${length} bytes, and ${data.slice(0, 10)} begins no call of an operation, no standard error, and nothing in the project's artifacts`
-        : `it begins as a call of ${operation}, and what follows are not its arguments`;
+  if (length === 0) {
+    return "it is empty: so answer settleAll, a revert without a reason, and an address without code";
+  }
+  if (length < 4) {
+    return "there are fewer than four bytes";
+  }
+  return operation === undefined
+    ? `no operation returns such ${length} bytes, and ${data.slice(0, 10)} begins no call of an operation, no standard error, and nothing in the project's artifacts`
+    : `it begins as a call of ${operation}, and what follows are not its arguments`;
 }
 
 function render(decoded: Decoded, view: View): string {
-  const { candidates } = decoded;
-  return candidates === undefined
-    ? renderOne(decoded, view)
-    : [
+  return "candidates" in decoded
+    ? [
         wrapText(
           "Several operations return such values; the bytes do not tell which.",
           view,
         ),
-        ...candidates.map((candidate) =>
-          renderOne({ ...decoded, ...candidate }, view),
+        ...decoded.candidates.map((candidate) =>
+          renderOne({ kind: "result", signature: null, ...candidate }, view),
         ),
-      ].join("\n\n");
+      ].join("\n\n")
+    : renderOne(decoded, view);
 }
 
-function renderOne(decoded: Decoded, view: View): string {
+function titleOf(decoded: DecodedOne, view: View): string {
+  switch (decoded.kind) {
+    case "call":
+      return `${view.title("Call")}  ${decoded.signature}`;
+    case "result":
+      return `${view.title("Answer")}  of ${decoded.operation}`;
+    case "error":
+      return `${view.title("Error")}  ${escapeUntrusted(decoded.reason)}`;
+  }
+}
+
+function renderOne(decoded: DecodedOne, view: View): string {
   const { kind, operation, values, definedIn, trailing } = decoded;
-  const { signature, reason = "" } = decoded;
-  const title = {
-    call: `${view.title("Call")}  ${signature ?? ""}`,
-    result: `${view.title("Answer")}  of ${operation ?? ""}`,
-    error: `${view.title("Error")}  ${escapeUntrusted(reason)}`,
-  }[kind];
   const entry = operation === null ? undefined : operationEntry(operation);
   const fields = (kind === "result" ? entry?.outputs : entry?.inputs) ?? [];
   const facts: readonly Fact[] = [
     ...(operation === null ? [] : [contractsFact(operation)]),
-    ...(kind === "error" ? ([["Signature", signature ?? ""]] as const) : []),
+    ...(kind === "error" ? ([["Signature", decoded.signature]] as const) : []),
     ...(entry === undefined
       ? plainFacts(values)
       : fields.map((field): Fact => [
@@ -242,7 +291,7 @@ function renderOne(decoded: Decoded, view: View): string {
       : ([["Behind it", trailing, "no part of the arguments"]] as const)),
   ];
   return [
-    wrapText(title, view),
+    wrapText(titleOf(decoded, view), view),
     renderFacts(facts, view),
     ...renderNotes(fields, view),
   ].join("\n");

@@ -38,6 +38,17 @@ export interface Examination {
   readonly checks: readonly Check[];
 }
 
+/** One look at the network, with a connection of its own. */
+interface Look {
+  /** Of the check that fails where there is no connection. */
+  readonly name: "network" | "signer";
+  readonly access: "read" | "write";
+  /** What a time-out says that it did not get to. */
+  readonly asked: string;
+  /** What a configuration variable is that is not set. */
+  readonly unsetKey: "warn" | "fail";
+}
+
 async function examine(
   hre: HardhatRuntimeEnvironment,
   chosen: ArgumentsOf<"doctor">,
@@ -51,14 +62,12 @@ async function examine(
   const repeated: RetryEvent[] = [];
   const onRetry = (event: RetryEvent): unknown => repeated.push(event);
   const look = async (
-    name: "network" | "signer",
+    { name, access, asked, unsetKey }: Look,
     work: (vault: HardhatVault) => Promise<Examination>,
   ): Promise<Examination> => {
-    const isSigner = name === "signer";
     try {
-      if (isSigner && deadline?.isOver === true) {
-        const method = "the requests about its signer";
-        throw vaultError("VAULT_RPC_TIMEOUT", { network, method });
+      if (deadline?.isOver === true) {
+        throw vaultError("VAULT_RPC_TIMEOUT", { network, method: asked });
       }
       const left =
         deadline === undefined
@@ -66,7 +75,7 @@ async function examine(
           : Math.max(1, Math.ceil(deadline.remaining));
       return await withVault(
         hre,
-        isSigner ? "write" : "read",
+        access,
         chosen,
         async (vault) => await work(vault.during({ timeout: left, onRetry })),
         left,
@@ -76,18 +85,32 @@ async function examine(
         VaultError.isVaultError(error) &&
         error.code === "VAULT_CONFIG_VARIABLE";
       return {
-        checks: [failed(name, error, isSigner && isUnset ? "warn" : "fail")],
+        checks: [failed(name, error, isUnset ? unsetKey : "fail")],
       };
     }
   };
-  const { envelope, checks } = await look("network", examineVault);
+  const { envelope, checks } = await look(
+    {
+      name: "network",
+      access: "read",
+      asked: "the connection",
+      unsetKey: "fail",
+    },
+    examineVault,
+  );
   if (envelope === undefined) {
     return reportExamination({ checks });
   }
   // By itself: this alone needs the keys.
-  const signer = await look("signer", async (vault) => ({
-    checks: await examineSigner(vault),
-  }));
+  const signer = await look(
+    {
+      name: "signer",
+      access: "write",
+      asked: "the requests about its signer",
+      unsetKey: "warn",
+    },
+    async (vault) => ({ checks: await examineSigner(vault) }),
+  );
   return reportExamination({
     envelope,
     checks: [

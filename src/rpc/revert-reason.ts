@@ -91,7 +91,7 @@ function decodeWith(
 }
 
 /** As in `TooEarly(end: 1700000000)`. */
-export function describeCustomError(
+function describeCustomError(
   { name }: Pick<ErrorFragment, "name">,
   { values }: Pick<DecodedArguments, "values">,
 ): string {

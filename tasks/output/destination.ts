@@ -23,7 +23,7 @@ export interface OutputStream extends StyledStream {
 /** The same stream but for these members. */
 export function withMembers<Stream extends object>(
   stream: Stream,
-  members: Partial<Record<keyof Stream, unknown>>,
+  members: Partial<Stream>,
 ): Stream {
   return new Proxy(stream, {
     get: (target, name): unknown =>

@@ -1,5 +1,3 @@
-import { capitalize } from "@nomicfoundation/hardhat-utils/string";
-
 import { operations } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { UNKNOWABLE } from "../../src/rehearsal/question.js";
@@ -9,6 +7,7 @@ import type {
   Settlement,
   SettlementEvent,
   SettlementPreflight,
+  SettlementStatus,
   SigningKind,
 } from "../../src/settlement/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
@@ -172,6 +171,19 @@ export function renderEvent(
   }
 }
 
+const outcomes: Readonly<
+  Record<
+    SettlementStatus,
+    readonly [text: string, colour: "good" | "warn" | "bad"]
+  >
+> = {
+  settled: ["Settled", "good"],
+  "nothing-to-do": ["Nothing to do", "warn"],
+  refused: ["Refused", "bad"],
+  reverted: ["Reverted", "bad"],
+  unconfirmed: ["Unconfirmed", "bad"],
+};
+
 /** The outcome, with every field of the round that changed. */
 export function renderSettlement(
   settlement: Settlement,
@@ -180,10 +192,9 @@ export function renderSettlement(
 ): string {
   const { status, reason, hash, blockNumber, gasUsed, before, after } =
     settlement;
-  const colour =
-    status === "settled" ? "good" : status === "nothing-to-do" ? "warn" : "bad";
+  const [outcome, colour] = outcomes[status];
   const facts: readonly Fact[] = [
-    ["Outcome", view[colour](capitalize(status.replaceAll("-", " ")))],
+    ["Outcome", view[colour](outcome)],
     ["Reason", inWords(reason)],
     ["Transaction", hash ?? ""],
     ["Block", String(blockNumber ?? "")],

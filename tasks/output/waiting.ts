@@ -126,9 +126,10 @@ export async function whileWaiting<T>(
     return await work({
       stderr: withMembers(stderr, {
         bar: { hold, release },
-        write: (...args: Parameters<typeof stderr.write>): boolean => {
+        write: (...args: readonly unknown[]): boolean => {
           line.clear();
-          return stderr.write(...args);
+          // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called as the stream's own
+          return Boolean(Reflect.apply(stderr.write, stderr, args));
         },
       }),
       inPlace,

@@ -83,9 +83,16 @@ export function createLineDisplay(
     write(`${toSafeJson(toJsonValue(document))}\n`);
   };
   return {
-    seen({ envelope, readings, ...state }, changed) {
+    seen({ envelope, readings, canBeSettled, reason, expired }, changed) {
       lostCode = undefined;
-      writeDocument({ ...envelope, status: readings, ...state, changed });
+      writeDocument({
+        ...envelope,
+        status: readings,
+        canBeSettled,
+        reason,
+        expired,
+        changed,
+      });
     },
     same: () => undefined,
     lost({ code, message }) {
