@@ -72,8 +72,8 @@ export default defineConfig({
           fileName: "chunks/vendored.licenses.txt",
           source: packages
             .map(
-              ({ name, license, licenseText }) =>
-                `${name} (${license})\n\n${licenseText}`,
+              ({ name, version, license, licenseText }) =>
+                `${name} ${version} (${license})\n\n${licenseText}`,
             )
             .join("\n\n---\n\n"),
         });
