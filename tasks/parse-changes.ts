@@ -3,6 +3,7 @@ import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
 import { describeInput, parseUint256 } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
 import { invalidArgument } from "../src/errors.js";
+import { asRecord } from "../src/json.js";
 import { PROPORTIONAL, answers } from "../src/mocks/state.js";
 import { settlementFields } from "../src/mocks/types.js";
 import type { MockOverrides } from "../src/mocks/types.js";
@@ -86,13 +87,15 @@ export function parseChanges(
   chainTime: number,
 ): MockOverrides {
   // The handle checks them, whatever their type.
-  return assignments.reduce<object>((changes, { path, text }) => {
-    const [last = "", ...outer] = path.split(".").toReversed();
-    const nested = outer.reduce<object>((inner, key) => ({ [key]: inner }), {
-      [last]: parseAt(path, text, chainTime),
-    });
-    return deepMerge(changes, nested);
-  }, {});
+  let changes: object = {};
+  for (const { path, text } of assignments) {
+    let change = parseAt(path, text, chainTime);
+    for (const key of path.split(".").toReversed()) {
+      change = { [key]: change };
+    }
+    changes = deepMerge(changes, asRecord(change));
+  }
+  return changes;
 }
 
 function parseAt(path: string, text: string, chainTime: number): unknown {

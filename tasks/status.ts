@@ -1,3 +1,4 @@
+import { isNotConfigured } from "../src/client/failed-reading.js";
 import { takeSnapshots } from "../src/client/snapshot.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument } from "../src/errors.js";
@@ -94,7 +95,7 @@ async function readAllStatuses(
     own === undefined ||
     own.sections.flatMap((section) => section.readings).length !==
       own.failures.length ||
-    own.failures.some(({ code }) => code !== "VAULT_CONTRACT_NOT_CONFIGURED");
+    !own.failures.every(isNotConfigured);
   const shown = hasOwn ? sets : instances;
   return {
     json: {

@@ -1,4 +1,4 @@
-import { isFailedReading } from "../client/failed-reading.js";
+import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { readingAt } from "../protocol/index.js";
 import type { Assertion, ReadableVault } from "./assertion.js";
@@ -104,21 +104,15 @@ function compareAll(
   before: VaultSnapshot,
   after: VaultSnapshot,
 ): readonly Comparison[] {
-  const isNotConfigured = (
+  const isMissing = (
     snapshot: VaultSnapshot,
     path: readonly string[],
   ): boolean => {
     const reading = valueOrFailure(snapshot, path);
-    return (
-      isFailedReading(reading) &&
-      reading.error.code === "VAULT_CONTRACT_NOT_CONFIGURED"
-    );
+    return isFailedReading(reading) && isNotConfigured(reading.error);
   };
   return valuePaths
-    .filter(
-      (path) =>
-        !(isNotConfigured(before, path) && isNotConfigured(after, path)),
-    )
+    .filter((path) => !(isMissing(before, path) && isMissing(after, path)))
     .map((path) => compareOne(before, after, path));
 }
 

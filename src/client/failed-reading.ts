@@ -13,13 +13,18 @@ export function failedReading(error: unknown): FailedReading {
   return { error };
 }
 
+/** Whether it is that nobody configured the contract. */
+export function isNotConfigured({ code }: Pick<VaultError, "code">): boolean {
+  return code === "VAULT_CONTRACT_NOT_CONFIGURED";
+}
+
 /**
  * The failure to find a contract that nobody configured. An address that is
  * configured and wrong is no missing one, and is thrown.
  */
 export function absentContract(error: unknown): FailedReading {
   const failed = failedReading(error);
-  if (failed.error.code !== "VAULT_CONTRACT_NOT_CONFIGURED") {
+  if (!isNotConfigured(failed.error)) {
     throw failed.error;
   }
   return failed;

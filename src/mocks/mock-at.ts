@@ -1,9 +1,8 @@
 import { ZeroAddress } from "ethers";
 
 import { notOneOf } from "../client/inputs.js";
-import { isFailedReading } from "../client/failed-reading.js";
+import { absentContract, isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import { VaultError } from "../errors.js";
 import {
   contractRoleNames,
   isContractRole,
@@ -88,13 +87,8 @@ async function locate(
     try {
       return (await vault.addressOf(role)).address;
     } catch (error) {
-      if (
-        VaultError.isVaultError(error) &&
-        error.code === "VAULT_CONTRACT_NOT_CONFIGURED"
-      ) {
-        return ZeroAddress;
-      }
-      throw error;
+      absentContract(error);
+      return ZeroAddress;
     }
   });
 }

@@ -6,6 +6,7 @@ import { Chain } from "../rpc/node.js";
 import type { Receipt } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 import { VaultError, vaultError } from "../errors.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import { isInProcess } from "./types.js";
 import type { MockHost } from "./types.js";
 
@@ -201,7 +202,7 @@ async function send(
   try {
     hash = await requestOrFail(chain, method, [transaction]);
   } catch (error) {
-    throw VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR"
+    throw isNodeRefusal(error)
       ? scriptFailed(chain, String(error.details["problem"]), error)
       : error;
   }

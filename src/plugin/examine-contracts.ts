@@ -1,7 +1,7 @@
 import { formatUnits } from "ethers";
 
 import type { LocatedAddress } from "../client/addresses.js";
-import { isFailedReading } from "../client/failed-reading.js";
+import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
 import { hasSelector, readCodeBehind } from "../client/selectors.js";
 import type { CodeBehind } from "../client/selectors.js";
 import { readOne } from "../client/snapshot.js";
@@ -79,9 +79,7 @@ async function examineContract(
   try {
     target = await vault.addressOf(role);
   } catch (error) {
-    const isMissing =
-      VaultError.isVaultError(error) &&
-      error.code === "VAULT_CONTRACT_NOT_CONFIGURED";
+    const isMissing = VaultError.isVaultError(error) && isNotConfigured(error);
     // Half a configuration is a configuration.
     return [
       isMissing
@@ -220,10 +218,7 @@ async function examineSnapshot(
       standaloneReadings.map(async (reading) => {
         const seen = readingAt(snapshot, reading.path);
         const plain = await readOne(vault, reading, { blockTag: number });
-        if (
-          isFailedReading(plain) &&
-          plain.error.code === "VAULT_CONTRACT_NOT_CONFIGURED"
-        ) {
+        if (isFailedReading(plain) && isNotConfigured(plain.error)) {
           return;
         }
         compared += 1;

@@ -1,5 +1,9 @@
 import { readOrders } from "../client/orders/read-orders.js";
-import { failedReading, isFailedReading } from "../client/failed-reading.js";
+import {
+  failedReading,
+  isFailedReading,
+  isNotConfigured,
+} from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant } from "../errors.js";
@@ -10,7 +14,8 @@ import {
   standaloneReadings,
 } from "../protocol/index.js";
 import type { OperationName, VaultRound } from "../protocol/index.js";
-import { asRecord } from "../rpc/errors.js";
+import { asRecord } from "../json.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import { readBalances } from "./balances.js";
 import type { Balance, BalanceSubjects } from "./balances.js";
 import type { ReadingChange, ReadingValue } from "./types.js";
@@ -126,12 +131,12 @@ function foreignFailureAmong(readings: Readings): VaultError | undefined {
   return [...readings.values()]
     .flatMap((value) => (isFailedReading(value) ? [value.error] : []))
     .find(
-      ({ kind, code, details }) =>
-        (kind === "user" && code !== "VAULT_CONTRACT_NOT_CONFIGURED") ||
-        (kind === "rpc" &&
+      (error) =>
+        (error.kind === "user" && !isNotConfigured(error)) ||
+        (error.kind === "rpc" &&
           !(
-            code === "VAULT_RPC_ERROR" &&
-            executionFailure.test(String(details["problem"]))
+            isNodeRefusal(error) &&
+            executionFailure.test(String(error.details["problem"]))
           )),
     );
 }

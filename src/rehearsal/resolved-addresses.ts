@@ -1,5 +1,9 @@
 import type { AddressBook, LocatedAddress } from "../client/addresses.js";
-import { absentContract, failedReading } from "../client/failed-reading.js";
+import {
+  absentContract,
+  failedReading,
+  isNotConfigured,
+} from "../client/failed-reading.js";
 import type { VaultReader } from "../client/reader.js";
 import { assertInvariant } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
@@ -46,7 +50,7 @@ export async function resolveAddresses(
       if (!("error" in outcome)) {
         return await Promise.resolve(outcome);
       }
-      if (outcome.error.code !== "VAULT_CONTRACT_NOT_CONFIGURED") {
+      if (!isNotConfigured(outcome.error)) {
         throw outcome.error;
       }
       const { path, hint } = outcome.error.details;

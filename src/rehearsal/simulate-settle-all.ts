@@ -10,6 +10,7 @@ import {
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import { Chain } from "../rpc/node.js";
 import { originOf } from "../rpc/patient.js";
 import type { PendingBlock } from "../rpc/node.js";
@@ -539,7 +540,7 @@ function toArchiveError(
   network: string,
   block: number,
 ): unknown {
-  return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR"
+  return isNodeRefusal(error)
     ? vaultError(
         "VAULT_ARCHIVE_NODE_NEEDED",
         { network, block, problem: String(error.details["problem"]) },

@@ -1,6 +1,6 @@
 import { getAddress, isHexString } from "ethers";
 
-import { asRecord, listOf } from "../rpc/errors.js";
+import { asRecord, listOf } from "../json.js";
 import { NATIVE } from "./balances.js";
 import type { Transfer } from "./types.js";
 

@@ -1,6 +1,7 @@
 import { isHexString } from "ethers";
 
 import { VaultError, vaultError } from "../errors.js";
+import { asRecord, listOf } from "../json.js";
 import {
   MAX_FOREIGN_TEXT,
   quoteForeignText,
@@ -326,19 +327,6 @@ function walk(
     }
   }
   return [...found];
-}
-
-/** The items of whatever it is; none where it is no list. */
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-/** The properties of whatever it is; none where it is no object. */
-export function asRecord(value: unknown): ErrorLink {
-  return typeof value === "object" && value !== null
-    ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- properties of an unknown object, each still unknown; a spread would lose those of an error's prototype
-      (value as ErrorLink)
-    : {};
 }
 
 /** What an error says, whatever it is. */

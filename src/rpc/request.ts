@@ -83,8 +83,15 @@ export class AnswerReader {
     throw this.invalid("a hash was expected");
   }
 
+  public list(value: unknown): readonly unknown[] {
+    if (!Array.isArray(value)) {
+      throw this.invalid("a list was expected");
+    }
+    return value;
+  }
+
   public record(value: unknown): Record<string, unknown> {
-    if (typeof value !== "object" || value === null) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
       throw this.invalid("an object was expected");
     }
     return { ...value };

@@ -1,6 +1,7 @@
 import type { NetworkConfig } from "hardhat/types/config";
 
-import { asRecord, isNodeRefusal, listOf } from "../rpc/errors.js";
+import { asRecord, listOf } from "../json.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import { RevertedCall } from "../rpc/request.js";
 import { TRANSACTION_GAS_CAP } from "../rehearsal/refusal.js";
 import type { Chain, Header, SettlementCall } from "../rpc/node.js";

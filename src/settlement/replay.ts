@@ -12,7 +12,7 @@ import { parseLogs } from "../rehearsal/transfers.js";
 import { Chain } from "../rpc/node.js";
 import type { Receipt } from "../rpc/node.js";
 import { lessPatient } from "../rpc/patient.js";
-import { asRecord, listOf } from "../rpc/errors.js";
+import { asRecord, listOf } from "../json.js";
 import { RevertedCall } from "../rpc/request.js";
 
 /** What each reading may use. */

@@ -2,6 +2,7 @@ import { isHexString } from "ethers";
 
 import { RevertedCall } from "../rpc/request.js";
 import { VaultError } from "../errors.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import type { Chain } from "../rpc/node.js";
 import { toRpcTransaction } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
@@ -80,11 +81,13 @@ export async function send(
 }
 
 function classify(error: unknown, { hash }: PreparedTransaction): SendAnswer {
-  if (!VaultError.isVaultError(error)) {
-    return { kind: "lost", problem: String(error) };
-  }
-  if (error.code !== "VAULT_RPC_ERROR") {
-    return { kind: "lost", problem: error.shortMessage };
+  if (!isNodeRefusal(error)) {
+    return {
+      kind: "lost",
+      problem: VaultError.isVaultError(error)
+        ? error.shortMessage
+        : String(error),
+    };
   }
   const problem = error.details["problem"];
   const text = typeof problem === "string" ? problem : error.shortMessage;

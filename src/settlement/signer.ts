@@ -106,12 +106,7 @@ function parseAccount(account: unknown, { network }: Chain): string {
 
 async function accountsOf(chain: Chain): Promise<readonly unknown[]> {
   const method = "eth_accounts";
-  const answer = await chain.request(method, []);
-  if (!Array.isArray(answer)) {
-    throw chain.reader(method).invalid("a list was expected");
-  }
-  const accounts: readonly unknown[] = answer;
-  return accounts;
+  return chain.reader(method).list(await chain.request(method, []));
 }
 
 async function findLocalKey(

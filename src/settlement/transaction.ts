@@ -1,7 +1,8 @@
 import { Transaction, toQuantity } from "ethers";
 
 import type { Chain, SettlementCall } from "../rpc/node.js";
-import { asRecord, isNodeRefusal } from "../rpc/errors.js";
+import { asRecord } from "../json.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import type { Fees } from "./fees.js";
 import type { Signer } from "./signer.js";
 

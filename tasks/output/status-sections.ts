@@ -1,4 +1,7 @@
-import { isFailedReading } from "../../src/client/failed-reading.js";
+import {
+  isFailedReading,
+  isNotConfigured,
+} from "../../src/client/failed-reading.js";
 import type { VaultError } from "../../src/errors.js";
 import {
   isStandalone,
@@ -70,13 +73,13 @@ export function renderFailures(
  */
 function remedies(failures: readonly VaultError[]): string[] {
   const alike = new Map<string, { fix: string; roles: Set<string> }>();
-  for (const { code, fix, details } of failures) {
+  for (const failure of failures) {
+    const { fix, details } = failure;
     const path = String(details["path"]);
     const role = path.slice(path.lastIndexOf(".") + 1);
-    const key =
-      code === "VAULT_CONTRACT_NOT_CONFIGURED"
-        ? fix.replace(path, "").replace(`--at ${role}=`, "")
-        : fix;
+    const key = isNotConfigured(failure)
+      ? fix.replace(path, "").replace(`--at ${role}=`, "")
+      : fix;
     const group = alike.get(key) ?? { fix, roles: new Set() };
     alike.set(key, group);
     group.roles.add(role);

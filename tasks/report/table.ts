@@ -16,8 +16,10 @@ export interface Cell {
 interface TableOptions {
   /** What its pages are of, where a script may page and sort it. */
   readonly pagesOf?: string;
-  /** Rows and cells that are laid out otherwise are none to a screen reader,
-   * unless they say that they are. */
+  /**
+   * Rows and cells that are laid out otherwise are none to a screen reader,
+   * unless they say that they are.
+   */
   readonly hasRoles?: boolean;
 }
 

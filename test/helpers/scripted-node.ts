@@ -33,7 +33,7 @@ export interface ScriptedNodeOptions {
   readonly overrides?: boolean;
 }
 
-export /** `balanceOf(address)` of ERC-20. */
+/** `balanceOf(address)` of ERC-20. */
 const BALANCE_OF = "0x70a08231";
 
 const SCRIPTED_CHAIN = 31_337;

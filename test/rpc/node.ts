@@ -423,6 +423,7 @@ describe("what a node says", () => {
   it("should be refused by name where it is no object", async () => {
     for (const ask of [
       () => answering("0x5").block(5),
+      () => answering([]).block(5),
       () => answering(true).receipt(HASH),
       () => answering({ transactions: [null] }).transactionsOf(5),
     ]) {

@@ -358,14 +358,7 @@ describe("the way of a settlement's transaction", () => {
       {
         eth_blockNumber: (occurrence) => looks[occurrence]?.[0],
         eth_getTransactionReceipt: (occurrence) => looks[occurrence]?.[1],
-        eth_getTransactionByHash: () => ({
-          hash: HASH,
-          from: transaction.from,
-          to: transaction.to,
-          input: transaction.data,
-          nonce: "0x7",
-          blockNumber: null,
-        }),
+        eth_getTransactionByHash: () => pooled,
       },
       {
         confirmations: 3,

@@ -18,7 +18,7 @@ import type { Answer, Question } from "../question.js";
 import { isExhausted } from "../refusal.js";
 import { readOf, readsOf } from "../watch-list.js";
 import type { WatchedReading } from "../watch-list.js";
-import { EngineMethod, answerOf, inChunks } from "./on-node.js";
+import { EngineMethod, toAnswer, inChunks } from "./on-node.js";
 import type { Part } from "./on-node.js";
 
 const METHOD = "eth_call";
@@ -101,7 +101,7 @@ async function rehearseAt(question: Question, place: Place): Promise<Answer> {
       "the contract answers a sender that has code otherwise than one that has none",
     );
   }
-  return await answerOf(
+  return await toAnswer(
     question,
     {
       ...part,

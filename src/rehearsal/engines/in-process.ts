@@ -5,7 +5,7 @@ import type { VaultRound } from "../../protocol/index.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import type { Header } from "../../rpc/node.js";
 import { forgetBlocks, originOf } from "../../rpc/patient.js";
-import { asRecord, listOf } from "../../rpc/errors.js";
+import { asRecord, listOf } from "../../json.js";
 import { roundOf } from "../compare-readings.js";
 import {
   MinedMeanwhile,

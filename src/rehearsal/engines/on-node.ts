@@ -176,7 +176,7 @@ export async function inChunks(
  * @throws VaultError VAULT_NO_CODE, VAULT_NOT_A_TOKEN,
  * VAULT_RPC_INVALID_RESPONSE and those of a failed request
  */
-export async function answerOf(
+export async function toAnswer(
   { vault, target, watched, next, gas }: Question,
   { failed, ...part }: Part,
   notes: readonly string[],

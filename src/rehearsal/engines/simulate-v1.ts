@@ -10,7 +10,7 @@ import {
 } from "../../client/lens/rehearsal-lens.js";
 import { VaultError } from "../../errors.js";
 import type { BlockInfo } from "../../rpc/node.js";
-import { asRecord } from "../../rpc/errors.js";
+import { asRecord } from "../../json.js";
 import { AnswerReader, RevertedCall } from "../../rpc/request.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import { beforeRefunds } from "../execute-on-chain.js";
@@ -21,7 +21,7 @@ import { parseLogs, transfersOf } from "../transfers.js";
 import type { Log } from "../transfers.js";
 import { factsOf, readOf, readsOf } from "../watch-list.js";
 import type { ReadAnswers, WatchedReading } from "../watch-list.js";
-import { EngineMethod, answerOf, inChunks } from "./on-node.js";
+import { EngineMethod, toAnswer, inChunks } from "./on-node.js";
 import type { Part } from "./on-node.js";
 
 const METHOD = "eth_simulateV1";
@@ -68,7 +68,7 @@ export async function rehearseBySimulateV1(
     question,
     async (orders) => await simulate(question, orders),
   );
-  return await answerOf(question, part, [UNKNOWABLE]);
+  return await toAnswer(question, part, [UNKNOWABLE]);
 }
 
 async function simulate(
@@ -205,12 +205,12 @@ export function parseSimulated(
 ): readonly SimulatedBlock[] {
   const read = new AnswerReader(network, METHOD);
   try {
-    return listOf(answer, read).map((item) => {
+    return read.list(answer).map((item) => {
       const { number, timestamp, calls } = asRecord(item);
       return {
         number: Number(read.quantity(number)),
         timestamp: Number(read.quantity(timestamp)),
-        calls: listOf(calls, read).map((call) => parseCall(call, read)),
+        calls: read.list(calls).map((call) => parseCall(call, read)),
       };
     });
   } catch (error) {
@@ -254,10 +254,3 @@ function parseCall(item: unknown, read: AnswerReader): SimulatedCall {
 
 /** Code of a call that reverted. */
 const REVERTED = 3;
-
-function listOf(value: unknown, read: AnswerReader): readonly unknown[] {
-  if (!Array.isArray(value)) {
-    throw read.invalid("not a list");
-  }
-  return value;
-}
