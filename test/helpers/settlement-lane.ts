@@ -4,8 +4,12 @@ import { Wallet } from "ethers";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import { startAnvil } from "./anvil.js";
+import type { ServerProcess } from "./child-process.js";
 import { startFaultyRpcServer } from "./faulty-rpc-server.js";
 import type { FaultyRpcServer } from "./faulty-rpc-server.js";
+import { useFixtureProject } from "./fixture-project.js";
+import type { FixtureProject } from "./fixture-project.js";
 import { createTestHre, httpNetwork } from "./hre.js";
 import { createWorld, devKey } from "./settlement-world.js";
 import type { SettlementWorld } from "./settlement-world.js";
@@ -25,6 +29,12 @@ export interface SettlementLane {
   /** Another connection through the same server, from another configuration. */
   connect(settings: Partial<HttpNetworkUserConfig>): Promise<HardhatVault>;
   close(): Promise<void>;
+}
+
+/** The only lane of its node and its project, which end with it. */
+export interface LaneWithNode extends SettlementLane {
+  readonly node: ServerProcess;
+  readonly project: FixtureProject;
 }
 
 export interface LaneOptions {
@@ -92,6 +102,25 @@ export async function openLane({
         }),
       );
       await server.stop();
+    },
+  };
+}
+
+/** Starts a node, anvil unless told, and opens a lane on it in a new project. */
+export async function openLaneWithNode(
+  startNode: () => Promise<ServerProcess> = startAnvil,
+): Promise<LaneWithNode> {
+  const node = await startNode();
+  const project = await useFixtureProject("plain");
+  const lane = await openLane({ node: node.url, projectRoot: project.path });
+  return {
+    ...lane,
+    node,
+    project,
+    close: async () => {
+      await lane.close();
+      await node.stop();
+      await project.remove();
     },
   };
 }

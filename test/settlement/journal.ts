@@ -17,30 +17,22 @@ import { MultiProcessMutex } from "@nomicfoundation/hardhat-utils/synchronizatio
 import { expect } from "chai";
 import { Wallet } from "ethers";
 
-import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { freePort } from "../helpers/free-port.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
-import { openLane } from "../helpers/settlement-lane.js";
-import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { openLaneWithNode } from "../helpers/settlement-lane.js";
+import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import { DEV_KEYS } from "../helpers/settlement-world.js";
 
 const POLLING = { pollingInterval: 20, timeout: 20_000 };
 
 describe("the journal of a settlement", () => {
-  let node: ServerProcess;
-  let project: FixtureProject;
-  let lane: SettlementLane;
+  let lane: LaneWithNode;
   let restore: () => Promise<void>;
   /** The journal of a settlement that was signed and never left. */
   let unsent: Record<string, unknown>;
 
   before(async () => {
-    node = await startAnvil();
-    project = await useFixtureProject("plain");
-    lane = await openLane({ node: node.url, projectRoot: project.path });
+    lane = await openLaneWithNode();
     restore = await lane.world.checkpoint();
     // The second call looks at the round between journal and broadcast.
     lane.server.before({ method: "eth_call", occurrence: 1 }, async () => {
@@ -56,8 +48,6 @@ describe("the journal of a settlement", () => {
   });
   after(async () => {
     await lane.close();
-    await node.stop();
-    await project.remove();
   });
 
   it("should be read and written nowhere but in the project", async () => {

@@ -1,15 +1,11 @@
 import { expect } from "chai";
 
 import type { SettleAllOptions } from "../../src/settlement/types.js";
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
 import { laggingPair } from "../helpers/lagging-pair.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
-import { openLane } from "../helpers/settlement-lane.js";
-import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { openLaneWithNode } from "../helpers/settlement-lane.js";
+import type { LaneWithNode } from "../helpers/settlement-lane.js";
 
 /** `LAGGING=100` for as many settlements as are promised, as patient as usual. */
 const { LAGGING } = process.env;
@@ -28,22 +24,16 @@ const OPTIONS: SettleAllOptions =
 describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apart`, function () {
   this.timeout(300_000 + SETTLEMENTS * 20_000);
 
-  let node: ServerProcess;
   let pair: RpcServer;
-  let project: FixtureProject;
-  let lane: SettlementLane;
+  let lane: LaneWithNode;
 
   before(async () => {
-    node = await startAnvil();
-    pair = await startRpcServer({ upstream: node.url });
-    project = await useFixtureProject("plain");
-    lane = await openLane({ node: node.url, projectRoot: project.path });
+    lane = await openLaneWithNode();
+    pair = await startRpcServer({ upstream: lane.node.url });
   });
   after(async () => {
     await lane.close();
     await pair.stop();
-    await node.stop();
-    await project.remove();
   });
 
   it("should all settle, each once", async () => {
@@ -112,19 +102,13 @@ describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apa
 });
 
 describe("a settlement by an account of which a transaction waits, unseen by a node that is behind", () => {
-  let node: ServerProcess;
-  let project: FixtureProject;
-  let lane: SettlementLane;
+  let lane: LaneWithNode;
 
   before(async () => {
-    node = await startAnvil();
-    project = await useFixtureProject("plain");
-    lane = await openLane({ node: node.url, projectRoot: project.path });
+    lane = await openLaneWithNode();
   });
   after(async () => {
     await lane.close();
-    await node.stop();
-    await project.remove();
   });
 
   it("should not be sent in its place", async () => {
@@ -143,7 +127,7 @@ describe("a settlement by an account of which a transaction waits, unseen by a n
     ).to.equal(mined + 1);
     const asked = new Set<unknown>();
     const pair = await startRpcServer({
-      upstream: node.url,
+      upstream: lane.node.url,
       // The first answers are of the node that is behind: it has not seen the
       // last block, nor what waits.
       handler: ({ request: { method, params } }) => {

@@ -8,34 +8,26 @@ import type {
   Settlement,
   SettlementPreflight,
 } from "../../src/settlement/types.js";
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { STATE_OVERRIDES } from "../helpers/faulty-rpc-server.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
 import { deployOddVault } from "../helpers/odd-vault.js";
 import type { OddVault } from "../helpers/odd-vault.js";
-import { openLane } from "../helpers/settlement-lane.js";
-import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { openLaneWithNode } from "../helpers/settlement-lane.js";
+import type { LaneWithNode } from "../helpers/settlement-lane.js";
 
 const POLLING = { pollingInterval: 20 };
 
 describe("a vault that settles in its own way", () => {
-  let node: ServerProcess;
-  let project: FixtureProject;
-  let lane: SettlementLane;
+  let lane: LaneWithNode;
   let odd: OddVault;
   let vault: HardhatVault;
   let journal: string;
 
   before(async () => {
-    node = await startAnvil();
-    project = await useFixtureProject("plain");
-    lane = await openLane({ node: node.url, projectRoot: project.path });
+    lane = await openLaneWithNode();
   });
   beforeEach(async () => {
     lane.server.reset();
-    odd = await deployOddVault(node.url);
+    odd = await deployOddVault(lane.node.url);
     vault = lane.vault.at({ vault: odd.address, vaultFactory: odd.address });
     journal = lane.journal.replace(
       lane.world.contracts.vault.toLowerCase(),
@@ -48,8 +40,6 @@ describe("a vault that settles in its own way", () => {
   });
   after(async () => {
     await lane.close();
-    await node.stop();
-    await project.remove();
   });
 
   const send = async (

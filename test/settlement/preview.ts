@@ -10,15 +10,11 @@ import { settle } from "../../tasks/settle.js";
 import { simulate } from "../../tasks/simulate.js";
 import { renderPreflight } from "../../tasks/output/settlement.js";
 import { createStyle } from "../../tasks/output/style.js";
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { burnsGas } from "../helpers/bytecode.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
 import { directProvider } from "../helpers/mock-protocol.js";
-import { openLane } from "../helpers/settlement-lane.js";
-import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { openLaneWithNode } from "../helpers/settlement-lane.js";
+import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { SettlingVaultName } from "../helpers/settling-vaults.js";
 
@@ -41,22 +37,16 @@ const view = {
 };
 
 describe("the preview of what a settlement moves", () => {
-  let node: ServerProcess;
-  let project: FixtureProject;
-  let lane: SettlementLane;
+  let lane: LaneWithNode;
   let provider: ReturnType<typeof directProvider>;
 
   before(async () => {
-    node = await startAnvil();
-    provider = directProvider(node.url);
-    project = await useFixtureProject("plain");
-    lane = await openLane({ node: node.url, projectRoot: project.path });
+    lane = await openLaneWithNode();
+    provider = directProvider(lane.node.url);
   });
   after(async () => {
     provider.destroy();
     await lane.close();
-    await node.stop();
-    await project.remove();
   });
   beforeEach(() => {
     lane.server.reset();

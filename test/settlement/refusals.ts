@@ -11,26 +11,18 @@ import type {
   SettleAllOptions,
   SettlementPreflight,
 } from "../../src/settlement/types.js";
-import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { STATE_OVERRIDES } from "../helpers/faulty-rpc-server.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
-import { openLane } from "../helpers/settlement-lane.js";
-import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { openLaneWithNode } from "../helpers/settlement-lane.js";
+import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import { DEV_KEYS, FIRST_ROUND } from "../helpers/settlement-world.js";
 
 describe("when a settlement is refused", () => {
-  let node: ServerProcess;
-  let project: FixtureProject;
-  let lane: SettlementLane;
+  let lane: LaneWithNode;
   let restore: () => Promise<void>;
 
   before(async () => {
-    node = await startAnvil();
-    project = await useFixtureProject("plain");
-    lane = await openLane({ node: node.url, projectRoot: project.path });
+    lane = await openLaneWithNode();
     restore = await lane.world.checkpoint();
   });
   beforeEach(async () => {
@@ -48,8 +40,6 @@ describe("when a settlement is refused", () => {
   });
   after(async () => {
     await lane.close();
-    await node.stop();
-    await project.remove();
   });
 
   const expectRefused = async (

@@ -2,33 +2,23 @@ import { expect } from "chai";
 import { JsonRpcProvider, Wallet } from "ethers";
 
 import { Vault__factory } from "../../src/bindings/factories/Vault__factory.js";
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { runHardhat } from "../helpers/cli.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
-import { openLane } from "../helpers/settlement-lane.js";
-import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { openLaneWithNode } from "../helpers/settlement-lane.js";
+import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import { DEV_KEYS } from "../helpers/settlement-world.js";
 
 /** What preflight, journal and checks may cost beyond a bare transaction. */
 const ALLOWANCE = 6;
 
 describe("how many requests a settlement makes", () => {
-  let node: ServerProcess;
-  let project: FixtureProject;
-  let lane: SettlementLane;
+  let lane: LaneWithNode;
 
   before(async () => {
-    node = await startAnvil();
-    project = await useFixtureProject("plain");
-    lane = await openLane({ node: node.url, projectRoot: project.path });
+    lane = await openLaneWithNode();
   });
   after(async () => {
     await lane.close();
-    await node.stop();
-    await project.remove();
   });
 
   for (const [name, accounts, most] of [
@@ -49,7 +39,7 @@ describe("how many requests a settlement makes", () => {
       const { stderr, exitCode } = await runHardhat(
         ["vault", "settle", "--yes", "--json", "--network", "test"],
         {
-          cwd: project.path,
+          cwd: lane.project.path,
           env: {
             TEST_URL: lane.server.url,
             TEST_VAULT: JSON.stringify({ contracts: lane.world.contracts }),
@@ -86,7 +76,7 @@ describe("how many requests a settlement makes", () => {
   }
 
   async function countOfEthers(isLocal: boolean): Promise<number> {
-    const server = await startRpcServer({ upstream: node.url });
+    const server = await startRpcServer({ upstream: lane.node.url });
     const provider = new JsonRpcProvider(server.url, undefined, {
       batchMaxCount: 1,
     });

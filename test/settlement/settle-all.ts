@@ -7,11 +7,9 @@ import type { HttpNetworkUserConfig } from "hardhat/types/config";
 import type { SettlementEvent } from "../../src/settlement/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
-import { openLane } from "../helpers/settlement-lane.js";
-import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { openLaneWithNode } from "../helpers/settlement-lane.js";
+import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import {
   DEV_KEYS,
   DEV_MNEMONIC,
@@ -40,16 +38,12 @@ const accountSettings: ReadonlyArray<
 
 for (const [nodeName, startNode] of nodes) {
   describe(`settleAll on ${nodeName}`, () => {
-    let node: ServerProcess;
-    let lane: SettlementLane;
+    let lane: LaneWithNode;
     let world: SettlementWorld;
     let restore: () => Promise<void>;
-    let project: FixtureProject;
 
     before(async () => {
-      node = await startNode();
-      project = await useFixtureProject("plain");
-      lane = await openLane({ node: node.url, projectRoot: project.path });
+      lane = await openLaneWithNode(startNode);
       ({ world } = lane);
       restore = await world.checkpoint();
     });
@@ -62,8 +56,6 @@ for (const [nodeName, startNode] of nodes) {
     });
     after(async () => {
       await lane.close();
-      await node.stop();
-      await project.remove();
     });
 
     for (const [name, accounts] of accountSettings) {

@@ -2,24 +2,16 @@ import { expect } from "chai";
 import { Transaction, Wallet } from "ethers";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
-import { openLane } from "../helpers/settlement-lane.js";
-import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { openLaneWithNode } from "../helpers/settlement-lane.js";
+import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import { DEV_KEYS, DEV_MNEMONIC } from "../helpers/settlement-world.js";
 
 describe("how a settlement is signed", () => {
-  let node: ServerProcess;
-  let project: FixtureProject;
-  let lane: SettlementLane;
+  let lane: LaneWithNode;
   let restore: () => Promise<void>;
 
   before(async () => {
-    node = await startAnvil();
-    project = await useFixtureProject("plain");
-    lane = await openLane({ node: node.url, projectRoot: project.path });
+    lane = await openLaneWithNode();
     restore = await lane.world.checkpoint();
   });
   beforeEach(() => {
@@ -32,8 +24,6 @@ describe("how a settlement is signed", () => {
   });
   after(async () => {
     await lane.close();
-    await node.stop();
-    await project.remove();
   });
 
   /** The signed transaction that went over the wire last. */

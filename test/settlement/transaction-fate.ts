@@ -11,24 +11,18 @@ import type {
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { endDeadlines } from "../helpers/deadlines.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
-import { openLane } from "../helpers/settlement-lane.js";
-import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { openLaneWithNode } from "../helpers/settlement-lane.js";
+import type { LaneWithNode } from "../helpers/settlement-lane.js";
 
 /** None waits for the end of the time, which comes by {@link endDeadlines}. */
 const POLLING = { pollingInterval: 20, timeout: 60_000 };
 
 describe("what can become of a settlement's transaction", () => {
-  let node: ServerProcess;
-  let project: FixtureProject;
-  let lane: SettlementLane;
+  let lane: LaneWithNode;
   let restore: () => Promise<void>;
 
   before(async () => {
-    node = await startAnvil();
-    project = await useFixtureProject("plain");
-    lane = await openLane({ node: node.url, projectRoot: project.path });
+    lane = await openLaneWithNode();
     restore = await lane.world.checkpoint();
   });
   beforeEach(async () => {
@@ -43,8 +37,6 @@ describe("what can become of a settlement's transaction", () => {
   });
   after(async () => {
     await lane.close();
-    await node.stop();
-    await project.remove();
   });
 
   const send = async (
@@ -497,26 +489,21 @@ describe("what can become of a settlement's transaction", () => {
 });
 
 describe("a node that restarts between broadcast and receipt", () => {
-  let project: FixtureProject;
-  let node: ServerProcess;
-  let lane: SettlementLane;
+  let lane: LaneWithNode;
+  let restarted: ServerProcess | undefined;
 
   beforeEach(async () => {
-    project = await useFixtureProject("plain");
-    node = await startAnvil();
-    lane = await openLane({ node: node.url, projectRoot: project.path });
+    lane = await openLaneWithNode();
     await lane.world.provider.send("evm_setAutomine", [false]);
   });
   afterEach(async () => {
     await lane.close();
-    await node.stop();
-    await project.remove();
+    await restarted?.stop();
   });
 
   const restart = async (): Promise<void> => {
-    const { port } = node;
-    await node.stop();
-    node = await startAnvil({ port });
+    await lane.node.stop();
+    restarted = await startAnvil({ port: lane.node.port });
   };
 
   it("should send it again where the node kept its blocks", async () => {

@@ -3,14 +3,10 @@ import { rm } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { startAnvil } from "../helpers/anvil.js";
-import type { ServerProcess } from "../helpers/child-process.js";
 import { runHardhat } from "../helpers/cli.js";
 import type { CommandResult } from "../helpers/cli.js";
-import { useFixtureProject } from "../helpers/fixture-project.js";
-import type { FixtureProject } from "../helpers/fixture-project.js";
-import { openLane } from "../helpers/settlement-lane.js";
-import type { SettlementLane } from "../helpers/settlement-lane.js";
+import { openLaneWithNode } from "../helpers/settlement-lane.js";
+import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import {
   DEV_KEYS,
   SETTLED_AMOUNT,
@@ -21,15 +17,11 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { argumentsOf } from "../helpers/task-arguments.js";
 
 describe("vault settle", () => {
-  let node: ServerProcess;
-  let project: FixtureProject;
-  let lane: SettlementLane;
+  let lane: LaneWithNode;
   let restore: () => Promise<void>;
 
   before(async () => {
-    node = await startAnvil();
-    project = await useFixtureProject("plain");
-    lane = await openLane({ node: node.url, projectRoot: project.path });
+    lane = await openLaneWithNode();
     restore = await lane.world.checkpoint();
   });
   beforeEach(async () => {
@@ -41,8 +33,6 @@ describe("vault settle", () => {
   });
   after(async () => {
     await lane.close();
-    await node.stop();
-    await project.remove();
   });
 
   const run = async (
@@ -50,7 +40,7 @@ describe("vault settle", () => {
     network: object = { accounts: [DEV_KEYS[0]] },
   ): Promise<CommandResult> =>
     await runHardhat(["vault", "settle", ...args, "--network", "test"], {
-      cwd: project.path,
+      cwd: lane.project.path,
       env: {
         TEST_URL: lane.server.url,
         TEST_VAULT: JSON.stringify({ contracts: lane.world.contracts }),
@@ -294,7 +284,7 @@ describe("vault settle", () => {
     const { stdout, stderr, exitCode } = await runHardhat(
       ["vault", "settle", "--yes", "--json", "--network", "test"],
       {
-        cwd: project.path,
+        cwd: lane.project.path,
         env: {
           CI: "true",
           TEST_URL: "http://127.0.0.1:9",
