@@ -14,6 +14,7 @@ import type {
 } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { collectAll } from "../helpers/collect.js";
 import { createTestHre } from "../helpers/hre.js";
 import { recordCalls } from "../helpers/recording-provider.js";
 import { deployGeneratedOrders } from "../helpers/trading.js";
@@ -27,16 +28,6 @@ async function collect(
   options?: OrdersOptions,
 ): Promise<ListedOrder[]> {
   return await collectAll(client.orders(options));
-}
-
-async function collectAll(
-  orders: AsyncIterable<ListedOrder>,
-): Promise<ListedOrder[]> {
-  const collected: ListedOrder[] = [];
-  for await (const order of orders) {
-    collected.push(order);
-  }
-  return collected;
 }
 
 const idsOf = (orders: readonly ListedOrder[]): bigint[] =>

@@ -5,7 +5,7 @@ import { VaultClient } from "../../src/client/index.js";
 import { MockVaultFactoryArtifact } from "../../src/mocks/artifacts.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { collectAll } from "../helpers/collect.js";
-import { everyNode } from "../helpers/every-node.js";
+import { connectTo, everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import {
   pastRound,
@@ -13,7 +13,6 @@ import {
   settledRound,
 } from "../helpers/history-provider.js";
 import type { Answer } from "../helpers/history-provider.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { deployCode } from "../helpers/transactions.js";
 
 const mock = MockVaultFactory__factory.createInterface();
@@ -51,14 +50,7 @@ describe("client - rounds on a node", () => {
 
       before(async () => {
         node = await start();
-        const hre = await createTestHre(
-          node.url === undefined
-            ? {}
-            : { networks: { remote: httpNetwork(node.url) } },
-        );
-        ({ provider } = await hre.network.create(
-          node.url === undefined ? "default" : "remote",
-        ));
+        ({ provider } = await connectTo(node));
       });
       after(async () => {
         await node.stop();

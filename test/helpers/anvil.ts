@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 
 import { startServerProcess } from "./child-process.js";
 import type { ServerProcess } from "./child-process.js";
+import { fetchProvider } from "./fetch-provider.js";
 
 const { resolve } = createRequire(import.meta.url);
 
@@ -28,15 +29,9 @@ export async function startDatedAnvil(
     // Without a base fee, costs are the same every time.
     args: ["--timestamp", String(genesisSeconds), "--base-fee", "0"],
   });
-  await fetch(anvil.url, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "anvil_setBlockTimestampInterval",
-      params: [1],
-    }),
+  await fetchProvider(anvil.url).request({
+    method: "anvil_setBlockTimestampInterval",
+    params: [1],
   });
   return anvil;
 }

@@ -1,4 +1,4 @@
-import { ContractFactory, JsonRpcProvider } from "ethers";
+import { JsonRpcProvider } from "ethers";
 import type { Signer } from "ethers";
 
 import { MockLiquidityPool__factory } from "../../src/bindings/factories/MockLiquidityPool__factory.js";
@@ -13,17 +13,28 @@ import type {
   MockVault,
   MockVaultFactory,
 } from "../../src/bindings/index.js";
-import {
-  MockLiquidityPoolArtifact,
-  MockTradingArtifact,
-  MockUnderlyingAssetArtifact,
-  MockVaultArtifact,
-  MockVaultFactoryArtifact,
-} from "../../src/mocks/artifacts.js";
 import type { ContractRole } from "../../src/protocol/index.js";
+import { deployContract } from "./transactions.js";
 
 /** `settledPrice` and `settledAmount` that a settlement writes. */
 export const SETTLEMENT = { price: 1_875n * 10n ** 18n, amount: 4_200n };
+
+/** The `changes` of a rehearsal of that settlement. */
+export const SETTLEMENT_CHANGES = [
+  {
+    reading: "round",
+    field: "settledPrice",
+    before: 0n,
+    after: SETTLEMENT.price,
+  },
+  {
+    reading: "round",
+    field: "settledAmount",
+    before: 0n,
+    after: SETTLEMENT.amount,
+  },
+  { reading: "round", field: "settled", before: false, after: true },
+] as const;
 
 export interface MockProtocol {
   readonly mocks: {
@@ -46,21 +57,16 @@ export async function deployProtocol(
   deployer: Signer,
   roundEnd = 2_000_000_000n,
 ): Promise<MockProtocol> {
-  const [asset, publicPool, privatePool, trading, factory, vault] = [
-    await deploy(MockUnderlyingAssetArtifact, deployer),
-    await deploy(MockLiquidityPoolArtifact, deployer),
-    await deploy(MockLiquidityPoolArtifact, deployer),
-    await deploy(MockTradingArtifact, deployer),
-    await deploy(MockVaultFactoryArtifact, deployer),
-    await deploy(MockVaultArtifact, deployer),
-  ];
+  const pool = new MockLiquidityPool__factory(deployer);
   const mocks = {
-    underlyingAsset: MockUnderlyingAsset__factory.connect(asset, deployer),
-    publicPool: MockLiquidityPool__factory.connect(publicPool, deployer),
-    privatePool: MockLiquidityPool__factory.connect(privatePool, deployer),
-    trading: MockTrading__factory.connect(trading, deployer),
-    vaultFactory: MockVaultFactory__factory.connect(factory, deployer),
-    vault: MockVault__factory.connect(vault, deployer),
+    underlyingAsset: await deployContract(
+      new MockUnderlyingAsset__factory(deployer),
+    ),
+    publicPool: await deployContract(pool),
+    privatePool: await deployContract(pool),
+    trading: await deployContract(new MockTrading__factory(deployer)),
+    vaultFactory: await deployContract(new MockVaultFactory__factory(deployer)),
+    vault: await deployContract(new MockVault__factory(deployer)),
   };
   await (
     await mocks.vaultFactory.startNextRound({
@@ -73,19 +79,19 @@ export async function deployProtocol(
       endTime: roundEnd,
     })
   ).wait();
-  await (await mocks.vault.setFactory(factory)).wait();
+  await (await mocks.vault.setFactory(mocks.vaultFactory)).wait();
   await (
     await mocks.vault.setSettlement(SETTLEMENT.price, SETTLEMENT.amount)
   ).wait();
   return {
     mocks,
     contracts: {
-      underlyingAsset: asset,
-      publicPool,
-      privatePool,
-      trading,
-      vaultFactory: factory,
-      vault,
+      underlyingAsset: await mocks.underlyingAsset.getAddress(),
+      publicPool: await mocks.publicPool.getAddress(),
+      privatePool: await mocks.privatePool.getAddress(),
+      trading: await mocks.trading.getAddress(),
+      vaultFactory: await mocks.vaultFactory.getAddress(),
+      vault: await mocks.vault.getAddress(),
     },
   };
 }
@@ -117,17 +123,4 @@ class DirectProvider extends JsonRpcProvider {
     }
     return answer;
   }
-}
-
-async function deploy(
-  { abi, bytecode }: { abi: readonly object[]; bytecode: string },
-  deployer: Signer,
-): Promise<string> {
-  const contract = await new ContractFactory(
-    JSON.stringify(abi),
-    bytecode,
-    deployer,
-  ).deploy();
-  await contract.waitForDeployment();
-  return await contract.getAddress();
 }

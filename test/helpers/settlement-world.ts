@@ -1,12 +1,9 @@
-import { ContractFactory, HDNodeWallet, JsonRpcProvider, Wallet } from "ethers";
+import { HDNodeWallet, JsonRpcProvider, Wallet } from "ethers";
 
 import { MockVaultFactory__factory } from "../../src/bindings/factories/MockVaultFactory__factory.js";
 import { MockVault__factory } from "../../src/bindings/factories/MockVault__factory.js";
 import type { MockVault, MockVaultFactory } from "../../src/bindings/index.js";
-import {
-  MockVaultArtifact,
-  MockVaultFactoryArtifact,
-} from "../../src/mocks/artifacts.js";
+import { deployContract } from "./transactions.js";
 
 /** The well-known development mnemonic of anvil and `hardhat node`. */
 export const DEV_MNEMONIC =
@@ -82,12 +79,14 @@ export async function createWorld(
     pollingInterval: 10,
   });
   const deployer = new Wallet(otherKey, provider);
-  const factoryAddress = await deploy(MockVaultFactoryArtifact, deployer);
-  const vaultAddress = await deploy(MockVaultArtifact, deployer);
-  const factory = MockVaultFactory__factory.connect(factoryAddress, deployer);
-  const vault = MockVault__factory.connect(vaultAddress, deployer);
+  const factory = await deployContract(new MockVaultFactory__factory(deployer));
+  const vault = await deployContract(new MockVault__factory(deployer));
+  const contracts = {
+    vault: await vault.getAddress(),
+    vaultFactory: await factory.getAddress(),
+  };
   await (await factory.startNextRound(FIRST_ROUND)).wait();
-  await (await vault.setFactory(factoryAddress)).wait();
+  await (await vault.setFactory(factory)).wait();
   await (await vault.setSettlement(SETTLED_PRICE, SETTLED_AMOUNT)).wait();
 
   // The node signs: that takes a fraction of the requests of a contract call.
@@ -106,9 +105,12 @@ export async function createWorld(
     provider,
     vault,
     factory,
-    contracts: { vault: vaultAddress, vaultFactory: factoryAddress },
+    contracts,
     settleByOther: async () => {
-      await act(vaultAddress, vault.interface.encodeFunctionData("settleAll"));
+      await act(
+        contracts.vault,
+        vault.interface.encodeFunctionData("settleAll"),
+      );
     },
     openNextRound: async () => {
       latest = {
@@ -117,7 +119,7 @@ export async function createWorld(
         endTime: latest.endTime + 604_800n,
       };
       await act(
-        factoryAddress,
+        contracts.vaultFactory,
         factory.interface.encodeFunctionData("startNextRound", [latest]),
       );
     },
@@ -152,17 +154,4 @@ export async function createWorld(
     },
   };
   return world;
-}
-
-async function deploy(
-  { abi, bytecode }: { abi: readonly object[]; bytecode: string },
-  deployer: Wallet,
-): Promise<string> {
-  const contract = await new ContractFactory(
-    JSON.stringify(abi),
-    bytecode,
-    deployer,
-  ).deploy();
-  await contract.waitForDeployment();
-  return await contract.getAddress();
 }

@@ -7,6 +7,7 @@ import type { Signer } from "ethers";
 import { contractRoleNames } from "../../src/protocol/index.js";
 import { compile } from "./solc.js";
 import type { CompiledContract } from "./solc.js";
+import { deployContract } from "./transactions.js";
 
 const FILE = "SettlingVaults.sol";
 
@@ -68,12 +69,10 @@ async function deploy(
   ...args: readonly string[]
 ): Promise<string> {
   const { abi, evm } = artifact(name);
-  const contract = await new ContractFactory(
-    JSON.stringify(abi),
-    evm.bytecode.object,
-    deployer,
-  ).deploy(...args);
-  await contract.waitForDeployment();
+  const contract = await deployContract(
+    new ContractFactory(JSON.stringify(abi), evm.bytecode.object, deployer),
+    ...args,
+  );
   return await contract.getAddress();
 }
 

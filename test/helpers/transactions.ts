@@ -1,3 +1,5 @@
+import type { BaseContract } from "ethers";
+
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 
 /** Deploys code from the node's first account; the contract's address. */
@@ -12,6 +14,19 @@ export async function deployCode(
     throw new Error("the deployment made no contract");
   }
   return contractAddress;
+}
+
+/** Deploys the contract of an ethers factory, and waits until it is there. */
+export async function deployContract<
+  Contract extends BaseContract,
+  Args extends readonly unknown[],
+>(
+  factory: { deploy: (...args: Args) => Promise<Contract> },
+  ...args: Args
+): Promise<Contract> {
+  const contract = await factory.deploy(...args);
+  await contract.waitForDeployment();
+  return contract;
 }
 
 /** Sends a transaction from the node's first account; its receipt, mined. */

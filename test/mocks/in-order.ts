@@ -5,9 +5,8 @@ import { connectMocks } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { patient } from "../../src/rpc/patient.js";
 import type { MockVaultHandle } from "../../src/types.js";
-import { everyNode } from "../helpers/every-node.js";
+import { connectTo, everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
 
 describe("mocks - scripts at the same time by operations of their own", () => {
   it("should be one after the other, whichever way they ask the chain", async () => {
@@ -41,14 +40,7 @@ for (const { name, start } of everyNode) {
 
     before(async () => {
       node = await start();
-      const hre = await createTestHre(
-        node.url === undefined
-          ? {}
-          : { networks: { remote: httpNetwork(node.url) } },
-      );
-      ({ vault } = await hre.network.create(
-        node.url === undefined ? "default" : "remote",
-      ));
+      ({ vault } = await connectTo(node));
       mocks = await vault.deployMocks();
     });
 

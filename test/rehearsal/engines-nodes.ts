@@ -6,10 +6,11 @@ import type { HardhatVault, Simulation } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import { fetchProvider } from "../helpers/fetch-provider.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import {
-  SETTLEMENT,
+  SETTLEMENT_CHANGES,
   deployProtocol,
   directProvider,
 } from "../helpers/mock-protocol.js";
@@ -25,6 +26,17 @@ const unknownMethod = {
     message: "the method does not exist/is not available",
   },
 } as const;
+
+/**
+ * What eth_simulateV1 says of a call that has no gas any more: Geth gives one
+ * request so much, all its calls together.
+ */
+const outOfGas = {
+  status: "0x0",
+  returnData: "0x",
+  gasUsed: "0xf4240",
+  error: { code: -32015, message: "out of gas" },
+};
 
 /** What eth_simulateV1 answers, with one thing in it changed. */
 function changing(
@@ -60,6 +72,37 @@ function overridesOf({
   readonly params: readonly unknown[];
 }): readonly unknown[] {
   return method === "eth_call" ? params.slice(2) : [];
+}
+
+/** A node without eth_simulateV1 that refuses a call with more overrides. */
+function refusingOverridesBeyond(most: number): RpcHandler {
+  return ({ request }) =>
+    request.method === "eth_simulateV1"
+      ? unknownMethod
+      : overridesOf(request).length > most
+        ? {
+            error: {
+              code: -32602,
+              message: `too many arguments, want at most ${2 + most}`,
+            },
+          }
+        : undefined;
+}
+
+/** A node without eth_simulateV1 that answers as if there were no more. */
+function ignoringOverridesBeyond(most: number): RpcHandler {
+  return async ({ request, forward }) =>
+    request.method === "eth_simulateV1"
+      ? unknownMethod
+      : overridesOf(request).length > most
+        ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a result of anvil
+          (JSON.parse(
+            await forward({
+              ...request,
+              params: request.params.slice(0, 2 + most),
+            }),
+          ) as { result: unknown })
+        : undefined;
 }
 
 describe("simulation - on every kind of node", () => {
@@ -100,21 +143,7 @@ describe("simulation - on every kind of node", () => {
     expect({ ...simulation, engine: simulation.engine }).to.deep.include({
       status: "settled",
       engine,
-      changes: [
-        {
-          reading: "round",
-          field: "settledPrice",
-          before: 0n,
-          after: SETTLEMENT.price,
-        },
-        {
-          reading: "round",
-          field: "settledAmount",
-          before: 0n,
-          after: SETTLEMENT.amount,
-        },
-        { reading: "round", field: "settled", before: false, after: true },
-      ],
+      changes: SETTLEMENT_CHANGES,
     });
   }
 
@@ -225,17 +254,11 @@ describe("simulation - on every kind of node", () => {
       const { contracts } = await deployProtocol(await provider.getSigner(0));
       const vault = await open(node.url, contracts);
       await provider.send("evm_setAutomine", [false]);
-      await fetch(node.url, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({
-          jsonrpc: "2.0",
-          id: 1,
-          method: "eth_sendTransaction",
-          params: [
-            { from: FIRST_ACCOUNT, to: contracts.vault, data: "0xa015aefe" },
-          ],
-        }),
+      await fetchProvider(node.url).request({
+        method: "eth_sendTransaction",
+        params: [
+          { from: FIRST_ACCOUNT, to: contracts.vault, data: "0xa015aefe" },
+        ],
       });
       expectSettled(await vault.simulateSettleAll(), "fork");
     } finally {
@@ -271,17 +294,7 @@ describe("simulation - on every kind of node", () => {
   });
 
   it("should call a node that does not override blocks, in its pending one", async () => {
-    server.handler = ({ request }) =>
-      request.method === "eth_simulateV1"
-        ? unknownMethod
-        : overridesOf(request).length > 1
-          ? {
-              error: {
-                code: -32602,
-                message: "too many arguments, want at most 3",
-              },
-            }
-          : undefined;
+    server.handler = refusingOverridesBeyond(1);
     const vault = await open();
     expectSettled(await vault.simulateSettleAll(), "call");
     expectSettled(await vault.simulateSettleAll({ atTime: "end" }), "fork");
@@ -315,15 +328,7 @@ describe("simulation - on every kind of node", () => {
   });
 
   it("should not believe a node that ignores the block that is asked for", async () => {
-    server.handler = async ({ request, forward }) =>
-      request.method === "eth_simulateV1"
-        ? unknownMethod
-        : overridesOf(request).length > 1
-          ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a result of anvil
-            (JSON.parse(
-              await forward({ ...request, params: request.params.slice(0, 3) }),
-            ) as { result: unknown })
-          : undefined;
+    server.handler = ignoringOverridesBeyond(1);
     const vault = await open();
     expectSettled(await vault.simulateSettleAll({ atTime: "end" }), "fork");
   });
@@ -392,17 +397,7 @@ describe("simulation - on every kind of node", () => {
   });
 
   it("should fork a node that has neither", async () => {
-    server.handler = ({ request }) =>
-      request.method === "eth_simulateV1"
-        ? unknownMethod
-        : overridesOf(request).length > 0
-          ? {
-              error: {
-                code: -32602,
-                message: "too many arguments, want at most 2",
-              },
-            }
-          : undefined;
+    server.handler = refusingOverridesBeyond(0);
     const vault = await open();
     expectSettled(await vault.simulateSettleAll(), "fork");
     for (const engine of ["simulateV1", "call"] as const) {
@@ -414,15 +409,7 @@ describe("simulation - on every kind of node", () => {
   });
 
   it("should fork a node that ignores code, and answers all the same", async () => {
-    server.handler = async ({ request, forward }) =>
-      request.method === "eth_simulateV1"
-        ? unknownMethod
-        : overridesOf(request).length > 0
-          ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a result of anvil
-            (JSON.parse(
-              await forward({ ...request, params: request.params.slice(0, 2) }),
-            ) as { result: unknown })
-          : undefined;
+    server.handler = ignoringOverridesBeyond(0);
     expectSettled(await (await open()).simulateSettleAll(), "fork");
   });
 
@@ -508,16 +495,10 @@ describe("simulation - on every kind of node", () => {
   });
 
   it("should not take a limit of the node's for the contract's refusal", async () => {
-    // Geth gives one request so much gas, all its calls together.
     server.handler = changing((block) => {
       const calls = [block["calls"]].flat();
       const settle = calls[(calls.length - 1) / 2];
-      Object.assign(settle ?? {}, {
-        status: "0x0",
-        returnData: "0x",
-        gasUsed: "0xf4240",
-        error: { code: -32015, message: "out of gas" },
-      });
+      Object.assign(settle ?? {}, outOfGas);
     });
     const vault = await open();
     expectSettled(await vault.simulateSettleAll(), "call");
@@ -532,12 +513,7 @@ describe("simulation - on every kind of node", () => {
   it("should not take such a limit for a node that cannot do it", async () => {
     server.handler = changing((block) => {
       for (const call of [block["calls"]].flat()) {
-        Object.assign(call ?? {}, {
-          status: "0x0",
-          returnData: "0x",
-          gasUsed: "0xf4240",
-          error: { code: -32015, message: "out of gas" },
-        });
+        Object.assign(call ?? {}, outOfGas);
       }
     });
     const vault = await open();
@@ -550,12 +526,7 @@ describe("simulation - on every kind of node", () => {
     server.handler = changing((block) => {
       const calls = [block["calls"]].flat();
       const reading = calls[(calls.length + 1) / 2];
-      Object.assign(reading ?? {}, {
-        status: "0x0",
-        returnData: "0x",
-        gasUsed: "0xf4240",
-        error: { code: -32015, message: "out of gas" },
-      });
+      Object.assign(reading ?? {}, outOfGas);
     });
     const vault = await open();
     expectSettled(await vault.simulateSettleAll(), "call");

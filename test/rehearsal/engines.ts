@@ -11,6 +11,7 @@ import type {
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { collectAll } from "../helpers/collect.js";
+import { flatten } from "../helpers/flatten.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { directProvider } from "../helpers/mock-protocol.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
@@ -490,14 +491,4 @@ function pathOf(reading: string, field: string): string {
 
 function addressOf(topic = "0x"): string {
   return getAddress(`0x${topic.slice(-40)}`);
-}
-
-function flatten(value: object, prefix = ""): Map<string, unknown> {
-  return new Map(
-    Object.entries(value).flatMap(([key, inner]: [string, unknown]) =>
-      typeof inner === "object" && inner !== null
-        ? [...flatten(inner, `${prefix}${key}.`)]
-        : [[`${prefix}${key}`, inner] satisfies [string, unknown]],
-    ),
-  );
 }

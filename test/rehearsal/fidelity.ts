@@ -7,6 +7,7 @@ import { encodeRevertData } from "../../src/mocks/failure.js";
 import type { HardhatVault, Simulation } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import { flatten } from "../helpers/flatten.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { deployProtocol, directProvider } from "../helpers/mock-protocol.js";
 import type { MockProtocol } from "../helpers/mock-protocol.js";
@@ -300,15 +301,5 @@ function changesByPath({ changes }: Simulation): Outcome["changes"] {
       `${reading}.${field}`,
       [before, after],
     ]),
-  );
-}
-
-function flatten(value: object, prefix = ""): Map<string, unknown> {
-  return new Map(
-    Object.entries(value).flatMap(([key, inner]: [string, unknown]) =>
-      typeof inner === "object" && inner !== null
-        ? [...flatten(inner, `${prefix}${key}.`)]
-        : [[`${prefix}${key}`, inner] satisfies [string, unknown]],
-    ),
   );
 }

@@ -4,7 +4,10 @@ import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
-import { SETTLEMENT, deployProtocol } from "../helpers/mock-protocol.js";
+import {
+  SETTLEMENT_CHANGES,
+  deployProtocol,
+} from "../helpers/mock-protocol.js";
 import type { MockProtocol } from "../helpers/mock-protocol.js";
 
 const NOBODY = "0x00000000000000000000000000000000000000AA";
@@ -70,21 +73,7 @@ describe("simulation - simulateSettleAll in process", () => {
     expect(simulation).to.deep.include({
       status: "settled",
       reason: null,
-      changes: [
-        {
-          reading: "round",
-          field: "settledPrice",
-          before: 0n,
-          after: SETTLEMENT.price,
-        },
-        {
-          reading: "round",
-          field: "settledAmount",
-          before: 0n,
-          after: SETTLEMENT.amount,
-        },
-        { reading: "round", field: "settled", before: false, after: true },
-      ],
+      changes: SETTLEMENT_CHANGES,
     });
     expect(simulation.block?.number).to.equal(number + 1);
   });

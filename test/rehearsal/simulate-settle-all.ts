@@ -18,7 +18,7 @@ import type { ServerProcess } from "../helpers/child-process.js";
 import { freePort } from "../helpers/free-port.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import {
-  SETTLEMENT,
+  SETTLEMENT_CHANGES,
   deployProtocol,
   directProvider,
 } from "../helpers/mock-protocol.js";
@@ -126,21 +126,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
       reason: null,
       engine: "fork",
       transfers: [],
-      changes: [
-        {
-          reading: "round",
-          field: "settledPrice",
-          before: 0n,
-          after: SETTLEMENT.price,
-        },
-        {
-          reading: "round",
-          field: "settledAmount",
-          before: 0n,
-          after: SETTLEMENT.amount,
-        },
-        { reading: "round", field: "settled", before: false, after: true },
-      ],
+      changes: SETTLEMENT_CHANGES,
     });
     expect(block?.number).to.equal(head.number + 1);
     expect(Number(gasUsed)).to.be.within(50_000, 500_000);

@@ -14,6 +14,7 @@ import type { SettlementEvent } from "../../src/settlement/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 
 const HASH = `0x${"ab".repeat(32)}`;
+const OTHER = `0x${"cd".repeat(32)}`;
 const NONCE = 7;
 
 const transaction: SentTransaction = {
@@ -58,6 +59,15 @@ const pooled = {
   input: transaction.data,
   nonce: "0x7",
   blockNumber: null,
+};
+
+/** What else the account sent with its nonce, without its block. */
+const rival = {
+  hash: OTHER,
+  from: transaction.from,
+  to: transaction.from,
+  input: "0x",
+  nonce: "0x7",
 };
 
 /** Where it is not the time that ends it. */
@@ -217,7 +227,6 @@ describe("the way of a settlement's transaction", () => {
     expect(mined).to.include({ kind: "mined", hash: HASH });
   });
   it("should find in the blocks themselves who used the nonce, without old state", async () => {
-    const rival = `0x${"cd".repeat(32)}`;
     const scanned: string[] = [];
     const end = await run("look", {
       eth_getTransactionCount: (_, [, tag]) => {
@@ -231,24 +240,13 @@ describe("the way of a settlement's transaction", () => {
         scanned.push(String(tag));
         return {
           transactions:
-            Number(tag) === 150
-              ? [
-                  {
-                    hash: rival,
-                    from: transaction.from,
-                    to: transaction.from,
-                    input: "0x",
-                    nonce: `0x${NONCE.toString(16)}`,
-                    blockNumber: tag,
-                  },
-                ]
-              : [],
+            Number(tag) === 150 ? [{ ...rival, blockNumber: tag }] : [],
         };
       },
     });
 
     expect(end).to.include({ kind: "dropped", status: "unconfirmed" });
-    expect(end.kind === "dropped" && end.reason).to.include(rival);
+    expect(end.kind === "dropped" && end.reason).to.include(OTHER);
     // From the first block that may have it, each one once.
     expect(scanned.map(Number)).to.deep.equal(
       Array.from({ length: 145 }, (_, index) => 6 + index),
@@ -256,7 +254,6 @@ describe("the way of a settlement's transaction", () => {
   });
 
   it("should find in a few requests who used the nonce on a day of many blocks, with old state", async () => {
-    const rival = `0x${"cd".repeat(32)}`;
     const usedIn = 123_456;
     const end = await run("look", {
       eth_getTransactionCount: (_, [, tag]) =>
@@ -266,23 +263,12 @@ describe("the way of a settlement's transaction", () => {
       eth_blockNumber: () => "0x30d40",
       eth_getBlockByNumber: (_, [tag]) => ({
         transactions:
-          Number(tag) === usedIn
-            ? [
-                {
-                  hash: rival,
-                  from: transaction.from,
-                  to: transaction.from,
-                  input: "0x",
-                  nonce: `0x${NONCE.toString(16)}`,
-                  blockNumber: tag,
-                },
-              ]
-            : [],
+          Number(tag) === usedIn ? [{ ...rival, blockNumber: tag }] : [],
       }),
     });
 
     expect(end).to.include({ kind: "dropped", status: "unconfirmed" });
-    expect(end.kind === "dropped" && end.reason).to.include(rival);
+    expect(end.kind === "dropped" && end.reason).to.include(OTHER);
     expect(asked.length).to.be.at.most(25);
   });
 
@@ -384,7 +370,6 @@ describe("the way of a settlement's transaction", () => {
     events.flatMap((event) => (event.type === "trouble" ? event.message : []));
   const whyOpen = (end: FollowOutcome): string =>
     end.kind === "open" ? end.reason : end.kind;
-  const OTHER = `0x${"cd".repeat(32)}`;
 
   describe("where the node does not have it and the round forbids another try", () => {
     const over = new SettlementStopped(

@@ -162,6 +162,16 @@ describe("hostile text", function () {
     args: Readonly<Record<string, unknown>> = {},
   ): Promise<CommandResult> => await runVaultTask(hre, task, args);
 
+  /** Has the contracts refuse with words, until the chain is set back. */
+  async function refuseWithWords(): Promise<void> {
+    await mocks.fail("settleAll", everythingHostile);
+    await mocks.fail("queryVolume", everythingHostile);
+    await mocks.fail("getFundingFeeRate", {
+      customError: "Odd(string why)",
+      args: [everythingHostile],
+    });
+  }
+
   /** How often every task was run: as JSON and for people by turns. */
   let turn = 0;
 
@@ -226,12 +236,7 @@ describe("hostile text", function () {
     const snapshot: unknown = await direct.provider.request({
       method: "evm_snapshot",
     });
-    await mocks.fail("settleAll", everythingHostile);
-    await mocks.fail("queryVolume", everythingHostile);
-    await mocks.fail("getFundingFeeRate", {
-      customError: "Odd(string why)",
-      args: [everythingHostile],
-    });
+    await refuseWithWords();
     expect(await harmOfEveryTask()).to.deep.equal({ found: [], isShown: true });
     await direct.provider.request({ method: "evm_revert", params: [snapshot] });
   });
@@ -368,12 +373,7 @@ describe("hostile text", function () {
     const snapshot: unknown = await direct.provider.request({
       method: "evm_snapshot",
     });
-    await mocks.fail("settleAll", everythingHostile);
-    await mocks.fail("queryVolume", everythingHostile);
-    await mocks.fail("getFundingFeeRate", {
-      customError: "Odd(string why)",
-      args: [everythingHostile],
-    });
+    await refuseWithWords();
     const runs = everyTaskRun()
       .filter(({ args }) => args["fork"] !== true)
       .map(({ task, args }) => [

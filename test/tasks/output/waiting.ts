@@ -6,25 +6,49 @@ import { expect } from "chai";
 
 import { startProgress } from "../../../tasks/output/progress.js";
 import { whileWaiting } from "../../../tasks/output/waiting.js";
+import type { Ticker } from "../../../tasks/output/waiting.js";
 import { createTestHre, httpNetwork } from "../../helpers/hre.js";
 import { startRpcServer } from "../../helpers/rpc-server.js";
 import type { RpcHandler } from "../../helpers/rpc-server.js";
 
 function terminal(isTTY: boolean): {
   stderr: NodeJS.WritableStream & { isTTY: boolean };
+  /** All that was written, and what a person sees of it. */
+  written: () => string;
   shown: () => string;
 } {
-  let shown = "";
+  let written = "";
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
-      shown += chunk.toString();
+      written += chunk.toString();
       done();
     },
   });
   return {
     stderr: Object.assign(stream, { isTTY }),
-    shown: () => stripVTControlCharacters(shown),
+    written: () => written,
+    shown: () => stripVTControlCharacters(written),
   };
+}
+
+/** A clock that stands still until it is set, and ticks then. */
+class ManualClock {
+  public isStopped = false;
+  #now = 0;
+  #tick = (): void => undefined;
+
+  public readonly now = (): number => this.#now;
+  public readonly ticker: Ticker = (tick) => {
+    this.#tick = tick;
+    return () => {
+      this.isStopped = true;
+    };
+  };
+
+  public set(now: number): void {
+    this.#now = now;
+    this.#tick();
+  }
 }
 
 describe("output - waiting", () => {
@@ -35,32 +59,24 @@ describe("output - waiting", () => {
       const { stderr, shown } = terminal(isTTY);
       const ask = async (): Promise<unknown> =>
         await provider.request({ method: "eth_chainId" });
-      let [clock, tick] = [0, (): void => undefined];
-      let isStopped = false;
+      const clock = new ManualClock();
       const result = await whileWaiting(
         hre.hooks,
         stderr,
         async () => {
           await ask();
-          clock = 900;
-          tick();
+          clock.set(900);
           expect(shown()).to.equal("");
           await ask();
           await ask();
-          clock = 3_100;
-          tick();
+          clock.set(3_100);
           return "done";
         },
-        (next) => {
-          tick = next;
-          return () => {
-            isStopped = true;
-          };
-        },
-        () => clock,
+        clock.ticker,
+        clock.now,
       );
       expect(result).to.equal("done");
-      expect(isStopped).to.equal(isTTY);
+      expect(clock.isStopped).to.equal(isTTY);
       expect(shown().trim()).to.equal(
         isTTY ? "Asked the node 3 times so far, for 3s…" : "",
       );
@@ -75,34 +91,20 @@ describe("output - waiting", () => {
     try {
       const hre = await createTestHre();
       const { provider } = await hre.network.create();
-      let written = "";
-      const stderr = Object.assign(
-        new Writable({
-          write(chunk: Buffer, _encoding, done) {
-            written += chunk.toString();
-            done();
-          },
-        }),
-        { isTTY: true },
-      );
-      let [clock, tick] = [0, (): void => undefined];
+      const { stderr, written } = terminal(true);
+      const clock = new ManualClock();
       await whileWaiting(
         hre.hooks,
         stderr,
         async () => {
           await provider.request({ method: "eth_chainId" });
-          clock = 1_100;
-          tick();
-          clock = 9_100;
-          tick();
+          clock.set(1_100);
+          clock.set(9_100);
         },
-        (next) => {
-          tick = next;
-          return () => undefined;
-        },
-        () => clock,
+        clock.ticker,
+        clock.now,
       );
-      expect(written).to.equal("Asked the node 1 time so far, for 1s…\n");
+      expect(written()).to.equal("Asked the node 1 time so far, for 1s…\n");
     } finally {
       if (TERM === undefined) {
         Reflect.deleteProperty(process.env, "TERM");
@@ -135,7 +137,7 @@ describe("output - waiting", () => {
       server.handler = handler;
       server.requests.length = 0;
       const { stderr, shown } = terminal(true);
-      let [clock, tick] = [0, (): void => undefined];
+      const clock = new ManualClock();
       await whileWaiting(
         hre.hooks,
         stderr,
@@ -143,16 +145,11 @@ describe("output - waiting", () => {
           await provider
             .request({ method: "eth_chainId" })
             .catch(() => undefined);
-          clock = 2_000;
-          tick();
-          clock = 20_000;
-          tick();
+          clock.set(2_000);
+          clock.set(20_000);
         },
-        (next) => {
-          tick = next;
-          return () => undefined;
-        },
-        () => clock,
+        clock.ticker,
+        clock.now,
       );
       const [first, later] = shown().split("…");
       expect(first?.trim(), name).to.equal(
@@ -190,29 +187,22 @@ describe("output - waiting", () => {
   it("should leave the line to whatever else is written, a bar and a question", async () => {
     const hre = await createTestHre();
     const { provider } = await hre.network.create();
-    let written = "";
-    const stderr = Object.assign(
-      new Writable({
-        write(chunk: Buffer, _encoding, done) {
-          written += chunk.toString();
-          done();
-        },
-      }),
-      { isTTY: true, columns: 80 },
-    );
-    let [clock, tick] = [0, (): void => undefined];
+    const { stderr, written } = terminal(true);
+    Object.assign(stderr, { columns: 80 });
+    const clock = new ManualClock();
+    let readUpTo = 0;
+    /** What was written since it was last asked for. */
+    const latest = (): string => {
+      const text = written().slice(readUpTo);
+      readUpTo = written().length;
+      return text;
+    };
     /** What comes of a look at the clock, once the node was asked. */
     const seen = async (): Promise<string> => {
       await provider.request({ method: "eth_chainId" });
-      clock += 1_500;
-      written = "";
-      tick();
-      return written;
-    };
-    const since = (): string => {
-      const text = marked(written);
-      written = "";
-      return text;
+      latest();
+      clock.set(clock.now() + 1_500);
+      return latest();
     };
     hre.hooks.registerHandlers("userInterruptions", {
       requestSecretInput: async () => await seen(),
@@ -224,16 +214,14 @@ describe("output - waiting", () => {
         expect(await seen()).to.contain(
           "Asked the node 1 time so far, for 1s…",
         );
-        since();
         waiting.stderr.write("told\n");
-        expect(since()).to.match(/^⌫+told\n$/u);
+        expect(marked(latest())).to.match(/^⌫+told\n$/u);
         waiting.stderr.write("once more\n");
-        expect(since()).to.equal("once more\n");
+        expect(marked(latest())).to.equal("once more\n");
 
         await seen();
-        since();
-        waiting.inPlace((text) => (written += text))("out", () => undefined);
-        expect(since()).to.match(/^⌫+out$/u);
+        waiting.inPlace((text) => stderr.write(text))("out", () => undefined);
+        expect(marked(latest())).to.match(/^⌫+out$/u);
 
         await waiting.pause(async () => {
           expect(await seen()).to.equal("");
@@ -256,32 +244,27 @@ describe("output - waiting", () => {
           await hre.interruptions.requestSecretInput("a keystore", "password"),
         ).to.equal("");
       },
-      (next) => {
-        tick = next;
-        return () => undefined;
-      },
-      () => clock,
+      clock.ticker,
+      clock.now,
     );
   });
 
   it("should leave nothing behind where the work fails", async () => {
     const hre = await createTestHre();
     const { stderr } = terminal(true);
-    let isStopped = false;
+    const clock = new ManualClock();
     let thrown: unknown;
     try {
       await whileWaiting(
         hre.hooks,
         stderr,
         async () => await Promise.reject(new Error("no")),
-        () => () => {
-          isStopped = true;
-        },
+        clock.ticker,
       );
     } catch (error) {
       thrown = error;
     }
     expect(String(thrown)).to.include("no");
-    expect(isStopped).to.equal(true);
+    expect(clock.isStopped).to.equal(true);
   });
 });
