@@ -10,7 +10,7 @@ import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { deployHostileTrading } from "../helpers/hostile-trading.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo, createTestHre } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { Exchange, RpcReply } from "../helpers/rpc-server.js";
 import { deployGeneratedOrders } from "../helpers/trading.js";
@@ -220,8 +220,5 @@ async function connect(
   url: string,
   timeout = 60_000,
 ): Promise<Eip1193Provider> {
-  const hre = await createTestHre({
-    networks: { remote: httpNetwork(url, { timeout }) },
-  });
-  return (await hre.network.create("remote")).provider;
+  return (await connectTo(url, { timeout })).provider;
 }

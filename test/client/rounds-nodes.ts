@@ -5,8 +5,9 @@ import { VaultClient } from "../../src/client/index.js";
 import { MockVaultFactoryArtifact } from "../../src/mocks/artifacts.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { collectAll } from "../helpers/collect.js";
-import { connectTo, everyNode } from "../helpers/every-node.js";
+import { everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
+import { connectTo } from "../helpers/hre.js";
 import {
   pastRound,
   roundsBlockByBlock,
@@ -50,7 +51,7 @@ describe("client - rounds on a node", () => {
 
       before(async () => {
         node = await start();
-        ({ provider } = await connectTo(node));
+        ({ provider } = await connectTo(node.url));
       });
       after(async () => {
         await node.stop();

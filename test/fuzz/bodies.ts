@@ -18,7 +18,7 @@ import {
   recordedNode,
 } from "../helpers/fuzz-subjects.js";
 import type { Recording, Subject } from "../helpers/fuzz-subjects.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo } from "../helpers/hre.js";
 import { Witness } from "../helpers/witness.js";
 
 /**
@@ -159,10 +159,7 @@ async function openLane(): Promise<Lane> {
   await once(server, "listening");
   const address = server.address();
   const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
-  const hre = await createTestHre({
-    networks: { live: httpNetwork(url, { timeout: 1_000 }) },
-  });
-  const connection = await hre.network.create("live");
+  const connection = await connectTo(url, { timeout: 1_000 });
   const provider: Eip1193Provider = connection.provider;
   return {
     meet: (one, node) => {

@@ -28,7 +28,7 @@ import {
   hexEdits,
 } from "../helpers/hostile-changes.js";
 import type { Change, HexEdit } from "../helpers/hostile-changes.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo } from "../helpers/hre.js";
 import { Witness } from "../helpers/witness.js";
 
 /** `FUZZ_RUNS=100000 npm run fuzz`; as many as `npm test` has time for else. */
@@ -159,14 +159,9 @@ describe("fuzz - reads of a hostile node and hostile contracts", function () {
   });
 
   it("should be made from what a real node answers", async () => {
-    const hre = await createTestHre({
-      networks: {
-        anvil: httpNetwork(anvil.url, {
-          vault: { contracts: recording.contracts },
-        }),
-      },
+    const { vault } = await connectTo(anvil.url, {
+      vault: { contracts: recording.contracts },
     });
-    const { vault } = await hre.network.create("anvil");
     const scripted = new BareHost(
       recordedNode(recording),
       recording.contracts,

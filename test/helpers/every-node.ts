@@ -1,8 +1,5 @@
-import type { NetworkConnection } from "hardhat/types/network";
-
 import { startAnvil } from "./anvil.js";
 import { startHardhatNode } from "./hardhat-node.js";
-import { createTestHre, httpNetwork } from "./hre.js";
 
 /** A node to run a suite on; without a URL it is Hardhat's own process. */
 export interface TestNode {
@@ -28,11 +25,3 @@ export const everyNode: ReadonlyArray<{
   { name: "hardhat node", start: startHardhatNode },
   { name: "anvil", start: async () => await startAnvil() },
 ];
-
-/** A connection to such a node, with nothing configured. */
-export async function connectTo({ url }: TestNode): Promise<NetworkConnection> {
-  const hre = await createTestHre(
-    url === undefined ? {} : { networks: { remote: httpNetwork(url) } },
-  );
-  return await hre.network.create(url === undefined ? "default" : "remote");
-}

@@ -23,7 +23,7 @@ import type { BareHost } from "./bare-host.js";
 import { distinctState } from "./distinct-state.js";
 import { decodeGenerally } from "./general-decoder.js";
 import { fieldsOf } from "./fields.js";
-import { createTestHre, httpNetwork } from "./hre.js";
+import { connectTo } from "./hre.js";
 import { scriptedNode } from "./scripted-node.js";
 import type { ContractAnswer, ContractCall } from "./scripted-node.js";
 import { sendTransaction } from "./transactions.js";
@@ -379,8 +379,7 @@ function keyOf({ to, data, phase }: Omit<ContractCall, "block">): string {
 
 /** Asks anvil for everything that a case may come to, before and after. */
 export async function record(url: string): Promise<Recording> {
-  const hre = await createTestHre({ networks: { anvil: httpNetwork(url) } });
-  const { vault, provider } = await hre.network.create("anvil");
+  const { vault, provider } = await connectTo(url);
   const [order] = Object.values(distinctState.orders ?? {});
   const { addresses: contracts } = await vault.deployMocks({
     overrides: {

@@ -4,6 +4,7 @@ import type {
   HttpNetworkUserConfig,
 } from "hardhat/types/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import type { NetworkConnection } from "hardhat/types/network";
 
 import vault from "../../src/index.js";
 
@@ -19,10 +20,26 @@ export async function createTestHre(
   );
 }
 
+/** What a network over HTTP may have beside its URL. */
+export type NetworkSettings = Partial<
+  Omit<HttpNetworkUserConfig, "type" | "url">
+>;
+
 /** The configuration of a network over HTTP. */
 export function httpNetwork(
   url: string,
-  settings: Partial<Omit<HttpNetworkUserConfig, "type" | "url">> = {},
+  settings: NetworkSettings = {},
 ): HttpNetworkUserConfig {
   return { type: "http", url, ...settings };
+}
+
+/** A connection to network live at this URL; in process where there is none. */
+export async function connectTo(
+  url: string | undefined,
+  settings: NetworkSettings = {},
+): Promise<NetworkConnection> {
+  const hre = await createTestHre(
+    url === undefined ? {} : { networks: { live: httpNetwork(url, settings) } },
+  );
+  return await hre.network.create(url === undefined ? "default" : "live");
 }

@@ -13,7 +13,7 @@ import { toSafeJson } from "../../src/untrusted-text.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo, createTestHre } from "../helpers/hre.js";
 
 const MAX = 2n ** 256n - 1n;
 
@@ -29,10 +29,7 @@ describe("mocks - capture and replay", () => {
 
   before(async () => {
     anvil = await startAnvil();
-    const hre = await createTestHre({
-      networks: { live: httpNetwork(anvil.url) },
-    });
-    ({ vault: live } = await hre.network.create("live"));
+    ({ vault: live } = await connectTo(anvil.url));
     folder = await mkdtemp(path.join(tmpdir(), "vault-fixture-"));
   });
 

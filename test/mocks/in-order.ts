@@ -5,8 +5,9 @@ import { connectMocks } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { patient } from "../../src/rpc/patient.js";
 import type { MockVaultHandle } from "../../src/types.js";
-import { connectTo, everyNode } from "../helpers/every-node.js";
+import { everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
+import { connectTo } from "../helpers/hre.js";
 
 describe("mocks - scripts at the same time by operations of their own", () => {
   it("should be one after the other, whichever way they ask the chain", async () => {
@@ -40,7 +41,7 @@ for (const { name, start } of everyNode) {
 
     before(async () => {
       node = await start();
-      ({ vault } = await connectTo(node));
+      ({ vault } = await connectTo(node.url));
       mocks = await vault.deployMocks();
     });
 

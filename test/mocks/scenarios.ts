@@ -10,9 +10,9 @@ import { scenarios } from "../../src/mocks/scenarios.js";
 import type { ScenarioName } from "../../src/mocks/scenarios.js";
 import type { MockOrder, MockState } from "../../src/mocks/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { connectTo, everyNode } from "../helpers/every-node.js";
+import { everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
-import { createTestHre } from "../helpers/hre.js";
+import { connectTo, createTestHre } from "../helpers/hre.js";
 
 // Object.keys is typed string[]; the keys are the names.
 // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above
@@ -68,7 +68,7 @@ for (const { name, start } of everyNode) {
 
     before(async () => {
       node = await start();
-      ({ vault } = await connectTo(node));
+      ({ vault } = await connectTo(node.url));
     });
 
     after(async () => {

@@ -12,9 +12,9 @@ import type {
   ReadOperationName,
 } from "../../src/protocol/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { connectTo, everyNode } from "../helpers/every-node.js";
+import { everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
-import { createTestHre } from "../helpers/hre.js";
+import { connectTo, createTestHre } from "../helpers/hre.js";
 
 const MAX = 2n ** 256n - 1n;
 const STRANGER = "0x00000000000000000000000000000000000000aa";
@@ -48,7 +48,7 @@ for (const { name, start } of everyNode) {
 
     before(async () => {
       node = await start();
-      ({ vault } = await connectTo(node));
+      ({ vault } = await connectTo(node.url));
     });
 
     beforeEach(async () => {

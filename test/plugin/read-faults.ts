@@ -21,7 +21,7 @@ import {
 import type { FaultyRpcServer } from "../helpers/faulty-rpc-server.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { callsOf } from "../helpers/fuzz-subjects.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
 import {
@@ -82,10 +82,7 @@ describe("reads under faults", function () {
   before(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "hardhat-vault-faults-"));
     anvil = await startAnvil();
-    const hre = await createTestHre({
-      networks: { anvil: httpNetwork(anvil.url) },
-    });
-    const { vault } = await hre.network.create("anvil");
+    const { vault } = await connectTo(anvil.url);
     const open = await vault.deployMocks();
     // A capture asks for the bytes of what reverts.
     await open.fail("queryVolume", "closed for today");

@@ -8,7 +8,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo } from "../helpers/hre.js";
 import {
   SETTLEMENT_CHANGES,
   deployProtocol,
@@ -130,10 +130,7 @@ describe("simulation - on every kind of node", () => {
     url = server.url,
     contracts: Readonly<Record<string, string>> = protocol.contracts,
   ): Promise<HardhatVault> {
-    const hre = await createTestHre({
-      networks: { live: httpNetwork(url, { vault: { contracts } }) },
-    });
-    return (await hre.network.create("live")).vault;
+    return (await connectTo(url, { vault: { contracts } })).vault;
   }
 
   function expectSettled(

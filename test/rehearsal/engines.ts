@@ -12,7 +12,7 @@ import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { collectAll } from "../helpers/collect.js";
 import { flatten } from "../helpers/flatten.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo } from "../helpers/hre.js";
 import { directProvider } from "../helpers/mock-protocol.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type {
@@ -159,10 +159,7 @@ describe("simulation - every engine against what happens", () => {
   });
 
   async function open({ contracts }: SettlingVault): Promise<HardhatVault> {
-    const hre = await createTestHre({
-      networks: { live: httpNetwork(anvil.url, { vault: { contracts } }) },
-    });
-    return (await hre.network.create("live")).vault;
+    return (await connectTo(anvil.url, { vault: { contracts } })).vault;
   }
 
   for (const engine of engines) {

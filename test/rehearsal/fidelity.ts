@@ -8,7 +8,7 @@ import type { HardhatVault, Simulation } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { flatten } from "../helpers/flatten.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo } from "../helpers/hre.js";
 import { deployProtocol, directProvider } from "../helpers/mock-protocol.js";
 import type { MockProtocol } from "../helpers/mock-protocol.js";
 
@@ -106,14 +106,9 @@ describe("simulation - fidelity", () => {
     provider = directProvider(anvil.url);
     protocol = await deployProtocol(await provider.getSigner(0));
     accounts = (await provider.listAccounts()).map(({ address }) => address);
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork(anvil.url, {
-          vault: { contracts: protocol.contracts },
-        }),
-      },
-    });
-    ({ vault } = await hre.network.create("live"));
+    ({ vault } = await connectTo(anvil.url, {
+      vault: { contracts: protocol.contracts },
+    }));
   });
 
   after(async () => {

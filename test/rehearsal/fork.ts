@@ -9,6 +9,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { freePort } from "../helpers/free-port.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import type { NetworkSettings } from "../helpers/hre.js";
 import {
   SETTLEMENT,
   deployProtocol,
@@ -39,10 +40,7 @@ describe("simulation - fork", () => {
     await anvil.stop();
   });
 
-  async function connect(
-    settings: Parameters<typeof httpNetwork>[1] = {},
-    url = anvil.url,
-  ) {
+  async function connect(settings: NetworkSettings = {}, url = anvil.url) {
     const hre = await createTestHre({
       networks: {
         live: httpNetwork(url, {

@@ -11,7 +11,7 @@ import type { HardhatVault } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo } from "../helpers/hre.js";
 import { deployProtocol, directProvider } from "../helpers/mock-protocol.js";
 import type { MockProtocol } from "../helpers/mock-protocol.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
@@ -175,14 +175,10 @@ describe("simulation - what geth answers", () => {
     });
 
     async function open(): Promise<HardhatVault> {
-      const hre = await createTestHre({
-        networks: {
-          live: httpNetwork(server.url, {
-            vault: { contracts: protocol.contracts },
-          }),
-        },
+      const { vault } = await connectTo(server.url, {
+        vault: { contracts: protocol.contracts },
       });
-      return (await hre.network.create("live")).vault;
+      return vault;
     }
 
     it("should be a reason to ask another engine, where it refuses the whole", async () => {

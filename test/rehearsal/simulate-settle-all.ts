@@ -16,7 +16,8 @@ import {
 } from "../helpers/bytecode.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { freePort } from "../helpers/free-port.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo } from "../helpers/hre.js";
+import type { NetworkSettings } from "../helpers/hre.js";
 import {
   SETTLEMENT_CHANGES,
   deployProtocol,
@@ -88,23 +89,19 @@ describe("simulation - simulateSettleAll on a fork", () => {
   });
 
   async function open(
-    settings: Parameters<typeof httpNetwork>[1] = {},
+    settings: NetworkSettings = {},
     url = anvil.url,
   ): Promise<HardhatVault> {
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork(url, {
-          vault: { contracts: protocol.contracts },
-          ...settings,
-        }),
-      },
+    const { vault } = await connectTo(url, {
+      vault: { contracts: protocol.contracts },
+      ...settings,
     });
-    return (await hre.network.create("live")).vault;
+    return vault;
   }
 
   /** The same, with every request recorded. */
   async function openRecorded(
-    settings: Parameters<typeof httpNetwork>[1] = {},
+    settings: NetworkSettings = {},
   ): Promise<HardhatVault> {
     return await open(settings, server.url);
   }

@@ -18,7 +18,7 @@ import { MAX_FOREIGN_TEXT } from "../../src/untrusted-text.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { documentedAnswer } from "../helpers/documented-answers.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
 
@@ -523,14 +523,10 @@ describe("failed requests over HTTP, with a key in the URL", () => {
   for (const [name, handler, code] of cases) {
     it(`should keep the key out of the error of ${name}`, async () => {
       server.handler = handler;
-      const hre = await createTestHre({
-        networks: {
-          live: httpNetwork(`${server.url}/v3/${KEY}?key=${KEY}`, {
-            vault: { contracts: { vault: ADDRESS } },
-          }),
-        },
-      });
-      const { provider } = await hre.network.create("live");
+      const { provider } = await connectTo(
+        `${server.url}/v3/${KEY}?key=${KEY}`,
+        { vault: { contracts: { vault: ADDRESS } } },
+      );
       // Not patiently: that is another test's.
       const error = await expectVaultError(
         requestRpc(provider, "live", "eth_gasPrice", []),
@@ -544,14 +540,9 @@ describe("failed requests over HTTP, with a key in the URL", () => {
   it("should say that nothing listens", async () => {
     const closed = await startRpcServer({});
     await closed.stop();
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork(`${closed.url}/v3/${KEY}`, {
-          vault: { contracts: { vault: ADDRESS } },
-        }),
-      },
+    const { vault } = await connectTo(`${closed.url}/v3/${KEY}`, {
+      vault: { contracts: { vault: ADDRESS } },
     });
-    const { vault } = await hre.network.create("live");
     const { message } = await expectVaultError(
       vault.queryVolume(),
       "VAULT_NETWORK_UNREACHABLE",
@@ -569,18 +560,13 @@ describe("failed requests over HTTP, with a key in the URL", () => {
     ];
     const [user, password, path, query, headerValue] = parts;
     const [, host] = server.url.split("//");
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork(
-          `http://${user}:${password}@${host}/${path}?key=${query}`,
-          {
-            httpHeaders: { authorization: `Bearer ${headerValue}` },
-            vault: { contracts: { vault: ADDRESS } },
-          },
-        ),
+    const { vault } = await connectTo(
+      `http://${user}:${password}@${host}/${path}?key=${query}`,
+      {
+        httpHeaders: { authorization: `Bearer ${headerValue}` },
+        vault: { contracts: { vault: ADDRESS } },
       },
-    });
-    const { vault } = await hre.network.create("live");
+    );
     for (const part of parts) {
       for (const error of [
         { code: -32000, message: `project ${part} is off` },
@@ -598,15 +584,10 @@ describe("failed requests over HTTP, with a key in the URL", () => {
 
   it("should say that nobody answers in time", async () => {
     server.handler = () => "handled";
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork(`${server.url}/${KEY}`, {
-          timeout: 50,
-          vault: { contracts: { vault: ADDRESS } },
-        }),
-      },
+    const { provider } = await connectTo(`${server.url}/${KEY}`, {
+      timeout: 50,
+      vault: { contracts: { vault: ADDRESS } },
     });
-    const { provider } = await hre.network.create("live");
     const { message } = await expectVaultError(
       requestRpc(provider, "live", "eth_gasPrice", []),
       "VAULT_RPC_TIMEOUT",
@@ -616,15 +597,10 @@ describe("failed requests over HTTP, with a key in the URL", () => {
 
   it("should tell a node of another chain", async () => {
     server.handler = ({ request }) => ({ result: documentedAnswer(request) });
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork(server.url, {
-          chainId: 56,
-          vault: { contracts: { vault: ADDRESS } },
-        }),
-      },
+    const { vault } = await connectTo(server.url, {
+      chainId: 56,
+      vault: { contracts: { vault: ADDRESS } },
     });
-    const { vault } = await hre.network.create("live");
     server.requests.length = 0;
     const { details } = await expectVaultError(
       vault.queryVolume(),

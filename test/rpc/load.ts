@@ -17,7 +17,7 @@ import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { documentedContracts } from "../helpers/documented-answers.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo } from "../helpers/hre.js";
 import { scriptedNode } from "../helpers/scripted-node.js";
 
 /** `LOAD=all` for as many as are promised. */
@@ -165,14 +165,9 @@ describe("reads under load", () => {
     await once(server, "listening");
     const address = server.address();
     const port = typeof address === "object" ? address?.port : undefined;
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork(`http://127.0.0.1:${port}`, {
-          vault: { contracts: documentedContracts },
-        }),
-      },
+    const connection = await connectTo(`http://127.0.0.1:${port}`, {
+      vault: { contracts: documentedContracts },
     });
-    const connection = await hre.network.create("live");
     await connection.vault.snapshot();
     collectGarbage();
     const rest = process.memoryUsage.rss();

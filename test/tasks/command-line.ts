@@ -13,7 +13,7 @@ import { ORDER_ID, distinctState } from "../helpers/distinct-state.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo } from "../helpers/hre.js";
 import { parseDocument } from "../helpers/run-vault-task.js";
 
 const KEY = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
@@ -247,10 +247,7 @@ describe("the command line", function () {
       startAnvil(),
       useFixtureProject("plain"),
     ]);
-    const hre = await createTestHre({
-      networks: { anvil: httpNetwork(node.url) },
-    });
-    const { vault } = await hre.network.getOrCreate("anvil");
+    const { vault } = await connectTo(node.url);
     const { addresses } = await vault.deployMocks({
       overrides: distinctState,
     });
@@ -331,10 +328,7 @@ describe("the command line", function () {
           task,
           args: { ...args, ...("out" in args ? { out } : {}) },
         }));
-      const hre = await createTestHre({
-        networks: { anvil: httpNetwork(node.url) },
-      });
-      const { vault } = await hre.network.getOrCreate("anvil");
+      const { vault } = await connectTo(node.url);
       const { addresses } = await vault.deployMocks({
         scenario: "expired-round",
       });

@@ -17,7 +17,7 @@ import { examineVault, reportExamination } from "../../tasks/doctor.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
@@ -54,10 +54,7 @@ describe("tasks - doctor", () => {
   before(async () => {
     anvil = await startAnvil();
     server = await startRpcServer({ upstream: anvil.url });
-    const first = await createTestHre({
-      networks: { remote: httpNetwork(anvil.url) },
-    });
-    const { vault } = await first.network.create("remote");
+    const { vault } = await connectTo(anvil.url);
     contracts = (await vault.deployMocks()).addresses;
     hre = await createTestHre(
       {

@@ -18,7 +18,7 @@ import {
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
 import {
@@ -63,10 +63,7 @@ describe("tasks under faults", function () {
     project = await useFixtureProject("plain");
     written = path.join(project.path, "written");
     await mkdir(written);
-    const hre = await createTestHre({
-      networks: { anvil: httpNetwork(anvil.url) },
-    });
-    const { vault, provider } = await hre.network.create("anvil");
+    const { vault, provider } = await connectTo(anvil.url);
     node = provider;
     ({ addresses: contracts } = await vault.deployMocks({
       scenario: "expired-round",

@@ -14,7 +14,7 @@ import type { CommandResult } from "../helpers/cli.js";
 import { everyTaskRun } from "../helpers/every-vault-task.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import {
   everythingHostile,
   harmfulIn,
@@ -120,10 +120,7 @@ describe("hostile text", function () {
     written = path.join(project.path, "written");
     await mkdir(written);
     deployments = path.join(project.path, "vault-deployments");
-    const first = await createTestHre({
-      networks: { test: httpNetwork(anvil.url) },
-    });
-    direct = await first.network.create("test");
+    direct = await connectTo(anvil.url);
     mocks = await direct.vault.deployMocks({
       scenario: "expired-round",
       overrides: {

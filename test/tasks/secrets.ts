@@ -19,7 +19,7 @@ import { everyTaskRun } from "../helpers/every-vault-task.js";
 import type { TaskRun } from "../helpers/every-vault-task.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
-import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcReply, RpcServer } from "../helpers/rpc-server.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
@@ -237,10 +237,7 @@ describe("secrets", function () {
         `0x${(10n ** 20n).toString(16)}`,
       ]);
     }
-    const hre = await createTestHre({
-      networks: { plain: httpNetwork(anvil.url) },
-    });
-    const connection = await hre.network.create("plain");
+    const connection = await connectTo(anvil.url);
     const { addresses } = await connection.vault.deployMocks({
       scenario: "expired-round",
       overrides: {
@@ -492,10 +489,7 @@ describe("secrets of a network that forks", function () {
     "HTTP 403",
   ].entries()) {
     it(`should not be in anything that a task writes: ${behaviour}`, async () => {
-      const direct = await createTestHre({
-        networks: { plain: httpNetwork(anvil.url) },
-      });
-      const { vault } = await direct.network.getOrCreate("plain");
+      const { vault } = await connectTo(anvil.url);
       const { addresses: contracts } = await vault.deployMocks({
         scenario: "expired-round",
       });
