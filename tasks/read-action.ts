@@ -2,7 +2,9 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { BlockTag } from "../src/client/inputs.js";
+import { readPlace } from "../src/client/lens/lens.js";
 import type { VaultReader } from "../src/client/reader.js";
+import { lessPatient } from "../src/rpc/patient.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { withVault } from "./open-vault.js";
 import type { ChosenContracts } from "./open-vault.js";
@@ -65,14 +67,26 @@ export function readAction<
     });
 }
 
-/** What a document says of a block: that of the tag, or the latest. */
+/**
+ * What a document says of a block: that of the tag, or the latest. In one request
+ * where the node allows that.
+ */
 export async function readEnvelope(
   vault: VaultReader,
   blockTag?: BlockTag,
 ): Promise<Envelope> {
+  const { provider, networkName: network } = vault;
+  const place = await readPlace({
+    provider: lessPatient(provider),
+    network,
+    ...vault.readContext({ blockTag }),
+  });
+  if (place !== undefined) {
+    return { network, ...place };
+  }
   const [chainId, block] = await Promise.all([
     vault.chainId(),
     vault.block(blockTag),
   ]);
-  return { network: vault.networkName, chainId, block };
+  return { network, chainId, block };
 }

@@ -164,10 +164,7 @@ async function readInOneCall(
   const entries = new Map(
     [...calls.keys()].map((key, index) => [key, answer.entries[index]]),
   );
-  // A chain may number its blocks otherwise than its EVM does.
-  const block = blockTag.startsWith("0x")
-    ? { ...answer.block, number: Number(blockTag) }
-    : answer.block;
+  const { block } = answer;
   const pinned = pinTo(block, from, blockTag);
   const values = await Promise.all(
     prepared.map(async (reading) => {

@@ -1,6 +1,10 @@
 import { expect } from "chai";
+import { toQuantity } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
 import {
   DOCUMENTED_BLOCK,
   documentedAnswer,
@@ -141,4 +145,63 @@ describe("the block of a read task", () => {
       }
     }
   });
+});
+
+describe("the block of a read task, where the node runs code for it", () => {
+  let anvil: ServerProcess;
+  let server: RpcServer;
+  let hre: HardhatRuntimeEnvironment;
+  let vault: HardhatVault;
+  let at: string;
+  let older: number;
+
+  before(async () => {
+    anvil = await startAnvil();
+    server = await startRpcServer({ upstream: anvil.url });
+    hre = await createTestHre(
+      { networks: { live: httpNetwork(server.url) } },
+      { network: "live" },
+    );
+    ({ vault } = await hre.network.create());
+    const mocks = await vault.deployMocks();
+    at = `vaultFactory=${mocks.addresses.vaultFactory}`;
+    older = (await vault.block()).number;
+    await mocks.setRound({ strikePrice: 1n });
+  });
+  after(async () => {
+    await server.stop();
+    await anvil.stop();
+  });
+
+  for (const isOlder of [false, true]) {
+    it(`should come with the chain's id in one request${isOlder ? ", by its number" : ""}`, async () => {
+      const block = await vault.block(isOlder ? older : "latest");
+      const { strikePrice } = await vault.getLatestRoundInfo({
+        blockTag: block.number,
+      });
+      expect(strikePrice === 1n).to.equal(!isOlder);
+      server.requests.length = 0;
+      const result = await runVaultTask(hre, "round", {
+        ...(isOlder ? { block: String(older) } : {}),
+        at,
+        json: true,
+      });
+      expect(parseDocument(result)).to.deep.nested.include({
+        chainId: 31_337,
+        block,
+        "round.strikePrice": String(strikePrice),
+      });
+      const number = toQuantity(block.number);
+      expect(
+        server.requests.map(({ method, params }) => [
+          method,
+          params[1],
+          params.length,
+        ]),
+      ).to.deep.equal([
+        ["eth_call", isOlder ? number : "latest", 3],
+        ["eth_call", number, 2],
+      ]);
+    });
+  }
 });

@@ -362,7 +362,12 @@ async function recordCallData(
   const original = provider.request.bind(provider);
   const data: string[] = [];
   provider.request = async (args) => {
-    if (args.method === "eth_call" && Array.isArray(args.params)) {
+    // A third parameter is a lens, which tells of the block.
+    if (
+      args.method === "eth_call" &&
+      Array.isArray(args.params) &&
+      args.params.length === 2
+    ) {
       data.push(String(Reflect.get(Object(args.params[0]), "data")));
     }
     const result: unknown = await original(args);

@@ -117,9 +117,9 @@ describe("tasks - rehearse", () => {
       json: true,
     });
     expect(methods()).to.deep.equal({
-      eth_chainId: 1,
-      // One of them is that of the document.
-      eth_getBlockByNumber: 4,
+      // The block and the chain that the document names.
+      eth_call: 1,
+      eth_getBlockByNumber: 3,
       eth_simulateV1: 3,
     });
   });

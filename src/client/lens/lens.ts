@@ -83,29 +83,37 @@ export async function isLensSupported(
   if (known !== undefined) {
     return known;
   }
-  if (await isLensAnswered(context)) {
+  // At the latest block: another may be unknown or pruned.
+  const probe = { ...context, blockTag: "latest" };
+  if ((await readPlace(probe)) !== undefined) {
     return true;
   }
   // An error may also be that of a node that fails for a moment, and what is
   // remembered here stays.
   const { provider, network } = context;
   await requestRpc(provider, network, "eth_chainId", []);
-  const supported = await isLensAnswered(context);
+  const supported = (await readPlace(probe)) !== undefined;
   supportByProvider.set(originOf(provider), supported);
   return supported;
 }
 
-/** False if the node answered, and not with what a lens says. */
-async function isLensAnswered(
-  context: Omit<LensContext, "blockTag">,
-): Promise<boolean> {
+/**
+ * The block of a tag and the chain's id, in one request.
+ *
+ * @returns Undefined if the node answered, and not with what a lens says.
+ */
+export async function readPlace(
+  context: LensContext,
+): Promise<Pick<LensAnswer, "chainId" | "block"> | undefined> {
+  if (knownLensSupport(context.provider) === false) {
+    return undefined;
+  }
   try {
-    // At the latest block: another may be unknown or pruned.
-    await callLens({ ...context, blockTag: "latest" }, encodeReadCalls([]));
-    return true;
+    const { chainId, block } = await callLens(context, encodeReadCalls([]));
+    return { chainId, block };
   } catch (error) {
     if (VaultError.isVaultError(error) && refusals.has(error.code)) {
-      return false;
+      return undefined;
     }
     throw error;
   }
@@ -192,5 +200,8 @@ export async function callLens(
     // By the EVM's number, which may be another than the chain's.
     noteBlock(provider, parsed.block.number);
   }
-  return parsed;
+  // A chain may number its blocks otherwise than its EVM does.
+  return blockTag.startsWith("0x")
+    ? { ...parsed, block: { ...parsed.block, number: Number(blockTag) } }
+    : parsed;
 }
