@@ -65,6 +65,14 @@ const outline = (orders: readonly ListedOrder[]): string[] =>
 const ENTRIES = 2 + 4 * 64;
 const ENTRY = 64 + aBook.length - 2;
 
+/** Answers `most` orders a call, and notes how many it was asked for. */
+const sized = (sizes: number[], most = Infinity): Eip1193Provider =>
+  node(present, (answer) => {
+    const size = (answer.length - ENTRIES) / ENTRY;
+    sizes.push(size);
+    return answer.slice(0, ENTRIES + Math.min(size, most) * ENTRY);
+  });
+
 describe("client - orders of a scripted node", () => {
   it("should say why each failed, in the words of its own errors", async () => {
     const provider = node((id) =>
@@ -107,11 +115,7 @@ describe("client - orders of a scripted node", () => {
 
   it("should go on behind as many as fitted into the gas of a call", async () => {
     const sizes: number[] = [];
-    const provider = node(present, (answer) => {
-      const size = (answer.length - ENTRIES) / ENTRY;
-      sizes.push(size);
-      return answer.slice(0, ENTRIES + Math.min(size, 3) * ENTRY);
-    });
+    const provider = sized(sizes, 3);
     const seen: number[] = [];
     const orders = await scan(provider, {
       firstId: 1,
@@ -126,6 +130,21 @@ describe("client - orders of a scripted node", () => {
     // Of the first five three fitted, so that no more are asked for.
     expect(sizes).to.deep.equal([5, 2, 3, 2]);
     expect(seen.at(-1)).to.equal(10);
+  });
+
+  it("should ask for more at once after each success, and for few ids that are not in a row", async () => {
+    const rows: number[] = [];
+    await scan(sized(rows), { firstId: 1, lastId: 1_600, concurrency: 1 });
+    expect(rows).to.deep.equal([500, 1_000, 100]);
+    const scattered: number[] = [];
+    const ids = Array.from({ length: 250 }, (_, index) => 2 * index);
+    const orders = await scan(sized(scattered), { ids, concurrency: 1 });
+    expect(orders.map(({ orderID }) => Number(orderID))).to.deep.equal(ids);
+    expect(scattered).to.deep.equal([100, 100, 50]);
+    const row: number[] = [];
+    const inRow = Array.from({ length: 250 }, (_, index) => 7 + index);
+    await scan(sized(row), { ids: inRow, concurrency: 1 });
+    expect(row).to.deep.equal([250]);
   });
 
   it("should believe no answer with more orders, or none", async () => {

@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import { expect } from "chai";
 import { Contract, ZeroAddress, toBeHex } from "ethers";
 
@@ -529,6 +531,8 @@ describe("client - orders", () => {
       [{ lastId: 1.5 }, "VAULT_INVALID_INTEGER"],
       [{ firstId: 9 }, "VAULT_INVALID_ARGUMENT"],
       [{ ids: [1] }, "VAULT_INVALID_ARGUMENT"],
+      [{ firstId: undefined, ids: [1] }, "VAULT_INVALID_ARGUMENT"],
+      [{ lastId: undefined, ids: [1] }, "VAULT_INVALID_ARGUMENT"],
       [
         { firstId: undefined, lastId: undefined, ids: [1, -1] },
         "VAULT_INVALID_INTEGER",
@@ -541,7 +545,7 @@ describe("client - orders", () => {
       [{ from: "me" }, "VAULT_INVALID_ADDRESS"],
     ] as const;
     for (const [mistake, code] of mistakes) {
-      it(`should be refused before any request: ${JSON.stringify(mistake)}`, async () => {
+      it(`should be refused before any request: ${inspect(mistake)}`, async () => {
         const recorder = recordCalls(provider);
         // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types refuse some of these mistakes
         const options = { firstId: 1, lastId: 5, ...mistake } as OrdersOptions;

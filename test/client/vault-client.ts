@@ -220,6 +220,33 @@ describe("client - snapshots of several sets of contracts", () => {
     }
   });
 
+  it("should not put the lens in the place of what is read", async () => {
+    const recorder = node();
+    const client = new VaultClient(recorder, {
+      vault: VAULT,
+      vaultFactory: FACTORY,
+    });
+    const { volume } = await client.snapshot({ from: VAULT });
+    expect(volume).to.equal(BigInt(VAULT));
+    expect(
+      recorder.calls.filter(({ params }) => params?.length === 3),
+    ).to.deep.equal([]);
+  });
+
+  it("should not ask again for what the node is known not to do", async () => {
+    const recorder = node(false);
+    const client = new VaultClient(recorder, {
+      vault: VAULT,
+      vaultFactory: FACTORY,
+    });
+    await client.snapshot();
+    recorder.calls.length = 0;
+    await client.snapshot();
+    expect(
+      recorder.calls.filter(({ params }) => params?.length === 3),
+    ).to.deep.equal([]);
+  });
+
   it("should not be taken of none", async () => {
     await expectVaultError(takeSnapshots([], {}), "VAULT_INTERNAL");
   });
