@@ -63,11 +63,9 @@ export function fixedAddresses(
   }
   return async (role) => {
     const address = parsed[role];
-    return await Promise.resolve(
-      address === undefined
-        ? { path: `"${role}" of the client's addresses`, hint: "." }
-        : { address, source },
-    );
+    return address === undefined
+      ? { path: `"${role}" of the client's addresses`, hint: "." }
+      : { address, source };
   };
 }
 

@@ -15,7 +15,7 @@ import {
   requireControllableNode,
   requireDevelopmentNode,
 } from "./local-node.js";
-import { inOrder } from "./in-order.js";
+import { inOrder } from "../rpc/in-order.js";
 import { createMockSender } from "./mock-sender.js";
 import type { MockSender } from "./mock-sender.js";
 import { MockVaultHandle } from "./handle.js";

@@ -17,7 +17,7 @@ import type {
   PoolName,
   VaultRound,
 } from "../protocol/index.js";
-import { inOrder } from "./in-order.js";
+import { inOrder } from "../rpc/in-order.js";
 import { requireMocks } from "./mock-contracts.js";
 import type { MockAddresses } from "./mock-contracts.js";
 import type { MockSender } from "./mock-sender.js";

@@ -11,7 +11,7 @@ import {
   standaloneReadings,
 } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import { inOrder } from "./in-order.js";
+import { inOrder } from "../rpc/in-order.js";
 import { applyOverrides } from "./state.js";
 import { requireControllableNode } from "./local-node.js";
 import { createMockSender } from "./mock-sender.js";

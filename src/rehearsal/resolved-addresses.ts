@@ -48,7 +48,7 @@ export async function resolveAddresses(
       const outcome = outcomes.get(role);
       assertInvariant(outcome !== undefined, `${role} was not resolved`);
       if (!("error" in outcome)) {
-        return await Promise.resolve(outcome);
+        return outcome;
       }
       if (!isNotConfigured(outcome.error)) {
         throw outcome.error;

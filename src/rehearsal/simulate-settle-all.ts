@@ -11,6 +11,7 @@ import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { isNodeRefusal } from "../rpc/errors.js";
+import { inOrder } from "../rpc/in-order.js";
 import { Chain } from "../rpc/node.js";
 import { originOf } from "../rpc/patient.js";
 import type { PendingBlock } from "../rpc/node.js";
@@ -25,7 +26,7 @@ import type { Readings } from "./compare-readings.js";
 import { rehearseByCall } from "./engines/call.js";
 import { readUpstreamBlock, rehearseOnFork } from "./engines/fork.js";
 import type { ForkOptions, ForkSettings } from "./engines/fork.js";
-import { exclusively, rehearseInProcess } from "./engines/in-process.js";
+import { rehearseInProcess } from "./engines/in-process.js";
 import { rehearseBySimulateV1 } from "./engines/simulate-v1.js";
 import { EngineUnable, nextBlockAfter, notExecuted } from "./question.js";
 import type {
@@ -156,8 +157,8 @@ export async function simulate(
   if (vault.connection.networkConfig.type !== "http") {
     refuseInProcess(vault, options);
     const sender = await findSender();
-    return await exclusively(
-      vault.provider,
+    return await inOrder(
+      vault,
       async () => await rehearseInPlace(vault, { sender, ...chosen }, atTime),
     );
   }

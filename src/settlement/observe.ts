@@ -72,20 +72,18 @@ async function observeAtOnce(
     return undefined;
   }
   return {
-    chainId: async () => await Promise.resolve(answer.chainId),
+    chainId: async () => answer.chainId,
     timestamp: answer.block.timestamp,
     hasCode: code.hasCode,
     round: async () =>
-      await Promise.resolve(
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
-        decodeAnswer({
-          call,
-          target: factory,
-          network,
-          answer: entryAnswer(answer, round),
-          hasCode: round.hasCode,
-        }) as VaultRound,
-      ),
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
+      decodeAnswer({
+        call,
+        target: factory,
+        network,
+        answer: entryAnswer(answer, round),
+        hasCode: round.hasCode,
+      }) as VaultRound,
   };
 }
 

@@ -165,8 +165,7 @@ async function mnemonicKeys(
   );
   return Array.from(
     { length: config.count },
-    (_, index) => async () =>
-      await Promise.resolve(parent.deriveChild(config.initialIndex + index)),
+    (_, index) => async () => parent.deriveChild(config.initialIndex + index),
   );
 }
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { inOrder } from "../../src/mocks/in-order.js";
+import { inOrder } from "../../src/rpc/in-order.js";
 import { connectMocks } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { patient } from "../../src/rpc/patient.js";

@@ -192,6 +192,19 @@ describe("simulation - simulateSettleAll in process", () => {
       expect(status).to.equal("settled");
     };
 
+    it("should leave what a script does to mocks meanwhile", async () => {
+      const { connection } = world.vault;
+      const mocks = await connection.vault.deployMocks();
+      await Promise.all([
+        world.vault.simulateSettleAll(),
+        mocks.setVolume(5n),
+        world.vault.simulateSettleAll(),
+        mocks.setMinXMargin(6n),
+      ]);
+      expect(await mocks.vault.queryVolume()).to.equal(5n);
+      expect(await mocks.vault.minXMargin()).to.equal(6n);
+    });
+
     it("should leave state, balances, nonces and blocks", async () => {
       const [account] = await world.vault.connection.ethers.getSigners();
       const look = async (): Promise<unknown[]> => [

@@ -27,8 +27,8 @@ import type { SettlementWorld } from "../helpers/settlement-world.js";
  * How long Hardhat waits for an answer, and how long a late one takes: longer
  * than any answer that is not meant to be late, also on a busy machine.
  */
-const REQUEST_TIMEOUT = 2_000;
-const LATE = 2_200;
+const REQUEST_TIMEOUT_MS = 2_000;
+const LATE_MS = 2_200;
 
 /** So many settlements run at a time, each with a vault and accounts its own. */
 const LANES = 8;
@@ -207,6 +207,7 @@ async function checkFault(
   fault: RequestKey & { readonly kind: FaultKind },
 ): Promise<void> {
   lane.server.inject(fault);
+  expect(lane.server.unused, "faults that wait").to.have.length(1);
   const before = await chainState(lane);
   const { settlement, error, keys } = await settle(lane, {});
   await lane.server.idle();
@@ -435,10 +436,10 @@ async function openLanes(
         settlerIndex: index,
         otherIndex: LANES + index,
         settings: {
-          timeout: REQUEST_TIMEOUT,
+          timeout: REQUEST_TIMEOUT_MS,
           ...(mode === "local keys" ? {} : { accounts: "remote" }),
         },
-        delay: LATE,
+        delay: LATE_MS,
       });
       lane.server.hide(...accountModes[mode].hidden);
       return lane;

@@ -1,10 +1,7 @@
-import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
-
 import { invalidArgument } from "../../errors.js";
 import type { VaultRound } from "../../protocol/index.js";
-import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import type { Header } from "../../rpc/node.js";
-import { forgetBlocks, originOf } from "../../rpc/patient.js";
+import { forgetBlocks } from "../../rpc/patient.js";
 import { asRecord, listOf } from "../../json.js";
 import { roundOf } from "../compare-readings.js";
 import {
@@ -58,23 +55,6 @@ export async function rehearseInProcess(
     "atTime",
     `network ${vault.networkName} mines by itself too often for a block of that date; stop it with evm_setIntervalMining`,
   );
-}
-
-const oneAtATime = new WeakMap<Eip1193Provider, AsyncMutex>();
-
-/**
- * Lets two simulations on one network wait for each other: each would see what
- * the other did, and reverting the snapshot of the first would throw away that
- * of the second.
- */
-export async function exclusively<T>(
-  provider: Eip1193Provider,
-  work: () => Promise<T>,
-): Promise<T> {
-  const origin = originOf(provider);
-  const mutex = oneAtATime.get(origin) ?? new AsyncMutex();
-  oneAtATime.set(origin, mutex);
-  return await mutex.exclusiveRun(work);
 }
 
 /**
