@@ -1,4 +1,4 @@
-import { getAddress } from "ethers";
+import { getAddress, isHexString } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import type { LocatedAddress } from "../src/client/addresses.js";
@@ -25,7 +25,7 @@ export async function findKnownAccounts(
   const { name, config } = selectedNetwork(hre);
   const known = new Map<string, string>();
   const add = (address: unknown, label: string): void => {
-    if (typeof address === "string" && /^0x[0-9a-fA-F]{40}$/u.test(address)) {
+    if (isHexString(address, 20)) {
       known.set(getAddress(address.toLowerCase()), label);
     }
   };

@@ -1,3 +1,4 @@
+import { isHexString } from "ethers";
 import type { Provider } from "ethers";
 
 import type { ReadOptions } from "../client/reader.js";
@@ -69,7 +70,7 @@ function hashOf(assertion: Assertion, subject: unknown): string | undefined {
     typeof subject === "object" && subject !== null && "hash" in subject
       ? subject.hash
       : subject;
-  return typeof hash === "string" && /^0x[0-9a-f]{64}$/iu.test(hash)
+  return isHexString(hash, 32)
     ? hash
     : assertion.fail(
         `expected a transaction, its hash or a settlement, got ${assertion.inspect(subject)}`,

@@ -1,4 +1,4 @@
-import { MaxUint256, getAddress, toQuantity } from "ethers";
+import { MaxUint256, getAddress, isHexString, toQuantity } from "ethers";
 
 import { invalidArgument, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
@@ -39,7 +39,7 @@ export function parseAddress(
   if (typeof value !== "string") {
     return fail("not a string");
   }
-  if (!/^0x[0-9a-fA-F]{40}$/u.test(value)) {
+  if (!isHexString(value, 20)) {
     return fail("not 0x and 40 hex digits");
   }
   try {

@@ -1,3 +1,4 @@
+import { isHexString } from "ethers";
 import { z } from "zod";
 
 import { vaultError } from "../errors.js";
@@ -10,7 +11,9 @@ import {
 import { byRole } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 
-const addressSchema = z.string().regex(/^0x[0-9a-fA-F]{40}$/u);
+const addressSchema = z
+  .string()
+  .refine((value): boolean => isHexString(value, 20));
 
 /** What `vault deploy-mocks` remembers of a persistent network. */
 // Spelled out, not inferred: our declarations would import zod's, which every

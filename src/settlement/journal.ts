@@ -8,6 +8,7 @@ import {
   MultiProcessMutexTimeoutError,
   StaleMultiProcessMutexError,
 } from "@nomicfoundation/hardhat-utils/synchronization";
+import { isHexString } from "ethers";
 import { z } from "zod";
 
 import { vaultError } from "../errors.js";
@@ -42,8 +43,8 @@ const integer = z
   .transform(BigInt);
 const count = z.number().int().nonnegative();
 const hex = z.string().regex(/^0x(?:[0-9a-f]{2})*$/iu);
-const hash = z.string().regex(/^0x[0-9a-f]{64}$/iu);
-const address = z.string().regex(/^0x[0-9a-f]{40}$/iu);
+const hash = z.string().refine((value): boolean => isHexString(value, 32));
+const address = z.string().refine((value): boolean => isHexString(value, 20));
 
 const wireTypes: Record<
   "uint256" | "bool",
