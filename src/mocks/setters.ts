@@ -2,6 +2,7 @@ import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { Interface, id } from "ethers";
 
 import { parseContractType } from "../client/inputs.js";
+import { hexWord } from "../client/lens/words.js";
 import { assertInvariant } from "../errors.js";
 import {
   byRole,
@@ -290,14 +291,9 @@ function encodeCalls(
   for (const { role, data } of batch) {
     const digits = data.slice(2);
     offsets += hexWord(32 * batch.length + tuples.length / 2);
-    tuples += addresses[role].slice(2).toLowerCase().padStart(64, "0");
+    tuples += hexWord(addresses[role]);
     tuples += hexWord(64) + hexWord(digits.length / 2);
     tuples += digits.padEnd(Math.ceil(digits.length / 64) * 64, "0");
   }
   return `${SCRIPT_SELECTOR}${hexWord(32)}${hexWord(batch.length)}${offsets}${tuples}`;
-}
-
-/** A word of the wire, as 64 digits. */
-function hexWord(value: number | bigint): string {
-  return value.toString(16).padStart(64, "0");
 }

@@ -1,6 +1,6 @@
 import { isHexString } from "ethers";
 
-import { addressWord } from "../client/lens/rehearsal-lens.js";
+import { hexWord } from "../client/lens/words.js";
 import type { VaultReader } from "../client/reader.js";
 import { Chain, toBlockId } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
@@ -109,7 +109,7 @@ export function compareBalances(
  * general coder takes as long for them as the node does for its answer.
  */
 export function encodeBalanceOf(account: string): string {
-  return `${BALANCE_OF}${addressWord(account)}`;
+  return `${BALANCE_OF}${hexWord(account)}`;
 }
 
 /**

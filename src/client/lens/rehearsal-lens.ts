@@ -7,7 +7,7 @@ import { RehearsalLensArtifact } from "./artifact.js";
 import type { ReadCall } from "./lens.js";
 import { parseLensEntries, readBlock } from "./lens-answer.js";
 import type { ExecutedBlock, LensEntry } from "./lens-answer.js";
-import { WORD, readSmallWord, readWord, viewOf } from "./words.js";
+import { WORD, hexWord, readSmallWord, readWord, viewOf } from "./words.js";
 
 const lensInterface = new Interface(RehearsalLensArtifact.abi);
 
@@ -24,14 +24,6 @@ const HEADER = 10 * WORD;
 const FACTS_HEADER = 3 * WORD;
 
 const FACTS_OF = lensInterface.getFunction("factsOf")?.selector;
-
-/** An address as call data has it: without 0x, in 32 bytes. */
-export function addressWord(address: string): string {
-  return address
-    .slice(2)
-    .toLowerCase()
-    .padStart(2 * WORD, "0");
-}
 
 /** Accounts per call: what the lens passes on of an answer is 8,192 bytes. */
 const ACCOUNTS_AT_A_TIME = 120;
@@ -59,13 +51,8 @@ export function factsCalls(
   accounts: readonly string[],
 ): readonly ReadCall[] {
   return inParts(accounts).map((part) => {
-    const words = [WORD, part.length].map((value) =>
-      value.toString(16).padStart(2 * WORD, "0"),
-    );
-    return {
-      target: lens,
-      data: [FACTS_OF, ...words, ...part.map(addressWord)].join(""),
-    };
+    const words = [WORD, part.length, ...part].map(hexWord);
+    return { target: lens, data: [FACTS_OF, ...words].join("") };
   });
 }
 

@@ -1,6 +1,13 @@
 /** Bytes of a word of an ABI encoding. */
 export const WORD = 32;
 
+/** A number or an address as call data has it: without 0x, in 32 bytes. */
+export function hexWord(value: bigint | number | string): string {
+  return BigInt(value)
+    .toString(16)
+    .padStart(2 * WORD, "0");
+}
+
 /** A view for reading the big-endian words of an ABI encoding. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
