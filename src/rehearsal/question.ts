@@ -2,7 +2,7 @@ import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall } from "../client/codec.js";
 import type { VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { BlockInfo, Header, SettlementCall } from "../rpc/node.js";
+import type { BlockInfo, CallRequest, Header } from "../rpc/node.js";
 import type { ChainState, StateSubjects } from "./compare-readings.js";
 import type { WatchList } from "./watch-list.js";
 import type { Transfer } from "./types.js";
@@ -47,7 +47,7 @@ export interface Question extends Subject {
 }
 
 /** The call that settles. */
-export function settlementCall(from: string, to: string): SettlementCall {
+export function settlementCall(from: string, to: string): CallRequest {
   return { from, to, data: encodeCall("settleAll", []).data };
 }
 

@@ -35,8 +35,8 @@ export interface PendingBlock extends Omit<Header, "hash" | "number"> {
   readonly isEmpty: boolean;
 }
 
-/** The call that a settlement makes, as far as a simulation needs it. */
-export interface SettlementCall {
+/** A call as it is asked for: without value, and without a limit for gas. */
+export interface CallRequest {
   readonly from: string;
   readonly to: string;
   readonly data: string;
@@ -272,7 +272,7 @@ export class Chain {
 
   /** @returns The revert if the contract refuses the call, else undefined. */
   public async simulate(
-    call: SettlementCall,
+    call: CallRequest,
     block: BlockId,
   ): Promise<RevertedCall | undefined> {
     const answer = await this.request("eth_call", [call, toBlockId(block)]);

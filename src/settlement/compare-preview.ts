@@ -4,7 +4,7 @@ import type { SnapshotWithBalances } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
 import { standaloneReadings } from "../protocol/index.js";
 import type { Reading } from "../protocol/index.js";
-import type { Receipt, SettlementCall } from "../rpc/node.js";
+import type { CallRequest, Receipt } from "../rpc/node.js";
 import { NATIVE } from "../rehearsal/balances.js";
 import {
   compareReadings,
@@ -27,7 +27,7 @@ import type { PreviewDifference, SettlementPreview } from "./types.js";
  */
 export function accountsToCompare(
   { transfers }: Simulation,
-  { from, to }: Pick<SettlementCall, "from" | "to">,
+  { from, to }: Pick<CallRequest, "from" | "to">,
 ): readonly string[] {
   return transfers === null
     ? []

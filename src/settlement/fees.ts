@@ -4,7 +4,7 @@ import { asRecord, listOf } from "../json.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { RevertedCall } from "../rpc/request.js";
 import { TRANSACTION_GAS_CAP } from "../rehearsal/refusal.js";
-import type { Chain, Header, SettlementCall } from "../rpc/node.js";
+import type { CallRequest, Chain, Header } from "../rpc/node.js";
 
 /** What a transaction offers to pay for gas, in wei. */
 export type Fees =
@@ -49,7 +49,7 @@ export async function resolveFees(
 export async function resolveGas(
   chain: Chain,
   { gas, gasMultiplier }: Pick<NetworkConfig, "gas" | "gasMultiplier">,
-  call: SettlementCall,
+  call: CallRequest,
   { gasLimit: blockGasLimit }: Pick<Header, "gasLimit">,
   rehearsed?: RehearsedGas,
 ): Promise<bigint | RevertedCall> {
@@ -90,7 +90,7 @@ export interface RehearsedGas {
 /** What the node thinks that the call needs, or the revert it runs into. */
 export async function estimateGas(
   chain: Chain,
-  call: SettlementCall,
+  call: CallRequest,
 ): Promise<bigint | RevertedCall> {
   const method = "eth_estimateGas";
   const answer = await chain.request(method, [call]);

@@ -9,7 +9,7 @@ import { describeTokens } from "../rehearsal/describe-tokens.js";
 import { explainRefusal } from "../rehearsal/refusal.js";
 import { rehearseSettlement } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
-import type { BlockInfo, Chain, SettlementCall } from "../rpc/node.js";
+import type { BlockInfo, CallRequest, Chain } from "../rpc/node.js";
 import {
   currentPricePerGas,
   maxPricePerGas,
@@ -123,7 +123,7 @@ interface Outcome {
 /** @returns Undefined where the node has no engine for that. */
 async function rehearse(
   vault: VaultHost,
-  { from }: SettlementCall,
+  { from }: CallRequest,
   next: NextBlock,
   pricePerGas: bigint,
 ): Promise<Outcome | undefined> {
@@ -171,7 +171,7 @@ async function rehearse(
 async function callOnly(
   vault: VaultHost,
   chain: Chain,
-  call: SettlementCall,
+  call: CallRequest,
 ): Promise<Outcome> {
   const [reverted, balance] = await Promise.all([
     chain.simulate(call, "latest"),
@@ -192,7 +192,7 @@ async function callOnly(
 async function resolveGasWithin(
   vault: VaultHost,
   chain: Chain,
-  call: SettlementCall,
+  call: CallRequest,
   next: NextBlock,
   balance: bigint,
   rehearsed: RehearsedGas | undefined,

@@ -1,13 +1,13 @@
 import { Transaction, toQuantity } from "ethers";
 
-import type { Chain, SettlementCall } from "../rpc/node.js";
+import type { CallRequest, Chain } from "../rpc/node.js";
 import { asRecord } from "../json.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { Fees } from "./fees.js";
 import type { Signer } from "./signer.js";
 
 /** The settlement's transaction, complete but for the signature. */
-export interface UnsignedTransaction extends SettlementCall {
+export interface UnsignedTransaction extends CallRequest {
   readonly chainId: number;
   readonly nonce: number;
   readonly gas: bigint;

@@ -14,7 +14,7 @@ import { withHardforkHistory } from "../fork/hardfork-history.js";
 import { resolveAddresses } from "../resolved-addresses.js";
 import type { ResolvedAddresses } from "../resolved-addresses.js";
 import { Chain } from "../../rpc/node.js";
-import type { Header, SettlementCall } from "../../rpc/node.js";
+import type { CallRequest, Header } from "../../rpc/node.js";
 import { roundOf } from "../compare-readings.js";
 import { executeSettlement, readBefore } from "../execute-on-chain.js";
 import { notExecuted, settlementCall } from "../question.js";
@@ -309,7 +309,7 @@ const FIRST_FATAL_CODE = 2n ** 64n;
  */
 async function findFatalRevert(
   { provider, networkName }: VaultHost,
-  call: SettlementCall,
+  call: CallRequest,
   blockNumber: number,
 ): Promise<string | undefined> {
   let revert: RevertedCall | undefined;
