@@ -74,11 +74,11 @@ describe("package - tarball", () => {
 
   it("should give a reason for each runtime dependency", async () => {
     const { dependencies } = await readManifest();
-    const contributing = await readFile(
-      path.join(repositoryRoot, "CONTRIBUTING.md"),
+    const maintaining = await readFile(
+      path.join(repositoryRoot, "docs/maintaining.md"),
       "utf8",
     );
-    const [, reasons = ""] = contributing.split("## Dependencies\n");
+    const [, reasons = ""] = maintaining.split("## Dependencies\n");
     for (const dependency of Object.keys(dependencies)) {
       expect(reasons.split("\n## ")[0]).to.include(`\`${dependency}\``);
     }
