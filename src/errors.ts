@@ -265,13 +265,13 @@ export const errorTable = {
     kind: "user",
     message:
       "The outcome of an earlier settlement is not known yet: transaction {transaction}.",
-    fix: "Find it out with `vault settle --resume`, or with the option resume of settleAll(); the journal is {file}. Nothing was sent.",
+    fix: "Find it out with the option `resume` of settleAll(); the journal is {file}. Nothing was sent.",
   },
   VAULT_SETTLEMENT_LOCKED: {
     kind: "user",
     message:
       "Another process begins a settlement of this vault right now: {problem}.",
-    fix: "Look what became of it with `vault settle --resume`, or with the option resume of settleAll(). Nothing was sent.",
+    fix: "Look what became of it with the option `resume` of settleAll(). Nothing was sent.",
   },
   VAULT_NOTHING_TO_RESUME: {
     kind: "user",

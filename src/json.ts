@@ -16,20 +16,28 @@ export function asRecord(value: unknown): Readonly<Record<string, unknown>> {
 /**
  * A value as every JSON document of ours has it, at any depth: uint256 as a
  * decimal string, an error as its code and its message.
+ *
+ * @param inWords How the reader words the message of an error.
  */
-export function toJsonValue(value: unknown): unknown {
+export function toJsonValue(
+  value: unknown,
+  inWords = (text: string): string => text,
+): unknown {
   if (typeof value === "bigint") {
     return value.toString();
   }
   if (VaultError.isVaultError(value)) {
-    return { code: value.code, message: value.message };
+    return { code: value.code, message: inWords(value.message) };
   }
   if (Array.isArray(value)) {
-    return value.map(toJsonValue);
+    return value.map((item) => toJsonValue(item, inWords));
   }
   if (typeof value === "object" && value !== null) {
     return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [key, toJsonValue(inner)]),
+      Object.entries(value).map(([key, inner]) => [
+        key,
+        toJsonValue(inner, inWords),
+      ]),
     );
   }
   return value;

@@ -21,7 +21,7 @@ import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
 import { renderFacts, wrapText } from "./output/table.js";
-import { parseTimeout } from "./parse-options.js";
+import { nameFlags, parseTimeout } from "./parse-options.js";
 import { runTask } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
@@ -142,8 +142,12 @@ export async function examineVault(vault: HardhatVault): Promise<Examination> {
 /** Reports what was found; a failed check fails the task. */
 export function reportExamination({
   envelope,
-  checks,
+  checks: found,
 }: Examination): TaskReport {
+  const checks = found.map((check) => ({
+    ...check,
+    fix: check.fix === null ? null : nameFlags(check.fix),
+  }));
   const count = (status: Check["status"]): number =>
     checks.filter((check) => check.status === status).length;
   return {

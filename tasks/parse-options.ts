@@ -12,6 +12,7 @@ import {
 import type { BlockTag } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
+import { toJsonValue } from "../src/json.js";
 import { enumNames, units } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
 import type { ReadArguments } from "./arguments.js";
@@ -201,9 +202,20 @@ export function argumentName({ option, name, unit }: Field): string {
 
 /** A text of the API in the words of the command line: flags for its options. */
 export function nameFlags(text: string): string {
-  return text.replaceAll(/the option `([A-Za-z]+)`/gu, (_, option: string) =>
-    toFlag(option),
-  );
+  return text
+    .replaceAll(
+      /the option `resume` of settleAll\(\)|settleAll\(\) with the option `resume`/gu,
+      "`vault settle --resume`",
+    )
+    .replaceAll(/the option `([A-Za-z]+)`/gu, (_, option: string) =>
+      option === "allowLiveNetwork" ? "--yes" : toFlag(option),
+    )
+    .replaceAll(/call `vault\.at\(\{ (\w+): "0x…" \}\)`/gu, "pass --at $1=0x…");
+}
+
+/** A value as the documents of tasks have it: errors in words of the command line. */
+export function toDocument(value: unknown): unknown {
+  return toJsonValue(value, nameFlags);
 }
 
 /** Repeats `--instance` in what is said to be typed next. */

@@ -3,14 +3,18 @@ import type { Result } from "hardhat/types/utils";
 
 import { VaultError, vaultError } from "../src/errors.js";
 import { messageOf } from "../src/rpc/errors.js";
-import { toJsonValue } from "../src/json.js";
 import { quoteForeignText, toSafeJson } from "../src/untrusted-text.js";
 import { outliveReaders, writeWhole } from "./output/destination.js";
 import type { OutputStream, WriteText } from "./output/destination.js";
 import { createStyle } from "./output/style.js";
 import type { Style } from "./output/style.js";
 import { wrapText } from "./output/table.js";
-import { nameFlags, repeatInstance, toFlag } from "./parse-options.js";
+import {
+  nameFlags,
+  repeatInstance,
+  toDocument,
+  toFlag,
+} from "./parse-options.js";
 
 /** Where a task writes, so that a test needs no terminal. */
 export interface TaskOutput {
@@ -72,7 +76,7 @@ export async function runTask(
       await writeTo(
         stdout,
         json
-          ? `${toSafeJson(toJsonValue(report.json))}\n`
+          ? `${toSafeJson(toDocument(report.json))}\n`
           : `${report.text(createStyle(stdout, wide))}\n`,
       );
     }
@@ -122,7 +126,15 @@ function inFlags(
       code === "VAULT_INVALID_ARGUMENT"
         ? "Correct that value; `--help` after the task's name lists what it takes."
         : inWords(fix),
-    details: isOption ? { ...details, where: toFlag(option) } : details,
+    details: {
+      ...Object.fromEntries(
+        Object.entries(details).map(([name, value]) => [
+          name,
+          typeof value === "string" ? inWords(value) : value,
+        ]),
+      ),
+      ...(isOption ? { where: toFlag(option) } : {}),
+    },
   };
 }
 

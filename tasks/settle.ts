@@ -27,7 +27,12 @@ import { createStyle } from "./output/style.js";
 import type { Style, View } from "./output/style.js";
 import { wrapText } from "./output/table.js";
 import type { Waiting } from "./output/waiting.js";
-import { parseInteger, parseTimeout, repeatInstance } from "./parse-options.js";
+import {
+  nameFlags,
+  parseInteger,
+  parseTimeout,
+  repeatInstance,
+} from "./parse-options.js";
 import type { OutputStream } from "./output/destination.js";
 import { runTask } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
@@ -111,7 +116,7 @@ export async function settle(
   const { reason, preview, blockNumber, status } = located.settlement;
   const settlement = {
     ...located.settlement,
-    reason: reason === null ? null : inInstance(reason),
+    reason: reason === null ? null : inInstance(nameFlags(reason)),
   };
   const seen =
     minedBlock ??

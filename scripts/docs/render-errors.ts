@@ -8,6 +8,9 @@ const introduction = `<!-- Generated from src/errors.ts by \`npm run docs\`. Do 
 Every error has a code, what happened, and what to do. In code it is a
 \`VaultError\` with \`code\`, \`kind\`, \`shortMessage\`, \`fix\` and \`details\`; with
 \`--json\` it stands on stdout. What stands in braces below is filled in.
+
+The texts name what code has. A task names its own: for the option \`from\` its flag
+\`--from\`, and \`vault settle --resume\` for the option \`resume\` of \`settleAll()\`.
 `;
 
 /** Who has to act, in the order of the document. */

@@ -124,7 +124,7 @@ async function deploy(
     await requireDevelopmentNode(
       vault,
       "deploying mocks there costs money",
-      ", or pass --yes (option allowLiveNetwork) if you mean to pay for it",
+      ", or pass the option `allowLiveNetwork` if you mean to pay for it",
     );
   }
   const places = await findPlaces(vault, at);

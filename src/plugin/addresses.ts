@@ -60,7 +60,7 @@ export function connectionAddresses(
     return (
       found ?? {
         path: `${path}.${role}`,
-        hint: ` in the Hardhat configuration, or pass --at ${role}=0x…. ${describeAbsence(networkConfig, deployment)}`,
+        hint: ` in the Hardhat configuration, or call \`vault.at({ ${role}: "0x…" })\`. ${describeAbsence(networkConfig, deployment)}`,
       }
     );
   };

@@ -19,7 +19,7 @@ const EXHAUSTED_PERCENT = 95n;
 
 /** For whoever reads of a transaction that is still on its way. */
 export const TAKE_UP =
-  "`vault settle --resume`, or the option resume of settleAll(), takes it up again.";
+  "settleAll() with the option `resume` takes it up again.";
 
 /** All that a preview is compared with, at one block. */
 export type SeeBlock = (

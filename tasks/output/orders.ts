@@ -4,8 +4,8 @@ import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder, Order } from "../../src/client/index.js";
 import { operations } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
-import { toJsonValue } from "../../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
+import { toDocument } from "../parse-options.js";
 import {
   cutText,
   describeCount,
@@ -30,7 +30,7 @@ const PAGE = 500;
  * that is how a contract may answer an id that does not exist.
  */
 export function toOrderJson(order: ListedOrder): unknown {
-  return toJsonValue(isEmptyOrder(order) ? { ...order, empty: true } : order);
+  return toDocument(isEmptyOrder(order) ? { ...order, empty: true } : order);
 }
 
 /** One JSON object a line. */

@@ -2,8 +2,8 @@ import { stringify } from "csv-stringify/sync";
 
 import type { PastRound } from "../../src/client/index.js";
 import { fieldsOf, operations } from "../../src/protocol/index.js";
-import { toJsonValue } from "../../src/json.js";
 import { toSafeJson } from "../../src/untrusted-text.js";
+import { toDocument } from "../parse-options.js";
 import { describeCount, formatValue, groupDigits } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
@@ -29,12 +29,12 @@ export function toRoundsDocument(
   rounds: readonly PastRound[],
 ): string {
   const document = { ...envelope, rounds, notes: notesOnRounds(rounds) };
-  return `${toSafeJson(toJsonValue(document))}\n`;
+  return `${toSafeJson(toDocument(document))}\n`;
 }
 
 /** One JSON object a line. */
 export function toRoundsNdjson(rounds: readonly PastRound[]): string {
-  return rounds.map((round) => `${toSafeJson(toJsonValue(round))}\n`).join("");
+  return rounds.map((round) => `${toSafeJson(toDocument(round))}\n`).join("");
 }
 
 /** CSV with a header row; what was not seen is an empty cell. */

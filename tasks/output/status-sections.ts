@@ -12,6 +12,7 @@ import {
 } from "../../src/protocol/index.js";
 import type { ReadOperationName } from "../../src/protocol/index.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { nameFlags } from "../parse-options.js";
 import type { ShownReading } from "./readings.js";
 import type { Style } from "./style.js";
 import { wrapText } from "./table.js";
@@ -74,7 +75,8 @@ export function renderFailures(
 function remedies(failures: readonly VaultError[]): string[] {
   const alike = new Map<string, { fix: string; roles: Set<string> }>();
   for (const failure of failures) {
-    const { fix, details } = failure;
+    const { details } = failure;
+    const fix = nameFlags(failure.fix);
     const path = String(details["path"]);
     const role = path.slice(path.lastIndexOf(".") + 1);
     const key = isNotConfigured(failure)

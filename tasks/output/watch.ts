@@ -4,8 +4,8 @@ import type { FailedReading, VaultSnapshot } from "../../src/client/index.js";
 import { isFailedReading } from "../../src/client/failed-reading.js";
 import type { VaultError } from "../../src/errors.js";
 import type { DisplaySettings } from "../../src/protocol/index.js";
-import { toJsonValue } from "../../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
+import { toDocument } from "../parse-options.js";
 import { utilisationBar } from "./bar.js";
 import { withMembers } from "./destination.js";
 import type { WriteText } from "./destination.js";
@@ -80,7 +80,7 @@ export function createLineDisplay(
 ): WatchDisplay {
   let lostCode: string | undefined;
   const writeDocument = (document: unknown): void => {
-    write(`${toSafeJson(toJsonValue(document))}\n`);
+    write(`${toSafeJson(toDocument(document))}\n`);
   };
   return {
     seen({ envelope, readings, canBeSettled, reason, expired }, changed) {

@@ -130,6 +130,7 @@ describe("mocks - at production addresses", () => {
     ]) {
       const error = await expectVaultError(attempt, "VAULT_LIVE_NETWORK");
       expect(error.details).to.include({ network: "test", chainId: 56 });
+      expect(error.message).to.not.contain("--");
     }
     await expectVaultError(
       vault.deployMocks({ at: "configured", allowLiveNetwork: true }),

@@ -128,10 +128,12 @@ describe("addresses that deploy-mocks left behind", () => {
 
   it("should be found when they come to be while a vault is in use", async () => {
     const vault = await open();
-    await expectVaultError(
+    const { message } = await expectVaultError(
       vault.addressOf("trading"),
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
+    expect(message).to.contain('call `vault.at({ trading: "0x…" })`');
+    expect(message).to.not.contain("--");
     await leave(deployment);
     expect((await vault.addressOf("trading")).address).to.equal(
       documentedContracts.trading,

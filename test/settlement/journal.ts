@@ -119,7 +119,7 @@ describe("the journal of a settlement", () => {
       status: "refused",
       hash: asRecord(unsent["transaction"])["hash"],
     });
-    expect(settlement.reason).to.include("--resume");
+    expect(settlement.reason).to.include("the option `resume`");
     expect(sent()).to.equal(0);
   });
 
@@ -261,7 +261,7 @@ describe("the journal of a settlement", () => {
     const settlement = await lane.vault.settleAll(POLLING);
 
     expect(settlement).to.include({ status: "refused" });
-    expect(settlement.reason).to.include("--resume");
+    expect(settlement.reason).to.include("the option `resume`");
     expect(sent()).to.equal(0);
     expect(JSON.parse(await readFile(lane.journal, "utf8"))).to.deep.equal(
       JSON.parse(JSON.stringify(other)),
@@ -366,7 +366,7 @@ describe("the journal of a settlement", () => {
       });
       expect(settlement.reason)
         .to.include("cannot be reached")
-        .and.include("--resume");
+        .and.include("the option `resume`");
       expect(settlement.before?.settled).to.equal(false);
     }
     // What it cannot be is no outcome of it.

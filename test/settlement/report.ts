@@ -593,7 +593,7 @@ describe("what is said of a settlement that was followed", () => {
         status: "unconfirmed",
         code: null,
         reason:
-          "Still. `vault settle --resume`, or the option resume of settleAll(), takes it up again.",
+          "Still. settleAll() with the option `resume` takes it up again.",
       },
       receipt: undefined,
       isFinal: false,

@@ -104,11 +104,13 @@ describe("what can become of a settlement's transaction", () => {
       after: null,
     });
     expect(settlement.reason).to.include("it waits in the node's pool");
-    expect(settlement.reason).to.include("--resume");
+    expect(settlement.reason).to.include("the option `resume`");
 
     const second = await lane.vault.settleAll(POLLING);
     expect(second).to.include({ status: "refused", hash: settlement.hash });
-    expect(second.reason).to.include("--resume").and.include(settlement.hash);
+    expect(second.reason)
+      .to.include("the option `resume`")
+      .and.include(settlement.hash);
 
     await lane.world.mine();
     const resumed = await resume();

@@ -338,8 +338,13 @@ describe("read tasks in process", () => {
     // Once, however many readings and contracts need it.
     expect(stdout.split("in the Hardhat configuration")).to.have.lengthOf(2);
     expect(stdout).to.match(
-      /Set networks\.default\.vault\.contracts\.underlyingAsset .*\nLikewise for vaultFactory, publicPool, privatePool, vault\.\n$/u,
+      /Set networks\.default\.vault\.contracts\.underlyingAsset in the Hardhat configuration, or pass --at underlyingAsset=0x…\. .*\nLikewise for vaultFactory, publicPool, privatePool, vault\.\n$/u,
     );
+    for (const task of ["status", "doctor"]) {
+      const json = await runVaultTask(empty, task, { json: true });
+      expect(json.stdout).to.contain(" or pass --at vault=0x…. ");
+      expect(json.stdout).to.not.contain("vault.at(");
+    }
   });
 
   it("should take addresses from --at before all others", async () => {

@@ -303,11 +303,27 @@ describe("running a task", () => {
         undefined,
         / from block 2 on, with --from-block\. /u,
       ],
+      [
+        vaultError("VAULT_SETTLEMENT_LOCKED", { problem: "it runs" }),
+        undefined,
+        / with `vault settle --resume --instance usdc`\. /u,
+      ],
+      [
+        vaultError("VAULT_LIVE_NETWORK", {
+          ...{ network: "main", chainId: 1, client: "geth", action: "no" },
+          otherwise: ", or pass the option `allowLiveNetwork`",
+        }),
+        undefined,
+        / network, or pass --yes\. /u,
+      ],
     ];
     for (const [error, where, text] of refusals) {
       expect(error.message).to.not.contain("--");
       const fail = async (): Promise<never> => await Promise.reject(error);
-      const options = { firstId: "1", block: undefined };
+      const options = {
+        ...{ firstId: "1", block: undefined },
+        instance: "usdc",
+      };
       const { written, ...output } = streams(false);
       await runTask({ json: false, ...options }, fail, output);
       await runTask({ json: true, ...options }, fail, output);
@@ -318,6 +334,7 @@ describe("running a task", () => {
         "details",
       );
       expect(Reflect.get(Object(details), "where")).to.equal(where);
+      expect(written.stdout).to.not.contain("option `");
     }
   });
 });
