@@ -35,6 +35,16 @@ export interface PendingBlock extends Omit<Header, "hash" | "number"> {
   readonly isEmpty: boolean;
 }
 
+/** A block that can be simulated again. */
+export interface MinedBlock extends Omit<Header, "hash"> {
+  /** As the node has it. */
+  readonly miner: unknown;
+  /** As the node has it: its name for what is `prevRandao` to a contract. */
+  readonly mixHash: unknown;
+  /** Their fields as the node has them. */
+  readonly transactions: ReadonlyArray<Readonly<Record<string, unknown>>>;
+}
+
 /** A call as it is asked for: without value, and without a limit for gas. */
 export interface CallRequest {
   readonly from: string;
@@ -185,6 +195,25 @@ export class Chain {
       ...this.#blockInfo(found, block),
       ...this.#gasOf(found),
       hash: this.#ofBlock.hash(found["hash"]),
+    };
+  }
+
+  /**
+   * All that it takes to simulate a block again.
+   *
+   * @throws VaultError as {@link block} does
+   */
+  public async mined(block: number): Promise<MinedBlock> {
+    const found = await this.#block(block, true);
+    const { miner, mixHash, transactions } = found;
+    return {
+      ...this.#blockInfo(found, block),
+      ...this.#gasOf(found),
+      miner,
+      mixHash,
+      transactions: this.#ofBlock
+        .list(transactions)
+        .map((transaction) => this.#ofBlock.record(transaction)),
     };
   }
 

@@ -12,7 +12,6 @@ import { parseLogs } from "../rehearsal/transfers.js";
 import { Chain } from "../rpc/node.js";
 import type { Receipt } from "../rpc/node.js";
 import { lessPatient } from "../rpc/patient.js";
-import { asRecord, listOf } from "../json.js";
 import { RevertedCall } from "../rpc/request.js";
 
 /** What each reading may use. */
@@ -43,22 +42,16 @@ export interface RoundsAround {
  * which is 0 in the replay, and what the block's maker is paid.
  *
  * @returns Undefined where the node cannot do that, or it went another way.
- * @throws VaultError those of a failed request
+ * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_RPC_INVALID_RESPONSE and those
+ * of a failed request
  */
 export async function replaySettlement(
   vault: VaultHost,
   { hash, blockNumber, gasUsed, place, logs }: Receipt,
 ): Promise<RoundsAround | undefined> {
   const chain = new Chain(vault.provider, vault.networkName);
-  const block = asRecord(
-    await chain.request("eth_getBlockByNumber", [
-      numberToHexString(blockNumber),
-      true,
-    ]),
-  );
-  const transactions = listOf(block["transactions"])
-    .slice(0, (place?.index ?? -1) + 1)
-    .map(asRecord);
+  const block = await chain.mined(blockNumber);
+  const transactions = block.transactions.slice(0, (place?.index ?? -1) + 1);
   const last = transactions.at(-1);
   if (
     place === undefined ||
@@ -83,16 +76,14 @@ export async function replaySettlement(
         {
           blockOverrides: {
             number: numberToHexString(blockNumber),
-            time: block["timestamp"],
+            time: numberToHexString(block.timestamp),
             // The readings have to fit in, too.
-            gasLimit: numberToHexString(
-              BigInt(String(block["gasLimit"])) + 2n * READ_GAS,
-            ),
-            feeRecipient: block["miner"],
-            prevRandao: block["mixHash"],
-            ...(typeof block["baseFeePerGas"] === "string"
-              ? { baseFeePerGas: block["baseFeePerGas"] }
-              : {}),
+            gasLimit: numberToHexString(block.gasLimit + 2n * READ_GAS),
+            feeRecipient: block.miner,
+            prevRandao: block.mixHash,
+            ...(block.baseFeePerGas === undefined
+              ? {}
+              : { baseFeePerGas: numberToHexString(block.baseFeePerGas) }),
           },
           calls: [...calls.slice(0, -1), read, ...calls.slice(-1), read],
         },
