@@ -1,12 +1,15 @@
 import type { Buffer } from "node:buffer";
 
 import { vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import { contractRoles } from "../protocol/index.js";
+import type { ContractRole } from "../protocol/index.js";
 import { escapeUntrusted } from "../untrusted-text.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeResult } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
 import { describeBlock } from "../rpc/node.js";
+import type { BlockId } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 
 /** A call that was answered, and what its errors have to name. */
@@ -51,16 +54,7 @@ export function decodeAnswer({
     });
   }
   if (answer.length === 0 && !hasCode) {
-    // A contract may also not have been there yet.
-    const when =
-      blockTag === "latest" ? "" : ` at block ${describeBlock(blockTag)}`;
-    throw vaultError("VAULT_NO_CODE", {
-      address,
-      when,
-      contract,
-      network,
-      source,
-    });
+    throw noCode(role, { address, source }, network, blockTag);
   }
   const decoded = decodeResult(operation, answer);
   if ("value" in decoded) {
@@ -81,6 +75,22 @@ export function decodeAnswer({
     problem: decoded.text,
     contract,
     address,
+    source,
+  });
+}
+
+/** There is no contract at an address, or was none yet at that block. */
+export function noCode(
+  role: ContractRole,
+  { address, source }: LocatedAddress,
+  network: string,
+  block: BlockId = "latest",
+): VaultError {
+  return vaultError("VAULT_NO_CODE", {
+    address,
+    when: block === "latest" ? "" : ` at block ${describeBlock(block)}`,
+    contract: contractRoles[role].label,
+    network,
     source,
   });
 }

@@ -3,6 +3,7 @@ import { AbiCoder, Interface, concat, isHexString } from "ethers";
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { describeInput } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
+import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
 import type { ScriptedReason } from "./types.js";
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT */
@@ -57,10 +58,10 @@ function encode(reason: ScriptedReason): string {
   if (typeof reason === "string") {
     // Bytes are encoded as a string is; ethers refuses lone surrogates in one.
     const text = new TextEncoder().encode(reason);
-    return concat(["0x08c379a0", coder.encode(["bytes"], [text])]);
+    return concat([ERROR_STRING_SELECTOR, coder.encode(["bytes"], [text])]);
   }
   if ("panic" in reason) {
-    return concat(["0x4e487b71", coder.encode(["uint256"], [reason.panic])]);
+    return concat([PANIC_SELECTOR, coder.encode(["uint256"], [reason.panic])]);
   }
   if ("data" in reason) {
     if (!isHexString(reason.data, true)) {

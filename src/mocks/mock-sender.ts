@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
+import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { Chain } from "../rpc/node.js";
 import type { Receipt } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
@@ -46,13 +47,10 @@ export function createMockSender(
  */
 const SCRIPTER = "0x7661756c740000000000000000000000000000ff";
 
-/** Osaka refuses transactions with more gas. */
-const MAX_TRANSACTION_GAS = 16_777_216n;
-
 // Above every base fee that a test may have set; the account can pay it, and
 // what it pays is burnt: no block producer is tipped.
 const MAX_FEE_PER_GAS = 2n ** 96n;
-const SCRIPTER_BALANCE = MAX_FEE_PER_GAS * MAX_TRANSACTION_GAS * 1_000n;
+const SCRIPTER_BALANCE = MAX_FEE_PER_GAS * TRANSACTION_GAS_CAP * 1_000n;
 
 /** Blocks to mine for a transaction that others stand before. */
 const MAX_BLOCKS = 20;
@@ -73,7 +71,7 @@ async function sendInProcess(
   const fields = {
     from: SCRIPTER,
     gas: numberToHexString(
-      gasLimit < MAX_TRANSACTION_GAS ? gasLimit : MAX_TRANSACTION_GAS,
+      gasLimit < TRANSACTION_GAS_CAP ? gasLimit : TRANSACTION_GAS_CAP,
     ),
     ...(baseFeePerGas === undefined
       ? { gasPrice: "0x0" }

@@ -1,23 +1,17 @@
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import type { VaultHost } from "../host.js";
-import { assertInvariant, vaultError } from "../errors.js";
-import type { VaultError } from "../errors.js";
-import { contractRoles } from "../protocol/index.js";
+import { assertInvariant } from "../errors.js";
+import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { Chain } from "../rpc/node.js";
-import type { LocatedAddress } from "../client/addresses.js";
+import { noCode } from "../client/answer.js";
 import { NATIVE, nativeBalanceOf } from "./balances.js";
 import type { Balance } from "./balances.js";
 import { readState } from "./compare-readings.js";
 import type { ChainState } from "./compare-readings.js";
 import { UNKNOWABLE, settlementCall } from "./question.js";
 import type { Answer, Refusal, Subject } from "./question.js";
-import {
-  TRANSACTION_GAS_CAP,
-  describeRefusal,
-  isExhausted,
-  outOfGas,
-} from "./refusal.js";
+import { describeRefusal, isExhausted, outOfGas } from "./refusal.js";
 import type { FailedCall } from "./refusal.js";
 import { SimulatedChain } from "./simulated-chain.js";
 
@@ -113,24 +107,9 @@ export async function readBefore(
     new Chain(provider, networkName).hasCode(target.address, blockNumber),
   ]);
   if (!hasCode) {
-    throw noCode(networkName, target, blockNumber);
+    throw noCode("vault", target, networkName, blockNumber);
   }
   return state;
-}
-
-/** There is no contract to settle. */
-export function noCode(
-  network: string,
-  { address, source }: LocatedAddress,
-  blockNumber: number,
-): VaultError {
-  return vaultError("VAULT_NO_CODE", {
-    address,
-    when: ` at block ${blockNumber}`,
-    contract: contractRoles.vault.label,
-    network,
-    source,
-  });
 }
 
 /** A refund gives back a fifth at most (EIP-3529). */

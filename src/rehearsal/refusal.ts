@@ -1,5 +1,6 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { requireFunction } from "../client/selectors.js";
+import { isUsedUp } from "../rpc/gas.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockId } from "../rpc/node.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
@@ -8,9 +9,6 @@ import { VaultError, vaultError } from "../errors.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import type { VaultHost } from "../host.js";
 import type { Refusal } from "./question.js";
-
-/** EIP-7825: what one transaction may use, from the osaka hardfork on. */
-export const TRANSACTION_GAS_CAP = 16_777_216n;
 
 /** How a call failed, as far as a node tells. */
 export interface FailedCall {
@@ -25,19 +23,11 @@ export interface FailedCall {
 
 /**
  * Whether a call failed for want of gas, or by an instruction that uses up
- * whatever there is. What a failed call inside was not given is left over: a
- * sixty-fourth at each depth.
+ * whatever there is.
  */
-export function isExhausted({
-  data,
-  message = "",
-  gasUsed,
-  gasGiven,
-}: FailedCall): boolean {
-  return (
-    data === "0x" &&
-    (/out of ?gas/iu.test(message) || gasUsed * 100n >= gasGiven * 95n)
-  );
+export function isExhausted(failed: FailedCall): boolean {
+  const { data, message = "" } = failed;
+  return data === "0x" && (/out of ?gas/iu.test(message) || isUsedUp(failed));
 }
 
 /**

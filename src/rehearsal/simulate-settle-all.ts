@@ -12,6 +12,7 @@ import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { inOrder } from "../rpc/in-order.js";
+import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { Chain } from "../rpc/node.js";
 import { originOf } from "../rpc/patient.js";
 import type { PendingBlock } from "../rpc/node.js";
@@ -36,7 +37,6 @@ import type {
   Refusal,
   Subject,
 } from "./question.js";
-import { TRANSACTION_GAS_CAP } from "./refusal.js";
 import { resolveAddresses } from "./resolved-addresses.js";
 import type { KnownContract, ResolvedAddresses } from "./resolved-addresses.js";
 import { checkTime, targetTime } from "./target-time.js";

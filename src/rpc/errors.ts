@@ -118,7 +118,8 @@ const finalWords = /execution (?:aborted|timeout)|daily|per day|monthly/iu;
 
 /** JSON-RPC's code, by EIP-1474, of a request beyond a limit. */
 const LIMIT_EXCEEDED = -32005;
-const TOO_MANY_REQUESTS = 429;
+/** HTTP's status for the same. */
+export const TOO_MANY_REQUESTS = 429;
 
 /** Of {@link connectionCodes}, those of a connection that there was. */
 const passingCodes: ReadonlySet<unknown> = new Set([

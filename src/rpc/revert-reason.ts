@@ -17,8 +17,8 @@ export interface RevertReason {
   readonly data: string;
 }
 
-const ERROR_STRING_SELECTOR = "0x08c379a0";
-const PANIC_SELECTOR = "0x4e487b71";
+export const ERROR_STRING_SELECTOR = "0x08c379a0";
+export const PANIC_SELECTOR = "0x4e487b71";
 
 /** The codes of Solidity's documentation, "Panic via assert". */
 const panicMeanings: ReadonlyMap<bigint, string> = new Map([

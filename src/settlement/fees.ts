@@ -3,7 +3,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 import { asRecord, listOf } from "../json.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { RevertedCall } from "../rpc/request.js";
-import { TRANSACTION_GAS_CAP } from "../rehearsal/refusal.js";
+import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import type { CallRequest, Chain, Header } from "../rpc/node.js";
 
 /** What a transaction offers to pay for gas, in wei. */

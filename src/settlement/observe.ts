@@ -1,12 +1,11 @@
 import type { LocatedAddress } from "../client/addresses.js";
-import { decodeAnswer } from "../client/answer.js";
+import { decodeAnswer, noCode } from "../client/answer.js";
 import { encodeCall } from "../client/codec.js";
 import { tryLens } from "../client/lens/lens.js";
 import { entryAnswer } from "../client/lens/lens-answer.js";
 import type { VaultReader } from "../client/reader.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { contractRoles } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import type { Chain } from "../rpc/node.js";
@@ -143,15 +142,9 @@ export function requireConfiguredChain(vault: VaultHost, actual: number): void {
  */
 export async function requireCode(
   chain: Chain,
-  { address, source }: LocatedAddress,
+  contract: LocatedAddress,
 ): Promise<void> {
-  if (!(await chain.hasCode(address))) {
-    throw vaultError("VAULT_NO_CODE", {
-      address,
-      when: "",
-      contract: contractRoles.vault.label,
-      network: chain.network,
-      source,
-    });
+  if (!(await chain.hasCode(contract.address))) {
+    throw noCode("vault", contract, chain.network);
   }
 }

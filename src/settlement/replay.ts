@@ -6,16 +6,13 @@ import { decodeAnswer } from "../client/answer.js";
 import { encodeCall } from "../client/codec.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
-import { parseSimulated } from "../rehearsal/engines/simulate-v1.js";
+import { READ_GAS, parseSimulated } from "../rehearsal/engines/simulate-v1.js";
 import type { SimulatedCall } from "../rehearsal/engines/simulate-v1.js";
 import { parseLogs } from "../rehearsal/transfers.js";
 import { Chain } from "../rpc/node.js";
 import type { Receipt } from "../rpc/node.js";
 import { lessPatient } from "../rpc/patient.js";
 import { RevertedCall } from "../rpc/request.js";
-
-/** What each reading may use. */
-const READ_GAS = 10_000_000n;
 
 /** Others carry what a call cannot be given: blobs, authorisations, deposits. */
 const plainTypes: ReadonlySet<unknown> = new Set([

@@ -4,6 +4,7 @@ import type { SnapshotWithBalances } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
+import { isUsedUp } from "../rpc/gas.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo, Receipt } from "../rpc/node.js";
 import { noteBlock } from "../rpc/patient.js";
@@ -13,9 +14,6 @@ import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
 import { replaySettlement } from "./replay.js";
 import type { Settlement } from "./types.js";
-
-/** What runs out of gas inside leaves over what its callers kept back. */
-const EXHAUSTED_PERCENT = 95n;
 
 /** For whoever reads of a transaction that is still on its way. */
 export const TAKE_UP =
@@ -307,7 +305,7 @@ async function findReason(
   { blockNumber, gasUsed }: Receipt,
 ): Promise<Pick<Settlement, "code" | "reason">> {
   const { provider, networkName } = vault;
-  if (gasUsed * 100n >= gas * EXHAUSTED_PERCENT) {
+  if (isUsedUp({ gasUsed, gasGiven: gas })) {
     return outOfGas(networkName, true, {
       gas,
       limit: "it was given",

@@ -1,13 +1,13 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 
+import { TOO_MANY_REQUESTS } from "../../src/rpc/errors.js";
+
 /**
  * The channel of undici, by which Hardhat asks its nodes, for each answer's
  * headers. Hardhat waits and asks again by itself where a node limits how often
  * it is asked, for up to half a minute, and tells nobody else.
  */
 const HEADERS = "undici:request:headers";
-
-const TOO_MANY_REQUESTS = 429;
 
 /** Milliseconds; Hardhat waits for five seconds at most, a read for ten. */
 const LONGEST_WAIT_MS = 10_000;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { TRANSACTION_GAS_CAP } from "../../src/rehearsal/refusal.js";
+import { TRANSACTION_GAS_CAP } from "../../src/rpc/gas.js";
 import { Chain } from "../../src/rpc/node.js";
 import { RevertedCall } from "../../src/rpc/request.js";
 import {

@@ -1,12 +1,12 @@
 import pMap from "p-map";
 
+import { noCode } from "../../client/answer.js";
 import { VaultError } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import type { BlockInfo } from "../../rpc/node.js";
 import { lessPatient, originOf } from "../../rpc/patient.js";
 import { requestRpc } from "../../rpc/request.js";
-import { noCode } from "../execute-on-chain.js";
 import { EngineUnable } from "../question.js";
 import type { Answer, NextBlock, Question } from "../question.js";
 import { describeRefusal } from "../refusal.js";
@@ -184,7 +184,7 @@ export async function toAnswer(
   const base = next.number - 1;
   const facts = factsOf(watched, part.before);
   if (facts?.accounts.get(target.address)?.hasCode === false) {
-    throw noCode(vault.networkName, target, base);
+    throw noCode("vault", target, vault.networkName, base);
   }
   const before = stateOf(vault, watched, part.before);
   return {

@@ -17,6 +17,7 @@ import { beforeRefunds } from "../execute-on-chain.js";
 import { EngineUnable, UNKNOWABLE } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { isExhausted } from "../refusal.js";
+import { isUsedUp } from "../../rpc/gas.js";
 import { parseLogs, transfersOf } from "../transfers.js";
 import type { Log } from "../transfers.js";
 import { factsOf, readOf, readsOf } from "../watch-list.js";
@@ -32,7 +33,7 @@ const method = new EngineMethod(METHOD);
  * calls of a request together, and what a call is given counts only when it is
  * used.
  */
-const READ_GAS = 10_000_000n;
+export const READ_GAS = 10_000_000n;
 
 /** One simulated call, its fields checked. */
 export interface SimulatedCall {
@@ -169,11 +170,7 @@ async function simulate(
     throw method.capped();
   }
   const failed = settle.succeeded ? undefined : { ...settle, gasGiven };
-  if (
-    failed !== undefined &&
-    isExhausted(failed) &&
-    failed.gasUsed * 100n < gasGiven * 95n
-  ) {
+  if (failed !== undefined && isExhausted(failed) && !isUsedUp(failed)) {
     // Geth gives one request 50 million, all its calls together.
     throw method.capped(failed.gasUsed);
   }
