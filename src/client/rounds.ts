@@ -246,7 +246,7 @@ function lookAt(
         return { block, round: undefined, error };
       }
       if (isNodeRefusal(error)) {
-        explained ??= explainRefusal(client, error, block, last);
+        explained ??= explainMissingState(client, error, block, last);
         throw await explained;
       }
       throw error;
@@ -257,7 +257,7 @@ function lookAt(
 /**
  * Finds out which blocks a node has the state of, where that is why it refused.
  */
-async function explainRefusal(
+async function explainMissingState(
   { provider, networkName: network }: VaultReader,
   refusal: VaultError,
   block: number,

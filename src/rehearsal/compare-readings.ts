@@ -142,7 +142,7 @@ function foreignFailureAmong(readings: Readings): VaultError | undefined {
 }
 
 /** Every field that differs. */
-export function compareReadings(
+export function changesBetween(
   before: Readings,
   after: Readings,
 ): readonly ReadingChange[] {

@@ -18,7 +18,7 @@ import { originOf } from "../rpc/patient.js";
 import type { PendingBlock } from "../rpc/node.js";
 import { compareBalances, nativeBalanceOf } from "./balances.js";
 import {
-  compareReadings,
+  changesBetween,
   orderName,
   readRound,
   roundOf,
@@ -347,7 +347,7 @@ function conclude(
       engine,
       gasUsed,
       block,
-      changes: compareReadings(before.readings, after.readings),
+      changes: changesBetween(before.readings, after.readings),
       balances: compareBalances(before.balances, after.balances, {
         account: sender,
         amount: (gasUsed ?? 0n) * (price ?? 0n),

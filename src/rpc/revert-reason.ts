@@ -5,7 +5,7 @@ import type { ErrorFragment } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { toJsonValue } from "../json.js";
-import { decodeArguments as decodeFragment } from "./abi-arguments.js";
+import { decodeArguments } from "./abi-arguments.js";
 import type { DecodedArguments } from "./abi-arguments.js";
 
 /** Why a call reverted, as far as its revert data says. */
@@ -78,7 +78,7 @@ function decodeWith(
   const selector = data.slice(0, 10).toLowerCase();
   for (const error of errors) {
     const decoded =
-      error.selector === selector ? decodeFragment(error, data) : undefined;
+      error.selector === selector ? decodeArguments(error, data) : undefined;
     if (decoded !== undefined) {
       return {
         kind: "custom",
@@ -103,7 +103,7 @@ function describeCustomError(
 }
 
 function decodeErrorString(data: string): RevertReason | undefined {
-  const values = decodeArguments(["bytes"], data);
+  const values = decodeTypes(["bytes"], data);
   // The coder's values are typed any; the type asked for is bytes.
   const bytes: unknown = values?.[0];
   return typeof bytes === "string"
@@ -117,7 +117,7 @@ function decodeErrorString(data: string): RevertReason | undefined {
 }
 
 function decodePanic(data: string): RevertReason | undefined {
-  const code: unknown = decodeArguments(["uint256"], data)?.[0];
+  const code: unknown = decodeTypes(["uint256"], data)?.[0];
   if (typeof code !== "bigint") {
     return undefined;
   }
@@ -147,7 +147,7 @@ function decodeCustomError(data: string): RevertReason | undefined {
   }
 }
 
-function decodeArguments(
+function decodeTypes(
   types: readonly string[],
   data: string,
 ): readonly unknown[] | undefined {

@@ -7,7 +7,7 @@ import type { Reading } from "../protocol/index.js";
 import type { CallRequest, Receipt } from "../rpc/node.js";
 import { NATIVE } from "../rehearsal/balances.js";
 import {
-  compareReadings,
+  changesBetween,
   compareValues,
   readingsIn,
 } from "../rehearsal/compare-readings.js";
@@ -90,7 +90,7 @@ async function findDifferences(
   if (isFailedReading(before.snapshot.round)) {
     return null;
   }
-  const changes = compareReadings(
+  const changes = changesBetween(
     readingsIn(before.snapshot),
     readingsIn(after.snapshot),
   );

@@ -380,7 +380,7 @@ async function follow(
     try {
       await journal?.update(current);
     } catch (error) {
-      emit({ type: "trouble", message: messageOf(error) });
+      emit({ type: "trouble", message: describeThrown(error) });
     }
   };
   const { hash, nonce } = entry.transaction;
@@ -425,7 +425,7 @@ async function follow(
       settlement: unconfirmed(
         entry,
         current.transaction.hash,
-        messageOf(error),
+        describeThrown(error),
       ),
       after,
     };
@@ -501,6 +501,6 @@ function parseWaiting(
   };
 }
 
-function messageOf(error: unknown): string {
+function describeThrown(error: unknown): string {
   return VaultError.isVaultError(error) ? error.message : String(error);
 }

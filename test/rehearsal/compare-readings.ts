@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
 import {
-  compareReadings,
+  changesBetween,
   compareValues,
   operationOf,
   orderName,
@@ -16,7 +16,7 @@ describe("readings before and after", () => {
     }));
     const change = { before: 1n, after: 2n };
     expect(
-      compareReadings(
+      changesBetween(
         new Map<string, unknown>([
           ["round", before],
           ["volume", 1n],
