@@ -11,8 +11,8 @@ import type { Extent, Section } from "./measure.js";
 
 const SINGLE_READS_PER_ROUND = 40;
 const READS_IN_A_ROW = 100;
-/** Milliseconds between single reads, so that each finds the node at rest. */
-const PAUSE = 5;
+/** Between single reads, so that each finds the node at rest. */
+const PAUSE_MS = 5;
 
 const plainCall = "one plain eth_call, not decoded";
 
@@ -87,7 +87,7 @@ export async function benchSnapshot({ rounds }: Extent): Promise<Section> {
       rounds * SINGLE_READS_PER_ROUND,
       undefined,
       async () => {
-        await sleep(PAUSE);
+        await sleep(PAUSE_MS);
       },
     );
     const inARow = await runInTurns(

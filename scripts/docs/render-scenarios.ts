@@ -18,7 +18,7 @@ const namedOrders = new Map([
 ]);
 
 const ONE = 10n ** 18n;
-const DAY = 86_400n;
+const DAY_SECONDS = 86_400n;
 
 // Object.keys is typed string[]; the keys are the names.
 // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above
@@ -261,10 +261,10 @@ function time(at: (chainTime: bigint) => bigint): string {
   if (!isRelative) {
     return amount(value);
   }
-  if (offset % DAY !== 0n || at(0n) !== (offset < 0n ? 0n : offset)) {
+  if (offset % DAY_SECONDS !== 0n || at(0n) !== (offset < 0n ? 0n : offset)) {
     throw new Error(`a time that this does not know: chain's + ${offset} s`);
   }
-  const days = `${(offset < 0n ? -offset : offset) / DAY} days`;
+  const days = `${(offset < 0n ? -offset : offset) / DAY_SECONDS} days`;
   return offset < 0n ? `_before(chainTime, ${days})` : `chainTime + ${days}`;
 }
 

@@ -11,7 +11,7 @@ import type {
 import type { MockOrder, MockState } from "./types.js";
 
 const ONE = 10n ** 18n;
-const DAY = 86_400n;
+const DAY_SECONDS = 86_400n;
 
 /** Order 1 of an open round, and what any other is like unless it is said. */
 export const someOrder: MockOrder = {
@@ -85,8 +85,8 @@ function openRound(chainTime: bigint): MockState {
       maxVolume: 1_000n * ONE,
       filledVolume: 420n * ONE,
       minDeposit: ONE / 10n,
-      startTime: before(chainTime, 2n * DAY),
-      endTime: chainTime + 5n * DAY,
+      startTime: before(chainTime, 2n * DAY_SECONDS),
+      endTime: chainTime + 5n * DAY_SECONDS,
       settledPrice: 0n,
       settledAmount: 0n,
       settled: false,
@@ -118,8 +118,8 @@ function expiredRound(chainTime: bigint): MockState {
     ...base,
     round: {
       ...base.round,
-      startTime: before(chainTime, 8n * DAY),
-      endTime: before(chainTime, DAY),
+      startTime: before(chainTime, 8n * DAY_SECONDS),
+      endTime: before(chainTime, DAY_SECONDS),
     },
   };
 }

@@ -14,7 +14,7 @@ const END = "end";
 const WHERE = "atTime";
 
 /** The largest time that is exact as a JavaScript number. */
-const MAX_TIME = BigInt(Number.MAX_SAFE_INTEGER);
+const MAX_TIME_SECONDS = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
  * Refuses what is no time at all, before any request.
@@ -81,7 +81,7 @@ function readTime(time: SimulationTime, chainTime: number): bigint {
 }
 
 function withinRange(target: bigint, time: SimulationTime): number {
-  if (target > MAX_TIME) {
+  if (target > MAX_TIME_SECONDS) {
     throw vaultError("VAULT_INVALID_TIME", {
       where: WHERE,
       value: `${describeInput(time)}, which is ${target} seconds: too late for any block`,

@@ -5,7 +5,7 @@ import type { MockContracts } from "../../src/mocks/handle.js";
 import { createTestHre } from "../helpers/hre.js";
 
 const ONE = 10n ** 18n;
-const DAY = 86_400n;
+const DAY_SECONDS = 86_400n;
 
 describe("contracts - what only the mocks' own setters script", () => {
   let vault: HardhatVault;
@@ -69,7 +69,7 @@ describe("contracts - what only the mocks' own setters script", () => {
 
     it("should be the scripted ones for the terms of the round", async () => {
       expect(
-        await vault.calMargins({ ...terms, endTime: now + 7n * DAY }),
+        await vault.calMargins({ ...terms, endTime: now + 7n * DAY_SECONDS }),
       ).to.deep.equal(scripted);
     });
 
@@ -78,12 +78,12 @@ describe("contracts - what only the mocks' own setters script", () => {
         baseMarginAmount: 105_000n * ONE,
         xMarginAmount: 21_000n * ONE,
       };
-      const endTime = now + 7n * DAY;
+      const endTime = now + 7n * DAY_SECONDS;
       for (const arguments_ of [
         { ...terms, endTime, maxVolume: terms.maxVolume * 2n },
         // 237 % are twice 118.5 %.
         { ...terms, endTime, APY: (137n * ONE) / 100n },
-        { ...terms, endTime: now + 14n * DAY },
+        { ...terms, endTime: now + 14n * DAY_SECONDS },
       ]) {
         expect(await vault.calMargins(arguments_)).to.deep.equal(twice);
       }
@@ -91,13 +91,13 @@ describe("contracts - what only the mocks' own setters script", () => {
 
     it("should show a caller's mistakes, swapped arguments among them", async () => {
       const { maxVolume, APY } = terms;
-      const endTime = now + 7n * DAY;
+      const endTime = now + 7n * DAY_SECONDS;
       for (const mistaken of [
         { maxVolume: APY, APY: maxVolume, endTime },
         { maxVolume: maxVolume / ONE, APY, endTime },
         { maxVolume, APY: 18n, endTime },
         { maxVolume, APY: (185n * ONE) / 10n, endTime },
-        { maxVolume, APY, endTime: 7n * DAY },
+        { maxVolume, APY, endTime: 7n * DAY_SECONDS },
         { maxVolume, APY, endTime: endTime * 1_000n },
       ]) {
         const { baseMarginAmount, xMarginAmount } =

@@ -12,8 +12,8 @@ import type {
 export const isWhole = process.env["READ_FAULTS"] === "all";
 
 /** How long Hardhat waits for an answer, and how long a late one takes. */
-export const REQUEST_TIMEOUT = 2_000;
-export const LATE = 2_200;
+export const REQUEST_TIMEOUT_MS = 2_000;
+export const LATE_MS = 2_200;
 /**
  * Of an operation whose node asks for more patience than a test has: twice as
  * long, and so on, where a slow machine did not get to the fault by then.

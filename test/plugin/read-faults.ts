@@ -25,8 +25,8 @@ import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
 import {
-  LATE,
-  REQUEST_TIMEOUT,
+  LATE_MS,
+  REQUEST_TIMEOUT_MS,
   isWhole,
   report,
   tryFault,
@@ -111,14 +111,14 @@ describe("reads under faults", function () {
   }> => {
     const server = await startFaultyRpcServer({
       upstream: anvil.url,
-      delay: LATE,
+      delay: LATE_MS,
     });
     servers.push(server);
     const hre = await createTestHre(
       {
         networks: {
           live: httpNetwork(url ?? server.url, {
-            timeout: REQUEST_TIMEOUT,
+            timeout: REQUEST_TIMEOUT_MS,
             vault: { contracts, tokenDecimals: 18 },
           }),
         },

@@ -22,8 +22,8 @@ import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
 import {
-  LATE,
-  REQUEST_TIMEOUT,
+  LATE_MS,
+  REQUEST_TIMEOUT_MS,
   isWhole,
   report,
   tryFault,
@@ -79,7 +79,7 @@ describe("tasks under faults", function () {
       {
         networks: {
           live: httpNetwork(url, {
-            timeout: REQUEST_TIMEOUT,
+            timeout: REQUEST_TIMEOUT_MS,
             vault: { contracts, tokenDecimals: 18 },
           }),
         },
@@ -198,7 +198,7 @@ describe("tasks under faults", function () {
   it("should be right, or say what is wrong", async () => {
     const server = await startFaultyRpcServer({
       upstream: anvil.url,
-      delay: LATE,
+      delay: LATE_MS,
     });
     const hre = await open(server.url);
     const failures: string[] = [];
