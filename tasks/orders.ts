@@ -2,8 +2,8 @@ import { isEmptyOrder, isFailedOrder } from "../src/client/index.js";
 import type { ListedOrder, OrdersOptions } from "../src/client/index.js";
 import { parseAddress, requireFixedBlock } from "../src/client/inputs.js";
 import { EMPTY_IDS_AT_END } from "../src/client/orders/last-order.js";
+import { parseIds } from "../src/client/orders/read-orders.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { invalidArgument } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
 import { enumNames } from "../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
@@ -62,7 +62,7 @@ export function parseOrdersArguments(
     ...target,
     form: parseListingForm(args),
     scan: {
-      ...parseIds(args),
+      ...readIds(args),
       state:
         state === undefined
           ? undefined
@@ -221,25 +221,19 @@ async function* toText(
 /** What a listing without an end has to say of it. */
 const EVERY_ORDER = ` The last order is the one that ${EMPTY_IDS_AT_END} empty ids follow.`;
 
-function parseIds({
+function readIds({
   ids,
   firstId,
   lastId,
 }: ArgumentsOf<"orders">): Pick<OrdersOptions, "firstId" | "lastId" | "ids"> {
-  if (ids !== undefined) {
-    if (firstId !== undefined || lastId !== undefined) {
-      throw invalidArgument("--ids", "--ids or a range can be given, not both");
-    }
-    return { ids: parseOrderIds(ids, "--ids") };
-  }
-  const first = parseInteger(firstId ?? "0", "--first-id");
-  const last =
-    lastId === undefined ? undefined : parseInteger(lastId, "--last-id");
-  if (last !== undefined && first > last) {
-    throw invalidArgument(
-      "--first-id",
-      `${first} is above --last-id, which is ${last}`,
-    );
-  }
-  return { firstId: first, lastId: last };
+  const asked = {
+    ids: ids === undefined ? undefined : parseOrderIds(ids, "--ids"),
+    firstId:
+      firstId === undefined ? undefined : parseInteger(firstId, "--first-id"),
+    lastId:
+      lastId === undefined ? undefined : parseInteger(lastId, "--last-id"),
+  };
+  // Here too, since listing asks for accounts and block before any order.
+  parseIds(asked);
+  return asked;
 }

@@ -8,6 +8,7 @@ import {
   parseAddress,
   parseBlockTag,
   parseUint256,
+  requirePastBlock,
 } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
@@ -106,12 +107,9 @@ export function parseBlock(text = "latest", where = "--block"): BlockTag {
 export function parsePastBlock(
   text: string | undefined,
   where: string,
-  whole: "history" | "past",
 ): BlockTag {
   const tag = parseBlock(text, where);
-  if (tag === "pending") {
-    throw invalidArgument(where, `a pending block is no part of the ${whole}`);
-  }
+  requirePastBlock(tag, where);
   return tag;
 }
 

@@ -113,8 +113,8 @@ function parseBlocks({
   }
   return {
     samples: count,
-    fromBlock: parsePastBlock(fromBlock ?? "0", "--from-block", "past"),
-    toBlock: parsePastBlock(toBlock, "--to-block", "past"),
+    fromBlock: parsePastBlock(fromBlock ?? "0", "--from-block"),
+    toBlock: parsePastBlock(toBlock, "--to-block"),
   };
 }
 

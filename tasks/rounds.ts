@@ -47,11 +47,10 @@ export function parseRoundsArguments(
     );
   }
   const range = {
-    fromBlock: parsePastBlock(args.fromBlock ?? "0", "--from-block", "history"),
+    fromBlock: parsePastBlock(args.fromBlock ?? "0", "--from-block"),
     toBlock: parsePastBlock(
       args.toBlock ?? args.block,
       args.toBlock === undefined ? "--block" : "--to-block",
-      "history",
     ),
   };
   return { ...range, from, timeout, form: parseListingForm(args) };

@@ -3,7 +3,7 @@ import type { Key } from "node:readline";
 import askToConfirm from "@inquirer/confirm";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import { describeInput, parseAddress } from "../src/client/inputs.js";
+import { parseAddress, parseCount } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { describeTransfers } from "../src/rehearsal/describe-tokens.js";
@@ -186,17 +186,10 @@ export function parseSettleArguments(
 }
 
 function parseConfirmations(text: string | undefined): number | undefined {
-  if (text === undefined) {
-    return undefined;
-  }
-  const confirmations = Number(parseInteger(text, "--confirmations"));
-  if (confirmations < 1 || !Number.isSafeInteger(confirmations)) {
-    throw invalidArgument(
-      "--confirmations",
-      `a whole number of at least 1 is needed, got ${describeInput(text)}`,
-    );
-  }
-  return confirmations;
+  const where = "--confirmations";
+  return text === undefined
+    ? undefined
+    : parseCount(Number(parseInteger(text, where)), where);
 }
 
 async function printCalldata(

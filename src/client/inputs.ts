@@ -178,6 +178,18 @@ export function requireFixedBlock(blockTag: unknown, where: string): void {
   }
 }
 
+/**
+ * Refuses the block that is not mined yet.
+ *
+ * @param where What named the block, for the error.
+ * @throws VaultError VAULT_INVALID_ARGUMENT
+ */
+export function requirePastBlock(blockTag: unknown, where: string): void {
+  if (blockTag === "pending") {
+    throw invalidArgument(where, "a pending block is no part of the history");
+  }
+}
+
 /** What was passed, for an error that has a value of its own for it. */
 export function givenInput(value: unknown): GivenValue {
   const shown = describeInput(value);

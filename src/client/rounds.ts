@@ -11,7 +11,7 @@ import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { Chain } from "../rpc/node.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import { parseBlockTag, parseCount } from "./inputs.js";
+import { parseBlockTag, parseCount, requirePastBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
@@ -306,9 +306,7 @@ async function parseRange(
 ): Promise<readonly [first: number, last: number]> {
   for (const [where, tag] of Object.entries({ fromBlock, toBlock })) {
     parseBlockTag(tag, where);
-    if (tag === "pending") {
-      throw invalidArgument(where, "a pending block is no part of the history");
-    }
+    requirePastBlock(tag, where);
   }
   parseCount(concurrency, "concurrency");
   const [first, { number: last }] = await Promise.all([

@@ -1,7 +1,7 @@
-import { parseDuration } from "../client/inputs.js";
+import { parseCount, parseDuration } from "../client/inputs.js";
 import type { DuringOptions } from "../client/reader.js";
 import { takeSnapshotWithBalances } from "../client/snapshot.js";
-import { VaultError, invalidArgument } from "../errors.js";
+import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
@@ -475,17 +475,11 @@ interface Waiting {
 /** @throws VaultError VAULT_INVALID_ARGUMENT */
 function parseWaiting(
   { connection }: VaultHost,
-  { confirmations = 1, timeout, pollingInterval, onEvent }: SettleAllOptions,
+  { confirmations, timeout, pollingInterval, onEvent }: SettleAllOptions,
 ): Waiting {
   const { type } = connection.networkConfig;
-  if (!Number.isSafeInteger(confirmations) || confirmations < 1) {
-    throw invalidArgument(
-      "confirmations",
-      `a whole number of at least 1 is needed, got ${confirmations}`,
-    );
-  }
   return {
-    confirmations,
+    confirmations: parseCount(confirmations, "confirmations") ?? 1,
     timeoutMs: parseDuration("timeout", timeout ?? DEFAULT_TIMEOUT_MS[type]),
     pollingIntervalMs: parseDuration(
       "pollingInterval",

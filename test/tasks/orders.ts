@@ -506,10 +506,14 @@ describe("tasks - orders", () => {
       ...["--first-id", "6", "--last-id", "5", "--json"],
     );
     expect(exitCode).to.equal(1);
-    expect(parseLines(stdout)[0]).to.have.nested.property(
+    const [document] = parseLines(stdout);
+    expect(document).to.have.nested.property(
       "error.code",
       "VAULT_INVALID_ARGUMENT",
     );
+    expect(document)
+      .to.have.nested.property("error.message")
+      .that.includes("--first-id: 6 is above --last-id, which is 5.");
   });
 
   describe("mistakes", () => {

@@ -238,10 +238,22 @@ function parseOptions(options: OrdersOptions): {
   };
 }
 
-function parseIds({ ids, firstId, lastId }: OrdersOptions): Ids {
+/**
+ * Checks which orders are asked for.
+ *
+ * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER
+ */
+export function parseIds({
+  ids,
+  firstId,
+  lastId,
+}: Pick<OrdersOptions, "ids" | "firstId" | "lastId">): Ids {
   if (ids !== undefined) {
     if (firstId !== undefined || lastId !== undefined) {
-      throw invalidArgument("ids", "ids or a range can be given, not both");
+      throw invalidArgument(
+        "ids",
+        "the option `ids` or a range can be given, not both",
+      );
     }
     return {
       list: ids.map((id, index) => parseUint256(id, `ids[${index}]`)),
@@ -255,7 +267,7 @@ function parseIds({ ids, firstId, lastId }: OrdersOptions): Ids {
   if (first > last) {
     throw invalidArgument(
       "firstId",
-      `${first} is above lastId, which is ${last}`,
+      `${first} is above the option \`lastId\`, which is ${last}`,
     );
   }
   return { first, last };
