@@ -11,14 +11,13 @@ import {
   requirePastBlock,
 } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
-import { parseTime } from "../src/client/parse-time.js";
+import { parseTime, requireFuture } from "../src/client/parse-time.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { toJsonValue } from "../src/json.js";
 import { enumNames, units } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
 import type { ReadArguments } from "./arguments.js";
 import { groupDigits } from "./output/format-value.js";
-import { formatTimestamp } from "./output/time.js";
 
 /** What the values of options are read against. */
 export interface ParseContext {
@@ -270,13 +269,7 @@ export function parseFutureTime(
   read(0);
   return (chainTime) => {
     const time = read(chainTime);
-    if (time <= BigInt(chainTime)) {
-      throw vaultError("VAULT_TIME_IN_PAST", {
-        where,
-        value: formatTimestamp(time),
-        chainTime: formatTimestamp(BigInt(chainTime)),
-      });
-    }
+    requireFuture(time, where, chainTime);
     return time;
   };
 }

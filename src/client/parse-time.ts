@@ -1,4 +1,5 @@
 import { vaultError } from "../errors.js";
+import { describeTime } from "../protocol/time.js";
 import { givenInput, parseUint256 } from "./inputs.js";
 
 const spanSeconds: Readonly<Record<string, bigint>> = {
@@ -47,4 +48,23 @@ export function parseTime(
     });
   }
   return BigInt(milliseconds) / 1000n;
+}
+
+/**
+ * Refuses a time that the chain's clock has reached.
+ *
+ * @throws VaultError VAULT_TIME_IN_PAST
+ */
+export function requireFuture(
+  time: bigint,
+  where: string,
+  chainTime: number,
+): void {
+  if (time <= BigInt(chainTime)) {
+    throw vaultError("VAULT_TIME_IN_PAST", {
+      where,
+      value: describeTime(time),
+      chainTime: describeTime(BigInt(chainTime)),
+    });
+  }
 }

@@ -20,7 +20,7 @@ import {
   wireName,
 } from "../protocol/index.js";
 import type { ContractRole, Reading, VaultRound } from "../protocol/index.js";
-import { describeTime } from "../protocol/round.js";
+import { describeTime } from "../protocol/time.js";
 import { readRound } from "../rehearsal/compare-readings.js";
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";

@@ -1,9 +1,7 @@
 import { formatUnits } from "ethers";
 
 import type { VaultRound } from "./index.js";
-
-/** The last second that a JavaScript date can name. */
-const LAST_DATE = 8_640_000_000_000n;
+import { describeTime } from "./time.js";
 
 /**
  * What tells one round from another. `settleAll` names no round, so this is
@@ -36,11 +34,4 @@ export function describeRound({
 export function describeOutcome(round: VaultRound): string {
   const { settled, settledPrice, settledAmount } = round;
   return `${describeRound(round)}${settled ? `, settledPrice ${settledPrice}, settledAmount ${settledAmount}` : ""}`;
-}
-
-/** Unix seconds as an ISO date, or as they are where no date is so far. */
-export function describeTime(seconds: bigint): string {
-  return seconds > LAST_DATE
-    ? `${seconds} (Unix seconds)`
-    : new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z");
 }

@@ -1,8 +1,7 @@
 import { describeInput, givenInput } from "../client/inputs.js";
-import { parseTime } from "../client/parse-time.js";
+import { parseTime, requireFuture } from "../client/parse-time.js";
 import { invalidArgument, vaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
-import { describeTime } from "../protocol/round.js";
 
 /**
  * When to settle: `end` for the round's end, a span from the chain's clock
@@ -57,13 +56,7 @@ export function targetTime(
       : withinRange(round.endTime, END);
   }
   const target = readTime(time, chainTime);
-  if (target <= BigInt(chainTime)) {
-    throw vaultError("VAULT_TIME_IN_PAST", {
-      where: WHERE,
-      value: describeTime(target),
-      chainTime: describeTime(BigInt(chainTime)),
-    });
-  }
+  requireFuture(target, WHERE, chainTime);
   return withinRange(target, time);
 }
 

@@ -15,8 +15,9 @@ import type {
   ReadOperationName,
   Unit,
 } from "../../src/protocol/index.js";
+import { describeTime } from "../../src/protocol/time.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import { formatCountdown, formatTimestamp } from "./time.js";
+import { formatCountdown } from "./time.js";
 
 /** What is needed to show a value to a person. */
 export interface FormatContext extends DisplaySettings {
@@ -109,7 +110,7 @@ export function formatValue(
         : { text: `${scale(value, tokenDecimals)} tokens` };
     case "timestamp":
       return {
-        text: formatTimestamp(value),
+        text: describeTime(value),
         note: formatCountdown(value, chainTime),
       };
     case "raw": {
@@ -120,7 +121,7 @@ export function formatValue(
       return isLikelyTime === true && looksLikeTime(value)
         ? {
             text: `${value} raw`,
-            note: `${formatTimestamp(value)} if Unix seconds, our reading`,
+            note: `${describeTime(value)} if Unix seconds, our reading`,
           }
         : { text: `${whole} raw` };
     }

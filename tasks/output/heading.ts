@@ -1,8 +1,8 @@
+import { describeTime } from "../../src/protocol/time.js";
 import type { BlockInfo } from "../../src/rpc/node.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import type { Style } from "./style.js";
 import { wrapText } from "./table.js";
-import { formatTimestamp } from "./time.js";
 
 /** What every document says about where its figures come from. */
 export interface Envelope {
@@ -19,7 +19,7 @@ export function renderHeading(
 ): string {
   return wrapText(
     `${style.title(title)}  ${style.dim(
-      `${escapeUntrusted(network)} (chain ${chainId}), block ${block.number}, ${formatTimestamp(BigInt(block.timestamp))}`,
+      `${escapeUntrusted(network)} (chain ${chainId}), block ${block.number}, ${describeTime(BigInt(block.timestamp))}`,
     )}`,
     style,
   );

@@ -1,6 +1,7 @@
 import { plot } from "simple-ascii-chart";
 
 import { fieldsOf } from "../../src/protocol/index.js";
+import { describeTime } from "../../src/protocol/time.js";
 import { isFailedRehearsal } from "../../src/rehearsal/rehearse-past.js";
 import type { ListedRehearsal } from "../../src/rehearsal/rehearse-past.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
@@ -10,7 +11,6 @@ import type { Envelope } from "./heading.js";
 import type { Style, View } from "./style.js";
 import { renderTable, wrapText } from "./table.js";
 import type { Column } from "./table.js";
-import { formatTimestamp } from "./time.js";
 
 /** Rows of the plot. */
 const PLOT_HEIGHT = 8;
@@ -62,7 +62,7 @@ function toRow(rehearsal: ListedRehearsal, view: View): string[] {
     return [number, "", view.bad(rehearsal.error.shortMessage)];
   }
   const { block, status, reason, gasUsed } = rehearsal;
-  const time = formatTimestamp(BigInt(block.timestamp));
+  const time = describeTime(BigInt(block.timestamp));
   if (status !== "settled") {
     const why = reason === null ? "" : `: ${escapeUntrusted(reason)}`;
     return [number, time, `${status}${why}`];

@@ -6,6 +6,7 @@ import {
   standaloneReadings,
 } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
+import { describeTime } from "../../src/protocol/time.js";
 import { NATIVE } from "../../src/rehearsal/balances.js";
 import type { TokenDescription } from "../../src/rehearsal/describe-tokens.js";
 import type { Rehearsed } from "../../src/rehearsal/simulate-settle-all.js";
@@ -30,7 +31,6 @@ import { renderNotes } from "./readings.js";
 import type { Style, View } from "./style.js";
 import { renderFacts, renderTitledTable, wrapText } from "./table.js";
 import type { Column, Fact } from "./table.js";
-import { formatTimestamp } from "./time.js";
 
 /** A rehearsed settlement, and what its tokens say of themselves. */
 export interface ShownRehearsal extends Rehearsed {
@@ -128,7 +128,7 @@ export function outcomeFacts(
       "In block",
       block === null
         ? ""
-        : `${block.number}, ${formatTimestamp(BigInt(block.timestamp))}`,
+        : `${block.number}, ${describeTime(BigInt(block.timestamp))}`,
     ],
     ["Executed by", engineNames[engine]],
   ];

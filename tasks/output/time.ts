@@ -5,9 +5,6 @@ const units: ReadonlyArray<readonly [name: string, seconds: bigint]> = [
   ["s", 1n],
 ];
 
-/** Latest time that a JavaScript date can hold, in Unix seconds. */
-const MAX_DATE_SECONDS = 8_640_000_000_000n;
-
 /** A span in its two largest units, as in `3d 4h`. */
 export function formatDuration(seconds: bigint): string {
   let rest = seconds;
@@ -33,11 +30,4 @@ export function formatCountdown(time: bigint, chainTime: number): string {
     : distance > 0n
       ? `in ${formatDuration(distance)}`
       : `${formatDuration(-distance)} ago`;
-}
-
-/** Unix seconds as an ISO date in UTC, or the integer where no date is so far. */
-export function formatTimestamp(seconds: bigint): string {
-  return seconds > MAX_DATE_SECONDS
-    ? `${seconds} (beyond any date)`
-    : new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z");
 }

@@ -13,13 +13,13 @@ import {
   readOperationNames,
 } from "../../src/protocol/index.js";
 import type { ContractRole } from "../../src/protocol/index.js";
+import { describeTime } from "../../src/protocol/time.js";
 import { describeShare } from "../output/bar.js";
 import { fieldOf, groupDigits, notesOn } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { Envelope } from "../output/heading.js";
 import type { ShownRehearsal } from "../output/simulation.js";
 import { failuresOf, sectionsOf } from "../output/status-sections.js";
-import { formatTimestamp } from "../output/time.js";
 import { figure, poolsChart, timelineChart } from "./charts.js";
 import { factRow, factsTable, figureOf, readingRows } from "./facts.js";
 import type { Figure } from "./facts.js";
@@ -135,7 +135,7 @@ function renderHeader({
       <li>${network} (chain ${chainId})</li>
       ${instance === undefined ? undefined : html`<li>instance ${instance}</li>`}
       <li>block ${groupDigits(String(block.number))}</li>
-      <li>${formatTimestamp(BigInt(block.timestamp))}</li>
+      <li>${describeTime(BigInt(block.timestamp))}</li>
     </ul>
     <dl class="tiles">
       ${tiles}${orders === undefined ? undefined : tile("Open orders", { text: groupDigits(String(open)), note: "of those shown" })}

@@ -2,6 +2,7 @@ import { formatUnits } from "ethers";
 
 import { units } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
+import { LAST_DATE_SECONDS } from "../../src/protocol/time.js";
 import { scaleOf } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 
@@ -12,12 +13,9 @@ export interface Axis {
   readonly position: (value: bigint) => number;
 }
 
-/** The latest time that a date can be made of, in Unix seconds. */
-const LAST_DATE = 8_640_000_000_000n;
-
 /** A time as a date, for an axis. */
 export function toDate(seconds: bigint): Date | undefined {
-  return seconds > 0n && seconds <= LAST_DATE
+  return seconds > 0n && seconds <= LAST_DATE_SECONDS
     ? new Date(Number(seconds) * 1000)
     : undefined;
 }

@@ -3,9 +3,9 @@ import { expect } from "chai";
 import {
   describeOutcome,
   describeRound,
-  describeTime,
   isSameRound,
 } from "../../src/protocol/round.js";
+import { describeTime } from "../../src/protocol/time.js";
 
 const round = {
   startTime: 1_800_000_000n,
@@ -39,6 +39,7 @@ describe("the identity of a round", () => {
   });
 
   it("should name the last second that a date can", () => {
+    expect(describeTime(0n)).to.equal("1970-01-01T00:00:00Z");
     const last = 8_640_000_000_000n;
     expect(describeTime(last)).to.equal("+275760-09-13T00:00:00Z");
     expect(describeTime(last + 1n)).to.equal(`${last + 1n} (Unix seconds)`);
