@@ -455,7 +455,18 @@ export class VaultError extends Error {
     Object.defineProperty(this, "pluginId", { value: "hardhat-vault" });
   }
 
-  /** Recognises a VaultError also of another copy of this package. */
+  /**
+   * Recognises a VaultError also of another copy of this package.
+   *
+   * @example
+   * ```ts
+   * const error: unknown = await vault
+   *   .getOrderInfo(-1n)
+   *   .catch((thrown: unknown) => thrown);
+   * VaultError.isVaultError(error) && error.code;
+   * // 'VAULT_INVALID_INTEGER'
+   * ```
+   */
   public static isVaultError(value: unknown): value is VaultError {
     return typeof value === "object" && value !== null && brand in value;
   }

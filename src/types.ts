@@ -4,7 +4,47 @@
  *
  * @module hardhat-vault/types
  */
-export type * from "./client/index.js";
+// By name: `export type *` would offer values, too, that nobody could use.
+export type {
+  AddressBook,
+  BlockInfo,
+  BlockTag,
+  CalMarginsParameters,
+  ContractAddresses,
+  ContractRole,
+  ContractType,
+  Eip1193Provider,
+  ErrorKind,
+  FailedOrder,
+  FailedReading,
+  ListedOrder,
+  LocatedAddress,
+  MarginAmounts,
+  MissingAddress,
+  OperationName,
+  Order,
+  OrderState,
+  OrdersOptions,
+  OrdersProgress,
+  PastRound,
+  PoolAmounts,
+  PoolName,
+  ReadOperationName,
+  ReadOptions,
+  RetryEvent,
+  RoundSighting,
+  RoundsOptions,
+  RoundsProgress,
+  VaultClient,
+  VaultClientOptions,
+  VaultContracts,
+  VaultError,
+  VaultErrorCode,
+  VaultOrder,
+  VaultReads,
+  VaultRound,
+  VaultSnapshot,
+} from "./client/index.js";
 export type { HardhatVault, MockVaultHandle } from "./plugin/hardhat-vault.js";
 export type {
   LazyHardhatVault,

@@ -36,8 +36,15 @@ export interface ExpectedSettlement {
  * or a promise of one of these. A rejected promise and a reverted transaction
  * fail.
  * @throws AssertionError
+ *
  * @example
- * await settlesRound(vault, vault.settleAll(), { price: 2_000n * 10n ** 18n });
+ * ```ts
+ * const price = 66_250n * 10n ** 18n;
+ * await settlesRound(vault, vault.settleAll(), { price });
+ * await settlesRound(vault, vault.settleAll());
+ * // AssertionError: expected the vault's latest round to be settled by a
+ * // transaction, but nothing was sent: the settlement had nothing to do
+ * ```
  */
 export async function settlesRound(
   vault: ReadableVault,
@@ -56,8 +63,13 @@ export async function settlesRound(
  * Asserts that the latest round of a vault is settled.
  *
  * @throws AssertionError
+ *
  * @example
+ * ```ts
  * await roundSettled(vault, { amount: 5n });
+ * // AssertionError: expected the round to be settled with settledAmount 5, but
+ * // it is 420000000000000000000
+ * ```
  */
 export async function roundSettled(
   vault: ReadableVault,
@@ -81,11 +93,16 @@ export async function roundSettled(
  * `{ from, to }`, or `{ by }`. Integers are unscaled. A reading that already
  * had the value does not count as changed.
  * @throws AssertionError
+ *
  * @example
- * await changesReadings(vault, transaction, {
+ * ```ts
+ * await changesReadings(vault, vault.settleAll(), {
  *   round: { settled: true },
- *   pools: { public: { locked: { by: -100n } } },
+ *   volume: { by: -5n },
  * });
+ * // AssertionError: expected transaction 0x… to change readings otherwise:
+ * //   volume: expected a change by -5, but it is 420000000000000000000 as before
+ * ```
  */
 export async function changesReadings(
   vault: ReadableVault,

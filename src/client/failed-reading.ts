@@ -30,7 +30,16 @@ export function absentContract(error: unknown): FailedReading {
   return failed;
 }
 
-/** True if this place of a snapshot holds a failure instead of a value. */
+/**
+ * True if this place of a snapshot holds a failure instead of a value.
+ *
+ * @example
+ * ```ts
+ * const { volume } = await vault.snapshot();
+ * isFailedReading(volume) ? volume.error.code : volume;
+ * // 420000000000000000000n
+ * ```
+ */
 export function isFailedReading(reading: unknown): reading is FailedReading {
   return (
     typeof reading === "object" &&

@@ -54,6 +54,13 @@ const CONCURRENT_ORDERS = 16;
  *
  * @throws VaultError VAULT_INVALID_ARGUMENT for the pending block, and that of a
  * reading that failed for another reason than the contract
+ *
+ * @example
+ * ```ts
+ * const { fixture, orders, failed } = await capture(vault, { orders: [1n] });
+ * [fixture["volume"], orders, failed];
+ * // [ '420000000000000000000', 1, 0 ]
+ * ```
  */
 export async function capture(
   vault: MockHost,

@@ -84,15 +84,28 @@ const SOURCE = "deployMocks()";
  * @throws VaultError VAULT_UNKNOWN_SCENARIO, VAULT_LIVE_NETWORK,
  * VAULT_NO_ACCOUNT, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
  * VAULT_INVALID_FIXTURE and those of a failed request
+ *
  * @example
+ * ```ts
  * const mocks = await deployMocks(provider, { scenario: "expired-round" });
- * (await mocks.vault.getLatestRoundInfo()).settled; // false
+ * (await mocks.vault.getLatestRoundInfo()).settled;
+ * // false
+ * ```
  */
 export async function deployMocks(
   provider: Eip1193Provider,
   options?: DeployMocksOptions,
 ): Promise<MockVaultHandle<VaultClient>>;
-/** Like `vault.deployMocks()`. */
+/**
+ * Like `vault.deployMocks()`.
+ *
+ * @example
+ * ```ts
+ * await deployMocks(vault, { overrides: { volume: 5n } });
+ * await vault.queryVolume();
+ * // 5n
+ * ```
+ */
 export async function deployMocks<VaultT extends MockHost>(
   vault: MockableVault<VaultT>,
   options?: DeployMocksOptions,
@@ -183,11 +196,30 @@ async function chooseState(
  *
  * @throws VaultError VAULT_NOT_A_MOCK, VAULT_CONTRACT_NOT_CONFIGURED and those
  * of a failed request
+ *
+ * @example
+ * ```ts
+ * const mocks = await connectMocks(vault);
+ * await mocks.set({ volume: 5n });
+ * await vault.queryVolume();
+ * // 5n
+ * ```
  */
 export async function connectMocks<VaultT extends MockHost>(
   vault: MockableVault<VaultT> | UnopenedVault<VaultT>,
 ): Promise<MockVaultHandle<VaultT>>;
-/** The same over any EIP-1193 provider. */
+/**
+ * The same over any EIP-1193 provider.
+ *
+ * @example
+ * ```ts
+ * const { addresses } = await deployMocks(provider);
+ * const mocks = await connectMocks(provider, addresses);
+ * await mocks.set({ volume: 5n });
+ * await mocks.vault.queryVolume();
+ * // 5n
+ * ```
+ */
 export async function connectMocks(
   provider: Eip1193Provider,
   addresses: ContractAddresses,

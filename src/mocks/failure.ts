@@ -6,7 +6,17 @@ import { vaultError } from "../errors.js";
 import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
 import type { ScriptedReason } from "./types.js";
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT */
+/**
+ * The data that a mock with that reason reverts with, as 0x hex.
+ *
+ * @throws VaultError VAULT_INVALID_ARGUMENT
+ *
+ * @example
+ * ```ts
+ * encodeRevertData({ panic: 0x11 });
+ * // '0x4e487b710000000000000000000000000000000000000000000000000000000000000011'
+ * ```
+ */
 export function encodeRevertData(reason: ScriptedReason): string {
   return encodeChecked(reason, "The reason to revert");
 }

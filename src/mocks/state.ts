@@ -439,6 +439,14 @@ const tickers = ["BTC", "ETH", "BNB", "SOL", "XRP"];
 /**
  * The order that the mock computes for an id of its generated range: the
  * formula of `MockTrading._generatedOrder`, so that a test knows what to expect.
+ * Values are unscaled.
+ *
+ * @example
+ * ```ts
+ * const { exType, openPrice } = generatedOrder(4n);
+ * [exType, openPrice];
+ * // [ 'XRP-USDT', 104000000000000000000n ]
+ * ```
  */
 export function generatedOrder(orderID: bigint): VaultOrder {
   const n = orderID % DISTINCT_ORDERS;

@@ -144,28 +144,43 @@ export interface ScriptedFailure {
 /** An order's id as the key of an object: a number, or decimal digits. */
 export type OrderKey = number | `${bigint}`;
 
-/** Changes to a scenario: every field of every value can be named alone. */
+/**
+ * Changes to a scenario: every field of every value can be named alone. Integers
+ * are unscaled, as on the wire.
+ */
 export interface MockOverrides {
+  /** For `call` and `put`; real value times 1E8. */
   readonly fundingFeeRate?: Partial<MockState["fundingFeeRate"]>;
+  /** For `public` and `private`; the scale of the amounts is not documented. */
   readonly pools?: { readonly [Pool in PoolName]?: Partial<PoolAmounts> };
+  /** The latest round; `VaultRound` has the scale of each field. */
   readonly round?: Partial<VaultRound>;
   /**
    * Orders by id, null for none. What is not named is as the scenario has it;
-   * of an order that it does not have, as in order 1 of `open-round`.
+   * of an order that it does not have, as in order 1 of `open-round`. The scale
+   * of an order's numbers is not documented.
    */
   readonly orders?: { readonly [Id in OrderKey]?: Partial<MockOrder> | null };
+  /** Whether an order that is not there reverts; else it is all zeros. */
   readonly missingOrdersRevert?: boolean;
+  /** Whether an order that was neither set, generated nor removed reverts. */
   readonly uncapturedOrdersRevert?: boolean;
+  /** First and last id, included, of the orders that the mock computes. */
   readonly generatedOrders?: MockState["generatedOrders"];
   /**
    * What `calMargins` answers; `"proportional"`: the scenario's for a round
    * like the latest, and others in proportion to volume, interest and length.
+   * Its scale is not documented.
    */
   readonly margins?: Partial<MarginAmounts> | "proportional";
+  /** What `queryMarginBalance` answers; its scale is not documented. */
   readonly marginBalance?: Partial<MarginAmounts>;
+  /** What `queryVolume` answers; its scale is not documented. */
   readonly volume?: bigint;
+  /** In the X token; its scale is not documented. */
   readonly minXMargin?: bigint;
+  /** What `settleAll` writes to the round. */
   readonly settlement?: Partial<ScriptedSettlement>;
-  /** In place of the scenario's. */
+  /** What reverts, in place of the scenario's. */
   readonly failures?: readonly ScriptedFailure[];
 }

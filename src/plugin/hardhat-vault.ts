@@ -284,7 +284,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * Forks this HTTP network in process, whatever its chain id is.
    *
    * @returns A connection to the fork, its `vault` bound to the addresses of
-   * this one, and `vault.instance()` to those of the network's instances. It has Hardhat's usual accounts. Close it when done.
+   * this one, and `vault.instance()` to those of the network's instances. It has
+   * Hardhat's usual accounts. Close it when done.
    * @throws VaultError VAULT_CANNOT_FORK_IN_PROCESS, VAULT_BLOCK_NOT_FOUND,
    * VAULT_INVALID_BLOCK, VAULT_INVALID_ENUM, VAULT_FORK_NETWORK_TAKEN and
    * those of a failed request

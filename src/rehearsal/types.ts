@@ -42,6 +42,7 @@ export interface BalanceChange {
   readonly token: string;
   /** Unscaled: wei, or the token's smallest unit. */
   readonly before: bigint;
+  /** Like `before`. */
   readonly after: bigint;
 }
 

@@ -32,6 +32,7 @@ export interface Settlement {
   readonly hash: string | null;
   /** Block that it was mined in. */
   readonly blockNumber: number | null;
+  /** Units of gas that the transaction used, as its receipt says. */
   readonly gasUsed: bigint | null;
   /** The round before anything was sent; values unscaled. */
   readonly before: VaultRound | null;
@@ -78,9 +79,11 @@ export interface SettlementPreflight {
   readonly chainId: number;
   /** Timestamp of the block that `round` was read at, Unix seconds. */
   readonly chainTime: number;
+  /** The round that would be settled; values unscaled. */
   readonly round: VaultRound;
   /** The vault contract. */
   readonly contract: LocatedAddress;
+  /** Address of the account that settles, with its checksum. */
   readonly from: string;
   /** Who signs: a key of the configuration, the node, or Hardhat itself. */
   readonly signing: SigningKind;

@@ -5,6 +5,17 @@ import ts from "typescript";
 
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
 
+/** What can be imported, but for what TypeChain and the ABIs have generated. */
+const entries = [
+  "",
+  "/client",
+  "/mocks",
+  "/chai",
+  "/assert",
+  "/viem",
+  "/types",
+];
+
 /** A file of somebody who has the package; the marks are where the cursor is. */
 const source = `import type {
   HardhatVault,
@@ -29,6 +40,7 @@ vault./*vault*/chainId;
 lazyVault./*lazyVault*/chainId;
 client./*client*/chainId;
 mocks./*mocks*/set;
+${entries.map((entry) => `import "hardhat-vault${entry}";`).join("\n")}
 `;
 
 const file = path.join(repositoryRoot, "test/package/virtual.ts");
@@ -58,6 +70,10 @@ function openEditor(): ts.LanguageService {
     directoryExists: (name) => ts.sys.directoryExists(name),
     getDirectories: (name) => ts.sys.getDirectories(name),
   });
+}
+
+function is({ flags }: ts.Symbol, flag: ts.SymbolFlags): boolean {
+  return (flags & flag) !== 0;
 }
 
 describe("package - editor", function () {
@@ -92,6 +108,45 @@ describe("package - editor", function () {
       undefined,
     );
     return (completions?.entries ?? []).map(({ name }) => name).sort();
+  }
+
+  /** What the entries export, be it from where it may. */
+  function exported(): Array<{
+    checker: ts.TypeChecker;
+    /** As in "/client"; empty for the main one. */
+    entry: string;
+    key: string;
+    /** As in "/client: VaultClient". */
+    name: string;
+    symbol: ts.Symbol;
+  }> {
+    const program = editor.getProgram();
+    const checker = program?.getTypeChecker();
+    const specifiers = (program?.getSourceFile(file)?.statements ?? []).flatMap(
+      (statement) =>
+        ts.isImportDeclaration(statement) ? [statement.moduleSpecifier] : [],
+    );
+    return entries.flatMap((entry) => {
+      const specifier = specifiers.findLast(
+        (each) =>
+          ts.isStringLiteral(each) && each.text === `hardhat-vault${entry}`,
+      );
+      const module =
+        specifier === undefined
+          ? undefined
+          : checker?.getSymbolAtLocation(specifier);
+      return checker === undefined || module === undefined
+        ? expect.fail(`there is no entry ${entry}`)
+        : checker.getExportsOfModule(module).map((symbol) => ({
+            checker,
+            entry,
+            key: symbol.name,
+            name: `${entry}: ${symbol.name}`,
+            symbol: is(symbol, ts.SymbolFlags.Alias)
+              ? checker.getAliasedSymbol(symbol)
+              : symbol,
+          }));
+    });
   }
 
   function offeredWithoutExample(mark: string): string[] {
@@ -167,6 +222,76 @@ describe("package - editor", function () {
       "simulateSettleAll",
       "snapshot",
     ]);
+  });
+
+  it("should show an example, with its result, of every function of every entry", () => {
+    const functions = exported().flatMap(({ checker, name, symbol }) => {
+      const type = checker.getTypeOfSymbol(symbol);
+      const statics = type.getProperties().map((property) => ({
+        name: `${name}.${property.name}`,
+        signatures: checker.getTypeOfSymbol(property).getCallSignatures(),
+      }));
+      return [
+        { name, signatures: type.getCallSignatures() },
+        ...(is(symbol, ts.SymbolFlags.Class) ? statics : []),
+      ].flatMap(({ name: called, signatures }) =>
+        // Each overload has its own.
+        signatures
+          .filter(
+            ({ declaration }) =>
+              declaration?.getSourceFile().fileName.includes("/dist/") === true,
+          )
+          .map((signature) => ({
+            name: called,
+            examples: signature
+              .getJsDocTags()
+              .filter((tag) => tag.name === "example")
+              .map(({ text }) => ts.displayPartsToString(text)),
+          })),
+      );
+    });
+    expect(functions.map(({ name }) => name)).to.include.members([
+      "/client: VaultError.isVaultError",
+      "/mocks: capture",
+      "/assert: roundSettled",
+      "/viem: getMockContracts",
+    ]);
+    expect(
+      functions
+        .filter(
+          ({ examples }) =>
+            !examples.some((text) => /^```ts\n[^]+^\/\/ /mu.test(text)),
+        )
+        .map(({ name }) => name),
+    ).to.deep.equal([]);
+  });
+
+  it("should offer no function or object that an entry has as a type alone", async () => {
+    const values = exported().filter(
+      ({ symbol }) =>
+        is(symbol, ts.SymbolFlags.Function | ts.SymbolFlags.Variable) &&
+        !is(symbol, ts.SymbolFlags.Type),
+    );
+    expect(values.length).to.be.above(10);
+    const missing = await Promise.all(
+      values.map(async ({ entry, key, name }) => {
+        const module: unknown = await import(`hardhat-vault${entry}`);
+        return typeof module === "object" && module !== null && key in module
+          ? []
+          : [name];
+      }),
+    );
+    expect(missing.flat()).to.deep.equal([]);
+  });
+
+  it("should have every type of the client in the main entry", () => {
+    const types = (from: string): string[] =>
+      exported()
+        .filter(({ entry }) => entry === from)
+        .filter(({ symbol }) => is(symbol, ts.SymbolFlags.Type))
+        .map(({ key }) => key);
+    expect(types("/client").length).to.be.above(30);
+    expect(types("")).to.include.members(types("/client"));
   });
 
   it("should show an example of everything but plain values", () => {

@@ -64,12 +64,36 @@ export interface OrdersOptions extends ReadOptions {
   readonly onProgress?: ((progress: OrdersProgress) => void) | undefined;
 }
 
-/** True if an entry of a scan says why its order could not be read. */
+/**
+ * True if an entry of a scan says why its order could not be read.
+ *
+ * @example
+ * ```ts
+ * const failed: bigint[] = [];
+ * for await (const order of vault.orders({ ids: [1n, 2n] })) {
+ *   if (isFailedOrder(order)) failed.push(order.orderID);
+ * }
+ * failed;
+ * // []
+ * ```
+ */
 export function isFailedOrder(order: ListedOrder): order is FailedOrder {
   return "error" in order;
 }
 
-/** True if every value is zero: how a contract may answer an unknown id. */
+/**
+ * True if every value is zero: how a contract may answer an unknown id.
+ *
+ * @example
+ * ```ts
+ * const empty: bigint[] = [];
+ * for await (const order of vault.orders({ ids: [1n, 9n] })) {
+ *   if (isEmptyOrder(order)) empty.push(order.orderID);
+ * }
+ * empty;
+ * // [ 9n ]
+ * ```
+ */
 export function isEmptyOrder(order: ListedOrder): order is Order {
   return (
     !isFailedOrder(order) &&
