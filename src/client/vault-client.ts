@@ -276,7 +276,7 @@ export class VaultClient implements VaultReader {
    *
    * An order that cannot be read stands as `{ orderID, error }` in its place.
    * An id that does not exist is one of those (the contract reverts) or an
-   * order whose every value is zero: {@link isEmptyOrder}.
+   * order whose every value is zero: `isEmptyOrder()`.
    *
    * All there are: no function tells how many, so the last one is looked for in
    * growing steps. It is the order behind which 500 ids in a row do not exist,
