@@ -409,6 +409,25 @@ describe("what is said of a settlement that was followed", () => {
         expect(chain.count("eth_simulateV1")).to.equal(0);
       }
     });
+
+    it("should replay no block that the node does not give, or not as one", async () => {
+      for (const odd of [{ gasLimit: "all" }, { number: "0x5" }, undefined]) {
+        chain = new MemoryChain();
+        chain.mines = false;
+        chain.effect = nextRound;
+        mine(calls(), ours, calls());
+        chain.on("eth_getBlockByNumber", async ([, whole], answer) => {
+          const block = await answer();
+          return whole !== true
+            ? block
+            : odd === undefined
+              ? null
+              : { ...fieldsOf(block), ...odd };
+        });
+        expect(await isSettled()).to.equal(false);
+        expect(chain.count("eth_simulateV1")).to.equal(0);
+      }
+    });
   });
 
   describe("where the state of its block is gone", () => {
