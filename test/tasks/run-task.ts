@@ -4,6 +4,8 @@ import { expect } from "chai";
 
 import { vaultError } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
+import { TAKE_UP } from "../../src/settlement/report.js";
+import { nameFlags } from "../../tasks/parse-options.js";
 import { runTask } from "../../tasks/run-task.js";
 import { toJsonValue } from "../../src/json.js";
 import type { TaskReport } from "../../tasks/run-task.js";
@@ -263,6 +265,13 @@ describe("running a task", () => {
       a: { error: { code: error.code, message: error.message } },
       b: [{ code: error.code, message: error.message }],
     });
+  });
+
+  it("should name the command that takes a settlement up again", () => {
+    expect(TAKE_UP).to.not.contain("--");
+    expect(nameFlags(TAKE_UP)).to.equal(
+      "`vault settle --resume` takes it up again.",
+    );
   });
 
   it("should name the flags where the API names its options", async () => {
