@@ -173,11 +173,7 @@ export function asLiveNode({
     if (method === "eth_chainId" && chainId !== undefined) {
       return { result: `0x${chainId.toString(16)}` };
     }
-    if (
-      method === "eth_call" &&
-      params.length === 3 &&
-      chainId !== undefined
-    ) {
+    if (method === "eth_call" && params.length === 3 && chainId !== undefined) {
       // Code would find out which chain it is.
       return { error: { code: -32602, message: "too many arguments" } };
     }
