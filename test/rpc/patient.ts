@@ -56,7 +56,7 @@ class StatusError extends Error {
 
 /** An error as Hardhat makes it, by what tells it from a copy. */
 /** A node that is behind in calls, whatever else it answers. */
-function behind(answerOf: (method: string) => unknown): {
+function laggingNode(answerOf: (method: string) => unknown): {
   readonly provider: Eip1193Provider;
   /** How often one call reaches it. */
   readonly timesAsked: (params?: readonly unknown[]) => Promise<number>;
@@ -649,7 +649,7 @@ describe("reads that are made again", () => {
   });
 
   it("should take the word of blocks for the newest one, and of nothing else", async () => {
-    const { provider, timesAsked } = behind((method) =>
+    const { provider, timesAsked } = laggingNode((method) =>
       method === "eth_getBlockByNumber" ? "0x5" : { number: "0x5" },
     );
     await provider.request({ method: "eth_getTransactionByHash", params: [] });
@@ -662,7 +662,7 @@ describe("reads that are made again", () => {
   });
 
   it("should take the word of a block by its number too", async () => {
-    const { provider, timesAsked } = behind((method) =>
+    const { provider, timesAsked } = laggingNode((method) =>
       method === "eth_getBlockByNumber" ? { number: "0x5" } : null,
     );
     const params = ["0x5", false];
