@@ -35,6 +35,8 @@ const groups = [
     name: "connection",
     test: /[\\/]src[\\/]plugin[\\/](?:hardhat-vault|network-secrets)\.ts$/u,
   },
+  // With the first snapshot, also without Hardhat, and with the first task.
+  { name: "lens", test: /[\\/]src[\\/]client[\\/]lens[\\/]lens\.ts$/u },
   // With the first task, but for the library of progress.
   {
     name: "tasks",
