@@ -105,10 +105,7 @@ export function directProvider(url: string): JsonRpcProvider {
   });
 }
 
-/**
- * A loaded anvil answers the hash a little before the block is there, and
- * `wait()` of ethers waits for ever for a block that comes just then.
- */
+/** Waits by itself, for the reason that `mined()` gives. */
 class DirectProvider extends JsonRpcProvider {
   public override async send(
     method: string,

@@ -2,6 +2,7 @@ import { Contract, JsonRpcProvider, NonceManager, Wallet } from "ethers";
 
 import { compile } from "./solc.js";
 import { DEV_KEYS } from "./settlement-world.js";
+import { mined } from "./transactions.js";
 
 /** What `settleAll` of an {@link OddVault} does. */
 export const oddModes = {
@@ -107,14 +108,14 @@ export async function deployOddVault(url: string): Promise<OddVault> {
   });
   const deployer = new NonceManager(new Wallet(DEV_KEYS[2], provider));
   const deployment = await deployer.sendTransaction({ data: bytecode });
-  const address = (await deployment.wait())?.contractAddress ?? "";
+  const address = (await mined(deployment)).contractAddress ?? "";
   const contract = new Contract(address, abi, deployer);
   const act = async (name: string, ...args: number[]): Promise<void> => {
     deployer.reset();
     const { data } = await contract
       .getFunction(name)
       .populateTransaction(...args);
-    await (await deployer.sendTransaction({ to: address, data })).wait();
+    await mined(await deployer.sendTransaction({ to: address, data }));
   };
   return {
     address,

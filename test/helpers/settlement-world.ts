@@ -3,7 +3,7 @@ import { HDNodeWallet, JsonRpcProvider, Wallet } from "ethers";
 import { MockVaultFactory__factory } from "../../src/bindings/factories/MockVaultFactory__factory.js";
 import { MockVault__factory } from "../../src/bindings/factories/MockVault__factory.js";
 import type { MockVault, MockVaultFactory } from "../../src/bindings/index.js";
-import { deployContract } from "./transactions.js";
+import { deployContract, mined } from "./transactions.js";
 
 /** The well-known development mnemonic of anvil and `hardhat node`. */
 export const DEV_MNEMONIC =
@@ -85,9 +85,9 @@ export async function createWorld(
     vault: await vault.getAddress(),
     vaultFactory: await factory.getAddress(),
   };
-  await (await factory.startNextRound(FIRST_ROUND)).wait();
-  await (await vault.setFactory(factory)).wait();
-  await (await vault.setSettlement(SETTLED_PRICE, SETTLED_AMOUNT)).wait();
+  await mined(await factory.startNextRound(FIRST_ROUND));
+  await mined(await vault.setFactory(factory));
+  await mined(await vault.setSettlement(SETTLED_PRICE, SETTLED_AMOUNT));
 
   // The node signs: that takes a fraction of the requests of a contract call.
   const act = async (to: string, data: string): Promise<void> => {

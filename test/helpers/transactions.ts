@@ -1,4 +1,8 @@
-import type { BaseContract } from "ethers";
+import type {
+  BaseContract,
+  TransactionReceipt,
+  TransactionResponse,
+} from "ethers";
 
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 
@@ -16,6 +20,22 @@ export async function deployCode(
   return contractAddress;
 }
 
+/**
+ * Waits until a transaction is mined. A loaded anvil answers the hash a little
+ * before the block is there, and `wait()` of ethers waits for ever for a block
+ * that comes just then.
+ */
+export async function mined({
+  hash,
+  provider,
+}: TransactionResponse): Promise<TransactionReceipt> {
+  let receipt: TransactionReceipt | null = null;
+  while (receipt === null) {
+    receipt = await provider.getTransactionReceipt(hash);
+  }
+  return receipt;
+}
+
 /** Deploys the contract of an ethers factory, and waits until it is there. */
 export async function deployContract<
   Contract extends BaseContract,
@@ -25,7 +45,10 @@ export async function deployContract<
   ...args: Args
 ): Promise<Contract> {
   const contract = await factory.deploy(...args);
-  await contract.waitForDeployment();
+  const deployment = contract.deploymentTransaction();
+  if (deployment !== null) {
+    await mined(deployment);
+  }
   return contract;
 }
 

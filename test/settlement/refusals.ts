@@ -16,6 +16,7 @@ import { STATE_OVERRIDES } from "../helpers/faulty-rpc-server.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import { DEV_KEYS, FIRST_ROUND } from "../helpers/settlement-world.js";
+import { mined } from "../helpers/transactions.js";
 
 describe("when a settlement is refused", () => {
   let lane: LaneWithNode;
@@ -130,18 +131,18 @@ describe("when a settlement is refused", () => {
       startTime,
       endTime: startTime,
     };
-    await (await lane.world.factory.startNextRound(round)).wait();
+    await mined(await lane.world.factory.startNextRound(round));
 
     const reason = await expectRefused(
       {},
       {
         confirm: async () => {
-          await (
+          await mined(
             await lane.world.factory.startNextRound({
               ...round,
               endTime: startTime + 1n,
-            })
-          ).wait();
+            }),
+          );
           return true;
         },
       },
@@ -185,13 +186,13 @@ describe("when a settlement is refused", () => {
   }
 
   it("should keep the reason that the contract gives, before sending", async () => {
-    await (
+    await mined(
       await lane.world.vault.setRevert(
         "0xa015aefe",
         // Error(string) with an escape sequence in it, as a hostile vault may.
         `0x08c379a0${"20".padStart(64, "0")}${"4".padStart(64, "0")}${"1b5b326a".padEnd(64, "0")}`,
-      )
-    ).wait();
+      ),
+    );
 
     const settlement = await lane.vault.settleAll();
 
