@@ -201,7 +201,7 @@ export function argumentName({ option, name, unit }: Field): string {
 export function nameFlags(text: string): string {
   return text
     .replaceAll(
-      /the option `resume` of settleAll\(\)|settleAll\(\) with the option `resume`/gu,
+      /the option `resume` of settleAll\(\)/giu,
       "`vault settle --resume`",
     )
     .replaceAll(/the option `([A-Za-z]+)`/gu, (_, option: string) =>

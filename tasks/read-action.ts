@@ -2,7 +2,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { BlockTag } from "../src/client/inputs.js";
-import { readPlace } from "../src/client/lens/lens.js";
+import { readChainAndBlock } from "../src/client/lens/lens.js";
 import type { VaultReader } from "../src/client/reader.js";
 import { lessPatient } from "../src/rpc/patient.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
@@ -76,13 +76,13 @@ export async function readEnvelope(
   blockTag?: BlockTag,
 ): Promise<Envelope> {
   const { provider, networkName: network } = vault;
-  const place = await readPlace({
+  const atOnce = await readChainAndBlock({
     provider: lessPatient(provider),
     network,
     ...vault.readContext({ blockTag }),
   });
-  if (place !== undefined) {
-    return { network, ...place };
+  if (atOnce !== undefined) {
+    return { network, ...atOnce };
   }
   const [chainId, block] = await Promise.all([
     vault.chainId(),

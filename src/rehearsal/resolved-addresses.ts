@@ -1,9 +1,5 @@
 import type { AddressBook, LocatedAddress } from "../client/addresses.js";
-import {
-  absentContract,
-  failedReading,
-  isNotConfigured,
-} from "../client/failed-reading.js";
+import { absentContract, failedReading } from "../client/failed-reading.js";
 import type { VaultReader } from "../client/reader.js";
 import { assertInvariant } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
@@ -50,10 +46,7 @@ export async function resolveAddresses(
       if (!("error" in outcome)) {
         return outcome;
       }
-      if (!isNotConfigured(outcome.error)) {
-        throw outcome.error;
-      }
-      const { path, hint } = outcome.error.details;
+      const { path, hint } = absentContract(outcome.error).error.details;
       return { path: String(path), hint: String(hint) };
     },
     requireKnown: () =>

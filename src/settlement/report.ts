@@ -16,8 +16,7 @@ import { replaySettlement } from "./replay.js";
 import type { Settlement } from "./types.js";
 
 /** For whoever reads of a transaction that is still on its way. */
-export const TAKE_UP =
-  "settleAll() with the option `resume` takes it up again.";
+export const TAKE_UP = "The option `resume` of settleAll() takes it up again.";
 
 /** All that a preview is compared with, at one block. */
 export type SeeBlock = (

@@ -164,7 +164,7 @@ async function resume(
       settlement: unconfirmed(
         entry,
         transaction.hash,
-        `It could not be looked for: ${problem} Then ${TAKE_UP}`,
+        `It could not be looked for: ${problem} ${TAKE_UP}`,
       ),
       chainId,
       block,

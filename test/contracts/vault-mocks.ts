@@ -201,7 +201,7 @@ describe("contracts - mocks for Solidity tests", function () {
   };
 
   const send = async (method: string, ...args: unknown[]): Promise<void> => {
-    // An estimate would be too low where the next block is of another second.
+    // An estimate is made for another block than the one that comes.
     await test.getFunction(method).send(...args, { gasLimit: 16_777_216n });
   };
 

@@ -7,6 +7,7 @@ import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { connectTo } from "../helpers/hre.js";
 import {
@@ -28,8 +29,8 @@ const unknownMethod = {
 } as const;
 
 /**
- * What eth_simulateV1 says of a call that has no gas any more: Geth gives one
- * request so much, all its calls together.
+ * What eth_simulateV1 says of a call for which no gas is left: Geth lets all
+ * calls of a request share one allowance.
  */
 const outOfGas = {
   status: "0x0",
@@ -53,14 +54,6 @@ function changing(
     result.forEach(change);
     return { result };
   };
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" ? { ...value } : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** The overrides that a call has, beside the call and the block. */
@@ -189,14 +182,14 @@ describe("simulation - on every kind of node", () => {
     await vault.simulateSettleAll();
     const [asked] = server.requests.flatMap(({ method, params }) =>
       method === "eth_simulateV1"
-        ? listOf(recordOf(params[0])["blockStateCalls"])
+        ? listOf(fieldsOf(params[0])["blockStateCalls"])
         : [],
     );
-    const { calls, stateOverrides } = recordOf(asked);
-    const [lens] = Object.keys(recordOf(stateOverrides));
+    const { calls, stateOverrides } = fieldsOf(asked);
+    const [lens] = Object.keys(fieldsOf(stateOverrides));
     // Each call is a transaction to the node, and takes as long as one.
     expect(
-      listOf(calls).filter((call) => recordOf(call)["to"] === lens),
+      listOf(calls).filter((call) => fieldsOf(call)["to"] === lens),
     ).to.have.length(2);
   });
 
@@ -360,7 +353,7 @@ describe("simulation - on every kind of node", () => {
       );
       return {
         result: {
-          ...recordOf(recordOf(answer)["result"]),
+          ...fieldsOf(fieldsOf(answer)["result"]),
           hash: null,
           nonce: null,
           miner: null,
@@ -430,18 +423,18 @@ describe("simulation - on every kind of node", () => {
           return undefined;
         }
         const [payload, tag] = request.params;
-        const [block] = listOf(recordOf(payload)["blockStateCalls"]);
-        const { number, time, ...others } = recordOf(
-          recordOf(block)["blockOverrides"],
+        const [block] = listOf(fieldsOf(payload)["blockStateCalls"]);
+        const { number, time, ...others } = fieldsOf(
+          fieldsOf(block)["blockOverrides"],
         );
         const answer: unknown = JSON.parse(
           await forward({
             ...request,
             params: [
               {
-                ...recordOf(payload),
+                ...fieldsOf(payload),
                 blockStateCalls: [
-                  { ...recordOf(block), blockOverrides: others },
+                  { ...fieldsOf(block), blockOverrides: others },
                 ],
               },
               tag,
@@ -449,8 +442,8 @@ describe("simulation - on every kind of node", () => {
           }),
         );
         return {
-          result: listOf(recordOf(answer)["result"]).map((one) => ({
-            ...recordOf(one),
+          result: listOf(fieldsOf(answer)["result"]).map((one) => ({
+            ...fieldsOf(one),
             number,
             timestamp: time,
           })),

@@ -611,8 +611,7 @@ describe("what is said of a settlement that was followed", () => {
         ...nothing,
         status: "unconfirmed",
         code: null,
-        reason:
-          "Still. settleAll() with the option `resume` takes it up again.",
+        reason: "Still. The option `resume` of settleAll() takes it up again.",
       },
       receipt: undefined,
       isFinal: false,

@@ -165,7 +165,7 @@ describe("a settlement that is taken up", () => {
         settlement: {
           status: "unconfirmed",
           code: null,
-          reason: `It could not be looked for: ${problem} Then settleAll() with the option \`resume\` takes it up again.`,
+          reason: `It could not be looked for: ${problem} The option \`resume\` of settleAll() takes it up again.`,
           hash: null,
           blockNumber: null,
           gasUsed: null,

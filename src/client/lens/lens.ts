@@ -85,24 +85,24 @@ export async function isLensSupported(
   }
   // At the latest block: another may be unknown or pruned.
   const probe = { ...context, blockTag: "latest" };
-  if ((await readPlace(probe)) !== undefined) {
+  if ((await readChainAndBlock(probe)) !== undefined) {
     return true;
   }
   // An error may also be that of a node that fails for a moment, and what is
   // remembered here stays.
   const { provider, network } = context;
   await requestRpc(provider, network, "eth_chainId", []);
-  const supported = (await readPlace(probe)) !== undefined;
+  const supported = (await readChainAndBlock(probe)) !== undefined;
   supportByProvider.set(originOf(provider), supported);
   return supported;
 }
 
 /**
- * The block of a tag and the chain's id, in one request.
+ * The chain's id and the block of a tag, in one request.
  *
  * @returns Undefined if the node answered, and not with what a lens says.
  */
-export async function readPlace(
+export async function readChainAndBlock(
   context: LensContext,
 ): Promise<Pick<LensAnswer, "chainId" | "block"> | undefined> {
   if (knownLensSupport(context.provider) === false) {
