@@ -366,7 +366,7 @@ describe("the journal of a settlement", () => {
       });
       expect(settlement.reason)
         .to.include("cannot be reached")
-        .and.include("the option `resume`");
+        .and.include("The option `resume`");
       expect(settlement.before?.settled).to.equal(false);
     }
     // What it cannot be is no outcome of it.

@@ -104,7 +104,7 @@ describe("what can become of a settlement's transaction", () => {
       after: null,
     });
     expect(settlement.reason).to.include("it waits in the node's pool");
-    expect(settlement.reason).to.include("the option `resume`");
+    expect(settlement.reason).to.include("The option `resume`");
 
     const second = await lane.vault.settleAll(POLLING);
     expect(second).to.include({ status: "refused", hash: settlement.hash });
