@@ -28,6 +28,7 @@ const floors = [
       "src/json\\.ts",
       "src/regular-file\\.ts",
       "src/project-file\\.ts",
+      "src/recorded-values\\.ts",
       "src/abi/",
       "src/bindings/",
     ],

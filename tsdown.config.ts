@@ -10,11 +10,21 @@ const groups = [
   // What `vault report` draws with, so that a project that draws nothing installs
   // nothing for it.
   { name: "vendored", test: /[\\/]node_modules[\\/]/u },
+  // By themselves, for the `import()`s in them.
   {
-    name: "on-demand",
-    test: /[\\/](?:src[\\/]plugin[\\/]on-demand|tasks[\\/](?:actions|output[\\/]line-update))\.ts$/u,
+    name: "client",
+    test: /[\\/]src[\\/]client[\\/]vault-client\.ts$/u,
+    includeDependenciesRecursively: false,
   },
-  { name: "reads-on-demand", test: /[\\/]src[\\/]client[\\/]on-demand\.ts$/u },
+  {
+    name: "vault",
+    test: /[\\/]src[\\/]plugin[\\/](?:deployments|hardhat-vault)\.ts$/u,
+    includeDependenciesRecursively: false,
+  },
+  {
+    name: "line-update",
+    test: /[\\/]tasks[\\/]output[\\/]line-update\.ts$/u,
+  },
   // With everything, Hardhat or none.
   {
     name: "protocol",
@@ -23,7 +33,7 @@ const groups = [
   // With every start.
   {
     name: "start",
-    test: /[\\/](?:src[\\/](?:plugin[\\/]hre-hooks|rehearsal[\\/]fork[\\/]network)|tasks[\\/]index)\.ts$/u,
+    test: /[\\/](?:src[\\/](?:plugin[\\/]hre-hooks|rehearsal[\\/]fork[\\/]network)|tasks[\\/]arguments)\.ts$/u,
   },
   // With the first connection, and with what is used without Hardhat: all that
   // tasks have in common with that, which would else be in a chunk with Hardhat.
@@ -33,7 +43,7 @@ const groups = [
   },
   {
     name: "connection",
-    test: /[\\/]src[\\/]plugin[\\/](?:hardhat-vault|network-secrets)\.ts$/u,
+    test: /[\\/]src[\\/]plugin[\\/](?:addresses|network-secrets|project-abis)\.ts$/u,
   },
   // With the first snapshot, also without Hardhat, and with the first task.
   { name: "lens", test: /[\\/]src[\\/]client[\\/]lens[\\/]lens\.ts$/u },
@@ -57,6 +67,8 @@ export default defineConfig({
     assert: "src/assert/index.ts",
     viem: "src/mocks/viem.ts",
   },
+  // A chunk without what it imports, as above, asks for it.
+  inputOptions: { preserveEntrySignatures: "allow-extension" },
   outputOptions: {
     chunkFileNames: "chunks/[name].js",
     // With what they import, where no group above has it.

@@ -2,9 +2,9 @@ import { mkdir, readFile, readdir, realpath } from "node:fs/promises";
 import path from "node:path";
 
 import writeFileAtomic from "write-file-atomic";
-import type { z } from "zod";
 
 import { toJsonValue } from "./json.js";
+import type { Schema } from "./recorded-values.js";
 import { destinationOf, requireRegularFile } from "./regular-file.js";
 
 /** Where a project has the files that this package keeps, from its root. */
@@ -53,7 +53,7 @@ export async function prepareProjectFile(
 export async function readProjectFile<Value>(
   projectRoot: string,
   file: string,
-  schema: z.ZodType<Value, z.ZodTypeDef, unknown>,
+  schema: Schema<Value>,
   reasonOf: (error: unknown) => string,
   invalid: (problem: string, cause: unknown) => Error,
 ): Promise<Value | undefined> {

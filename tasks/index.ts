@@ -11,9 +11,8 @@ import {
   operationEntry,
   readOperationNames,
 } from "../src/protocol/readings.js";
-import { actions, operationAction } from "./actions.js";
 import { readArguments, taskArguments } from "./arguments.js";
-import type { Argument, TaskName } from "./arguments.js";
+import type { Argument, ArgumentsOf, TaskName } from "./arguments.js";
 
 // This file describes the tasks and loads none of them: it is imported by every
 // run of Hardhat.
@@ -55,64 +54,111 @@ function defineTask(
   }
   return (
     builder
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each has the type of its arguments where the actions are listed
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each has the type of its arguments where the tasks are listed
       .setAction(action as LazyActionObject<NewTaskActionFunction>)
       .build()
   );
 }
 
-function vaultTask(name: TaskName, description: string): TaskDefinition {
-  return defineTask(name, description, taskArguments[name], actions[name]);
+function vaultTask<Name extends TaskName>(
+  name: Name,
+  description: string,
+  action: LazyActionObject<NewTaskActionFunction<ArgumentsOf<Name>>>,
+): TaskDefinition {
+  return defineTask(name, description, taskArguments[name], action);
 }
 
 export const vaultTasks: TaskDefinition[] = [
   emptyTask("vault", "Read, settle and test the vault protocol").build(),
   ...readOperationNames.map((operation) => {
     const { task: name, description, inputs } = operationEntry(operation);
-    return defineTask(
-      name,
-      description,
-      readArguments(inputs),
-      operationAction(operation),
-    );
+    return defineTask(name, description, readArguments(inputs), async () => ({
+      default: (await import("./read.js")).createReadAction(operation),
+    }));
   }),
-  vaultTask("status", "Show every reading of the vault at one block"),
-  vaultTask("orders", "List orders: all there are, a range, or those named"),
-  vaultTask("rounds", "List every round that the vault ever had, oldest first"),
+  vaultTask(
+    "status",
+    "Show every reading of the vault at one block",
+    () => import("./status.js"),
+  ),
+  vaultTask(
+    "orders",
+    "List orders: all there are, a range, or those named",
+    () => import("./orders.js"),
+  ),
+  vaultTask(
+    "rounds",
+    "List every round that the vault ever had, oldest first",
+    () => import("./rounds.js"),
+  ),
   vaultTask(
     "report",
     "Write a page to look at: one HTML file that needs nothing",
+    () => import("./report.js"),
   ),
-  vaultTask("settle", "Settle the vault's current round"),
+  vaultTask(
+    "settle",
+    "Settle the vault's current round",
+    () => import("./settle.js"),
+  ),
   vaultTask(
     "simulate",
     "Rehearse a settlement, show every value before and after, and send nothing",
+    () => import("./simulate.js"),
   ),
   vaultTask(
     "rehearse",
     "Rehearse a settlement at past blocks; nothing is sent",
+    () => import("./rehearse.js"),
   ),
-  vaultTask("deploy-mocks", "Deploy mocks of the six contracts"),
+  vaultTask(
+    "deploy-mocks",
+    "Deploy mocks of the six contracts",
+    () => import("./deploy-mocks.js"),
+  ),
   emptyTask(
     ["vault", "mock"],
     "Script mocks that are deployed to a development node",
   ).build(),
-  vaultTask("mock next-round", "Put a new round in place of the mocks' latest"),
-  vaultTask("mock set", "Change what the mocks answer"),
-  vaultTask("mock fail", "Let an operation of the mocks revert"),
-  vaultTask("mock succeed", "Let an operation of the mocks succeed again"),
+  vaultTask(
+    "mock next-round",
+    "Put a new round in place of the mocks' latest",
+    async () => ({ default: (await import("./mock.js")).nextRound }),
+  ),
+  vaultTask("mock set", "Change what the mocks answer", async () => ({
+    default: (await import("./mock.js")).set,
+  })),
+  vaultTask("mock fail", "Let an operation of the mocks revert", async () => ({
+    default: (await import("./mock.js")).fail,
+  })),
+  vaultTask(
+    "mock succeed",
+    "Let an operation of the mocks succeed again",
+    async () => ({ default: (await import("./mock.js")).succeed }),
+  ),
   vaultTask(
     "capture",
     "Record every reading at one block, for tests to replay with mocks",
+    () => import("./capture.js"),
   ),
-  vaultTask("request", "Print the JSON-RPC request of an operation"),
+  vaultTask(
+    "request",
+    "Print the JSON-RPC request of an operation",
+    () => import("./request.js"),
+  ),
   vaultTask(
     "watch",
     "Show what changes, as it changes, until something happens",
+    () => import("./watch.js"),
   ),
   vaultTask(
     "doctor",
     "Check the network, the contracts and the signer, and say what to mend",
+    () => import("./doctor.js"),
   ),
-  vaultTask("decode", "Say what bytes are: a call, an answer or an error"),
+  vaultTask(
+    "decode",
+    "Say what bytes are: a call, an answer or an error",
+    () => import("./decode.js"),
+  ),
 ];

@@ -39,7 +39,6 @@ import type {
   VaultReader,
   VaultReads,
 } from "./reader.js";
-import { loadOrders, loadRounds, loadSnapshot } from "./on-demand.js";
 import { rememberOrderID } from "./orders/order-ids.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
 import { requireFunction } from "./selectors.js";
@@ -260,7 +259,7 @@ export class VaultClient implements VaultReader {
    * ```
    */
   public async snapshot(options: ReadOptions = {}): Promise<VaultSnapshot> {
-    const { takeSnapshotWithBalances } = await loadSnapshot();
+    const { takeSnapshotWithBalances } = await import("./snapshot.js");
     return (await takeSnapshotWithBalances(this, options)).snapshot;
   }
 
@@ -312,7 +311,7 @@ export class VaultClient implements VaultReader {
   public async *orders(
     options: OrdersOptions = {},
   ): AsyncGenerator<ListedOrder, void, undefined> {
-    const { readOrders } = await loadOrders();
+    const { readOrders } = await import("./orders/read-orders.js");
     yield* readOrders(this, options);
   }
 
@@ -344,7 +343,7 @@ export class VaultClient implements VaultReader {
   public async *rounds(
     options: RoundsOptions = {},
   ): AsyncGenerator<PastRound, void, undefined> {
-    const { readRounds } = await loadRounds();
+    const { readRounds } = await import("./rounds.js");
     yield* readRounds(this, options);
   }
 

@@ -1,17 +1,25 @@
 import { readFile } from "node:fs/promises";
 
-import { MaxUint256, getBytes, isHexString } from "ethers";
-import { z } from "zod/v4";
+import { z } from "zod";
 
 import { vaultError } from "../errors.js";
+import { asRecord } from "../json.js";
 import {
-  answerOf,
   operationEntry,
   placeReading,
   readingAt,
   targetsOf,
 } from "../protocol/index.js";
-import type { OperationName, PoolName, WireType } from "../protocol/index.js";
+import type { PoolName, WireType } from "../protocol/index.js";
+import {
+  isRecordedAddress,
+  readUint256,
+  recordedAnswer,
+  recordedCount,
+  recordedFields,
+  recordedHex,
+} from "../recorded-values.js";
+import type { Schema } from "../recorded-values.js";
 import { requireRegularFile } from "../regular-file.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import { zeroAnswer } from "./scenarios.js";
@@ -27,83 +35,40 @@ import type {
 /** How many mistakes of a file are told: others often follow from them. */
 const SHOWN_MISTAKES = 3;
 
-/** A machine wrote it: checking ten thousand checksums takes 0.15 s. */
-function isAddress(value: unknown): value is string {
-  return isHexString(value, 20);
-}
-
-const recordedHex = z.string().regex(/^0x(?:[0-9a-f]{2})*$/u, {
-  error: "expected 0x hex data, lower case",
-  // What is no hex must not go on to what makes bytes of it.
-  abort: true,
-});
-
-const recordedInteger = z.transform((input: unknown, { issues }) => {
-  const integer = readUint256(input);
-  if (integer === undefined) {
-    const message = isDecimal(input)
-      ? "above 2^256 - 1"
-      : "expected a whole number as a decimal string";
-    issues.push({ code: "custom", input, message });
-  }
-  return integer;
-});
-
-/** A value of each wire type in a fixture. */
-const recordedValues = {
-  uint256: recordedInteger,
-  uint8: z.int().min(0).max(255),
-  bool: z.boolean(),
-  // Text, or its bytes where they are not UTF-8.
-  string: z.union([
-    z.string("expected a text, or its bytes as 0x hex data, lower case"),
-    z
-      .strictObject({ bytes: recordedHex })
-      .transform(({ bytes }) => getBytes(bytes)),
-  ]),
-  address: z.string().refine(isAddress, "expected an address").toLowerCase(),
-} as const satisfies Record<WireType, z.ZodType>;
-
-/** What an operation answers, by its fields in the table of operations. */
-function recordedAnswer(operation: OperationName): z.ZodType {
-  return asSchema(answerOf(operation, ({ type }) => recordedValues[type]));
-}
-
-function asSchema(place: unknown): z.ZodType {
-  return place instanceof z.ZodType ? place : z.strictObject(Object(place));
-}
-
 /** What stands in the place of a reading that failed. */
-const failureSchema = z.strictObject({
-  error: z.strictObject({
-    code: z.string(),
-    /** What the call reverted with, where it reverted. */
-    revertData: recordedHex.optional(),
-  }),
-});
+const failureSchema = z
+  .object({
+    error: z
+      .object({
+        code: z.string(),
+        /** What the call reverted with, where it reverted. */
+        revertData: recordedHex.optional(),
+      })
+      .strict(),
+  })
+  .strict();
 
 type Failure = z.infer<typeof failureSchema>;
 
-const count = z.int().nonnegative();
-
-const recordedOrder = z.union([recordedAnswer("getOrderInfo"), failureSchema]);
+const recordedOrder = recordedAnswer("getOrderInfo");
 
 /**
- * Orders by id. Those that are nothing but the values of the table are read
- * without the schema, which takes three times as long for thousands of them: it
- * has the failed, those with bytes, and whatever it is to refuse and explain.
+ * Orders by id, null for one that failed. Those that are nothing but the values
+ * of the table are read without the schema, which takes many times as long for
+ * thousands of them: it has those with bytes, and whatever it is to refuse and
+ * explain.
  */
-const recordedOrders = z.transform((input: unknown, { issues }) => {
-  const orders = new Map<bigint, MockOrder | Failure>();
+const recordedOrders = z.unknown().transform((input, { addIssue }) => {
+  const orders = new Map<bigint, MockOrder | null>();
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
-    issues.push({ code: "invalid_type", expected: "record", input });
+    addIssue({ code: "custom", message: "expected orders by their ids" });
     return orders;
   }
   for (const [key, value] of Object.entries(input)) {
     const id = readUint256(key);
     if (id === undefined) {
       const message = "expected an order's id";
-      issues.push({ code: "custom", input, path: [key], message });
+      addIssue({ code: "custom", path: [key], message });
       continue;
     }
     const plain = readPlainOrder(value);
@@ -111,29 +76,35 @@ const recordedOrders = z.transform((input: unknown, { issues }) => {
       orders.set(id, plain);
       continue;
     }
-    const { data, error } = recordedOrder.safeParse(value);
-    for (const issue of error?.issues ?? []) {
-      issues.push({ ...issue, input: value, path: [key, ...issue.path] });
+    const isFailed = isFailure(value);
+    const schema = isFailed ? failureSchema : recordedOrder;
+    const { data, error } = schema.safeParse(value);
+    for (const issue of mistakesOf(error?.issues ?? [])) {
+      addIssue({ ...issue, path: [key, ...issue.path] });
     }
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations has made both the schema and the type
-    orders.set(id, data as MockOrder | Failure);
+    orders.set(id, isFailed ? null : (data as MockOrder));
   }
   return orders;
 });
 
-const fixtureSchema = z.strictObject({
-  format: z.literal("hardhat-vault/fixture"),
-  version: z.literal(1),
-  chainId: count,
-  block: z.strictObject({ number: count, timestamp: count }),
-  orders: recordedOrders,
-  ...answerSchemas(),
-});
+const fixtureSchema = z
+  .object({
+    format: z.literal("hardhat-vault/fixture"),
+    version: z.literal(1),
+    chainId: recordedCount,
+    block: z
+      .object({ number: recordedCount, timestamp: recordedCount })
+      .strict(),
+    orders: recordedOrders,
+    ...answerSchemas(),
+  })
+  .strict();
 
 type Fixture = z.output<typeof fixtureSchema>;
 
 /** Every answer of the mocks at its place, or why there was none. */
-function answerSchemas(): Record<string, z.ZodType> {
+function answerSchemas(): Record<string, Schema> {
   const places: Record<string, unknown> = {};
   for (const { operation, path } of answers) {
     placeReading(
@@ -143,7 +114,7 @@ function answerSchemas(): Record<string, z.ZodType> {
     );
   }
   return Object.fromEntries(
-    Object.entries(places).map(([key, place]) => [key, asSchema(place)]),
+    Object.entries(places).map(([key, place]) => [key, recordedFields(place)]),
   );
 }
 
@@ -191,19 +162,13 @@ const orderFields = operationEntry("getOrderInfo").outputs;
 
 /** @returns Undefined where the schema has to look at it. */
 function readPlainOrder(input: unknown): MockOrder | undefined {
-  if (
-    typeof input !== "object" ||
-    input === null ||
-    Object.keys(input).length !== orderFields.length
-  ) {
+  // A copy has its fields at once; one by one, each would make room for more.
+  const order: Record<string, unknown> = { ...asRecord(input) };
+  if (Object.keys(order).length !== orderFields.length) {
     return undefined;
   }
-  // Not a copy of the input, where a field "__proto__" would be none.
-  const order: Record<string, unknown> = {};
   for (const { name, type } of orderFields) {
-    const value = Object.hasOwn(input, name)
-      ? readPlainValue(type, Reflect.get(input, name))
-      : undefined;
+    const value = readPlainValue(type, order[name]);
     if (value === undefined) {
       return undefined;
     }
@@ -226,50 +191,30 @@ function readPlainValue(type: WireType, input: unknown): unknown {
     case "string":
       return typeof input === "string" ? input : undefined;
     case "address":
-      return isAddress(input) ? input.toLowerCase() : undefined;
+      return isRecordedAddress(input) ? input.toLowerCase() : undefined;
   }
-}
-
-/** Of a uint256. */
-const MOST_DIGITS = 78;
-
-function isDecimal(input: unknown): input is string {
-  return typeof input === "string" && /^(?:0|[1-9][0-9]{0,77})$/u.test(input);
-}
-
-/** @returns Undefined for what is no uint256 in decimal digits. */
-function readUint256(input: unknown): bigint | undefined {
-  if (!isDecimal(input)) {
-    return undefined;
-  }
-  // A number is exact up to fifteen digits, and to parse it takes half as long.
-  const integer = input.length > 15 ? BigInt(input) : BigInt(Number(input));
-  return input.length === MOST_DIGITS && integer > MaxUint256
-    ? undefined
-    : integer;
 }
 
 /** The first things that are wrong, and where. */
-function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
-  const mistakes = issues.flatMap((issue) => mistakesOf(issue));
+function describeIssues(issues: readonly z.ZodIssue[]): string {
+  const mistakes = mistakesOf(issues);
   const shown = mistakes
     .slice(0, SHOWN_MISTAKES)
-    .map((mistake) => quoteForeignText(mistake));
+    .map(({ path, message }) =>
+      quoteForeignText(
+        path.length === 0 ? message : `${path.join(".")}: ${message}`,
+      ),
+    );
   const others = mistakes.length - shown.length;
   return `${shown.join("; ")}${others > 0 ? `; and ${others} more` : ""}`;
 }
 
 /** Of alternatives, what is wrong with the first: a value, not a failure. */
-function mistakesOf(
-  issue: z.core.$ZodIssue,
-  parents: readonly PropertyKey[] = [],
-): readonly string[] {
-  const path = [...parents, ...issue.path];
-  const inner = issue.code === "invalid_union" ? issue.errors[0] : undefined;
-  return (
-    inner?.flatMap((each) => mistakesOf(each, path)) ?? [
-      `${path.length === 0 ? "" : `${path.join(".")}: `}${issue.message}`,
-    ]
+function mistakesOf(issues: readonly z.ZodIssue[]): readonly z.ZodIssue[] {
+  return issues.flatMap((issue) =>
+    issue.code === "invalid_union"
+      ? mistakesOf(issue.unionErrors[0]?.issues ?? [])
+      : [issue],
   );
 }
 
@@ -302,17 +247,11 @@ function fixtureState(fixture: Fixture): MockState {
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop fills exactly the places that the type names
   const values = places as unknown as MockAnswers;
   const { round } = values;
-  const orders = new Map<bigint, MockOrder | null>();
-  let missingOrdersRevert = false;
-  for (const [id, order] of fixture.orders) {
-    orders.set(id, isFailure(order) ? null : order);
-    missingOrdersRevert ||= isFailure(order);
-  }
   return {
     ...values,
-    orders,
+    orders: fixture.orders,
     generatedOrders: null,
-    missingOrdersRevert,
+    missingOrdersRevert: [...fixture.orders.values()].includes(null),
     uncapturedOrdersRevert: true,
     settlement: {
       settledPrice: round.settled ? round.settledPrice : round.strikePrice,

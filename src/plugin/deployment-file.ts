@@ -1,4 +1,3 @@
-import { isHexString } from "ethers";
 import { z } from "zod";
 
 import { vaultError } from "../errors.js";
@@ -10,10 +9,8 @@ import {
 } from "../project-file.js";
 import { byRole } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-
-const addressSchema = z
-  .string()
-  .refine((value): boolean => isHexString(value, 20));
+import { recordedAddress, recordedCount } from "../recorded-values.js";
+import type { Schema } from "../recorded-values.js";
 
 /** What `vault deploy-mocks` remembers of a persistent network. */
 // Spelled out, not inferred: our declarations would import zod's, which every
@@ -30,15 +27,15 @@ export interface MockDeployment {
   readonly contracts: Readonly<Record<ContractRole, string>>;
 }
 
-const deploymentSchema: z.ZodType<MockDeployment> = z
+const deploymentSchema: Schema<MockDeployment> = z
   .object({
     version: z.literal(1),
-    chainId: z.number().int().nonnegative(),
+    chainId: recordedCount,
     genesisHash: z.string(),
-    block: z.number().int().nonnegative(),
+    block: recordedCount,
     scenario: z.string(),
     instance: z.string().optional(),
-    contracts: z.object(byRole(() => addressSchema)).strict(),
+    contracts: z.object(byRole(() => recordedAddress)).strict(),
   })
   .strict();
 

@@ -6,7 +6,6 @@ import { patient } from "../rpc/patient.js";
 import { contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import type { MockDeployment } from "./deployment-file.js";
-import { loadDeploymentFiles } from "./on-demand.js";
 
 const UNKNOWN_GENESIS = "unknown";
 
@@ -52,7 +51,8 @@ export class DeploymentAddresses {
     if (deployment === undefined) {
       return undefined;
     }
-    const source = (await loadDeploymentFiles()).deploymentFile(deployment);
+    const { deploymentFile } = await import("./deployment-file.js");
+    const source = deploymentFile(deployment);
     // A file may have it in any case, and addresses are compared as they are.
     const address = parseAddress(
       deployment.contracts[role],
@@ -72,7 +72,8 @@ export class DeploymentAddresses {
       ...mocks,
       ...(this.#instance === undefined ? {} : { instance: this.#instance }),
     };
-    const { deploymentFile, writeDeployment } = await loadDeploymentFiles();
+    const { deploymentFile, writeDeployment } =
+      await import("./deployment-file.js");
     await writeDeployment(this.#projectRoot, deployment);
     this.#found = Promise.resolve(deployment);
     return deploymentFile(deployment);
@@ -92,7 +93,7 @@ export class DeploymentAddresses {
 
   async #load(): Promise<MockDeployment | undefined> {
     const { deploymentFile, listDeployments, readDeployment } =
-      await loadDeploymentFiles();
+      await import("./deployment-file.js");
     const found = await listDeployments(this.#projectRoot);
     if (found.length === 0) {
       return undefined;

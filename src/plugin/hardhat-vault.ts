@@ -25,15 +25,6 @@ import type { Simulation } from "../rehearsal/types.js";
 import { connectionAddresses, settingsOf } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import { DeploymentAddresses } from "./deployments.js";
-import {
-  loadFees,
-  loadFork,
-  loadMockAt,
-  loadMocks,
-  loadSender,
-  loadSettlement,
-  loadSimulation,
-} from "./on-demand.js";
 import { findErrorsInProject } from "./project-abis.js";
 
 /** The handle that scripts mocks; its `vault` is bound to them. */
@@ -247,7 +238,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public async settleAll(options: SettleAllOptions = {}): Promise<Settlement> {
-    const { settleAll } = await loadSettlement();
+    const { settleAll } = await import("../settlement/settle-all.js");
     return await settleAll(this, options);
   }
 
@@ -276,7 +267,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public async simulateSettleAll(
     options: SimulateSettleAllOptions = {},
   ): Promise<Simulation> {
-    const { simulateSettleAll } = await loadSimulation();
+    const { simulateSettleAll } =
+      await import("../rehearsal/simulate-settle-all.js");
     return await simulateSettleAll(this, options);
   }
 
@@ -300,7 +292,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public async fork(options: ForkOptions = {}): Promise<ForkConnection> {
-    const { fork } = await loadFork();
+    const { fork } = await import("../rehearsal/engines/fork.js");
     return await fork(this, options);
   }
 
@@ -323,7 +315,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public async deployMocks(
     options: DeployMocksOptions = {},
   ): Promise<MockVaultHandle> {
-    const { deployMocks } = await loadMocks();
+    const { deployMocks } = await import("../mocks/deploy-mocks.js");
     return await deployMocks(this, options);
   }
 
@@ -353,7 +345,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     role: ContractRole,
     options: MockAtOptions = {},
   ): Promise<MockVaultHandle> {
-    const { mockAt } = await loadMockAt();
+    const { mockAt } = await import("../mocks/mock-at.js");
     return await mockAt(this, role, options);
   }
 
@@ -374,7 +366,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal Who settles unless an account is named. */
   public async defaultSender(): Promise<string> {
-    const { findSender } = await loadSender();
+    const { findSender } = await import("./sender.js");
     return await findSender(
       this.provider,
       this.networkName,
@@ -384,7 +376,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal What a settlement would pay for a unit of gas, in wei. */
   public async pricePerGas(baseFeePerGas: bigint | undefined): Promise<bigint> {
-    const { currentPricePerGas, resolveFees } = await loadFees();
+    const { currentPricePerGas, resolveFees } =
+      await import("../settlement/fees.js");
     const fees = await resolveFees(
       new Chain(patient(this.provider, this.networkName), this.networkName),
       this.connection.networkConfig,

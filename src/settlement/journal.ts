@@ -14,7 +14,6 @@ import { z } from "zod";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { operations } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import {
   PROJECT_FOLDER,
@@ -23,6 +22,14 @@ import {
   readProjectFile,
   writeProjectFile,
 } from "../project-file.js";
+import {
+  recordedAddress,
+  recordedAnswer,
+  recordedCount,
+  recordedHex,
+  recordedInteger,
+} from "../recorded-values.js";
+import type { Schema } from "../recorded-values.js";
 import { settlementCall } from "../rehearsal/question.js";
 import { refusal } from "./stopped.js";
 import { isSignedAs } from "./transaction.js";
@@ -37,65 +44,42 @@ const LOCK_TIMEOUT_MS = 200;
 /** Nobody else's business: only the owner reads and writes it. */
 const FILE_MODE = 0o600;
 
-const integer = z
-  .string()
-  .regex(/^[0-9]+$/u)
-  .transform(BigInt);
-const count = z.number().int().nonnegative();
-const hex = z.string().regex(/^0x(?:[0-9a-f]{2})*$/iu);
 const hash = z.string().refine((value): boolean => isHexString(value, 32));
-const address = z.string().refine((value): boolean => isHexString(value, 20));
-
-const wireTypes: Record<
-  "uint256" | "bool",
-  z.ZodType<bigint | boolean, z.ZodTypeDef, unknown>
-> = { uint256: integer, bool: z.boolean() };
-const round = z
-  .object(
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table makes the type of a round, whose keys fromEntries forgets
-    Object.fromEntries(
-      operations.getLatestRoundInfo.outputs.map(({ name, type }) => [
-        name,
-        wireTypes[type],
-      ]),
-    ) as {
-      [Name in keyof VaultRound]: z.ZodType<
-        VaultRound[Name],
-        z.ZodTypeDef,
-        unknown
-      >;
-    },
-  )
-  .strict();
-
-const fees = z.union([
-  z.object({ gasPrice: integer }).strict(),
-  z.object({ maxFeePerGas: integer, maxPriorityFeePerGas: integer }).strict(),
-]);
 
 const entrySchema = z
   .object({
     version: z.literal(1),
     /** False until its outcome is known. */
     finished: z.boolean(),
-    chainId: count,
+    chainId: recordedCount,
     /** Local nodes share a chain id; their first block tells them apart. */
     genesisHash: z.string(),
-    vault: address,
+    vault: recordedAddress,
     /** The latest block before it was sent. */
-    sentAfterBlock: count,
-    round,
+    sentAfterBlock: recordedCount,
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations has made both the schema and the type
+    round: recordedAnswer("getLatestRoundInfo") as Schema<VaultRound>,
     transaction: z
       .object({
-        from: address,
-        to: address,
-        data: hex,
-        chainId: count,
-        nonce: count,
-        gas: integer,
-        fees: fees.optional(),
+        from: recordedAddress,
+        to: recordedAddress,
+        data: recordedHex,
+        chainId: recordedCount,
+        nonce: recordedCount,
+        gas: recordedInteger,
+        fees: z
+          .union([
+            z.object({ gasPrice: recordedInteger }).strict(),
+            z
+              .object({
+                maxFeePerGas: recordedInteger,
+                maxPriorityFeePerGas: recordedInteger,
+              })
+              .strict(),
+          ])
+          .optional(),
         hash: hash.optional(),
-        raw: hex.optional(),
+        raw: recordedHex.optional(),
       })
       .strict(),
   })

@@ -53,7 +53,7 @@ describe("laziness", () => {
       tasks
         .filter((url) => url.startsWith(`file://${root}/tasks/`))
         .map((url) => path.basename(url)),
-    ).to.have.members(["index.ts", "arguments.ts", "actions.ts"]);
+    ).to.have.members(["index.ts", "arguments.ts"]);
   });
 
   it("should load next to nothing with a runtime environment", () => {

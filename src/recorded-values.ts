@@ -1,0 +1,88 @@
+import { MaxUint256, getBytes, isHexString } from "ethers";
+import { z } from "zod";
+
+import { answerOf } from "./protocol/index.js";
+import type { OperationName, WireType } from "./protocol/index.js";
+
+// How files of this package record the values of the wire, as `toJsonValue()`
+// writes them.
+
+/** Of a value that is recorded in another form. */
+export type Schema<Value = unknown> = z.ZodType<Value, z.ZodTypeDef, unknown>;
+
+/** Of a uint256. */
+const MOST_DIGITS = 78;
+
+/** Which machines wrote: checking ten thousand checksums takes 0.15 s. */
+export function isRecordedAddress(value: unknown): value is string {
+  return isHexString(value, 20);
+}
+
+/** @returns Undefined for what is no uint256 in decimal digits. */
+export function readUint256(input: unknown): bigint | undefined {
+  if (!isDecimal(input)) {
+    return undefined;
+  }
+  // A number is exact up to fifteen digits, and to parse it takes half as long.
+  const integer = input.length > 15 ? BigInt(input) : BigInt(Number(input));
+  return input.length === MOST_DIGITS && integer > MaxUint256
+    ? undefined
+    : integer;
+}
+
+function isDecimal(input: unknown): input is string {
+  return typeof input === "string" && /^(?:0|[1-9][0-9]{0,77})$/u.test(input);
+}
+
+/** What this machine counts: blocks, seconds, nonces, chains. */
+export const recordedCount = z.number().int().nonnegative();
+
+export const recordedHex = z
+  .string()
+  .regex(/^0x(?:[0-9a-f]{2})*$/iu, "expected 0x hex data");
+
+export const recordedAddress = z
+  .string()
+  .refine(isRecordedAddress, "expected an address");
+
+export const recordedInteger = z.unknown().transform((input, { addIssue }) => {
+  const integer = readUint256(input);
+  if (integer !== undefined) {
+    return integer;
+  }
+  const message = isDecimal(input)
+    ? "above 2^256 - 1"
+    : "expected a whole number as a decimal string";
+  addIssue({ code: "custom", message });
+  return z.NEVER;
+});
+
+const recordedValues = {
+  uint256: recordedInteger,
+  uint8: recordedCount.max(255),
+  bool: z.boolean(),
+  // Text, or its bytes where they are not UTF-8.
+  string: z.union([
+    z.string({ message: "expected a text, or its bytes as 0x hex data" }),
+    z
+      .object({ bytes: recordedHex })
+      .strict()
+      .transform(({ bytes }) => getBytes(bytes)),
+  ]),
+  address: recordedAddress.transform((address) => address.toLowerCase()),
+} as const satisfies Record<WireType, Schema>;
+
+/** What an operation answers, by its fields in the table of operations. */
+export function recordedAnswer(operation: OperationName): Schema {
+  return recordedFields(
+    answerOf(operation, ({ type }) => recordedValues[type]),
+  );
+}
+
+/** The schema itself, or that of an object with a schema for each field. */
+export function recordedFields(place: unknown): Schema {
+  return place instanceof z.ZodType
+    ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- whatever it makes, which instanceof leaves open
+      (place as Schema)
+    : z.object(Object(place)).strict();
+}
