@@ -75,12 +75,10 @@ export async function readEnvelope(
   vault: VaultReader,
   blockTag?: BlockTag,
 ): Promise<Envelope> {
-  const { provider, networkName: network } = vault;
-  const atOnce = await readChainAndBlock({
-    provider: lessPatient(provider),
-    network,
-    ...vault.readContext({ blockTag }),
-  });
+  const context = vault.readContext({ blockTag });
+  const { network } = context;
+  const provider = lessPatient(context.provider);
+  const atOnce = await readChainAndBlock({ ...context, provider });
   if (atOnce !== undefined) {
     return { network, ...atOnce };
   }

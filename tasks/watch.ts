@@ -10,7 +10,6 @@ import { readingAt, standaloneReadings } from "../src/protocol/index.js";
 import type { VaultRound } from "../src/protocol/index.js";
 import { describeRound, isSameRound } from "../src/protocol/round.js";
 import { explainRefusal } from "../src/rehearsal/refusal.js";
-import { Chain } from "../src/rpc/node.js";
 import { settlementCall } from "../src/rehearsal/question.js";
 import { toJsonValue } from "../src/json.js";
 import { toSafeJson } from "../src/untrusted-text.js";
@@ -318,7 +317,7 @@ async function trySettlement(
   }
   const target = await vault.addressOf("vault");
   const sender = vault.readContext({ from }).from;
-  const reverted = await new Chain(vault.provider, vault.networkName).simulate(
+  const reverted = await vault.chain.simulate(
     settlementCall(sender, target.address),
     block,
   );

@@ -8,9 +8,10 @@ import type {
   ReadMethods,
   ReadOperationName,
 } from "../protocol/index.js";
-import type { BlockInfo } from "../rpc/node.js";
+import type { BlockInfo, Chain } from "../rpc/node.js";
 import type { LocatedAddress } from "./addresses.js";
 import type { BlockTag } from "./inputs.js";
+import type { LensContext } from "./lens/lens.js";
 
 /** Options of every read. */
 export interface ReadOptions {
@@ -43,8 +44,10 @@ export interface VaultReads extends ReadMethods<ReadOptions> {}
 export interface VaultReader {
   readonly provider: Eip1193Provider;
   readonly networkName: string;
-  /** @internal The options of a read as they go over the wire. */
-  readContext(options: ReadOptions): { from: string; blockTag: string };
+  /** @internal What is asked of the node itself. */
+  readonly chain: Chain;
+  /** @internal The options of a read as they go over the wire, and where to. */
+  readContext(options: ReadOptions): LensContext;
   addressOf(role: ContractRole, operation?: string): Promise<LocatedAddress>;
   read<Name extends ReadOperationName>(
     operation: Name,

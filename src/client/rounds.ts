@@ -9,7 +9,6 @@ import {
 } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
-import { Chain } from "../rpc/node.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { parseBlockTag, parseCount, requirePastBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
@@ -258,12 +257,11 @@ function lookAt(
  * Finds out which blocks a node has the state of, where that is why it refused.
  */
 async function explainMissingState(
-  { provider, networkName: network }: VaultReader,
+  { chain }: VaultReader,
   refusal: VaultError,
   block: number,
   last: number,
 ): Promise<VaultError> {
-  const chain = new Chain(provider, network);
   const hasState = async (number: number): Promise<boolean> => {
     try {
       await chain.balance(ZeroAddress, number);
@@ -290,7 +288,7 @@ async function explainMissingState(
   return vaultError(
     "VAULT_NO_OLD_STATE",
     {
-      network,
+      network: chain.network,
       block,
       first: present,
       last,

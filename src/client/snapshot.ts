@@ -130,9 +130,9 @@ async function readInOneCall(
   accounts: readonly string[],
 ): Promise<Picture | undefined> {
   const client = anyOf(clients);
-  const { provider, networkName: network } = client;
-  const { from, blockTag } = client.readContext(options);
-  if (knownLensSupport(provider) === false) {
+  const context = client.readContext(options);
+  const { network, from, blockTag } = context;
+  if (knownLensSupport(client.provider) === false) {
     return undefined;
   }
   const prepared = await forEachReading(clients, async (set, reading) => ({
@@ -154,7 +154,7 @@ async function readInOneCall(
   );
   const facts = factsCalls(from, accounts);
   const answer = await tryLens(
-    { provider, network, from, blockTag },
+    context,
     [...calls.values()],
     facts.length === 0 ? undefined : { code: rehearsalLensCode, calls: facts },
   );

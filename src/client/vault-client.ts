@@ -33,6 +33,7 @@ import {
   parseUint256,
 } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
+import type { LensContext } from "./lens/lens.js";
 import type {
   DuringOptions,
   ReadOptions,
@@ -378,15 +379,19 @@ export class VaultClient implements VaultReader {
    *
    * @internal
    */
-  public readContext({ from, blockTag }: ReadOptions): {
-    from: string;
-    blockTag: string;
-  } {
+  public readContext({ from, blockTag }: ReadOptions): LensContext {
     return {
+      provider: this.provider,
+      network: this.networkName,
       from:
         from === undefined ? this.defaultFrom() : parseAddress(from, "from"),
       blockTag: parseBlockTag(blockTag ?? "latest"),
     };
+  }
+
+  /** @internal See {@link VaultReader.chain}. */
+  public get chain(): Chain {
+    return new Chain(this.provider, this.networkName);
   }
 
   /** @internal See {@link VaultReader.during}. */

@@ -22,7 +22,6 @@ import {
 import type { ContractRole, Reading, VaultRound } from "../protocol/index.js";
 import { describeTime } from "../protocol/time.js";
 import { readRound } from "../rehearsal/compare-readings.js";
-import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { fail, failed, ok, warn } from "./examination.js";
 import type { Check, Finding } from "./examination.js";
@@ -88,9 +87,12 @@ async function examineContract(
     ];
   }
   const name = `${label}: code`;
-  const chain = new Chain(vault.provider, vault.networkName);
   try {
-    const behind = await readCodeBehind(chain, target.address, block.number);
+    const behind = await readCodeBehind(
+      vault.chain,
+      target.address,
+      block.number,
+    );
     if (behind.size === 0) {
       const found = fail(
         `there is none at ${target.address} (from ${target.source})`,

@@ -5,8 +5,7 @@ import { isLensSupported } from "../client/lens/lens.js";
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { readingAt } from "../protocol/index.js";
-import { Chain } from "../rpc/node.js";
-import type { BlockInfo } from "../rpc/node.js";
+import type { BlockInfo, Chain } from "../rpc/node.js";
 import type { RetryEvent } from "../rpc/patient.js";
 import { check, failed, fail, ok, quote, warn } from "./examination.js";
 import type { Check, Finding } from "./examination.js";
@@ -32,11 +31,10 @@ export interface ReachableNode {
 
 /** Looks whether a network answers, and how fast. */
 export async function examineReachability(
-  { provider, networkName }: VaultHost,
+  { chain }: VaultHost,
   now: () => number = () => performance.now(),
 ): Promise<{ readonly check: Check; readonly node?: ReachableNode }> {
   const name = "network";
-  const chain = new Chain(provider, networkName);
   try {
     const chainId = await chain.chainId();
     const latencies: number[] = [];
@@ -82,7 +80,7 @@ export async function examineNode(
   node: ReachableNode,
   clock: () => number = Date.now,
 ): Promise<readonly Check[]> {
-  const chain = new Chain(vault.provider, vault.networkName);
+  const { chain } = vault;
   const looks: Readonly<Record<string, () => Finding | Promise<Finding>>> = {
     "chain id": () => examineChainId(vault, node.chainId),
     client: async () => await examineClient(chain),

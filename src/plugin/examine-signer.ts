@@ -3,7 +3,7 @@ import { formatEther } from "ethers";
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { settlementCall } from "../rehearsal/question.js";
-import { Chain } from "../rpc/node.js";
+import type { Chain } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 import {
   HEADROOM,
@@ -26,7 +26,7 @@ export async function examineSigner(
 ): Promise<readonly Check[]> {
   const name = "signer";
   const { networkConfig, networkName } = vault.connection;
-  const chain = new Chain(vault.provider, vault.networkName);
+  const { chain } = vault;
   let signer: Signer;
   try {
     signer = await resolveSigner(chain, networkConfig, undefined);

@@ -2,7 +2,7 @@ import { isHexString } from "ethers";
 
 import { hexWord } from "../client/lens/words.js";
 import type { VaultReader } from "../client/reader.js";
-import { Chain, toBlockId } from "../rpc/node.js";
+import { toBlockId } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 import { vaultError } from "../errors.js";
 import type { BalanceChange } from "./types.js";
@@ -33,11 +33,10 @@ export interface BalanceSubjects {
  * @throws VaultError VAULT_NOT_A_TOKEN and those of a failed request
  */
 export async function readBalances(
-  { provider, networkName }: VaultReader,
+  { chain }: VaultReader,
   block: number,
   subjects: BalanceSubjects,
 ): Promise<readonly Balance[]> {
-  const chain = new Chain(provider, networkName);
   return await Promise.all(
     balancesOf(subjects).map(async ({ account, token }) => ({
       account,
@@ -51,7 +50,7 @@ export async function readBalances(
                 toBlockId(block),
               ]),
               token,
-              networkName,
+              chain.network,
             ),
     })),
   );

@@ -6,7 +6,7 @@ import { tryLens } from "../client/lens/lens.js";
 import { entryAnswer } from "../client/lens/lens-answer.js";
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { RevertedCall, requestRpc } from "../rpc/request.js";
+import { RevertedCall } from "../rpc/request.js";
 import { NATIVE } from "./balances.js";
 import type { Simulation, Transfer } from "./types.js";
 
@@ -74,9 +74,7 @@ export async function describeTokens(
   if (reads.length === 0) {
     return new Map();
   }
-  const { provider, networkName: network } = vault;
-  const context = { provider, network, ...vault.readContext({}) };
-  const answer = await tryLens(context, reads);
+  const answer = await tryLens(vault.readContext({}), reads);
   const answers =
     answer?.entries.length === reads.length
       ? answer.entries.map((entry) => {
@@ -88,7 +86,7 @@ export async function describeTokens(
       : await Promise.all(
           reads.map(async ({ target: to, data }) => {
             try {
-              return await requestRpc(provider, network, "eth_call", [
+              return await vault.chain.request("eth_call", [
                 { to, data },
                 "latest",
               ]);

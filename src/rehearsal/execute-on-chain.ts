@@ -3,7 +3,6 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import type { VaultHost } from "../host.js";
 import { assertInvariant } from "../errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import { Chain } from "../rpc/node.js";
 import { noCode } from "../client/answer.js";
 import { NATIVE, nativeBalanceOf } from "./balances.js";
 import type { Balance } from "./balances.js";
@@ -101,13 +100,12 @@ export async function readBefore(
   { vault, target, watched }: Subject,
   blockNumber: number,
 ): Promise<ChainState> {
-  const { provider, networkName } = vault;
   const [state, hasCode] = await Promise.all([
     readState(vault, blockNumber, watched),
-    new Chain(provider, networkName).hasCode(target.address, blockNumber),
+    vault.chain.hasCode(target.address, blockNumber),
   ]);
   if (!hasCode) {
-    throw noCode("vault", target, networkName, blockNumber);
+    throw noCode("vault", target, vault.networkName, blockNumber);
   }
   return state;
 }

@@ -1,7 +1,6 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { requireFunction } from "../client/selectors.js";
 import { isUsedUp } from "../rpc/gas.js";
-import { Chain } from "../rpc/node.js";
 import type { BlockId } from "../rpc/node.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
@@ -92,7 +91,7 @@ export async function explainRefusal(
     const called = target ?? (await vault.addressOf("vault", "settleAll"));
     try {
       await requireFunction(
-        new Chain(vault.provider, vault.networkName),
+        vault.chain,
         { operation: "settleAll", role: "vault" },
         called,
         block,

@@ -2,7 +2,6 @@ import pMap from "p-map";
 
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { nextBlockAfter } from "./question.js";
 import { rehearseSettlement } from "./simulate-settle-all.js";
@@ -55,13 +54,12 @@ export async function rehearsePast(
   onProgress: (done: number) => void = () => undefined,
 ): Promise<readonly ListedRehearsal[]> {
   const vault = whole.during({});
-  const chain = new Chain(vault.provider, vault.networkName);
   let done = 0;
   return await pMap(
     blocks,
     async (number): Promise<ListedRehearsal> => {
       try {
-        return await rehearseAfter(vault, chain, number, sender);
+        return await rehearseAfter(vault, number, sender);
       } catch (error) {
         if (!VaultError.isVaultError(error) || !isOfOneBlock(error)) {
           throw error;
@@ -83,11 +81,10 @@ function isOfOneBlock({ code, kind }: VaultError): boolean {
 
 async function rehearseAfter(
   vault: VaultHost,
-  chain: Chain,
   number: number,
   sender: string,
 ): Promise<PastRehearsal> {
-  const header = await chain.header(number);
+  const header = await vault.chain.header(number);
   const { simulation, roundAfter } = await rehearseSettlement(vault, {
     sender,
     next: nextBlockAfter(header),

@@ -13,7 +13,6 @@ import { isSameRound } from "../protocol/round.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { inOrder } from "../rpc/in-order.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import { Chain } from "../rpc/node.js";
 import { originOf } from "../rpc/patient.js";
 import type { PendingBlock } from "../rpc/node.js";
 import { compareBalances, nativeBalanceOf } from "./balances.js";
@@ -420,10 +419,9 @@ async function findBlock(
   blockNumber?: ForkOptions["blockNumber"],
   atTime?: SimulationTime,
 ): Promise<NextBlock> {
-  const chain = new Chain(vault.provider, vault.networkName);
   const isNow = blockNumber === undefined;
   const findPending = async (): Promise<PendingBlock | undefined> =>
-    isNow ? await chain.pending() : undefined;
+    isNow ? await vault.chain.pending() : undefined;
   const first = atTime === undefined ? await findPending() : undefined;
   if (first?.number !== undefined) {
     return { ...first, number: first.number, isPending: first.isEmpty };

@@ -1,7 +1,6 @@
 import { ZeroAddress } from "ethers";
 
 import type { VaultHost } from "../host.js";
-import { Chain } from "../rpc/node.js";
 import type { Header } from "../rpc/node.js";
 import { explainRefusal } from "../rehearsal/refusal.js";
 import { RevertedCall } from "../rpc/request.js";
@@ -37,7 +36,7 @@ export async function buildSettlement(
   const contract = await vault.addressOf("vault", "settleAll");
   const chainId = await vault.chainId();
   requireConfiguredChain(vault, chainId);
-  const chain = new Chain(vault.provider, vault.networkName);
+  const { chain } = vault;
   await requireCode(chain, contract);
   const header = await chain.header();
   const call = settlementCall(from, contract.address);

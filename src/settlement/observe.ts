@@ -52,11 +52,10 @@ async function observeAtOnce(
   target: string,
   block: number | "latest",
 ): Promise<Observation | undefined> {
-  const { provider, networkName: network } = vault;
   const context = vault.readContext({ blockTag: block });
   const call = encodeCall("getLatestRoundInfo", []);
   const factory = await vault.addressOf(call.role, "getLatestRoundInfo");
-  const answer = await tryLens({ provider, network, ...context }, [
+  const answer = await tryLens(context, [
     // Whatever it answers: it tells whether there is code.
     { target, data: "0x" },
     { target: factory.address, data: call.data },
@@ -79,7 +78,7 @@ async function observeAtOnce(
       decodeAnswer({
         call,
         target: factory,
-        network,
+        network: context.network,
         answer: entryAnswer(answer, round),
         hasCode: round.hasCode,
       }) as VaultRound,

@@ -46,8 +46,7 @@ export async function replaySettlement(
   vault: VaultHost,
   { hash, blockNumber, gasUsed, place, logs }: Receipt,
 ): Promise<RoundsAround | undefined> {
-  const chain = new Chain(vault.provider, vault.networkName);
-  const block = await chain.mined(blockNumber);
+  const block = await vault.chain.mined(blockNumber);
   const transactions = block.transactions.slice(0, (place?.index ?? -1) + 1);
   const last = transactions.at(-1);
   if (

@@ -5,7 +5,6 @@ import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { isUsedUp } from "../rpc/gas.js";
-import { Chain } from "../rpc/node.js";
 import type { BlockInfo, Receipt } from "../rpc/node.js";
 import { noteBlock } from "../rpc/patient.js";
 import { explainRefusal, outOfGas } from "../rehearsal/refusal.js";
@@ -188,9 +187,7 @@ async function ranAlone(
     return false;
   }
   const { index, gasBefore } = place;
-  const block = await new Chain(vault.provider, vault.networkName).usage(
-    blockNumber,
-  );
+  const block = await vault.chain.usage(blockNumber);
   const others = BigInt(block.transactions - 1);
   if (
     gasBefore !== BigInt(index) * PLAIN_GAS ||
@@ -303,19 +300,17 @@ async function findReason(
   { transaction: { from, to, data, gas } }: JournalEntry,
   { blockNumber, gasUsed }: Receipt,
 ): Promise<Pick<Settlement, "code" | "reason">> {
-  const { provider, networkName } = vault;
   if (isUsedUp({ gasUsed, gasGiven: gas })) {
-    return outOfGas(networkName, true, {
+    return outOfGas(vault.networkName, true, {
       gas,
       limit: "it was given",
       remedy:
         "Give it more (gas, or gasMultiplier, of the network's configuration)",
     });
   }
-  const chain = new Chain(provider, networkName);
   for (const block of [blockNumber, blockNumber - 1]) {
     try {
-      const reverted = await chain.simulate({ from, to, data }, block);
+      const reverted = await vault.chain.simulate({ from, to, data }, block);
       if (reverted !== undefined) {
         return await explainRefusal(vault, reverted.reason, {
           target: { address: to, source: "the transaction" },

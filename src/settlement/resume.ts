@@ -1,8 +1,6 @@
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
-import { patient } from "../rpc/patient.js";
 import { explainRefusal } from "../rehearsal/refusal.js";
 import { RevertedCall } from "../rpc/request.js";
 import { capFees, min, resolveFees, resolveGas } from "./fees.js";
@@ -85,13 +83,9 @@ export async function rebuild(
   sent: SentTransaction,
   file: string,
 ): Promise<SettlementStopped | SentTransaction> {
-  const {
-    connection: { networkConfig },
-    provider,
-    networkName,
-  } = vault;
+  const { networkConfig } = vault.connection;
   const { from, to, nonce } = sent;
-  const chain = new Chain(patient(provider, networkName), networkName);
+  const { chain } = vault.during({});
   try {
     const { kind } = await resolveSigner(chain, networkConfig, from);
     if (kind === "local") {

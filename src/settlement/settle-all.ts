@@ -6,8 +6,7 @@ import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
-import { Chain } from "../rpc/node.js";
-import type { BlockInfo } from "../rpc/node.js";
+import type { BlockInfo, Chain } from "../rpc/node.js";
 import { highest, isUneven } from "../rpc/patient.js";
 import { nextBlockAfter, settlementCall } from "../rehearsal/question.js";
 import type { NextBlock } from "../rehearsal/question.js";
@@ -198,7 +197,7 @@ async function prepare(
   { from, assertOnly }: SettleAllOptions,
 ): Promise<Prepared> {
   const contract = await vault.addressOf("vault", "settleAll");
-  const chain = new Chain(vault.provider, vault.networkName);
+  const { chain } = vault;
   const { number, next, ...newest } = await findBlocks(chain);
   const observation = await observe(vault, contract.address, number);
   const chainId = await observation.chainId();
@@ -387,7 +386,7 @@ async function follow(
   emit({ type: "sending", hash: hash ?? null, nonce });
   try {
     const end = await followTransaction(
-      new Chain(vault.provider, vault.networkName),
+      vault.chain,
       { ...entry.transaction, sentAfterBlock: entry.sentAfterBlock },
       start,
       {

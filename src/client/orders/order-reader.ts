@@ -7,7 +7,6 @@ import type { VaultOrder } from "../../protocol/index.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
 import { encodeCall } from "../codec.js";
-import { Chain } from "../../rpc/node.js";
 import { lessPatient } from "../../rpc/patient.js";
 import { invalidResponse } from "../../rpc/errors.js";
 import { RevertedCall } from "../../rpc/request.js";
@@ -231,10 +230,7 @@ export class OrderReader {
       throw error;
     }
     signal.throwIfAborted();
-    await new Chain(client.provider, client.networkName).balance(
-      target.address,
-      pinned.blockTag,
-    );
+    await client.chain.balance(target.address, pinned.blockTag);
   }
 }
 

@@ -42,7 +42,8 @@ export async function* readOrders(
 ): AsyncGenerator<ListedOrder, void, undefined> {
   const client = whole.during(options);
   const { ids, matches, maxChunk, concurrency } = parseOptions(options);
-  const { from } = client.readContext(options);
+  const context = client.readContext(options);
+  const { from } = context;
   const stop = new AbortController();
   const signal =
     options.signal === undefined
@@ -52,13 +53,12 @@ export async function* readOrders(
   let done = 0;
   try {
     const target = await orAbort(client.addressOf("trading", "orders"), signal);
-    const { provider, networkName: network } = client;
     const [{ number: blockTag }, usesLens] = await orAbort(
       Promise.all([
         client.block(options.blockTag),
         // Where the caller is the trading contract, the lens would take its
         // place.
-        from !== target.address && isLensSupported({ provider, network, from }),
+        from !== target.address && isLensSupported(context),
       ]),
       signal,
     );

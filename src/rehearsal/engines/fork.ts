@@ -13,7 +13,6 @@ import { FORK_NETWORK } from "../fork/network.js";
 import { withHardforkHistory } from "../fork/hardfork-history.js";
 import { resolveAddresses } from "../resolved-addresses.js";
 import type { ResolvedAddresses } from "../resolved-addresses.js";
-import { Chain } from "../../rpc/node.js";
 import type { CallRequest, Header } from "../../rpc/node.js";
 import { roundOf } from "../compare-readings.js";
 import { executeSettlement, readBefore } from "../execute-on-chain.js";
@@ -73,7 +72,7 @@ export async function rehearseOnFork(
   const { vault, sender, target, next } = question;
   const number = next.number - 1;
   const [header, before] = await Promise.all([
-    new Chain(vault.provider, vault.networkName).header(number),
+    vault.chain.header(number),
     readBefore(question, number),
   ]);
   if (roundOf(before)?.settled === true) {
@@ -160,7 +159,7 @@ export async function fork(
  * VAULT_RPC_INVALID_RESPONSE and those of a failed request
  */
 export async function readUpstreamBlock(
-  { provider, networkName }: VaultHost,
+  { chain }: VaultHost,
   blockNumber: BlockTag | undefined,
 ): Promise<Header> {
   const tag = parseBlockTag(blockNumber ?? "latest", "blockNumber");
@@ -170,7 +169,7 @@ export async function readUpstreamBlock(
       value: "pending, which has no number yet",
     });
   }
-  return await new Chain(provider, networkName).header(tag);
+  return await chain.header(tag);
 }
 
 /**
@@ -308,13 +307,13 @@ const FIRST_FATAL_CODE = 2n ** 64n;
  * @returns The reason of that revert, else undefined.
  */
 async function findFatalRevert(
-  { provider, networkName }: VaultHost,
+  { chain }: VaultHost,
   call: CallRequest,
   blockNumber: number,
 ): Promise<string | undefined> {
   let revert: RevertedCall | undefined;
   try {
-    revert = await new Chain(provider, networkName).simulate(call, blockNumber);
+    revert = await chain.simulate(call, blockNumber);
   } catch (error) {
     if (!VaultError.isVaultError(error)) {
       throw error;
