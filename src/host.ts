@@ -33,13 +33,6 @@ export interface VaultHost extends VaultReader, VaultReads {
    * @internal
    */
   defaultSender(): Promise<string>;
-  /**
-   * What a settlement would pay for a unit of gas in a block with that base fee,
-   * in wei; undefined stands for a chain without EIP-1559.
-   *
-   * @internal
-   */
-  pricePerGas(baseFeePerGas: bigint | undefined): Promise<bigint>;
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
   /** @internal See {@link VaultReader.during}; what sends is sent once. */
   during(options: DuringOptions): VaultHost;

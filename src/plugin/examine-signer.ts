@@ -10,7 +10,7 @@ import {
   estimateGas,
   maxPricePerGas,
   resolveFees,
-} from "../settlement/fees.js";
+} from "../rehearsal/fees.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
 import { SettlementStopped } from "../settlement/stopped.js";

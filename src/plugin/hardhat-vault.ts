@@ -16,8 +16,6 @@ import type { MockAtOptions } from "../mocks/mock-at.js";
 import type { VaultHost } from "../host.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
-import { Chain } from "../rpc/node.js";
-import { patient } from "../rpc/patient.js";
 import type { Settlement, SettleAllOptions } from "../settlement/types.js";
 import type { ForkConnection, ForkOptions } from "../rehearsal/engines/fork.js";
 import type { SimulateSettleAllOptions } from "../rehearsal/simulate-settle-all.js";
@@ -372,18 +370,6 @@ export class HardhatVault extends VaultClient implements VaultHost {
       this.networkName,
       this.connection.networkConfig,
     );
-  }
-
-  /** @internal What a settlement would pay for a unit of gas, in wei. */
-  public async pricePerGas(baseFeePerGas: bigint | undefined): Promise<bigint> {
-    const { currentPricePerGas, resolveFees } =
-      await import("../settlement/fees.js");
-    const fees = await resolveFees(
-      new Chain(patient(this.provider, this.networkName), this.networkName),
-      this.connection.networkConfig,
-      { baseFeePerGas },
-    );
-    return currentPricePerGas(fees, { baseFeePerGas });
   }
 
   /** @internal From now on the connection's vault looks here first. */

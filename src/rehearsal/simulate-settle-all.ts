@@ -28,6 +28,7 @@ import { readUpstreamBlock, rehearseOnFork } from "./engines/fork.js";
 import type { ForkOptions, ForkSettings } from "./engines/fork.js";
 import { rehearseInProcess } from "./engines/in-process.js";
 import { rehearseBySimulateV1 } from "./engines/simulate-v1.js";
+import { currentPricePerGas, resolveFees } from "./fees.js";
 import { EngineUnable, nextBlockAfter, notExecuted } from "./question.js";
 import type {
   Answer,
@@ -455,15 +456,18 @@ const pricesByProvider = new WeakMap<
  */
 async function findPrice(
   vault: VaultHost,
-  { number, baseFeePerGas }: Pick<NextBlock, "number" | "baseFeePerGas">,
+  block: Pick<NextBlock, "number" | "baseFeePerGas">,
 ): Promise<bigint | undefined> {
-  const origin = originOf(vault.provider);
+  const { chain, connection } = vault;
+  const { number } = block;
+  const origin = originOf(chain.provider);
   const known = pricesByProvider.get(origin);
   if (known?.block === number) {
     return known.price;
   }
   try {
-    const price = await vault.pricePerGas(baseFeePerGas);
+    const fees = await resolveFees(chain, connection.networkConfig, block);
+    const price = currentPricePerGas(fees, block);
     pricesByProvider.set(origin, { block: number, price });
     return price;
   } catch (error) {

@@ -2,9 +2,9 @@ import { ZeroAddress } from "ethers";
 
 import type { VaultHost } from "../host.js";
 import type { Header } from "../rpc/node.js";
+import { estimateGas } from "../rehearsal/fees.js";
 import { explainRefusal } from "../rehearsal/refusal.js";
 import { RevertedCall } from "../rpc/request.js";
-import { estimateGas } from "./fees.js";
 import { requireCode, requireConfiguredChain } from "./observe.js";
 import { settlementCall } from "../rehearsal/question.js";
 

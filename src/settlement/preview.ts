@@ -15,8 +15,8 @@ import {
   maxPricePerGas,
   resolveFees,
   resolveGas,
-} from "./fees.js";
-import type { Fees, RehearsedGas } from "./fees.js";
+} from "../rehearsal/fees.js";
+import type { Fees, RehearsedGas } from "../rehearsal/fees.js";
 import type { Signer } from "./signer.js";
 import { refusal, settledMeanwhile } from "./stopped.js";
 import type { SettlementPreflight } from "./types.js";

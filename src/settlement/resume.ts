@@ -1,9 +1,11 @@
+import { min } from "@nomicfoundation/hardhat-utils/bigint";
+
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { BlockInfo } from "../rpc/node.js";
+import { capFees, resolveFees, resolveGas } from "../rehearsal/fees.js";
 import { explainRefusal } from "../rehearsal/refusal.js";
 import { RevertedCall } from "../rpc/request.js";
-import { capFees, min, resolveFees, resolveGas } from "./fees.js";
 import type { SentTransaction } from "./find-transaction.js";
 import { Journal, isSameChain, unfinishedEntries } from "./journal.js";
 import type { JournalEntry } from "./journal.js";

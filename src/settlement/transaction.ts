@@ -3,7 +3,7 @@ import { Transaction, toQuantity } from "ethers";
 import type { CallRequest, Chain } from "../rpc/node.js";
 import { asRecord } from "../json.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import type { Fees } from "./fees.js";
+import type { Fees } from "../rehearsal/fees.js";
 import type { Signer } from "./signer.js";
 
 /** The settlement's transaction, complete but for the signature. */

@@ -2,9 +2,7 @@ import { VaultClient } from "../../src/client/index.js";
 import type { ContractAddresses } from "../../src/client/index.js";
 import type { DuringOptions } from "../../src/client/reader.js";
 import type { VaultHost } from "../../src/host.js";
-import { Chain } from "../../src/rpc/node.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
-import { currentPricePerGas, resolveFees } from "../../src/settlement/fees.js";
 
 /** What Hardhat has of a network and its project, as far as a settlement asks. */
 export interface HostSettings {
@@ -34,10 +32,10 @@ export class BareHost extends VaultClient implements VaultHost {
   }
 
   public get connection(): VaultHost["connection"] {
-    if (this.hardhat === undefined) {
-      throw new Error("there is no connection");
-    }
-    const { networkConfig } = this.hardhat;
+    const networkConfig = this.hardhat?.networkConfig ?? {
+      type: "http",
+      gasPrice: "auto",
+    };
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
     return { networkConfig } as unknown as VaultHost["connection"];
   }
@@ -55,15 +53,6 @@ export class BareHost extends VaultClient implements VaultHost {
 
   public async defaultSender(): Promise<string> {
     return await Promise.resolve(this.sender);
-  }
-
-  public async pricePerGas(baseFeePerGas: bigint | undefined): Promise<bigint> {
-    const fees = await resolveFees(
-      new Chain(this.provider, this.networkName),
-      { gasPrice: "auto" },
-      { baseFeePerGas },
-    );
-    return currentPricePerGas(fees, { baseFeePerGas });
   }
 
   public override during(options: DuringOptions): BareHost {

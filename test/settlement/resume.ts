@@ -7,7 +7,7 @@ import { Transaction, Wallet, toQuantity } from "ethers";
 
 import { toJsonValue } from "../../src/json.js";
 import { Chain } from "../../src/rpc/node.js";
-import type { Fees } from "../../src/settlement/fees.js";
+import type { Fees } from "../../src/rehearsal/fees.js";
 import type { SentTransaction } from "../../src/settlement/find-transaction.js";
 import { Journal, unfinishedEntries } from "../../src/settlement/journal.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";

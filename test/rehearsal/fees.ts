@@ -9,7 +9,7 @@ import {
   maxPricePerGas,
   resolveFees,
   resolveGas,
-} from "../../src/settlement/fees.js";
+} from "../../src/rehearsal/fees.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
 const call = {

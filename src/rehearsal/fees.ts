@@ -1,3 +1,4 @@
+import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { asRecord, listOf } from "../json.js";
@@ -119,14 +120,6 @@ export function capFees(fees: Fees | undefined, most: Fees): Fees {
       most.maxPriorityFeePerGas,
     ),
   };
-}
-
-export function min(one: bigint, other: bigint): bigint {
-  return one < other ? one : other;
-}
-
-function max(one: bigint, other: bigint): bigint {
-  return one > other ? one : other;
 }
 
 /** What a unit of gas costs at the current base fee, in wei. */
