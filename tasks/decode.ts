@@ -2,7 +2,6 @@ import { Buffer } from "node:buffer";
 
 import { ErrorFragment, dataLength, isHexString } from "ethers";
 import type { FunctionFragment } from "ethers";
-import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { IMockErrors__factory } from "../src/bindings/factories/IMockErrors__factory.js";
 import { decodeResult, fragmentOf } from "../src/client/codec.js";
@@ -28,22 +27,16 @@ import { renderNotes } from "./output/readings.js";
 import type { View } from "./output/style.js";
 import { renderFacts, wrapText } from "./output/table.js";
 import type { Fact } from "./output/table.js";
-import { runTask } from "./run-task.js";
+import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
-const action: NewTaskActionFunction<ArgumentsOf<"decode">> = async (
-  args,
-  hre,
-) =>
-  await runTask(args, async () => {
-    const { config } = selectedNetwork(hre);
-    return await decode(args, {
-      tokenDecimals: config.vault.tokenDecimals,
-      lookUp: async (selector) => await findInProject(hre.artifacts, selector),
-    });
+export default taskAction(async (args: ArgumentsOf<"decode">, hre) => {
+  const { config } = selectedNetwork(hre);
+  return await decode(args, {
+    tokenDecimals: config.vault.tokenDecimals,
+    lookUp: async (selector) => await findInProject(hre.artifacts, selector),
   });
-
-export default action;
+});
 
 /** What some bytes say. */
 type Decoded = DecodedOne | DecodedResults;

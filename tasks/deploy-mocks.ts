@@ -1,5 +1,3 @@
-import type { NewTaskActionFunction } from "hardhat/types/tasks";
-
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument } from "../src/errors.js";
 import { requireScenario } from "../src/mocks/scenarios.js";
@@ -12,31 +10,25 @@ import { renderHeading } from "./output/heading.js";
 import { createStyle } from "./output/style.js";
 import { renderFacts, wrapText } from "./output/table.js";
 import { readEnvelope } from "./read-action.js";
-import { runTask } from "./run-task.js";
+import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
-const action: NewTaskActionFunction<ArgumentsOf<"deploy-mocks">> = async (
-  args,
-  hre,
-) =>
-  await runTask(args, async () => {
-    if (args.at !== undefined) {
-      throw invalidArgument(
-        "--at",
-        "mocks are deployed to new addresses, none can be given",
-      );
-    }
-    const scenario = requireScenario(args.scenario ?? "open-round");
-    return await withVault(
-      hre,
-      "write",
-      args,
-      async (vault, { stderr }) =>
-        await deployAndSave(vault, scenario, args.yes, stderr),
+export default taskAction(async (args: ArgumentsOf<"deploy-mocks">, hre) => {
+  if (args.at !== undefined) {
+    throw invalidArgument(
+      "--at",
+      "mocks are deployed to new addresses, none can be given",
     );
-  });
-
-export default action;
+  }
+  const scenario = requireScenario(args.scenario ?? "open-round");
+  return await withVault(
+    hre,
+    "write",
+    args,
+    async (vault, { stderr }) =>
+      await deployAndSave(vault, scenario, args.yes, stderr),
+  );
+});
 
 /**
  * Deploys mocks and, where the network persists, remembers where they are.

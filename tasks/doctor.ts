@@ -1,5 +1,4 @@
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
-import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { RetryEvent } from "../src/client/index.js";
 import { VaultError, vaultError } from "../src/errors.js";
@@ -22,15 +21,10 @@ import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
 import { renderFacts, wrapText } from "./output/table.js";
 import { nameFlags, parseTimeout } from "./parse-options.js";
-import { runTask } from "./run-task.js";
+import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
-const action: NewTaskActionFunction<ArgumentsOf<"doctor">> = async (
-  args,
-  hre,
-) => await runTask(args, async () => await examine(hre, args));
-
-export default action;
+export default taskAction(examine);
 
 /** What was found, and where; without an envelope where nobody answered. */
 export interface Examination {
@@ -50,8 +44,8 @@ interface Look {
 }
 
 async function examine(
-  hre: HardhatRuntimeEnvironment,
   chosen: ArgumentsOf<"doctor">,
+  hre: HardhatRuntimeEnvironment,
 ): Promise<TaskReport> {
   // Mistakes of who typed it are no findings.
   const { name: network, config } = selectedNetwork(hre);

@@ -20,7 +20,7 @@ import { parseAssignments, parseChanges, parseField } from "./parse-changes.js";
 import type { Assignment } from "./parse-changes.js";
 import { parseWord } from "./parse-options.js";
 import { readEnvelope } from "./read-action.js";
-import { runTask } from "./run-task.js";
+import { taskAction } from "./run-task.js";
 import type { TaskArguments } from "./run-task.js";
 
 /** What a script did: the value of the key `mock`, and a line for a person. */
@@ -39,27 +39,26 @@ function scriptingAction<Args extends TaskArguments & ChosenContracts>(
     args: Args,
   ) => (mocks: MockVaultHandle, block: BlockInfo) => Promise<Scripted>,
 ): NewTaskActionFunction<Args> {
-  return async (args, hre) =>
-    await runTask(args, async () => {
-      const script = prepare(args);
-      return await withVault(hre, "write", args, async (vault) => {
-        await requireDevelopmentNode(
-          vault,
-          "its mocks, if it has any, are somebody else's",
-        );
-        const mocks = await connectMocks(vault);
-        const { json, text } = await script(mocks, await vault.block());
-        const envelope = await readEnvelope(vault);
-        return {
-          json: { ...envelope, mock: json },
-          text: (style) =>
-            [
-              renderHeading("Mocks scripted", envelope, style),
-              wrapText(text, style),
-            ].join("\n"),
-        };
-      });
+  return taskAction(async (args, hre) => {
+    const script = prepare(args);
+    return await withVault(hre, "write", args, async (vault) => {
+      await requireDevelopmentNode(
+        vault,
+        "its mocks, if it has any, are somebody else's",
+      );
+      const mocks = await connectMocks(vault);
+      const { json, text } = await script(mocks, await vault.block());
+      const envelope = await readEnvelope(vault);
+      return {
+        json: { ...envelope, mock: json },
+        text: (style) =>
+          [
+            renderHeading("Mocks scripted", envelope, style),
+            wrapText(text, style),
+          ].join("\n"),
+      };
     });
+  });
 }
 
 /** `vault mock set <path>=<value> …` */

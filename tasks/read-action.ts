@@ -12,7 +12,7 @@ import type { WriteText } from "./output/destination.js";
 import type { Envelope } from "./output/heading.js";
 import type { ProgressStream } from "./output/progress.js";
 import type { StyledStream } from "./output/style.js";
-import { runTask } from "./run-task.js";
+import { taskAction } from "./run-task.js";
 import type { StreamedReport, TaskArguments, TaskReport } from "./run-task.js";
 
 /** What a task that reads has beside the vault and its request. */
@@ -45,26 +45,25 @@ export function readAction<
     surroundings: ReadSurroundings<Args>,
   ) => Promise<TaskReport | StreamedReport>,
 ): NewTaskActionFunction<Args> {
-  return async (args, hre) =>
-    await runTask(args, async (write) => {
-      const request = parse(args, hre);
-      const { timeout } = request;
-      const { stdout } = process;
-      return await withVault(
-        hre,
-        "read",
-        args,
-        async (vault, { inPlace, stderr }) =>
-          await work(vault.during({ timeout }), request, {
-            args,
-            hre,
-            write: inPlace(write),
-            stdout,
-            stderr,
-          }),
-        timeout,
-      );
-    });
+  return taskAction(async (args, hre, write) => {
+    const request = parse(args, hre);
+    const { timeout } = request;
+    const { stdout } = process;
+    return await withVault(
+      hre,
+      "read",
+      args,
+      async (vault, { inPlace, stderr }) =>
+        await work(vault.during({ timeout }), request, {
+          args,
+          hre,
+          write: inPlace(write),
+          stdout,
+          stderr,
+        }),
+      timeout,
+    );
+  });
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import {
@@ -25,7 +24,7 @@ import type { ArgumentsOf } from "./arguments.js";
 import { chooseInstance, parseAt, selectedNetwork } from "./open-vault.js";
 import type { ChosenContracts } from "./open-vault.js";
 import { parseInteger, parseWord, toCallArguments } from "./parse-options.js";
-import { runTask } from "./run-task.js";
+import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
 interface RequestContext {
@@ -35,17 +34,10 @@ interface RequestContext {
   readonly from: string;
 }
 
-const action: NewTaskActionFunction<ArgumentsOf<"request">> = async (
-  args,
-  hre,
-) =>
-  await runTask(
-    args,
-    async () =>
-      await buildRequest(args, await addressesWithoutRequests(args, hre)),
-  );
-
-export default action;
+export default taskAction(
+  async (args: ArgumentsOf<"request">, hre) =>
+    await buildRequest(args, await addressesWithoutRequests(args, hre)),
+);
 
 /**
  * Builds the request of an operation exactly as a client would send it

@@ -1,4 +1,6 @@
 import { errorResult, successfulResult } from "hardhat/utils/result";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import type { Result } from "hardhat/types/utils";
 
 import { VaultError, vaultError } from "../src/errors.js";
@@ -48,6 +50,18 @@ export interface StreamedReport {
   readonly streamed: true;
   /** False for exit code 1. */
   readonly ok: boolean;
+}
+
+/** The action of a task, {@link runTask | run to its end}. */
+export function taskAction<Args extends TaskArguments>(
+  work: (
+    args: Args,
+    hre: HardhatRuntimeEnvironment,
+    write: WriteText,
+  ) => Promise<TaskReport | StreamedReport>,
+): NewTaskActionFunction<Args> {
+  return async (args, hre) =>
+    await runTask(args, async (write) => await work(args, hre, write));
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { Key } from "node:readline";
 
 import askToConfirm from "@inquirer/confirm";
-import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { parseAddress, parseCount } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
@@ -34,7 +33,7 @@ import {
   repeatInstance,
 } from "./parse-options.js";
 import type { OutputStream } from "./output/destination.js";
-import { runTask } from "./run-task.js";
+import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
 /** What settling needs of a person and a terminal. */
@@ -44,26 +43,20 @@ export interface SettleConsole {
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
 }
 
-const action: NewTaskActionFunction<ArgumentsOf<"settle">> = async (
-  args,
-  hre,
-) =>
-  await runTask(args, async () => {
-    const options = parseSettleArguments(args);
-    return await withVault(
-      hre,
-      // Without a key where none is needed.
-      args.assert || args.calldata ? "read" : "write",
-      args,
-      async (vault, waiting) =>
-        args.calldata
-          ? await printCalldata(vault, args, waiting.stderr)
-          : await settle(vault, args, options, processConsole(waiting)),
-      options.timeout,
-    );
-  });
-
-export default action;
+export default taskAction(async (args: ArgumentsOf<"settle">, hre) => {
+  const options = parseSettleArguments(args);
+  return await withVault(
+    hre,
+    // Without a key where none is needed.
+    args.assert || args.calldata ? "read" : "write",
+    args,
+    async (vault, waiting) =>
+      args.calldata
+        ? await printCalldata(vault, args, waiting.stderr)
+        : await settle(vault, args, options, processConsole(waiting)),
+    options.timeout,
+  );
+});
 
 /** Settles and reports, asking first unless `--yes`. */
 export async function settle(

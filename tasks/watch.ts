@@ -1,7 +1,5 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 
-import type { NewTaskActionFunction } from "hardhat/types/tasks";
-
 import { isFailedReading } from "../src/client/failed-reading.js";
 import { describeInput, parseAddress } from "../src/client/inputs.js";
 import { VaultError, invalidArgument, vaultError } from "../src/errors.js";
@@ -21,7 +19,7 @@ import { createDisplay } from "./output/watch.js";
 import type { Sighting, WatchDisplay } from "./output/watch.js";
 import type { Waiting } from "./output/waiting.js";
 import { parseFutureTime } from "./parse-options.js";
-import { runTask, withStdoutOnStderr } from "./run-task.js";
+import { taskAction, withStdoutOnStderr } from "./run-task.js";
 import type { StreamedReport } from "./run-task.js";
 
 const DEFAULT_INTERVAL_SECONDS = 5;
@@ -32,23 +30,20 @@ const LOOK_TIMEOUT_MS = 10_000;
 /** How often what a terminal shows is brought up to date. */
 const TICK_MS = 1_000;
 
-const action: NewTaskActionFunction<ArgumentsOf<"watch">> = async (args, hre) =>
-  await runTask(args, async () => {
-    const request = parseWatchArguments(args);
-    return await withStdoutOnStderr(
-      async (write) =>
-        await withVault(
-          hre,
-          "read",
-          args,
-          async (vault, { inPlace, pause }) =>
-            await watchWhileRead(vault, request, args, inPlace(write), pause),
-          LOOK_TIMEOUT_MS,
-        ),
-    );
-  });
-
-export default action;
+export default taskAction(async (args: ArgumentsOf<"watch">, hre) => {
+  const request = parseWatchArguments(args);
+  return await withStdoutOnStderr(
+    async (write) =>
+      await withVault(
+        hre,
+        "read",
+        args,
+        async (vault, { inPlace, pause }) =>
+          await watchWhileRead(vault, request, args, inPlace(write), pause),
+        LOOK_TIMEOUT_MS,
+      ),
+  );
+});
 
 /**
  * Ends a watch with its reader: in the pause after what could not be written.
