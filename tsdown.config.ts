@@ -47,12 +47,8 @@ const groups = [
   },
   // With the first snapshot, also without Hardhat, and with the first task.
   { name: "lens", test: /[\\/]src[\\/]client[\\/]lens[\\/]lens\.ts$/u },
-  // With the first task, but for the library of progress.
-  {
-    name: "tasks",
-    test: /[\\/]tasks[\\/](?!output[\\/]progress\.ts$)/u,
-    minShareCount: 4,
-  },
+  // With the first task.
+  { name: "tasks", test: /[\\/]tasks[\\/]/u, minShareCount: 4 },
 ].map((group, index) => ({ ...group, priority: 9 - index }));
 
 export default defineConfig({

@@ -22,7 +22,6 @@ import {
   toOrderJson,
   toTable,
 } from "./output/orders.js";
-import { startProgress } from "./output/progress.js";
 import { createStyle } from "./output/style.js";
 import type { Style, View } from "./output/style.js";
 import { wrapText } from "./output/table.js";
@@ -84,26 +83,25 @@ async function listOrders(
     write,
     stdout,
     stderr,
+    startProgress,
   }: ReadSurroundings<ArgumentsOf<"orders">>,
 ): Promise<StreamedReport> {
   const accounts = await findKnownAccounts(hre, vault);
   const envelope = await readEnvelope(vault, target.blockTag);
   const isLines = form === "csv" || form === "ndjson";
-  const progress = startProgress(
-    // Lines that appear one by one on the same terminal are progress enough.
-    isLines && out === undefined && stdout.isTTY === true ? undefined : stderr,
-    // Known once the last order is found.
-    { total: 0, unit: "orders" },
-  );
+  const progress =
+    isLines && out === undefined && stdout.isTTY === true
+      ? // Lines that appear one by one on the same terminal are progress enough.
+        undefined
+      : // Known once the last order is found.
+        startProgress({ total: 0, unit: "orders" });
   const tally = new Tally();
   const orders = tally.count(
     vault.orders({
       ...scan,
       from: target.from,
       blockTag: envelope.block.number,
-      onProgress: ({ done, total }) => {
-        progress.update(done, total);
-      },
+      onProgress: progress?.update,
     }),
   );
   const chainTime = envelope.block.timestamp;

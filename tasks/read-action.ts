@@ -8,9 +8,9 @@ import { lessPatient } from "../src/rpc/patient.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { withVault } from "./open-vault.js";
 import type { ChosenContracts } from "./open-vault.js";
-import type { WriteText } from "./output/destination.js";
+import type { OutputStream, WriteText } from "./output/destination.js";
 import type { Envelope } from "./output/heading.js";
-import type { ProgressStream } from "./output/progress.js";
+import type { StartProgress } from "./output/progress.js";
 import type { StyledStream } from "./output/style.js";
 import { taskAction } from "./run-task.js";
 import type { StreamedReport, TaskArguments, TaskReport } from "./run-task.js";
@@ -22,7 +22,8 @@ export interface ReadSurroundings<Args> {
   /** Writes to the true stdout. */
   readonly write: WriteText;
   readonly stdout: StyledStream;
-  readonly stderr: ProgressStream;
+  readonly stderr: OutputStream;
+  readonly startProgress: StartProgress;
 }
 
 /**
@@ -53,13 +54,14 @@ export function readAction<
       hre,
       "read",
       args,
-      async (vault, { inPlace, stderr }) =>
+      async (vault, { inPlace, stderr, startProgress }) =>
         await work(vault.during({ timeout }), request, {
           args,
           hre,
           write: inPlace(write),
           stdout,
           stderr,
+          startProgress,
         }),
       timeout,
     );

@@ -13,8 +13,7 @@ import {
 } from "../src/rehearsal/rehearse-past.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { selectedNetwork } from "./open-vault.js";
-import { startProgress } from "./output/progress.js";
-import type { ProgressStream } from "./output/progress.js";
+import type { StartProgress } from "./output/progress.js";
 import { renderRehearsals } from "./output/rehearsals.js";
 import { parseInteger, parsePastBlock, parseTimeout } from "./parse-options.js";
 import { readAction, readEnvelope } from "./read-action.js";
@@ -35,12 +34,12 @@ export default readAction(
     }
     return request;
   },
-  async (vault, request, { args, hre, stderr }) => {
+  async (vault, request, { args, hre, startProgress }) => {
     const { name, config } = selectedNetwork(hre);
     // The connection was opened without accounts, as for a simulation.
     const sender =
       request.as ?? (await findSender(vault.provider, name, config));
-    return await rehearse(vault, request, sender, args.raw, stderr);
+    return await rehearse(vault, request, sender, args.raw, startProgress);
   },
 );
 
@@ -136,7 +135,7 @@ export async function rehearse(
   { blocks }: Pick<RehearseRequest, "blocks">,
   sender: string,
   raw: boolean,
-  stderr: ProgressStream,
+  startProgress: StartProgress,
 ): Promise<TaskReport> {
   const envelope = await readEnvelope(
     vault,
@@ -151,15 +150,10 @@ export async function rehearse(
           blocks.samples,
         )
       : blocks;
-  const progress = startProgress(stderr, {
-    total: numbers.length,
-    unit: "blocks",
-  });
+  const progress = startProgress({ total: numbers.length, unit: "blocks" });
   const rehearsals = await rehearsePast(vault, numbers, sender, (done) => {
-    progress.update(done);
-  }).finally(() => {
-    progress.hide();
-  });
+    progress.update({ done });
+  }).finally(progress.hide);
   return {
     json: { ...envelope, rehearsals },
     ok: !rehearsals.some(isFailedRehearsal),

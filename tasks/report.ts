@@ -13,7 +13,6 @@ import { selectedNetwork } from "./open-vault.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
-import { startProgress } from "./output/progress.js";
 import type { Progress } from "./output/progress.js";
 import { wrapText } from "./output/table.js";
 import { parseOrderIds, parseReadTarget } from "./parse-options.js";
@@ -99,7 +98,7 @@ async function report(
 async function gather(
   vault: HardhatVault,
   { orders, blockTag, from }: ReportRequest,
-  { args, hre, stderr }: ReadSurroundings<ArgumentsOf<"report">>,
+  { args, hre, startProgress }: ReadSurroundings<ArgumentsOf<"report">>,
 ): Promise<Report> {
   const { raw, rounds, simulate } = args;
   const accounts = await findKnownAccounts(hre, vault);
@@ -122,7 +121,7 @@ async function gather(
       orders === undefined
         ? undefined
         : await collect(
-            startProgress(stderr, { total: orders.length, unit: "orders" }),
+            startProgress({ total: orders.length, unit: "orders" }),
             (onProgress) =>
               vault.orders({
                 ids: orders,
@@ -133,7 +132,7 @@ async function gather(
           ),
     rounds: rounds
       ? await collect(
-          startProgress(stderr, { total: 1, unit: "blocks looked at" }),
+          startProgress({ total: 1, unit: "blocks looked at" }),
           (onProgress) =>
             vault.rounds({ toBlock: block.number, from, onProgress }),
         )
@@ -154,16 +153,11 @@ async function gather(
 /** All that a search finds, with a bar meanwhile. */
 async function collect<T>(
   progress: Progress,
-  search: (
-    onProgress: (far: { done: number; total: number }) => void,
-  ) => AsyncIterable<T>,
+  search: (onProgress: Progress["update"]) => AsyncIterable<T>,
 ): Promise<readonly T[]> {
   const found: T[] = [];
-  const results = search(({ done, total }) => {
-    progress.update(done, total);
-  });
   try {
-    for await (const result of results) {
+    for await (const result of search(progress.update)) {
       found.push(result);
     }
   } finally {

@@ -7,7 +7,6 @@ import type { ArgumentsOf } from "./arguments.js";
 import { describeCount } from "./output/format-value.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import type { ListingForm } from "./output/listing.js";
-import { startProgress } from "./output/progress.js";
 import {
   notesOnRounds,
   toRoundsCsv,
@@ -65,22 +64,18 @@ export async function listRounds(
     write,
     stdout,
     stderr,
+    startProgress,
   }: Omit<ReadSurroundings<ArgumentsOf<"rounds">>, "hre">,
 ): Promise<StreamedReport> {
   const envelope = await readEnvelope(vault, toBlock);
-  const progress = startProgress(stderr, {
-    total: 1,
-    unit: "blocks looked at",
-  });
+  const progress = startProgress({ total: 1, unit: "blocks looked at" });
   const rounds: PastRound[] = [];
   const pieces = async function* (): AsyncGenerator<string, void, undefined> {
     const search = vault.rounds({
       fromBlock,
       toBlock: envelope.block.number,
       from,
-      onProgress: ({ done, total }) => {
-        progress.update(done, total);
-      },
+      onProgress: progress.update,
     });
     for await (const round of search) {
       rounds.push(round);

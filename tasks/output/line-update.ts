@@ -1,5 +1,3 @@
-import type { ProgressStream } from "./progress.js";
-
 /** Shows a line, in place of the one that it showed before. */
 export interface LineUpdate {
   (line: string): void;
@@ -8,7 +6,7 @@ export interface LineUpdate {
 
 /** Each line in the place of the one before. */
 export async function redrawInPlace(
-  stderr: ProgressStream,
+  stderr: NodeJS.WritableStream,
 ): Promise<LineUpdate> {
   // Most runs have no terminal, and need not load it.
   const { createLogUpdate } = await import("log-update");
@@ -30,7 +28,7 @@ export async function redrawInPlace(
 }
 
 /** The first line alone: it cannot be taken back. */
-export function writeOnce(stderr: ProgressStream): LineUpdate {
+export function writeOnce(stderr: NodeJS.WritableStream): LineUpdate {
   let isWritten = false;
   const update = (line: string): void => {
     if (!isWritten) {

@@ -52,11 +52,12 @@ export function parseListingForm({
 
 /** Where a listing goes, and what is shown meanwhile. */
 export interface ListingDestination {
-  /** The file; the true stdout where there is none. */
+  /** The file; stdout where there is none. */
   readonly out: string | undefined;
+  /** Writes to the true stdout, in place of a bar on the same terminal. */
   readonly write: WriteText;
   readonly stderr: OutputStream;
-  readonly progress: Progress;
+  readonly progress: Progress | undefined;
 }
 
 /**
@@ -68,25 +69,13 @@ export async function writeListing(
   pieces: AsyncIterable<string>,
   { out, write, stderr, progress }: ListingDestination,
 ): Promise<boolean> {
-  const shown = hideBefore(progress, pieces);
   try {
     if (out === undefined) {
-      return await writeToStdout(shown, write);
+      return await writeToStdout(pieces, write);
     }
-    await writeToFile(shown, out, stderr);
+    await writeToFile(pieces, out, stderr);
     return true;
   } finally {
-    progress.hide();
-  }
-}
-
-/** A bar and a table on one terminal must not be written over each other. */
-async function* hideBefore(
-  progress: Progress,
-  pieces: AsyncIterable<string>,
-): AsyncGenerator<string, void, undefined> {
-  for await (const piece of pieces) {
-    progress.hide();
-    yield piece;
+    progress?.hide();
   }
 }

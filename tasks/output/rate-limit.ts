@@ -18,13 +18,11 @@ export interface RateLimit {
   readonly isReached: boolean;
   /** It said so by other means than HTTP's. */
   note(): void;
-  /** Looks again after a stop; nothing where it looks already. */
-  start(): void;
   stop(): void;
 }
 
 /** Looks at what this process is answered over HTTP, until it is stopped. */
-export function watchRateLimit(now: () => number = Date.now): RateLimit {
+export function watchRateLimit(now: () => number): RateLimit {
   let saidAt = -Infinity;
   const note = (): void => {
     saidAt = now();
@@ -35,23 +33,14 @@ export function watchRateLimit(now: () => number = Date.now): RateLimit {
       note();
     }
   };
-  let isLooking = false;
-  const start = (): void => {
-    if (!isLooking) {
-      subscribe(HEADERS, look);
-      isLooking = true;
-    }
-  };
-  start();
+  subscribe(HEADERS, look);
   return {
     get isReached() {
       return now() - saidAt < LONGEST_WAIT_MS;
     },
     note,
-    start,
     stop: () => {
       unsubscribe(HEADERS, look);
-      isLooking = false;
     },
   };
 }

@@ -183,7 +183,7 @@ describe("tasks - rehearse", () => {
       ),
       SENDER,
       false,
-      process.stderr,
+      () => ({ update: () => undefined, hide: () => undefined }),
     );
     expect(report.text(createStyle({}))).to.not.include("Gas used, by block");
     const text = stripVTControlCharacters(

@@ -1,5 +1,3 @@
-import { Writable } from "node:stream";
-
 import { expect } from "chai";
 import fc from "fast-check";
 
@@ -14,7 +12,6 @@ import {
   toOrderJson,
   toTable,
 } from "../../../tasks/output/orders.js";
-import { startProgress } from "../../../tasks/output/progress.js";
 import { createStyle } from "../../../tasks/output/style.js";
 
 async function* stream(
@@ -233,90 +230,5 @@ describe("tasks - IdRanges", () => {
       ids.add(id);
     }
     expect(ids.describe()).to.match(/^0, 2, .*38 and 5 more$/u);
-  });
-});
-
-class FakeTerminal extends Writable {
-  public readonly isTTY = true;
-  public readonly columns = 120;
-  public text = "";
-
-  public override _write(
-    chunk: unknown,
-    _encoding: BufferEncoding,
-    done: () => void,
-  ): void {
-    this.text += String(chunk);
-    done();
-  }
-}
-
-describe("tasks - progress", () => {
-  it("should show rate and time left on a terminal, and go away", () => {
-    const terminal = new FakeTerminal();
-    const times = [0, 1_000];
-    const progress = startProgress(
-      terminal,
-      { total: 100, unit: "orders" },
-      () => times.shift() ?? 2_000,
-    );
-    progress.update(25);
-    expect(terminal.text).to.include("25 %  25 of 100 orders  25/s  3s left");
-    progress.hide();
-    const { length } = terminal.text;
-    progress.hide();
-    expect(terminal.text).to.have.length(length);
-  });
-
-  it("should group digits, and tell less on a narrow terminal", () => {
-    const terminal = Object.assign(new FakeTerminal(), { columns: 60 });
-    const times = [0, 1_000];
-    const progress = startProgress(
-      terminal,
-      { total: 20_000, unit: "orders" },
-      () => times.shift() ?? 2_000,
-    );
-    progress.update(10_000);
-    progress.hide();
-    expect(terminal.text).to.match(
-      /█{4}░{4} 50 % {2}10,000 of 20,000 orders {2}1s left/u,
-    );
-  });
-
-  it("should write lines where a terminal is dumb", () => {
-    const { TERM } = process.env;
-    process.env["TERM"] = "dumb";
-    try {
-      const terminal = new FakeTerminal();
-      let time = 0;
-      const progress = startProgress(
-        terminal,
-        { total: 20_000, unit: "orders" },
-        () => time,
-      );
-      for (time = 0; time <= 4_500; time += 500) {
-        progress.update(time * 2);
-      }
-      progress.hide();
-      expect(terminal.text).to.equal(
-        "4,000 of 20,000 orders\n8,000 of 20,000 orders\n",
-      );
-    } finally {
-      if (TERM === undefined) {
-        delete process.env["TERM"];
-      } else {
-        process.env["TERM"] = TERM;
-      }
-    }
-  });
-
-  it("should show nothing where there is no terminal", () => {
-    const terminal = Object.assign(new FakeTerminal(), { isTTY: false });
-    for (const target of [terminal, undefined]) {
-      const progress = startProgress(target, { total: 10, unit: "orders" });
-      progress.update(5);
-      progress.hide();
-    }
-    expect(terminal.text).to.equal("");
   });
 });

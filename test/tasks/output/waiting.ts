@@ -4,9 +4,8 @@ import { stripVTControlCharacters } from "node:util";
 
 import { expect } from "chai";
 
-import { startProgress } from "../../../tasks/output/progress.js";
 import { whileWaiting } from "../../../tasks/output/waiting.js";
-import type { Ticker } from "../../../tasks/output/waiting.js";
+import type { Ticker, Waiting } from "../../../tasks/output/waiting.js";
 import { createTestHre, httpNetwork } from "../../helpers/hre.js";
 import { startRpcServer } from "../../helpers/rpc-server.js";
 import type { RpcHandler } from "../../helpers/rpc-server.js";
@@ -164,20 +163,116 @@ describe("output - waiting", () => {
     await server.stop();
   });
 
-  it("should say so beside a bar, which nothing else moves", () => {
-    const { stderr, shown } = terminal(true);
-    const progress = startProgress(
-      Object.assign(stderr, { columns: 80 }),
-      { total: 10, unit: "blocks" },
-      () => 0,
+  /** What work shows on a terminal, by a clock of its own. */
+  const shownBy = async (
+    { isTTY = true, columns }: { isTTY?: boolean; columns?: number },
+    work: (
+      startProgress: Waiting["startProgress"],
+      clock: ManualClock,
+    ) => unknown,
+  ): Promise<{ written: string; shown: string }> => {
+    const hre = await createTestHre();
+    const { stderr, written, shown } = terminal(isTTY);
+    const clock = new ManualClock();
+    await whileWaiting(
+      hre.hooks,
+      Object.assign(stderr, { columns }),
+      async ({ startProgress }) => work(startProgress, clock),
+      clock.ticker,
+      clock.now,
     );
-    progress.update(1);
-    channel("undici:request:headers").publish({
-      response: { statusCode: 429 },
+    return { written: written(), shown: shown() };
+  };
+
+  it("should say so beside a bar, which nothing else moves", async () => {
+    const { shown } = await shownBy({ columns: 80 }, (startProgress, clock) => {
+      const progress = startProgress({ total: 10, unit: "blocks" });
+      progress.update({ done: 1 });
+      progress.update({ done: 2 });
+      channel("undici:request:headers").publish({
+        response: { statusCode: 429 },
+      });
+      clock.set(100);
     });
-    progress.update(2);
-    progress.hide();
-    expect(shown()).to.contain("2 of 10 blocks  waiting for the rate limit");
+    expect(shown).to.contain("2 of 10 blocks  waiting for the rate limit");
+  });
+
+  it("should show rate and time left on a terminal, and go away", async () => {
+    const { shown } = await shownBy(
+      { columns: 120 },
+      (startProgress, clock) => {
+        const progress = startProgress({ total: 100, unit: "orders" });
+        clock.set(1_000);
+        progress.update({ done: 25 });
+        progress.hide();
+        clock.set(2_000);
+      },
+    );
+    expect(shown.trim()).to.match(
+      /^█{6}░{18} 25 % {2}25 of 100 orders {2}25\/s {2}3s left$/u,
+    );
+  });
+
+  it("should follow what is found to be the whole, and be full without one", async () => {
+    const { shown } = await shownBy(
+      { columns: 120 },
+      (startProgress, clock) => {
+        const progress = startProgress({ total: 0, unit: "orders" });
+        progress.update({ done: 0 });
+        expect(clock.now()).to.equal(0);
+        progress.update({ done: 3, total: 4 });
+        clock.set(1_000);
+        progress.update({ done: 5, total: 4 });
+        clock.set(2_000);
+      },
+    );
+    expect(shown).to.match(/█{24} 100 % {2}0 of 0 orders/u);
+    expect(shown).to.match(/█{18}░{6} 75 % {2}3 of 4 orders/u);
+    expect(shown).to.match(/█{24} 100 % {2}5 of 4 orders/u);
+  });
+
+  it("should group digits, and tell less on a narrow terminal", async () => {
+    const { shown } = await shownBy({ columns: 60 }, (startProgress, clock) => {
+      const progress = startProgress({ total: 20_000, unit: "orders" });
+      clock.set(1_000);
+      progress.update({ done: 10_000 });
+    });
+    expect(shown).to.match(
+      /█{4}░{4} 50 % {2}10,000 of 20,000 orders {2}1s left/u,
+    );
+  });
+
+  it("should write progress in lines where a terminal is dumb", async () => {
+    const { TERM } = process.env;
+    process.env["TERM"] = "dumb";
+    try {
+      const { written } = await shownBy({}, (startProgress, clock) => {
+        const progress = startProgress({ total: 20_000, unit: "orders" });
+        for (let time = 0; time <= 4_500; time += 500) {
+          clock.set(time);
+          progress.update({ done: time * 2 });
+        }
+        progress.hide();
+      });
+      expect(written).to.equal(
+        "4,000 of 20,000 orders\n8,000 of 20,000 orders\n",
+      );
+    } finally {
+      if (TERM === undefined) {
+        Reflect.deleteProperty(process.env, "TERM");
+      } else {
+        process.env["TERM"] = TERM;
+      }
+    }
+  });
+
+  it("should show no progress where there is no terminal", async () => {
+    const { written } = await shownBy({ isTTY: false }, (startProgress) => {
+      const progress = startProgress({ total: 10, unit: "orders" });
+      progress.update({ done: 5 });
+      progress.hide();
+    });
+    expect(written).to.equal("");
   });
 
   /** What was written, with what takes a line back as `⌫`. */
@@ -230,13 +325,21 @@ describe("output - waiting", () => {
           "Asked the node 1 time so far, for 1s…",
         );
 
-        const progress = startProgress(
-          waiting.stderr,
-          { total: 2, unit: "blocks" },
-          () => 0,
-        );
-        progress.update(1);
+        const progress = waiting.startProgress({ total: 2, unit: "blocks" });
+        progress.update({ done: 1 });
         expect(await seen()).to.equal("");
+        await waiting.pause(async () => {
+          progress.update({ done: 2 });
+          expect(await seen()).to.equal("");
+        });
+        clock.set(clock.now());
+        expect(latest()).to.contain("2 of 2 blocks");
+        waiting.inPlace((text) => stderr.write(text))("row", () => undefined);
+        expect(marked(latest())).to.match(/^⌫+row$/u);
+        clock.set(clock.now());
+        expect(latest()).to.equal("");
+        progress.update({ done: 2 });
+        expect(latest()).to.contain("2 of 2 blocks");
         progress.hide();
         expect(await seen()).to.contain("Asked the node");
 
