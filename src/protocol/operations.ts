@@ -8,8 +8,6 @@ export type WireType = "uint256" | "uint8" | "bool" | "string" | "address";
 export interface Field {
   /** The name in our API and JSON. */
   readonly name: string;
-  /** The name in the ABI, where it is another one. */
-  readonly abiName?: string;
   readonly type: WireType;
   readonly unit: Unit;
   /**
@@ -84,7 +82,6 @@ export const operations = {
     inputs: [
       {
         name: "contractType",
-        abiName: "_contractType",
         type: "uint8",
         unit: "contractType",
         option: "type",
@@ -94,7 +91,6 @@ export const operations = {
     outputs: [
       {
         name: "fundingFeeRate",
-        abiName: "_fundingFeeRate",
         type: "uint256",
         unit: "rate",
         label: "Funding fee rate",
@@ -337,7 +333,6 @@ export const operations = {
     inputs: [
       {
         name: "maxVolume",
-        abiName: "_maxVolume",
         type: "uint256",
         unit: "token",
         option: "maxVolume",
@@ -345,7 +340,6 @@ export const operations = {
       },
       {
         name: "APY",
-        abiName: "_APY",
         type: "uint256",
         unit: "percent",
         option: "apy",
@@ -353,7 +347,6 @@ export const operations = {
       },
       {
         name: "endTime",
-        abiName: "_endTime",
         type: "uint256",
         unit: "timestamp",
         option: "endTime",
@@ -520,7 +513,6 @@ export const operations = {
     outputs: [
       {
         name: "minXMargin",
-        abiName: "",
         type: "uint256",
         unit: "raw",
         label: "Minimum X token margin",

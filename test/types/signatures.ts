@@ -1,6 +1,10 @@
 // Checked by tsc and never run: what editors show is what the table says.
 import type {
+  ContractType,
+  ContractTypeName,
+  Field,
   OperationArguments,
+  OperationName,
   OperationResult,
   ReadOperationName,
   WireType,
@@ -30,6 +34,41 @@ type TableResult<Name extends ReadOperationName> =
         ]: Values[FieldT["type"]];
       };
 
+/** What a caller may pass for an argument of the given wire type. */
+interface InputOfWireType extends Record<WireType, unknown> {
+  uint256: bigint | number;
+  uint8: number | bigint;
+  bool: boolean;
+  string: string;
+  address: string;
+}
+
+type InputOf<FieldT extends Field> = FieldT["unit"] extends "contractType"
+  ? ContractType | ContractTypeName
+  : InputOfWireType[FieldT["type"]];
+
+type InputsOf<Fields extends readonly Field[]> = {
+  [FieldT in Fields[number] as FieldT["name"]]: InputOf<FieldT>;
+};
+
+/** The choice of contract, for a function that several contracts share. */
+type TargetArguments<Name extends OperationName> =
+  (typeof operations)[Name]["target"] extends string
+    ? []
+    : [target: keyof (typeof operations)[Name]["target"]];
+
+type FieldArguments<Fields extends readonly Field[]> =
+  Fields extends readonly []
+    ? []
+    : Fields extends readonly [infer Only extends Field]
+      ? [value: InputOf<Only>]
+      : [values: InputsOf<Fields>];
+
+type TableArguments<Name extends ReadOperationName> = [
+  ...TargetArguments<Name>,
+  ...FieldArguments<(typeof operations)[Name]["inputs"]>,
+];
+
 type Each<What extends Record<ReadOperationName, unknown>> = {
   [Name in ReadOperationName]: What[Name];
 };
@@ -47,10 +86,16 @@ export function table(): void {
       Each<{ [Name in ReadOperationName]: Parameters<VaultReads[Name]> }>,
       Each<{
         [Name in ReadOperationName]: [
-          ...OperationArguments<Name>,
+          ...TableArguments<Name>,
           options?: ReadOptions | undefined,
         ];
       }>
+    >
+  >();
+  expectType<
+    Same<
+      Each<{ [Name in ReadOperationName]: OperationArguments<Name> }>,
+      Each<{ [Name in ReadOperationName]: TableArguments<Name> }>
     >
   >();
 }
