@@ -1,14 +1,10 @@
 import { ZeroAddress } from "ethers";
-import pMap from "p-map";
+import pLimit from "p-limit";
 
-import {
-  VaultError,
-  assertInvariant,
-  invalidArgument,
-  vaultError,
-} from "../errors.js";
+import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
+import { orAbort } from "../rpc/deadline.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { parseBlockTag, parseCount, requirePastBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
@@ -94,10 +90,9 @@ export async function* readRounds(
   options.signal?.throwIfAborted();
   const client = whole.during(options);
   const [first, last] = await parseRange(client, options);
-  const changes = await findChanges(
-    [first, last],
-    lookAt(client, options, last),
-    options,
+  const changes = await orAbort(
+    findChanges([first, last], lookAt(client, options, last), options),
+    options.signal,
   );
   yield* sightings(changes, first);
 }
@@ -109,71 +104,71 @@ export async function* readRounds(
  *
  * A round's start time never goes back and a settled round stays settled, so
  * where both ends of a stretch show the same, so does all between. Else the
- * stretch is halved: all of one length at a time, since they do not depend on
- * each other.
+ * stretch is halved, each at a time with others, since they do not depend on each
+ * other.
  */
 async function findChanges(
   [first, last]: readonly [number, number],
   look: (block: number) => Promise<RoundAt>,
   { concurrency = CONCURRENCY, signal, onProgress }: RoundsOptions,
 ): Promise<readonly Stretch[]> {
-  let done = 0;
-  let total = 0;
-  const lookAtAll = async (
-    blocks: readonly number[],
-    expected: number,
-  ): Promise<RoundAt[]> => {
-    total = done + expected;
-    return await pMap(
-      blocks,
-      async (block) => {
-        const round = await look(block);
-        done += 1;
-        onProgress?.({ done, total });
-        return round;
-      },
-      { concurrency, signal },
-    );
-  };
-  const widestEmpty = Math.max(1, (last - first) / EMPTY_STRETCHES);
-  const isOpen = (stretch: Stretch): boolean =>
-    isChange(stretch) ||
-    (stretch[0].round === undefined && width(stretch) > widestEmpty);
+  const limit = pLimit(concurrency);
+  const stop = new AbortController();
   const marks = equalDistances(first, last);
-  const found = await lookAtAll(marks, marks.length);
-  let open = pairs([
-    { block: first - 1, round: undefined },
-    ...found,
-    { block: last + 1, round: undefined },
-  ]).filter(isOpen);
-  const changes: Stretch[] = [];
-  while (open.length > 0) {
-    changes.push(...open.filter(isAdjacent));
-    const wide = open.filter((stretch) => !isAdjacent(stretch));
-    const middles = await lookAtAll(
-      wide.map(([before, after]) =>
-        Math.floor((before.block + after.block) / 2),
-      ),
-      wide.reduce(
-        (sum, stretch) => sum + Math.ceil(Math.log2(width(stretch))),
-        0,
-      ),
-    );
-    open = wide.flatMap(([before, after], index) => {
-      const middle = middles[index];
-      // Without it, the same stretch would be open for ever.
-      assertInvariant(middle !== undefined, "a stretch without its middle");
-      return pairs([before, middle, after]).filter(isOpen);
+  let done = 0;
+  let total = marks.length;
+  const lookInTurn = async (block: number): Promise<RoundAt> =>
+    await limit(async () => {
+      signal?.throwIfAborted();
+      stop.signal.throwIfAborted();
+      const found = await look(block);
+      done += 1;
+      onProgress?.({ done, total });
+      return found;
     });
+  const widestEmpty = Math.max(1, (last - first) / EMPTY_STRETCHES);
+  const search = async (stretch: Stretch): Promise<readonly Stretch[]> => {
+    const [before, after] = stretch;
+    const width = after.block - before.block;
+    if (
+      !isChange(stretch) &&
+      (before.round !== undefined || width <= widestEmpty)
+    ) {
+      return [];
+    }
+    if (width === 1) {
+      return [stretch];
+    }
+    const looks = Math.ceil(Math.log2(width));
+    total += looks;
+    const middle = await lookInTurn(
+      Math.floor((before.block + after.block) / 2),
+    );
+    // Of the others, each half says itself.
+    total -= looks - 1;
+    return await searchBetween([before, middle, after]);
+  };
+  const searchBetween = async (
+    found: readonly RoundAt[],
+  ): Promise<readonly Stretch[]> =>
+    (await Promise.all(pairs(found).map(search))).flat();
+  try {
+    const found = await Promise.all(marks.map(lookInTurn));
+    const changes = await searchBetween([
+      { block: first - 1, round: undefined },
+      ...found,
+      { block: last + 1, round: undefined },
+    ]);
+    const error = found.at(-1)?.error;
+    if (changes.length === 0 && error !== undefined) {
+      // Not an empty list: the address may be wrong.
+      throw error;
+    }
+    return changes;
+  } finally {
+    // Where one look failed, the others are not made.
+    stop.abort();
   }
-  const error = found.at(-1)?.error;
-  if (changes.length === 0 && error !== undefined) {
-    // Not an empty list: the address may be wrong.
-    throw error;
-  }
-  return changes.toSorted(
-    ([{ block: one }], [{ block: other }]) => one - other,
-  );
 }
 
 /** A round's stay between the change that brought it and the one that ended it. */
@@ -346,14 +341,6 @@ function pairs(found: readonly RoundAt[]): Stretch[] {
     const before = found[index - 1];
     return before === undefined ? [] : [[before, after] as const];
   });
-}
-
-function width([before, after]: Stretch): number {
-  return after.block - before.block;
-}
-
-function isAdjacent(stretch: Stretch): boolean {
-  return width(stretch) === 1;
 }
 
 function isChange([{ round: before }, { round: after }]: Stretch): boolean {

@@ -1,3 +1,5 @@
+import { aborted } from "node:util";
+
 /** The moment until which something is waited for. */
 export class Deadline {
   readonly #end: number;
@@ -41,4 +43,17 @@ export class Deadline {
       clearTimeout(timer);
     }
   }
+}
+
+/** Waits for the work or for the signal, whichever is first. */
+export async function orAbort<T>(
+  work: Promise<T>,
+  signal = new AbortController().signal,
+): Promise<T> {
+  // Listens no longer than there is the work.
+  const ended = aborted(signal, work).then(async () => {
+    signal.throwIfAborted();
+    return await work;
+  });
+  return await Promise.race([work, ended]);
 }

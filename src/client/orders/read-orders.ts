@@ -11,6 +11,7 @@ import {
   parseUint256,
   requireFixedBlock,
 } from "../inputs.js";
+import { orAbort } from "../../rpc/deadline.js";
 import { isLensSupported } from "../lens/lens.js";
 import type { VaultReader } from "../reader.js";
 import { ChunkSize } from "./chunk-size.js";
@@ -186,28 +187,6 @@ async function* ordersOf(
   for await (const pieces of answers) {
     for (const { orders } of pieces) {
       yield* orders;
-    }
-  }
-}
-
-/** Waits for the work or for the signal, whichever is first. */
-async function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let giveUp: (() => void) | undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    giveUp = () => {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the reason is the caller's own and is passed on as it is
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", giveUp);
-    if (signal.aborted) {
-      giveUp();
-    }
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    if (giveUp !== undefined) {
-      signal.removeEventListener("abort", giveUp);
     }
   }
 }
