@@ -47,11 +47,7 @@ export interface OrdersPiece {
 
 /** Reads orders at one block, in pieces that the node can bear. */
 export class OrderReader {
-  readonly #parts: OrderReaderParts;
-
-  constructor(parts: OrderReaderParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: OrderReaderParts) {}
 
   /**
    * Reads the orders of these ids.
@@ -60,7 +56,7 @@ export class OrderReader {
    * @throws VaultError if the node does not answer, or the contract has no code
    */
   public async read(ids: readonly bigint[]): Promise<readonly OrdersPiece[]> {
-    const { usesLens, signal, chunkSize } = this.#parts;
+    const { usesLens, signal, chunkSize } = this.parts;
     const pieces: OrdersPiece[] = [];
     let at = 0;
     while (at < ids.length) {
@@ -68,7 +64,7 @@ export class OrderReader {
       const chunk = ids.slice(at, at + chunkSize.current);
       const piece = usesLens
         ? await this.#readChunk(chunk)
-        : await this.#readEachAlone(chunk);
+        : await this.#readFirst(chunk);
       if (piece !== undefined) {
         pieces.push(piece);
         at += piece.count;
@@ -77,17 +73,9 @@ export class OrderReader {
     return pieces;
   }
 
-  async #readEachAlone(ids: readonly bigint[]): Promise<OrdersPiece> {
-    const orders: ListedOrder[] = [];
-    for (const id of ids) {
-      orders.push(await this.#readAlone(id));
-    }
-    return { count: ids.length, orders };
-  }
-
   /** Reads as many orders as can be read at once; undefined after a failure. */
   async #readChunk(ids: readonly bigint[]): Promise<OrdersPiece | undefined> {
-    const { client, pinned, chunkSize } = this.#parts;
+    const { client, pinned, chunkSize } = this.parts;
     const { provider, networkName: network } = client;
     const count = ids.length;
     let answer: LensAnswer;
@@ -112,7 +100,7 @@ export class OrderReader {
     } catch (error) {
       await this.#assertNodeAnswers(error);
       if (count === 1) {
-        return await this.#readEachAlone(ids);
+        return await this.#readFirst(ids);
       }
       chunkSize.failed(count);
       return undefined;
@@ -150,7 +138,7 @@ export class OrderReader {
 
   /** Ids in a row need not be sent, and share the gas by what they need. */
   #encode(ids: readonly bigint[]): string {
-    const { address } = this.#parts.target;
+    const { address } = this.parts.target;
     const [first = 0n] = ids;
     return ids.every((id, index) => id === first + BigInt(index))
       ? encodeReadOrders(address, first, ids.length)
@@ -184,7 +172,7 @@ export class OrderReader {
     { hasCode }: LensEntry,
     orderID: bigint,
   ): ListedOrder {
-    const { client, target, pinned } = this.#parts;
+    const { client, target, pinned } = this.parts;
     try {
       const order = decodeAnswer({
         call: { operation: "getOrderInfo", role: "trading" },
@@ -201,9 +189,13 @@ export class OrderReader {
     }
   }
 
+  async #readFirst([id = 0n]: readonly bigint[]): Promise<OrdersPiece> {
+    return { count: 1, orders: [await this.#readAlone(id)] };
+  }
+
   /** Reads one order with a call of its own. */
   async #readAlone(orderID: bigint): Promise<ListedOrder> {
-    const { client, pinned } = this.#parts;
+    const { client, pinned } = this.parts;
     try {
       return {
         orderID,
@@ -225,7 +217,7 @@ export class OrderReader {
    * @throws VaultError what failed, unless the node answers
    */
   async #assertNodeAnswers(error: unknown): Promise<void> {
-    const { client, target, pinned, signal } = this.#parts;
+    const { client, target, pinned, signal } = this.parts;
     if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
       throw error;
     }

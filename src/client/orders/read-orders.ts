@@ -76,10 +76,10 @@ export async function* readOrders(
       signal,
     });
     const read = (
-      chunks: Iterable<readonly bigint[]>,
+      list: Iterable<bigint>,
     ): AsyncIterable<readonly OrdersPiece[]> =>
       pMapIterable(
-        chunks,
+        chunksOf(list, chunkSize),
         async (chunk) => await orAbort(reader.read(chunk), signal),
         {
           concurrency:
@@ -87,11 +87,11 @@ export async function* readOrders(
             (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
         },
       );
-    const { chunks, total, isMissing } = await choose(ids, chunkSize, {
-      read: (list) => ordersOf(read(listed(list, chunkSize))),
+    const { chosen, total, isMissing } = await choose(ids, {
+      read: (list) => ordersOf(read(list)),
       readAlone: async (id) => await client.read("getOrderInfo", [id], pinned),
     });
-    for await (const pieces of read(chunks)) {
+    for await (const pieces of read(chosen)) {
       // The next request leaves first, or the node would have nothing to do
       // while this chunk is decoded.
       await setImmediate();
@@ -121,19 +121,15 @@ type Ids =
   | { readonly first: bigint; readonly last?: bigint };
 
 interface Chosen {
-  readonly chunks: Iterable<readonly bigint[]>;
+  readonly chosen: Iterable<bigint>;
   readonly total: number;
   /** Given where ids that do not exist are not to be listed. */
   readonly isMissing?: OrdersEnd["isMissing"] | undefined;
 }
 
-async function choose(
-  ids: Ids,
-  chunkSize: ChunkSize,
-  parts: LastOrderParts,
-): Promise<Chosen> {
+async function choose(ids: Ids, parts: LastOrderParts): Promise<Chosen> {
   if ("list" in ids) {
-    return { chunks: listed(ids.list, chunkSize), total: ids.list.length };
+    return { chosen: ids.list, total: ids.list.length };
   }
   const { first } = ids;
   const { last = first - 1n, isMissing } =
@@ -141,42 +137,42 @@ async function choose(
       ? await findLastOrder(parts, first)
       : { last: ids.last, isMissing: undefined };
   return {
-    chunks: ranges(first, last, chunkSize),
+    chosen: idsFrom(first, last),
     total: Number(last - first + 1n),
     isMissing,
   };
 }
 
-/** Cuts a range into chunks, each as large as is right when it is asked for. */
-function* ranges(
+function* idsFrom(
   first: bigint,
   last: bigint,
-  chunkSize: ChunkSize,
-): Generator<readonly bigint[], void, undefined> {
-  let next = first;
-  while (next <= last) {
-    const end = next + BigInt(chunkSize.current) - 1n;
-    const start = next;
-    next = (end < last ? end : last) + 1n;
-    yield Array.from(
-      { length: Number(next - start) },
-      (_, index) => start + BigInt(index),
-    );
+): Generator<bigint, void, undefined> {
+  for (let id = first; id <= last; id += 1n) {
+    yield id;
   }
 }
 
-/** Cuts a list of ids likewise. */
-function* listed(
-  ids: readonly bigint[],
+/** Cuts ids into chunks, each as large as is right when it is asked for. */
+function* chunksOf(
+  ids: Iterable<bigint>,
   chunkSize: ChunkSize,
 ): Generator<readonly bigint[], void, undefined> {
-  let at = 0;
-  while (at < ids.length) {
-    const next = ids.slice(at, at + chunkSize.current);
-    const [first = 0n] = next;
-    const isRow = next.every((id, index) => id === first + BigInt(index));
-    const chunk = isRow ? next : next.slice(0, MAX_SCATTERED);
-    at += chunk.length;
+  let chunk: bigint[] = [];
+  let isRow = true;
+  for (const id of ids) {
+    const [first = id] = chunk;
+    isRow &&= id === first + BigInt(chunk.length);
+    const most = isRow
+      ? chunkSize.current
+      : Math.min(chunkSize.current, MAX_SCATTERED);
+    if (chunk.length >= most) {
+      yield chunk;
+      chunk = [];
+      isRow = true;
+    }
+    chunk.push(id);
+  }
+  if (chunk.length > 0) {
     yield chunk;
   }
 }
