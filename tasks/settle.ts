@@ -8,7 +8,7 @@ import { invalidArgument, vaultError } from "../src/errors.js";
 import { describeTransfers } from "../src/rehearsal/describe-tokens.js";
 import { buildSettlement } from "../src/settlement/calldata.js";
 import { toSafeBatch } from "../src/settlement/safe-batch.js";
-import { settleLocated } from "../src/settlement/settle-all.js";
+import { settleAll } from "../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
   SettlementPreflight,
@@ -79,7 +79,7 @@ export async function settle(
     raw: false,
     ...stream,
   });
-  const located = await settleLocated(vault, {
+  const located = await settleAll(vault, {
     ...options,
     onEvent: (event) => {
       if (event.type === "preflight") {

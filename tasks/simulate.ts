@@ -5,7 +5,7 @@ import {
   describeTokens,
   describeTransfers,
 } from "../src/rehearsal/describe-tokens.js";
-import { simulate as rehearse } from "../src/rehearsal/simulate-settle-all.js";
+import { simulateSettleAll } from "../src/rehearsal/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
 import { checkTime } from "../src/rehearsal/target-time.js";
 import type { ArgumentsOf } from "./arguments.js";
@@ -64,7 +64,7 @@ export async function rehearseToShow(
   vault: HardhatVault,
   options: SimulateSettleAllOptions,
 ): Promise<ShownRehearsal> {
-  const rehearsed = await rehearse(vault, options);
+  const rehearsed = await simulateSettleAll(vault, options);
   const { balances, transfers } = rehearsed.simulation;
   const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
   const tokens = await describeTokens(vault, moved);

@@ -237,7 +237,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    */
   public async settleAll(options: SettleAllOptions = {}): Promise<Settlement> {
     const { settleAll } = await import("../settlement/settle-all.js");
-    return await settleAll(this, options);
+    return (await settleAll(this, options)).settlement;
   }
 
   /**
@@ -267,7 +267,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   ): Promise<Simulation> {
     const { simulateSettleAll } =
       await import("../rehearsal/simulate-settle-all.js");
-    return await simulateSettleAll(this, options);
+    return (await simulateSettleAll(this, options)).simulation;
   }
 
   /**

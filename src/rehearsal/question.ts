@@ -15,6 +15,8 @@ export interface NextBlock extends Omit<Header, "hash"> {
    * Whether it is the node's own pending block, and nothing else waits for it.
    */
   readonly isPending: boolean;
+  /** Timestamp of the block before it, where it came along. */
+  readonly parentTimestamp?: number;
 }
 
 /** The block after this one, where nothing else is known of it. */
@@ -23,6 +25,7 @@ export function nextBlockAfter(header: Header): NextBlock {
     ...header,
     number: header.number + 1,
     timestamp: header.timestamp + 1,
+    parentTimestamp: header.timestamp,
     isPending: false,
   };
 }

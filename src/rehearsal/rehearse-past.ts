@@ -85,13 +85,12 @@ async function rehearseAfter(
   sender: string,
 ): Promise<PastRehearsal> {
   const header = await vault.chain.header(number);
-  const { simulation, roundAfter } = await rehearseSettlement(vault, {
-    sender,
-    next: nextBlockAfter(header),
+  const { simulation, roundAfter } = await rehearseSettlement(
+    vault,
     // No balance is shown, so no price has to be asked for.
-    pricePerGas: 0n,
-    isPast: true,
-  });
+    { sender, pricePerGas: 0n, isPast: true },
+    nextBlockAfter(header),
+  );
   const { status, reason, gasUsed } = simulation;
   // One that opens its next round leaves nothing to read of the one before.
   const settled =

@@ -109,21 +109,15 @@ export interface Rehearsed {
   readonly gasNeeded: bigint | null;
 }
 
-/** What is to be rehearsed, checked. */
-interface Chosen {
+/** A settlement to rehearse. */
+interface RehearsalRequest {
+  readonly sender: string;
   readonly orderIDs?: readonly bigint[];
   readonly tokens?: readonly string[];
   /** Gas limit of the transaction; see {@link SimulateSettleAllOptions}. */
   readonly gas?: bigint | undefined;
   /** Those that may be asked, in this order. */
   readonly engines?: readonly HttpEngine[];
-}
-
-/** A settlement to rehearse. */
-export interface RehearsalRequest extends Chosen {
-  readonly sender: string;
-  /** The block to execute in; the next one unless given. */
-  readonly next?: NextBlock;
   /** What a unit of gas costs, in wei; what a settlement would pay unless given. */
   readonly pricePerGas?: bigint;
   /** For the fork. */
@@ -136,14 +130,6 @@ const httpEngines = ["simulateV1", "call", "fork"] as const;
 
 /** @see HardhatVault.simulateSettleAll */
 export async function simulateSettleAll(
-  vault: VaultHost,
-  options: SimulateSettleAllOptions,
-): Promise<Simulation> {
-  return (await simulate(vault, options)).simulation;
-}
-
-/** The same, with what a report has to say beside it. */
-export async function simulate(
   whole: VaultHost,
   options: SimulateSettleAllOptions,
 ): Promise<Rehearsed> {
@@ -166,18 +152,18 @@ export async function simulate(
     findSender(),
     findBlock(vault, blockNumber, atTime),
   ]);
-  return await rehearseSettlement(vault, {
-    ...chosen,
-    sender,
+  const isPast = blockNumber !== undefined;
+  return await rehearseSettlement(
+    vault,
+    { ...chosen, sender, hardfork, isPast },
     next,
-    hardfork,
-    isPast: blockNumber !== undefined,
-  });
+  );
 }
 
 /**
  * Rehearses one settlement over HTTP, with the first engine that can.
  *
+ * @param next The block to execute in.
  * @throws VaultError VAULT_ENGINE_UNAVAILABLE where none of them can,
  * VAULT_NO_CODE, VAULT_NOT_A_TOKEN, VAULT_ARCHIVE_NODE_NEEDED,
  * VAULT_CONTRACT_NOT_CONFIGURED, what is wrong with an address that is
@@ -186,13 +172,11 @@ export async function simulate(
 export async function rehearseSettlement(
   whole: VaultHost,
   request: RehearsalRequest,
+  next: NextBlock,
 ): Promise<Rehearsed> {
   const vault = whole.during({});
   const { engines = httpEngines, hardfork, isPast = false } = request;
-  const [{ subject, addresses, contracts }, next] = await Promise.all([
-    findSubject(vault, request),
-    request.next ?? findBlock(vault),
-  ]);
+  const { subject, addresses, contracts } = await findSubject(vault, request);
   const base = next.number - 1;
   const watched = await makeWatchList(vault, subject.target, subject.watched);
   try {
@@ -299,51 +283,39 @@ async function askEngines(
 function conclude(
   { vault: { networkName }, sender, watched: { orderIDs } }: Subject,
   engine: RehearsalEngine,
-  answer: Answer,
+  found: Answer,
   price: bigint | undefined,
 ): Omit<Rehearsed, "base" | "contracts"> {
-  const { before, after, block, gasUsed, gasNeeded, transfers } = answer;
-  const [roundBefore, roundAfter] = [roundOf(before), roundOf(after)];
+  const { before } = found;
+  const roundBefore = roundOf(before);
   const isSettled = roundBefore?.settled === true;
+  // An engine may have executed it nevertheless.
+  const answer = isSettled ? notExecuted(before, null) : found;
+  const { after, block, gasUsed, gasNeeded, transfers } = answer;
+  const roundAfter = roundOf(after);
   const ordersRead = countOrders(orderIDs, before.readings);
-  const known = {
+  const refusal =
+    answer.refusal ?? doubtAbout(networkName, roundBefore, roundAfter);
+  const status = isSettled
+    ? "nothing-to-do"
+    : refusal === null
+      ? "settled"
+      : answer.refusal === null || refusal.isOurs === true
+        ? "not-settled"
+        : "reverted";
+  return {
     chainId: before.chainId,
     sender,
     roundAfter,
     ordersRead,
     balance: nativeBalanceOf(sender, before.balances),
-    gasNeeded: isSettled ? null : gasNeeded,
-  };
-  if (isSettled) {
-    return {
-      ...known,
-      simulation: {
-        status: "nothing-to-do",
-        code: null,
-        reason: "the round is settled already",
-        engine,
-        gasUsed: null,
-        block: null,
-        changes: [],
-        balances: [],
-        transfers: [],
-        notes: [],
-      },
-    };
-  }
-  const refusal =
-    answer.refusal ?? doubtAbout(networkName, roundBefore, roundAfter);
-  return {
-    ...known,
+    gasNeeded,
     simulation: {
-      status:
-        refusal === null
-          ? "settled"
-          : answer.refusal === null || refusal.isOurs === true
-            ? "not-settled"
-            : "reverted",
+      status,
       code: refusal?.code ?? null,
-      reason: refusal?.reason ?? null,
+      reason: isSettled
+        ? "the round is settled already"
+        : (refusal?.reason ?? null),
       engine,
       gasUsed,
       block,
@@ -353,27 +325,29 @@ function conclude(
         amount: (gasUsed ?? 0n) * (price ?? 0n),
       }),
       transfers,
-      notes: [
-        ...(roundAfter === undefined && refusal === null
-          ? ["Whether the round is settled afterwards cannot be read."]
-          : []),
-        ...(ordersRead < orderIDs.length
-          ? [
-              `Of ${orderIDs.length} orders that were asked about, ${orderIDs.length - ordersRead} could not be read.`,
-            ]
-          : []),
-        ...(gasNeeded !== null &&
-        answer.refusal === null &&
-        gasNeeded > TRANSACTION_GAS_CAP
-          ? [
-              `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
-            ]
-          : []),
-        ...(price === undefined
-          ? ["What a unit of gas costs is not known: no fee is taken off."]
-          : []),
-        ...answer.notes,
-      ],
+      notes: isSettled
+        ? []
+        : [
+            ...(roundAfter === undefined && refusal === null
+              ? ["Whether the round is settled afterwards cannot be read."]
+              : []),
+            ...(ordersRead < orderIDs.length
+              ? [
+                  `Of ${orderIDs.length} orders that were asked about, ${orderIDs.length - ordersRead} could not be read.`,
+                ]
+              : []),
+            ...(gasNeeded !== null &&
+            answer.refusal === null &&
+            gasNeeded > TRANSACTION_GAS_CAP
+              ? [
+                  `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
+                ]
+              : []),
+            ...(price === undefined
+              ? ["What a unit of gas costs is not known: no fee is taken off."]
+              : []),
+            ...answer.notes,
+          ],
     },
   };
 }
@@ -415,7 +389,7 @@ function doubtAbout(
  * VAULT_TIME_IN_PAST, VAULT_INVALID_TIME, VAULT_INVALID_ARGUMENT and those of a
  * failed request
  */
-async function findBlock(
+export async function findBlock(
   vault: VaultHost,
   blockNumber?: ForkOptions["blockNumber"],
   atTime?: SimulationTime,
@@ -496,7 +470,7 @@ function refuseInProcess(
 function checkOptions(
   { connection }: VaultHost,
   { orders = [], tokens = [], gas, engine, hardfork }: SimulateSettleAllOptions,
-): Chosen {
+): Omit<RehearsalRequest, "sender"> {
   const configured = connection.networkConfig.gas;
   return {
     orderIDs: [...new Set(orders.map((id) => parseUint256(id, "orders")))],

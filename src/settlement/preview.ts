@@ -9,7 +9,7 @@ import { describeTokens } from "../rehearsal/describe-tokens.js";
 import { explainRefusal } from "../rehearsal/refusal.js";
 import { rehearseSettlement } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
-import type { BlockInfo, CallRequest, Chain } from "../rpc/node.js";
+import type { BlockInfo, CallRequest } from "../rpc/node.js";
 import {
   currentPricePerGas,
   maxPricePerGas,
@@ -36,7 +36,6 @@ export interface Terms {
 
 /** What is previewed: who settles which round of which contract. */
 export interface PreviewSubject {
-  readonly chain: Chain;
   readonly chainId: number;
   readonly contract: LocatedAddress;
   /** The block that `round` was read at. */
@@ -57,19 +56,17 @@ export interface PreviewSubject {
  */
 export async function preview(
   vault: VaultHost,
-  { chain, chainId, contract, block, round, signer, next }: PreviewSubject,
+  { chainId, contract, block, round, signer, next }: PreviewSubject,
 ): Promise<Preview> {
   const { networkConfig } = vault.connection;
   const call = settlementCall(signer.address, contract.address);
-  const fees = await resolveFees(chain, networkConfig, next);
+  const fees = await resolveFees(vault.chain, networkConfig, next);
   const price = currentPricePerGas(fees, next);
   const { simulation, refused, balance, rehearsed } =
-    (await rehearse(vault, call, next, price)) ??
-    (await callOnly(vault, chain, call));
+    (await rehearse(vault, call, next, price)) ?? (await callOnly(vault, call));
   const tokens = await describeMoved(vault, simulation);
   const gas =
-    refused ??
-    (await resolveGasWithin(vault, chain, call, next, balance, rehearsed));
+    refused ?? (await resolveGasWithin(vault, call, next, balance, rehearsed));
   const isRefused = typeof gas === "object";
   return {
     shown: {
@@ -129,14 +126,17 @@ async function rehearse(
 ): Promise<Outcome | undefined> {
   const { gas } = vault.connection.networkConfig;
   try {
-    const { simulation, balance, gasNeeded } = await rehearseSettlement(vault, {
-      sender: from,
+    const { simulation, balance, gasNeeded } = await rehearseSettlement(
+      vault,
+      {
+        sender: from,
+        pricePerGas,
+        gas: gas === "auto" ? undefined : gas,
+        // A fork asks the node hundreds of times.
+        engines: ["simulateV1", "call"],
+      },
       next,
-      pricePerGas,
-      gas: gas === "auto" ? undefined : gas,
-      // A fork asks the node hundreds of times.
-      engines: ["simulateV1", "call"],
-    });
+    );
     if (simulation.status === "nothing-to-do") {
       throw settledMeanwhile();
     }
@@ -168,14 +168,10 @@ async function rehearse(
   }
 }
 
-async function callOnly(
-  vault: VaultHost,
-  chain: Chain,
-  call: CallRequest,
-): Promise<Outcome> {
+async function callOnly(vault: VaultHost, call: CallRequest): Promise<Outcome> {
   const [reverted, balance] = await Promise.all([
-    chain.simulate(call, "latest"),
-    chain.balance(call.from),
+    vault.chain.simulate(call, "latest"),
+    vault.chain.balance(call.from),
   ]);
   return {
     simulation: null,
@@ -191,7 +187,6 @@ async function callOnly(
 /** Nodes differ in whether an estimate fails for want of money. */
 async function resolveGasWithin(
   vault: VaultHost,
-  chain: Chain,
   call: CallRequest,
   next: NextBlock,
   balance: bigint,
@@ -199,7 +194,7 @@ async function resolveGasWithin(
 ): Promise<bigint | Refusal> {
   try {
     const gas = await resolveGas(
-      chain,
+      vault.chain,
       vault.connection.networkConfig,
       call,
       next,
@@ -215,7 +210,7 @@ async function resolveGasWithin(
     ) {
       throw refusal("VAULT_INSUFFICIENT_FUNDS", {
         from: call.from,
-        network: chain.network,
+        network: vault.networkName,
         balance,
         cost: "more",
       });

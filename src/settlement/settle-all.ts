@@ -8,8 +8,8 @@ import { describeRound } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
 import type { BlockInfo, Chain } from "../rpc/node.js";
 import { highest, isUneven } from "../rpc/patient.js";
-import { nextBlockAfter, settlementCall } from "../rehearsal/question.js";
-import type { NextBlock } from "../rehearsal/question.js";
+import { settlementCall } from "../rehearsal/question.js";
+import { findBlock } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
 import { accountsToCompare, comparePreview } from "./compare-preview.js";
 import {
@@ -59,20 +59,12 @@ export interface LocatedSettlement extends Pick<
   readonly block: BlockInfo | undefined;
 }
 
-/** @see HardhatVault.settleAll */
-export async function settleAll(
-  vault: VaultHost,
-  options: SettleAllOptions,
-): Promise<Settlement> {
-  return (await settleLocated(vault, options)).settlement;
-}
-
 /**
- * Like {@link settleAll}, for a caller that has to name chain and block.
+ * The whole way of a settlement, in the order in which it happens.
  *
- * This is the whole way of a settlement, in the order in which it happens.
+ * @see HardhatVault.settleAll
  */
-export async function settleLocated(
+export async function settleAll(
   vault: VaultHost,
   options: SettleAllOptions,
 ): Promise<LocatedSettlement> {
@@ -94,10 +86,10 @@ export async function settleLocated(
     const found = await preview(reader, { ...seen, signer });
     previewed = found.shown.preview;
     const { gas, fees } = await agree(vault, found, waiting, options);
-    const transaction = await sign(seen.chain, signer, {
+    const transaction = await sign(reader.chain, signer, {
       ...settlementCall(signer.address, seen.contract.address),
       chainId,
-      nonce: await findFreeNonce(seen.chain, signer),
+      nonce: await findFreeNonce(reader.chain, signer),
       gas,
       fees,
     });
@@ -197,48 +189,26 @@ async function prepare(
   { from, assertOnly }: SettleAllOptions,
 ): Promise<Prepared> {
   const contract = await vault.addressOf("vault", "settleAll");
-  const { chain } = vault;
-  const { number, next, ...newest } = await findBlocks(chain);
+  const next = await findBlock(vault);
+  const number = next.number - 1;
   const observation = await observe(vault, contract.address, number);
   const chainId = await observation.chainId();
   requireConfiguredChain(vault, chainId);
   const signer =
     assertOnly === true
       ? undefined
-      : await resolveSigner(chain, vault.connection.networkConfig, from);
+      : await resolveSigner(vault.chain, vault.connection.networkConfig, from);
   const round = await observation.round();
-  const { hasCode, timestamp = newest.timestamp } = observation;
+  const { hasCode, timestamp = next.parentTimestamp } = observation;
   const block =
     timestamp === undefined ? await vault.block(number) : { number, timestamp };
-  return { chain, chainId, contract, block, next, round, hasCode, signer };
-}
-
-/** The newest block, its time where it came along, and the one after it. */
-async function findBlocks(chain: Chain): Promise<{
-  readonly number: number;
-  readonly timestamp: number | undefined;
-  readonly next: NextBlock;
-}> {
-  const pending = await chain.pending();
-  if (pending !== undefined) {
-    const { isEmpty: isPending, ...next } = pending;
-    const number =
-      next.number === undefined ? await chain.blockNumber() : next.number - 1;
-    return {
-      number,
-      timestamp: undefined,
-      next: { ...next, number: number + 1, isPending },
-    };
-  }
-  const header = await chain.header();
-  const { number, timestamp } = header;
-  return { number, timestamp, next: nextBlockAfter(header) };
+  return { chainId, contract, block, next, round, hasCode, signer };
 }
 
 /** Stops where there is nothing to settle, or an earlier one to finish. */
 async function requireOpenRound(
   vault: VaultHost,
-  { chain, chainId, contract, round, hasCode, signer }: Prepared,
+  { chainId, contract, round, hasCode, signer }: Prepared,
 ): Promise<{
   signer: Signer;
   /** Undefined in process, where nothing outlives the process. */
@@ -262,7 +232,7 @@ async function requireOpenRound(
     throw refusal("VAULT_SETTLEMENT_NEEDED", { round: describeRound(round) });
   }
   if (hasCode !== true) {
-    await requireCode(chain, contract);
+    await requireCode(vault.chain, contract);
   }
   return { signer, journal, genesisHash };
 }

@@ -14,7 +14,10 @@ import type {
   ContractRole,
   ReadOperationName,
 } from "../../src/protocol/index.js";
-import { rehearseSettlement } from "../../src/rehearsal/simulate-settle-all.js";
+import {
+  findBlock,
+  rehearseSettlement,
+} from "../../src/rehearsal/simulate-settle-all.js";
 import type { HttpEngine } from "../../src/rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../../src/rehearsal/types.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
@@ -271,11 +274,11 @@ export async function rehearse(
   host: BareHost,
   engine: HttpEngine,
 ): Promise<{ readonly simulation: Simulation }> {
-  return await rehearseSettlement(host, {
-    sender: SENDER,
-    orderIDs: WATCHED_ORDERS,
-    engines: [engine],
-  });
+  return await rehearseSettlement(
+    host,
+    { sender: SENDER, orderIDs: WATCHED_ORDERS, engines: [engine] },
+    await findBlock(host),
+  );
 }
 
 function problemOfReading(

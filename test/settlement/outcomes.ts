@@ -8,7 +8,7 @@ import { Interface, toQuantity } from "ethers";
 
 import type { DuringOptions } from "../../src/client/reader.js";
 import { vaultError } from "../../src/errors.js";
-import { settleLocated } from "../../src/settlement/settle-all.js";
+import { settleAll } from "../../src/settlement/settle-all.js";
 import type { LocatedSettlement } from "../../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,
@@ -74,7 +74,7 @@ describe("the outcomes of a settlement", () => {
     options: SettleAllOptions = {},
     networkConfig: Readonly<Record<string, unknown>> = {},
   ): Promise<LocatedSettlement> =>
-    await settleLocated(hostOf(networkConfig), {
+    await settleAll(hostOf(networkConfig), {
       pollingInterval: 1,
       timeout: 60_000,
       onEvent: (event) => events.push(event),
@@ -466,7 +466,7 @@ describe("the outcomes of a settlement", () => {
       found = given.repeatFor === undefined ? found : given;
       return during(given);
     };
-    await settleLocated(host, options);
+    await settleAll(host, options);
     return found;
   };
 
@@ -522,7 +522,7 @@ describe("the outcomes of a settlement", () => {
         }
         return during(given);
       };
-      const { settlement, minedBlock } = await settleLocated(host, {
+      const { settlement, minedBlock } = await settleAll(host, {
         pollingInterval: 1,
       });
       expect(settlement).to.deep.include({

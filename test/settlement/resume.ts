@@ -12,7 +12,7 @@ import type { SentTransaction } from "../../src/settlement/find-transaction.js";
 import { Journal, unfinishedEntries } from "../../src/settlement/journal.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
 import { findInterrupted, rebuild } from "../../src/settlement/resume.js";
-import { settleLocated } from "../../src/settlement/settle-all.js";
+import { settleAll } from "../../src/settlement/settle-all.js";
 import { SettlementStopped } from "../../src/settlement/stopped.js";
 import {
   isSignedAs,
@@ -160,7 +160,7 @@ describe("a settlement that is taken up", () => {
       expect(found.transaction).to.deep.equal(transaction);
       expect(rest).to.deep.equal({ journal: undefined, block: undefined });
 
-      const located = await settleLocated(hostOf(), { resume: true });
+      const located = await settleAll(hostOf(), { resume: true });
       expect(located).to.deep.equal({
         settlement: {
           status: "unconfirmed",
@@ -236,7 +236,7 @@ describe("a settlement that is taken up", () => {
     const resume = async (
       networkConfig: Readonly<Record<string, unknown>> = {},
     ): Promise<readonly unknown[]> => {
-      const { settlement, chainId, block } = await settleLocated(
+      const { settlement, chainId, block } = await settleAll(
         hostOf(networkConfig),
         { resume: true, pollingInterval: 1, timeout: 60_000 },
       );
