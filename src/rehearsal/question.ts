@@ -104,28 +104,18 @@ export const UNKNOWABLE =
 /** An engine cannot answer this question here; another one may. */
 export class EngineUnable extends Error {
   public override readonly name = "EngineUnable";
-  /** Whether a limit on gas that is not the contract's or the chain's ended it. */
-  public readonly isCapped: boolean;
-  /**
-   * What the block that was asked for may be to blame for: that another one was
-   * executed in, or that the node refused the request, for whatever reason.
-   */
-  public readonly doubt: "other block" | "refused" | undefined;
 
+  /**
+   * @param why `capped`: a limit on gas that is not the contract's or the
+   * chain's ended it. The block that was asked for may be to blame for the
+   * others: it was executed in another one, or the node refused the request, for
+   * whatever reason.
+   */
   constructor(
     problem: string,
-    {
-      isCapped = false,
-      doubt,
-      cause,
-    }: {
-      isCapped?: boolean;
-      doubt?: EngineUnable["doubt"];
-      cause?: unknown;
-    } = {},
+    public readonly why?: "capped" | "other block" | "refused",
+    cause?: unknown,
   ) {
     super(problem, { cause });
-    this.isCapped = isCapped;
-    this.doubt = doubt;
   }
 }

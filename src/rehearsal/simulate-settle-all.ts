@@ -267,7 +267,7 @@ async function askEngines(
     network: vault.networkName,
     problem: unable.message,
   };
-  if (!unable.isCapped) {
+  if (unable.why !== "capped") {
     throw vaultError("VAULT_ENGINE_UNAVAILABLE", args, unable);
   }
   const { code, message: reason } = vaultError("VAULT_REHEARSAL_CAPPED", args);

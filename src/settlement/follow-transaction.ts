@@ -51,21 +51,18 @@ type Step = "send" | "look" | "check and send";
 /** How it ended. */
 export type FollowOutcome =
   | { readonly kind: "mined"; readonly hash: string; readonly receipt: Receipt }
-  /** Will not be sent again, and the chain does not have it. */
   | {
-      readonly kind: "dropped";
+      /**
+       * `dropped`: it will not be sent again, and the chain does not have it;
+       * `open`: time ran out, and it may still be mined.
+       */
+      readonly kind: "dropped" | "open";
       readonly hash: string | undefined;
       readonly status: SettlementStopped["status"];
       /** The error behind it, where there is one. */
       readonly code?: VaultErrorCode | undefined;
       readonly reason: string;
-    }
-  /** Time ran out; it may still be mined. */
-  | {
-      readonly kind: "open";
-      readonly hash: string | undefined;
-      readonly receipt: Receipt | undefined;
-      readonly reason: string;
+      readonly receipt?: Receipt | undefined;
     };
 
 /**
@@ -152,9 +149,6 @@ async function sendOnce(
 
 /** A transaction, and what has been seen of it so far. */
 class FollowedTransaction {
-  public transaction: SentTransaction;
-  readonly #chain: Chain;
-  readonly #options: FollowOptions;
   readonly #search = new NonceSearch();
   #receipt: Receipt | undefined;
   #depth = 0;
@@ -169,14 +163,11 @@ class FollowedTransaction {
 
   /** @param isFresh False if it may have been sent before. */
   constructor(
-    chain: Chain,
-    transaction: SentTransaction,
-    options: FollowOptions,
+    private readonly chain: Chain,
+    public transaction: SentTransaction,
+    private readonly options: FollowOptions,
     isFresh: boolean,
   ) {
-    this.#chain = chain;
-    this.transaction = transaction;
-    this.#options = options;
     this.#maySitSomewhere = !isFresh;
   }
 
@@ -187,7 +178,7 @@ class FollowedTransaction {
    */
   public get maySendAgain(): boolean {
     return (
-      this.#options.maySendAgain &&
+      this.options.maySendAgain &&
       (this.transaction.raw !== undefined || !this.#wasAccepted)
     );
   }
@@ -231,9 +222,9 @@ class FollowedTransaction {
   public async renew(): Promise<
     SettlementStopped | SentTransaction | undefined
   > {
-    const obstacle = await this.#options.checkRound();
+    const obstacle = await this.options.checkRound();
     if (obstacle === undefined) {
-      return await this.#options.renew(this.transaction);
+      return await this.options.renew(this.transaction);
     }
     if (await this.#isUnused()) {
       return obstacle;
@@ -249,22 +240,22 @@ class FollowedTransaction {
    */
   async #isUnused(): Promise<boolean> {
     const { from, nonce } = this.transaction;
-    const head = await this.#chain.blockNumber();
+    const head = await this.chain.blockNumber();
     return (
-      (await this.#options.checkRound(head)) !== undefined &&
-      (await this.#chain.nonce(from, head)) <= nonce
+      (await this.options.checkRound(head)) !== undefined &&
+      (await this.chain.nonce(from, head)) <= nonce
     );
   }
 
   /** @returns Undefined if the deadline came first. */
   public async find(): Promise<FoundTransaction | undefined> {
-    const { confirmations, deadline } = this.#options;
+    const { confirmations, deadline } = this.options;
     const head =
       confirmations > 1
-        ? await deadline.within(this.#chain.blockNumber())
+        ? await deadline.within(this.chain.blockNumber())
         : undefined;
     const found = await deadline.within(
-      findTransaction(this.#chain, this.transaction, this.#search),
+      findTransaction(this.chain, this.transaction, this.#search),
     );
     if (found === undefined) {
       return undefined;
@@ -298,8 +289,8 @@ class FollowedTransaction {
     const { hash, nonce, from } = this.transaction;
     switch (found?.kind) {
       case "mined":
-        this.#last = `it is in block ${found.receipt.blockNumber}, with ${this.#depth} of ${this.#options.confirmations} confirmations`;
-        return this.#depth >= this.#options.confirmations
+        this.#last = `it is in block ${found.receipt.blockNumber}, with ${this.#depth} of ${this.options.confirmations} confirmations`;
+        return this.#depth >= this.options.confirmations
           ? { kind: "mined", hash: found.hash, receipt: found.receipt }
           : undefined;
       case "pending":
@@ -355,7 +346,7 @@ class FollowedTransaction {
     const { hash, from, nonce } = this.transaction;
     const found = `${reason} The node does not have the transaction that was sent before, and it is not sent again.`;
     return this.#hasSent
-      ? { kind: "open", hash, receipt: undefined, reason: found }
+      ? { kind: "open", hash, status: "unconfirmed", reason: found }
       : {
           kind: "dropped",
           hash,
@@ -373,6 +364,7 @@ class FollowedTransaction {
     return {
       kind: "open",
       hash: this.transaction.hash,
+      status: "unconfirmed",
       receipt: this.#receipt,
       reason: `${warning}The time is over: ${this.#last.replace(/\.$/u, "")}${await this.#describeGap()}.`,
     };
@@ -381,7 +373,7 @@ class FollowedTransaction {
   /** What waits names no round, and settles the one that is current by then. */
   async #describeDanger(): Promise<string> {
     const { from, nonce } = this.transaction;
-    const { checkRound } = this.#options;
+    const { checkRound } = this.options;
     if (this.#receipt !== undefined) {
       return "";
     }
@@ -396,7 +388,7 @@ class FollowedTransaction {
       }
       // It may be this very transaction that settled the round.
       const found = await patience.within(
-        findTransaction(this.#chain, this.transaction, this.#search),
+        findTransaction(this.chain, this.transaction, this.#search),
       );
       return found?.kind === "pending" || found?.kind === "not-found"
         ? `WARNING: ${obstacle.reason} The transaction may still be mined, and then settles whatever round is the latest. To cancel it, let another transaction of ${from} with nonce ${nonce} take its place. `
@@ -414,7 +406,7 @@ class FollowedTransaction {
     }
     try {
       const next = await this.#patience().within(
-        this.#chain.nonce(from, "latest"),
+        this.chain.nonce(from, "latest"),
       );
       return next !== undefined && next < nonce
         ? ` behind a gap: its nonce is ${nonce}, and the account's next one is ${next}`
@@ -427,7 +419,7 @@ class FollowedTransaction {
   /** For what is asked once the time is over. */
   #patience(): Deadline {
     return new Deadline(
-      LAST_QUESTION_INTERVALS * this.#options.pollingIntervalMs,
+      LAST_QUESTION_INTERVALS * this.options.pollingIntervalMs,
     );
   }
 
@@ -441,8 +433,8 @@ class FollowedTransaction {
       );
     }
     this.transaction = { ...this.transaction, hash };
-    this.#options.emit({ type: "hash", hash });
-    await this.#options.onHash(hash);
+    this.options.emit({ type: "hash", hash });
+    await this.options.onHash(hash);
   }
 
   #noteReceipt(receipt: Receipt): void {
@@ -456,12 +448,12 @@ class FollowedTransaction {
     }
     this.#receipt = receipt;
     const { hash, blockNumber } = receipt;
-    this.#options.emit({ type: "mined", hash, blockNumber });
+    this.options.emit({ type: "mined", hash, blockNumber });
   }
 
   /** @param depth Blocks that hold it, its own included. */
   #noteDepth(hash: string, depth: number): void {
-    const { confirmations: wanted, emit } = this.#options;
+    const { confirmations: wanted, emit } = this.options;
     const confirmations = Math.min(depth, wanted);
     if (wanted > 1 && confirmations > Math.min(this.#depth, wanted)) {
       emit({ type: "confirmed", hash, confirmations, wanted });
@@ -478,6 +470,6 @@ class FollowedTransaction {
   }
 
   #trouble(message: string): void {
-    this.#options.emit({ type: "trouble", message });
+    this.options.emit({ type: "trouble", message });
   }
 }

@@ -97,15 +97,13 @@ export type JournalEntry = Readonly<
 export class Journal {
   /** Relative to the project's root, for texts. */
   public readonly file: string;
-  readonly #projectRoot: string;
-  readonly #chainId: number;
-  readonly #vault: string;
 
-  constructor(projectRoot: string, chainId: number, vault: string) {
+  constructor(
+    private readonly projectRoot: string,
+    private readonly chainId: number,
+    private readonly vault: string,
+  ) {
     this.file = `${PROJECT_FOLDER}/settlement-${chainId}-${vault.toLowerCase()}.json`;
-    this.#projectRoot = projectRoot;
-    this.#chainId = chainId;
-    this.#vault = vault;
   }
 
   /** Undefined in process, where nothing outlives the process. */
@@ -125,7 +123,7 @@ export class Journal {
    */
   public async read(): Promise<JournalEntry | undefined> {
     const entry = await readProjectFile(
-      this.#projectRoot,
+      this.projectRoot,
       this.file,
       entrySchema,
       codeOf,
@@ -142,7 +140,7 @@ export class Journal {
   async #write(entry: JournalEntry): Promise<void> {
     try {
       await writeProjectFile(
-        this.#projectRoot,
+        this.projectRoot,
         this.file,
         { version: 1, ...entry },
         FILE_MODE,
@@ -160,11 +158,11 @@ export class Journal {
    * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
    */
   public async begin(entry: JournalEntry): Promise<void> {
-    const place = path.join(this.#projectRoot, this.file);
+    const place = path.join(this.projectRoot, this.file);
     const lock = new MultiProcessMutex(`${place}.lock`, LOCK_TIMEOUT_MS);
     let release: () => Promise<void>;
     try {
-      await prepareProjectFile(this.#projectRoot, this.file);
+      await prepareProjectFile(this.projectRoot, this.file);
       await access(path.dirname(place), constants.W_OK);
       release = await lock.acquire();
     } catch (error) {
@@ -234,17 +232,17 @@ export class Journal {
     const { transaction } = entry;
     const { from, to, data, raw } = transaction;
     const belongsHere =
-      entry.chainId === this.#chainId &&
-      transaction.chainId === this.#chainId &&
-      isSameAddress(entry.vault, this.#vault);
+      entry.chainId === this.chainId &&
+      transaction.chainId === this.chainId &&
+      isSameAddress(entry.vault, this.vault);
     if (!belongsHere) {
       throw this.#invalid(
-        `it is of vault ${entry.vault} on chain ${entry.chainId}, not of vault ${this.#vault} on chain ${this.#chainId}`,
+        `it is of vault ${entry.vault} on chain ${entry.chainId}, not of vault ${this.vault} on chain ${this.chainId}`,
       );
     }
-    if (!isSameAddress(to, this.#vault)) {
+    if (!isSameAddress(to, this.vault)) {
       throw this.#invalid(
-        `its transaction goes to ${to}, not to the vault ${this.#vault}`,
+        `its transaction goes to ${to}, not to the vault ${this.vault}`,
       );
     }
     if (data !== settlementCall(from, to).data) {

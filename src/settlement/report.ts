@@ -48,71 +48,46 @@ export async function report(
   end: FollowOutcome,
   see: SeeBlock | undefined,
 ): Promise<Report> {
-  switch (end.kind) {
-    case "mined":
-      return await reportMined(vault, entry, end.receipt, see);
-    case "dropped":
-      return {
-        settlement: outcome({
-          status: end.status,
-          code: end.code ?? null,
-          reason: end.reason,
-          hash: end.hash ?? null,
-          before: entry.round,
-        }),
-        isFinal: true,
-      };
-    case "open":
-      return {
-        settlement: {
-          ...unconfirmed(
-            entry,
-            end.hash,
-            // In process nothing is left to take up.
-            vault.connection.networkConfig.type === "http"
-              ? `${end.reason} ${TAKE_UP}`
-              : end.reason,
-          ),
-          blockNumber: end.receipt?.blockNumber ?? null,
-          gasUsed: end.receipt?.gasUsed ?? null,
-        },
-        receipt: end.receipt,
-        isFinal: false,
-      };
+  if (end.kind === "mined") {
+    return await reportMined(vault, entry, end.receipt, see);
   }
-}
-
-/** A settlement of which nothing else is known. */
-export function outcome({
-  status,
-  ...known
-}: Pick<Settlement, "status"> & Partial<Settlement>): Settlement {
+  const { kind, reason } = end;
+  const isFinal = kind === "dropped";
+  // In process nothing is left to take up.
+  const canResume = !isFinal && vault.connection.networkConfig.type === "http";
   return {
-    status,
-    code: null,
-    reason: null,
-    hash: null,
-    blockNumber: null,
-    gasUsed: null,
-    before: null,
-    after: null,
-    preview: null,
-    ...known,
+    settlement: outcome(
+      {
+        ...end.receipt,
+        ...end,
+        reason: canResume ? `${reason} ${TAKE_UP}` : reason,
+      },
+      entry.round,
+    ),
+    isFinal,
   };
 }
 
-/** The outcome of a settlement that may be on its way. */
-export function unconfirmed(
-  { round: before }: JournalEntry,
-  hash: string | undefined,
-  reason: string,
+type Known = Pick<Settlement, "status"> & {
+  readonly [Key in keyof Settlement]?: Settlement[Key] | undefined;
+};
+
+/** A settlement of which nothing else is known. */
+export function outcome(
+  known: Known,
+  before: VaultRound | undefined,
 ): Settlement {
-  return outcome({
-    status: "unconfirmed",
-    reason,
-    hash: hash ?? null,
-    before,
-  });
+  return {
+    status: known.status,
+    code: known.code ?? null,
+    reason: known.reason ?? null,
+    hash: known.hash ?? null,
+    blockNumber: known.blockNumber ?? null,
+    gasUsed: known.gasUsed ?? null,
+    before: before ?? null,
+    after: known.after ?? null,
+    preview: known.preview ?? null,
+  };
 }
 
 async function reportMined(
@@ -121,29 +96,20 @@ async function reportMined(
   receipt: Receipt,
   see: SeeBlock | undefined,
 ): Promise<Report> {
-  const { hash, blockNumber, gasUsed } = receipt;
+  const { blockNumber } = receipt;
   // Who gave the receipt has it; another node may be behind.
   noteBlock(vault.provider, blockNumber);
   const seen = await readAfter(vault, entry, blockNumber, see);
-  const { round: after = null, timestamp, all } = seen;
+  const { round: after, timestamp, all } = seen;
+  const effect: Known = !receipt.succeeded
+    ? { status: "reverted", ...(await findReason(vault, entry, receipt)) }
+    : after !== undefined &&
+        !isSameRound(entry.round, after) &&
+        (await isProven(vault, entry, receipt))
+      ? { status: "settled" }
+      : describeEffect(entry.round, blockNumber, seen);
   return {
-    settlement: outcome({
-      ...(receipt.succeeded
-        ? after !== null &&
-          !isSameRound(entry.round, after) &&
-          (await isProven(vault, entry, receipt))
-          ? { status: "settled" }
-          : describeEffect(entry.round, blockNumber, seen)
-        : {
-            status: "reverted",
-            ...(await findReason(vault, entry, receipt)),
-          }),
-      hash,
-      blockNumber,
-      gasUsed,
-      before: entry.round,
-      after,
-    }),
+    settlement: outcome({ ...receipt, ...effect, after }, entry.round),
     receipt,
     seen: all,
     minedBlock:
@@ -219,11 +185,11 @@ function describeEffect(
   before: VaultRound,
   blockNumber: number,
   { round: after, problem }: RoundAfter,
-): Pick<Settlement, "status" | "reason"> {
+): Known {
   if (after !== undefined && after.settled && isSameRound(after, before)) {
-    return { status: "settled", reason: null };
+    return { status: "settled" };
   }
-  const notConfirmed = (reason: string): ReturnType<typeof describeEffect> => ({
+  const notConfirmed = (reason: string): Known => ({
     status: "unconfirmed",
     reason,
   });

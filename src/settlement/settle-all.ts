@@ -3,7 +3,6 @@ import type { DuringOptions } from "../client/reader.js";
 import { takeSnapshotWithBalances } from "../client/snapshot.js";
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import type { VaultRound } from "../protocol/index.js";
 import { describeRound } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
 import type { BlockInfo, Chain } from "../rpc/node.js";
@@ -26,14 +25,14 @@ import {
 } from "./observe.js";
 import { preview } from "./preview.js";
 import type { Preview, PreviewSubject, Terms } from "./preview.js";
-import { TAKE_UP, outcome, report, unconfirmed } from "./report.js";
+import { TAKE_UP, outcome, report } from "./report.js";
 import type { Report, SeeBlock } from "./report.js";
 import { findInterrupted, rebuild } from "./resume.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { SettlementStopped, asStopped, refusal } from "./stopped.js";
 import { sign } from "./transaction.js";
-import type { SettleAllOptions, Settlement, SettlementEvent } from "./types.js";
+import type { SettleAllOptions, SettlementEvent } from "./types.js";
 
 const DEFAULT_TIMEOUT_MS = { http: 300_000, "edr-simulated": 10_000 } as const;
 const DEFAULT_POLLING_INTERVAL_MS = {
@@ -136,7 +135,11 @@ export async function settleAll(
       throw error;
     }
     return {
-      settlement: notSent(stopped, seen?.round, previewed),
+      settlement: {
+        ...outcome(stopped, seen?.round),
+        preview:
+          previewed === null ? null : { ...previewed, differences: null },
+      },
       chainId: seen?.chainId ?? (await vault.chainId()),
       block: seen?.block,
     };
@@ -152,10 +155,13 @@ async function resume(
   const { chainId, transaction } = entry;
   if (problem !== undefined) {
     return {
-      settlement: unconfirmed(
-        entry,
-        transaction.hash,
-        `It could not be looked for: ${problem} ${TAKE_UP}`,
+      settlement: outcome(
+        {
+          status: "unconfirmed",
+          reason: `It could not be looked for: ${problem} ${TAKE_UP}`,
+          hash: transaction.hash,
+        },
+        entry.round,
       ),
       chainId,
       block,
@@ -391,10 +397,13 @@ async function follow(
     return { ...reported, after };
   } catch (error) {
     return {
-      settlement: unconfirmed(
-        entry,
-        current.transaction.hash,
-        describeThrown(error),
+      settlement: outcome(
+        {
+          status: "unconfirmed",
+          reason: describeThrown(error),
+          hash: current.transaction.hash,
+        },
+        entry.round,
       ),
       after,
     };
@@ -416,21 +425,6 @@ function patienceForOutcome(
       Math.min(remaining, OUTCOME_INTERVALS * pollingIntervalMs),
     ),
   };
-}
-
-function notSent(
-  { status, code, reason, hash }: SettlementStopped,
-  round: VaultRound | undefined,
-  previewed: Simulation | null,
-): Settlement {
-  return outcome({
-    status,
-    code: code ?? null,
-    reason,
-    hash: hash ?? null,
-    before: round ?? null,
-    preview: previewed === null ? null : { ...previewed, differences: null },
-  });
 }
 
 /** How a transaction is waited for, and who is told meanwhile. */

@@ -65,11 +65,15 @@ export async function rehearseByCall(question: Question): Promise<Answer> {
         },
       });
     } catch (error) {
-      if (!(error instanceof EngineUnable) || error.doubt === undefined) {
+      if (
+        !(error instanceof EngineUnable) ||
+        error.why === undefined ||
+        error.why === "capped"
+      ) {
         throw error;
       }
       // No other block will do either.
-      if (error.doubt === "other block" || refusesParameters(error.cause)) {
+      if (error.why === "other block" || refusesParameters(error.cause)) {
         withoutBlockOverrides.add(provider);
       }
     }
@@ -148,7 +152,7 @@ async function rehearse(
   );
   if (answer instanceof RevertedCall) {
     // The lens never reverts: this is how some nodes say "out of gas".
-    throw new EngineUnable(`${METHOD} with code reverts`, { isCapped: true });
+    throw new EngineUnable(`${METHOD} with code reverts`, "capped");
   }
   const rehearsed = isHexString(answer, true)
     ? parseRehearsed(Buffer.from(answer.slice(2), "hex"))
@@ -164,9 +168,7 @@ async function rehearse(
         block.timestamp < next.timestamp
       : block.timestamp !== next.timestamp)
   ) {
-    throw new EngineUnable(method.describeOther(next, block), {
-      doubt: "other block",
-    });
+    throw new EngineUnable(method.describeOther(next, block), "other block");
   }
   if (
     before.length !== reads.length ||

@@ -20,13 +20,10 @@ const missingMethod =
 
 /** A method by which a node rehearses. */
 export class EngineMethod {
-  readonly #name: string;
   /** By provider: why its node is known not to do it, or to do it wrongly. */
   readonly #unable = new WeakMap<Eip1193Provider, string>();
 
-  constructor(name: string) {
-    this.#name = name;
-  }
+  constructor(private readonly name: string) {}
 
   /** @throws EngineUnable where the node is known not to do it */
   public requireAble({ provider }: VaultHost): void {
@@ -56,7 +53,7 @@ export class EngineMethod {
     isOptional = false,
   ): Promise<unknown> {
     const { provider, networkName } = vault;
-    const method = this.#name;
+    const method = this.name;
     try {
       return await requestRpc(
         lessPatient(provider),
@@ -74,15 +71,16 @@ export class EngineMethod {
           const refused = `the node refuses ${method}: ${problem}`;
           throw isOptional && missingMethod.test(problem)
             ? this.remember(vault, refused)
-            : new EngineUnable(refused, { cause, doubt: "refused" });
+            : new EngineUnable(refused, "refused", cause);
         }
         // An HTTP status, or a closed connection, as a proxy refuses.
         case "VAULT_NETWORK_UNREACHABLE":
         case "VAULT_RPC_INVALID_RESPONSE":
-          throw new EngineUnable(`${method} fails: ${problem}`, {
+          throw new EngineUnable(
+            `${method} fails: ${problem}`,
+            "refused",
             cause,
-            doubt: "refused",
-          });
+          );
         default:
           throw cause;
       }
@@ -94,16 +92,16 @@ export class EngineMethod {
     meant: NextBlock,
     { number, timestamp }: BlockInfo,
   ): string {
-    return `asked for block ${meant.number} at ${meant.timestamp}, ${this.#name} executes in block ${number} at ${timestamp}`;
+    return `asked for block ${meant.number} at ${meant.timestamp}, ${this.name} executes in block ${number} at ${timestamp}`;
   }
 
   /** @param settlement What `settleAll` was given, if that was too little. */
   public capped(settlement?: bigint | number): EngineUnable {
     return new EngineUnable(
       settlement === undefined
-        ? `the gas that the node gives ${this.#name} does not suffice for the readings`
-        : `the node gives ${this.#name} ${settlement} gas for settleAll, which uses it up`,
-      { isCapped: true },
+        ? `the gas that the node gives ${this.name} does not suffice for the readings`
+        : `the node gives ${this.name} ${settlement} gas for settleAll, which uses it up`,
+      "capped",
     );
   }
 }
@@ -161,7 +159,7 @@ export async function inChunks(
       };
     } catch (error) {
       if (
-        !(error instanceof EngineUnable && error.isCapped) ||
+        !(error instanceof EngineUnable && error.why === "capped") ||
         Math.min(size, orders.length) <= SMALLEST_SIZE
       ) {
         throw error;
