@@ -1,5 +1,6 @@
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { AbiCoder } from "ethers";
+import pMap from "p-map";
 
 import { encodeCall } from "../client/codec.js";
 import { patient } from "../rpc/patient.js";
@@ -82,16 +83,11 @@ export async function capture(
   readings["margins"] = await recorder.read("calMargins", [
     nextRoundOf(snapshot),
   ]);
-  const recordedOrders: Record<string, unknown> = {};
-  for (let at = 0; at < orders.length; at += CONCURRENT_ORDERS) {
-    const ids = orders.slice(at, at + CONCURRENT_ORDERS);
-    const recorded = await Promise.all(
-      ids.map(async (id) => await recorder.readOrder(id)),
-    );
-    ids.forEach((id, index) => {
-      recordedOrders[id.toString()] = recorded[index];
-    });
-  }
+  const recordedOrders = await pMap(
+    orders,
+    async (id) => [id, await recorder.readOrder(id)] as const,
+    { concurrency: CONCURRENT_ORDERS },
+  );
   return {
     fixture: {
       format: "hardhat-vault/fixture",
@@ -99,7 +95,7 @@ export async function capture(
       chainId,
       block: { number: block.number, timestamp: block.timestamp },
       ...readings,
-      orders: recordedOrders,
+      orders: Object.fromEntries(recordedOrders),
     },
     orders: orders.length,
     failed: recorder.failed,
@@ -108,13 +104,11 @@ export async function capture(
 
 class Recorder {
   public failed = 0;
-  readonly #vault: MockHost;
-  readonly #block: number;
 
-  constructor(vault: MockHost, block: number) {
-    this.#vault = vault;
-    this.#block = block;
-  }
+  constructor(
+    private readonly vault: MockHost,
+    private readonly block: number,
+  ) {}
 
   /** Reads at the capture's block. */
   public async read(
@@ -123,11 +117,11 @@ class Recorder {
   ): Promise<unknown> {
     let value: unknown;
     try {
-      value = await this.#vault.read(
+      value = await this.vault.read(
         operation,
         // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the encoder checks arguments, whatever their type
         args as never,
-        { blockTag: this.#block },
+        { blockTag: this.block },
       );
     } catch (error) {
       value = failedReading(error);
@@ -187,13 +181,13 @@ class Recorder {
     operation: ReadOperationName,
     args: readonly unknown[],
   ): Promise<unknown> {
-    const { provider, networkName } = this.#vault;
+    const { provider, networkName } = this.vault;
     const { role, data } = encodeCall(operation, args);
-    const { address } = await this.#vault.addressOf(role);
+    const { address } = await this.vault.addressOf(role);
     const asked = patient(provider, networkName);
     return await requestRpc(asked, networkName, "eth_call", [
       { to: address, data },
-      numberToHexString(this.#block),
+      numberToHexString(this.block),
     ]);
   }
 }

@@ -1,15 +1,23 @@
-import path from "node:path";
+import { resolve } from "node:path";
 
-import { getAddress, isAddress } from "ethers";
+import { ZeroAddress, getAddress, isAddress } from "ethers";
 
 import { fixedAddresses, requireAddress } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
+import { absentContract, isFailedReading } from "../client/failed-reading.js";
 import { notOneOf } from "../client/inputs.js";
+import type { VaultSnapshot } from "../client/snapshot.js";
 import { VaultClient } from "../client/vault-client.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { invalidResponse } from "../rpc/errors.js";
 import { invalidArgument } from "../errors.js";
-import { contractRoleNames } from "../protocol/index.js";
+import {
+  contractRoleNames,
+  isContractRole,
+  placeReading,
+  readingAt,
+  standaloneReadings,
+} from "../protocol/index.js";
+import type { ContractRole } from "../protocol/index.js";
 import { applyOverrides } from "./state.js";
 import {
   requireControllableNode,
@@ -59,6 +67,17 @@ export interface DeployMocksOptions {
    * nor anvil, `hardhat node` or Ganache. False unless given.
    */
   readonly allowLiveNetwork?: boolean | undefined;
+}
+
+/** Options of `mockAt()`. */
+export interface MockAtOptions {
+  /**
+   * What the mock answers, instead of what the contract there answered; for
+   * what cannot be read, `open-round` unless given.
+   */
+  readonly scenario?: ScenarioName | undefined;
+  /** Changes to that. */
+  readonly overrides?: MockOverrides | undefined;
 }
 
 /** A vault whose `at()` gives one of its own kind. */
@@ -185,7 +204,7 @@ async function chooseState(
   // Loaded here since only fixtures need the validation library.
   const { readFixture } = await import("./fixture.js");
   const state = await readFixture(
-    path.resolve(vault.context?.config.paths.root ?? "", fixture),
+    resolve(vault.context?.config.paths.root ?? "", fixture),
   );
   return () => state;
 }
@@ -286,7 +305,7 @@ async function findPlaces(
 }
 
 async function deployToNode(
-  { networkName }: MockHost,
+  { chain }: MockHost,
   send: MockSender,
 ): Promise<MockAddresses> {
   const mined = await send(
@@ -295,12 +314,87 @@ async function deployToNode(
   return await addressesByRole((role) => {
     const address = mined[contractRoleNames.indexOf(role)]?.contractAddress;
     if (!isAddress(address)) {
-      throw invalidResponse(
-        networkName,
-        "eth_getTransactionReceipt",
-        "a deployment has no contractAddress that is one",
-      );
+      throw chain
+        .reader("eth_getTransactionReceipt")
+        .invalid("a deployment has no contractAddress that is one");
     }
     return getAddress(address);
   });
+}
+
+/** @see HardhatVault.mockAt */
+export async function mockAt<VaultT extends MockHost>(
+  vault: VaultT,
+  role: ContractRole,
+  options: MockAtOptions,
+): Promise<MockVaultHandle<VaultT>> {
+  return await inOrder(
+    vault,
+    async () => await replaceByMock(vault, role, options),
+  );
+}
+
+async function replaceByMock<VaultT extends MockHost>(
+  vault: VaultT,
+  role: ContractRole,
+  { scenario, overrides = {} }: MockAtOptions,
+): Promise<MockVaultHandle<VaultT>> {
+  if (!isContractRole(role)) {
+    throw notOneOf("role", contractRoleNames, role);
+  }
+  const createState = scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];
+  await requireControllableNode(vault);
+  const addresses = await locate(vault, role);
+  requireDistinct(addresses, [role]);
+
+  const snapshot = await vault.snapshot();
+  const original = createState(BigInt(snapshot.block.timestamp));
+  const state = applyOverrides(
+    scenario === undefined
+      ? applyOverrides(original, readingsOfRole(snapshot, role))
+      : original,
+    overrides,
+  );
+
+  await placeMocks(vault, addresses, [role]);
+  const send = createMockSender(vault);
+  await send(
+    encodeScript(addresses, [
+      call(role, "reset"),
+      ...callsForState(state, addresses).filter((each) => each.role === role),
+    ]),
+  );
+  return new MockVaultHandle({ vault, addresses, scenario: null, send });
+}
+
+/** The role's address, and those of the others as far as they have one. */
+async function locate(
+  vault: MockHost,
+  wanted: ContractRole,
+): Promise<MockAddresses> {
+  await vault.addressOf(wanted, "mockAt()");
+  return await addressesByRole(async (role) => {
+    try {
+      return (await vault.addressOf(role)).address;
+    } catch (error) {
+      absentContract(error);
+      return ZeroAddress;
+    }
+  });
+}
+
+/** What a contract answers now, as far as it does. */
+function readingsOfRole(
+  snapshot: VaultSnapshot,
+  wanted: ContractRole,
+): MockOverrides {
+  const readings: Record<string, unknown> = {};
+  for (const { role, path } of standaloneReadings) {
+    const value = readingAt(snapshot, path);
+    if (role === wanted && !isFailedReading(value)) {
+      placeReading(readings, path, value);
+    }
+  }
+  // The keys of readings are those of a scenario; overrides are checked anyway.
+  return readings;
 }

@@ -18,16 +18,15 @@ import type { ScriptedReason } from "./types.js";
  * ```
  */
 export function encodeRevertData(reason: ScriptedReason): string {
-  return encodeChecked(reason, "The reason to revert");
+  return encodeReason(reason, "The reason to revert");
 }
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT */
-export function checkReason(reason: unknown, where: string): void {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the encoder checks it, whatever its type
-  encodeChecked(reason as ScriptedReason, where);
-}
-
-function encodeChecked(reason: ScriptedReason, where: string): string {
+/**
+ * The same of whatever is given for a reason.
+ *
+ * @param where What it is given to, named in errors.
+ */
+export function encodeReason(reason: unknown, where: string): string {
   try {
     requireReason(reason);
     return encode(reason);
@@ -48,7 +47,7 @@ function encodeChecked(reason: ScriptedReason, where: string): string {
 
 class InvalidReason extends Error {}
 
-function requireReason(reason: unknown): void {
+function requireReason(reason: unknown): asserts reason is ScriptedReason {
   const isReason =
     typeof reason === "string" ||
     (typeof reason === "object" &&

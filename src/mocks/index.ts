@@ -10,9 +10,9 @@ export { connectMocks, deployMocks } from "./deploy-mocks.js";
 export type {
   DeployMocksOptions,
   MockableVault,
+  MockAtOptions,
   UnopenedVault,
 } from "./deploy-mocks.js";
-export type { MockAtOptions } from "./mock-at.js";
 export { generatedOrder } from "./state.js";
 export type {
   MockContracts,

@@ -1,5 +1,5 @@
 import { VaultError, vaultError } from "../errors.js";
-import { RevertedCall, requestRpc } from "../rpc/request.js";
+import { RevertedCall } from "../rpc/request.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import { isInProcess } from "./types.js";
 import type { MockHost } from "./types.js";
@@ -25,35 +25,14 @@ const DEVELOPMENT_METHODS = [
  * where nothing costs money.
  *
  * @param otherwise What else can be done about it, for the error's text.
+ * @param methods Of which the node has to know one.
  * @throws VaultError VAULT_LIVE_NETWORK
  */
 export async function requireDevelopmentNode(
   vault: MockHost,
   action: string,
   otherwise = "",
-): Promise<void> {
-  await requireNodeWith(DEVELOPMENT_METHODS, vault, action, otherwise);
-}
-
-/**
- * Fails unless the node can be told to place code where it likes.
- *
- * @throws VaultError VAULT_LIVE_NETWORK
- */
-export async function requireControllableNode(vault: MockHost): Promise<void> {
-  await requireNodeWith(
-    CONTROLLABLE_METHODS,
-    vault,
-    "mocks take the place of contracts only on a chain that is yours",
-    "",
-  );
-}
-
-async function requireNodeWith(
-  methods: readonly string[],
-  vault: MockHost,
-  action: string,
-  otherwise: string,
+  methods: readonly string[] = DEVELOPMENT_METHODS,
 ): Promise<void> {
   if (isInProcess(vault)) {
     return;
@@ -65,22 +44,37 @@ async function requireNodeWith(
       return;
     }
   }
+  const version = await vault.chain.request("web3_clientVersion", []);
   throw vaultError("VAULT_LIVE_NETWORK", {
     network: vault.networkName,
     action,
     chainId,
-    client: await clientVersion(vault),
+    client: typeof version === "string" ? quoteForeignText(version) : "unknown",
     otherwise,
   });
 }
 
+/**
+ * Fails unless the node can be told to place code where it likes.
+ *
+ * @throws VaultError VAULT_LIVE_NETWORK
+ */
+export async function requireControllableNode(vault: MockHost): Promise<void> {
+  await requireDevelopmentNode(
+    vault,
+    "mocks take the place of contracts only on a chain that is yours",
+    "",
+    CONTROLLABLE_METHODS,
+  );
+}
+
 /** Whether the node does it, and not only answers something. */
 async function hasMethod(
-  { provider, networkName }: MockHost,
+  { chain }: MockHost,
   method: string,
 ): Promise<boolean> {
   try {
-    const answer = await requestRpc(provider, networkName, method, []);
+    const answer = await chain.request(method, []);
     return method === "evm_snapshot"
       ? typeof answer === "string" && /^0x[0-9a-f]+$/iu.test(answer)
       : typeof answer === "object" &&
@@ -92,17 +86,4 @@ async function hasMethod(
     }
     throw error;
   }
-}
-
-async function clientVersion({
-  provider,
-  networkName,
-}: MockHost): Promise<string> {
-  const version = await requestRpc(
-    provider,
-    networkName,
-    "web3_clientVersion",
-    [],
-  );
-  return typeof version === "string" ? quoteForeignText(version) : "unknown";
 }

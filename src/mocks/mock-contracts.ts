@@ -1,6 +1,5 @@
 import { id } from "ethers";
 
-import { requestRpc } from "../rpc/request.js";
 import { vaultError } from "../errors.js";
 import { contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
@@ -41,11 +40,11 @@ const MOCK_KIND_SELECTOR = id("mockKind()").slice(0, 10);
 
 /** True if the role's mock stands at the address. */
 export async function isMock(
-  { provider, networkName }: MockHost,
+  { chain }: MockHost,
   role: ContractRole,
   address: string,
 ): Promise<boolean> {
-  const kind = await requestRpc(provider, networkName, "eth_call", [
+  const kind = await chain.request("eth_call", [
     { to: address, data: MOCK_KIND_SELECTOR },
     "latest",
   ]);

@@ -3,8 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import { Chain } from "../rpc/node.js";
-import type { Receipt } from "../rpc/node.js";
+import type { Chain, Receipt } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 import { VaultError, vaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
@@ -28,16 +27,16 @@ export type MockSender = (
 
 /** The sender that suits the connection. */
 export function createMockSender(
-  vault: Pick<MockHost, "provider" | "networkName" | "connection">,
+  vault: Pick<MockHost, "chain" | "connection">,
 ): MockSender {
-  const chain = new Chain(vault.provider, vault.networkName);
+  const { chain } = vault;
   if (isInProcess(vault)) {
     return async (transactions) => await sendInProcess(chain, transactions);
   }
   let from: Promise<string> | undefined;
   return async (transactions) => {
     from ??= firstAccount(chain, vault.connection?.networkConfig.from);
-    return await sendFrom(chain, await from, transactions);
+    return await sendAll(chain, { from: await from }, transactions, false);
   };
 }
 
@@ -81,84 +80,71 @@ async function sendInProcess(
         }),
   };
   try {
-    const hashes: string[] = [];
-    for (const transaction of transactions) {
-      hashes.push(await send(chain, { ...fields, ...transaction }));
-    }
-    const mined: Receipt[] = [];
-    for (const hash of hashes) {
-      mined.push(await mineUntilReceipt(chain, hash));
-    }
-    return mined;
+    return await sendAll(chain, fields, transactions, true);
   } finally {
     await requestOrFail(chain, "hardhat_stopImpersonatingAccount", [SCRIPTER]);
   }
 }
 
-/**
- * Where the user turned automatic mining off, a script must not wait for a
- * block that nobody mines: it mines one, with all that is pending.
- */
-async function mineUntilReceipt(chain: Chain, hash: string): Promise<Receipt> {
-  for (let blocks = 0; blocks <= MAX_BLOCKS; blocks += 1) {
-    const receipt = await succeededReceipt(chain, hash);
-    if (receipt !== undefined) {
-      return receipt;
-    }
-    await requestOrFail(chain, "evm_mine", []);
+/** What is sent, as on the wire. */
+interface Sent extends Readonly<Record<string, string>> {
+  readonly from: string;
+}
+
+async function sendAll(
+  chain: Chain,
+  fields: Sent,
+  transactions: readonly MockTransaction[],
+  mines: boolean,
+): Promise<readonly Receipt[]> {
+  // All are sent before the first is waited for: on a chain with slow blocks
+  // they share one.
+  const hashes: string[] = [];
+  for (const transaction of transactions) {
+    hashes.push(await send(chain, { ...fields, ...transaction }));
   }
-  throw scriptFailed(chain, "the transaction does not fit into a block");
+  const mined: Receipt[] = [];
+  for (const hash of hashes) {
+    mined.push(await waitForReceipt(chain, hash, mines));
+  }
+  return mined;
 }
 
 const RECEIPT_TIMEOUT_MS = 120_000;
 const FIRST_POLL_MS = 10;
 const LONGEST_POLL_MS = 1_000;
 
-async function sendFrom(
+/**
+ * @param mines Whether it mines a block, with all that is pending, where the user
+ * turned automatic mining off: nobody else does.
+ */
+async function waitForReceipt(
   chain: Chain,
-  from: string,
-  transactions: readonly MockTransaction[],
-): Promise<readonly Receipt[]> {
-  // All are sent before the first is waited for: on a chain with slow blocks
-  // they share one.
-  const hashes: string[] = [];
-  for (const transaction of transactions) {
-    try {
-      hashes.push(await send(chain, { from, ...transaction }));
-    } catch (error) {
-      if (
-        !VaultError.isVaultError(error) ||
-        error.code !== "VAULT_MOCK_SCRIPT_FAILED" ||
-        (await chain.balance(from)) > 0n
-      ) {
-        throw error;
-      }
-      // Nodes word it in ways that do not always tell what is missing.
-      throw scriptFailed(
-        chain,
-        `account ${from} has no funds to pay for gas (${String(error.details["problem"])})`,
-        error,
-      );
-    }
-  }
-  return await Promise.all(
-    hashes.map(async (hash) => await waitForReceipt(chain, hash)),
-  );
-}
-
-async function waitForReceipt(chain: Chain, hash: string): Promise<Receipt> {
+  hash: string,
+  mines: boolean,
+): Promise<Receipt> {
   const deadline = Date.now() + RECEIPT_TIMEOUT_MS;
-  for (let pause = FIRST_POLL_MS; Date.now() < deadline; pause *= 2) {
-    const receipt = await succeededReceipt(chain, hash);
+  for (let asked = 0; ; asked += 1) {
+    const receipt = await chain.receipt(hash);
+    if (receipt?.succeeded === false) {
+      throw scriptFailed(chain, "the transaction was mined and failed");
+    }
     if (receipt !== undefined) {
       return receipt;
     }
-    await sleep(Math.min(pause, LONGEST_POLL_MS));
+    if (!mines && Date.now() < deadline) {
+      await sleep(Math.min(FIRST_POLL_MS * 2 ** asked, LONGEST_POLL_MS));
+    } else if (mines && asked <= MAX_BLOCKS) {
+      await requestOrFail(chain, "evm_mine", []);
+    } else {
+      throw scriptFailed(
+        chain,
+        mines
+          ? "the transaction does not fit into a block"
+          : `transaction ${hash} was not mined within ${RECEIPT_TIMEOUT_MS / 1000} seconds; does the node mine blocks by itself?`,
+      );
+    }
   }
-  throw scriptFailed(
-    chain,
-    `transaction ${hash} was not mined within ${RECEIPT_TIMEOUT_MS / 1000} seconds; does the node mine blocks by itself?`,
-  );
 }
 
 /** The network's `from`, else its first account. */
@@ -191,35 +177,34 @@ async function requestOrFail(
 }
 
 /** @returns The transaction's hash. */
-async function send(
-  chain: Chain,
-  transaction: Readonly<Record<string, string>>,
-): Promise<string> {
+async function send(chain: Chain, transaction: Sent): Promise<string> {
+  const { from } = transaction;
   const method = "eth_sendTransaction";
   let hash;
   try {
     hash = await requestOrFail(chain, method, [transaction]);
   } catch (error) {
-    throw isNodeRefusal(error)
+    const failure = isNodeRefusal(error)
       ? scriptFailed(chain, String(error.details["problem"]), error)
       : error;
+    if (
+      !VaultError.isVaultError(failure) ||
+      failure.code !== "VAULT_MOCK_SCRIPT_FAILED" ||
+      (await chain.balance(from)) > 0n
+    ) {
+      throw failure;
+    }
+    // Nodes word it in ways that do not always tell what is missing.
+    throw scriptFailed(
+      chain,
+      `account ${from} has no funds to pay for gas (${String(failure.details["problem"])})`,
+      failure,
+    );
   }
   if (typeof hash !== "string") {
     throw chain.reader(method).invalid("no transaction hash");
   }
   return hash;
-}
-
-/** @returns Undefined while the transaction is not mined. */
-async function succeededReceipt(
-  chain: Chain,
-  hash: string,
-): Promise<Receipt | undefined> {
-  const receipt = await chain.receipt(hash);
-  if (receipt?.succeeded === false) {
-    throw scriptFailed(chain, "the transaction was mined and failed");
-  }
-  return receipt;
 }
 
 function scriptFailed(

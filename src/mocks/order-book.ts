@@ -1,7 +1,6 @@
 import { getCreateAddress } from "ethers";
 
 import { operations } from "../protocol/index.js";
-import { requestRpc } from "../rpc/request.js";
 import { call } from "./setters.js";
 import type { ScriptCall } from "./setters.js";
 import { isInProcess } from "./types.js";
@@ -41,10 +40,7 @@ export async function placeOrders(
   // Each mock has its own, where nothing else is: a contract's first creation
   // has the nonce 1.
   const book = getCreateAddress({ from: trading, nonce: 0 });
-  await requestRpc(vault.provider, vault.networkName, "hardhat_setCode", [
-    book,
-    encodeOrderBook(booked),
-  ]);
+  await vault.chain.request("hardhat_setCode", [book, encodeOrderBook(booked)]);
   return {
     state: { ...state, orders: others },
     script: [call("trading", "setOrderBook", book)],

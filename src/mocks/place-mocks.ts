@@ -1,7 +1,6 @@
-import { getAddress, id } from "ethers";
+import { ZeroHash, getAddress, id } from "ethers";
 
 import { invalidArgument } from "../errors.js";
-import { requestRpc } from "../rpc/request.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { isMock, mockArtifacts } from "./mock-contracts.js";
@@ -37,8 +36,6 @@ export function inProcessAddressOf(
       );
 }
 
-const ZERO_WORD = `0x${"00".repeat(32)}`;
-
 /**
  * Places the mocks' code where it is to be, whatever stands there. They have
  * no constructor that would have to run, so the code is all there is.
@@ -52,11 +49,6 @@ export async function placeMocks(
 ): Promise<void> {
   await Promise.all(
     roles.map(async (role) => {
-      const request = async (
-        method: string,
-        params: readonly unknown[],
-      ): Promise<unknown> =>
-        await requestRpc(vault.provider, vault.networkName, method, params);
       const address = addresses[role];
       // A mock counts its resets in its first slot, where another contract may
       // have had anything, also a number that cannot be counted up. Where mocks
@@ -65,9 +57,13 @@ export async function placeMocks(
         address !== inProcessMockAddresses[role] &&
         !(await isMock(vault, role, address))
       ) {
-        await request("hardhat_setStorageAt", [address, "0x0", ZERO_WORD]);
+        await vault.chain.request("hardhat_setStorageAt", [
+          address,
+          "0x0",
+          ZeroHash,
+        ]);
       }
-      await request("hardhat_setCode", [
+      await vault.chain.request("hardhat_setCode", [
         address,
         mockArtifacts[role].deployedBytecode,
       ]);

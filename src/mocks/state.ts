@@ -26,7 +26,7 @@ import type {
   VaultOrder,
   Reading,
 } from "../protocol/index.js";
-import { checkReason } from "./failure.js";
+import { encodeReason } from "./failure.js";
 import { someOrder } from "./scenarios.js";
 import { settlementFields } from "./types.js";
 import type {
@@ -290,7 +290,7 @@ function checkFailures<List extends readonly ScriptedFailure[]>(
     const { operation, pool, reason } = requireObject(failure, place);
     requireKnownKeys(failure, { operation, pool, reason }, place);
     checkTarget({ operation, pool }, place, `${place}.`);
-    checkReason(reason, `${place}.reason`);
+    encodeReason(reason, `${place}.reason`);
   });
   return failures;
 }

@@ -11,6 +11,7 @@ import type {
   StandaloneReadings,
   VaultRound,
 } from "../protocol/index.js";
+import type { Chain } from "../rpc/node.js";
 
 /**
  * What mocks need of the vault that they stand behind, be it a `VaultClient`
@@ -24,6 +25,8 @@ export interface MockHost
       "provider" | "networkName" | "addressOf" | "read" | "block" | "chainId"
     > {
   readonly contracts: VaultContracts;
+  /** @internal What is asked of the node itself. */
+  readonly chain: Chain;
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
   at(contracts: ContractAddresses, source?: string): MockHost;
   /** Another set of contracts on the same network has mocks of its own. */

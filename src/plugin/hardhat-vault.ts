@@ -10,9 +10,11 @@ import { parseAddress } from "../client/inputs.js";
 import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
 import type { DuringOptions } from "../client/reader.js";
 import { VaultClient } from "../client/vault-client.js";
-import type { DeployMocksOptions } from "../mocks/deploy-mocks.js";
+import type {
+  DeployMocksOptions,
+  MockAtOptions,
+} from "../mocks/deploy-mocks.js";
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
-import type { MockAtOptions } from "../mocks/mock-at.js";
 import type { VaultHost } from "../host.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
@@ -343,7 +345,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     role: ContractRole,
     options: MockAtOptions = {},
   ): Promise<MockVaultHandle> {
-    const { mockAt } = await import("../mocks/mock-at.js");
+    const { mockAt } = await import("../mocks/deploy-mocks.js");
     return await mockAt(this, role, options);
   }
 

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 
 import { createMockSender } from "../../src/mocks/mock-sender.js";
+import { Chain } from "../../src/rpc/node.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 import { recordCalls } from "../helpers/recording-provider.js";
@@ -33,8 +34,7 @@ describe("mocks - what a script is sent with", () => {
         }
       });
       const send = createMockSender({
-        provider: reverting,
-        networkName: "manual",
+        chain: new Chain(reverting, "manual"),
         connection: { networkConfig: { type } },
       });
       // Nothing is deployed, which succeeds.
