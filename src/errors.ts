@@ -496,6 +496,22 @@ export function assertInvariant(
   }
 }
 
+/**
+ * Handles a rejection: a value stands for those errors of this package that are
+ * expected, and whatever else it was is thrown.
+ */
+export function otherwise<Value>(
+  value: Value,
+  isExpected: (error: VaultError) => boolean = () => true,
+): (error: unknown) => Value {
+  return (error) => {
+    if (VaultError.isVaultError(error) && isExpected(error)) {
+      return value;
+    }
+    throw error;
+  };
+}
+
 function fillTemplate(
   template: string,
   args: Readonly<Record<string, string | number>>,

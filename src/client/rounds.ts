@@ -1,7 +1,12 @@
 import { ZeroAddress } from "ethers";
 import pLimit from "p-limit";
 
-import { VaultError, invalidArgument, vaultError } from "../errors.js";
+import {
+  VaultError,
+  invalidArgument,
+  otherwise,
+  vaultError,
+} from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { orAbort } from "../rpc/deadline.js";
@@ -257,17 +262,10 @@ async function explainMissingState(
   block: number,
   last: number,
 ): Promise<VaultError> {
-  const hasState = async (number: number): Promise<boolean> => {
-    try {
-      await chain.balance(ZeroAddress, number);
-      return true;
-    } catch (error) {
-      if (isNodeRefusal(error)) {
-        return false;
-      }
-      throw error;
-    }
-  };
+  const hasState = async (number: number): Promise<boolean> =>
+    await chain
+      .balance(ZeroAddress, number)
+      .then(() => true, otherwise(false, isNodeRefusal));
   if ((await hasState(block)) || !(await hasState(last))) {
     return refusal;
   }

@@ -2,7 +2,7 @@ import type { Buffer } from "node:buffer";
 
 import { ZeroAddress, dataSlice, getAddress, isHexString } from "ethers";
 
-import { VaultError, vaultError } from "../errors.js";
+import { otherwise, vaultError } from "../errors.js";
 import { contractRoles, operationEntry, wireName } from "../protocol/index.js";
 import type { ContractRole, OperationName } from "../protocol/index.js";
 import type { LocatedAddress } from "./addresses.js";
@@ -97,18 +97,12 @@ export async function requireFunction(
   { address, source }: LocatedAddress,
   block: BlockId,
 ): Promise<void> {
-  let behind: CodeBehind;
-  try {
-    behind = await readCodeBehind(chain, address, block);
-  } catch (error) {
-    if (VaultError.isVaultError(error) && error.kind === "rpc") {
-      // Then the revert has to do.
-      return;
-    }
-    throw error;
-  }
+  // Where the code cannot be read, the revert has to do.
+  const behind = await readCodeBehind(chain, address, block).catch(
+    otherwise(undefined, ({ kind }) => kind === "rpc"),
+  );
   if (
-    !behind.isOpen &&
+    behind?.isOpen === false &&
     !hasSelector(behind, operationEntry(operation).selector)
   ) {
     throw vaultError("VAULT_NO_FUNCTION", {

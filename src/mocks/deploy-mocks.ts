@@ -4,12 +4,12 @@ import { ZeroAddress, getAddress, isAddress } from "ethers";
 
 import { fixedAddresses, requireAddress } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
-import { absentContract, isFailedReading } from "../client/failed-reading.js";
+import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
 import { notOneOf } from "../client/inputs.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { VaultClient } from "../client/vault-client.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { invalidArgument } from "../errors.js";
+import { invalidArgument, otherwise } from "../errors.js";
 import {
   contractRoleNames,
   isContractRole,
@@ -373,14 +373,15 @@ async function locate(
   wanted: ContractRole,
 ): Promise<MockAddresses> {
   await vault.addressOf(wanted, "mockAt()");
-  return await addressesByRole(async (role) => {
-    try {
-      return (await vault.addressOf(role)).address;
-    } catch (error) {
-      absentContract(error);
-      return ZeroAddress;
-    }
-  });
+  return await addressesByRole(
+    async (role) =>
+      await vault
+        .addressOf(role)
+        .then(
+          ({ address }) => address,
+          otherwise(ZeroAddress, isNotConfigured),
+        ),
+  );
 }
 
 /** What a contract answers now, as far as it does. */

@@ -1,4 +1,4 @@
-import { VaultError, vaultError } from "../errors.js";
+import { otherwise, vaultError } from "../errors.js";
 import { RevertedCall } from "../rpc/request.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import { isInProcess } from "./types.js";
@@ -24,14 +24,14 @@ const DEVELOPMENT_METHODS = [
  * Fails unless the connection is in process or goes to a development node,
  * where nothing costs money.
  *
- * @param otherwise What else can be done about it, for the error's text.
+ * @param instead What else can be done about it, for the error's text.
  * @param methods Of which the node has to know one.
  * @throws VaultError VAULT_LIVE_NETWORK
  */
 export async function requireDevelopmentNode(
   vault: MockHost,
   action: string,
-  otherwise = "",
+  instead = "",
   methods: readonly string[] = DEVELOPMENT_METHODS,
 ): Promise<void> {
   if (isInProcess(vault)) {
@@ -50,7 +50,7 @@ export async function requireDevelopmentNode(
     action,
     chainId,
     client: typeof version === "string" ? quoteForeignText(version) : "unknown",
-    otherwise,
+    otherwise: instead,
   });
 }
 
@@ -73,17 +73,12 @@ async function hasMethod(
   { chain }: MockHost,
   method: string,
 ): Promise<boolean> {
-  try {
-    const answer = await chain.request(method, []);
-    return method === "evm_snapshot"
-      ? typeof answer === "string" && /^0x[0-9a-f]+$/iu.test(answer)
-      : typeof answer === "object" &&
-          answer !== null &&
-          !(answer instanceof RevertedCall);
-  } catch (error) {
-    if (VaultError.isVaultError(error) && error.kind === "rpc") {
-      return false;
-    }
-    throw error;
-  }
+  const answer = await chain
+    .request(method, [])
+    .catch(otherwise(undefined, ({ kind }) => kind === "rpc"));
+  return method === "evm_snapshot"
+    ? typeof answer === "string" && /^0x[0-9a-f]+$/iu.test(answer)
+    : typeof answer === "object" &&
+        answer !== null &&
+        !(answer instanceof RevertedCall);
 }

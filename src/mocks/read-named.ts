@@ -1,5 +1,5 @@
 import { isEmptyOrder } from "../client/orders/types.js";
-import { VaultError } from "../errors.js";
+import { otherwise } from "../errors.js";
 import { operationEntry, placeReading, readingAt } from "../protocol/index.js";
 import type { OperationName } from "../protocol/index.js";
 import { scenarios } from "./scenarios.js";
@@ -72,19 +72,19 @@ async function findOrder(
   vault: MockHost,
   orderID: bigint,
 ): Promise<MockOrder | undefined> {
-  try {
-    const order = await vault.getOrderInfo(orderID);
-    return isEmptyOrder({ orderID, ...order }) ? undefined : order;
-  } catch (error) {
-    if (
-      VaultError.isVaultError(error) &&
-      error.code === "VAULT_CALL_REVERTED" &&
-      /^(?:OrderNotFound\(|order \d+ was not captured)/u.test(
-        String(error.details["reason"]),
-      )
-    ) {
-      return undefined;
-    }
-    throw error;
-  }
+  const order = await vault
+    .getOrderInfo(orderID)
+    .catch(
+      otherwise(
+        undefined,
+        ({ code, details }) =>
+          code === "VAULT_CALL_REVERTED" &&
+          /^(?:OrderNotFound\(|order \d+ was not captured)/u.test(
+            String(details["reason"]),
+          ),
+      ),
+    );
+  return order === undefined || isEmptyOrder({ orderID, ...order })
+    ? undefined
+    : order;
 }

@@ -5,7 +5,7 @@ import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
 import { hasSelector, readCodeBehind } from "../client/selectors.js";
 import type { CodeBehind } from "../client/selectors.js";
 import { readOne } from "../client/snapshot.js";
-import { VaultError } from "../errors.js";
+import { VaultError, otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { toJsonValue } from "../json.js";
 import {
@@ -36,7 +36,10 @@ export async function examineContracts(
   vault: VaultHost,
   block: BlockInfo,
 ): Promise<readonly Check[]> {
-  const round = await readRoundIfAny(vault, block);
+  // Why it cannot be read, the check of that read tells.
+  const round = await readRound(vault, block.number).catch(
+    otherwise(undefined),
+  );
   const contracts = await Promise.all(
     contractRoleNames.map(
       async (role) => await examineContract(vault, role, block, round),
@@ -50,21 +53,6 @@ export async function examineContracts(
       ? []
       : [{ name: "round", ...examineRound(round, block) }]),
   ];
-}
-
-/** Why it cannot be read, the check of that read tells. */
-async function readRoundIfAny(
-  vault: VaultHost,
-  { number }: BlockInfo,
-): Promise<VaultRound | undefined> {
-  try {
-    return await readRound(vault, number);
-  } catch (error) {
-    if (!VaultError.isVaultError(error)) {
-      throw error;
-    }
-    return undefined;
-  }
 }
 
 async function examineContract(
@@ -191,16 +179,19 @@ async function examineReads(
       .map(async (read) => {
         const name = `${contractRoles[role].label}: ${read.path.join(".")}`;
         try {
-          const answer = await readOne(vault, read, { blockTag: number });
-          if (!isFailedReading(answer)) {
-            return { name, ...ok("answered, as the ABI says") };
-          }
-          const { error } = answer;
-          const isRefused = error.code === "VAULT_CALL_REVERTED";
-          return failed(name, error, isRefused ? "warn" : "fail");
+          await vault.read(
+            read.operation,
+            // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table that made this reading also makes the argument types
+            read.args as never,
+            { blockTag: number },
+          );
+          return { name, ...ok("answered, as the ABI says") };
         } catch (error) {
           // A defect of ours spoils no other check.
-          return failed(name, error);
+          const isRefused =
+            VaultError.isVaultError(error) &&
+            error.code === "VAULT_CALL_REVERTED";
+          return failed(name, error, isRefused ? "warn" : "fail");
         }
       }),
   );

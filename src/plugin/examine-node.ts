@@ -2,8 +2,9 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { ZeroAddress, isHexString } from "ethers";
 
 import { isLensSupported } from "../client/lens/lens.js";
-import { VaultError } from "../errors.js";
+import { otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
+import { listOf } from "../json.js";
 import { readingAt } from "../protocol/index.js";
 import type { BlockInfo, Chain } from "../rpc/node.js";
 import type { RetryEvent } from "../rpc/patient.js";
@@ -86,7 +87,7 @@ export async function examineNode(
     client: async () => await examineClient(chain),
     head: async () => await examineHead(chain, node, clock),
     "old state": async () => await examineOldState(chain, node.block.number),
-    "state overrides": async () => await examineOverrides(chain),
+    "state overrides": async () => await examineOverrides(vault),
     eth_simulateV1: async () => await examineSimulate(chain, node.block),
     "gas of calls": async () => await examineGasCap(chain),
   };
@@ -138,15 +139,13 @@ async function examineHead(
   if (DEVELOPMENT_CHAIN_IDS.has(chainId)) {
     return ok(detail);
   }
-  try {
-    if ((await chain.request("eth_syncing", [])) !== false) {
-      return warn(
-        `${detail}; the node is still synchronising`,
-        "Wait until it has caught up, or use another node.",
-      );
-    }
-  } catch {
-    // Hosted nodes often do not tell; the age does.
+  // Hosted nodes often do not tell; the age does.
+  const syncing = await chain.request("eth_syncing", []).catch(() => false);
+  if (syncing !== false) {
+    return warn(
+      `${detail}; the node is still synchronising`,
+      "Wait until it has caught up, or use another node.",
+    );
   }
   return Math.abs(age) > MAX_HEAD_AGE_SECONDS
     ? warn(
@@ -157,17 +156,8 @@ async function examineHead(
 }
 
 async function examineOldState(chain: Chain, head: number): Promise<Finding> {
-  const hasState = async (block: number): Promise<boolean> => {
-    try {
-      await chain.balance(ZeroAddress, block);
-      return true;
-    } catch (error) {
-      if (VaultError.isVaultError(error)) {
-        return false;
-      }
-      throw error;
-    }
-  };
+  const hasState = async (block: number): Promise<boolean> =>
+    await chain.balance(ZeroAddress, block).then(() => true, otherwise(false));
   // The chain's first block is often kept apart; the one after it is not.
   if (await hasState(Math.min(1, head))) {
     return ok("of all blocks");
@@ -185,11 +175,9 @@ async function examineOldState(chain: Chain, head: number): Promise<Finding> {
   );
 }
 
-async function examineOverrides({
-  provider,
-  network,
-}: Chain): Promise<Finding> {
-  return (await isLensSupported({ provider, network, from: ZeroAddress }))
+async function examineOverrides(vault: VaultHost): Promise<Finding> {
+  const context = vault.readContext({ from: ZeroAddress });
+  return (await isLensSupported(context))
     ? ok("applied: many readings in one request")
     : warn(
         "refused",
@@ -208,8 +196,8 @@ async function examineSimulate(
     );
   const wanted = [head.number + 1, head.timestamp + 1] as const;
   const [number, time] = wanted.map(numberToHexString);
-  try {
-    const answer = await chain.request("eth_simulateV1", [
+  const answer = await chain
+    .request("eth_simulateV1", [
       {
         blockStateCalls: [
           {
@@ -219,21 +207,18 @@ async function examineSimulate(
         ],
       },
       numberToHexString(head.number),
-    ]);
-    const blocks: readonly unknown[] = Array.isArray(answer) ? answer : [];
-    const found = ["number", "timestamp"].map((key) =>
-      quantityOf(readingAt(blocks, ["0", key])),
-    );
-    // Some nodes execute it in another block than they were asked to.
-    return found.every((value, index) => value === wanted[index])
-      ? ok("there")
-      : missing("answers, but for another block than it was asked for");
-  } catch (error) {
-    if (VaultError.isVaultError(error)) {
-      return missing("not there");
-    }
-    throw error;
+    ])
+    .catch(otherwise(undefined));
+  if (answer === undefined) {
+    return missing("not there");
   }
+  const found = ["number", "timestamp"].map((key) =>
+    quantityOf(readingAt(listOf(answer), ["0", key])),
+  );
+  // Some nodes execute it in another block than they were asked to.
+  return found.every((value, index) => value === wanted[index])
+    ? ok("there")
+    : missing("answers, but for another block than it was asked for");
 }
 
 function quantityOf(value: unknown): number {

@@ -1,6 +1,6 @@
 import { formatEther } from "ethers";
 
-import { VaultError } from "../errors.js";
+import { VaultError, otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { settlementCall } from "../rehearsal/question.js";
 import type { Chain } from "../rpc/node.js";
@@ -94,15 +94,11 @@ async function estimateSettlement(
   chain: Chain,
   from: string,
 ): Promise<bigint | undefined> {
-  try {
+  const estimate = async (): Promise<bigint | RevertedCall> => {
     const { address } = await vault.addressOf("vault");
-    const gas = await estimateGas(chain, settlementCall(from, address));
-    return gas instanceof RevertedCall ? undefined : gas;
-  } catch (error) {
-    // Nodes differ in how they refuse an estimate for want of money.
-    if (VaultError.isVaultError(error)) {
-      return undefined;
-    }
-    throw error;
-  }
+    return await estimateGas(chain, settlementCall(from, address));
+  };
+  // Nodes differ in how they refuse an estimate for want of money.
+  const gas = await estimate().catch(otherwise(undefined));
+  return gas instanceof RevertedCall ? undefined : gas;
 }

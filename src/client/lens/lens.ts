@@ -1,6 +1,6 @@
 import { Interface } from "ethers";
 
-import { VaultError, vaultError } from "../../errors.js";
+import { VaultError, otherwise, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../untrusted-text.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import { noteBlock, originOf } from "../../rpc/patient.js";
@@ -108,15 +108,10 @@ export async function readChainAndBlock(
   if (knownLensSupport(context.provider) === false) {
     return undefined;
   }
-  try {
-    const { chainId, block } = await callLens(context, encodeReadCalls([]));
-    return { chainId, block };
-  } catch (error) {
-    if (VaultError.isVaultError(error) && refusals.has(error.code)) {
-      return undefined;
-    }
-    throw error;
-  }
+  return await callLens(context, encodeReadCalls([])).then(
+    ({ chainId, block }) => ({ chainId, block }),
+    otherwise(undefined, ({ code }) => refusals.has(code)),
+  );
 }
 
 const refusals: ReadonlySet<string> = new Set([
