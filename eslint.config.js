@@ -27,7 +27,7 @@ export default defineConfig(
   {
     languageOptions: {
       parserOptions: {
-        projectService: true,
+        project: "tsconfig.json",
         tsconfigRootDir: import.meta.dirname,
       },
     },

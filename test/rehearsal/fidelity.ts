@@ -14,7 +14,7 @@ import type { MockProtocol } from "../helpers/mock-protocol.js";
 
 const { REHEARSAL_SCENARIOS } = process.env;
 /** How many each engine has to predict; a fork takes ten times as long for one. */
-const scenariosOf = { simulateV1: 200, call: 200, fork: 60 } as const;
+const scenariosOf = { simulateV1: 100, call: 100, fork: 30 } as const;
 
 const uint256 = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),

@@ -36,7 +36,6 @@ const LANES = 8;
 const accountModes = {
   "local keys": { hidden: [] },
   "remote, node signs": { hidden: [] },
-  // Differs from the one above only where the nonce is read, and after it.
   "remote, node sends": { hidden: ["eth_signTransaction", STATE_OVERRIDES] },
 } as const;
 
@@ -85,7 +84,8 @@ describe("settleAll under faults", function () {
           }),
         );
         requests = await requestsOfSettlement(lanes);
-        if (mode === "remote, node sends") {
+        if (mode !== "local keys") {
+          // Whoever signs, what comes before the nonce is one.
           requests = requests.slice(
             requests.findIndex(
               ({ method }) => method === "eth_getTransactionCount",
