@@ -2,7 +2,7 @@ import { getAddress, isHexString } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import type { LocatedAddress } from "../src/client/addresses.js";
-import { VaultError } from "../src/errors.js";
+import { otherwise } from "../src/errors.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import type { ContractRole } from "../src/protocol/index.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
@@ -66,17 +66,14 @@ export async function locateContracts(
 ): Promise<ReadonlyMap<ContractRole, LocatedAddress>> {
   // At once, so that what deploy-mocks wrote is looked up once for all of them.
   const located = await Promise.all(
-    roles.map(async (role) => {
-      try {
-        return [[role, await vault.addressOf(role)] as const];
-      } catch (error) {
-        if (VaultError.isVaultError(error)) {
+    roles.map(
+      async (role) =>
+        await vault.addressOf(role).then(
+          (address) => [[role, address] as const],
           // The read that needs it says why there is none.
-          return [];
-        }
-        throw error;
-      }
-    }),
+          otherwise([]),
+        ),
+    ),
   );
   return new Map(located.flat());
 }

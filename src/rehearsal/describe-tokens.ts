@@ -4,7 +4,7 @@ import { Interface, isHexString } from "ethers";
 
 import { tryLens } from "../client/lens/lens.js";
 import { entryAnswer } from "../client/lens/lens-answer.js";
-import { VaultError } from "../errors.js";
+import { otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
 import { NATIVE } from "./balances.js";
@@ -84,19 +84,12 @@ export async function describeTokens(
             : `0x${found.toString("hex")}`;
         })
       : await Promise.all(
-          reads.map(async ({ target: to, data }) => {
-            try {
-              return await vault.chain.request("eth_call", [
-                { to, data },
-                "latest",
-              ]);
-            } catch (error) {
-              if (VaultError.isVaultError(error)) {
-                return "0x";
-              }
-              throw error;
-            }
-          }),
+          reads.map(
+            async ({ target: to, data }) =>
+              await vault.chain
+                .request("eth_call", [{ to, data }, "latest"])
+                .catch(otherwise("0x")),
+          ),
         );
   return new Map(
     addresses.map((address, index) => [

@@ -2,6 +2,7 @@ import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { asRecord, listOf } from "../json.js";
+import { otherwise } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { RevertedCall } from "../rpc/request.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
@@ -136,19 +137,9 @@ export function currentPricePerGas(
 /** @returns Undefined where the node has no fee history. */
 async function suggestFees(chain: Chain): Promise<Fees | undefined> {
   const method = "eth_feeHistory";
-  let history: unknown;
-  try {
-    history = await chain.request(method, [
-      "0x1",
-      "latest",
-      [REWARD_PERCENTILE],
-    ]);
-  } catch (error) {
-    if (isNodeRefusal(error)) {
-      return undefined;
-    }
-    throw error;
-  }
+  const history = await chain
+    .request(method, ["0x1", "latest", [REWARD_PERCENTILE]])
+    .catch(otherwise(undefined, isNodeRefusal));
   const { baseFeePerGas, reward } = asRecord(history);
   const nextBaseFee = listOf(baseFeePerGas).at(-1);
   const [firstReward] = listOf(listOf(reward)[0]);
@@ -172,13 +163,8 @@ async function suggestFees(chain: Chain): Promise<Fees | undefined> {
 
 /** At least 1 wei, also where the node has no such method. */
 async function suggestPriorityFee(chain: Chain): Promise<bigint> {
-  try {
-    const fee = await chain.quantity("eth_maxPriorityFeePerGas");
-    return fee === 0n ? 1n : fee;
-  } catch (error) {
-    if (isNodeRefusal(error)) {
-      return 1n;
-    }
-    throw error;
-  }
+  const fee = await chain
+    .quantity("eth_maxPriorityFeePerGas")
+    .catch(otherwise(1n, isNodeRefusal));
+  return fee === 0n ? 1n : fee;
 }

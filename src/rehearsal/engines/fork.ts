@@ -5,9 +5,8 @@ import { givenInput, parseBlockTag } from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/errors.js";
 import { withinDeadline } from "../../rpc/patient.js";
-import type { RevertedCall } from "../../rpc/request.js";
 import type { VaultHost } from "../../host.js";
-import { VaultError, assertInvariant, vaultError } from "../../errors.js";
+import { assertInvariant, otherwise, vaultError } from "../../errors.js";
 import { chooseForkCache, removeForkCache } from "../fork/cache.js";
 import { FORK_NETWORK } from "../fork/network.js";
 import { withHardforkHistory } from "../fork/hardfork-history.js";
@@ -311,16 +310,10 @@ async function findFatalRevert(
   call: CallRequest,
   blockNumber: number,
 ): Promise<string | undefined> {
-  let revert: RevertedCall | undefined;
-  try {
-    revert = await chain.simulate(call, blockNumber);
-  } catch (error) {
-    if (!VaultError.isVaultError(error)) {
-      throw error;
-    }
-    // What else can go wrong with it, the simulation itself finds out.
-    return undefined;
-  }
+  // What else can go wrong with it, the simulation itself finds out.
+  const revert = await chain
+    .simulate(call, blockNumber)
+    .catch(otherwise(undefined));
   if (revert?.reason.kind !== "panic") {
     return undefined;
   }
