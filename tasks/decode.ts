@@ -25,7 +25,7 @@ import { selectedNetwork } from "./open-vault.js";
 import { formatValue } from "./output/format-value.js";
 import { renderNotes } from "./output/readings.js";
 import type { View } from "./output/style.js";
-import { renderFacts, wrapText } from "./output/table.js";
+import { knownFacts, renderFacts, wrapText } from "./output/table.js";
 import type { Fact } from "./output/table.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
@@ -39,46 +39,21 @@ export default taskAction(async (args: ArgumentsOf<"decode">, hre) => {
 });
 
 /** What some bytes say. */
-type Decoded = DecodedOne | DecodedResults;
-
-/** A call or an error, or what one operation alone returns so. */
-type DecodedOne = {
+interface Decoded {
+  readonly kind: "call" | "result" | "error";
+  /** Null where it is of none, or of several. */
+  readonly operation: OperationName | null;
+  /** As in `getOrderInfo(uint256)`; null for what is returned. */
+  readonly signature: string | null;
   readonly values: Values;
   /** What stands behind the encoding, 0x hex. */
   readonly trailing?: string;
   /** Contracts of the project that have it. */
   readonly definedIn?: readonly string[];
-} & (
-  | {
-      readonly kind: "call";
-      readonly operation: OperationName | null;
-      /** As in `getOrderInfo(uint256)`. */
-      readonly signature: string;
-    }
-  | {
-      readonly kind: "result";
-      readonly operation: OperationName;
-      readonly signature: null;
-    }
-  | {
-      readonly kind: "error";
-      readonly operation: null;
-      readonly signature: string;
-      /** In words. */
-      readonly reason: string;
-    }
-);
-
-/** Values that several operations return: the bytes do not tell which. */
-interface DecodedResults {
-  readonly kind: "result";
-  readonly operation: null;
-  readonly signature: null;
-  readonly values: Values;
-  readonly candidates: ReadonlyArray<{
-    readonly operation: OperationName;
-    readonly values: Values;
-  }>;
+  /** Of an error, in words. */
+  readonly reason?: string;
+  /** Operations that return such values: the bytes do not tell which. */
+  readonly candidates?: ReadonlyArray<Pick<Decoded, "operation" | "values">>;
 }
 
 /** What decoding needs of a project. */
@@ -140,48 +115,45 @@ function decodeWith(
   data: string,
   fragment: ErrorFragment | FunctionFragment,
   {
-    operation,
-    definedIn,
-  }: {
-    readonly operation?: OperationName;
-    readonly definedIn?: readonly string[];
-  } = {},
-): DecodedOne | undefined {
+    operation = null,
+    ...known
+  }: Partial<Pick<Decoded, "operation" | "definedIn">> = {},
+): Decoded | undefined {
   const inputs =
-    operation === undefined ? [] : operationEntry(operation).inputs;
+    operation === null ? undefined : operationEntry(operation).inputs;
   const decoded = decodeArguments(
     fragment,
     data,
-    operation === undefined ? undefined : inputs.map(({ name }) => name),
+    inputs?.map(({ name }) => name),
   );
   if (decoded === undefined) {
     return undefined;
   }
   // Enums have words, as in what is read.
-  const enums = inputs
+  const enums = (inputs ?? [])
     .filter(({ type }) => type === "uint8")
     .map(({ name }) => [name, Number(decoded.values[name])] as const);
   const described = {
+    operation,
     signature: fragment.format("sighash"),
     ...decoded,
     values: { ...decoded.values, ...Object.fromEntries(enums) },
-    ...(definedIn === undefined ? {} : { definedIn }),
+    ...known,
   };
   return fragment instanceof ErrorFragment
     ? {
         kind: "error",
-        operation: null,
         ...described,
         reason: decodeRevertReason(data, [fragment]).text,
       }
-    : { kind: "call", operation: operation ?? null, ...described };
+    : { kind: "call", ...described };
 }
 
 /** By the functions and errors of the project's own contracts. */
 async function decodeWithProject(
   data: string,
   lookUp: DecodeContext["lookUp"],
-): Promise<DecodedOne | undefined> {
+): Promise<Decoded | undefined> {
   if (dataLength(data) < 4) {
     return undefined;
   }
@@ -213,13 +185,15 @@ function decodeResults(data: string): Decoded | undefined {
     return [{ operation, values }];
   });
   const [first, ...others] = candidates;
-  if (first === undefined) {
-    return undefined;
-  }
-  const returned = { kind: "result", signature: null } as const;
-  return others.length === 0
-    ? { ...returned, ...first }
-    : { ...returned, operation: null, values: {}, candidates };
+  return (
+    first && {
+      kind: "result",
+      signature: null,
+      ...(others.length === 0
+        ? first
+        : { operation: null, values: {}, candidates }),
+    }
+  );
 }
 
 function describeUnknown(
@@ -239,52 +213,45 @@ function describeUnknown(
 }
 
 function render(decoded: Decoded, view: View): string {
-  return "candidates" in decoded
-    ? [
+  return decoded.candidates === undefined
+    ? renderOne(decoded, view)
+    : [
         wrapText(
           "Several operations return such values; the bytes do not tell which.",
           view,
         ),
         ...decoded.candidates.map((candidate) =>
-          renderOne({ kind: "result", signature: null, ...candidate }, view),
+          renderOne({ ...decoded, ...candidate }, view),
         ),
-      ].join("\n\n")
-    : renderOne(decoded, view);
+      ].join("\n\n");
 }
 
-function titleOf(decoded: DecodedOne, view: View): string {
-  switch (decoded.kind) {
-    case "call":
-      return `${view.title("Call")}  ${decoded.signature}`;
-    case "result":
-      return `${view.title("Answer")}  of ${decoded.operation}`;
-    case "error":
-      return `${view.title("Error")}  ${escapeUntrusted(decoded.reason)}`;
-  }
-}
-
-function renderOne(decoded: DecodedOne, view: View): string {
-  const { kind, operation, values, definedIn, trailing } = decoded;
+function renderOne(decoded: Decoded, view: View): string {
+  const { kind, operation, values, definedIn = [], trailing = "" } = decoded;
+  const signature = decoded.signature ?? "";
+  const title = {
+    call: `${view.title("Call")}  ${signature}`,
+    result: `${view.title("Answer")}  of ${String(operation)}`,
+    error: `${view.title("Error")}  ${escapeUntrusted(decoded.reason ?? "")}`,
+  }[kind];
   const entry = operation === null ? undefined : operationEntry(operation);
   const fields = (kind === "result" ? entry?.outputs : entry?.inputs) ?? [];
   const facts: readonly Fact[] = [
     ...(operation === null ? [] : [contractsFact(operation)]),
-    ...(kind === "error" ? ([["Signature", decoded.signature]] as const) : []),
+    ...knownFacts([["Signature", kind === "error" ? signature : ""]]),
     ...(entry === undefined
       ? plainFacts(values)
       : fields.map((field): Fact => [
           field.label,
           formatValue(field, values[field.name], view).text,
         ])),
-    ...(definedIn === undefined
-      ? []
-      : ([["Defined in", escapeUntrusted(definedIn.join(", "))]] as const)),
-    ...(trailing === undefined
-      ? []
-      : ([["Behind it", trailing, "no part of the arguments"]] as const)),
+    ...knownFacts([
+      ["Defined in", escapeUntrusted(definedIn.join(", "))],
+      ["Behind it", trailing, "no part of the arguments"],
+    ]),
   ];
   return [
-    wrapText(titleOf(decoded, view), view),
+    wrapText(title, view),
     renderFacts(facts, view),
     ...renderNotes(fields, view),
   ].join("\n");

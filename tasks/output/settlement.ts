@@ -19,8 +19,7 @@ import type { Envelope } from "./heading.js";
 import { renderReadings } from "./readings.js";
 import { changeRow, engineNames, renderEffect } from "./simulation.js";
 import type { Style, View } from "./style.js";
-import { renderFacts, renderTable, wrapText } from "./table.js";
-import type { Fact } from "./table.js";
+import { knownFacts, renderFacts, renderTable, wrapText } from "./table.js";
 
 const signingNames: Readonly<Record<SigningKind, string>> = {
   local: "signed here with a configured key",
@@ -193,19 +192,18 @@ export function renderSettlement(
   const { status, reason, hash, blockNumber, gasUsed, before, after } =
     settlement;
   const [outcome, colour] = outcomes[status];
-  const facts: readonly Fact[] = [
-    ["Outcome", view[colour](outcome)],
-    ["Reason", inWords(reason)],
-    ["Transaction", hash ?? ""],
-    ["Block", String(blockNumber ?? "")],
-    ["Gas used", groupDigits(String(gasUsed ?? ""))],
-  ];
   return [
     envelope === undefined
       ? view.title("Settlement")
       : renderHeading("Settlement", envelope, view),
     renderFacts(
-      facts.filter(([, value]) => value !== ""),
+      knownFacts([
+        ["Outcome", view[colour](outcome)],
+        ["Reason", inWords(reason)],
+        ["Transaction", hash ?? ""],
+        ["Block", String(blockNumber ?? "")],
+        ["Gas used", groupDigits(String(gasUsed ?? ""))],
+      ]),
       view,
     ),
     ...(before === null || after === null

@@ -29,7 +29,12 @@ import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
 import { renderNotes } from "./readings.js";
 import type { Style, View } from "./style.js";
-import { renderFacts, renderTitledTable, wrapText } from "./table.js";
+import {
+  knownFacts,
+  renderFacts,
+  renderTitledTable,
+  wrapText,
+} from "./table.js";
 import type { Column, Fact } from "./table.js";
 
 /** A rehearsed settlement, and what its tokens say of themselves. */
@@ -120,7 +125,7 @@ export function outcomeFacts(
     reverted: style.bad(`reverted: ${reasonText}`),
     "nothing-to-do": `nothing to do: ${reasonText}`,
   }[status];
-  const facts: readonly Fact[] = [
+  return knownFacts([
     ["Outcome", outcome],
     [status === "settled" ? "Settled by" : "Called by", sender],
     ["Gas used", groupDigits(String(gasUsed ?? ""))],
@@ -131,8 +136,7 @@ export function outcomeFacts(
         : `${block.number}, ${describeTime(BigInt(block.timestamp))}`,
     ],
     ["Executed by", engineNames[engine]],
-  ];
-  return facts.filter(([, value]) => value !== "");
+  ]);
 }
 
 export const engineNames: Readonly<Record<RehearsalEngine, string>> = {

@@ -50,6 +50,11 @@ function widthsOf(rows: ReadonlyArray<readonly string[]>): number[] {
 /** What one row of facts says: of what, what, and what else is to know. */
 export type Fact = readonly [label: string, value: string, note?: string];
 
+/** Those of the facts that there is a value of. */
+export function knownFacts(facts: readonly Fact[]): readonly Fact[] {
+  return facts.filter(([, value]) => value !== "");
+}
+
 /**
  * Facts, one below the other. Where a line would be too long for the terminal,
  * its note goes below the value, and a value that has no room beside its label
