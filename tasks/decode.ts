@@ -185,15 +185,15 @@ function decodeResults(data: string): Decoded | undefined {
     return [{ operation, values }];
   });
   const [first, ...others] = candidates;
-  return (
-    first && {
-      kind: "result",
-      signature: null,
-      ...(others.length === 0
-        ? first
-        : { operation: null, values: {}, candidates }),
-    }
-  );
+  if (first === undefined) {
+    return undefined;
+  }
+  const several = { operation: null, values: {}, candidates };
+  return {
+    kind: "result",
+    signature: null,
+    ...(others.length === 0 ? first : several),
+  };
 }
 
 function describeUnknown(

@@ -32,16 +32,15 @@ export interface Examination {
   readonly checks: readonly Check[];
 }
 
-/** One look at the network, with a connection of its own. */
-interface Look {
-  /** Of the check that fails where there is no connection. */
-  readonly name: "network" | "signer";
-  readonly access: "read" | "write";
-  /** What a time-out says that it did not get to. */
-  readonly asked: string;
-  /** What a configuration variable is that is not set. */
-  readonly unsetKey: "warn" | "fail";
-}
+/** What a look says where it has no connection, of its own by that access. */
+const looks = {
+  read: { name: "network", asked: "the connection", ifUnset: "fail" },
+  write: {
+    name: "signer",
+    asked: "the requests about its signer",
+    ifUnset: "warn",
+  },
+} as const;
 
 async function examine(
   chosen: ArgumentsOf<"doctor">,
@@ -56,12 +55,13 @@ async function examine(
   const repeated: RetryEvent[] = [];
   const onRetry = (event: RetryEvent): unknown => repeated.push(event);
   const look = async (
-    { name, access, asked, unsetKey }: Look,
+    access: keyof typeof looks,
     work: (vault: HardhatVault) => Promise<Examination>,
   ): Promise<Examination> => {
+    const { name, asked: method, ifUnset } = looks[access];
     try {
       if (deadline?.isOver === true) {
-        throw vaultError("VAULT_RPC_TIMEOUT", { network, method: asked });
+        throw vaultError("VAULT_RPC_TIMEOUT", { network, method });
       }
       const left =
         deadline === undefined
@@ -78,33 +78,17 @@ async function examine(
       const isUnset =
         VaultError.isVaultError(error) &&
         error.code === "VAULT_CONFIG_VARIABLE";
-      return {
-        checks: [failed(name, error, isUnset ? unsetKey : "fail")],
-      };
+      return { checks: [failed(name, error, isUnset ? ifUnset : "fail")] };
     }
   };
-  const { envelope, checks } = await look(
-    {
-      name: "network",
-      access: "read",
-      asked: "the connection",
-      unsetKey: "fail",
-    },
-    examineVault,
-  );
+  const { envelope, checks } = await look("read", examineVault);
   if (envelope === undefined) {
     return reportExamination({ checks });
   }
   // By itself: this alone needs the keys.
-  const signer = await look(
-    {
-      name: "signer",
-      access: "write",
-      asked: "the requests about its signer",
-      unsetKey: "warn",
-    },
-    async (vault) => ({ checks: await examineSigner(vault) }),
-  );
+  const signer = await look("write", async (vault) => ({
+    checks: await examineSigner(vault),
+  }));
   return reportExamination({
     envelope,
     checks: [

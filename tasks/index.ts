@@ -54,111 +54,103 @@ function defineTask(
   }
   return (
     builder
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each has the type of its arguments where the tasks are listed
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each has the type of its arguments where the actions are listed
       .setAction(action as LazyActionObject<NewTaskActionFunction>)
       .build()
   );
 }
 
-function vaultTask<Name extends TaskName>(
-  name: Name,
-  description: string,
-  action: LazyActionObject<NewTaskActionFunction<ArgumentsOf<Name>>>,
-): TaskDefinition {
-  return defineTask(name, description, taskArguments[name], action);
-}
+/** What each task does, in words and by a file that is loaded when it is run. */
+const actions: {
+  readonly [Name in TaskName]: readonly [
+    description: string,
+    action: LazyActionObject<NewTaskActionFunction<ArgumentsOf<Name>>>,
+  ];
+} = {
+  status: [
+    "Show every reading of the vault at one block",
+    () => import("./status.js"),
+  ],
+  orders: [
+    "List orders: all there are, a range, or those named",
+    () => import("./orders.js"),
+  ],
+  rounds: [
+    "List every round that the vault ever had, oldest first",
+    () => import("./rounds.js"),
+  ],
+  report: [
+    "Write a page to look at: one HTML file that needs nothing",
+    () => import("./report.js"),
+  ],
+  settle: ["Settle the vault's current round", () => import("./settle.js")],
+  simulate: [
+    "Rehearse a settlement, show every value before and after, and send nothing",
+    () => import("./simulate.js"),
+  ],
+  rehearse: [
+    "Rehearse a settlement at past blocks; nothing is sent",
+    () => import("./rehearse.js"),
+  ],
+  "deploy-mocks": [
+    "Deploy mocks of the six contracts",
+    () => import("./deploy-mocks.js"),
+  ],
+  "mock next-round": [
+    "Put a new round in place of the mocks' latest",
+    async () => ({ default: (await import("./mock.js")).nextRound }),
+  ],
+  "mock set": [
+    "Change what the mocks answer",
+    async () => ({ default: (await import("./mock.js")).set }),
+  ],
+  "mock fail": [
+    "Let an operation of the mocks revert",
+    async () => ({ default: (await import("./mock.js")).fail }),
+  ],
+  "mock succeed": [
+    "Let an operation of the mocks succeed again",
+    async () => ({ default: (await import("./mock.js")).succeed }),
+  ],
+  capture: [
+    "Record every reading at one block, for tests to replay with mocks",
+    () => import("./capture.js"),
+  ],
+  request: [
+    "Print the JSON-RPC request of an operation",
+    () => import("./request.js"),
+  ],
+  watch: [
+    "Show what changes, as it changes, until something happens",
+    () => import("./watch.js"),
+  ],
+  doctor: [
+    "Check the network, the contracts and the signer, and say what to mend",
+    () => import("./doctor.js"),
+  ],
+  decode: [
+    "Say what bytes are: a call, an answer or an error",
+    () => import("./decode.js"),
+  ],
+};
+
+const argumentsOf: Readonly<
+  Record<string, Readonly<Record<string, Argument>>>
+> = taskArguments;
 
 export const vaultTasks: TaskDefinition[] = [
   emptyTask("vault", "Read, settle and test the vault protocol").build(),
+  emptyTask(
+    ["vault", "mock"],
+    "Script mocks that are deployed to a development node",
+  ).build(),
   ...readOperationNames.map((operation) => {
     const { task: name, description, inputs } = operationEntry(operation);
     return defineTask(name, description, readArguments(inputs), async () => ({
       default: (await import("./read.js")).createReadAction(operation),
     }));
   }),
-  vaultTask(
-    "status",
-    "Show every reading of the vault at one block",
-    () => import("./status.js"),
-  ),
-  vaultTask(
-    "orders",
-    "List orders: all there are, a range, or those named",
-    () => import("./orders.js"),
-  ),
-  vaultTask(
-    "rounds",
-    "List every round that the vault ever had, oldest first",
-    () => import("./rounds.js"),
-  ),
-  vaultTask(
-    "report",
-    "Write a page to look at: one HTML file that needs nothing",
-    () => import("./report.js"),
-  ),
-  vaultTask(
-    "settle",
-    "Settle the vault's current round",
-    () => import("./settle.js"),
-  ),
-  vaultTask(
-    "simulate",
-    "Rehearse a settlement, show every value before and after, and send nothing",
-    () => import("./simulate.js"),
-  ),
-  vaultTask(
-    "rehearse",
-    "Rehearse a settlement at past blocks; nothing is sent",
-    () => import("./rehearse.js"),
-  ),
-  vaultTask(
-    "deploy-mocks",
-    "Deploy mocks of the six contracts",
-    () => import("./deploy-mocks.js"),
-  ),
-  emptyTask(
-    ["vault", "mock"],
-    "Script mocks that are deployed to a development node",
-  ).build(),
-  vaultTask(
-    "mock next-round",
-    "Put a new round in place of the mocks' latest",
-    async () => ({ default: (await import("./mock.js")).nextRound }),
-  ),
-  vaultTask("mock set", "Change what the mocks answer", async () => ({
-    default: (await import("./mock.js")).set,
-  })),
-  vaultTask("mock fail", "Let an operation of the mocks revert", async () => ({
-    default: (await import("./mock.js")).fail,
-  })),
-  vaultTask(
-    "mock succeed",
-    "Let an operation of the mocks succeed again",
-    async () => ({ default: (await import("./mock.js")).succeed }),
-  ),
-  vaultTask(
-    "capture",
-    "Record every reading at one block, for tests to replay with mocks",
-    () => import("./capture.js"),
-  ),
-  vaultTask(
-    "request",
-    "Print the JSON-RPC request of an operation",
-    () => import("./request.js"),
-  ),
-  vaultTask(
-    "watch",
-    "Show what changes, as it changes, until something happens",
-    () => import("./watch.js"),
-  ),
-  vaultTask(
-    "doctor",
-    "Check the network, the contracts and the signer, and say what to mend",
-    () => import("./doctor.js"),
-  ),
-  vaultTask(
-    "decode",
-    "Say what bytes are: a call, an answer or an error",
-    () => import("./decode.js"),
+  ...Object.entries(actions).map(([name, [description, action]]) =>
+    defineTask(name, description, argumentsOf[name] ?? {}, action),
   ),
 ];

@@ -1,4 +1,4 @@
-import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { isFailedReading } from "../src/client/failed-reading.js";
 import { describeInput, parseAddress } from "../src/client/inputs.js";
@@ -13,7 +13,7 @@ import { toJsonValue } from "../src/json.js";
 import { toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { withVault } from "./open-vault.js";
-import { isReaderGone, writeAlong } from "./output/destination.js";
+import { writeAlong } from "./output/destination.js";
 import type { WriteText } from "./output/destination.js";
 import { createDisplay } from "./output/watch.js";
 import type { Sighting, WatchDisplay } from "./output/watch.js";
@@ -59,7 +59,7 @@ async function watchWhileRead(
   pause: Waiting["pause"],
 ): Promise<StreamedReport> {
   const { intervalSeconds, until } = request;
-  const { write, failed } = writeAlong(stdout);
+  const { write, failed, end } = writeAlong(stdout);
   const display = createDisplay(
     { ...args, intervalSeconds, ...vault.settings },
     process.stdout,
@@ -78,10 +78,7 @@ async function watchWhileRead(
     return { streamed: true, ok: until === undefined };
   });
   // Of the last line, which no pause follows.
-  await setImmediate();
-  if (failed.aborted && !isReaderGone(failed.reason)) {
-    throw failed.reason;
-  }
+  await end();
   return report;
 }
 

@@ -60,16 +60,9 @@ export async function writeWhole(
   text: string,
   write: WriteText,
 ): Promise<void> {
-  let failure: Error | null | undefined;
-  write(text, (error) => {
-    failure = error;
-  });
-  // A file is written at once. The callback itself is not waited for: what
-  // somebody puts in the place of stdout may never call it.
-  await setImmediate();
-  if (failure instanceof Error && !isReaderGone(failure)) {
-    throw failure;
-  }
+  const along = writeAlong(write);
+  along.write(text, () => undefined);
+  await along.end();
 }
 
 /**
@@ -104,12 +97,13 @@ export async function writeToStdout(
 /**
  * Writes to stdout without waiting for it, for what goes on by itself.
  *
- * @returns What writes, and a signal that is aborted, with the error as its
- * reason, once that failed.
+ * @returns What writes, a signal that is aborted once that failed, and what
+ * throws, after the last piece, what {@link writeWhole} throws.
  */
 export function writeAlong(write: WriteText): {
   readonly write: WriteText;
   readonly failed: AbortSignal;
+  readonly end: () => Promise<void>;
 } {
   const failure = new AbortController();
   return {
@@ -121,11 +115,19 @@ export function writeAlong(write: WriteText): {
         done(error);
       }),
     failed: failure.signal,
+    end: async () => {
+      // A file is written at once. The callback itself is not waited for: what
+      // somebody puts in the place of stdout may never call it.
+      await setImmediate();
+      if (failure.signal.aborted && !isReaderGone(failure.signal.reason)) {
+        throw failure.signal.reason;
+      }
+    },
   };
 }
 
 /** Whether writing failed since the reader went away (`| head`). */
-export function isReaderGone(error: unknown): boolean {
+function isReaderGone(error: unknown): boolean {
   // The second once an earlier piece met the first.
   return hasCode(error, "EPIPE") || hasCode(error, "ERR_STREAM_DESTROYED");
 }

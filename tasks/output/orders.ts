@@ -95,7 +95,7 @@ export const shownFields = fields.filter(
   ({ name }) => !/^(?:exFee|lockFee|newLockFee|marginFee)$/u.test(name),
 );
 
-const columns: readonly Column[] = [
+export const columns: readonly Column[] = [
   { heading: "Id", align: "right" },
   ...shownFields.map(({ label, type }): Column => ({
     heading: label,

@@ -9,6 +9,7 @@ import { valuesOf } from "../output/readings.js";
 import type { StatusSection } from "../output/status-sections.js";
 import { attribute, html } from "./html.js";
 import type { Content, Markup } from "./html.js";
+import type { Cell } from "./table.js";
 
 /** A text, what else is to know, and the tooltip. */
 export interface Figure extends FormattedValue {
@@ -45,11 +46,9 @@ export function factsTable(rows: Content): Markup {
 
 export function factRow(
   label: string,
-  text: Content,
-  note?: string,
-  title?: string,
+  { text, note = "", title }: Cell & { readonly note?: string | undefined },
 ): Markup {
-  return html`<tr><th scope="row">${label}</th><td${attribute("title", title)}>${text}${note === undefined || note === "" ? undefined : html`<small>${note}</small>`}</td></tr>
+  return html`<tr><th scope="row">${label}</th><td${attribute("title", title)}>${text}${note === "" ? undefined : html`<small>${note}</small>`}</td></tr>
 `;
 }
 
@@ -63,15 +62,14 @@ export function readingRows(
     if (isFailedReading(value)) {
       const { shortMessage } = value.error;
       return [
-        factRow(
-          capitalize(variant ?? operationEntry(operation).title),
-          html`<span class="bad">failed: ${shortMessage}</span>`,
-        ),
+        factRow(capitalize(variant ?? operationEntry(operation).title), {
+          text: html`<span class="bad">failed: ${shortMessage}</span>`,
+        }),
       ];
     }
     return valuesOf(operation, reading).map(({ label, field, value: one }) => {
-      const { text, note, title } = figureOf(field, one, context);
-      return factRow(label, breakable(text), note, title);
+      const { text, ...figure } = figureOf(field, one, context);
+      return factRow(label, { text: breakable(text), ...figure });
     });
   });
 }

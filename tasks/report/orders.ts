@@ -1,9 +1,19 @@
 import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder, Order } from "../../src/client/index.js";
 import { OrderState } from "../../src/protocol/index.js";
-import { describeCount, fieldOf } from "../output/format-value.js";
+import {
+  describeCount,
+  fieldOf,
+  shortenAddress,
+} from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import { IdRanges } from "../output/id-ranges.js";
+import {
+  briefly,
+  columns,
+  describeScales,
+  shownFields,
+} from "../output/orders.js";
 import {
   directionKeys,
   distributionChart,
@@ -16,10 +26,15 @@ import type { Holding } from "./charts.js";
 import { figureOf } from "./facts.js";
 import { html } from "./html.js";
 import type { Markup } from "./html.js";
-import { renderOrderTable } from "./order-table.js";
+import { MANY } from "./page-script.js";
 import { renderTable } from "./table.js";
 
 const MOST_HOLDERS = 10;
+
+/** Characters beside each other on a sheet of paper. */
+const PORTRAIT = 150;
+/** For what tells how a column is sorted, and the blank beside it. */
+const HEADING_ROOM = 4;
 
 /** Orders as distributions, and one by one; and what style sheet that takes. */
 export function renderOrders(
@@ -122,22 +137,15 @@ function renderHoldings(
     [
       { heading: "Holder" },
       { heading: "Known as" },
-      { heading: "Open orders", isFigure: true },
-      { heading: "Open positions", isFigure: true },
+      { heading: "Open orders", align: "right" },
+      { heading: "Open positions", align: "right" },
     ],
-    shown.map(({ holder, label, orders, total }) => {
-      const { text, title } = figureOf(
-        fieldOf("getOrderInfo", "number"),
-        total,
-        context,
-      );
-      return [
-        { content: html`<code>${holder}</code>` },
-        { content: label },
-        { content: orders },
-        { content: text, title },
-      ];
-    }),
+    shown.map(({ holder, label, orders, total }) => [
+      { text: html`<code>${holder}</code>` },
+      { text: label },
+      { text: orders },
+      figureOf(fieldOf("getOrderInfo", "number"), total, context),
+    ]),
   )}
   ${
     holdings.length === shown.length
@@ -147,4 +155,49 @@ function renderHoldings(
           open orders.
         </p> `
   }`;
+}
+
+/**
+ * A row for each order. Of thousands a browser must be able to lay out those in
+ * sight alone, also where there is no script to page them: then the columns get
+ * their widths here, by a rule for the style sheet, and not from the cells.
+ */
+function renderOrderTable(
+  orders: readonly Order[],
+  context: FormatContext,
+): { readonly table: Markup; readonly style: string } {
+  const isMany = orders.length > MANY;
+  const rows = orders.map((order) => [
+    { text: order.orderID.toString(), title: undefined },
+    ...shownFields.map((field) => {
+      const { text, note, title } = figureOf(field, order[field.name], context);
+      return field.type === "address"
+        ? { text: note ?? shortenAddress(text), title: text }
+        : { text: briefly(field, text), title };
+    }),
+  ]);
+  const widths = columns.map(({ heading }, column) =>
+    rows.reduce(
+      (most, cells) => Math.max(most, (cells[column]?.text.length ?? 0) + 2),
+      heading.length + HEADING_ROOM,
+    ),
+  );
+  const width = widths.reduce((sum, column) => sum + column);
+  const classes = [
+    "orders",
+    ...(isMany ? ["many"] : []),
+    ...(width > PORTRAIT ? ["wide"] : []),
+  ];
+  return {
+    style: `.many table:not([data-few]) { min-width: ${width}ch; }
+.many tr { grid-template-columns: ${widths.map((column) => `minmax(${column}ch, ${column}fr)`).join(" ")}; }
+`,
+    table: html`<div class="${classes.join(" ")}">
+      ${renderTable("Every order", columns, rows, { pagesOf: "Orders", hasRoles: isMany })}
+      <p class="quiet">
+        ${describeScales(context)} Fees: npx hardhat vault orders --json, or
+        --format ndjson or csv.
+      </p>
+    </div> `,
+  };
 }

@@ -7,6 +7,7 @@ import {
   transferRows,
 } from "../output/simulation.js";
 import type { ShownRehearsal } from "../output/simulation.js";
+import type { Column } from "../output/table.js";
 import { factRow, factsTable } from "./facts.js";
 import { html } from "./html.js";
 import type { Markup } from "./html.js";
@@ -14,9 +15,9 @@ import { renderTable } from "./table.js";
 
 const asItIs = { good: (text: string) => text, bad: (text: string) => text };
 
-const beforeAndAfter = [
-  { heading: "Before", isFigure: true },
-  { heading: "After", isFigure: true },
+const beforeAndAfter: readonly Column[] = [
+  { heading: "Before", align: "right" },
+  { heading: "After", align: "right" },
 ];
 
 /** What a settlement would do: before, after, and what moves. */
@@ -27,22 +28,22 @@ export function renderRehearsal(
 ): Markup {
   const { changes, balances, transfers, notes } = shown.simulation;
   return html`${factsTable(
-    outcomeFacts(shown, asItIs).map(([label, text, note]) =>
-      factRow(label, text, note),
+    outcomeFacts(shown, asItIs).map(([label, text]) =>
+      factRow(label, { text }),
     ),
   )}${renderTable(
     "Readings",
     [{ heading: "Reading" }, ...beforeAndAfter],
     changes.map((change) => {
-      const [label, before, after, note] = changeRow(change, context);
+      const [label, before, after, note = ""] = changeRow(change, context);
       return [
-        { content: label },
-        { content: before, title: String(change.before) },
+        { text: label },
+        { text: before, title: String(change.before) },
         {
-          content:
-            note === undefined || note === ""
-              ? after
-              : html`${after} <span class="quiet">${note}</span>`,
+          text: [
+            after,
+            note === "" ? undefined : html` <span class="quiet">${note}</span>`,
+          ],
           title: String(change.after),
         },
       ];
@@ -52,25 +53,25 @@ export function renderRehearsal(
     [
       { heading: "Account" },
       ...beforeAndAfter,
-      { heading: "Difference", isFigure: true },
+      { heading: "Difference", align: "right" },
     ],
     balanceRows(shown).map(([label, before, after, difference], index) => [
-      { content: label, title: balances[index]?.account },
-      { content: before, title: balances[index]?.before.toString() },
-      { content: after, title: balances[index]?.after.toString() },
-      { content: difference },
+      { text: label, title: balances[index]?.account },
+      { text: before, title: balances[index]?.before.toString() },
+      { text: after, title: balances[index]?.after.toString() },
+      { text: difference },
     ]),
   )}${renderTable(
     "Transfers",
     [
       { heading: "From" },
       { heading: "To" },
-      { heading: "Amount", isFigure: true },
+      { heading: "Amount", align: "right" },
     ],
     transferRows(shown).map(([amount, from, to], index) => [
-      { content: from, title: transfers?.[index]?.from },
-      { content: to, title: transfers?.[index]?.to },
-      { content: amount, title: transfers?.[index]?.amount.toString() },
+      { text: from, title: transfers?.[index]?.from },
+      { text: to, title: transfers?.[index]?.to },
+      { text: amount, title: transfers?.[index]?.amount.toString() },
     ]),
   )}${
     transfers === null

@@ -196,10 +196,9 @@ function renderContracts({ contracts }: Report): Markup {
     "Contracts",
     factsTable(
       [...contracts].map(([role, { address }]) =>
-        factRow(
-          capitalize(contractRoles[role].label),
-          html`<code>${address}</code>`,
-        ),
+        factRow(capitalize(contractRoles[role].label), {
+          text: html`<code>${address}</code>`,
+        }),
       ),
     ),
   );

@@ -5,6 +5,7 @@ import { describeCount, groupDigits } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { Envelope } from "../output/heading.js";
 import { describeSettled, notesOnRounds } from "../output/rounds.js";
+import type { Column } from "../output/table.js";
 import {
   datedRounds,
   figure,
@@ -16,7 +17,7 @@ import { figureOf } from "./facts.js";
 import { html } from "./html.js";
 import type { Markup } from "./html.js";
 import { renderTable } from "./table.js";
-import type { Cell, Column } from "./table.js";
+import type { Cell } from "./table.js";
 
 const shown = fieldsOf("getLatestRoundInfo", [
   "startTime",
@@ -28,14 +29,13 @@ const shown = fieldsOf("getLatestRoundInfo", [
 ]);
 
 const columns: readonly Column[] = [
-  ...shown.map(({ label, unit }) => ({
+  ...shown.map(({ label, unit }): Column => ({
     heading: label,
-    isFigure: unit !== "timestamp",
+    align: unit === "timestamp" ? "left" : "right",
   })),
-  ...["Filled", "First block", "Settled in", "Last block"].map((heading) => ({
-    heading,
-    isFigure: true,
-  })),
+  ...["Filled", "First block", "Settled in", "Last block"].map(
+    (heading): Column => ({ heading, align: "right" }),
+  ),
 ];
 
 /** Every round that was found, as charts over time and one by one. */
@@ -70,14 +70,11 @@ export function renderRounds(
     "Every round",
     columns,
     rounds.map((round) => [
-      ...shown.map((field) => {
-        const { text, title } = figureOf(field, round[field.name], context);
-        return { content: text, title };
-      }),
-      { content: describeShare(round.filledVolume, round.maxVolume) },
+      ...shown.map((field) => figureOf(field, round[field.name], context)),
+      { text: describeShare(round.filledVolume, round.maxVolume) },
       blockCell(round.firstBlock),
       {
-        content: describeSettled(round, block.number),
+        text: describeSettled(round, block.number),
         title: round.settledBlock?.toString(),
       },
       blockCell(round.lastBlock),
@@ -88,5 +85,5 @@ export function renderRounds(
 
 function blockCell(block: number): Cell {
   const title = String(block);
-  return { content: groupDigits(title), title };
+  return { text: groupDigits(title), title };
 }

@@ -1,14 +1,10 @@
+import type { Column } from "../output/table.js";
 import { attribute, html } from "./html.js";
 import type { Content, Markup } from "./html.js";
 
-/** What a column is headed; figures stand at its right. */
-export interface Column {
-  readonly heading: string;
-  readonly isFigure?: boolean;
-}
-
 export interface Cell {
-  readonly content: Content;
+  readonly text: Content;
+  /** The tooltip. */
   readonly title?: string | undefined;
 }
 
@@ -32,8 +28,8 @@ export function renderTable(
 ): Markup | undefined {
   const as = (role: string): Content =>
     hasRoles ? attribute("role", role) : undefined;
-  const classes = columns.map(({ isFigure = false }) =>
-    isFigure ? attribute("class", "n") : undefined,
+  const classes = columns.map(({ align }) =>
+    align === "right" ? attribute("class", "n") : undefined,
   );
   return rows.length === 0
     ? undefined
@@ -48,7 +44,7 @@ export function renderTable(
             <tbody${as("rowgroup")}>
               ${rows.map(
                 (cells) => html`<tr${as("row")}>
-                  ${cells.map(({ content, title: whole }, column) => html`<td${as("cell")}${classes[column]}${attribute("title", whole)}>${content}</td>`)}
+                  ${cells.map(({ text, title: whole }, column) => html`<td${as("cell")}${classes[column]}${attribute("title", whole)}>${text}</td>`)}
                 </tr>`,
               )}
             </tbody>
