@@ -13,7 +13,7 @@ import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import { wrapText } from "./output/table.js";
 import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
-import { readAction } from "./read-action.js";
+import { readAction } from "./open-vault.js";
 import type { TaskReport } from "./run-task.js";
 
 export default readAction(parseCaptureArguments, captureToFile);

@@ -4,12 +4,11 @@ import { requireScenario } from "../src/mocks/scenarios.js";
 import type { ScenarioName } from "../src/mocks/scenarios.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { withVault } from "./open-vault.js";
+import { readEnvelope, withVault } from "./open-vault.js";
 import type { OutputStream } from "./output/destination.js";
 import { renderHeading } from "./output/heading.js";
 import { createStyle } from "./output/style.js";
 import { renderFacts, wrapText } from "./output/table.js";
-import { readEnvelope } from "./read-action.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 

@@ -11,7 +11,7 @@ import { vaultError } from "../src/errors.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { withVault } from "./open-vault.js";
+import { readEnvelope, withVault } from "./open-vault.js";
 import type { ChosenContracts } from "./open-vault.js";
 import { fieldOf } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
@@ -19,7 +19,6 @@ import { wrapText } from "./output/table.js";
 import { parseAssignments, parseChanges, parseField } from "./parse-changes.js";
 import type { Assignment } from "./parse-changes.js";
 import { parseWord } from "./parse-options.js";
-import { readEnvelope } from "./read-action.js";
 import { taskAction } from "./run-task.js";
 import type { TaskArguments } from "./run-task.js";
 

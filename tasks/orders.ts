@@ -32,8 +32,8 @@ import {
   parseWord,
 } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
-import { readAction, readEnvelope } from "./read-action.js";
-import type { ReadSurroundings } from "./read-action.js";
+import { readAction, readEnvelope } from "./open-vault.js";
+import type { ReadSurroundings } from "./open-vault.js";
 import type { StreamedReport } from "./run-task.js";
 
 interface OrdersRequest extends ReadTarget {

@@ -15,7 +15,7 @@ import type {
 import { describeArgument, isOptional } from "./arguments.js";
 import type { ReadArguments } from "./arguments.js";
 import { findKnownAccounts } from "./known-accounts.js";
-import { selectedNetwork } from "./open-vault.js";
+import { readAction, readEnvelope, selectedNetwork } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import { renderNotes, renderReadings } from "./output/readings.js";
 import {
@@ -25,7 +25,6 @@ import {
   toCallArguments,
 } from "./parse-options.js";
 import type { ParsedArgument } from "./parse-options.js";
-import { readAction, readEnvelope } from "./read-action.js";
 
 /** The action of the task that reads one operation, all it has, at one block. */
 export function createReadAction(

@@ -12,11 +12,10 @@ import {
   rehearsePast,
 } from "../src/rehearsal/rehearse-past.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { selectedNetwork } from "./open-vault.js";
+import { readAction, readEnvelope, selectedNetwork } from "./open-vault.js";
 import type { StartProgress } from "./output/progress.js";
 import { renderRehearsals } from "./output/rehearsals.js";
 import { parseInteger, parsePastBlock, parseTimeout } from "./parse-options.js";
-import { readAction, readEnvelope } from "./read-action.js";
 import type { TaskReport } from "./run-task.js";
 
 /** Most blocks that one run looks at. */

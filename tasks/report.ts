@@ -9,7 +9,7 @@ import {
   locateContracts,
   namesOf,
 } from "./known-accounts.js";
-import { selectedNetwork } from "./open-vault.js";
+import { readAction, selectedNetwork } from "./open-vault.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
@@ -19,8 +19,7 @@ import { parseOrderIds, parseReadTarget } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
 import { countFailures, renderReport } from "./report/render.js";
 import type { Report } from "./report/render.js";
-import { readAction } from "./read-action.js";
-import type { ReadSurroundings } from "./read-action.js";
+import type { ReadSurroundings } from "./open-vault.js";
 import type { TaskReport } from "./run-task.js";
 import { rehearseToShow } from "./simulate.js";
 

@@ -18,8 +18,8 @@ import { createStyle } from "./output/style.js";
 import { wrapText } from "./output/table.js";
 import { parsePastBlock, parseReadTarget } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
-import { readAction, readEnvelope } from "./read-action.js";
-import type { ReadSurroundings } from "./read-action.js";
+import { readAction, readEnvelope } from "./open-vault.js";
+import type { ReadSurroundings } from "./open-vault.js";
 import type { StreamedReport } from "./run-task.js";
 
 interface RoundsRequest extends Omit<ReadTarget, "blockTag"> {

@@ -9,12 +9,11 @@ import { simulateSettleAll } from "../src/rehearsal/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
 import { checkTime } from "../src/rehearsal/target-time.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { selectedNetwork } from "./open-vault.js";
+import { readAction, selectedNetwork } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";
 import type { ShownRehearsal } from "./output/simulation.js";
 import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
 import type { OutputStream } from "./output/destination.js";
-import { readAction } from "./read-action.js";
 import type { TaskReport } from "./run-task.js";
 
 export default readAction(

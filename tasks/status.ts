@@ -6,16 +6,16 @@ import { operationEntry } from "../src/protocol/index.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { renderHeading } from "./output/heading.js";
 import { renderNotes, renderReadings } from "./output/readings.js";
-import { renderSideBySide } from "./output/side-by-side.js";
 import {
   failuresOf,
   renderFailures,
+  renderSideBySide,
   sectionsOf,
   shownFields,
 } from "./output/status-sections.js";
 import { parseReadTarget } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
-import { readAction } from "./read-action.js";
+import { readAction } from "./open-vault.js";
 import type { TaskReport } from "./run-task.js";
 
 export default readAction(

@@ -17,7 +17,6 @@ import type {
 } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import { formatCountdown } from "./time.js";
 
 /** What is needed to show a value to a person. */
 export interface FormatContext extends DisplaySettings {
@@ -184,6 +183,40 @@ export function groupDigits(decimal: string): string {
   return grouped;
 }
 
+const spans: ReadonlyArray<readonly [name: string, seconds: bigint]> = [
+  ["d", 86_400n],
+  ["h", 3_600n],
+  ["m", 60n],
+  ["s", 1n],
+];
+
+/** A span in its two largest units, as in `3d 4h`. */
+export function formatDuration(seconds: bigint): string {
+  let rest = seconds;
+  const parts: string[] = [];
+  for (const [name, length] of spans) {
+    const count = rest / length;
+    rest %= length;
+    if (count > 0n || parts.length > 0) {
+      parts.push(`${count}${name}`);
+    }
+  }
+  const [first = "0s", second] = parts;
+  return second === undefined || second.startsWith("0")
+    ? first
+    : `${first} ${second}`;
+}
+
+/** How far a time is from the chain's clock: `in 3d 4h` or `2h 5m ago`. */
+export function formatCountdown(time: bigint, chainTime: number): string {
+  const distance = time - BigInt(chainTime);
+  return distance === 0n
+    ? "now"
+    : distance > 0n
+      ? `in ${formatDuration(distance)}`
+      : `${formatDuration(-distance)} ago`;
+}
+
 /** A text that is no longer than so many characters, and a sign of the rest. */
 export function cutText(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
@@ -203,4 +236,29 @@ export function shortenAddress(address: string): string {
     return name;
   }
   return `${address.slice(0, 6)}…${address.slice(-4)}`;
+}
+
+const BAR_WIDTH = 24;
+
+/**
+ * A bar of how much of a whole is used, with the percentage to one decimal,
+ * rounded down so that 100 % means all of it.
+ */
+export function utilisationBar(part: bigint, whole: bigint): string {
+  const share = describeShare(part, whole);
+  if (whole === 0n) {
+    return `${"░".repeat(BAR_WIDTH)} (${share})`;
+  }
+  const perMille = (part * 1000n) / whole;
+  const blocks = Number((perMille * BigInt(BAR_WIDTH)) / 1000n);
+  return `${"█".repeat(Math.min(blocks, BAR_WIDTH)).padEnd(BAR_WIDTH, "░")} ${share}`;
+}
+
+/** That percentage alone, as in `42.0 %`. */
+export function describeShare(part: bigint, whole: bigint): string {
+  if (whole === 0n) {
+    return "nothing to fill";
+  }
+  const perMille = (part * 1000n) / whole;
+  return `${perMille / 10n}.${perMille % 10n} %`;
 }

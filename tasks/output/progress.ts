@@ -1,5 +1,4 @@
-import { groupDigits } from "./format-value.js";
-import { formatDuration } from "./time.js";
+import { formatDuration, groupDigits } from "./format-value.js";
 
 /** Shows how far a long task has come. */
 export interface Progress {

@@ -7,13 +7,12 @@ import type {
 import { faultOf } from "../../src/rpc/errors.js";
 import { withMembers } from "./destination.js";
 import type { OutputStream, WriteText } from "./destination.js";
-import { describeCount } from "./format-value.js";
+import { describeCount, formatDuration } from "./format-value.js";
 import { redrawInPlace, writeOnce } from "./line-update.js";
 import { describeDone, renderBar } from "./progress.js";
 import type { StartProgress } from "./progress.js";
 import { watchRateLimit } from "./rate-limit.js";
 import type { StyledStream } from "./style.js";
-import { formatDuration } from "./time.js";
 
 /** What takes longer says what it is doing. */
 const PATIENCE_MS = 1_000;

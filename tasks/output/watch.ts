@@ -6,10 +6,15 @@ import type { VaultError } from "../../src/errors.js";
 import type { DisplaySettings } from "../../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
 import { toDocument } from "../parse-options.js";
-import { utilisationBar } from "./bar.js";
+import {
+  describeCount,
+  fieldOf,
+  formatDuration,
+  formatValue,
+  utilisationBar,
+} from "./format-value.js";
 import { withMembers } from "./destination.js";
 import type { WriteText } from "./destination.js";
-import { describeCount, fieldOf, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
@@ -17,7 +22,6 @@ import { createStyle } from "./style.js";
 import type { Style, View } from "./style.js";
 import { renderFacts, wrapText } from "./table.js";
 import type { Fact } from "./table.js";
-import { formatDuration } from "./time.js";
 
 /** What there was at one block. */
 export interface Sighting {

@@ -10,10 +10,10 @@ import {
 } from "../../src/protocol/index.js";
 import type { PoolAmounts, VaultRound } from "../../src/protocol/index.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import { describeShare } from "../output/bar.js";
 import {
   cutText,
   describeCount,
+  describeShare,
   fieldOf,
   formatValue,
   groupDigits,

@@ -1,7 +1,10 @@
 import type { PastRound } from "../../src/client/index.js";
 import { fieldsOf } from "../../src/protocol/index.js";
-import { describeShare } from "../output/bar.js";
-import { describeCount, groupDigits } from "../output/format-value.js";
+import {
+  describeCount,
+  describeShare,
+  groupDigits,
+} from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { Envelope } from "../output/heading.js";
 import { describeSettled, notesOnRounds } from "../output/rounds.js";

@@ -3,13 +3,14 @@ import { expect } from "chai";
 import { operations } from "../../../src/protocol/index.js";
 import type { Field, Unit } from "../../../src/protocol/index.js";
 import { describeScales } from "../../../tasks/output/orders.js";
-import { utilisationBar } from "../../../tasks/output/bar.js";
 import {
   describeCount,
+  formatCountdown,
+  formatDuration,
   formatValue,
   notesOn,
+  utilisationBar,
 } from "../../../tasks/output/format-value.js";
-import { formatCountdown, formatDuration } from "../../../tasks/output/time.js";
 
 const MAX = 2n ** 256n - 1n;
 const context = { tokenDecimals: 6, chainTime: 1_700_000_000, raw: false };
