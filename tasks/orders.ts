@@ -1,10 +1,8 @@
-import { isEmptyOrder, isFailedOrder } from "../src/client/index.js";
 import type { ListedOrder, OrdersOptions } from "../src/client/index.js";
 import { parseAddress, requireFixedBlock } from "../src/client/inputs.js";
 import { EMPTY_IDS_AT_END } from "../src/client/orders/last-order.js";
 import { parseIds } from "../src/client/orders/read-orders.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import type { VaultError } from "../src/errors.js";
 import { enumNames } from "../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
@@ -12,7 +10,7 @@ import { findKnownAccounts } from "./known-accounts.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
-import { IdRanges } from "./output/id-ranges.js";
+import { Tally } from "./output/id-ranges.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import type { ListingForm } from "./output/listing.js";
 import {
@@ -23,7 +21,7 @@ import {
   toTable,
 } from "./output/orders.js";
 import { createStyle } from "./output/style.js";
-import type { Style, View } from "./output/style.js";
+import type { View } from "./output/style.js";
 import { wrapText } from "./output/table.js";
 import {
   parseInteger,
@@ -139,53 +137,6 @@ async function listOrders(
     stderr.write(`${tally.describe(createStyle(stderr, wide), false)}\n`);
   }
   return { streamed: true, ok: tally.failed.count === 0 };
-}
-
-/** What a listing held, and which ids were no orders. */
-class Tally {
-  public readonly empty = new IdRanges();
-  public readonly failed = new IdRanges();
-  public listed = 0;
-  #firstError: VaultError | undefined;
-
-  public get isNotable(): boolean {
-    return this.empty.count > 0 || this.failed.count > 0;
-  }
-
-  public async *count(
-    orders: AsyncIterable<ListedOrder>,
-  ): AsyncGenerator<ListedOrder, void, undefined> {
-    for await (const order of orders) {
-      this.listed += 1;
-      if (isFailedOrder(order)) {
-        this.failed.add(order.orderID);
-        this.#firstError ??= order.error;
-      } else if (isEmptyOrder(order)) {
-        this.empty.add(order.orderID);
-      }
-      yield order;
-    }
-  }
-
-  /** @param isListed Every id has a row of its own, or one with its like. */
-  public describe(style: Style, isListed: boolean): string {
-    const { empty, failed } = this;
-    const orders = this.listed - empty.count - failed.count;
-    const show = (ids: IdRanges): string =>
-      isListed ? describeCount(ids.count, "id") : ids.describe();
-    return [
-      `${describeCount(orders, "order")}.`,
-      ...(empty.count === 0
-        ? []
-        : [`Empty, with every value zero: ${show(empty)}.`]),
-      ...(this.#firstError === undefined
-        ? []
-        : [
-            style.bad(`Failed: ${show(failed)}.`),
-            `The first of these: ${this.#firstError.shortMessage}`,
-          ]),
-    ].join("\n");
-  }
 }
 
 async function* toDocument(

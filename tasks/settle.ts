@@ -118,18 +118,15 @@ export async function settle(
       : // The figures of the settlement are known without it.
         await vault.block(blockNumber).catch(() => undefined)) ??
     block;
-  const envelope = {
-    network: vault.networkName,
-    chainId,
-    block:
-      seen === undefined
-        ? null
-        : { number: seen.number, timestamp: seen.timestamp },
-  };
-  chainTime = envelope.block?.timestamp ?? chainTime;
+  const where = { network: vault.networkName, chainId };
+  const envelope =
+    seen === undefined
+      ? undefined
+      : { ...where, block: { number: seen.number, timestamp: seen.timestamp } };
+  chainTime = envelope?.block.timestamp ?? chainTime;
   return {
     json: {
-      ...envelope,
+      ...(envelope ?? { ...where, block: null }),
       settlement: {
         ...settlement,
         preview: preview === null ? null : describeTransfers(preview, tokens),
@@ -137,13 +134,7 @@ export async function settle(
     },
     ok: status === "settled" || status === "nothing-to-do",
     text: (outStyle) =>
-      renderSettlement(
-        settlement,
-        envelope.block === null
-          ? undefined
-          : { ...envelope, block: envelope.block },
-        viewOn(outStyle),
-      ),
+      renderSettlement(settlement, envelope, viewOn(outStyle)),
   };
 }
 

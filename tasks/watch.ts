@@ -182,11 +182,7 @@ export async function watch(
         const changed = changesBetween(seen, latest);
         const isBack = lostAt !== undefined;
         [seen, lostAt] = [latest, undefined];
-        if (isBack || changed.length > 0) {
-          display.seen(seen, changed);
-        } else {
-          display.same(seen);
-        }
+        display.seen(seen, isBack || changed.length > 0 ? changed : undefined);
       } catch (error) {
         if (!isOutage(error)) {
           throw error;

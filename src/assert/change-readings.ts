@@ -104,15 +104,12 @@ function compareAll(
   before: VaultSnapshot,
   after: VaultSnapshot,
 ): readonly Comparison[] {
-  const isMissing = (
-    snapshot: VaultSnapshot,
-    path: readonly string[],
-  ): boolean => {
-    const reading = valueOrFailure(snapshot, path);
-    return isFailedReading(reading) && isNotConfigured(reading.error);
-  };
+  const isPresent = (reading: unknown): boolean =>
+    !isFailedReading(reading) || !isNotConfigured(reading.error);
   return valuePaths
-    .filter((path) => !(isMissing(before, path) && isMissing(after, path)))
+    .filter((path) =>
+      [before, after].some((each) => isPresent(valueOrFailure(each, path))),
+    )
     .map((path) => compareOne(before, after, path));
 }
 

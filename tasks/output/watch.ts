@@ -39,10 +39,8 @@ export interface Sighting {
 
 /** Where a watch shows what it sees. */
 export interface WatchDisplay {
-  /** Something is there that was not shown before. */
-  seen(sighting: Sighting, changed: readonly string[]): void;
-  /** All is as it was. */
-  same(sighting: Sighting): void;
+  /** @param changed Undefined where all is as it was shown before. */
+  seen(sighting: Sighting, changed?: readonly string[]): void;
   /** Nobody answered, for so many seconds now. */
   lost(error: VaultError, seconds: number): void;
   /** @param now The chain's clock, Unix seconds, as far as it is known. */
@@ -89,6 +87,9 @@ export function createLineDisplay(
   return {
     seen({ envelope, readings, canBeSettled, reason, expired }, changed) {
       lostCode = undefined;
+      if (changed === undefined) {
+        return;
+      }
       writeDocument({
         ...envelope,
         status: readings,
@@ -98,7 +99,6 @@ export function createLineDisplay(
         changed,
       });
     },
-    same: () => undefined,
     lost({ code, message }) {
       if (lostCode !== code) {
         lostCode = code;
@@ -142,14 +142,12 @@ export function createTerminalDisplay(
     chainTime = Math.max(chainTime, now);
     draw();
   };
-  const same = (latest: Sighting): void => {
-    [sighting, trouble] = [latest, undefined];
-    looks += 1;
-    tick(latest.envelope.block.timestamp);
-  };
   return {
-    seen: same,
-    same,
+    seen(latest) {
+      [sighting, trouble] = [latest, undefined];
+      looks += 1;
+      tick(latest.envelope.block.timestamp);
+    },
     lost({ shortMessage }, seconds) {
       looks += 1;
       trouble = `No answer for ${formatDuration(BigInt(seconds))}, trying again: ${shortMessage}`;

@@ -1,4 +1,3 @@
-import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder, Order } from "../../src/client/index.js";
 import { OrderState } from "../../src/protocol/index.js";
 import {
@@ -7,7 +6,7 @@ import {
   shortenAddress,
 } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
-import { IdRanges } from "../output/id-ranges.js";
+import { Tally } from "../output/id-ranges.js";
 import {
   briefly,
   columns,
@@ -42,18 +41,9 @@ export function renderOrders(
   strikePrice: bigint | undefined,
   context: FormatContext,
 ): { readonly content: Markup; readonly style: string } {
-  const empty = new IdRanges();
-  const failed = new IdRanges();
-  const orders: Order[] = [];
-  for (const order of listed) {
-    if (isFailedOrder(order)) {
-      failed.add(order.orderID);
-    } else if (isEmptyOrder(order)) {
-      empty.add(order.orderID);
-    } else {
-      orders.push(order);
-    }
-  }
+  const tally = new Tally();
+  const { empty, failed } = tally;
+  const orders = listed.filter((order) => tally.add(order));
   const found = html`<p>
     ${describeCount(orders.length, "order")} of
     ${describeCount(listed.length, "id")}.

@@ -40,8 +40,8 @@ function recordDisplay(): { told: Told[]; display: WatchDisplay } {
   return {
     told,
     display: {
-      seen: (seen, changed) => told.push({ seen, changed }),
-      same: () => told.push("same"),
+      seen: (seen, changed) =>
+        told.push(changed === undefined ? "same" : { seen, changed }),
       lost: ({ code }, seconds) => told.push({ lost: code, seconds }),
       tick: () => undefined,
       end: () => told.push("end"),
