@@ -12,7 +12,6 @@ import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { readEnvelope, withVault } from "./open-vault.js";
-import type { ChosenContracts } from "./open-vault.js";
 import { fieldOf } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import { wrapText } from "./output/table.js";
@@ -33,7 +32,7 @@ interface Scripted {
  *
  * @param prepare Reads what was typed, before anything is asked of the network.
  */
-function scriptingAction<Args extends TaskArguments & ChosenContracts>(
+function scriptingAction<Args extends TaskArguments>(
   prepare: (
     args: Args,
   ) => (mocks: MockVaultHandle, block: BlockInfo) => Promise<Scripted>,

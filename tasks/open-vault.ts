@@ -10,6 +10,7 @@ import { toRpcError } from "../src/rpc/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { keepNetworkSecrets } from "../src/plugin/network-secrets.js";
+import { findSender } from "../src/plugin/sender.js";
 import { vaultError } from "../src/errors.js";
 import { contractRoleNames, isContractRole } from "../src/protocol/index.js";
 import { FORK_NETWORK } from "../src/rehearsal/fork/network.js";
@@ -46,12 +47,6 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
   return { name, config };
 }
 
-/** Whose contracts a task is about, as typed. */
-export interface ChosenContracts {
-  readonly at: string | undefined;
-  readonly instance?: string | undefined;
-}
-
 /**
  * Opens the selected network for one task, says on a terminal that it waits
  * where that takes long, and closes it afterwards.
@@ -64,7 +59,7 @@ export interface ChosenContracts {
 export async function withVault<T>(
   hre: HardhatRuntimeEnvironment,
   access: "read" | "write",
-  { at, instance }: ChosenContracts,
+  { at, instance }: TaskArguments,
   work: (vault: HardhatVault, waiting: Waiting) => Promise<T>,
   longestTimeout = Infinity,
 ): Promise<T> {
@@ -99,7 +94,8 @@ export async function withVault<T>(
       throw toRpcError(error, network, "the connection");
     }
     try {
-      const vault = chooseInstance(connection.vault, instance);
+      const { vault: own } = connection;
+      const vault = instance === undefined ? own : own.instance(instance);
       return await work(
         addresses === undefined ? vault : vault.at(addresses, "--at"),
         waiting,
@@ -121,6 +117,11 @@ export interface ReadSurroundings<Args> {
   readonly stdout: StyledStream;
   readonly stderr: OutputStream;
   readonly startProgress: StartProgress;
+  /**
+   * Who would settle unless an account is named. The connection is opened without
+   * accounts, so that naming one needs no key.
+   */
+  readonly findSender: () => Promise<string>;
 }
 
 /**
@@ -130,7 +131,7 @@ export interface ReadSurroundings<Args> {
  * @param work Is given a vault with one deadline for all that it asks.
  */
 export function readAction<
-  Args extends ChosenContracts & TaskArguments,
+  Args extends TaskArguments,
   Request extends {
     /** Milliseconds. */
     readonly timeout?: number | undefined;
@@ -159,6 +160,10 @@ export function readAction<
           stdout,
           stderr,
           startProgress,
+          findSender: async () => {
+            const { name, config } = selectedNetwork(hre);
+            return await findSender(vault.provider, name, config);
+          },
         }),
       timeout,
     );
@@ -185,14 +190,6 @@ export async function readEnvelope(
     vault.block(blockTag),
   ]);
   return { network, chainId, block };
-}
-
-/** @throws VaultError VAULT_UNKNOWN_INSTANCE */
-export function chooseInstance(
-  vault: HardhatVault,
-  instance: string | undefined,
-): HardhatVault {
-  return instance === undefined ? vault : vault.instance(instance);
 }
 
 /**

@@ -6,7 +6,6 @@ import {
 import type { BlockTag } from "../src/client/inputs.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { findSender } from "../src/plugin/sender.js";
 import {
   isFailedRehearsal,
   rehearsePast,
@@ -33,13 +32,14 @@ export default readAction(
     }
     return request;
   },
-  async (vault, request, { args, hre, startProgress }) => {
-    const { name, config } = selectedNetwork(hre);
-    // The connection was opened without accounts, as for a simulation.
-    const sender =
-      request.as ?? (await findSender(vault.provider, name, config));
-    return await rehearse(vault, request, sender, args.raw, startProgress);
-  },
+  async (vault, request, { args, startProgress, findSender }) =>
+    await rehearse(
+      vault,
+      request,
+      request.as ?? (await findSender()),
+      args.raw,
+      startProgress,
+    ),
 );
 
 /** The blocks, or how to choose them. */

@@ -1,7 +1,6 @@
 import { requireFixedBlock } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, invalidArgument } from "../src/errors.js";
-import { findSender } from "../src/plugin/sender.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import {
@@ -97,11 +96,16 @@ async function report(
 async function gather(
   vault: HardhatVault,
   { orders, blockTag, from }: ReportRequest,
-  { args, hre, startProgress }: ReadSurroundings<ArgumentsOf<"report">>,
+  {
+    args,
+    hre,
+    startProgress,
+    findSender,
+  }: ReadSurroundings<ArgumentsOf<"report">>,
 ): Promise<Report> {
   const { raw, rounds, simulate } = args;
   const accounts = await findKnownAccounts(hre, vault);
-  const { name, config } = selectedNetwork(hre);
+  const { config } = selectedNetwork(hre);
   const snapshot = await vault.snapshot({ blockTag, from });
   const { chainId, block } = snapshot;
   const contracts = await locateContracts(vault);
@@ -138,7 +142,7 @@ async function gather(
       : undefined,
     rehearsal: simulate
       ? await rehearseToShow(vault, {
-          as: from ?? (await findSender(vault.provider, name, config)),
+          as: from ?? (await findSender()),
           // In process, there is no other block than the newest.
           blockNumber:
             config.type === "http" || blockTag !== "latest"

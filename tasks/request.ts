@@ -5,31 +5,30 @@ import {
   orElse,
   requireAddress,
 } from "../src/client/addresses.js";
-import type { AddressBook } from "../src/client/addresses.js";
+import type { LocatedAddress } from "../src/client/addresses.js";
 import { encodeCall } from "../src/client/codec.js";
 import { parseAddress } from "../src/client/inputs.js";
 import { connectionAddresses } from "../src/plugin/addresses.js";
-import type { ConnectionAddresses } from "../src/plugin/addresses.js";
 import { configuredFrom } from "../src/plugin/hardhat-vault.js";
-import { keepNetworkSecrets } from "../src/plugin/network-secrets.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import {
   isReadOperation,
   operationEntry,
   operationNames,
 } from "../src/protocol/index.js";
-import type { OperationName } from "../src/protocol/index.js";
+import type { ContractRole, OperationName } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { chooseInstance, parseAt, selectedNetwork } from "./open-vault.js";
-import type { ChosenContracts } from "./open-vault.js";
+import { parseAt, selectedNetwork, withVault } from "./open-vault.js";
 import { parseInteger, parseWord, toCallArguments } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
-import type { TaskReport } from "./run-task.js";
+import type { TaskArguments, TaskReport } from "./run-task.js";
 
 interface RequestContext {
-  readonly network: string;
-  readonly addresses: AddressBook;
+  readonly addressOf: (
+    role: ContractRole,
+    operation: string,
+  ) => Promise<LocatedAddress>;
   /** Sender where `--from` names none. */
   readonly from: string;
 }
@@ -45,7 +44,7 @@ export default taskAction(
  */
 export async function buildRequest(
   args: ArgumentsOf<"request">,
-  { addresses, network, from: defaultFrom }: RequestContext,
+  { addressOf, from: defaultFrom }: RequestContext,
   now: () => number = Date.now,
 ): Promise<TaskReport> {
   const operation = parseWord(args.operation, operationNames, "<operation>");
@@ -58,10 +57,7 @@ export async function buildRequest(
   const call = encodeCall(operation, parseWireArguments(operation, args));
   const from =
     args.from === undefined ? defaultFrom : parseAddress(args.from, "--from");
-  const { address: to } = await requireAddress(addresses, call.role, {
-    operation,
-    network,
-  });
+  const { address: to } = await addressOf(call.role, operation);
   if (!isReadOperation(operation)) {
     const document = {
       operation,
@@ -140,33 +136,32 @@ function parsePool(
  * opened, since its URL may be a secret that is not at hand.
  */
 async function addressesWithoutRequests(
-  { at, instance }: ChosenContracts,
+  args: TaskArguments,
   hre: HardhatRuntimeEnvironment,
 ): Promise<RequestContext> {
-  const { name, config } = selectedNetwork(hre);
-  const overrides = parseAt(at);
-  let own: Pick<ConnectionAddresses, "locate">;
+  const { name: network, config } = selectedNetwork(hre);
+  const from = configuredFrom(network, config);
   if (config.type === "edr-simulated") {
-    // Opening it may ask a fork's upstream.
-    await keepNetworkSecrets(config, Object.keys(hre.config.networks));
-    const { vault } = await hre.network.getOrCreate(name);
-    own = chooseInstance(vault, instance).connectionAddresses;
-  } else {
-    const network = connectionAddresses(name, config, undefined);
-    own =
-      instance === undefined
-        ? network
-        : connectionAddresses(name, config, undefined, {
-            name: instance,
-            network,
-          });
+    return await withVault(hre, "read", args, async (vault) => ({
+      from,
+      addressOf: async (role, operation) =>
+        await vault.addressOf(role, operation),
+    }));
   }
+  const { at, instance: name } = args;
+  const overrides = parseAt(at);
+  const own = connectionAddresses(network, config, undefined);
+  const { locate } =
+    name === undefined
+      ? own
+      : connectionAddresses(network, config, undefined, { name, network: own });
+  const addresses =
+    overrides === undefined
+      ? locate
+      : orElse(fixedAddresses(overrides, "--at"), locate);
   return {
-    network: name,
-    from: configuredFrom(name, config),
-    addresses:
-      overrides === undefined
-        ? own.locate
-        : orElse(fixedAddresses(overrides, "--at"), own.locate),
+    from,
+    addressOf: async (role, operation) =>
+      await requireAddress(addresses, role, { operation, network }),
   };
 }

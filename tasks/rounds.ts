@@ -65,7 +65,7 @@ export async function listRounds(
     stdout,
     stderr,
     startProgress,
-  }: Omit<ReadSurroundings<ArgumentsOf<"rounds">>, "hre">,
+  }: Omit<ReadSurroundings<ArgumentsOf<"rounds">>, "hre" | "findSender">,
 ): Promise<StreamedReport> {
   const envelope = await readEnvelope(vault, toBlock);
   const progress = startProgress({ total: 1, unit: "blocks looked at" });

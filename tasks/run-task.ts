@@ -39,6 +39,8 @@ export interface TaskArguments {
   readonly json: boolean;
   /** Lines as long as they are, on a terminal too. */
   readonly wide?: boolean | undefined;
+  /** Addresses in the place of those that the settings name. */
+  readonly at?: string | undefined;
   /** The set of contracts, where it is not the network's own. */
   readonly instance?: string | undefined;
   /** Of lines that go to a program, which want stdout for themselves. */

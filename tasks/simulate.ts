@@ -1,6 +1,5 @@
 import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { findSender } from "../src/plugin/sender.js";
 import {
   describeTokens,
   describeTransfers,
@@ -9,7 +8,7 @@ import { simulateSettleAll } from "../src/rehearsal/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
 import { checkTime } from "../src/rehearsal/target-time.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { readAction, selectedNetwork } from "./open-vault.js";
+import { readAction } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";
 import type { ShownRehearsal } from "./output/simulation.js";
 import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
@@ -18,11 +17,8 @@ import type { TaskReport } from "./run-task.js";
 
 export default readAction(
   parseSimulateArguments,
-  async (vault, options, { hre, stderr }) => {
-    const { name, config } = selectedNetwork(hre);
-    // The connection was opened without accounts, so that naming one needs no
-    // key; without a name, the configured ones are looked at.
-    const as = options.as ?? (await findSender(vault.provider, name, config));
+  async (vault, options, { stderr, findSender }) => {
+    const as = options.as ?? (await findSender());
     return await simulate(vault, { ...options, as }, stderr);
   },
 );

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { constants, createWriteStream, rmSync } from "node:fs";
+import { constants, createWriteStream, rmSync, writeFile } from "node:fs";
 import type { Stats } from "node:fs";
 import { open, readlink, rename, rm, stat } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
@@ -166,9 +166,7 @@ export async function writeToFile(
           ? (await openSpecial(destination, existing)).createWriteStream()
           : descriptor === undefined
             ? undefined
-            : // Where whoever opened the file wants it, as with `>>`, so that
-              // they can go on after it.
-              createWriteStream("", { fd: descriptor, autoClose: false });
+            : writeToDescriptor(descriptor);
   } catch (error) {
     throw cannotWrite(file, error);
   }
@@ -201,6 +199,18 @@ async function descriptorOf(file: string): Promise<number | undefined> {
     }
     name = path.resolve(path.dirname(name), target);
   }
+}
+
+/**
+ * Writes where whoever opened the file wants it, as with `>>`, so that they can
+ * go on after it; it stays open.
+ */
+function writeToDescriptor(descriptor: number): Writable {
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      writeFile(descriptor, chunk, done);
+    },
+  });
 }
 
 /** @param tell Called where a signal ends the process before all is written. */

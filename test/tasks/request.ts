@@ -3,7 +3,6 @@ import { spawnSync } from "node:child_process";
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { fixedAddresses } from "../../src/client/addresses.js";
 import { operationNames } from "../../src/protocol/index.js";
 import { buildRequest } from "../../tasks/request.js";
 import {
@@ -183,8 +182,10 @@ describe("vault request", () => {
     const { json } = await buildRequest(
       argumentsOf("request", { operation: "queryVolume", args: [] }),
       {
-        network: "live",
-        addresses: fixedAddresses(documentedContracts, "here"),
+        addressOf: async (role) => ({
+          address: documentedContracts[role],
+          source: "here",
+        }),
         from: ZERO,
       },
       () => 42,
