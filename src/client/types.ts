@@ -1,0 +1,40 @@
+// The types of this entry, which are those of the plugin, too.
+export type { BlockInfo } from "../rpc/node.js";
+export type {
+  AddressBook,
+  ContractAddresses,
+  LocatedAddress,
+  MissingAddress,
+} from "./addresses.js";
+export type { Eip1193Provider } from "../rpc/eip1193.js";
+export type { RetryEvent } from "../rpc/patient.js";
+export type { BlockTag } from "./inputs.js";
+export type {
+  FailedOrder,
+  ListedOrder,
+  Order,
+  OrdersOptions,
+  OrdersProgress,
+} from "./orders/types.js";
+export type {
+  PastRound,
+  RoundSighting,
+  RoundsOptions,
+  RoundsProgress,
+} from "./rounds.js";
+export type { VaultSnapshot } from "./snapshot.js";
+export type { FailedReading } from "./failed-reading.js";
+export type { VaultClientOptions, VaultContracts } from "./vault-client.js";
+export type { ReadOptions, VaultReads } from "./reader.js";
+export type { ErrorKind, VaultErrorCode } from "../errors.js";
+export type {
+  CalMarginsParameters,
+  ContractRole,
+  MarginAmounts,
+  OperationName,
+  PoolAmounts,
+  PoolName,
+  ReadOperationName,
+  VaultOrder,
+  VaultRound,
+} from "../protocol/index.js";
