@@ -4,6 +4,7 @@ import path from "node:path";
 import writeFileAtomic from "write-file-atomic";
 
 import { toJsonValue } from "./json.js";
+import { parseRecorded } from "./recorded-values.js";
 import type { Schema } from "./recorded-values.js";
 import { destinationOf, requireRegularFile } from "./regular-file.js";
 
@@ -70,21 +71,13 @@ export async function readProjectFile<Value>(
     }
     throw invalid(`it cannot be read (${reasonOf(error)})`, error);
   }
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (error) {
-    throw invalid("it is not JSON", error);
-  }
-  const parsed = schema.safeParse(json);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw invalid(
+  return parseRecorded(
+    text,
+    schema,
+    ([issue]) =>
       `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`,
-      parsed.error,
-    );
-  }
-  return parsed.data;
+    invalid,
+  );
 }
 
 /**

@@ -86,3 +86,28 @@ export function recordedFields(place: unknown): Schema {
       (place as Schema)
     : z.object(Object(place)).strict();
 }
+
+/**
+ * Reads a file's text.
+ *
+ * @param describe Says what is wrong with its values.
+ * @param invalid Makes the error of a file that cannot be used.
+ */
+export function parseRecorded<Value>(
+  text: string,
+  schema: Schema<Value>,
+  describe: (issues: readonly z.ZodIssue[]) => string,
+  invalid: (problem: string, cause: unknown) => Error,
+): Value {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw invalid("it is not JSON", error);
+  }
+  const parsed = schema.safeParse(json);
+  if (!parsed.success) {
+    throw invalid(describe(parsed.error.issues), parsed.error);
+  }
+  return parsed.data;
+}

@@ -13,6 +13,7 @@ import {
 import type { PoolName, WireType } from "../protocol/index.js";
 import {
   isRecordedAddress,
+  parseRecorded,
   readUint256,
   recordedAnswer,
   recordedCount,
@@ -145,17 +146,9 @@ export async function readFixture(file: string): Promise<MockState> {
       error,
     );
   }
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (error) {
-    throw invalid("it is not JSON", error);
-  }
-  const parsed = fixtureSchema.safeParse(json);
-  if (!parsed.success) {
-    throw invalid(describeIssues(parsed.error.issues), parsed.error);
-  }
-  return fixtureState(parsed.data);
+  return fixtureState(
+    parseRecorded<Fixture>(text, fixtureSchema, describeIssues, invalid),
+  );
 }
 
 const orderFields = operationEntry("getOrderInfo").outputs;

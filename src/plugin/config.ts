@@ -1,6 +1,5 @@
 import type {
   ConfigurationVariableResolver,
-  EdrNetworkUserConfig,
   HardhatUserConfig,
   NetworkConfig,
   NetworkUserConfig,
@@ -10,6 +9,7 @@ import type {
   HardhatUserConfigValidationError,
 } from "hardhat/types/hooks";
 
+import { asRecord } from "../json.js";
 import { isContractRole } from "../protocol/contracts.js";
 import { FORK_NETWORK } from "../rehearsal/fork/network.js";
 import type {
@@ -38,14 +38,13 @@ async function extendUserConfig(
   return typeof networks === "object"
     ? {
         ...extended,
-        networks: { [FORK_NETWORK]: forkNetwork, ...extended.networks },
+        networks: {
+          [FORK_NETWORK]: { type: "edr-simulated" },
+          ...extended.networks,
+        },
       }
     : extended;
 }
-
-const forkNetwork = {
-  type: "edr-simulated",
-} as const satisfies EdrNetworkUserConfig;
 
 async function validateUserConfig(
   userConfig: HardhatUserConfig,
@@ -147,15 +146,10 @@ function vaultSettings(
   userConfig: HardhatUserConfig,
 ): Array<[string, unknown]> {
   // Not validated yet: whatever the types say, it may be anything.
-  const networks: unknown = userConfig.networks;
-  return Object.entries(
-    typeof networks === "object" && networks !== null ? networks : {},
-  ).flatMap(([name, network]: [string, unknown]) =>
-    typeof network === "object" &&
-    network !== null &&
-    "vault" in network &&
-    network.vault !== undefined
-      ? [[name, network.vault] satisfies [string, unknown]]
-      : [],
+  return Object.entries(asRecord(userConfig.networks)).flatMap(
+    ([name, network]): Array<[string, unknown]> => {
+      const { vault } = asRecord(network);
+      return vault === undefined ? [] : [[name, vault]];
+    },
   );
 }

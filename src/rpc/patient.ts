@@ -174,12 +174,16 @@ export function patient(
   if (patients.has(provider)) {
     return provider;
   }
+  let repeats: Deadline | undefined;
   return calm({
     provider,
     network,
     known: acquaintanceOf(provider),
     deadline: timeout === undefined ? undefined : new Deadline(timeout),
-    repeats: new Repeats(repeatFor ?? Infinity),
+    isRepeated: () => {
+      repeats ??= new Deadline(repeatFor ?? Infinity);
+      return repeats.isOver;
+    },
     attempts: maxAttempts,
     onRetry,
   });
@@ -241,20 +245,9 @@ interface Asking extends Pick<Patience, "onRetry"> {
   readonly known: Acquaintance;
   /** Of the operation; where it has none, each request has one. */
   readonly deadline: Deadline | undefined;
-  readonly repeats: Repeats;
+  /** Whether requests were made again long enough, from the first failure on. */
+  readonly isRepeated: () => boolean;
   readonly attempts: Attempts;
-}
-
-/** How long requests are made again, from the first that failed on. */
-class Repeats {
-  #deadline: Deadline | undefined;
-
-  constructor(private readonly milliseconds: number) {}
-
-  public get areOver(): boolean {
-    this.#deadline ??= new Deadline(this.milliseconds);
-    return this.#deadline.isOver;
-  }
 }
 
 /** A request under way. */
@@ -277,13 +270,13 @@ async function askPatiently(
   args: RequestArguments,
   asking: Request,
 ): Promise<unknown> {
-  const { network, deadline, repeats, attempts, onRetry } = asking;
+  const { network, deadline, isRepeated, attempts, onRetry } = asking;
   const { method } = args;
   const isWorthIt = (error: Error, attempt: number): error is PassingFault =>
     error instanceof PassingFault &&
     attempt < attempts[error.fault.kind] &&
     !deadline.isOver &&
-    !repeats.areOver;
+    !isRepeated();
   let outcome: Outcome;
   // Says more than that the time is over.
   let latest: Outcome | undefined;
