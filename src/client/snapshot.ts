@@ -89,9 +89,12 @@ export async function takeSnapshots(
   const clients = sets.map((set) =>
     set.during({ timeout: DEFAULT_TIMEOUT_MS, ...options }),
   );
+  // For what is the same for all.
+  const [client] = clients;
+  assertInvariant(client !== undefined, "no set of contracts to read");
   const { values, ...picture } =
-    (await readInOneCall(clients, options, accounts)) ??
-    (await readCallByCall(clients, options));
+    (await readInOneCall(client, clients, options, accounts)) ??
+    (await readCallByCall(client, clients, options));
   return {
     ...picture,
     readings: clients.map((_, set) => {
@@ -125,11 +128,11 @@ export type PreparedReading =
 
 /** @returns Undefined where one call is not possible. */
 async function readInOneCall(
+  client: VaultReader,
   clients: readonly VaultReader[],
   options: ReadOptions,
   accounts: readonly string[],
 ): Promise<Picture | undefined> {
-  const client = anyOf(clients);
   const context = client.readContext(options);
   const { network, from, blockTag } = context;
   if (knownLensSupport(client.provider) === false) {
@@ -224,13 +227,6 @@ function keyOf({
   return `${target.address} ${call.data}`;
 }
 
-/** One of the clients of a connection, for what is the same for all. */
-function anyOf(clients: readonly VaultReader[]): VaultReader {
-  const [client] = clients;
-  assertInvariant(client !== undefined, "no set of contracts to read");
-  return client;
-}
-
 function decodeEntry(
   asked: Omit<AnsweredCall, "answer" | "hasCode">,
   answer: LensAnswer,
@@ -272,10 +268,10 @@ export async function prepareReading(
 }
 
 async function readCallByCall(
+  client: VaultReader,
   clients: readonly VaultReader[],
   { from, blockTag }: ReadOptions,
 ): Promise<Picture> {
-  const client = anyOf(clients);
   const [chainId, block] = await Promise.all([
     client.chainId(),
     client.block(blockTag),

@@ -7,7 +7,7 @@ import {
 import type { HardhatUserConfigValidationError } from "hardhat/types/hooks";
 import { z } from "zod";
 
-import { byRole, contractRoleNames } from "../protocol/contracts.js";
+import { byRole } from "../protocol/contracts.js";
 import { displayDecimalsKeys } from "../protocol/display-decimals.js";
 
 /** More decimals than any token has; above it, 10^decimals exceeds uint256. */
@@ -32,28 +32,17 @@ const addressSchema = conditionalUnionType(
 const decimalsSchema = z.number().int().min(0).max(MAX_DECIMALS);
 
 const instanceSettings = {
-  contracts: z
-    .object(
-      byRole(() => addressSchema.optional()),
-      { errorMap: namingUnknownKeys("contract", contractRoleNames) },
-    )
-    .strict()
-    .optional(),
+  contracts: strictObject(
+    "contract",
+    byRole(() => addressSchema.optional()),
+  ).optional(),
   tokenDecimals: decimalsSchema.optional(),
-  displayDecimals: z
-    .object(
-      Object.fromEntries(
-        displayDecimalsKeys.map((key) => [key, decimalsSchema.optional()]),
-      ),
-      {
-        errorMap: namingUnknownKeys(
-          "value of unknown scale",
-          displayDecimalsKeys,
-        ),
-      },
-    )
-    .strict()
-    .optional(),
+  displayDecimals: strictObject(
+    "value of unknown scale",
+    Object.fromEntries(
+      displayDecimalsKeys.map((key) => [key, decimalsSchema.optional()]),
+    ),
+  ).optional(),
 };
 
 /** It becomes part of file names, on disks that may ignore case. */
@@ -62,34 +51,29 @@ const instanceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/u, {
     "expected the name of an instance: lower-case letters, digits, - and _",
 });
 
-const vaultSchema = settingsSchema({
+const vaultSchema = strictObject("setting", {
   ...instanceSettings,
   instances: z
-    .record(instanceName, settingsSchema(instanceSettings))
+    .record(instanceName, strictObject("setting", instanceSettings))
     .optional(),
 });
 
-function settingsSchema<Shape extends z.ZodRawShape>(
+/** Zod's own text for unknown keys does not say which ones there are. */
+function strictObject<Shape extends z.ZodRawShape>(
+  what: string,
   shape: Shape,
 ): z.ZodObject<Shape, "strict"> {
+  const known = Object.keys(shape).join(", ");
   return z
     .object(shape, {
-      errorMap: namingUnknownKeys("setting", Object.keys(shape)),
+      errorMap: (issue, { defaultError }) => ({
+        message:
+          issue.code === "unrecognized_keys"
+            ? `unknown ${what} ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}; the ${what}s are ${known}`
+            : defaultError,
+      }),
     })
     .strict();
-}
-
-/** Zod's own text for unknown keys does not say which ones there are. */
-function namingUnknownKeys(
-  what: string,
-  known: readonly string[],
-): z.ZodErrorMap {
-  return (issue, { defaultError }) => ({
-    message:
-      issue.code === "unrecognized_keys"
-        ? `unknown ${what} ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}; the ${what}s are ${known.join(", ")}`
-        : defaultError,
-  });
 }
 
 /**

@@ -15,8 +15,6 @@ const UNKNOWN_GENESIS = "unknown";
  */
 export class DeploymentAddresses {
   readonly #chain: Chain;
-  readonly #projectRoot: string;
-  readonly #instance: string | undefined;
   #found: Promise<MockDeployment | undefined> | undefined;
   #absence: string | undefined;
 
@@ -24,12 +22,10 @@ export class DeploymentAddresses {
   constructor(
     provider: Eip1193Provider,
     network: string,
-    projectRoot: string,
-    instance?: string,
+    private readonly projectRoot: string,
+    private readonly instance?: string,
   ) {
     this.#chain = new Chain(patient(provider, network), network);
-    this.#projectRoot = projectRoot;
-    this.#instance = instance;
   }
 
   /**
@@ -70,11 +66,11 @@ export class DeploymentAddresses {
   public async save(mocks: Omit<MockDeployment, "instance">): Promise<string> {
     const deployment = {
       ...mocks,
-      ...(this.#instance === undefined ? {} : { instance: this.#instance }),
+      ...(this.instance === undefined ? {} : { instance: this.instance }),
     };
     const { deploymentFile, writeDeployment } =
       await import("./deployment-file.js");
-    await writeDeployment(this.#projectRoot, deployment);
+    await writeDeployment(this.projectRoot, deployment);
     this.#found = Promise.resolve(deployment);
     return deploymentFile(deployment);
   }
@@ -94,12 +90,12 @@ export class DeploymentAddresses {
   async #load(): Promise<MockDeployment | undefined> {
     const { deploymentFile, listDeployments, readDeployment } =
       await import("./deployment-file.js");
-    const found = await listDeployments(this.#projectRoot);
+    const found = await listDeployments(this.projectRoot);
     if (found.length === 0) {
       return undefined;
     }
     const chainId = await this.#chain.chainId();
-    const instance = this.#instance;
+    const { instance } = this;
     const others = found
       .filter((of) => of.chain === `${chainId}` && of.instance === instance)
       .map(({ file }) => file);
@@ -108,7 +104,7 @@ export class DeploymentAddresses {
     }
     const genesisHash = await this.genesisHash();
     const expected = deploymentFile({ chainId, genesisHash, instance });
-    const deployment = await readDeployment(this.#projectRoot, expected);
+    const deployment = await readDeployment(this.projectRoot, expected);
     if (
       deployment?.chainId !== chainId ||
       deployment.genesisHash !== genesisHash ||

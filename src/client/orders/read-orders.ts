@@ -187,12 +187,7 @@ async function* ordersOf(
   }
 }
 
-function parseOptions(options: OrdersOptions): {
-  ids: Ids;
-  matches: (order: Order) => boolean;
-  maxChunk: number;
-  concurrency: number | undefined;
-} {
+function parseOptions(options: OrdersOptions) {
   requireFixedBlock(options.blockTag, "blockTag");
   const ids = parseIds(options);
   const state =
@@ -204,7 +199,7 @@ function parseOptions(options: OrdersOptions): {
   const skipEmpty = options.skipEmpty === true;
   return {
     ids,
-    matches: (order) =>
+    matches: (order: Order) =>
       (state === undefined || order.state === state) &&
       (holder === undefined || order.holder === holder) &&
       !(skipEmpty && isEmptyOrder(order)),
