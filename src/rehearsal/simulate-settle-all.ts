@@ -2,9 +2,9 @@ import { isFailedReading } from "../client/failed-reading.js";
 import { describeInput, parseAddress, parseUint256 } from "../client/inputs.js";
 import type { ReadOptions } from "../client/reader.js";
 import {
-  VaultError,
   assertInvariant,
   invalidArgument,
+  otherwise,
   vaultError,
 } from "../errors.js";
 import type { VaultHost } from "../host.js";
@@ -439,17 +439,15 @@ async function findPrice(
   if (known?.block === number) {
     return known.price;
   }
-  try {
-    const fees = await resolveFees(chain, connection.networkConfig, block);
-    const price = currentPricePerGas(fees, block);
-    pricesByProvider.set(origin, { block: number, price });
-    return price;
-  } catch (error) {
-    if (VaultError.isVaultError(error) && error.kind === "rpc") {
-      return undefined;
-    }
-    throw error;
+  const fees = await resolveFees(chain, connection.networkConfig, block).catch(
+    otherwise(undefined, ({ kind }) => kind === "rpc"),
+  );
+  if (fees === undefined) {
+    return undefined;
   }
+  const price = currentPricePerGas(fees, block);
+  pricesByProvider.set(origin, { block: number, price });
+  return price;
 }
 
 function refuseInProcess(

@@ -1,5 +1,5 @@
 import type { LocatedAddress } from "../client/addresses.js";
-import { VaultError } from "../errors.js";
+import { otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -64,7 +64,11 @@ export async function preview(
   const price = currentPricePerGas(fees, next);
   const { simulation, refused, balance, rehearsed } =
     (await rehearse(vault, call, next, price)) ?? (await callOnly(vault, call));
-  const tokens = await describeMoved(vault, simulation);
+  const moved = (simulation?.transfers ?? []).map(({ token }) => token);
+  // What moves is shown, whether or not they can be asked what they are.
+  const tokens = await describeTokens(vault, moved).catch(
+    otherwise(new Map(), ({ kind }) => kind === "rpc"),
+  );
   const gas =
     refused ?? (await resolveGasWithin(vault, call, next, balance, rehearsed));
   const isRefused = typeof gas === "object";
@@ -91,22 +95,6 @@ export async function preview(
   };
 }
 
-/** What moves is shown, whether or not the tokens can be asked what it is. */
-async function describeMoved(
-  vault: VaultHost,
-  simulation: Simulation | null,
-): Promise<SettlementPreflight["tokens"]> {
-  const moved = (simulation?.transfers ?? []).map(({ token }) => token);
-  try {
-    return await describeTokens(vault, moved);
-  } catch (error) {
-    if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
-      throw error;
-    }
-    return new Map();
-  }
-}
-
 /** What a call of the contract comes to. */
 interface Outcome {
   readonly simulation: Simulation | null;
@@ -125,47 +113,42 @@ async function rehearse(
   pricePerGas: bigint,
 ): Promise<Outcome | undefined> {
   const { gas } = vault.connection.networkConfig;
-  try {
-    const { simulation, balance, gasNeeded } = await rehearseSettlement(
-      vault,
-      {
-        sender: from,
-        pricePerGas,
-        gas: gas === "auto" ? undefined : gas,
-        // A fork asks the node hundreds of times.
-        engines: ["simulateV1", "call"],
-      },
-      next,
-    );
-    if (simulation.status === "nothing-to-do") {
-      throw settledMeanwhile();
-    }
-    return simulation.code === "VAULT_REHEARSAL_CAPPED"
-      ? undefined
-      : {
-          simulation,
-          refused:
-            simulation.status === "reverted"
-              ? {
-                  code: simulation.code ?? "VAULT_CALL_REVERTED",
-                  reason: simulation.reason ?? "",
-                }
-              : undefined,
-          balance,
-          rehearsed:
-            simulation.gasUsed === null || gasNeeded === null
-              ? undefined
-              : { used: simulation.gasUsed, needed: gasNeeded },
-        };
-  } catch (error) {
-    if (
-      VaultError.isVaultError(error) &&
-      error.code === "VAULT_ENGINE_UNAVAILABLE"
-    ) {
-      return undefined;
-    }
-    throw error;
+  const found = await rehearseSettlement(
+    vault,
+    {
+      sender: from,
+      pricePerGas,
+      gas: gas === "auto" ? undefined : gas,
+      // A fork asks the node hundreds of times.
+      engines: ["simulateV1", "call"],
+    },
+    next,
+  ).catch(
+    otherwise(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
+  );
+  if (
+    found === undefined ||
+    found.simulation.code === "VAULT_REHEARSAL_CAPPED"
+  ) {
+    return undefined;
   }
+  const { simulation, balance, gasNeeded } = found;
+  const { status, code, reason, gasUsed } = simulation;
+  if (status === "nothing-to-do") {
+    throw settledMeanwhile();
+  }
+  return {
+    simulation,
+    refused:
+      status === "reverted"
+        ? { code: code ?? "VAULT_CALL_REVERTED", reason: reason ?? "" }
+        : undefined,
+    balance,
+    rehearsed:
+      gasUsed === null || gasNeeded === null
+        ? undefined
+        : { used: gasUsed, needed: gasNeeded },
+  };
 }
 
 async function callOnly(vault: VaultHost, call: CallRequest): Promise<Outcome> {

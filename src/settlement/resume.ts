@@ -1,6 +1,6 @@
 import { min } from "@nomicfoundation/hardhat-utils/bigint";
 
-import { VaultError, vaultError } from "../errors.js";
+import { VaultError, otherwise, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { capFees, resolveFees, resolveGas } from "../rehearsal/fees.js";
@@ -60,7 +60,7 @@ export async function findInterrupted(vault: VaultHost): Promise<Interrupted> {
     }
     return { journal, entry, block, problem: undefined };
   } catch (error) {
-    if (!isNodeFailure(error)) {
+    if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
       throw error;
     }
     entry ??= await onlyUnfinished(vault);
@@ -138,30 +138,16 @@ async function onlyUnfinished(
   if (networkConfig.type !== "http") {
     return undefined;
   }
+  // It may take the node to find it.
+  const configured = await vault
+    .addressOf("vault")
+    .catch(otherwise(undefined, ({ kind }) => kind === "rpc"));
   const [entry, ...others] = await unfinishedEntries(
     vault.context.config.paths.root,
     {
       chainId: networkConfig.chainId,
-      vault: await configuredAddress(vault),
+      vault: configured?.address,
     },
   );
   return others.length === 0 ? entry : undefined;
-}
-
-/** Undefined where it takes the node to find it. */
-async function configuredAddress(
-  vault: VaultHost,
-): Promise<string | undefined> {
-  try {
-    return (await vault.addressOf("vault")).address;
-  } catch (error) {
-    if (isNodeFailure(error)) {
-      return undefined;
-    }
-    throw error;
-  }
-}
-
-function isNodeFailure(error: unknown): error is VaultError {
-  return VaultError.isVaultError(error) && error.kind === "rpc";
 }

@@ -2,6 +2,7 @@ import { Transaction, toQuantity } from "ethers";
 
 import type { CallRequest, Chain } from "../rpc/node.js";
 import { asRecord } from "../json.js";
+import { otherwise } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { Fees } from "../rehearsal/fees.js";
 import type { Signer } from "./signer.js";
@@ -98,19 +99,11 @@ async function signByNode(
   chain: Chain,
   unsigned: UnsignedTransaction,
 ): Promise<string | undefined> {
-  let answer: unknown;
-  try {
-    answer = await chain.request("eth_signTransaction", [
-      toRpcTransaction(unsigned),
-    ]);
-  } catch (error) {
-    // Signing sends nothing, so whatever the node has against it, there is
-    // still the other way. A node that cannot be reached is another matter.
-    if (isNodeRefusal(error)) {
-      return undefined;
-    }
-    throw error;
-  }
+  // Signing sends nothing, so whatever the node has against it, there is still
+  // the other way. A node that cannot be reached is another matter.
+  const answer = await chain
+    .request("eth_signTransaction", [toRpcTransaction(unsigned)])
+    .catch(otherwise(undefined, isNodeRefusal));
   const { raw = answer } = asRecord(answer);
   return typeof raw === "string" && isSignedAs(raw, unsigned) ? raw : undefined;
 }
