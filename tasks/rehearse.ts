@@ -6,10 +6,7 @@ import {
 import type { BlockTag } from "../src/client/inputs.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import {
-  isFailedRehearsal,
-  rehearsePast,
-} from "../src/rehearsal/rehearse-past.js";
+import { rehearsePast } from "../src/rehearsal/rehearse-past.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { readAction, readEnvelope, selectedNetwork } from "./open-vault.js";
 import type { StartProgress } from "./output/progress.js";
@@ -155,7 +152,7 @@ export async function rehearse(
   }).finally(progress.hide);
   return {
     json: { ...envelope, rehearsals },
-    ok: !rehearsals.some(isFailedRehearsal),
+    ok: rehearsals.every((rehearsal) => !("error" in rehearsal)),
     text: (style) =>
       renderRehearsals(rehearsals, sender, envelope, {
         ...vault.settings,

@@ -31,12 +31,6 @@ export interface FailedRehearsal {
 
 export type ListedRehearsal = PastRehearsal | FailedRehearsal;
 
-export function isFailedRehearsal(
-  rehearsal: ListedRehearsal,
-): rehearsal is FailedRehearsal {
-  return "error" in rehearsal;
-}
-
 /**
  * Rehearses a settlement in the block after each of these: one request in which
  * it is executed, and one for the header before it. That one cannot be saved. A

@@ -1,5 +1,5 @@
 import type { LocatedAddress } from "../client/addresses.js";
-import { otherwise } from "../errors.js";
+import { VaultError, otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
 import type { VaultRound } from "../protocol/index.js";

@@ -1,18 +1,20 @@
-import { Buffer } from "node:buffer";
-
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { decodeAnswer } from "../client/answer.js";
 import { encodeCall } from "../client/codec.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
-import { READ_GAS, parseSimulated } from "../rehearsal/engines/simulate-v1.js";
+import {
+  READ_GAS,
+  parseSimulated,
+  simulateParams,
+  toReadAnswer,
+} from "../rehearsal/engines/simulate-v1.js";
 import type { SimulatedCall } from "../rehearsal/engines/simulate-v1.js";
 import { parseLogs } from "../rehearsal/transfers.js";
 import { Chain } from "../rpc/node.js";
 import type { Receipt } from "../rpc/node.js";
 import { lessPatient } from "../rpc/patient.js";
-import { RevertedCall } from "../rpc/request.js";
 
 /** Others carry what a call cannot be given: blobs, authorisations, deposits. */
 const plainTypes: ReadonlySet<unknown> = new Set([
@@ -66,27 +68,15 @@ export async function replaySettlement(
   };
   const calls = transactions.map(toCall);
   const simulated = new Chain(lessPatient(vault.provider), vault.networkName);
-  const answer = await simulated.request("eth_simulateV1", [
+  const params = simulateParams(
+    // The readings have to fit in, too.
+    { ...block, gasLimit: block.gasLimit + 2n * READ_GAS },
     {
-      blockStateCalls: [
-        {
-          blockOverrides: {
-            number: numberToHexString(blockNumber),
-            time: numberToHexString(block.timestamp),
-            // The readings have to fit in, too.
-            gasLimit: numberToHexString(block.gasLimit + 2n * READ_GAS),
-            feeRecipient: block.miner,
-            prevRandao: block.mixHash,
-            ...(block.baseFeePerGas === undefined
-              ? {}
-              : { baseFeePerGas: numberToHexString(block.baseFeePerGas) }),
-          },
-          calls: [...calls.slice(0, -1), read, ...calls.slice(-1), read],
-        },
-      ],
+      blockOverrides: { feeRecipient: block.miner, prevRandao: block.mixHash },
+      calls: [...calls.slice(0, -1), read, ...calls.slice(-1), read],
     },
-    numberToHexString(blockNumber - 1),
-  ]);
+  );
+  const answer = await simulated.request("eth_simulateV1", params);
   const [replayed] = parseSimulated(answer, vault.networkName);
   const results = replayed?.calls ?? [];
   const earlier = results.slice(0, place.index);
@@ -106,15 +96,13 @@ export async function replaySettlement(
   ) {
     return undefined;
   }
-  const roundOf = ({ succeeded, data }: SimulatedCall): VaultRound =>
+  const roundOf = (seen: SimulatedCall): VaultRound =>
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
     decodeAnswer({
       call,
       target: factory,
       network: vault.networkName,
-      answer: succeeded
-        ? Buffer.from(data.slice(2), "hex")
-        : new RevertedCall({ kind: "none", text: "no reason given", data }),
+      answer: toReadAnswer(seen),
       hasCode: true,
     }) as VaultRound;
   return { before: roundOf(before), after: roundOf(after) };

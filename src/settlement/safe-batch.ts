@@ -1,21 +1,8 @@
 import { id } from "ethers";
 
 /** What Safe's Transaction Builder calls a batch, as it exports and imports. */
-export interface SafeBatch {
-  readonly version: "1.0";
-  readonly chainId: string;
-  /** Unix milliseconds. */
-  readonly createdAt: number;
-  readonly meta: {
-    readonly name: string;
-    readonly description: string;
-    readonly txBuilderVersion: string;
-    readonly createdFromSafeAddress: string;
-    readonly createdFromOwnerAddress: string;
-    /** It warns of a file that was changed where this is another one. */
-    readonly checksum?: string;
-  };
-  readonly transactions: readonly object[];
+export interface SafeBatch extends Readonly<Record<string, unknown>> {
+  readonly meta: Readonly<Record<string, string>>;
 }
 
 /** One transaction without value, as a batch to import. */
@@ -33,6 +20,7 @@ export function toSafeBatch(
   const batch: SafeBatch = {
     version: "1.0",
     chainId: String(chainId),
+    // Unix milliseconds.
     createdAt: timestamp * 1000,
     meta: {
       name: "settleAll",
@@ -51,6 +39,7 @@ export function toSafeBatch(
       },
     ],
   };
+  // Safe warns of a file that was changed where this is another one.
   return { ...batch, meta: { ...batch.meta, checksum: safeChecksum(batch) } };
 }
 

@@ -38,38 +38,40 @@ export async function resolveSigner(
   given: string | { readonly address: string } | undefined,
 ): Promise<Signer> {
   const from = parseFrom(given, config);
-  if (config.type === "edr-simulated") {
+  const kind = config.type === "http" ? "remote" : "in-process";
+  if (config.type === "http") {
+    const local = await findLocalKey(chain, config.accounts, from);
+    if (local !== undefined) {
+      return {
+        address: local.address,
+        kind: "local",
+        sign: async (transaction) => await local.signTransaction(transaction),
+      };
+    }
+  } else if (from !== undefined) {
     // Whether an account that is not its own is impersonated, only the
     // in-process network knows; it refuses one that is not.
-    const address = from ?? (await firstAccount(chain));
-    return { address: required(address, chain), kind: "in-process" };
-  }
-  const local = await findLocalKey(chain, config.accounts, from);
-  if (local !== undefined) {
-    return {
-      address: local.address,
-      kind: "local",
-      sign: async (transaction) => await local.signTransaction(transaction),
-    };
+    return { address: from, kind };
   }
   // The node's accounts, or those of a plugin such as a hardware wallet's.
-  if (from === undefined) {
-    return {
-      address: required(await firstAccount(chain), chain),
-      kind: "remote",
-    };
+  const { network } = chain;
+  const accounts = chain
+    .reader("eth_accounts")
+    .list(await chain.request("eth_accounts", []))
+    // Only the first one's checksum: each takes a twentieth of a request's time.
+    .slice(0, from === undefined ? 1 : undefined)
+    .map((account) =>
+      parseAddress(account, `An account of network ${network}`),
+    );
+  const address = from ?? accounts[0];
+  if (address === undefined) {
+    throw refusal("VAULT_NO_SIGNER", { network });
   }
-  const accounts = (await accountsOf(chain)).map((account) =>
-    parseAccount(account, chain),
-  );
-  if (!accounts.includes(from)) {
-    throw refusal("VAULT_UNKNOWN_SIGNER", {
-      from,
-      network: chain.network,
-      known: accounts.length === 0 ? "none" : accounts.join(", "),
-    });
+  if (!accounts.includes(address)) {
+    const known = accounts.length === 0 ? "none" : accounts.join(", ");
+    throw refusal("VAULT_UNKNOWN_SIGNER", { from: address, network, known });
   }
-  return { address: from, kind: "remote" };
+  return { address, kind };
 }
 
 function parseFrom(
@@ -85,28 +87,6 @@ function parseFrom(
   return config.from === undefined
     ? undefined
     : parseAddress(config.from, "from of the network's configuration");
-}
-
-function required(address: string | undefined, { network }: Chain): string {
-  if (address === undefined) {
-    throw refusal("VAULT_NO_SIGNER", { network });
-  }
-  return address;
-}
-
-async function firstAccount(chain: Chain): Promise<string | undefined> {
-  // Only that one's checksum: each takes a twentieth of a request's time.
-  const [account] = await accountsOf(chain);
-  return account === undefined ? undefined : parseAccount(account, chain);
-}
-
-function parseAccount(account: unknown, { network }: Chain): string {
-  return parseAddress(account, `An account of network ${network}`);
-}
-
-async function accountsOf(chain: Chain): Promise<readonly unknown[]> {
-  const method = "eth_accounts";
-  return chain.reader(method).list(await chain.request(method, []));
 }
 
 async function findLocalKey(

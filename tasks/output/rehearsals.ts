@@ -2,7 +2,6 @@ import { plot } from "simple-ascii-chart";
 
 import { fieldsOf } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { isFailedRehearsal } from "../../src/rehearsal/rehearse-past.js";
 import type { ListedRehearsal } from "../../src/rehearsal/rehearse-past.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { describeCount, formatValue, groupDigits } from "./format-value.js";
@@ -58,7 +57,7 @@ export function renderRehearsals(
 
 function toRow(rehearsal: ListedRehearsal, view: View): string[] {
   const number = groupDigits(String(rehearsal.block.number));
-  if (isFailedRehearsal(rehearsal)) {
+  if ("error" in rehearsal) {
     return [number, "", view.bad(rehearsal.error.shortMessage)];
   }
   const { block, status, reason, gasUsed } = rehearsal;
@@ -87,7 +86,7 @@ function renderPlot(
   style: Style,
 ): readonly string[] {
   const points = rehearsals.flatMap((rehearsal): Array<[number, number]> =>
-    isFailedRehearsal(rehearsal) || rehearsal.gasUsed === null
+    "error" in rehearsal || rehearsal.gasUsed === null
       ? []
       : [[rehearsal.block.number, Number(rehearsal.gasUsed)]],
   );

@@ -9,7 +9,7 @@ import {
   rehearsalLensCode,
 } from "../../client/lens/rehearsal-lens.js";
 import { VaultError } from "../../errors.js";
-import type { BlockInfo } from "../../rpc/node.js";
+import type { BlockInfo, Header } from "../../rpc/node.js";
 import { asRecord } from "../../json.js";
 import { AnswerReader, RevertedCall } from "../../rpc/request.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
@@ -85,42 +85,23 @@ async function simulate(
     input: data,
     gas: numberToHexString(READ_GAS),
   }));
-  const answer = await method.request(
-    vault,
-    [
-      {
-        blockStateCalls: [
-          {
-            blockOverrides: {
-              number: numberToHexString(next.number),
-              time: numberToHexString(next.timestamp),
-              // All calls count towards it, and each has to fit in.
-              gasLimit: numberToHexString(
-                gasGiven + READ_GAS * BigInt(2 * reads.length),
-              ),
-              ...(next.baseFeePerGas === undefined
-                ? {}
-                : { baseFeePerGas: numberToHexString(next.baseFeePerGas) }),
-            },
-            stateOverrides: { [NOBODYS_ADDRESS]: { code: rehearsalLensCode } },
-            calls: [
-              ...readCalls,
-              {
-                from: sender,
-                to: target.address,
-                input: encodeCall("settleAll", []).data,
-                gas: numberToHexString(gasGiven),
-              },
-              ...readCalls,
-            ],
-          },
-        ],
-        traceTransfers: true,
-      },
-      numberToHexString(next.number - 1),
-    ],
-    true,
+  const settlement = {
+    from: sender,
+    to: target.address,
+    input: encodeCall("settleAll", []).data,
+    gas: numberToHexString(gasGiven),
+  };
+  // All calls count towards it, and each has to fit in.
+  const gasLimit = gasGiven + READ_GAS * BigInt(2 * reads.length);
+  const params = simulateParams(
+    { ...next, gasLimit },
+    {
+      stateOverrides: { [NOBODYS_ADDRESS]: { code: rehearsalLensCode } },
+      calls: [...readCalls, settlement, ...readCalls],
+    },
+    { traceTransfers: true },
   );
+  const answer = await method.request(vault, params, true);
   if (answer instanceof RevertedCall) {
     throw new EngineUnable(
       `${METHOD} as a whole reverts: ${answer.reason.text}`,
@@ -185,7 +166,41 @@ async function simulate(
   };
 }
 
-function toReadAnswer({ succeeded, data }: SimulatedCall): ReadAnswers[number] {
+/**
+ * What `eth_simulateV1` is asked for one block, upon the one before it.
+ *
+ * @param own What else the simulated block has, calls among it.
+ */
+export function simulateParams(
+  block: Pick<Header, "number" | "timestamp" | "gasLimit" | "baseFeePerGas">,
+  own: {
+    readonly calls: readonly object[];
+    readonly blockOverrides?: object;
+    readonly stateOverrides?: object;
+  },
+  options: object = {},
+): readonly unknown[] {
+  const { number, timestamp, gasLimit, baseFeePerGas } = block;
+  const blockOverrides = {
+    number: numberToHexString(number),
+    time: numberToHexString(timestamp),
+    gasLimit: numberToHexString(gasLimit),
+    ...(baseFeePerGas === undefined
+      ? {}
+      : { baseFeePerGas: numberToHexString(baseFeePerGas) }),
+    ...own.blockOverrides,
+  };
+  return [
+    { blockStateCalls: [{ ...own, blockOverrides }], ...options },
+    numberToHexString(number - 1),
+  ];
+}
+
+/** As one that asks by itself would have it. */
+export function toReadAnswer({
+  succeeded,
+  data,
+}: SimulatedCall): ReadAnswers[number] {
   return succeeded
     ? Buffer.from(data.slice(2), "hex")
     : new RevertedCall(decodeRevertReason(data));
