@@ -17,22 +17,6 @@ import type { VaultReader } from "../reader.js";
 import type { ChunkSize } from "./chunk-size.js";
 import type { ListedOrder } from "./types.js";
 
-/** What a scan reads with. */
-export interface OrderReaderParts {
-  readonly client: VaultReader;
-  /** The trading contract. */
-  readonly target: LocatedAddress;
-  /** Whether an order need not be a call of its own. */
-  readonly usesLens: boolean;
-  readonly pinned: {
-    readonly from: string;
-    readonly blockTag: number;
-  };
-  readonly chunkSize: ChunkSize;
-  /** Once aborted, no further request is made. */
-  readonly signal: AbortSignal;
-}
-
 /** What one request brought. */
 export interface OrdersPiece {
   readonly count: number;
@@ -47,7 +31,22 @@ export interface OrdersPiece {
 
 /** Reads orders at one block, in pieces that the node can bear. */
 export class OrderReader {
-  constructor(private readonly parts: OrderReaderParts) {}
+  /**
+   * @param target The trading contract.
+   * @param usesLens Whether an order need not be a call of its own.
+   * @param signal Once aborted, no further request is made.
+   */
+  constructor(
+    private readonly client: VaultReader,
+    private readonly target: LocatedAddress,
+    private readonly usesLens: boolean,
+    private readonly pinned: {
+      readonly from: string;
+      readonly blockTag: number;
+    },
+    private readonly chunkSize: ChunkSize,
+    private readonly signal: AbortSignal,
+  ) {}
 
   /**
    * Reads the orders of these ids.
@@ -56,13 +55,12 @@ export class OrderReader {
    * @throws VaultError if the node does not answer, or the contract has no code
    */
   public async read(ids: readonly bigint[]): Promise<readonly OrdersPiece[]> {
-    const { usesLens, signal, chunkSize } = this.parts;
     const pieces: OrdersPiece[] = [];
     let at = 0;
     while (at < ids.length) {
-      signal.throwIfAborted();
-      const chunk = ids.slice(at, at + chunkSize.current);
-      const piece = usesLens
+      this.signal.throwIfAborted();
+      const chunk = ids.slice(at, at + this.chunkSize.current);
+      const piece = this.usesLens
         ? await this.#readChunk(chunk)
         : await this.#readFirst(chunk);
       if (piece !== undefined) {
@@ -75,24 +73,20 @@ export class OrderReader {
 
   /** Reads as many orders as can be read at once; undefined after a failure. */
   async #readChunk(ids: readonly bigint[]): Promise<OrdersPiece | undefined> {
-    const { client, pinned, chunkSize } = this.parts;
-    const { provider, networkName: network } = client;
+    const context = this.client.readContext(this.pinned);
     const count = ids.length;
     let answer: LensAnswer;
     try {
       answer = await callLens(
-        {
-          provider: count === 1 ? provider : lessPatient(provider),
-          network,
-          from: pinned.from,
-          blockTag: toQuantity(pinned.blockTag),
-        },
+        count === 1
+          ? context
+          : { ...context, provider: lessPatient(context.provider) },
         this.#encode(ids),
       );
       const { length } = answer.entries;
       if (length === 0 || length > count) {
         throw invalidResponse(
-          network,
+          context.network,
           "eth_call",
           `${length} orders where at most ${count} were asked for`,
         );
@@ -102,13 +96,13 @@ export class OrderReader {
       if (count === 1) {
         return await this.#readFirst(ids);
       }
-      chunkSize.failed(count);
+      this.chunkSize.failed(count);
       return undefined;
     }
     if (answer.entries.length < count) {
-      chunkSize.limitedTo(answer.entries.length);
+      this.chunkSize.limitedTo(answer.entries.length);
     } else {
-      chunkSize.succeeded(count);
+      this.chunkSize.succeeded(count);
     }
     const known = new Map<LensEntry, ListedOrder>();
     const idsRead = ids.values();
@@ -122,7 +116,7 @@ export class OrderReader {
           entry,
           this.#decode(
             reverted instanceof RevertedCall
-              ? new RevertedCall(await client.explain(reverted.reason))
+              ? new RevertedCall(await this.client.explain(reverted.reason))
               : reverted,
             entry,
             id,
@@ -138,7 +132,7 @@ export class OrderReader {
 
   /** Ids in a row need not be sent, and share the gas by what they need. */
   #encode(ids: readonly bigint[]): string {
-    const { address } = this.parts.target;
+    const { address } = this.target;
     const [first = 0n] = ids;
     return ids.every((id, index) => id === first + BigInt(index))
       ? encodeReadOrders(address, first, ids.length)
@@ -172,13 +166,12 @@ export class OrderReader {
     { hasCode }: LensEntry,
     orderID: bigint,
   ): ListedOrder {
-    const { client, target, pinned } = this.parts;
     try {
       const order = decodeAnswer({
         call: { operation: "getOrderInfo", role: "trading" },
-        target,
-        network: client.networkName,
-        blockTag: toQuantity(pinned.blockTag),
+        target: this.target,
+        network: this.client.networkName,
+        blockTag: toQuantity(this.pinned.blockTag),
         answer,
         hasCode,
       });
@@ -195,11 +188,10 @@ export class OrderReader {
 
   /** Reads one order with a call of its own. */
   async #readAlone(orderID: bigint): Promise<ListedOrder> {
-    const { client, pinned } = this.parts;
     try {
       return {
         orderID,
-        ...(await client.read("getOrderInfo", [orderID], pinned)),
+        ...(await this.client.read("getOrderInfo", [orderID], this.pinned)),
       };
     } catch (error) {
       const ofOrder = errorOfOrder(error);
@@ -217,12 +209,11 @@ export class OrderReader {
    * @throws VaultError what failed, unless the node answers
    */
   async #assertNodeAnswers(error: unknown): Promise<void> {
-    const { client, target, pinned, signal } = this.parts;
     if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
       throw error;
     }
-    signal.throwIfAborted();
-    await client.chain.balance(target.address, pinned.blockTag);
+    this.signal.throwIfAborted();
+    await this.client.chain.balance(this.target.address, this.pinned.blockTag);
   }
 }
 

@@ -67,14 +67,14 @@ export async function* readOrders(
     const chunkSize = usesLens
       ? new ChunkSize(INITIAL_CHUNK, maxChunk)
       : new ChunkSize(1, 1);
-    const reader = new OrderReader({
+    const reader = new OrderReader(
       client,
       target,
       usesLens,
       pinned,
       chunkSize,
       signal,
-    });
+    );
     const read = (
       list: Iterable<bigint>,
     ): AsyncIterable<readonly OrdersPiece[]> =>
