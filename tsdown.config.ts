@@ -28,7 +28,7 @@ const groups = [
   // With everything, Hardhat or none.
   {
     name: "protocol",
-    test: /[\\/]src[\\/](?:errors|protocol[\\/](?:contracts|display-decimals|readings))\.ts$/u,
+    test: /[\\/]src[\\/](?:errors|json|protocol[\\/](?:contracts|display-decimals|readings))\.ts$/u,
   },
   // With every start.
   {

@@ -13,7 +13,7 @@ import type { BlockId } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 
 /** A call that was answered, and what its errors have to name. */
-export interface AnsweredCall {
+interface AnsweredCall {
   readonly call: Pick<EncodedCall, "operation" | "role">;
   readonly target: LocatedAddress;
   readonly network: string;

@@ -8,12 +8,11 @@ import type {
 } from "../protocol/index.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeAnswer } from "./answer.js";
-import type { AnsweredCall } from "./answer.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/patient.js";
 import { encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
-import { failedReading, isFailedReading } from "./failed-reading.js";
+import { failedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";
 import { parseBlockTag } from "./inputs.js";
 import { knownLensSupport, tryLens } from "./lens/lens.js";
@@ -174,26 +173,28 @@ async function readInOneCall(
       if ("error" in reading) {
         return { error: reading.error };
       }
+      const { call, target } = reading;
       const entry = entries.get(keyOf(reading));
-      const read =
-        entry === undefined || entry.status === "unknown"
-          ? undefined
-          : decodeEntry(
-              {
-                call: reading.call,
-                target: reading.target,
-                network,
-                blockTag: parseBlockTag(pinned.blockTag),
-              },
-              answer,
-              entry,
-            );
+      if (entry !== undefined && entry.status !== "unknown") {
+        try {
+          return decodeAnswer({
+            call,
+            target,
+            network,
+            blockTag: parseBlockTag(pinned.blockTag),
+            answer: entryAnswer(answer, entry),
+            hasCode: entry.hasCode,
+          });
+        } catch (error) {
+          const failed = failedReading(error);
+          if (failed.error.code === "VAULT_NO_CODE") {
+            return failed;
+          }
+        }
+      }
       // What the lens could not find out is asked for by itself; so is what
       // failed: the contract may refuse callers that have code, as the lens has.
-      return read === undefined ||
-        (isFailedReading(read) && read.error.code !== "VAULT_NO_CODE")
-        ? await readOne(reading.set, reading, pinned)
-        : read;
+      return await readOne(reading.set, reading, pinned);
     }),
   );
   return {
@@ -225,22 +226,6 @@ function keyOf({
   target,
 }: Extract<PreparedReading, { readonly call: EncodedCall }>): string {
   return `${target.address} ${call.data}`;
-}
-
-function decodeEntry(
-  asked: Omit<AnsweredCall, "answer" | "hasCode">,
-  answer: LensAnswer,
-  entry: LensEntry,
-): unknown {
-  try {
-    return decodeAnswer({
-      ...asked,
-      answer: entryAnswer(answer, entry),
-      hasCode: entry.hasCode,
-    });
-  } catch (error) {
-    return failedReading(error);
-  }
 }
 
 const encodedReadings = new WeakMap<Reading, EncodedCall>();

@@ -179,12 +179,12 @@ async function deploy(
     ]),
   );
   vault.bind?.(fixedAddresses(addresses, SOURCE));
-  return new MockVaultHandle({
-    vault: vault.at(addresses, SOURCE),
+  return new MockVaultHandle(
+    vault.at(addresses, SOURCE),
     addresses,
-    scenario: fixture === undefined ? (scenario ?? DEFAULT_SCENARIO) : null,
     send,
-  });
+    fixture === undefined ? (scenario ?? DEFAULT_SCENARIO) : null,
+  );
 }
 
 async function chooseState(
@@ -256,12 +256,11 @@ export async function connectMocks(
     async (role) => (await vault.addressOf(role)).address,
   );
   await requireMocks(vault, addresses, contractRoleNames);
-  return new MockVaultHandle({
-    vault: vault.at(addresses, "connectMocks()"),
+  return new MockVaultHandle(
+    vault.at(addresses, "connectMocks()"),
     addresses,
-    scenario: null,
-    send: createMockSender(vault),
-  });
+    createMockSender(vault),
+  );
 }
 
 /** Where to place code, or undefined where contracts have to be deployed. */
@@ -364,7 +363,7 @@ async function replaceByMock<VaultT extends MockHost>(
       ...callsForState(state, addresses).filter((each) => each.role === role),
     ]),
   );
-  return new MockVaultHandle({ vault, addresses, scenario: null, send });
+  return new MockVaultHandle(vault, addresses, send);
 }
 
 /** The role's address, and those of the others as far as they have one. */

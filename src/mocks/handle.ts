@@ -80,25 +80,19 @@ const DEFAULT_ROUND_SECONDS = 7n * 86_400n;
  * as that reading does.
  */
 export class MockVaultHandle<VaultT extends MockHost = MockHost> {
-  /** A vault bound to the mocks, whatever the connection is bound to later. */
-  public readonly vault: VaultT;
-  public readonly addresses: MockAddresses;
-  /** The scenario they were deployed with; null if that is not known. */
-  public readonly scenario: ScenarioName | null;
   readonly #send: MockSender;
   #contracts: MockContracts | undefined;
 
   /** @internal Use `deployMocks()`. */
-  constructor(parts: {
-    vault: VaultT;
-    addresses: MockAddresses;
-    scenario: ScenarioName | null;
-    send: MockSender;
-  }) {
-    this.vault = parts.vault;
-    this.addresses = parts.addresses;
-    this.scenario = parts.scenario;
-    this.#send = parts.send;
+  constructor(
+    /** A vault bound to the mocks, whatever the connection is bound to later. */
+    public readonly vault: VaultT,
+    public readonly addresses: MockAddresses,
+    send: MockSender,
+    /** The scenario they were deployed with; null if that is not known. */
+    public readonly scenario: ScenarioName | null = null,
+  ) {
+    this.#send = send;
   }
 
   /**
