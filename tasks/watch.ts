@@ -4,7 +4,11 @@ import { isFailedReading } from "../src/client/failed-reading.js";
 import { describeInput, parseAddress } from "../src/client/inputs.js";
 import { VaultError, invalidArgument, vaultError } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { readingAt, standaloneReadings } from "../src/protocol/index.js";
+import {
+  placesOf,
+  readingAt,
+  standaloneReadings,
+} from "../src/protocol/index.js";
 import type { VaultRound } from "../src/protocol/index.js";
 import { describeRound, isSameRound } from "../src/protocol/round.js";
 import { explainRefusal } from "../src/rehearsal/refusal.js";
@@ -17,6 +21,7 @@ import { writeAlong } from "./output/destination.js";
 import type { WriteText } from "./output/destination.js";
 import { createDisplay } from "./output/watch.js";
 import type { Sighting, WatchDisplay } from "./output/watch.js";
+import { failuresOf, sectionsOf } from "./output/status-sections.js";
 import type { Waiting } from "./output/waiting.js";
 import { parseFutureTime } from "./parse-options.js";
 import { taskAction, withStdoutOnStderr } from "./run-task.js";
@@ -266,12 +271,10 @@ async function look(
 ): Promise<Sighting> {
   const vault = opened.during({ timeout: LOOK_TIMEOUT_MS });
   const { chainId, block, ...readings } = await vault.snapshot({ from });
-  for (const { path } of standaloneReadings) {
-    const reading = readingAt(readings, path);
-    // A reading that got no answer is an outage and no value.
-    if (isFailedReading(reading) && isOutage(reading.error)) {
-      throw reading.error;
-    }
+  // A reading that got no answer is an outage and no value.
+  const outage = failuresOf(sectionsOf(readings)).find(isOutage);
+  if (outage !== undefined) {
+    throw outage;
   }
   const { round } = readings;
   return {
@@ -330,15 +333,11 @@ function isOutage(error: unknown): error is VaultError {
 
 /** What is another than before, as in `round.filledVolume`. */
 function changesBetween(before: Sighting, after: Sighting): string[] {
-  const places = standaloneReadings.flatMap(({ path }): string[][] => {
-    const reading = readingAt(after.readings, path);
-    const place = path.filter((name) => name !== undefined);
-    return typeof reading === "object" &&
-      reading !== null &&
-      !isFailedReading(reading)
-      ? Object.keys(reading).map((field) => [...place, field])
-      : [place];
-  });
+  const places = standaloneReadings.flatMap((reading) =>
+    isFailedReading(readingAt(after.readings, reading.path))
+      ? [reading.path.filter((name) => name !== undefined)]
+      : placesOf(reading).map(({ path }) => path),
+  );
   const textAt = ({ readings }: Sighting, place: readonly string[]): string =>
     toSafeJson(toJsonValue({ at: readingAt(readings, place) }));
   return [

@@ -49,30 +49,10 @@ export async function* toNdjson(
 export async function* toCsv(
   orders: AsyncIterable<ListedOrder>,
 ): AsyncGenerator<string, void, undefined> {
-  yield toCsvRows([
-    ["orderID", ...fields.map(({ name }) => name), "status", "error"],
-  ]);
+  yield toCsvRows([], true);
   for await (const batch of inBatches(orders, BATCH)) {
-    yield toCsvRows(batch.map(toCsvRow));
+    yield toCsvRows(batch);
   }
-}
-
-function toCsvRow(order: ListedOrder): string[] {
-  if (isFailedOrder(order)) {
-    const { code, shortMessage } = order.error;
-    return [
-      order.orderID.toString(),
-      ...fields.map(() => ""),
-      "failed",
-      toCell(`${code}: ${shortMessage}`),
-    ];
-  }
-  return [
-    order.orderID.toString(),
-    ...fields.map(({ name }) => toCell(String(order[name]))),
-    isEmptyOrder(order) ? "empty" : "ok",
-    "",
-  ];
 }
 
 /**
@@ -86,8 +66,29 @@ function toCell(text: string): string {
     .replace(/;([\s"']*)(?=[=+\-@＝＋－＠])/gu, ";$1'");
 }
 
-function toCsvRows(rows: readonly string[][]): string {
-  return stringify([...rows], { escape_formulas: true });
+function toCsvRows(orders: readonly ListedOrder[], header = false): string {
+  return stringify(
+    orders.map((order) =>
+      isFailedOrder(order)
+        ? {
+            orderID: order.orderID,
+            status: "failed",
+            error: `${order.error.code}: ${order.error.shortMessage}`,
+          }
+        : { ...order, status: isEmptyOrder(order) ? "empty" : "ok" },
+    ),
+    {
+      header,
+      columns: [
+        "orderID",
+        ...fields.map(({ name }) => name),
+        "status",
+        "error",
+      ],
+      cast: { boolean: String, string: toCell },
+      escape_formulas: true,
+    },
+  );
 }
 
 /** What of an order fits beside each other; JSON and CSV have all of it. */

@@ -39,22 +39,20 @@ export function toRoundsNdjson(rounds: readonly PastRound[]): string {
 
 /** CSV with a header row; what was not seen is an empty cell. */
 export function toRoundsCsv(rounds: readonly PastRound[]): string {
-  return stringify([
-    [
-      ...fields.map(({ name }) => name),
-      "firstBlock",
-      "settledBlock",
-      "lastBlock",
-      "outOfOrder",
-    ],
-    ...rounds.map((round) => [
-      ...fields.map(({ name }) => String(round[name])),
-      String(round.firstBlock),
-      String(round.settledBlock ?? ""),
-      String(round.lastBlock),
-      String(round.outOfOrder ?? false),
-    ]),
-  ]);
+  return stringify(
+    rounds.map((round) => ({ outOfOrder: false, ...round })),
+    {
+      header: true,
+      columns: [
+        ...fields.map(({ name }) => name),
+        "firstBlock",
+        "settledBlock",
+        "lastBlock",
+        "outOfOrder",
+      ],
+      cast: { boolean: String },
+    },
+  );
 }
 
 /** A table for a person, and what has to be known about it. */
