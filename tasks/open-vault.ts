@@ -152,8 +152,9 @@ export function readAction<
       hre,
       "read",
       args,
-      async (vault, { inPlace, stderr, startProgress }) =>
-        await work(vault.during({ timeout }), request, {
+      async (opened, { inPlace, stderr, startProgress }) => {
+        const vault = opened.during({ timeout });
+        return await work(vault, request, {
           args,
           hre,
           write: inPlace(write),
@@ -164,7 +165,8 @@ export function readAction<
             const { name, config } = selectedNetwork(hre);
             return await findSender(vault.provider, name, config);
           },
-        }),
+        });
+      },
       timeout,
     );
   });

@@ -35,10 +35,7 @@ import type { ReadSurroundings } from "./open-vault.js";
 import type { StreamedReport } from "./run-task.js";
 
 interface OrdersRequest extends ReadTarget {
-  readonly scan: Pick<
-    OrdersOptions,
-    "firstId" | "lastId" | "ids" | "state" | "holder" | "skipEmpty"
-  >;
+  readonly scan: OrdersOptions;
   readonly form: ListingForm;
 }
 

@@ -7,13 +7,7 @@ import type { ArgumentsOf } from "./arguments.js";
 import { describeCount } from "./output/format-value.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import type { ListingForm } from "./output/listing.js";
-import {
-  notesOnRounds,
-  toRoundsCsv,
-  toRoundsDocument,
-  toRoundsNdjson,
-  toRoundsText,
-} from "./output/rounds.js";
+import { notesOnRounds, renderRounds } from "./output/rounds.js";
 import { createStyle } from "./output/style.js";
 import { wrapText } from "./output/table.js";
 import { parsePastBlock, parseReadTarget } from "./parse-options.js";
@@ -81,18 +75,12 @@ export async function listRounds(
       rounds.push(round);
     }
     const chainTime = envelope.block.timestamp;
-    yield form === "csv"
-      ? toRoundsCsv(rounds)
-      : form === "ndjson"
-        ? toRoundsNdjson(rounds)
-        : form === "json"
-          ? toRoundsDocument(envelope, rounds)
-          : toRoundsText(envelope, rounds, {
-              ...vault.settings,
-              chainTime,
-              raw,
-              ...createStyle(out === undefined ? stdout : {}, wide),
-            });
+    yield renderRounds(form, envelope, rounds, {
+      ...vault.settings,
+      chainTime,
+      raw,
+      ...createStyle(out === undefined ? stdout : {}, wide),
+    });
   };
   const isRead = await writeListing(pieces(), { out, write, stderr, progress });
   if (isRead) {

@@ -19,15 +19,12 @@ const PENDING_ROUND = "hardhatVaultPendingRound";
 
 /** A round that is being looked for. */
 class PendingRound {
-  public readonly round: Promise<VaultRound | undefined>;
-  /** Settles with the assertion. */
-  public readonly outcome: Promise<void>;
-
-  /** @param round Undefined where the assertion is negated and holds. */
-  constructor(round: Promise<VaultRound | undefined>) {
-    this.round = round;
-    this.outcome = round.then(() => undefined);
-  }
+  public constructor(
+    /** Undefined where the assertion is negated and holds. */
+    public readonly round: Promise<VaultRound | undefined>,
+    /** Settles with the assertion. */
+    public readonly outcome: Promise<void> = round.then(() => undefined),
+  ) {}
 }
 
 /** Makes the assertion wait for a round, which details can look at. */

@@ -55,15 +55,32 @@ const places: ReadonlyMap<ShownField, readonly [key: string, field: Field]> =
     ),
   );
 
-/** The decimals that the configuration declares of a field's values. */
-export function scaleOf(
+/**
+ * The decimals that a field's values are shown with, as documented or as the
+ * configuration declares them; undefined for none.
+ */
+export function decimalsOf(
   field: ShownField,
-  { displayDecimals }: DisplaySettings,
+  { raw, tokenDecimals, displayDecimals }: FormatContext,
 ): number | undefined {
-  const place = places.get(field);
-  return place === undefined
-    ? undefined
-    : declaredDecimals(displayDecimals, ...place);
+  if (raw) {
+    return undefined;
+  }
+  const { unit } = field;
+  switch (unit) {
+    case "rate":
+    case "price":
+    case "percent":
+      return units[unit].decimals;
+    case "token":
+      return tokenDecimals;
+    default: {
+      const place = places.get(field);
+      return place === undefined
+        ? undefined
+        : declaredDecimals(displayDecimals, ...place);
+    }
+  }
 }
 
 /**
@@ -76,7 +93,7 @@ export function formatValue(
   context: FormatContext,
 ): FormattedValue {
   const { type, unit, isLikelyTime } = field;
-  const { tokenDecimals, chainTime, raw, accounts } = context;
+  const { chainTime, raw, accounts } = context;
   if (typeof value === "boolean") {
     return { text: value ? "yes" : "no" };
   }
@@ -96,40 +113,36 @@ export function formatValue(
   if (raw || type !== "uint256") {
     return { text: value.toString() };
   }
+  const decimals = decimalsOf(field, context);
+  if (decimals !== undefined) {
+    return { text: scale(value, decimals) + (suffixes[unit] ?? "") };
+  }
   const whole = groupDigits(value.toString());
   switch (unit) {
-    case "rate":
-    case "price":
-      return { text: scale(value, units[unit].decimals) };
-    case "percent":
-      return { text: `${scale(value, units.percent.decimals)} %` };
-    case "token":
-      return tokenDecimals === undefined
-        ? { text: `${whole} raw` }
-        : { text: `${scale(value, tokenDecimals)} tokens` };
     case "timestamp":
       return {
         text: describeTime(value),
         note: formatCountdown(value, chainTime),
       };
-    case "raw": {
-      const decimals = scaleOf(field, context);
-      if (decimals !== undefined) {
-        return { text: `${scale(value, decimals)} as configured` };
-      }
+    case "raw":
+    case "token":
       return isLikelyTime === true && looksLikeTime(value)
         ? {
             text: `${value} raw`,
             note: `${describeTime(value)} if Unix seconds, our reading`,
           }
         : { text: `${whole} raw` };
-    }
-    case "contractType":
-    case "orderState":
-    case "none":
+    default:
       return { text: whole };
   }
 }
+
+/** What stands behind a value that is scaled. */
+const suffixes: { readonly [Name in Unit]?: string } = {
+  percent: " %",
+  token: " tokens",
+  raw: " as configured",
+};
 
 /** Unix seconds from 2001 to 2286, which have ten digits. */
 function looksLikeTime(value: bigint): boolean {
@@ -141,17 +154,17 @@ export function notesOn(
   fields: readonly ShownField[],
   context: FormatContext,
 ): readonly string[] {
-  const { tokenDecimals, raw } = context;
   const has = (unit: Unit): boolean =>
-    !raw &&
+    !context.raw &&
     fields.some(
-      (field) => field.unit === unit && scaleOf(field, context) === undefined,
+      (field) =>
+        field.unit === unit && decimalsOf(field, context) === undefined,
     );
   return [
     ...(has("raw")
       ? ["raw: an integer as on the wire, since its scale is not documented."]
       : []),
-    ...(has("token") && tokenDecimals === undefined
+    ...(has("token")
       ? [
           "Volumes and deposits are raw: tokenDecimals of this network is not set.",
         ]

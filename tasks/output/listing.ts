@@ -1,6 +1,7 @@
 import path from "node:path";
 
 import { invalidArgument } from "../../src/errors.js";
+import type { ArgumentsOf } from "../arguments.js";
 import { parseWord } from "../parse-options.js";
 import { writeToFile, writeToStdout } from "./destination.js";
 import type { OutputStream, WriteText } from "./destination.js";
@@ -8,13 +9,6 @@ import type { Progress } from "./progress.js";
 
 /** How a listing is written. */
 export type ListingForm = "table" | "json" | "ndjson" | "csv";
-
-/** The options of every listing. */
-export interface ListingOptionTexts {
-  readonly json: boolean;
-  readonly format: string | undefined;
-  readonly out: string | undefined;
-}
 
 /** What a file of that name is expected to hold, unless `--format` says. */
 const formOfExtension: Readonly<Record<string, ListingForm>> = {
@@ -33,7 +27,7 @@ export function parseListingForm({
   json,
   format,
   out,
-}: ListingOptionTexts): ListingForm {
+}: Pick<ArgumentsOf<"orders">, "json" | "format" | "out">): ListingForm {
   if (out === "") {
     throw invalidArgument("--out", "a file name is needed, and it is empty");
   }

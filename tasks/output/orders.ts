@@ -8,9 +8,9 @@ import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
 import { toDocument } from "../parse-options.js";
 import {
   cutText,
+  decimalsOf,
   describeCount,
   formatValue,
-  scaleOf,
   shortenAddress,
 } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
@@ -111,7 +111,7 @@ export function describeScales(context: FormatContext): string {
     return "Integers as on the wire.";
   }
   const scaled = shownFields.filter(
-    (field) => scaleOf(field, context) !== undefined,
+    (field) => field.unit === "raw" && decimalsOf(field, context) !== undefined,
   );
   const unscaled = "integers as on the wire: their scale is not documented.";
   return scaled.length === 0

@@ -7,6 +7,7 @@ import { toDocument } from "../parse-options.js";
 import { describeCount, formatValue, groupDigits } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
+import type { ListingForm } from "./listing.js";
 import { renderNotes } from "./readings.js";
 import type { View } from "./style.js";
 import { renderTable, wrapText } from "./table.js";
@@ -23,22 +24,29 @@ const shown = fieldsOf("getLatestRoundInfo", [
   "settledPrice",
 ]);
 
-/** The document of `--json`. */
-export function toRoundsDocument(
+/** Rounds in that form. */
+export function renderRounds(
+  form: ListingForm,
   envelope: Envelope,
   rounds: readonly PastRound[],
+  view: View,
 ): string {
-  const document = { ...envelope, rounds, notes: notesOnRounds(rounds) };
-  return `${toSafeJson(toDocument(document))}\n`;
-}
-
-/** One JSON object a line. */
-export function toRoundsNdjson(rounds: readonly PastRound[]): string {
-  return rounds.map((round) => `${toSafeJson(toDocument(round))}\n`).join("");
+  switch (form) {
+    case "csv":
+      return toCsv(rounds);
+    case "ndjson":
+      return rounds
+        .map((round) => `${toSafeJson(toDocument(round))}\n`)
+        .join("");
+    case "json":
+      return `${toSafeJson(toDocument({ ...envelope, rounds, notes: notesOnRounds(rounds) }))}\n`;
+    case "table":
+      return toText(envelope, rounds, view);
+  }
 }
 
 /** CSV with a header row; what was not seen is an empty cell. */
-export function toRoundsCsv(rounds: readonly PastRound[]): string {
+function toCsv(rounds: readonly PastRound[]): string {
   return stringify(
     rounds.map((round) => ({ outOfOrder: false, ...round })),
     {
@@ -56,7 +64,7 @@ export function toRoundsCsv(rounds: readonly PastRound[]): string {
 }
 
 /** A table for a person, and what has to be known about it. */
-export function toRoundsText(
+function toText(
   envelope: Envelope,
   rounds: readonly PastRound[],
   view: View,

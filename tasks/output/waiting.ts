@@ -1,4 +1,5 @@
 import type {
+  HookContext,
   HookManager,
   NetworkHooks,
   UserInterruptionHooks,
@@ -8,7 +9,7 @@ import { faultOf } from "../../src/rpc/errors.js";
 import { withMembers } from "./destination.js";
 import type { OutputStream, WriteText } from "./destination.js";
 import { describeCount, formatDuration } from "./format-value.js";
-import { redrawInPlace, writeOnce } from "./line-update.js";
+import { redrawInPlace } from "./line-update.js";
 import { describeDone, renderBar } from "./progress.js";
 import type { StartProgress } from "./progress.js";
 import { watchRateLimit } from "./rate-limit.js";
@@ -81,13 +82,26 @@ export async function whileWaiting<T>(
     },
   };
   const isDumb = process.env["TERM"] === "dumb";
-  const line = isDumb ? writeOnce(stderr) : await redrawInPlace(stderr);
+  const redraw = isDumb ? undefined : await redrawInPlace(stderr);
+  let isShown = false;
+  const show = (line: string): void => {
+    if (redraw !== undefined) {
+      redraw(line);
+    } else if (!isShown) {
+      stderr.write(`${line}\n`);
+    }
+    isShown = true;
+  };
   const clear = (): void => {
     if (bar !== undefined) {
       bar = undefined;
       [startedAt, asked] = [now(), 0];
     }
-    line.clear();
+    // What is written often beside it need not move the cursor as often.
+    if (isShown && redraw !== undefined) {
+      isShown = false;
+      redraw.clear();
+    }
   };
   const pause: Waiting["pause"] = async (inner) => {
     clear();
@@ -99,17 +113,18 @@ export async function whileWaiting<T>(
       [startedAt, asked] = [now(), 0];
     }
   };
+  const pauseFor = async <Answer>(
+    context: HookContext,
+    from: string,
+    text: string,
+    next: (context: HookContext, from: string, text: string) => Promise<Answer>,
+  ): Promise<Answer> =>
+    await pause(async () => await next(context, from, text));
   // Hardhat asks for what it cannot find, as the password of a keystore.
   const userInterruptions: Partial<UserInterruptionHooks> = {
-    displayMessage: async (context, from, text, next) => {
-      await pause(async () => {
-        await next(context, from, text);
-      });
-    },
-    requestInput: async (context, from, text, next) =>
-      await pause(async () => await next(context, from, text)),
-    requestSecretInput: async (context, from, text, next) =>
-      await pause(async () => await next(context, from, text)),
+    displayMessage: pauseFor,
+    requestInput: pauseFor,
+    requestSecretInput: pauseFor,
   };
   const inPlace: Waiting["inPlace"] = (write) => (text, done) => {
     clear();
@@ -128,14 +143,14 @@ export async function whileWaiting<T>(
           return;
         }
         const elapsed = now() - begunAt;
-        const isShown = bar !== undefined;
+        const isBarShown = bar !== undefined;
         bar = (isLimited) =>
           renderBar(done, total, unit, {
             elapsed,
             isLimited,
             columns: stderr.columns,
           });
-        if (!isShown) {
+        if (!isBarShown) {
           draw();
         }
       },
@@ -148,10 +163,10 @@ export async function whileWaiting<T>(
       return;
     }
     if (bar !== undefined) {
-      line(bar(limit.isReached));
+      show(bar(limit.isReached));
     } else if (waited >= PATIENCE_MS && asked > 0) {
       const soFar = `asked the node ${describeCount(asked, "time")} so far, for ${formatDuration(BigInt(Math.floor(waited / 1_000)))}…`;
-      line(
+      show(
         limit.isReached
           ? `Waiting for the rate limit: ${soFar}`
           : `A${soFar.slice(1)}`,

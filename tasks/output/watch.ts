@@ -178,21 +178,19 @@ export function renderFrame(
       : canBeSettled
         ? view.good("yes")
         : "no";
-  const failed = ({ error }: FailedReading): [text: string, note: string] => [
-    view.bad("failed"),
-    error.shortMessage,
-  ];
   const factOf = <Value>(
     label: string,
     reading: Value | FailedReading,
     show: (value: Value) => readonly [text: string, note?: string],
   ): Fact => [
     label,
-    ...(isFailedReading(reading) ? failed(reading) : show(reading)),
+    ...(isFailedReading(reading)
+      ? ([view.bad("failed"), reading.error.shortMessage] as const)
+      : show(reading)),
   ];
   const facts: Fact[] = [
     ...(isFailedReading(round)
-      ? [["Round", ...failed(round)] satisfies Fact]
+      ? [factOf("Round", round, () => [""])]
       : roundFacts(round, view)),
     ["Can be settled", settleable, escapeUntrusted(reason ?? "")],
     ...Object.entries(fundingFeeRate).map(([name, rate]) =>

@@ -12,6 +12,7 @@ import type { PoolAmounts, VaultRound } from "../../src/protocol/index.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import {
   cutText,
+  decimalsOf,
   describeCount,
   describeShare,
   fieldOf,
@@ -22,7 +23,7 @@ import {
 import type { FormatContext } from "../output/format-value.js";
 import { Markup, html } from "./html.js";
 import type { Content } from "./html.js";
-import { axisOf, decimalsOf, toDate } from "./scales.js";
+import { axisOf, toDate } from "./scales.js";
 
 // Charts are drawn here, as SVG, and not in the browser: the page shows them
 // without a script. What they show as a text is escaped by the serializer.

@@ -1,9 +1,8 @@
 import { formatUnits } from "ethers";
 
-import { units } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { LAST_DATE_SECONDS } from "../../src/protocol/time.js";
-import { scaleOf } from "../output/format-value.js";
+import { decimalsOf } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 
 /** Where values go along an axis. A position, unlike a figure, may be rounded. */
@@ -18,27 +17,6 @@ export function toDate(seconds: bigint): Date | undefined {
   return seconds > 0n && seconds <= LAST_DATE_SECONDS
     ? new Date(Number(seconds) * 1000)
     : undefined;
-}
-
-/** The decimals that a field's values are shown with; undefined for none. */
-export function decimalsOf(
-  field: Field,
-  context: FormatContext,
-): number | undefined {
-  const { raw, tokenDecimals } = context;
-  if (raw) {
-    return undefined;
-  }
-  switch (field.unit) {
-    case "rate":
-    case "price":
-    case "percent":
-      return units[field.unit].decimals;
-    case "token":
-      return tokenDecimals;
-    default:
-      return scaleOf(field, context);
-  }
 }
 
 /** From here on figures are read in thousands, millions and so on. */
