@@ -151,18 +151,16 @@ export function changesBetween(
   );
 }
 
-const operations: ReadonlyMap<string, OperationName> = new Map(
-  standaloneReadings.map(({ path, operation }) => [path.join("."), operation]),
-);
-
 /** The operation that a reading is made by, by its name. */
 export function operationOf(reading: string): OperationName {
   if (reading.startsWith(ORDERS)) {
     return "getOrderInfo";
   }
-  const operation = operations.get(reading);
-  assertInvariant(operation !== undefined, `no operation reads ${reading}`);
-  return operation;
+  const found = standaloneReadings.find(
+    ({ path }) => path.join(".") === reading,
+  );
+  assertInvariant(found !== undefined, `no operation reads ${reading}`);
+  return found.operation;
 }
 
 /** The fields of one reading that differ. */

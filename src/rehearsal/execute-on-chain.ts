@@ -156,7 +156,10 @@ async function mineAt(
   blockTime: number | undefined,
 ): Promise<void> {
   try {
-    await chain.mine(blockTime);
+    await chain.command(
+      "evm_mine",
+      ...(blockTime === undefined ? [] : [numberToHexString(blockTime)]),
+    );
   } catch (error) {
     // Such a block may be dated later than the one that was asked for.
     throw (await chain.receipt(hash)) === undefined

@@ -4,6 +4,7 @@ import type { VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { BlockInfo, CallRequest, Header } from "../rpc/node.js";
 import type { ChainState, StateSubjects } from "./compare-readings.js";
+import type { ResolvedAddresses } from "./resolved-addresses.js";
 import type { WatchList } from "./watch-list.js";
 import type { Transfer } from "./types.js";
 
@@ -41,12 +42,18 @@ export interface Subject {
   readonly watched: StateSubjects;
   /** Gas limit of the transaction, where somebody chose one. */
   readonly gas: bigint | undefined;
+  /** Of the protocol's contracts. */
+  readonly addresses: ResolvedAddresses;
 }
 
 /** What the engines of an HTTP network are asked. */
 export interface Question extends Subject {
   readonly watched: WatchList;
   readonly next: NextBlock;
+  /** For the fork. */
+  readonly hardfork: string | undefined;
+  /** Whether the newest block was not the one that was asked for. */
+  readonly isPast: boolean;
 }
 
 /** The call that settles. */

@@ -25,7 +25,7 @@ import {
 import type { Readings } from "./compare-readings.js";
 import { rehearseByCall } from "./engines/call.js";
 import { readUpstreamBlock, rehearseOnFork } from "./engines/fork.js";
-import type { ForkOptions, ForkSettings } from "./engines/fork.js";
+import type { ForkOptions } from "./engines/fork.js";
 import { rehearseInProcess } from "./engines/in-process.js";
 import { rehearseBySimulateV1 } from "./engines/simulate-v1.js";
 import { currentPricePerGas, resolveFees } from "./fees.js";
@@ -38,7 +38,7 @@ import type {
   Subject,
 } from "./question.js";
 import { resolveAddresses } from "./resolved-addresses.js";
-import type { KnownContract, ResolvedAddresses } from "./resolved-addresses.js";
+import type { KnownContract } from "./resolved-addresses.js";
 import { checkTime, targetTime } from "./target-time.js";
 import type { SimulationTime } from "./target-time.js";
 import type { RehearsalEngine, Simulation } from "./types.js";
@@ -176,23 +176,16 @@ export async function rehearseSettlement(
 ): Promise<Rehearsed> {
   const vault = whole.during({});
   const { engines = httpEngines, hardfork, isPast = false } = request;
-  const { subject, addresses, contracts } = await findSubject(vault, request);
+  const subject = await findSubject(vault, request);
   const base = next.number - 1;
   const watched = await makeWatchList(vault, subject.target, subject.watched);
+  const question = { ...subject, watched, next, hardfork, isPast };
   try {
     const [{ engine, answer }, price] = await Promise.all([
-      askEngines({ ...subject, watched, next }, engines, {
-        addresses,
-        hardfork,
-        isHead: !isPast,
-      }),
+      askEngines(question, engines),
       request.pricePerGas ?? findPrice(vault, next),
     ]);
-    return {
-      ...conclude(subject, engine, answer, price),
-      base,
-      contracts,
-    };
+    return { ...conclude(subject, engine, answer, price), base };
   } catch (error) {
     throw isPast ? toArchiveError(error, vault.networkName, base) : error;
   }
@@ -203,51 +196,40 @@ async function rehearseInPlace(
   request: RehearsalRequest,
   atTime: SimulationTime | undefined,
 ): Promise<Rehearsed> {
-  const { subject, contracts } = await findSubject(vault, request);
+  const subject = await findSubject(vault, request);
   const { answer, header } = await rehearseInProcess(
     subject,
     ({ timestamp }, round) => targetTime(atTime, timestamp, round),
   );
   const price = await findPrice(vault, header);
-  return {
-    ...conclude(subject, "in-process", answer, price),
-    base: header.number,
-    contracts,
-  };
+  const base = header.number;
+  return { ...conclude(subject, "in-process", answer, price), base };
 }
 
 async function findSubject(
   vault: VaultHost,
   { sender, orderIDs = [], tokens = [], gas }: RehearsalRequest,
-): Promise<{
-  subject: Subject;
-  addresses: ResolvedAddresses;
-  contracts: readonly KnownContract[];
-}> {
+): Promise<Subject> {
   const [addresses, target] = await Promise.all([
     resolveAddresses(vault),
     vault.addressOf("vault", "settleAll"),
   ]);
-  const contracts = addresses.requireKnown();
-  const accounts = [
-    ...new Set([sender, ...contracts.map(({ address }) => address)]),
-  ];
+  const contracts = addresses.requireKnown().map(({ address }) => address);
+  const accounts = [...new Set([sender, ...contracts])];
   const watched = { accounts, tokens, orderIDs };
-  const subject = { vault, sender, target, watched, gas };
-  return { subject, addresses, contracts };
+  return { vault, sender, target, watched, gas, addresses };
 }
 
 /** Asks one engine after the other, until one can answer. */
 async function askEngines(
   question: Question,
   engines: readonly HttpEngine[],
-  settings: ForkSettings,
 ): Promise<{ readonly engine: HttpEngine; readonly answer: Answer }> {
   const { vault } = question;
   const run = {
     simulateV1: async () => await rehearseBySimulateV1(question),
     call: async () => await rehearseByCall(question),
-    fork: async () => await rehearseOnFork(question, settings),
+    fork: async () => await rehearseOnFork(question),
   };
   let last: { engine: HttpEngine; unable: EngineUnable } | undefined;
   for (const engine of engines) {
@@ -281,12 +263,13 @@ async function askEngines(
 
 /** What an answer means. */
 function conclude(
-  { vault: { networkName }, sender, watched: { orderIDs } }: Subject,
+  { vault: { networkName }, sender, watched, addresses }: Subject,
   engine: RehearsalEngine,
   found: Answer,
   price: bigint | undefined,
-): Omit<Rehearsed, "base" | "contracts"> {
+): Omit<Rehearsed, "base"> {
   const { before } = found;
+  const { orderIDs } = watched;
   const roundBefore = roundOf(before);
   const isSettled = roundBefore?.settled === true;
   // An engine may have executed it nevertheless.
@@ -306,6 +289,7 @@ function conclude(
   return {
     chainId: before.chainId,
     sender,
+    contracts: addresses.requireKnown(),
     roundAfter,
     ordersRead,
     balance: nativeBalanceOf(sender, before.balances),

@@ -1,5 +1,4 @@
 import { isHexString } from "ethers";
-import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { Chain } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
@@ -50,14 +49,6 @@ export class SimulatedChain extends Chain {
       });
     }
     return answer;
-  }
-
-  /** Makes one block with whatever waits, dated as told. */
-  public async mine(timestamp: number | undefined): Promise<void> {
-    await this.command(
-      "evm_mine",
-      ...(timestamp === undefined ? [] : [numberToHexString(timestamp)]),
-    );
   }
 
   /** @param hash Of a transaction that was mined. */

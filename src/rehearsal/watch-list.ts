@@ -108,11 +108,19 @@ export async function makeWatchList(
 }
 
 /**
- * The calls that take all of it, but for the orders.
+ * The calls that take all of it, and then those orders.
  *
  * @param lens Where code is that knows native balances and sizes of code.
  */
-export function readsOf(list: WatchList, lens: string): readonly ReadCall[] {
+export function readsOf(
+  list: WatchList,
+  lens: string,
+  orders: readonly WatchedReading[],
+): readonly ReadCall[] {
+  const readOf = ({ call, target }: WatchedReading): ReadCall => ({
+    target: target.address,
+    data: call.data,
+  });
   return [
     ...list.readings.map(readOf),
     ...factsCalls(lens, list.witnessed),
@@ -122,12 +130,8 @@ export function readsOf(list: WatchList, lens: string): readonly ReadCall[] {
         target: token,
         data: encodeBalanceOf(account),
       })),
+    ...orders.map(readOf),
   ];
-}
-
-/** The call that takes one reading. */
-export function readOf({ call, target }: WatchedReading): ReadCall {
-  return { target: target.address, data: call.data };
 }
 
 /**
@@ -151,7 +155,7 @@ export function factsOf(
 /**
  * What the answers come to.
  *
- * @param answers Those to {@link readsOf}, and then of the orders.
+ * @param answers Those to {@link readsOf}.
  * @param earlier The same before: what is as it was is not decoded again.
  * @throws VaultError VAULT_NOT_A_TOKEN, VAULT_RPC_INVALID_RESPONSE
  */

@@ -320,7 +320,11 @@ class FollowedTransaction {
             reason: `The node did not take the transaction: ${this.#refusal}`,
           };
         }
-        this.#noteDropped();
+        this.#last = `the node does not have it${this.#sendProblem}`;
+        if (this.#wasSeen) {
+          this.#trouble("the node dropped the transaction");
+          this.#wasSeen = false;
+        }
         return undefined;
       case undefined:
         return undefined;
@@ -459,14 +463,6 @@ class FollowedTransaction {
       emit({ type: "confirmed", hash, confirmations, wanted });
     }
     this.#depth = depth;
-  }
-
-  #noteDropped(): void {
-    this.#last = `the node does not have it${this.#sendProblem}`;
-    if (this.#wasSeen) {
-      this.#trouble("the node dropped the transaction");
-      this.#wasSeen = false;
-    }
   }
 
   #trouble(message: string): void {

@@ -8,7 +8,6 @@ import {
   MultiProcessMutexTimeoutError,
   StaleMultiProcessMutexError,
 } from "@nomicfoundation/hardhat-utils/synchronization";
-import { isHexString } from "ethers";
 import { z } from "zod";
 
 import { vaultError } from "../errors.js";
@@ -26,13 +25,11 @@ import {
   recordedAddress,
   recordedAnswer,
   recordedCount,
-  recordedHex,
-  recordedInteger,
 } from "../recorded-values.js";
 import type { Schema } from "../recorded-values.js";
 import { settlementCall } from "../rehearsal/question.js";
 import { refusal } from "./stopped.js";
-import { isSignedAs } from "./transaction.js";
+import { isSignedAs, transactionSchema } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
 
 const fileName = /^settlement-(\d+)-(0x[0-9a-f]{40})\.json$/u;
@@ -43,8 +40,6 @@ const fileName = /^settlement-(\d+)-(0x[0-9a-f]{40})\.json$/u;
 const LOCK_TIMEOUT_MS = 200;
 /** Nobody else's business: only the owner reads and writes it. */
 const FILE_MODE = 0o600;
-
-const hash = z.string().refine((value): boolean => isHexString(value, 32));
 
 const entrySchema = z
   .object({
@@ -59,29 +54,7 @@ const entrySchema = z
     sentAfterBlock: recordedCount,
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations has made both the schema and the type
     round: recordedAnswer("getLatestRoundInfo") as Schema<VaultRound>,
-    transaction: z
-      .object({
-        from: recordedAddress,
-        to: recordedAddress,
-        data: recordedHex,
-        chainId: recordedCount,
-        nonce: recordedCount,
-        gas: recordedInteger,
-        fees: z
-          .union([
-            z.object({ gasPrice: recordedInteger }).strict(),
-            z
-              .object({
-                maxFeePerGas: recordedInteger,
-                maxPriorityFeePerGas: recordedInteger,
-              })
-              .strict(),
-          ])
-          .optional(),
-        hash: hash.optional(),
-        raw: recordedHex.optional(),
-      })
-      .strict(),
+    transaction: transactionSchema,
   })
   .strict();
 

@@ -89,16 +89,15 @@ function classify(error: unknown, { hash }: PreparedTransaction): SendAnswer {
         : String(error),
     };
   }
-  const problem = error.details["problem"];
-  const text = typeof problem === "string" ? problem : error.shortMessage;
-  if (alreadyKnown.test(text)) {
+  const problem = String(error.details["problem"]);
+  if (alreadyKnown.test(problem)) {
     return { kind: "accepted", hash };
   }
-  if (nonceTaken.test(text)) {
+  if (nonceTaken.test(problem)) {
     return { kind: "nonce-taken" };
   }
   return {
-    kind: refusals.some((words) => words.test(text)) ? "refused" : "lost",
-    problem: text,
+    kind: refusals.some((words) => words.test(problem)) ? "refused" : "lost",
+    problem,
   };
 }

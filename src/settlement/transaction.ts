@@ -1,31 +1,57 @@
-import { Transaction, toQuantity } from "ethers";
+import { Transaction, isHexString, toQuantity } from "ethers";
+import { z } from "zod";
 
-import type { CallRequest, Chain } from "../rpc/node.js";
+import type { Chain } from "../rpc/node.js";
 import { asRecord } from "../json.js";
 import { otherwise } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import type { Fees } from "../rehearsal/fees.js";
+import {
+  recordedAddress,
+  recordedCount,
+  recordedHex,
+  recordedInteger,
+} from "../recorded-values.js";
 import type { Signer } from "./signer.js";
 
-/** The settlement's transaction, complete but for the signature. */
-export interface UnsignedTransaction extends CallRequest {
-  readonly chainId: number;
-  readonly nonce: number;
-  readonly gas: bigint;
-  /** Undefined in process, where Hardhat fills them in. */
-  readonly fees?: Fees | undefined;
-}
+/** As the journal has it. */
+export const transactionSchema = z
+  .object({
+    from: recordedAddress,
+    to: recordedAddress,
+    data: recordedHex,
+    chainId: recordedCount,
+    nonce: recordedCount,
+    gas: recordedInteger,
+    /** Absent in process, where Hardhat fills them in. */
+    fees: z
+      .union([
+        z.object({ gasPrice: recordedInteger }).strict(),
+        z
+          .object({
+            maxFeePerGas: recordedInteger,
+            maxPriorityFeePerGas: recordedInteger,
+          })
+          .strict(),
+      ])
+      .optional(),
+    /** Known before anything leaves if there are signed bytes. */
+    hash: z
+      .string()
+      .refine((value): boolean => isHexString(value, 32))
+      .optional(),
+    /**
+     * The signed bytes. Absent where only the node can sign: then the nonce is
+     * what makes it the same transaction each time.
+     */
+    raw: recordedHex.optional(),
+  })
+  .strict();
 
 /** A transaction that can be sent again and again and be mined once. */
-export interface PreparedTransaction extends UnsignedTransaction {
-  /**
-   * The signed bytes. Undefined where only the node can sign: then the nonce
-   * is what makes it the same transaction each time.
-   */
-  readonly raw?: string | undefined;
-  /** Known before anything leaves if there are signed bytes. */
-  readonly hash?: string | undefined;
-}
+export type PreparedTransaction = Readonly<z.infer<typeof transactionSchema>>;
+
+/** The settlement's transaction, complete but for the signature. */
+type UnsignedTransaction = Omit<PreparedTransaction, "hash" | "raw">;
 
 /** Signs as far as that is possible without sending. */
 export async function sign(

@@ -16,7 +16,7 @@ import { RevertedCall } from "../../rpc/request.js";
 import { EngineUnable, UNKNOWABLE, settlementCall } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { isExhausted } from "../refusal.js";
-import { readOf, readsOf } from "../watch-list.js";
+import { readsOf } from "../watch-list.js";
 import type { WatchedReading } from "../watch-list.js";
 import { EngineMethod, toAnswer, inChunks } from "./on-node.js";
 import type { Part } from "./on-node.js";
@@ -128,7 +128,7 @@ async function rehearse(
   orders: readonly WatchedReading[],
 ): Promise<Part> {
   const { from: reader } = vault.readContext({});
-  const reads = [...readsOf(watched, sender), ...orders.map(readOf)];
+  const reads = readsOf(watched, sender, orders);
   const gasLimit = (gas ?? next.gasLimit) - INTRINSIC_GAS;
   const answer = await request(
     vault,

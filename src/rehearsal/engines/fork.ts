@@ -36,27 +36,17 @@ export interface ForkOptions {
 /** A connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
 
-/** How a fork is to be made for a rehearsal. */
-export interface ForkSettings {
-  readonly addresses: ResolvedAddresses;
-  readonly hardfork: string | undefined;
-  /** Whether it starts from the newest block, which no block was asked for. */
-  readonly isHead: boolean;
-}
-
 /** What a fork is made of, once the upstream was asked. */
-interface ForkPlan extends ForkSettings {
+interface ForkPlan extends Pick<Question, "addresses" | "hardfork" | "isPast"> {
   readonly block: Header;
   readonly chainId: number;
   /** Those of the network's instances, by name, where somebody may ask. */
-  readonly instances?: ReadonlyMap<string, ResolvedAddresses>;
+  readonly instances: ReadonlyMap<string, ResolvedAddresses>;
   /** What one transaction may use, in place of what the hardfork says. */
   readonly transactionGasCap?: bigint | undefined;
   /** Without them, no balance of the forked chain is overwritten. */
   readonly withAccounts: boolean;
 }
-
-const noInstances: NonNullable<ForkPlan["instances"]> = new Map();
 
 /**
  * Rehearses on a fork in this process, which fetches what the contracts touch
@@ -64,10 +54,7 @@ const noInstances: NonNullable<ForkPlan["instances"]> = new Map();
  *
  * @throws VaultError those of {@link createFork}, VAULT_NO_CODE
  */
-export async function rehearseOnFork(
-  question: Question,
-  settings: ForkSettings,
-): Promise<Answer> {
+export async function rehearseOnFork(question: Question): Promise<Answer> {
   const { vault, sender, target, next } = question;
   const number = next.number - 1;
   const [header, before] = await Promise.all([
@@ -87,12 +74,13 @@ export async function rehearseOnFork(
   }
   const execute = async (): Promise<Answer> => {
     const connection = await createFork(vault, {
-      ...settings,
+      ...question,
       block: header,
       chainId: before.chainId,
+      instances: new Map(),
       // Whether the chain has that limit, nobody tells: it is not to be ours.
       transactionGasCap:
-        settings.hardfork === undefined ? header.gasLimit : undefined,
+        question.hardfork === undefined ? header.gasLimit : undefined,
       withAccounts: false,
     });
     try {
@@ -146,7 +134,7 @@ export async function fork(
     addresses,
     instances: new Map(ofInstances),
     hardfork,
-    isHead: (blockNumber ?? "latest") === "latest",
+    isPast: (blockNumber ?? "latest") !== "latest",
     withAccounts: true,
   });
 }
@@ -183,7 +171,7 @@ async function createFork(
 ): Promise<ForkConnection> {
   const { context, connection: upstream, networkName } = vault;
   const config = requireHttp(vault);
-  const { block, chainId, hardfork, instances = noInstances } = plan;
+  const { block, chainId, hardfork, instances } = plan;
   const own = context.config.networks[FORK_NETWORK];
   if (own?.type !== "edr-simulated") {
     throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
@@ -193,7 +181,7 @@ async function createFork(
     const url = await config.url.getUrl();
     cacheDir = chooseForkCache(context.config.paths.cache, url, {
       hash: block.hash,
-      isHead: plan.isHead,
+      isHead: !plan.isPast,
     });
     const override = {
       ...(plan.withAccounts ? {} : { accounts: [] }),
@@ -241,7 +229,14 @@ async function createFork(
           override,
         }),
     );
-    assertIsFork(connection.networkConfig, cacheDir);
+    const { networkConfig } = connection;
+    // Nothing is ever written before this holds: it could be the live chain.
+    assertInvariant(
+      networkConfig.type === "edr-simulated" &&
+        networkConfig.forking?.enabled === true &&
+        networkConfig.forking.cacheDir === cacheDir,
+      "what should be a fork in process is another network",
+    );
     vault.adoptFork(connection, plan.addresses.locate, instances);
     return connection;
   } catch (error) {
@@ -265,16 +260,6 @@ function requireHttp({
 
 /** What Hardhat's simulator calls an op chain is its newest rules for one. */
 const OP_HARDFORK = "isthmus";
-
-/** Nothing is ever written before this holds: it could be the live chain. */
-function assertIsFork(config: NetworkConfig, cacheDir: string): void {
-  assertInvariant(
-    config.type === "edr-simulated" &&
-      config.forking?.enabled === true &&
-      config.forking.cacheDir === cacheDir,
-    "what should be a fork in process is another network",
-  );
-}
 
 function toForkError(
   error: unknown,

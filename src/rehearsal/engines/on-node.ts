@@ -112,7 +112,7 @@ export interface Part extends Pick<Answer, "block" | "transfers"> {
   readonly failed: FailedCall | undefined;
   readonly gasUsed: bigint;
   readonly gasNeeded: bigint;
-  /** The answers to what `readsOf` lists, and then of the orders. */
+  /** The answers to what `readsOf` lists. */
   readonly before: ReadAnswers;
   readonly after: ReadAnswers;
 }

@@ -20,7 +20,7 @@ import { isExhausted } from "../refusal.js";
 import { isUsedUp } from "../../rpc/gas.js";
 import { parseLogs, transfersOf } from "../transfers.js";
 import type { Log } from "../transfers.js";
-import { factsOf, readOf, readsOf } from "../watch-list.js";
+import { factsOf, readsOf } from "../watch-list.js";
 import type { ReadAnswers, WatchedReading } from "../watch-list.js";
 import { EngineMethod, toAnswer, inChunks } from "./on-node.js";
 import type { Part } from "./on-node.js";
@@ -78,7 +78,7 @@ async function simulate(
 ): Promise<Part> {
   const { from } = vault.readContext({});
   const gasGiven = gas ?? next.gasLimit;
-  const reads = [...readsOf(watched, NOBODYS_ADDRESS), ...orders.map(readOf)];
+  const reads = readsOf(watched, NOBODYS_ADDRESS, orders);
   const readCalls = reads.map(({ target: to, data }) => ({
     from,
     to,
