@@ -154,25 +154,21 @@ export function parseArgument(
     case "timestamp":
       return parseFutureTime(text, where, raw);
     case "percent":
-      return raw
-        ? parseInteger(text, where)
-        : parseDecimal(text, where, units.percent.decimals);
-    case "token":
+    case "token": {
       if (raw) {
         return parseInteger(text, where);
       }
-      if (tokenDecimals === undefined) {
+      const decimals =
+        unit === "percent" ? units.percent.decimals : tokenDecimals;
+      if (decimals === undefined) {
         throw vaultError("VAULT_TOKEN_DECIMALS_NOT_CONFIGURED", {
           where,
           network,
         });
       }
-      return parseDecimal(text, where, tokenDecimals);
-    case "rate":
-    case "price":
-    case "raw":
-    case "orderState":
-    case "none":
+      return parseDecimal(text, where, decimals);
+    }
+    default:
       return parseInteger(text, where);
   }
 }
