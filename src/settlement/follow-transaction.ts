@@ -1,8 +1,7 @@
-import { VaultError } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
 import type { Chain, Receipt } from "../rpc/node.js";
 import { Deadline } from "../rpc/deadline.js";
-import { send } from "./send.js";
+import { describeProblem, send } from "./send.js";
 import type { SendAnswer } from "./send.js";
 import { NonceSearch, findTransaction } from "./find-transaction.js";
 import type { FoundTransaction, SentTransaction } from "./find-transaction.js";
@@ -265,13 +264,11 @@ class FollowedTransaction {
       await this.#learnHash(found.hash);
     }
     if (found.kind === "mined") {
-      this.#noteReceipt(found.receipt);
-      this.#noteDepth(
-        found.hash,
-        head === undefined
-          ? 1
-          : Math.max(1, head - found.receipt.blockNumber + 1),
-      );
+      const { hash, receipt } = found;
+      this.#noteReceipt(receipt);
+      const { blockNumber } = receipt;
+      const newest = head ?? blockNumber;
+      this.#noteDepth(hash, Math.max(1, newest - blockNumber + 1));
     } else if (this.#receipt !== undefined) {
       this.#trouble(
         `a re-org took the transaction out of block ${this.#receipt.blockNumber}`,
@@ -332,9 +329,7 @@ class FollowedTransaction {
   }
 
   public fail(error: unknown, step: Step): void {
-    const problem = VaultError.isVaultError(error)
-      ? error.shortMessage
-      : String(error);
+    const problem = describeProblem(error);
     if (step === "check and send") {
       this.#sendProblem = `, and it could not be sent again: ${problem}`;
     }

@@ -24,12 +24,6 @@ const plainTypes: ReadonlySet<unknown> = new Set([
   "0x2",
 ]);
 
-/** The round right before and right after a transaction. */
-export interface RoundsAround {
-  readonly before: VaultRound;
-  readonly after: VaultRound;
-}
-
 /**
  * Executes a block again up to a transaction, with `eth_simulateV1` on the block
  * before it, and reads the round on either side of it. No debug methods are
@@ -47,7 +41,7 @@ export interface RoundsAround {
 export async function replaySettlement(
   vault: VaultHost,
   { hash, blockNumber, gasUsed, place, logs }: Receipt,
-): Promise<RoundsAround | undefined> {
+): Promise<Record<"before" | "after", VaultRound> | undefined> {
   const block = await vault.chain.mined(blockNumber);
   const transactions = block.transactions.slice(0, (place?.index ?? -1) + 1);
   const last = transactions.at(-1);

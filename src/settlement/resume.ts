@@ -119,11 +119,7 @@ export async function rebuild(
       fees: capFees(sent.fees, await resolveFees(chain, networkConfig, header)),
     };
   } catch (error) {
-    const stopped = asStopped(error);
-    if (stopped === undefined) {
-      throw error;
-    }
-    return stopped;
+    return asStopped(error);
   }
 }
 

@@ -80,14 +80,14 @@ export async function send(
   }
 }
 
+/** What went wrong, in short. */
+export function describeProblem(error: unknown): string {
+  return VaultError.isVaultError(error) ? error.shortMessage : String(error);
+}
+
 function classify(error: unknown, { hash }: PreparedTransaction): SendAnswer {
   if (!isNodeRefusal(error)) {
-    return {
-      kind: "lost",
-      problem: VaultError.isVaultError(error)
-        ? error.shortMessage
-        : String(error),
-    };
+    return { kind: "lost", problem: describeProblem(error) };
   }
   const problem = String(error.details["problem"]);
   if (alreadyKnown.test(problem)) {

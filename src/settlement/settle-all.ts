@@ -130,13 +130,9 @@ export async function settleAll(
       block,
     };
   } catch (error) {
-    const stopped = asStopped(error);
-    if (stopped === undefined) {
-      throw error;
-    }
     return {
       settlement: {
-        ...outcome(stopped, seen?.round),
+        ...outcome(asStopped(error), seen?.round),
         preview:
           previewed === null ? null : { ...previewed, differences: null },
       },

@@ -39,12 +39,16 @@ export function settledMeanwhile(): SettlementStopped {
   );
 }
 
-/** Errors that are a refusal when they come before anything was sent. */
-export function asStopped(error: unknown): SettlementStopped | undefined {
+/**
+ * Errors that are a refusal when they come before anything was sent; whatever
+ * else it is, is thrown.
+ */
+export function asStopped(error: unknown): SettlementStopped {
   if (error instanceof SettlementStopped) {
     return error;
   }
-  return VaultError.isVaultError(error) && error.code === "VAULT_WRONG_CHAIN"
-    ? new SettlementStopped("refused", error.message, error.code)
-    : undefined;
+  if (VaultError.isVaultError(error) && error.code === "VAULT_WRONG_CHAIN") {
+    return new SettlementStopped("refused", error.message, error.code);
+  }
+  throw error;
 }

@@ -36,9 +36,11 @@ describe("the end of a settlement before it is sent", () => {
       code: "VAULT_WRONG_CHAIN",
       reason: wrongChain.message,
     });
-    expect(asStopped(new Error("no"))).to.equal(undefined);
-    expect(asStopped(vaultError("VAULT_INTERNAL", { problem: "x" }))).to.equal(
-      undefined,
-    );
+    for (const error of [
+      new Error("no"),
+      vaultError("VAULT_INTERNAL", { problem: "x" }),
+    ]) {
+      expect(() => asStopped(error)).to.throw(error);
+    }
   });
 });
