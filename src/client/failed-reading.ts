@@ -1,4 +1,5 @@
 import { VaultError } from "../errors.js";
+import { asRecord } from "../json.js";
 
 /** What stands in the place of a reading that failed. */
 export interface FailedReading {
@@ -41,10 +42,5 @@ export function absentContract(error: unknown): FailedReading {
  * ```
  */
 export function isFailedReading(reading: unknown): reading is FailedReading {
-  return (
-    typeof reading === "object" &&
-    reading !== null &&
-    "error" in reading &&
-    VaultError.isVaultError(reading.error)
-  );
+  return VaultError.isVaultError(asRecord(reading)["error"]);
 }

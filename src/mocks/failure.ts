@@ -3,6 +3,7 @@ import { AbiCoder, Interface, concat, isHexString } from "ethers";
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { describeInput } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
+import { asRecord } from "../json.js";
 import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
 import type { ScriptedReason } from "./types.js";
 
@@ -48,13 +49,12 @@ export function encodeReason(reason: unknown, where: string): string {
 class InvalidReason extends Error {}
 
 function requireReason(reason: unknown): asserts reason is ScriptedReason {
+  const given = asRecord(reason);
   const isReason =
     typeof reason === "string" ||
-    (typeof reason === "object" &&
-      reason !== null &&
-      ("panic" in reason ||
-        ("customError" in reason && typeof reason.customError === "string") ||
-        ("data" in reason && typeof reason.data === "string")));
+    "panic" in given ||
+    typeof given["customError"] === "string" ||
+    typeof given["data"] === "string";
   if (!isReason) {
     throw new InvalidReason(
       `a text, { panic }, { customError, args } or { data } is needed, got ${describeInput(reason)}`,

@@ -4,6 +4,7 @@ import type { LimitFunction } from "p-limit";
 import pRetry from "p-retry";
 
 import { vaultError } from "../errors.js";
+import { asRecord } from "../json.js";
 import { Deadline } from "./deadline.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { faultOf, toRpcError } from "./errors.js";
@@ -229,10 +230,11 @@ function calm(asking: Asking): Eip1193Provider {
   const calmed: Eip1193Provider = {
     request: async (args) =>
       repeatable.test(args.method)
-        ? await askPatiently(args, {
-            ...asking,
-            deadline: asking.deadline ?? new Deadline(DEFAULT_TIMEOUT_MS),
-          })
+        ? await askPatiently(
+            args,
+            asking,
+            asking.deadline ?? new Deadline(DEFAULT_TIMEOUT_MS),
+          )
         : await provider.request(args),
   };
   patients.set(calmed, asking);
@@ -250,9 +252,6 @@ interface Asking extends Pick<Patience, "onRetry"> {
   readonly attempts: Attempts;
 }
 
-/** A request under way. */
-type Request = Omit<Asking, "deadline"> & { readonly deadline: Deadline };
-
 /** What a request came to; how it ends where it is not made again. */
 type Outcome = { readonly answer: unknown } | { readonly error: unknown };
 
@@ -268,9 +267,10 @@ class PassingFault extends Error {
 
 async function askPatiently(
   args: RequestArguments,
-  asking: Request,
+  asking: Asking,
+  deadline: Deadline,
 ): Promise<unknown> {
-  const { network, deadline, isRepeated, attempts, onRetry } = asking;
+  const { network, isRepeated, attempts, onRetry } = asking;
   const { method } = args;
   const isWorthIt = (error: Error, attempt: number): error is PassingFault =>
     error instanceof PassingFault &&
@@ -281,32 +281,35 @@ async function askPatiently(
   // Says more than that the time is over.
   let latest: Outcome | undefined;
   try {
-    outcome = await pRetry(async () => await askOnce(args, asking, latest), {
-      retries: Math.max(...Object.values(maxAttempts)),
-      minTimeout: FIRST_WAIT_MS,
-      maxTimeout: LONGEST_WAIT_MS,
-      randomize: true,
-      maxRetryTime: deadline.remaining,
-      shouldRetry: ({ error, attemptNumber }) =>
-        isWorthIt(error, attemptNumber),
-      onFailedAttempt: async ({ error, attemptNumber: attempt }) => {
-        if (!isWorthIt(error, attempt)) {
-          return;
-        }
-        const { kind: reason, retryAfterMs = 0 } = error.fault;
-        latest = error.outcome;
-        const problem =
-          "error" in error.outcome
-            ? toRpcError(error.outcome.error, network, method).shortMessage
-            : "the block is not there yet";
-        onRetry?.({ method, reason, problem, attempt });
-        if (reason === "behind") {
-          asking.known.isUneven = true;
-          await deadline.within(askHeads(asking));
-        }
-        await deadline.pause(Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS));
+    outcome = await pRetry(
+      async () => await askOnce(args, asking, deadline, latest),
+      {
+        retries: Math.max(...Object.values(maxAttempts)),
+        minTimeout: FIRST_WAIT_MS,
+        maxTimeout: LONGEST_WAIT_MS,
+        randomize: true,
+        maxRetryTime: deadline.remaining,
+        shouldRetry: ({ error, attemptNumber }) =>
+          isWorthIt(error, attemptNumber),
+        onFailedAttempt: async ({ error, attemptNumber: attempt }) => {
+          if (!isWorthIt(error, attempt)) {
+            return;
+          }
+          const { kind: reason, retryAfterMs = 0 } = error.fault;
+          latest = error.outcome;
+          const problem =
+            "error" in error.outcome
+              ? toRpcError(error.outcome.error, network, method).shortMessage
+              : "the block is not there yet";
+          onRetry?.({ method, reason, problem, attempt });
+          if (reason === "behind") {
+            asking.known.isUneven = true;
+            await deadline.within(askHeads(asking));
+          }
+          await deadline.pause(Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS));
+        },
       },
-    });
+    );
   } catch (error) {
     if (!(error instanceof PassingFault)) {
       throw error;
@@ -322,10 +325,11 @@ async function askPatiently(
 /** @throws PassingFault where it may be worth to ask again */
 async function askOnce(
   args: RequestArguments,
-  asking: Request,
+  asking: Asking,
+  deadline: Deadline,
   latest: Outcome | undefined,
 ): Promise<Outcome> {
-  const { network, known, deadline } = asking;
+  const { network, known } = asking;
   const { method } = args;
   let outcome;
   try {
@@ -352,7 +356,7 @@ async function askOnce(
 /** @returns Undefined if the deadline comes first. */
 async function askUntil(
   args: RequestArguments,
-  { provider, known }: Request,
+  { provider, known }: Asking,
   deadline: Deadline,
 ): Promise<{ readonly answer: unknown } | undefined> {
   return await deadline.within(
@@ -373,7 +377,7 @@ async function askUntil(
  * Asks the nodes how far they are. Where none of them ever has the block, it is
  * not waited for any longer.
  */
-async function askHeads(asking: Request): Promise<void> {
+async function askHeads(asking: Asking): Promise<void> {
   const { known } = asking;
   const deadline = new Deadline(HEADS_TIMEOUT_MS);
   const askHead = async (): Promise<void> => {
@@ -419,15 +423,10 @@ function noteAnswer(
   if (method === "eth_blockNumber" && isHexString(answer)) {
     noteHead(provider, Number(answer), newestBefore);
   }
-  if (
-    method === "eth_getBlockByNumber" &&
-    typeof answer === "object" &&
-    answer !== null &&
-    "number" in answer &&
-    isHexString(answer.number)
-  ) {
+  const { number: quantity } = asRecord(answer);
+  if (method === "eth_getBlockByNumber" && isHexString(quantity)) {
     const [tag] = params;
-    const number = Number(answer.number);
+    const number = Number(quantity);
     if (tag === "latest") {
       noteHead(provider, number, newestBefore);
     } else {
