@@ -112,59 +112,26 @@ function openRound(chainTime: bigint): MockState {
   };
 }
 
-function expiredRound(chainTime: bigint): MockState {
-  const base = openRound(chainTime);
-  return {
-    ...base,
-    round: {
-      ...base.round,
-      startTime: before(chainTime, 8n * DAY_SECONDS),
-      endTime: before(chainTime, DAY_SECONDS),
-    },
+type Scenario = (chainTime: bigint) => MockState;
+
+/** A scenario that is another one but for this. */
+function changed(
+  base: Scenario,
+  change: (state: MockState, chainTime: bigint) => Partial<MockState>,
+): Scenario {
+  return (chainTime) => {
+    const state = base(chainTime);
+    return { ...state, ...change(state, chainTime) };
   };
 }
 
-function settledRound(chainTime: bigint): MockState {
-  const base = expiredRound(chainTime);
-  return {
-    ...base,
-    round: { ...base.round, ...base.settlement, settled: true },
-  };
-}
-
-function fullRound(chainTime: bigint): MockState {
-  const base = openRound(chainTime);
-  return {
-    ...base,
-    round: { ...base.round, filledVolume: base.round.maxVolume },
-    volume: base.round.maxVolume,
-  };
-}
-
-function emptyVault(chainTime: bigint): MockState {
-  const base = openRound(chainTime);
-  return {
-    ...base,
-    round: { ...base.round, filledVolume: 0n },
-    orders: new Map(),
-    marginBalance: zeroAnswer("queryMarginBalance"),
-    volume: 0n,
-  };
-}
-
-function noLiquidity(chainTime: bigint): MockState {
-  const base = openRound(chainTime);
-  const empty = zeroAnswer("getLPAmountInfo");
-  return { ...base, pools: { public: empty, private: empty } };
-}
-
-function manyOrders(chainTime: bigint): MockState {
-  return {
-    ...openRound(chainTime),
-    orders: new Map(),
-    generatedOrders: { firstId: 1n, lastId: 1_000n },
-  };
-}
+const expiredRound = changed(openRound, ({ round }, chainTime) => ({
+  round: {
+    ...round,
+    startTime: before(chainTime, 8n * DAY_SECONDS),
+    endTime: before(chainTime, DAY_SECONDS),
+  },
+}));
 
 const zeros: Readonly<Record<WireType, unknown>> = {
   uint256: 0n,
@@ -254,13 +221,29 @@ function extremes(): MockState {
 export const scenarios = {
   "open-round": openRound,
   "expired-round": expiredRound,
-  "settled-round": settledRound,
-  "full-round": fullRound,
-  "empty-vault": emptyVault,
-  "no-liquidity": noLiquidity,
-  "many-orders": manyOrders,
+  "settled-round": changed(expiredRound, ({ round, settlement }) => ({
+    round: { ...round, ...settlement, settled: true },
+  })),
+  "full-round": changed(openRound, ({ round }) => ({
+    round: { ...round, filledVolume: round.maxVolume },
+    volume: round.maxVolume,
+  })),
+  "empty-vault": changed(openRound, ({ round }) => ({
+    round: { ...round, filledVolume: 0n },
+    orders: new Map(),
+    marginBalance: zeroAnswer("queryMarginBalance"),
+    volume: 0n,
+  })),
+  "no-liquidity": changed(openRound, () => {
+    const empty = zeroAnswer("getLPAmountInfo");
+    return { pools: { public: empty, private: empty } };
+  }),
+  "many-orders": changed(openRound, () => ({
+    orders: new Map(),
+    generatedOrders: { firstId: 1n, lastId: 1_000n },
+  })),
   extremes,
-} as const satisfies Readonly<Record<string, (chainTime: bigint) => MockState>>;
+} as const satisfies Readonly<Record<string, Scenario>>;
 
 export type ScenarioName = keyof typeof scenarios;
 
