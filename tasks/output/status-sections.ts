@@ -19,6 +19,7 @@ import { factsOf, joinNotes } from "./readings.js";
 import type { ShownReading } from "./readings.js";
 import type { Style } from "./style.js";
 import { renderTitledTable, shortenNumbers, wrapText } from "./table.js";
+import type { Fact } from "./table.js";
 
 /** The readings of one operation, as `vault status` shows them. */
 export interface StatusSection {
@@ -131,14 +132,16 @@ export function renderSideBySide(
       renderTitledTable(
         operationEntry(operation).title,
         columns,
-        readings.flatMap((_reading, index) =>
+        readings.flatMap(({ variant }, index) =>
           rowsOf(
-            operation,
-            sets.map(({ sections, context }) => ({
-              reading: sections[section]?.readings[index],
-              context,
-            })),
-            style,
+            variant ?? operationEntry(operation).title,
+            sets.map(({ sections, context }) => {
+              const reading = sections[section]?.readings[index];
+              return reading === undefined || isFailedReading(reading.value)
+                ? undefined
+                : factsOf(operation, reading, context);
+            }),
+            style.bad("failed"),
           ),
         ),
         style,
@@ -150,40 +153,28 @@ export function renderSideBySide(
   return [...tables, ...joinNotes([...notes], style)];
 }
 
-/** The rows of one reading: a value of each set beside every label. */
+/**
+ * The rows of one reading: a value of each set beside every label.
+ *
+ * @param title In the place of labels where it failed everywhere.
+ * @param columns Undefined where it failed.
+ */
 function rowsOf(
-  operation: StatusSection["operation"],
-  cells: ReadonlyArray<{
-    readonly reading: ShownReading | undefined;
-    readonly context: FormatContext;
-  }>,
-  style: Style,
+  title: string,
+  columns: ReadonlyArray<readonly Fact[] | undefined>,
+  failed: string,
 ): string[][] {
-  const columns = cells.map(({ reading, context }) =>
-    reading === undefined || isFailedReading(reading.value)
-      ? undefined
-      : new Map(
-          factsOf(operation, reading, context).map(([label, value]) => [
-            label,
-            value,
-          ]),
-        ),
-  );
-  const failed = style.bad("failed");
   const labels = new Set(
-    columns.flatMap((facts) => [...(facts?.keys() ?? [])]),
+    columns.flatMap((facts = []) => facts.map(([label]) => label)),
   );
   return labels.size === 0
-    ? [
-        [
-          cells[0]?.reading?.variant ?? operationEntry(operation).title,
-          ...columns.map(() => failed),
-        ],
-      ]
+    ? [[title, ...columns.map(() => failed)]]
     : [...labels].map((label) => [
         label,
         ...columns.map((facts) =>
-          facts === undefined ? failed : (facts.get(label) ?? ""),
+          facts === undefined
+            ? failed
+            : (facts.find(([own]) => own === label)?.[1] ?? ""),
         ),
       ]);
 }
