@@ -184,18 +184,20 @@ describe("simulation - simulateSettleAll on a fork", () => {
   it("should do nothing where the round is settled already", async () => {
     await (await protocol.mocks.vault.settleAll()).wait();
     const vault = await open();
-    expect(await vault.simulateSettleAll({ engine: "fork" })).to.deep.equal({
-      status: "nothing-to-do",
-      code: null,
-      reason: "the round is settled already",
-      engine: "fork",
-      gasUsed: null,
-      block: null,
-      changes: [],
-      balances: [],
-      transfers: [],
-      notes: [],
-    });
+    for (const engine of ["simulateV1", "call", "fork"] as const) {
+      expect(await vault.simulateSettleAll({ engine })).to.deep.equal({
+        status: "nothing-to-do",
+        code: null,
+        reason: "the round is settled already",
+        engine,
+        gasUsed: null,
+        block: null,
+        changes: [],
+        balances: [],
+        transfers: [],
+        notes: [],
+      });
+    }
   });
 
   const reverts: ReadonlyArray<[name: string, data: string, reason: string]> = [

@@ -144,6 +144,24 @@ describe("the way of a settlement's transaction", () => {
     expect(sends()).to.equal(1);
   });
 
+  it("should not send again where the time is over with the round's check", async () => {
+    const end = await run(
+      "send",
+      {},
+      {
+        deadline: new Deadline(LONG_MS),
+        checkRound: async () => {
+          await Promise.resolve();
+          endDeadlines();
+          return undefined;
+        },
+      },
+    );
+
+    expect(end).to.include({ kind: "open", hash: HASH });
+    expect(sends()).to.equal(1);
+  });
+
   it("should take a first refusal for final", async () => {
     const end = await run("send", {
       eth_sendRawTransaction: () => {

@@ -427,6 +427,18 @@ describe("the outcomes of a settlement", () => {
     expect(chain.count("eth_sendTransaction")).to.equal(1);
   });
 
+  it("should not leave unsigned where it is not known whether the node can sign", async () => {
+    chain.on("eth_signTransaction", () => {
+      throw Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
+    });
+    await expectVaultError(
+      settle({}, { accounts: "remote" }),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
+    expect(chain.count("eth_sendTransaction")).to.equal(0);
+    expect(await readdir(projectRoot)).to.deep.equal([]);
+  });
+
   it("should leave no journal in process, nor fill in fees there", async () => {
     const { settlement } = await settle({}, { type: "edr-simulated" });
     expect(settlement).to.include({
