@@ -414,6 +414,30 @@ describe("client - rounds", () => {
       expect(error.message).to.include("daily quota used up");
     });
 
+    it("should end the search: nothing is asked once a look has failed", async () => {
+      const provider = historyProvider([[5, one]], 1_000_000);
+      let calls = 0;
+      await expectVaultError(
+        collect(
+          {
+            requests: provider.requests,
+            async request(args) {
+              if (args.method === "eth_call" && ++calls >= 3) {
+                throw new Error("daily quota used up");
+              }
+              return await provider.request(args);
+            },
+          },
+          { concurrency: 1 },
+        ),
+        "VAULT_RPC_ERROR",
+      );
+      for (let turn = 0; turn < 20; turn += 1) {
+        await setImmediate();
+      }
+      expect(calls).to.be.at.most(4);
+    });
+
     it("should be no empty list where the address is wrong", async () => {
       await expectVaultError(
         collect(historyProvider([], 1_000)),
