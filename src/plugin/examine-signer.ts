@@ -3,14 +3,18 @@ import { formatEther } from "ethers";
 import { VaultError, otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { settlementCall } from "../rehearsal/question.js";
+import type { NextBlock } from "../rehearsal/question.js";
 import type { Chain } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 import {
-  HEADROOM,
-  estimateGas,
+  currentPricePerGas,
   maxPricePerGas,
   resolveFees,
+  resolveGas,
 } from "../rehearsal/fees.js";
+import type { Fees } from "../rehearsal/fees.js";
+import { findBlock } from "../rehearsal/simulate-settle-all.js";
+import { rehearse } from "../settlement/preview.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
 import { SettlementStopped } from "../settlement/stopped.js";
@@ -62,43 +66,48 @@ export async function examineSigner(
   ];
 }
 
+/** By the gas and the fees that a settlement would be given now. */
 async function examineBalance(
   vault: VaultHost,
   chain: Chain,
   from: string,
 ): Promise<Finding> {
-  const [balance, header] = await Promise.all([
+  const next = await findBlock(vault);
+  const fees = await resolveFees(chain, vault.connection.networkConfig, next);
+  const [balance, found] = await Promise.all([
     chain.balance(from),
-    chain.header(),
+    findGas(vault, from, next, fees).catch((error: unknown) =>
+      error instanceof SettlementStopped
+        ? undefined
+        : // Nodes differ in how they refuse an estimate for want of money.
+          otherwise(undefined)(error),
+    ),
   ]);
-  const { networkConfig } = vault.connection;
-  const fees = await resolveFees(chain, networkConfig, header);
-  const estimate = await estimateSettlement(vault, chain, from);
-  const gas =
-    estimate === undefined
-      ? SUPPOSED_GAS
-      : (estimate * HEADROOM.numerator) / HEADROOM.denominator;
-  const cost = gas * maxPricePerGas(fees);
-  const detail = `${formatEther(balance)} in native currency; a settlement may cost ${formatEther(cost)}${estimate === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
+  const gas = found instanceof RevertedCall ? undefined : found;
+  const cost = (gas ?? SUPPOSED_GAS) * maxPricePerGas(fees);
+  const detail = `${formatEther(balance)} in native currency; a settlement may cost ${formatEther(cost)}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
   return balance < cost
-    ? (estimate === undefined ? warn : fail)(
+    ? (gas === undefined ? warn : fail)(
         detail,
         `Fund ${from}, or settle with another account.`,
       )
     : ok(detail);
 }
 
-/** @returns Undefined where it reverts, or where no vault is configured. */
-async function estimateSettlement(
+async function findGas(
   vault: VaultHost,
-  chain: Chain,
   from: string,
-): Promise<bigint | undefined> {
-  const estimate = async (): Promise<bigint | RevertedCall> => {
-    const { address } = await vault.addressOf("vault");
-    return await estimateGas(chain, settlementCall(from, address));
-  };
-  // Nodes differ in how they refuse an estimate for want of money.
-  const gas = await estimate().catch(otherwise(undefined));
-  return gas instanceof RevertedCall ? undefined : gas;
+  next: NextBlock,
+  fees: Fees,
+): Promise<bigint | RevertedCall> {
+  const { address } = await vault.addressOf("vault");
+  const { rehearsed } =
+    (await rehearse(vault, from, next, currentPricePerGas(fees, next))) ?? {};
+  return await resolveGas(
+    vault.chain,
+    vault.connection.networkConfig,
+    settlementCall(from, address),
+    next,
+    rehearsed,
+  );
 }

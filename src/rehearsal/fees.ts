@@ -6,7 +6,8 @@ import { otherwise } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { RevertedCall } from "../rpc/request.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import type { CallRequest, Chain, Header } from "../rpc/node.js";
+import { toBlockId } from "../rpc/node.js";
+import type { BlockId, CallRequest, Chain, Header } from "../rpc/node.js";
 
 /** What a transaction offers to pay for gas, in wei. */
 export type Fees =
@@ -89,13 +90,22 @@ export interface RehearsedGas {
   readonly needed: bigint;
 }
 
-/** What the node thinks that the call needs, or the revert it runs into. */
+/**
+ * What the node thinks that the call needs, or the revert it runs into.
+ *
+ * @param block After which it is made; else the node's choice, which may know
+ * of transactions that wait.
+ */
 export async function estimateGas(
   chain: Chain,
   call: CallRequest,
+  block?: BlockId,
 ): Promise<bigint | RevertedCall> {
   const method = "eth_estimateGas";
-  const answer = await chain.request(method, [call]);
+  const answer = await chain.request(method, [
+    call,
+    ...(block === undefined ? [] : [toBlockId(block)]),
+  ]);
   return answer instanceof RevertedCall
     ? answer
     : chain.reader(method).quantity(answer);

@@ -11,13 +11,13 @@ import { settlementCall } from "../rehearsal/question.js";
 /** The settlement's transaction without a sender, for another wallet. */
 export interface UnsignedSettlement {
   readonly chainId: number;
-  /** Where the estimate was made. */
+  /** The newest block. */
   readonly header: Header;
   readonly to: string;
   readonly data: string;
-  /** Null where the contract refuses the call from that sender. */
+  /** What the sender needs; null where none is given, or the call is refused. */
   readonly estimatedGas: bigint | null;
-  /** Why the contract refuses it, in words; null where it does not. */
+  /** Why the contract refuses the call at that block; null where it does not. */
   readonly refusal: string | null;
 }
 
@@ -25,13 +25,14 @@ export interface UnsignedSettlement {
  * Builds the transaction that settles, for a multisig or a hardware wallet.
  * Sends nothing and needs no key.
  *
- * @param from Sender for the gas estimate; the zero address unless given.
+ * @param from Who will send it, which the gas depends on; without, whether the
+ * contract refuses the call is asked for the zero address.
  * @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE,
  * VAULT_CONTRACT_NOT_CONFIGURED and those of a failed request
  */
 export async function buildSettlement(
   vault: VaultHost,
-  from: string = ZeroAddress,
+  from?: string,
 ): Promise<UnsignedSettlement> {
   const contract = await vault.addressOf("vault", "settleAll");
   const chainId = await vault.chainId();
@@ -39,8 +40,10 @@ export async function buildSettlement(
   const { chain } = vault;
   await requireCode(chain, contract);
   const header = await chain.header();
-  const call = settlementCall(from, contract.address);
-  const gas = await estimateGas(chain, call);
+  const call = settlementCall(from ?? ZeroAddress, contract.address);
+  const gas =
+    (await chain.simulate(call, header.number)) ??
+    (from === undefined ? null : await estimateGas(chain, call, header.number));
   return {
     chainId,
     header,

@@ -63,7 +63,8 @@ export async function preview(
   const fees = await resolveFees(vault.chain, networkConfig, next);
   const price = currentPricePerGas(fees, next);
   const { simulation, refused, balance, rehearsed } =
-    (await rehearse(vault, call, next, price)) ?? (await callOnly(vault, call));
+    (await rehearse(vault, call.from, next, price)) ??
+    (await callOnly(vault, call));
   const moved = (simulation?.transfers ?? []).map(({ token }) => token);
   // What moves is shown, whether or not they can be asked what they are.
   const tokens = await describeTokens(vault, moved).catch(
@@ -105,10 +106,13 @@ interface Outcome {
   readonly rehearsed: RehearsedGas | undefined;
 }
 
-/** @returns Undefined where the node has no engine for that. */
-async function rehearse(
+/**
+ * @returns Undefined where the node has no engine for that.
+ * @throws SettlementStopped where the round is settled already
+ */
+export async function rehearse(
   vault: VaultHost,
-  { from }: CallRequest,
+  sender: string,
   next: NextBlock,
   pricePerGas: bigint,
 ): Promise<Outcome | undefined> {
@@ -116,7 +120,7 @@ async function rehearse(
   const found = await rehearseSettlement(
     vault,
     {
-      sender: from,
+      sender,
       pricePerGas,
       gas: gas === "auto" ? undefined : gas,
       // A fork asks the node hundreds of times.

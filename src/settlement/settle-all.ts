@@ -254,13 +254,18 @@ async function agree(
   if (cost !== null && balance < cost) {
     throw refusal("VAULT_INSUFFICIENT_FUNDS", { from, network, balance, cost });
   }
-  const answer = (await confirm?.(shown)) ?? true;
-  if (answer !== true) {
-    throw typeof answer === "string"
-      ? new SettlementStopped("refused", answer, "VAULT_NOT_CONFIRMED")
-      : new SettlementStopped("refused", answer.message, answer.code);
+  // Whatever JavaScript may return: nothing but true is a Yes.
+  const answer: unknown = confirm === undefined ? true : await confirm(shown);
+  if (answer === true) {
+    return terms;
   }
-  return terms;
+  if (VaultError.isVaultError(answer)) {
+    throw new SettlementStopped("refused", answer.message, answer.code);
+  }
+  if (typeof answer === "string" && answer !== "") {
+    throw new SettlementStopped("refused", answer, "VAULT_NOT_CONFIRMED");
+  }
+  throw refusal("VAULT_NOT_CONFIRMED", {});
 }
 
 /**

@@ -168,8 +168,9 @@ export interface SettleAllOptions {
   /** Takes up the settlement that the journal has, instead of a new one. */
   readonly resume?: boolean | undefined;
   /**
-   * Asked once, after the preflight: true to go on, or why not, in words or as
-   * one of the package's errors. Without it nobody is asked.
+   * Asked once, after the preflight: true to go on, or why not, in words, which
+   * become the settlement's `reason`, or as one of the package's errors. Nothing
+   * else goes on. Without it nobody is asked.
    */
   readonly confirm?:
     | ((preflight: SettlementPreflight) => Promise<true | string | VaultError>)

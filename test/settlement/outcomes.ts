@@ -208,6 +208,24 @@ describe("the outcomes of a settlement", () => {
     ).to.deep.equal(["refused", "VAULT_NO_SIGNER", no.message]);
   });
 
+  it("should be refused by whatever is neither true nor a reason", async () => {
+    for (const answer of [undefined, null, false, 0, "", {}, "true", 1]) {
+      expect(
+        await refusedBy({
+          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- as JavaScript may, where a `return` was forgotten
+          confirm: async () => answer as never,
+        }),
+        JSON.stringify(answer),
+      ).to.deep.equal([
+        "refused",
+        "VAULT_NOT_CONFIRMED",
+        answer === "true"
+          ? answer
+          : vaultError("VAULT_NOT_CONFIRMED", {}).message,
+      ]);
+    }
+  });
+
   it("should not be previewed nor asked for where there is nothing to do", async () => {
     chain.rounds = chain.rounds.map(settledRound);
     const { settlement, chainId, block } = await settle();

@@ -316,6 +316,7 @@ describe("when a settlement is refused", () => {
 
   it("should estimate what another wallet's transaction needs, whatever gas is configured", async () => {
     const estimate = await lane.world.provider.estimateGas({
+      from: lane.settler,
       to: lane.world.contracts.vault,
       data: "0xa015aefe",
     });
@@ -323,6 +324,7 @@ describe("when a settlement is refused", () => {
     for (const settings of [{ gas: 777_777 }, { gasMultiplier: 3 }]) {
       const { estimatedGas } = await buildSettlement(
         await lane.connect(settings),
+        lane.settler,
       );
       expect(estimatedGas).to.equal(estimate);
     }
@@ -335,10 +337,47 @@ describe("when a settlement is refused", () => {
       occurrence: 0,
       kind: "JSON-RPC error",
     });
-    await expectVaultError(buildSettlement(vault), "VAULT_RPC_ERROR");
+    await expectVaultError(
+      buildSettlement(vault, lane.settler),
+      "VAULT_RPC_ERROR",
+    );
 
     await lane.world.vault.setRevert("0xa015aefe", "0x12345678");
-    expect((await buildSettlement(vault)).estimatedGas).to.equal(null);
+    expect((await buildSettlement(vault, lane.settler)).estimatedGas).to.equal(
+      null,
+    );
+  });
+
+  it("should have no estimate without a sender: another one's may be too low", async () => {
+    expect(await buildSettlement(lane.vault)).to.include({
+      estimatedGas: null,
+      refusal: null,
+    });
+  });
+
+  it("should tell of a refusal at the newest block, whatever waits", async () => {
+    const { provider } = lane.world;
+    let waiting: unknown;
+    await provider.send("evm_setAutomine", [false]);
+    try {
+      const [account] = (await provider.listAccounts()).toReversed();
+      waiting = await provider.send("eth_sendTransaction", [
+        {
+          from: account?.address,
+          to: lane.world.contracts.vault,
+          data: "0xa015aefe",
+        },
+      ]);
+      const { header, refusal } = await buildSettlement(
+        lane.vault,
+        lane.settler,
+      );
+      expect(refusal).to.equal(null);
+      expect(header.number).to.equal(await provider.getBlockNumber());
+    } finally {
+      await provider.send("anvil_dropTransaction", [waiting]);
+      await provider.send("evm_setAutomine", [true]);
+    }
   });
 
   it("should build nothing for a chain that is not the configured one", async () => {

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 
 import { expect } from "chai";
+import { formatEther } from "ethers";
 import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
@@ -352,6 +353,20 @@ describe("tasks - doctor", () => {
       expect(named(checks, "signer").detail).to.include("a key of the config");
       expect(named(checks, "balance")).to.include({ status: "fail" });
       expect(named(checks, "balance").fix).to.match(/^Fund 0x/u);
+    });
+
+    it("should be asked for as much as a settlement would ask", async () => {
+      const { vault } = await connect("remote");
+      let asked: bigint | null | undefined;
+      await vault.settleAll({
+        confirm: async ({ maxCost }) => {
+          asked = maxCost;
+          return "only looking";
+        },
+      });
+      expect(named(await examineSigner(vault), "balance").detail).to.include(
+        `may cost ${formatEther(asked ?? 0n)}`,
+      );
     });
 
     it("should be examined with what the whole has left of its time", async () => {

@@ -209,7 +209,8 @@ describe("vault settle", () => {
   });
 
   it("should print the unsigned transaction with --calldata", async () => {
-    const { stdout, exitCode, stderr } = await run(["--calldata"]);
+    const from = ["--from", lane.settler];
+    const { stdout, exitCode, stderr } = await run(["--calldata", ...from]);
 
     expect(exitCode, stderr).to.equal(0);
     const document = asRecord(JSON.parse(stdout));
@@ -221,7 +222,13 @@ describe("vault settle", () => {
       value: "0",
     });
     expect(document["estimatedGas"]).to.match(/^[0-9]+$/u);
-    expect((await runJson(["--calldata"])).document).to.deep.equal(document);
+    expect((await runJson(["--calldata", ...from])).document).to.deep.equal(
+      document,
+    );
+    expect((await runJson(["--calldata"])).document).to.deep.equal({
+      ...document,
+      estimatedGas: null,
+    });
     expect(sentMethods()).to.deep.equal([]);
   });
 
