@@ -385,7 +385,8 @@ export interface GivenValue {
   readonly shown: string;
 }
 
-type ErrorArgument = string | number | bigint | GivenValue;
+/** What an error is about, as its texts show it. */
+export type ErrorArgument = string | number | bigint | GivenValue;
 
 /** The arguments that the texts of an error need. */
 export type VaultErrorArguments<Code extends VaultErrorCode> = Record<

@@ -29,34 +29,58 @@ export type {
   DisplaySettings,
 } from "./protocol/display-decimals.js";
 export type {
+  ExpectedReadings,
+  ExpectedSettlement,
+  ExpectedValue,
+  ReadableVault,
+} from "./assert/index.js";
+export type {
+  Capture,
+  CapturedFixture,
+  CaptureOptions,
   DeployMocksOptions,
+  MockableVault,
+  MockAddresses,
   MockAnswers,
   MockAtOptions,
   MockContracts,
+  MockHost,
   MockOrder,
   MockOverrides,
   MockState,
   NextRound,
   OrderKey,
   RecordedSettlement,
+  Scenario,
   ScenarioName,
   ScriptedFailure,
   ScriptedReason,
   ScriptedSettlement,
+  UnopenedVault,
 } from "./mocks/index.js";
 export type {
+  PreviewDifference,
   SettleAllOptions,
   Settlement,
   SettlementEvent,
   SettlementPreflight,
+  SettlementPreview,
   SettlementStatus,
   SigningKind,
 } from "./settlement/types.js";
 export type { ForkConnection, ForkOptions } from "./rehearsal/engines/fork.js";
-export type { SimulateSettleAllOptions } from "./rehearsal/simulate-settle-all.js";
+export type { TokenDescription } from "./rehearsal/describe-tokens.js";
+export type {
+  HttpEngine,
+  SimulateSettleAllOptions,
+} from "./rehearsal/simulate-settle-all.js";
+export type { SimulationTime } from "./rehearsal/target-time.js";
 export type {
   BalanceChange,
   ReadingChange,
+  ReadingValue,
+  RehearsalEngine,
   Simulation,
   SimulationStatus,
+  Transfer,
 } from "./rehearsal/types.js";

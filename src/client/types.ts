@@ -26,15 +26,24 @@ export type { VaultSnapshot } from "./snapshot.js";
 export type { FailedReading } from "./failed-reading.js";
 export type { VaultClientOptions, VaultContracts } from "./vault-client.js";
 export type { ReadOptions, VaultReads } from "./reader.js";
-export type { ErrorKind, VaultErrorCode } from "../errors.js";
+export type {
+  ErrorArgument,
+  ErrorKind,
+  GivenValue,
+  VaultErrorCode,
+} from "../errors.js";
 export type {
   CalMarginsParameters,
   ContractRole,
+  ContractTypeName,
   MarginAmounts,
+  OperationArguments,
   OperationName,
+  OperationResult,
   PoolAmounts,
   PoolName,
   ReadOperationName,
+  StandaloneReadings,
   VaultOrder,
   VaultRound,
 } from "../protocol/index.js";

@@ -22,7 +22,7 @@ export type {
 export { inProcessMockAddresses } from "./place-mocks.js";
 export { encodeRevertData } from "./failure.js";
 export { scenarios } from "./scenarios.js";
-export type { ScenarioName } from "./scenarios.js";
+export type { Scenario, ScenarioName } from "./scenarios.js";
 export type { MockAddresses } from "./mock-contracts.js";
 export type {
   MockAnswers,

@@ -112,7 +112,8 @@ function openRound(chainTime: bigint): MockState {
   };
 }
 
-type Scenario = (chainTime: bigint) => MockState;
+/** What mocks answer at first; its times are counted from the chain's, Unix seconds. */
+export type Scenario = (chainTime: bigint) => MockState;
 
 /** A scenario that is another one but for this. */
 function changed(

@@ -15,6 +15,7 @@ import type {
   MockAtOptions,
 } from "../mocks/deploy-mocks.js";
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
+import type { MockHost } from "../mocks/types.js";
 import type { VaultHost } from "../host.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
@@ -27,8 +28,9 @@ import type { ConnectionAddresses } from "./addresses.js";
 import { DeploymentAddresses } from "./deployments.js";
 import { findErrorsInProject } from "./project-abis.js";
 
-/** The handle that scripts mocks; its `vault` is bound to them. */
-export type MockVaultHandle = MockHandle<HardhatVault>;
+/** The handle that scripts mocks; its `vault`, the plugin's unless named, is bound to them. */
+export type MockVaultHandle<VaultT extends MockHost = HardhatVault> =
+  MockHandle<VaultT>;
 
 /** What the sets of contracts on one connection share. */
 interface NetworkOfInstances {

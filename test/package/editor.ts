@@ -40,7 +40,7 @@ vault./*vault*/chainId;
 lazyVault./*lazyVault*/chainId;
 client./*client*/chainId;
 mocks./*mocks*/set;
-${entries.map((entry) => `import "hardhat-vault${entry}";`).join("\n")}
+${[...entries, "/bindings"].map((entry) => `import "hardhat-vault${entry}";`).join("\n")}
 `;
 
 const file = path.join(repositoryRoot, "test/package/virtual.ts");
@@ -74,6 +74,103 @@ function openEditor(): ts.LanguageService {
 
 function is({ flags }: ts.Symbol, flag: ts.SymbolFlags): boolean {
   return (flags & flag) !== 0;
+}
+
+/** What others can name, where it is exported. */
+const named = [
+  ts.SymbolFlags.Interface,
+  ts.SymbolFlags.Class,
+  ts.SymbolFlags.TypeAlias,
+  ts.SymbolFlags.Enum,
+];
+
+/** Whether this package alone declares it. */
+function isOurs(symbol: ts.Symbol | undefined): symbol is ts.Symbol {
+  const folder = `${path.join(repositoryRoot, "dist")}/`;
+  return (
+    symbol?.declarations?.every((declaration) =>
+      declaration.getSourceFile().fileName.startsWith(folder),
+    ) === true
+  );
+}
+
+/** The package's types that the members of an exported one are of, it included. */
+function typesNamedBy(
+  checker: ts.TypeChecker,
+  root: ts.Symbol,
+  leaves: ReadonlySet<ts.Symbol>,
+): ts.Symbol[] {
+  const found = new Set<ts.Symbol>();
+  const seen = new Set<ts.Type>();
+  const visit = (type: ts.Type): void => {
+    if (seen.has(type)) {
+      return;
+    }
+    seen.add(type);
+    const symbol = type.aliasSymbol ?? type.getSymbol();
+    if (symbol !== undefined && leaves.has(symbol)) {
+      return;
+    }
+    if (isOurs(symbol) && named.some((flag) => is(symbol, flag))) {
+      found.add(symbol);
+    }
+    type.aliasTypeArguments?.forEach(visit);
+    if (type.isUnionOrIntersection()) {
+      type.types.forEach(visit);
+      return;
+    }
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- asked of what is no reference, the checker answers with nothing
+    checker.getTypeArguments(type as ts.TypeReference).forEach(visit);
+    for (const signature of [
+      ...type.getCallSignatures(),
+      ...type.getConstructSignatures(),
+    ]) {
+      signature.parameters.forEach(visitSymbol);
+      visit(signature.getReturnType());
+      visitNode(signature.declaration?.type);
+    }
+    // Members of what another package or the language has are not ours.
+    if (isOurs(type.getSymbol())) {
+      type.getProperties().forEach(visitSymbol);
+    }
+  };
+  const visitSymbol = (symbol: ts.Symbol): void => {
+    const hidden = ts.ModifierFlags.Private | ts.ModifierFlags.Protected;
+    if (
+      symbol.declarations?.some(
+        (each) => (ts.getCombinedModifierFlags(each) & hidden) !== 0,
+      ) === true
+    ) {
+      return;
+    }
+    visit(checker.getTypeOfSymbol(symbol));
+    for (const declaration of symbol.declarations ?? []) {
+      if (
+        ts.isPropertySignature(declaration) ||
+        ts.isPropertyDeclaration(declaration) ||
+        ts.isParameter(declaration)
+      ) {
+        visitNode(declaration.type);
+      }
+    }
+  };
+  // With undefined in it, a union is known by no name; its text has it.
+  const visitNode = (node: ts.Node | undefined): void => {
+    if (node === undefined || ts.isIndexedAccessTypeNode(node)) {
+      return;
+    }
+    if (ts.isTypeReferenceNode(node)) {
+      visit(checker.getTypeFromTypeNode(node));
+    }
+    ts.forEachChild(node, visitNode);
+  };
+  if (is(root, ts.SymbolFlags.Type)) {
+    visit(checker.getDeclaredTypeOfSymbol(root));
+  }
+  if (is(root, ts.SymbolFlags.Value)) {
+    visitSymbol(root);
+  }
+  return [...found];
 }
 
 describe("package - editor", function () {
@@ -111,7 +208,7 @@ describe("package - editor", function () {
   }
 
   /** What the entries export, be it from where it may. */
-  function exported(): Array<{
+  function exported(among: readonly string[] = entries): Array<{
     checker: ts.TypeChecker;
     /** As in "/client"; empty for the main one. */
     entry: string;
@@ -126,7 +223,7 @@ describe("package - editor", function () {
       (statement) =>
         ts.isImportDeclaration(statement) ? [statement.moduleSpecifier] : [],
     );
-    return entries.flatMap((entry) => {
+    return among.flatMap((entry) => {
       const specifier = specifiers.findLast(
         (each) =>
           ts.isStringLiteral(each) && each.text === `hardhat-vault${entry}`,
@@ -292,6 +389,28 @@ describe("package - editor", function () {
         .map(({ key }) => key);
     expect(types("/client").length).to.be.above(30);
     expect(types("")).to.include.members(types("/client"));
+  });
+
+  it("should have every type that a public one leads to in hardhat-vault/types", () => {
+    const bindings = new Set(
+      exported(["/bindings"]).map(({ symbol }) => symbol),
+    );
+    // What is viem's alone stays there: without viem it has no meaning.
+    const all = exported().filter(({ entry }) => entry !== "/viem");
+    const importable = new Set(
+      all.filter(({ entry }) => entry === "/types").map(({ key }) => key),
+    );
+    expect(importable.size).to.be.above(50);
+    const missing = new Map(
+      all.flatMap(({ checker, symbol, name }) =>
+        typesNamedBy(checker, symbol, bindings)
+          .filter((type) => !importable.has(type.name))
+          .map((type) => [type.name, name] as const),
+      ),
+    );
+    expect(
+      [...missing].map(([type, from]) => `${type}, by ${from}`).join("\n"),
+    ).to.equal("");
   });
 
   it("should show an example of everything but plain values", () => {
