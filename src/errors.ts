@@ -64,7 +64,7 @@ export const errorTable = {
   },
   VAULT_INVALID_TIME: {
     kind: "user",
-    message: "{where} is not a time: {value}.",
+    message: "{where} is not {form}: {value}.",
     fix: "Use an ISO date (2026-01-31 or 2026-01-31T12:00:00Z), a span from the chain's clock (+7d, +12h, +30m) or Unix seconds.",
   },
   VAULT_TIME_IN_PAST: {

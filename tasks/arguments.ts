@@ -182,6 +182,7 @@ export const taskArguments = {
   },
   watch: {
     ...common,
+    json: { flag: "Print one JSON document a line, for each change" },
     raw: rawShown,
     from: "Try a settlement by this address at every look",
     until:

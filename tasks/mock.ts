@@ -6,6 +6,7 @@ import { requireDevelopmentNode } from "../src/mocks/local-node.js";
 import { checkTarget } from "../src/mocks/state.js";
 import { nextRoundFields } from "../src/mocks/types.js";
 import type { NextRound, ScriptedReason } from "../src/mocks/types.js";
+import { operationNames } from "../src/protocol/index.js";
 import type { OperationName, PoolName } from "../src/protocol/index.js";
 import { vaultError } from "../src/errors.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
@@ -138,7 +139,10 @@ function parseTarget({
   readonly operation: OperationName;
   readonly target: { readonly pool?: PoolName };
 } {
-  const named = { operation, pool };
+  const named = {
+    operation: parseWord(operation, operationNames, "<operation>"),
+    pool,
+  };
   checkTarget(named, "--pool");
   return {
     operation: named.operation,

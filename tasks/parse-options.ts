@@ -258,9 +258,10 @@ export function parseFutureTime(
   text: string,
   where: string,
   raw: boolean,
+  words: readonly string[] = [],
 ): (chainTime: number) => bigint {
   const read = (chainTime: number): bigint =>
-    raw ? parseInteger(text, where) : parseTime(text, where, chainTime);
+    raw ? parseInteger(text, where) : parseTime(text, where, chainTime, words);
   // What is no time at all is refused before anything is asked of the chain.
   read(0);
   return (chainTime) => {

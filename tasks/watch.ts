@@ -87,8 +87,10 @@ async function watchWhileRead(
   return report;
 }
 
+const untilWords = ["settled", "expired"] as const;
+
 /** What a watch waits for. */
-type Until = "settled" | "expired" | ((chainTime: number) => bigint);
+type Until = (typeof untilWords)[number] | ((chainTime: number) => bigint);
 
 export interface WatchRequest {
   /** Who would settle; the zero address where nobody is named. */
@@ -113,9 +115,10 @@ export function parseWatchArguments({
     from: from === undefined ? undefined : parseAddress(from, "--from"),
     intervalSeconds: parseInterval(interval),
     until:
-      until === undefined || until === "settled" || until === "expired"
-        ? until
-        : parseFutureTime(until, "--until", false),
+      until === undefined
+        ? undefined
+        : (untilWords.find((word) => word === until) ??
+          parseFutureTime(until, "--until", false, untilWords)),
   };
 }
 

@@ -14,10 +14,11 @@ const introduction = `<!-- Generated from tasks/index.ts by \`npm run docs\`. Do
 \`npx hardhat vault <task> [--network <name>]\`. The outputs are those of a local
 anvil with the mocks that the first example deploys.
 
-With \`--json\` stdout holds exactly one JSON document; integers of the chain are
-decimal strings. A failure is then
-\`{ "error": { "code", "message", "details" } }\`. The exit code is 0 only for
-success. What Hardhat's own parser refuses (an unknown flag, a missing argument)
+With \`--json\` stdout holds exactly one JSON document (\`vault watch\`: one a line,
+for each change); integers of the chain are decimal strings. A failure is then
+\`{ "error": { "code", "message", "details" } }\`, and a settlement that is refused or
+reverts is \`{ "settlement": { "status", "code", "reason", … } }\`, as one that
+succeeds is; so is a rehearsal, in \`simulation\`. The exit code is 0 only for success. What Hardhat's own parser refuses (an unknown flag, a missing argument)
 is Hardhat's error, in text. Codes are explained in
 [troubleshooting](troubleshooting.md).
 

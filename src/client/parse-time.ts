@@ -1,4 +1,5 @@
 import { vaultError } from "../errors.js";
+import type { ErrorArgument, VaultError } from "../errors.js";
 import { describeTime } from "../protocol/time.js";
 import { givenInput, parseUint256 } from "./inputs.js";
 
@@ -14,12 +15,14 @@ const spanSeconds: Readonly<Record<string, bigint>> = {
  * Reads a time: Unix seconds, a span from the chain's clock, or an ISO date,
  * which is UTC where it names no zone.
  *
+ * @param words What else may stand there, which the caller has looked for.
  * @throws VaultError VAULT_INVALID_TIME
  */
 export function parseTime(
   text: string,
   where: string,
   chainTime: number,
+  words: readonly string[] = [],
 ): bigint {
   if (/^[0-9]+$/u.test(text)) {
     return parseUint256(BigInt(text), where);
@@ -42,12 +45,22 @@ export function parseTime(
     !Number.isNaN(milliseconds) &&
     new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
   if (!isRealDate || milliseconds < 0) {
-    throw vaultError("VAULT_INVALID_TIME", {
-      where,
-      value: givenInput(text),
-    });
+    throw notATime(where, words, givenInput(text));
   }
   return BigInt(milliseconds) / 1000n;
+}
+
+/** The error for what is neither a time nor one of the words for one. */
+export function notATime(
+  where: string,
+  words: readonly string[],
+  value: ErrorArgument,
+): VaultError {
+  return vaultError("VAULT_INVALID_TIME", {
+    where,
+    form: words.length === 0 ? "a time" : `${words.join(", ")} or a time`,
+    value,
+  });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describeInput, givenInput } from "../client/inputs.js";
-import { parseTime, requireFuture } from "../client/parse-time.js";
-import { invalidArgument, vaultError } from "../errors.js";
+import { notATime, parseTime, requireFuture } from "../client/parse-time.js";
+import { invalidArgument } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 
 /**
@@ -62,23 +62,21 @@ export function targetTime(
 
 function readTime(time: SimulationTime, chainTime: number): bigint {
   if (typeof time === "string") {
-    return parseTime(time, WHERE, chainTime);
+    return parseTime(time, WHERE, chainTime, [END]);
   }
   if (time < 0 || !Number.isInteger(Number(time))) {
-    throw vaultError("VAULT_INVALID_TIME", {
-      where: WHERE,
-      value: givenInput(time),
-    });
+    throw notATime(WHERE, [END], givenInput(time));
   }
   return BigInt(time);
 }
 
 function withinRange(target: bigint, time: SimulationTime): number {
   if (target > MAX_TIME_SECONDS) {
-    throw vaultError("VAULT_INVALID_TIME", {
-      where: WHERE,
-      value: `${describeInput(time)}, which is ${target} seconds: too late for any block`,
-    });
+    throw notATime(
+      WHERE,
+      [],
+      `${describeInput(time)}, which is ${target} seconds: too late for any block`,
+    );
   }
   return Number(target);
 }

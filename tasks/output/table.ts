@@ -107,7 +107,7 @@ export interface Column {
  * value beside the heading of its column.
  *
  * The last cell of a row with fewer cells than there are columns goes on over
- * the rest of the line.
+ * the rest of the line; where that is too short, on lines of its own.
  */
 export function renderTable(
   columns: readonly Column[],
@@ -137,16 +137,21 @@ export function renderTable(
     if (total <= style.width) {
       return [
         style.dim(alignRow(headings, widths, alignments)),
-        ...cells.map((row) =>
-          isFull(row)
-            ? alignRow(row, widths, alignments)
-            : alignRow(row, widths.slice(0, row.length - 1), alignments),
-        ),
+        ...cells.map((row) => {
+          const line = alignRow(
+            row,
+            isFull(row) ? widths : widths.slice(0, row.length - 1),
+            alignments,
+          );
+          return isFull(row) || stringWidth(line) <= style.width
+            ? line
+            : stack([], row, style);
+        }),
       ].join("\n");
     }
   }
   return rows
-    .map((row) => (isFull(row) ? stack(columns, row, style) : row.join(GAP)))
+    .map((row) => stack(isFull(row) ? columns : [], row, style))
     .join("\n");
 }
 

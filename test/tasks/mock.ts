@@ -236,7 +236,7 @@ describe("tasks - mock", () => {
       "an operation that there is not",
       "fail",
       { operation: "settle", reason: "no" },
-      /operation is not one of/u,
+      /^Error <operation> is not one of/u,
     ],
     [
       "a pool where there is none",

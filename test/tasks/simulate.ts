@@ -293,5 +293,14 @@ describe("tasks - simulate", () => {
         );
       });
     }
+
+    it("should name the word that a time can be", async () => {
+      const { shortMessage } = await expectVaultError(
+        () =>
+          parseSimulateArguments(argumentsOf("simulate", { atTime: "foo" })),
+        "VAULT_INVALID_TIME",
+      );
+      expect(shortMessage).to.equal('atTime is not end or a time: "foo".');
+    });
   });
 });

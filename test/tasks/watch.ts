@@ -388,9 +388,12 @@ describe("tasks - watch", () => {
         "VAULT_INVALID_ARGUMENT",
       );
     }
-    await expectVaultError(
+    const { shortMessage } = await expectVaultError(
       () => parseWatchArguments(argumentsOf("watch", { until: "someday" })),
       "VAULT_INVALID_TIME",
+    );
+    expect(shortMessage).to.equal(
+      '--until is not settled, expired or a time: "someday".',
     );
     await expectVaultError(
       () => parseWatchArguments(argumentsOf("watch", { from: "0x1" })),

@@ -177,11 +177,20 @@ describe("tasks - tables", () => {
       "2-9  empty, 8 ids",
       " 10  0x7099…     17",
     ]);
+    const text = "nothing there, nor anywhere ".repeat(2).trimEnd();
+    const said = rows.with(1, ["2-9", text]);
+    expect(
+      shown(renderTable(columns, said, terminal(53))).slice(2, -1),
+    ).to.deep.equal([
+      "2-9",
+      "  nothing there, nor anywhere nothing there, nor",
+      "  anywhere",
+    ]);
     const wide = rows.map((row) => row.with(-1, MAX));
     expect(shown(renderTable(columns, wide, terminal(60)))).to.deep.equal([
       `1   Holder ${ADDRESS}`,
       "  Price ≈1.15792e77",
-      `2-9  ${MAX}`,
+      "2-9   ≈1.15792e77",
       `10   Holder ${ADDRESS}`,
       "  Price ≈1.15792e77",
     ]);
