@@ -50,7 +50,7 @@ export function decodeAnswer({
       hint:
         answer.reason.kind === "none"
           ? `without a reason, that often is another contract: check the address, which comes from ${source}, and that network ${network} is the one it is deployed on`
-          : "it gave no more of a reason than that",
+          : "its own reason is above: ask who runs it",
     });
   }
   if (answer.length === 0 && !hasCode) {

@@ -341,13 +341,14 @@ export function checkAllValues<Values extends object>(
   names?: readonly string[],
 ): Values {
   const checked = checkValues(operation, values, where, names);
-  const missing = fieldsOf(operation, names)
+  const fields = fieldsOf(operation, names);
+  const missing = fields
     .map(({ name }) => name)
     .filter((name) => !Object.hasOwn(checked, name));
   if (missing.length > 0) {
     throw invalidArgument(
       where,
-      `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`,
+      `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing${fields.length === 2 ? ": give both" : ""}`,
     );
   }
   return checked;

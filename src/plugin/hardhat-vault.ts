@@ -248,8 +248,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * Rehearses the settlement of the current round and reports every value
    * before and after. Nothing is sent to the chain.
    *
-   * An HTTP network is forked in process, at its newest block unless told
-   * otherwise. On an in-process network it happens on the network itself and is
+   * Over HTTP the node executes it where it can, else a fork in this process;
+   * which one did, `engine` of the result says. On an in-process network it happens on the network itself and is
    * undone: do nothing else on it meanwhile.
    *
    * @returns What would happen. A contract that refuses is `reverted`, with its

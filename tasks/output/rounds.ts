@@ -94,10 +94,12 @@ function toText(
       [
         `${describeCount(rounds.length, "round")}; ${settled.length} seen to be settled.`,
         ...notesOnRounds(rounds).map((note) => view.warn(note)),
-        ...(rounds.some(({ settledBlock }) => settledBlock === null)
+        ...(rounds.some(
+          (round) => describeSettled(round, envelope.block.number) === NOT_SEEN,
+        )
           ? [
               view.dim(
-                "Blocks that no look between two can show, as where a round is replaced in the block that settles it, are not guessed.",
+                `'${NOT_SEEN}': no block shows this round settled. It was replaced unsettled, or in the block that settled it.`,
               ),
             ]
           : []),
@@ -107,6 +109,8 @@ function toText(
     ...renderNotes(shown, view),
   ].join("\n")}\n`;
 }
+
+const NOT_SEEN = "not seen";
 
 /** The block that settled it, or why none can be named. */
 export function describeSettled(
@@ -119,7 +123,7 @@ export function describeSettled(
       ? "before"
       : lastBlock === latest
         ? "not yet"
-        : "not seen";
+        : NOT_SEEN;
 }
 
 /** What a reader of the list must not miss. */

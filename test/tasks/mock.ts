@@ -224,7 +224,7 @@ describe("tasks - mock", () => {
       "half a settlement",
       "set",
       { changes: ["settlement.settledPrice=1"] },
-      /settlement: settledAmount is missing/u,
+      /settlement: settledAmount is missing: give both/u,
     ],
     [
       "a term that is none",
