@@ -117,7 +117,7 @@ export const errorTable = {
   VAULT_CONFIG_VARIABLE: {
     kind: "user",
     message: "{where} could not be resolved: {problem}",
-    fix: "Set the configuration variable, in the environment or with a keystore.",
+    fix: "Set the configuration variable, in the environment or with a keystore; correct it if it is set.",
   },
   VAULT_UNKNOWN_SCENARIO: {
     kind: "user",

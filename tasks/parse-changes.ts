@@ -1,6 +1,6 @@
 import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
 
-import { describeInput, parseUint256 } from "../src/client/inputs.js";
+import { describeInput, notOneOf, parseUint256 } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
 import { invalidArgument } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
@@ -79,7 +79,7 @@ const orderFields = operationEntry("getOrderInfo").outputs;
  * What assignments change, by the names of the overrides.
  *
  * @param chainTime The chain's clock, which times as in `+7d` count from.
- * @throws VaultError VAULT_INVALID_ARGUMENT for a path that there is not, and
+ * @throws VaultError VAULT_INVALID_ENUM for a path that there is not, and
  * those of a value that cannot be read
  */
 export function parseChanges(
@@ -112,9 +112,13 @@ function parseAt(path: string, text: string, chainTime: number): unknown {
     if (orderField !== undefined && more.length === 0) {
       return parseField(orderField, path, text, chainTime);
     }
-    throw invalidArgument(
-      describeInput(path),
-      `an order is changed by field, or set to none; the fields are ${orderFields.map((known) => known.name).join(", ")}`,
+    throw notOneOf(
+      "What is set of an order",
+      [
+        `orders.${id}=none`,
+        ...orderFields.map((known) => `orders.${id}.${known.name}`),
+      ],
+      path,
     );
   }
   if (path === "margins" && text === PROPORTIONAL) {
@@ -123,9 +127,17 @@ function parseAt(path: string, text: string, chainTime: number): unknown {
   if (path === "missingOrdersRevert" || path === "uncapturedOrdersRevert") {
     return parseBoolean(text, path);
   }
-  throw invalidArgument(
-    describeInput(path),
-    `there is no such value; there are ${[...fieldsByPath.keys()].join(", ")}, margins=${PROPORTIONAL}, missingOrdersRevert, uncapturedOrdersRevert, orders.<id>=none and orders.<id>.<field>`,
+  throw notOneOf(
+    "What is set",
+    [
+      ...fieldsByPath.keys(),
+      `margins=${PROPORTIONAL}`,
+      "missingOrdersRevert",
+      "uncapturedOrdersRevert",
+      "orders.<id>=none",
+      "orders.<id>.<field>",
+    ],
+    path,
   );
 }
 

@@ -95,6 +95,8 @@ export async function settle(
         say(wrapText(renderEvent(event, style), style));
         if (
           event.type === "sending" &&
+          // Who resumes knows it, and it may be over already.
+          options.resume !== true &&
           vault.connection.networkConfig.type === "http"
         ) {
           const hint =

@@ -11,6 +11,7 @@ import { toJsonValue } from "../json.js";
 import {
   contractRoleNames,
   contractRoles,
+  groupDigits,
   isReadOperation,
   operationEntry,
   operationNames,
@@ -257,7 +258,7 @@ function examinePrecision(
   }
   const shown = formatUnits(round.maxVolume, tokenDecimals);
   const tokens = Number(shown);
-  const detail = `${tokenDecimals} decimals: the round takes ${shown} tokens`;
+  const detail = `${tokenDecimals} decimals: the round takes ${groupDigits(shown).replace(/\.0$/u, "")} tokens`;
   return tokens < PLAUSIBLE_TOKENS.least || tokens > PLAUSIBLE_TOKENS.most
     ? warn(
         detail,

@@ -33,3 +33,14 @@ export const units = {
 >;
 
 export type Unit = keyof typeof units;
+
+/** As in 5,000,000.25; for people only. */
+export function groupDigits(decimal: string): string {
+  const point = decimal.indexOf(".");
+  let grouped = decimal;
+  for (let at = point === -1 ? decimal.length : point; at > 3;) {
+    at -= 3;
+    grouped = `${grouped.slice(0, at)},${grouped.slice(at)}`;
+  }
+  return grouped;
+}

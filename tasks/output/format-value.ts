@@ -5,6 +5,7 @@ import {
   declaredDecimals,
   describeEnumValue,
   fieldsOf,
+  groupDigits,
   operations,
   units,
 } from "../../src/protocol/index.js";
@@ -17,6 +18,8 @@ import type {
 } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
+
+export { groupDigits };
 
 /** What is needed to show a value to a person. */
 export interface FormatContext extends DisplaySettings {
@@ -183,17 +186,6 @@ export const NATIVE_DECIMALS = 18;
 /** An amount of the chain's own currency. */
 export function formatNative(wei: bigint): string {
   return scale(wei, NATIVE_DECIMALS);
-}
-
-/** As in 5,000,000.25; for people only. */
-export function groupDigits(decimal: string): string {
-  const point = decimal.indexOf(".");
-  let grouped = decimal;
-  for (let at = point === -1 ? decimal.length : point; at > 3;) {
-    at -= 3;
-    grouped = `${grouped.slice(0, at)},${grouped.slice(at)}`;
-  }
-  return grouped;
 }
 
 const spans: ReadonlyArray<readonly [name: string, seconds: bigint]> = [

@@ -64,7 +64,7 @@ function toRow(rehearsal: ListedRehearsal, view: View): string[] {
   const time = describeTime(BigInt(block.timestamp));
   if (status !== "settled") {
     const why = reason === null ? "" : `: ${escapeUntrusted(reason)}`;
-    return [number, time, `${status}${why}`];
+    return [number, time, `${status.replaceAll("-", " ")}${why}`];
   }
   return [
     number,

@@ -170,13 +170,13 @@ describe("tasks - mock", () => {
       "a path that there is not",
       "set",
       { changes: ["round.price=1"] },
-      /"round\.price": there is no such value; there are .*round\.strikePrice/u,
+      /is not one of .*round\.strikePrice.*: "round\.price"\.\nUse one of the listed values/u,
     ],
     [
       "a field that no order has",
       "set",
       { changes: ["orders.7.price=1"] },
-      /the fields are exType, holder/u,
+      /is not one of orders\.7=none, orders\.7\.exType, .*: "orders\.7\.price"/u,
     ],
     [
       "a path twice",

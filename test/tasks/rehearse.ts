@@ -179,7 +179,7 @@ describe("tasks - rehearse", () => {
     const report = await rehearse(
       vault,
       parseRehearseArguments(
-        argumentsOf("rehearse", { blocks: `${refused},${open}` }),
+        argumentsOf("rehearse", { blocks: `${refused},${open},${settled}` }),
       ),
       SENDER,
       false,
@@ -194,7 +194,8 @@ describe("tasks - rehearse", () => {
       Math.max(...text.split("\n").map((line) => line.length)),
     ).to.be.at.most(80);
     expect(text).to.include("reverted: too early");
-    expect(text).to.include("would have settled at 1 of 2 blocks");
+    expect(text).to.include("nothing to do: the round is settled already");
+    expect(text).to.include("would have settled at 1 of 3 blocks");
   });
 
   it("should refuse what makes no sense, before a network is asked", async () => {
