@@ -146,6 +146,9 @@ describe("tasks - doctor", () => {
       "balance",
     ]);
     expect(checks.every(({ fix }) => fix === null)).to.equal(true);
+    expect(named(checks, "token precision").detail).to.equal(
+      "18 decimals: the round takes 1,000 tokens",
+    );
   });
 
   it("should take half a configuration for what it is", async () => {

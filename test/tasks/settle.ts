@@ -134,6 +134,11 @@ describe("vault settle", () => {
       status: "nothing-to-do",
       hash: null,
     });
+
+    // It is over, and whoever resumes knows how to.
+    const resumed = await runJson(["--resume"]);
+    expect(resumed.document["settlement"]).to.include({ status: "settled" });
+    expect(resumed.stderr).to.not.include("If this is interrupted");
   });
 
   it("should say what changed, for a person", async () => {
