@@ -14,10 +14,9 @@ import type { BlockTag } from "../src/client/inputs.js";
 import { parseTime, requireFuture } from "../src/client/parse-time.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { toJsonValue } from "../src/json.js";
-import { enumNames, units } from "../src/protocol/index.js";
+import { enumNames, units, groupDigits } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
 import type { ReadArguments } from "./arguments.js";
-import { groupDigits } from "./output/format-value.js";
 
 /** What the values of options are read against. */
 export interface ParseContext {

@@ -76,6 +76,9 @@ export type VaultContracts = {
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the loop under the class defines exactly these
 export interface VaultClient extends VaultReads {}
 
+/** Kept, since an `import()` is resolved anew each time, as slowly as an answer. */
+let snapshots: Promise<typeof import("./snapshot.js")> | undefined;
+
 /**
  * Reads the protocol's contracts over an EIP-1193 provider.
  *
@@ -260,7 +263,8 @@ export class VaultClient implements VaultReader {
    * ```
    */
   public async snapshot(options: ReadOptions = {}): Promise<VaultSnapshot> {
-    const { takeSnapshotWithBalances } = await import("./snapshot.js");
+    snapshots ??= import("./snapshot.js");
+    const { takeSnapshotWithBalances } = await snapshots;
     return (await takeSnapshotWithBalances(this, options)).snapshot;
   }
 

@@ -112,7 +112,7 @@ function openRound(chainTime: bigint): MockState {
   };
 }
 
-/** What mocks answer at first; its times are counted from the chain's, Unix seconds. */
+/** What mocks answer at first, times from the chain's on, in Unix seconds. */
 export type Scenario = (chainTime: bigint) => MockState;
 
 /** A scenario that is another one but for this. */

@@ -28,7 +28,10 @@ import type { ConnectionAddresses } from "./addresses.js";
 import { DeploymentAddresses } from "./deployments.js";
 import { findErrorsInProject } from "./project-abis.js";
 
-/** The handle that scripts mocks; its `vault`, the plugin's unless named, is bound to them. */
+/**
+ * The handle that scripts mocks; its `vault`, the plugin's unless named, is
+ * bound to them.
+ */
 export type MockVaultHandle<VaultT extends MockHost = HardhatVault> =
   MockHandle<VaultT>;
 
@@ -249,8 +252,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * before and after. Nothing is sent to the chain.
    *
    * Over HTTP the node executes it where it can, else a fork in this process;
-   * which one did, `engine` of the result says. On an in-process network it happens on the network itself and is
-   * undone: do nothing else on it meanwhile.
+   * which one did, `engine` of the result says. On an in-process network it
+   * happens on the network itself and is undone: do nothing else on it meanwhile.
    *
    * @returns What would happen. A contract that refuses is `reverted`, with its
    * reason, and not an exception.

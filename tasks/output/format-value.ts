@@ -19,8 +19,6 @@ import type {
 import { describeTime } from "../../src/protocol/time.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 
-export { groupDigits };
-
 /** What is needed to show a value to a person. */
 export interface FormatContext extends DisplaySettings {
   /** The chain's clock, Unix seconds. */

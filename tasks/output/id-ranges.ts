@@ -1,7 +1,8 @@
 import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder, Order } from "../../src/client/index.js";
 import type { VaultError } from "../../src/errors.js";
-import { describeCount, groupDigits } from "./format-value.js";
+import { groupDigits } from "../../src/protocol/units.js";
+import { describeCount } from "./format-value.js";
 import type { Style } from "./style.js";
 
 /**

@@ -1,4 +1,5 @@
-import { formatDuration, groupDigits } from "./format-value.js";
+import { groupDigits } from "../../src/protocol/units.js";
+import { formatDuration } from "./format-value.js";
 
 /** Shows how far a long task has come. */
 export interface Progress {

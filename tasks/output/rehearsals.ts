@@ -1,10 +1,10 @@
 import { plot } from "simple-ascii-chart";
 
-import { fieldsOf } from "../../src/protocol/index.js";
+import { fieldsOf, groupDigits } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
 import type { ListedRehearsal } from "../../src/rehearsal/rehearse-past.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import { describeCount, formatValue, groupDigits } from "./format-value.js";
+import { describeCount, formatValue } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
 import type { Style, View } from "./style.js";

@@ -1,10 +1,10 @@
 import { stringify } from "csv-stringify/sync";
 
 import type { PastRound } from "../../src/client/index.js";
-import { fieldsOf, operations } from "../../src/protocol/index.js";
+import { fieldsOf, operations, groupDigits } from "../../src/protocol/index.js";
 import { toSafeJson } from "../../src/untrusted-text.js";
 import { toDocument } from "../parse-options.js";
-import { describeCount, formatValue, groupDigits } from "./format-value.js";
+import { describeCount, formatValue } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
 import type { ListingForm } from "./listing.js";

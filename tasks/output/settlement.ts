@@ -1,4 +1,4 @@
-import { operations } from "../../src/protocol/index.js";
+import { operations, groupDigits } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { UNKNOWABLE } from "../../src/rehearsal/question.js";
 import type { Simulation } from "../../src/rehearsal/types.js";
@@ -12,7 +12,7 @@ import type {
 } from "../../src/settlement/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { nameFlags } from "../parse-options.js";
-import { formatNative, formatValue, groupDigits } from "./format-value.js";
+import { formatNative, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";

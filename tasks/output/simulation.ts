@@ -4,6 +4,7 @@ import {
   contractRoles,
   operationEntry,
   standaloneReadings,
+  groupDigits,
 } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
@@ -20,7 +21,6 @@ import {
   NATIVE_DECIMALS,
   describeCount,
   formatValue,
-  groupDigits,
   scale,
   shortenAddress,
 } from "./format-value.js";

@@ -48,9 +48,9 @@ type Hooks = Pick<HookManager, "registerHandlers" | "unregisterHandlers">;
 /**
  * Shows on a terminal how far a task has come or, where nothing tells that, how
  * long it waits for its node, how often it has asked it, and whether it may not
- * ask more often; on one that is dumb, once. Whatever else the task writes meanwhile goes through
- * what `work` is given; of what others write past it, as Solidity's
- * `console.log`, the next drawing may take a line away.
+ * ask more often; on one that is dumb, once. Whatever else the task writes
+ * meanwhile goes through what `work` is given; of what others write past it, as
+ * Solidity's `console.log`, the next drawing may take a line away.
  */
 export async function whileWaiting<T>(
   hooks: Hooks,

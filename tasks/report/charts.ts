@@ -7,6 +7,7 @@ import {
   describeEnumValue,
   enumNames,
   units,
+  groupDigits,
 } from "../../src/protocol/index.js";
 import type { PoolAmounts, VaultRound } from "../../src/protocol/index.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
@@ -17,7 +18,6 @@ import {
   describeShare,
   fieldOf,
   formatValue,
-  groupDigits,
   shortenAddress,
 } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";

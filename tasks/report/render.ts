@@ -11,15 +11,11 @@ import {
   isStandalone,
   operationEntry,
   readOperationNames,
+  groupDigits,
 } from "../../src/protocol/index.js";
 import type { ContractRole } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import {
-  describeShare,
-  fieldOf,
-  groupDigits,
-  notesOn,
-} from "../output/format-value.js";
+import { describeShare, fieldOf, notesOn } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { Envelope } from "../output/heading.js";
 import type { ShownRehearsal } from "../output/simulation.js";

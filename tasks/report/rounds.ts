@@ -1,10 +1,6 @@
 import type { PastRound } from "../../src/client/index.js";
-import { fieldsOf } from "../../src/protocol/index.js";
-import {
-  describeCount,
-  describeShare,
-  groupDigits,
-} from "../output/format-value.js";
+import { fieldsOf, groupDigits } from "../../src/protocol/index.js";
+import { describeCount, describeShare } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { Envelope } from "../output/heading.js";
 import { describeSettled, notesOnRounds } from "../output/rounds.js";
