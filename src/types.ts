@@ -4,7 +4,8 @@
  *
  * @module hardhat-vault/types
  */
-// By name: `export type *` would offer values, too, that nobody could use.
+// By name, but of a file that has types alone: `export type *` would offer values,
+// too, that nobody could use.
 export type {
   ContractType,
   OrderState,

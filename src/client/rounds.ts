@@ -109,8 +109,8 @@ export async function* readRounds(
  *
  * A round's start time never goes back and a settled round stays settled, so
  * where both ends of a stretch show the same, so does all between. Else the
- * stretch is halved, each at a time with others, since they do not depend on each
- * other.
+ * stretch is halved. Many are looked at side by side, since they do not depend on
+ * each other.
  */
 async function findChanges(
   [first, last]: readonly [number, number],

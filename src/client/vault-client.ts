@@ -76,7 +76,7 @@ export type VaultContracts = {
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the loop under the class defines exactly these
 export interface VaultClient extends VaultReads {}
 
-/** Kept, since an `import()` is resolved anew each time, as slowly as an answer. */
+/** Kept: an `import()` is resolved anew each time, in a tenth of a snapshot's. */
 let snapshots: Promise<typeof import("./snapshot.js")> | undefined;
 
 /**
