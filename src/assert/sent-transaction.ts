@@ -50,13 +50,16 @@ export async function readAroundTransaction<Value>(
   return { hash, before, after };
 }
 
+/** Statuses of a settlement whose transaction can be looked at. */
+const SENT = ["settled", "not-settled", "unconfirmed"];
+
 /** @returns Undefined where a settlement found nothing to do. */
 function hashOf(assertion: Assertion, subject: unknown): string | undefined {
   if (isSettlement(subject)) {
     if (subject.status === "nothing-to-do") {
       return undefined;
     }
-    if (subject.status !== "settled" && subject.status !== "unconfirmed") {
+    if (!SENT.includes(subject.status)) {
       const reason =
         typeof subject.reason === "string"
           ? `: ${quoteForeignText(subject.reason)}`

@@ -8,15 +8,22 @@ import type { ReadingValue, Simulation } from "../rehearsal/types.js";
  * How a settlement ended:
  *
  * - `settled`: mined, and the round that was meant is settled.
+ * - `not-settled`: mined without a revert, and the round that was meant is not
+ *   settled by it; see `reason`. This is final: the next settlement may begin.
  * - `nothing-to-do`: the round is settled already; nothing was sent by us now.
  * - `refused`: nothing was sent, or the node did not take it; see `reason`.
  * - `reverted`: the contract refuses it, in the preflight (`hash` is null) or
  *   when it was mined.
- * - `unconfirmed`: it was sent, and its effect could not be seen in time, or
- *   is not what was meant; see `reason`.
+ * - `unconfirmed`: it was sent, and was not seen mined in time, or its effect
+ *   could not be read; see `reason`.
  */
 export type SettlementStatus =
-  "settled" | "nothing-to-do" | "refused" | "reverted" | "unconfirmed";
+  | "settled"
+  | "not-settled"
+  | "nothing-to-do"
+  | "refused"
+  | "reverted"
+  | "unconfirmed";
 
 /** What a settlement did; what does not apply is null. */
 export interface Settlement {

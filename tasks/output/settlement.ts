@@ -177,6 +177,7 @@ const outcomes: Readonly<
   >
 > = {
   settled: ["Settled", "good"],
+  "not-settled": ["Not settled", "bad"],
   "nothing-to-do": ["Nothing to do", "warn"],
   refused: ["Refused", "bad"],
   reverted: ["Reverted", "bad"],

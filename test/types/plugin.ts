@@ -73,7 +73,12 @@ export async function ownVault({ vault }: NetworkConnection): Promise<void> {
   expectType<
     Same<
       typeof status,
-      "settled" | "nothing-to-do" | "refused" | "reverted" | "unconfirmed"
+      | "settled"
+      | "not-settled"
+      | "nothing-to-do"
+      | "refused"
+      | "reverted"
+      | "unconfirmed"
     >
   >();
   const simulated = await vault.simulateSettleAll();
