@@ -126,16 +126,6 @@ export const taskArguments = {
     fork: { flag: "Rehearse on a fork in this process, not in one request" },
     hardfork: "Fork, and execute by the rules of this hardfork, as in prague",
   },
-  rehearse: {
-    ...common,
-    raw: rawShown,
-    blocks: "At these blocks, as in 100,200,300; or --samples",
-    samples: "At so many blocks, at equal distances; or --blocks",
-    fromBlock: "First sample; the chain's first block unless given",
-    toBlock: "Last sample; the latest block unless given",
-    as,
-    timeout,
-  },
   "deploy-mocks": {
     ...common,
     scenario: "Canned state of the mocks; open-round unless given",

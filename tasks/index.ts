@@ -88,10 +88,6 @@ const actions: {
     "Rehearse a settlement, show every value before and after, and send nothing",
     () => import("./simulate.js"),
   ],
-  rehearse: [
-    "Rehearse a settlement at past blocks; nothing is sent",
-    () => import("./rehearse.js"),
-  ],
   "deploy-mocks": [
     "Deploy mocks of the six contracts",
     () => import("./deploy-mocks.js"),

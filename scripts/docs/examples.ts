@@ -27,7 +27,6 @@ const commands = [
   "doctor",
   "report --out report.html --orders 1-3 --rounds",
   "watch --until +1s --interval 1",
-  "rehearse --blocks 6,7 --as 0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
   "simulate",
   "settle --yes",
   "rounds",

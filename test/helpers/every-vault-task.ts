@@ -30,7 +30,6 @@ const bounded: Readonly<Record<string, unknown>> = {
   timeout: "60",
   interval: "0.1",
   until: "expired",
-  samples: "1",
 };
 
 /** What a task can do beside what it does without options. */

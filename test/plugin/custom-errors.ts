@@ -8,7 +8,6 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import { VaultClient, isFailedOrder } from "../../src/client/index.js";
 import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
-import { rehearsePast } from "../../src/rehearsal/rehearse-past.js";
 import { buildSettlement } from "../../src/settlement/calldata.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -116,13 +115,6 @@ describe("custom errors of other contracts", () => {
       (await mocks.vault.simulateSettleAll({ engine: "call" })).reason,
     "a rehearsal on a fork": async () =>
       (await mocks.vault.simulateSettleAll({ engine: "fork" })).reason,
-    "a rehearsal at a past block": async () => {
-      const { number } = await mocks.vault.block();
-      const [rehearsal] = await rehearsePast(mocks.vault, [number], KEEPER);
-      return rehearsal !== undefined && "reason" in rehearsal
-        ? rehearsal.reason
-        : undefined;
-    },
     "a settlement": async () => (await mocks.vault.settleAll()).reason,
     "an unsigned settlement": async () =>
       (await buildSettlement(mocks.vault)).refusal,

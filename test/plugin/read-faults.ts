@@ -185,7 +185,6 @@ describe("reads under faults", function () {
     const runs = [
       ["simulate", { at: openRound }],
       ["simulate", { fork: true, at: openRound }],
-      ["rehearse", { samples: "1" }],
       ["capture", { out, orders: "2", at: openRound }],
       ["simulate", { block: "latest" }],
       ["doctor", {}],
@@ -218,7 +217,7 @@ describe("reads under faults", function () {
     await server.stop();
   });
 
-  it("should end at the deadline, whatever hangs: simulate, rehearse, capture and doctor", async () => {
+  it("should end at the deadline, whatever hangs: simulate, capture and doctor", async () => {
     const server = await startRpcServer({ upstream: anvil.url });
     const { hre } = await open(server.url);
     const out = path.join(folder, "late.json");
@@ -226,7 +225,6 @@ describe("reads under faults", function () {
       ["simulate", {}, "eth_simulateV1"],
       // What the simulator fetches by itself.
       ["simulate", { fork: true, at: openRound }, "eth_getStorageAt"],
-      ["rehearse", { samples: "1" }, "eth_simulateV1"],
       ["capture", { out }, "eth_call"],
     ] as const;
     for (const [task, args, hangs] of runs) {

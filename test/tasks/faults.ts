@@ -44,7 +44,7 @@ const changes = ({ task, args }: TaskRun): boolean =>
   args["yes"] === true ||
   args["resume"] === true;
 /** What is read by the API, and so asked again as that is. */
-const isPlain = /^(?!(?:doctor|report|simulate|rehearse|capture|settle)$)/u;
+const isPlain = /^(?!(?:doctor|report|simulate|capture|settle)$)/u;
 
 /** Every task that asks a node, a new one by itself. */
 const asking = everyTaskRun().filter(({ task }) => !asksNothing.test(task));

@@ -418,7 +418,7 @@ describe("hostile text", function () {
     );
     expect([...repeating]).to.include.members([
       ...["order", "volume", "status", "orders"],
-      ...["settle", "simulate", "rehearse", "watch", "doctor"],
+      ...["settle", "simulate", "watch", "doctor"],
     ]);
   });
 });
