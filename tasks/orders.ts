@@ -121,7 +121,7 @@ async function listOrders(
               },
               isSearch ? EVERY_ORDER : "",
             );
-  const isRead = await writeListing(pieces, { out, write, stderr, progress });
+  const isRead = await writeListing(pieces, { out, write, progress });
   if (!isRead) {
     return { streamed: true, ok: true };
   }

@@ -70,7 +70,7 @@ async function report(
     found = await gather(vault, request, surroundings);
     yield renderReport(found);
   }
-  await writeToFile(pieces(), out, surroundings.stderr);
+  await writeToFile(pieces(), out);
   assertInvariant(found !== undefined, "nothing was reported");
   const { envelope } = found;
   const failures = countFailures(found);

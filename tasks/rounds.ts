@@ -82,7 +82,7 @@ export async function listRounds(
       ...createStyle(out === undefined ? stdout : {}, wide),
     });
   };
-  const isRead = await writeListing(pieces(), { out, write, stderr, progress });
+  const isRead = await writeListing(pieces(), { out, write, progress });
   if (isRead) {
     const style = createStyle(stderr, wide);
     const said = [

@@ -1,8 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { constants, createWriteStream, rmSync, writeFile } from "node:fs";
-import type { Stats } from "node:fs";
-import { open, readlink, rename, rm, stat } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { open, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -133,157 +131,82 @@ function isReaderGone(error: unknown): boolean {
 }
 
 /**
- * Writes pieces to a file that appears, or is replaced, once all are written.
- * Where a signal ends the process before, it says what became of the file. On a
- * link, that is the file that it points to; a device, a pipe or a file that is
- * open already (`/dev/stdout`, `/dev/fd/3`) is written to as it is.
+ * Writes pieces to a file that appears, or is replaced, once all are written; a
+ * replaced file keeps its mode. A link stays, and the file that it points to is
+ * replaced.
  *
  * @throws VaultError VAULT_INVALID_ARGUMENT if the file cannot be written
  */
 export async function writeToFile(
   pieces: AsyncIterable<string>,
   file: string,
-  stderr: OutputStream = process.stderr,
 ): Promise<void> {
-  let destination: string;
-  let existing: Stats | undefined;
-  let special: Writable | undefined;
   try {
     // Before anything is read: a mistake should not cost a scan.
-    existing = await stat(file).catch(() => undefined);
-    const isFile = existing === undefined || existing.isFile();
-    // What is no file is opened by the name that was given: that of a pipe
-    // between processes leads nowhere.
-    destination = isFile ? await destinationOf(file) : file;
-    if (existing?.isDirectory() === true) {
-      throw new Error("it is a folder");
-    }
-    const descriptor = isFile ? await descriptorOf(file) : undefined;
-    special =
-      existing === undefined
-        ? undefined
-        : !isFile
-          ? (await openSpecial(destination, existing)).createWriteStream()
-          : descriptor === undefined
-            ? undefined
-            : writeToDescriptor(descriptor);
+    await replaceFile(await findReplaceable(file), pieces);
   } catch (error) {
-    throw cannotWrite(file, error);
-  }
-  try {
-    await (special === undefined
-      ? replaceFile(pieces, destination, () => {
-          // On a terminal, there may be a bar on this line.
-          stderr.write(
-            `${stderr.isTTY === true ? "\n" : ""}Interrupted: ${escapeUntrusted(file)} was not written${existing === undefined ? "" : "; it is as it was"}.\n`,
-          );
-        })
-      : pipeline(Readable.from(pieces), special));
-  } catch (error) {
-    throw isSystemError(error) ? cannotWrite(file, error) : error;
+    throw error instanceof Error && "syscall" in error
+      ? // Without the file's name, which is that of the temporary one.
+        cannotWrite(file, error.message.replace(/, \w+ '.*$/su, ""), error)
+      : error;
   }
 }
 
-/** The number of the open file that a name stands for, whatever links lead there. */
-async function descriptorOf(file: string): Promise<number | undefined> {
-  let name = path.resolve(file);
-  for (;;) {
-    const [, number] =
-      /^\/(?:dev|proc\/(?:thread-)?self)\/fd\/([0-9]+)$/u.exec(name) ?? [];
-    if (number !== undefined) {
-      return Number(number);
-    }
-    const target = await readlink(name).catch(() => undefined);
-    if (target === undefined) {
-      return undefined;
-    }
-    name = path.resolve(path.dirname(name), target);
-  }
-}
-
-/**
- * Writes where whoever opened the file wants it, as with `>>`, so that they can
- * go on after it; it stays open.
- */
-function writeToDescriptor(descriptor: number): Writable {
-  return new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      writeFile(descriptor, chunk, done);
-    },
-  });
-}
-
-/** @param tell Called where a signal ends the process before all is written. */
-async function replaceFile(
-  pieces: AsyncIterable<string>,
+/** A file that is new or may be replaced, whatever links lead there. */
+async function findReplaceable(
   file: string,
-  tell: () => void,
+): Promise<{ readonly name: string; readonly mode: number | undefined }> {
+  const name = await destinationOf(file);
+  const found = await stat(name).catch(() => undefined);
+  if (found?.isDirectory() === true) {
+    throw cannotWrite(file, "it is a folder");
+  }
+  if (
+    found?.isFile() === false ||
+    // A name of an open file, which would be replaced where it is added to.
+    /^\/(?:dev\/(?:fd|std)|proc\/)/u.test(path.resolve(file))
+  ) {
+    throw cannotWrite(
+      file,
+      "it is no regular file; leave --out out, and redirect stdout there with >",
+    );
+  }
+  return { name, mode: found?.mode };
+}
+
+async function replaceFile(
+  { name, mode }: { readonly name: string; readonly mode: number | undefined },
+  pieces: AsyncIterable<string>,
 ): Promise<void> {
   // Beside the file, so that renaming it is one step. In containers, a process
   // often has the number of the one before, which may have left its file.
-  const temporary = `${file}.${randomUUID().slice(0, 8)}.partial`;
-  await (await open(temporary, "wx")).close();
-  const stopListening = onExit((_code, signal) => {
+  const temporary = `${name}.${randomUUID().slice(0, 8)}.partial`;
+  const stopListening = onExit(() => {
     rmSync(temporary, { force: true });
-    if (signal !== null) {
-      tell();
-    }
   });
   try {
-    await pipeline(
-      Readable.from(pieces),
-      createWriteStream(temporary, { flush: true }),
-    );
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
+    const output = await open(temporary, "wx", mode);
+    if (mode !== undefined) {
+      // Opening it applied the process's umask.
+      await output.chmod(mode);
+    }
+    await pipeline(pieces, output.createWriteStream({ flush: true }));
+    await rename(temporary, name);
   } finally {
+    await rm(temporary, { force: true });
     stopListening();
   }
 }
 
-/**
- * Opens a device or a pipe. A pipe that nobody reads from would keep us waiting
- * for whoever does, so it is opened without waiting first; that one stays open
- * meanwhile, or the reader would take it for the end.
- */
-async function openSpecial(file: string, found: Stats): Promise<FileHandle> {
-  if (!found.isFIFO()) {
-    return await open(file, constants.O_WRONLY);
-  }
-  const probe = await open(
-    file,
-    constants.O_WRONLY | constants.O_NONBLOCK,
-  ).catch((error: unknown) => {
-    throw hasCode(error, "ENXIO")
-      ? new Error("it is a pipe that nobody reads from")
-      : error;
-  });
-  try {
-    return await open(file, constants.O_WRONLY);
-  } finally {
-    await probe.close();
-  }
-}
-
-function cannotWrite(file: string, cause: unknown): Error {
-  // Without the file's name, which is that of the temporary one.
-  const problem = (
-    cause instanceof Error ? cause.message : String(cause)
-  ).replace(/, \w+ '.*$/su, "");
+function cannotWrite(file: string, why: string, cause?: unknown): Error {
   return vaultError(
     "VAULT_INVALID_ARGUMENT",
     {
       where: "--out",
-      problem: escapeUntrusted(`${file} cannot be written (${problem})`),
+      problem: escapeUntrusted(`${file} cannot be written (${why})`),
     },
     cause,
   );
-}
-
-function isSystemError(error: unknown): boolean {
-  return error instanceof Error && "syscall" in error;
 }
 
 function hasCode(error: unknown, code: string): boolean {

@@ -4,7 +4,7 @@ import { invalidArgument } from "../../src/errors.js";
 import type { ArgumentsOf } from "../arguments.js";
 import { parseWord } from "../parse-options.js";
 import { writeToFile, writeToStdout } from "./destination.js";
-import type { OutputStream, WriteText } from "./destination.js";
+import type { WriteText } from "./destination.js";
 import type { Progress } from "./progress.js";
 
 /** How a listing is written. */
@@ -50,7 +50,6 @@ export interface ListingDestination {
   readonly out: string | undefined;
   /** Writes to the true stdout, in place of a bar on the same terminal. */
   readonly write: WriteText;
-  readonly stderr: OutputStream;
   readonly progress: Progress | undefined;
 }
 
@@ -61,13 +60,13 @@ export interface ListingDestination {
  */
 export async function writeListing(
   pieces: AsyncIterable<string>,
-  { out, write, stderr, progress }: ListingDestination,
+  { out, write, progress }: ListingDestination,
 ): Promise<boolean> {
   try {
     if (out === undefined) {
       return await writeToStdout(pieces, write);
     }
-    await writeToFile(pieces, out, stderr);
+    await writeToFile(pieces, out);
     return true;
   } finally {
     progress?.hide();
