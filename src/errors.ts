@@ -162,12 +162,6 @@ export const errorTable = {
     message: "{operation} reverted: {reason} ({contract} contract {address}).",
     fix: "The contract refused the call; {hint}.",
   },
-  VAULT_NO_FUNCTION: {
-    kind: "chain",
-    message:
-      "{address} has no `{function}`: is it the {contract} contract? The call reverted without a reason.",
-    fix: "The address probably belongs to another contract; check where it comes from: {source}.",
-  },
   VAULT_RETURN_DATA_TOO_SHORT: {
     kind: "chain",
     message:
@@ -317,12 +311,6 @@ export const errorTable = {
     message:
       "Network {network} has block {block}, but not the state of the chain at that block: {problem}",
     fix: "Use an archive node, or a newer block.",
-  },
-  VAULT_NO_OLD_STATE: {
-    kind: "rpc",
-    message:
-      "Network {network} does not have the state of the chain at block {block}, only that of blocks {first} to {last}: {problem}",
-    fix: "Use an archive node, or list the rounds from block {first} on, with the option `fromBlock`.",
   },
   VAULT_OUT_OF_GAS: {
     kind: "chain",

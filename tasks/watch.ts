@@ -318,10 +318,7 @@ async function trySettlement(
   if (reverted === undefined) {
     return { canBeSettled: true, reason: null };
   }
-  const { reason } = await explainRefusal(vault, reverted.reason, {
-    target,
-    block,
-  });
+  const { reason } = await explainRefusal(vault, reverted.reason);
   return { canBeSettled: false, reason };
 }
 

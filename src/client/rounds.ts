@@ -253,42 +253,32 @@ function lookAt(
   };
 }
 
-/**
- * Finds out which blocks a node has the state of, where that is why it refused.
- */
+/** The error of a node that has the newest block's state and not an old one's. */
 async function explainMissingState(
   { chain }: VaultReader,
   refusal: VaultError,
   block: number,
   last: number,
 ): Promise<VaultError> {
-  const hasState = async (number: number): Promise<boolean> =>
-    await chain
-      .balance(ZeroAddress, number)
-      .then(() => true, otherwise(false, isNodeRefusal));
-  if ((await hasState(block)) || !(await hasState(last))) {
-    return refusal;
-  }
-  let [missing, present] = [block, last];
-  while (present - missing > 1) {
-    const middle = Math.floor((missing + present) / 2);
-    if (await hasState(middle)) {
-      present = middle;
-    } else {
-      missing = middle;
-    }
-  }
-  return vaultError(
-    "VAULT_NO_OLD_STATE",
-    {
-      network: chain.network,
-      block,
-      first: present,
-      last,
-      problem: String(refusal.details["problem"]),
-    },
-    refusal,
+  const [hasOld, hasLast] = await Promise.all(
+    [block, last].map(
+      async (number) =>
+        await chain
+          .balance(ZeroAddress, number)
+          .then(() => true, otherwise(false, isNodeRefusal)),
+    ),
   );
+  return hasOld === true || hasLast !== true
+    ? refusal
+    : vaultError(
+        "VAULT_ARCHIVE_NODE_NEEDED",
+        {
+          network: chain.network,
+          block,
+          problem: String(refusal.details["problem"]),
+        },
+        refusal,
+      );
 }
 
 async function parseRange(

@@ -2,10 +2,6 @@ import type { Buffer } from "node:buffer";
 
 import { ZeroAddress, dataSlice, getAddress, isHexString } from "ethers";
 
-import { otherwise, vaultError } from "../errors.js";
-import { contractRoles, operationEntry, wireName } from "../protocol/index.js";
-import type { ContractRole, OperationName } from "../protocol/index.js";
-import type { LocatedAddress } from "./addresses.js";
 import { toBlockId } from "../rpc/node.js";
 import type { BlockId, Chain } from "../rpc/node.js";
 
@@ -83,35 +79,6 @@ export function hasSelector(
   selector: string,
 ): boolean {
   return code.some((part) => part.includes(`63${selector.slice(2)}`, 0, "hex"));
-}
-
-/**
- * Tells a function that a contract does not have from one that refuses: both
- * may revert without a word.
- *
- * @throws VaultError VAULT_NO_FUNCTION
- */
-export async function requireFunction(
-  chain: Chain,
-  { operation, role }: { operation: OperationName; role: ContractRole },
-  { address, source }: LocatedAddress,
-  block: BlockId,
-): Promise<void> {
-  // Where the code cannot be read, the revert has to do.
-  const behind = await readCodeBehind(chain, address, block).catch(
-    otherwise(undefined, ({ kind }) => kind === "rpc"),
-  );
-  if (
-    behind?.isOpen === false &&
-    !hasSelector(behind, operationEntry(operation).selector)
-  ) {
-    throw vaultError("VAULT_NO_FUNCTION", {
-      address,
-      function: wireName(operation),
-      contract: contractRoles[role].label,
-      source,
-    });
-  }
 }
 
 function findMinimalProxy(code: Buffer): Proxy | undefined {

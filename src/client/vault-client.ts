@@ -42,7 +42,6 @@ import type {
 } from "./reader.js";
 import { rememberOrderID } from "./orders/order-ids.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
-import { requireFunction } from "./selectors.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import { DEFAULT_TIMEOUT_MS, patient } from "../rpc/patient.js";
 import { RevertedCall } from "../rpc/request.js";
@@ -212,9 +211,6 @@ export class VaultClient implements VaultReader {
       answer instanceof RevertedCall
         ? new RevertedCall(await this.explain(answer.reason))
         : node.reader("eth_call").bytes(answer);
-    if (bytes instanceof RevertedCall && bytes.reason.kind === "none") {
-      await requireFunction(node, call, target, blockTag);
-    }
     const value = decodeAnswer({
       call,
       target,
@@ -331,7 +327,7 @@ export class VaultClient implements VaultReader {
    * back; where one does, the round says so. A round that came and went within
    * one block is not found, as no block shows it.
    *
-   * @throws VaultError when iterated: VAULT_NO_OLD_STATE,
+   * @throws VaultError when iterated: VAULT_ARCHIVE_NODE_NEEDED,
    * VAULT_INVALID_BLOCK, VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS,
    * VAULT_BLOCK_NOT_FOUND, VAULT_CONTRACT_NOT_CONFIGURED; why the last block
    * has no round to be read, where none has; and those of a node that does not

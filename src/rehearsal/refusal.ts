@@ -1,10 +1,7 @@
-import type { LocatedAddress } from "../client/addresses.js";
-import { requireFunction } from "../client/selectors.js";
 import { isUsedUp } from "../rpc/gas.js";
-import type { BlockId } from "../rpc/node.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
-import { VaultError, vaultError } from "../errors.js";
+import { vaultError } from "../errors.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import type { VaultHost } from "../host.js";
 import type { Refusal } from "./question.js";
@@ -34,14 +31,12 @@ export function isExhausted(failed: FailedCall): boolean {
  *
  * @param gas The gas limit, where somebody chose one.
  * @param blockGasLimit What it had otherwise.
- * @param block Where the contract's code is looked at; the newest unless given.
  */
 export async function describeRefusal(
   vault: VaultHost,
   gas: bigint | undefined,
   blockGasLimit: bigint,
   call: FailedCall,
-  block?: BlockId,
 ): Promise<Refusal> {
   const { data, message } = call;
   if (isExhausted(call) && !isInstruction(message)) {
@@ -65,47 +60,15 @@ export async function describeRefusal(
   }
   return data === "0x" && message !== undefined
     ? { code: "VAULT_CALL_REVERTED", reason: quoteForeignText(message) }
-    : await explainRefusal(vault, decodeRevertReason(data), { block });
+    : await explainRefusal(vault, decodeRevertReason(data));
 }
 
-/**
- * What a revert of `settleAll` says: that the contract refuses, or, where it says
- * nothing, perhaps that it has no such function.
- *
- * @param target Where the call went; the vault contract unless given.
- * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED
- */
+/** The contract's own reason for a revert of `settleAll`. */
 export async function explainRefusal(
   vault: VaultHost,
   reverted: RevertReason,
-  {
-    target,
-    block = "latest",
-  }: {
-    readonly target?: LocatedAddress | undefined;
-    readonly block?: BlockId | undefined;
-  } = {},
 ): Promise<Refusal> {
-  const { kind, text } = await vault.explain(reverted);
-  if (kind === "none") {
-    const called = target ?? (await vault.addressOf("vault", "settleAll"));
-    try {
-      await requireFunction(
-        vault.chain,
-        { operation: "settleAll", role: "vault" },
-        called,
-        block,
-      );
-    } catch (error) {
-      if (
-        !VaultError.isVaultError(error) ||
-        error.code !== "VAULT_NO_FUNCTION"
-      ) {
-        throw error;
-      }
-      return { code: error.code, reason: error.message };
-    }
-  }
+  const { text } = await vault.explain(reverted);
   return { code: "VAULT_CALL_REVERTED", reason: text };
 }
 

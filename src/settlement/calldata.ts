@@ -52,7 +52,7 @@ export async function buildSettlement(
     estimatedGas: gas instanceof RevertedCall ? null : gas,
     refusal:
       gas instanceof RevertedCall
-        ? (await explainRefusal(vault, gas.reason, { target: contract })).reason
+        ? (await explainRefusal(vault, gas.reason)).reason
         : null,
   };
 }

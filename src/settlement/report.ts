@@ -278,10 +278,7 @@ async function findReason(
     try {
       const reverted = await vault.chain.simulate({ from, to, data }, block);
       if (reverted !== undefined) {
-        return await explainRefusal(vault, reverted.reason, {
-          target: { address: to, source: "the transaction" },
-          block,
-        });
+        return await explainRefusal(vault, reverted.reason);
       }
     } catch {
       // No old state, or no node: the outcome stands without its reason.

@@ -107,9 +107,7 @@ export async function rebuild(
     const call = settlementCall(from, to);
     const gas = await resolveGas(chain, networkConfig, call, header);
     if (gas instanceof RevertedCall) {
-      const { code, reason } = await explainRefusal(vault, gas.reason, {
-        target: { address: to, source: file },
-      });
+      const { code, reason } = await explainRefusal(vault, gas.reason);
       return new SettlementStopped("reverted", reason, code);
     }
     return {

@@ -38,16 +38,6 @@ const reverting =
     }),
   });
 
-const withoutFunction = (orderID: bigint): ListedOrder => ({
-  orderID,
-  error: vaultError("VAULT_NO_FUNCTION", {
-    address,
-    function: "getOrderInfo",
-    contract: "trading",
-    source: "",
-  }),
-});
-
 const unreadable = (orderID: bigint): ListedOrder => ({
   orderID,
   error: vaultError("VAULT_RETURN_DATA_TOO_SHORT", {
@@ -168,12 +158,6 @@ describe("client - the last order", () => {
     const missing = reverting((id) => `order ${id} of 110`);
     const { isMissing } = await search(book(missing, 5n));
     expect(isMissing(missing(1n))).to.equal(true);
-  });
-
-  it("should tell a refusal without a word from a function that is not there", async () => {
-    const { isMissing } = await search(book(withoutFunction, 5n));
-    expect(isMissing(withoutFunction(1n))).to.equal(true);
-    expect(isMissing(reverting(() => "")(1n))).to.equal(false);
   });
 
   it("should fail as the first id does by itself, where all revert", async () => {

@@ -377,16 +377,13 @@ describe("client - rounds", () => {
   });
 
   describe("what cannot be answered", () => {
-    it("should name the blocks that a node without old state has", async () => {
+    it("should ask for an archive node where the state of old blocks is gone", async () => {
       const provider = historyProvider([[5, one]], 100_000, 99_873);
       const error = await expectVaultError(
         collect(provider),
-        "VAULT_NO_OLD_STATE",
+        "VAULT_ARCHIVE_NODE_NEEDED",
       );
-      expect(error.message).to.include("99873 to 100000");
-      expect(error.message).to.include(
-        "from block 99873 on, with the option `fromBlock`",
-      );
+      expect(error.details["block"]).to.be.below(99_873);
       expect(error.message).to.include("missing trie node");
       expect(
         blocksOf(await collect(provider, { fromBlock: 99_873 })),
@@ -445,7 +442,7 @@ describe("client - rounds", () => {
       );
       await expectVaultError(
         collect(historyProvider([[0, "revert"]], 1_000)),
-        "VAULT_NO_FUNCTION",
+        "VAULT_CALL_REVERTED",
       );
     });
 

@@ -414,27 +414,6 @@ describe("client - snapshot", () => {
     expect(volume === 7n, "a volume of 7").to.equal(true);
   });
 
-  it("should tell a function that the contract does not have from a refusal", async () => {
-    const hre = await createTestHre();
-    const { provider } = await hre.network.create();
-    const silent = await placeCode(provider, codes.silentRevert);
-    // The same, behind PUSH4 of queryVolume's selector.
-    const refusing = await placeCode(provider, "0x63a69590a85060006000fd");
-    const read = (vault: string): VaultClient =>
-      new VaultClient(provider, { vault });
-    for (const ask of [
-      async () => await read(silent).queryVolume(),
-      async () => {
-        const { volume } = await read(silent).snapshot();
-        throw isFailedReading(volume) ? volume.error : new Error("it answers");
-      },
-    ]) {
-      const { message } = await expectVaultError(ask(), "VAULT_NO_FUNCTION");
-      expect(message).to.contain("has no `queryVolume`: is it the vault");
-    }
-    await expectVaultError(read(refusing).queryVolume(), "VAULT_CALL_REVERTED");
-  });
-
   it("should be a single HTTP request", async () => {
     const server = await startRpcServer({ upstream: anvil.url });
     try {

@@ -176,13 +176,15 @@ for (const { name, start } of everyNode) {
       });
     }
 
-    it("should name a contract that does not have the function", async () => {
+    it("should hint at a wrong address where a contract reverts without a reason", async () => {
       const { details } = await expectVaultError(
         connection.vault.at({ trading: mocks.addresses.vault }).getOrderInfo(1),
-        "VAULT_NO_FUNCTION",
+        "VAULT_CALL_REVERTED",
       );
-      expect(details["contract"]).to.equal("trading");
       expect(details["address"]).to.equal(mocks.addresses.vault);
+      expect(details["hint"])
+        .to.include("another contract: check the address")
+        .and.include("at()");
     });
 
     it("should say which contract, network and source have no code", async () => {

@@ -530,8 +530,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
         reading: "fundingFeeRate.put",
         field: "error",
         before: null,
-        // What stands there has none of the operations' selectors.
-        after: "VAULT_NO_FUNCTION",
+        after: "VAULT_CALL_REVERTED",
       });
     });
 

@@ -208,7 +208,7 @@ describe("when a settlement is refused", () => {
     ["a rehearsal", []],
     ["a call", ["eth_simulateV1", STATE_OVERRIDES]],
   ] as const) {
-    it(`should name a contract that cannot settle, seen by ${how}`, async () => {
+    it(`should not send to a contract that cannot settle, seen by ${how}`, async () => {
       lane.server.hide(...hidden);
       const { vaultFactory } = lane.world.contracts;
       const vault = (await lane.connect({})).at({
@@ -221,27 +221,12 @@ describe("when a settlement is refused", () => {
       lane.server.show();
       expect(settlement).to.include({
         status: "reverted",
-        code: "VAULT_NO_FUNCTION",
+        code: "VAULT_CALL_REVERTED",
+        reason: "no reason given",
         hash: null,
       });
-      expect(settlement.reason)
-        .to.include(`${vaultFactory} has no \`settleAll\``)
-        .and.include("at()");
     });
   }
-
-  it("should name it for another wallet's transaction too", async () => {
-    const { vaultFactory } = lane.world.contracts;
-
-    const { estimatedGas, refusal } = await buildSettlement(
-      lane.vault.at({ vault: vaultFactory }),
-    );
-
-    expect(estimatedGas).to.equal(null);
-    expect(refusal)
-      .to.include(`${vaultFactory} has no \`settleAll\``)
-      .and.include("at()");
-  });
 
   it("should refuse an address without code", async () => {
     const empty = Wallet.createRandom().address;

@@ -186,14 +186,13 @@ describe("tasks - rounds", () => {
     expect(`${last} ${unit}`).to.match(/^(\d+) of \1 blocks looked at$/u);
   });
 
-  it("should fail with the blocks that a node without old state has", async () => {
+  it("should ask for an archive node where the state of old blocks is gone", async () => {
     serve(history, 12_217);
     const result = await rounds({ json: true });
     expect(result.exitCode).to.equal(1);
     expect(parseDocument(result))
       .to.have.property("error")
-      .that.deep.includes({ code: "VAULT_NO_OLD_STATE" });
-    expect(result.stdout).to.include("12217 to 12345");
+      .that.deep.includes({ code: "VAULT_ARCHIVE_NODE_NEEDED" });
   });
 
   it("should refuse, before a network is asked, what makes no sense", async () => {

@@ -305,14 +305,6 @@ describe("running a task", () => {
         /\nName an account with --as, or set/u,
       ],
       [
-        vaultError("VAULT_NO_OLD_STATE", {
-          ...{ network: "main", block: "1", first: "2", last: "3" },
-          problem: "pruned",
-        }),
-        undefined,
-        / from block 2 on, with --from-block\. /u,
-      ],
-      [
         vaultError("VAULT_SETTLEMENT_LOCKED", { problem: "it runs" }),
         undefined,
         / with `vault settle --resume --instance usdc`\. /u,

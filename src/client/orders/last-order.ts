@@ -126,8 +126,8 @@ function reasonOf(order: ListedOrder): string | undefined {
     return undefined;
   }
   const { code, details } = order.error;
-  return code === "VAULT_CALL_REVERTED" || code === "VAULT_NO_FUNCTION"
-    ? `${code} ${details["reason"] ?? ""}`.replaceAll(
+  return code === "VAULT_CALL_REVERTED"
+    ? String(details["reason"]).replaceAll(
         new RegExp(`\\b${order.orderID}\\b`, "gu"),
         "#",
       )

@@ -195,7 +195,7 @@ export async function toAnswer(
     refusal:
       failed === undefined
         ? null
-        : await describeRefusal(vault, gas, next.gasLimit, failed, base),
+        : await describeRefusal(vault, gas, next.gasLimit, failed),
     notes,
   };
 }
