@@ -21,8 +21,8 @@ export interface FollowOptions {
   /** What a node gets to mine or queue what it accepted. */
   readonly firstLookAfterMs: number;
   /**
-   * Whether it may be sent once more: same chain, same round, unsettled, at
-   * the newest block unless another is given.
+   * Whether it may be sent once more: same round, unsettled, at the newest block
+   * unless another is given.
    *
    * @returns Why not, or undefined.
    * @throws VaultError if that cannot be found out now

@@ -86,31 +86,18 @@ async function observeAtOnce(
 }
 
 /**
- * Whether a settlement may leave, or leave again: same chain, same round, not
- * settled yet.
+ * Whether a settlement may leave, or leave again: same round, not settled yet.
+ * The chain is the one that the transaction names.
  *
  * @returns Why not, or undefined.
  * @throws VaultError if that cannot be found out now
  */
 export async function checkRound(
   vault: VaultReader,
-  meant: {
-    readonly chainId: number;
-    readonly vault: string;
-    readonly round: VaultRound;
-  },
+  meant: { readonly vault: string; readonly round: VaultRound },
   block: number | "latest" = "latest",
 ): Promise<SettlementStopped | undefined> {
   const seen = await observe(vault, meant.vault, block);
-  const chainId = await seen.chainId();
-  if (chainId !== meant.chainId) {
-    return refusal("VAULT_CHAIN_CHANGED", {
-      network: vault.networkName,
-      expected: meant.chainId,
-      actual: chainId,
-    });
-  }
-  // The round comes last: what happens after it was read, nobody can see.
   const round = await seen.round();
   if (!isSameRound(round, meant.round)) {
     return refusal("VAULT_ROUND_CHANGED", {

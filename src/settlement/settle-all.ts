@@ -1,12 +1,12 @@
 import { parseCount, parseDuration } from "../client/inputs.js";
 import type { DuringOptions } from "../client/reader.js";
 import { takeSnapshotWithBalances } from "../client/snapshot.js";
-import { VaultError } from "../errors.js";
+import { VaultError, otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import type { BlockInfo, Chain } from "../rpc/node.js";
-import { highest, isUneven } from "../rpc/patient.js";
 import { settlementCall } from "../rehearsal/question.js";
 import { findBlock } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
@@ -88,7 +88,7 @@ export async function settleAll(
     const transaction = await sign(reader.chain, signer, {
       ...settlementCall(signer.address, seen.contract.address),
       chainId,
-      nonce: await findFreeNonce(reader.chain, signer),
+      nonce: await findFreeNonce(reader.chain, signer, block.number),
       gas,
       fees,
     });
@@ -275,24 +275,24 @@ async function agree(
 async function findFreeNonce(
   chain: Chain,
   { address, kind }: Signer,
+  observed: number,
 ): Promise<number> {
-  if (kind === "in-process") {
-    return await chain.nonce(address, "pending");
-  }
-  const countMined = async (): Promise<number> =>
-    await chain.nonce(address, "latest");
   const countAll = async (): Promise<number> =>
     await chain.nonce(address, "pending");
-  const first = await Promise.all([countMined(), countAll()]);
-  // A node that is behind has not seen the account's last transactions, neither
-  // those that are mined nor those that wait: both counts only ever rise.
-  const [mined, pending] =
-    first[1] > first[0] || isUneven(chain.provider)
-      ? await Promise.all([
-          highest(first[0], countMined),
-          highest(first[1], countAll),
-        ])
-      : first;
+  if (kind === "in-process") {
+    return await countAll();
+  }
+  const [counted, pending] = await Promise.all([
+    // A node that is behind does not have that block, so its count is right. The
+    // state may be gone by the time that a person has answered.
+    chain.nonce(address, observed).catch(otherwise(0, isNodeRefusal)),
+    countAll(),
+  ]);
+  // Some of them may have been mined since.
+  const mined =
+    pending > counted
+      ? Math.max(counted, await chain.nonce(address, "latest"))
+      : counted;
   if (pending > mined) {
     throw refusal("VAULT_PENDING_TRANSACTIONS", {
       from: address,
