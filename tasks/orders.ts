@@ -3,7 +3,7 @@ import { parseAddress, requireFixedBlock } from "../src/client/inputs.js";
 import { EMPTY_IDS_AT_END } from "../src/client/orders/last-order.js";
 import { parseIds } from "../src/client/orders/read-orders.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { enumNames } from "../src/protocol/index.js";
+import { enumWords } from "../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { findKnownAccounts } from "./known-accounts.js";
@@ -60,7 +60,7 @@ export function parseOrdersArguments(
       state:
         state === undefined
           ? undefined
-          : parseWord(state, Object.values(enumNames.orderState), "--state"),
+          : parseWord(state, enumWords.orderState, "--state"),
       holder:
         holder === undefined ? undefined : parseAddress(holder, "--holder"),
       skipEmpty: args.skipEmpty,

@@ -1,6 +1,11 @@
 import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
 
-import { describeInput, notOneOf, parseUint256 } from "../src/client/inputs.js";
+import {
+  describeInput,
+  notOneOf,
+  parseEnum,
+  parseUint256,
+} from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
 import { invalidArgument } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
@@ -8,7 +13,7 @@ import { PROPORTIONAL, answers } from "../src/mocks/state.js";
 import { settlementFields } from "../src/mocks/types.js";
 import type { MockOverrides } from "../src/mocks/types.js";
 import {
-  enumNames,
+  isEnumName,
   fieldsOf,
   operationEntry,
   placesOf,
@@ -154,7 +159,7 @@ export function parseField(
         ? parseTime(text, where, chainTime)
         : parseAmount(text, where);
     case "uint8":
-      return parseEnum(unit, text, where);
+      return parseEnumText(unit, text, where);
     case "bool":
       return parseBoolean(text, where);
     case "address":
@@ -176,16 +181,15 @@ function parseAmount(text: string, where: string): bigint {
   return parseUint256(value, where);
 }
 
-function parseEnum(
+function parseEnumText(
   unit: Field["unit"],
   text: string,
   where: string,
-): number | bigint {
-  const names =
-    unit === "contractType" || unit === "orderState" ? enumNames[unit] : {};
-  const number = Object.entries(names).find(([, word]) => word === text)?.[0];
-  // Also one that the protocol does not list: a test of what shows it.
-  return Number(number ?? parseAmount(text, where));
+): number {
+  // A number also if the protocol does not list it: a test of what shows it.
+  return isEnumName(unit) && /^[a-z]/iu.test(text)
+    ? parseEnum(unit, text, where)
+    : Number(parseAmount(text, where));
 }
 
 function parseBoolean(text: string, where: string): boolean {

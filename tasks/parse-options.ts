@@ -14,7 +14,7 @@ import type { BlockTag } from "../src/client/inputs.js";
 import { parseTime, requireFuture } from "../src/client/parse-time.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { toJsonValue } from "../src/json.js";
-import { enumNames, units, groupDigits } from "../src/protocol/index.js";
+import { enumWords, units, groupDigits } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
 import type { ReadArguments } from "./arguments.js";
 
@@ -149,7 +149,7 @@ export function parseArgument(
   const where = argumentName(field);
   switch (unit) {
     case "contractType":
-      return parseWord(text, Object.values(enumNames.contractType), where);
+      return parseWord(text, enumWords.contractType, where);
     case "timestamp":
       return parseFutureTime(text, where, raw);
     case "percent":

@@ -1,5 +1,5 @@
 /**
- * Chai matchers for vaults, orders and settlements. Importing this module
+ * Chai matchers for vaults and settlements. Importing this module
  * registers them:
  *
  * ```ts

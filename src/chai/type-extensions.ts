@@ -53,18 +53,6 @@ declare global {
         vault: ReadableVault,
         expected?: ExpectedReadings,
       ): VaultAssertion;
-
-      /** Asserts that an order is open (state 1). */
-      open: Assertion;
-      /** Asserts that an order is closed (state 2). */
-      closed: Assertion;
-      /**
-       * Asserts that an order is a call: `contractType` 1, by the numbering of
-       * the argument of `getFundingFeeRate` (protocol, section 2.4).
-       */
-      call: Assertion;
-      /** Asserts that an order is a put: `contractType` 2; see {@link call}. */
-      put: Assertion;
     }
 
     /** An assertion that needs `await`. */

@@ -8,7 +8,6 @@ import {
 } from "../assert/settled-round.js";
 import type { VaultRound } from "../protocol/index.js";
 import { MatcherContext } from "./matcher-context.js";
-import { supportOrderState } from "./order-state.js";
 
 // By way of `use`, so that our declarations import Chai's types: the global
 // namespace of a consumer has them only if something does.
@@ -45,8 +44,6 @@ const details = [
 
 /** The matchers, as a Chai plugin. */
 export const vaultMatchers: ChaiPlugin = (chai, utils) => {
-  supportOrderState(chai, utils);
-
   const addMatcher = (
     name: string,
     match: (context: MatcherContext, ...args: readonly unknown[]) => object,

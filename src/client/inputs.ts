@@ -2,7 +2,7 @@ import { MaxUint256, getAddress, isHexString, toQuantity } from "ethers";
 
 import { invalidArgument, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
-import { enumNames } from "../protocol/index.js";
+import { enums, isEnumName } from "../protocol/index.js";
 import type { EnumName, Field } from "../protocol/index.js";
 import { escapeUntrusted } from "../untrusted-text.js";
 
@@ -93,36 +93,27 @@ export function parseCount(
 }
 
 /**
- * Checks a contract type: its number or its name.
+ * Checks a value of an enumeration: a number that the protocol lists, or its
+ * word.
  *
  * @throws VaultError VAULT_INVALID_ENUM
  */
-export function parseContractType(value: unknown, where: string): bigint {
-  for (const [number, name] of Object.entries(enumNames.contractType)) {
-    if (
-      typeof value === "string"
-        ? value.toLowerCase() === name.toLowerCase()
-        : isUnsigned(value, MaxUint256) && String(value) === number
-    ) {
-      return BigInt(number);
-    }
-  }
-  throw invalidEnum("contractType", value, where);
-}
-
-/** The error for what is none of an enumeration's values. */
-export function invalidEnum(
+export function parseEnum(
   enumName: EnumName,
   value: unknown,
   where: string,
-): VaultError {
-  return notOneOf(
-    where,
-    Object.entries(enumNames[enumName]).map(
-      ([number, name]) => `${name} (${number})`,
-    ),
-    value,
+): number {
+  const listed = Object.entries(enums[enumName]);
+  const found = listed.find(([word, number]) =>
+    typeof value === "string"
+      ? value.toLowerCase() === word
+      : value === number || value === BigInt(number),
   );
+  if (found === undefined) {
+    const allowed = listed.map(([word, number]) => `${word} (${number})`);
+    throw notOneOf(where, allowed, value);
+  }
+  return found[1];
 }
 
 /** The error for what is none of the values that there are. */
@@ -140,8 +131,8 @@ export function notOneOf(
 
 /** Checks the value of an operation's argument, by the argument's unit. */
 export function parseInput(field: Field, value: unknown): bigint {
-  return field.unit === "contractType"
-    ? parseContractType(value, field.name)
+  return isEnumName(field.unit)
+    ? BigInt(parseEnum(field.unit, value, field.name))
     : parseUint256(value, field.name);
 }
 

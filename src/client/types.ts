@@ -40,6 +40,7 @@ export type {
   OperationArguments,
   OperationName,
   OperationResult,
+  OrderStateName,
   PoolAmounts,
   PoolName,
   ReadOperationName,

@@ -26,12 +26,7 @@ import { explainReason, findInAbis } from "./error-abis.js";
 import type { FindErrors } from "./error-abis.js";
 import { contractFactories, encodeCall } from "./codec.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import {
-  parseAddress,
-  parseBlockTag,
-  parseDuration,
-  parseUint256,
-} from "./inputs.js";
+import { parseAddress, parseBlockTag, parseDuration } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { LensContext } from "./lens/lens.js";
 import type {
@@ -40,7 +35,6 @@ import type {
   VaultReader,
   VaultReads,
 } from "./reader.js";
-import { rememberOrderID } from "./orders/order-ids.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import { DEFAULT_TIMEOUT_MS, patient } from "../rpc/patient.js";
@@ -223,13 +217,6 @@ export class VaultClient implements VaultReader {
         bytes.length > 0 ||
         (await node.hasCode(target.address, blockTag)),
     });
-    if (
-      operation === "getOrderInfo" &&
-      typeof value === "object" &&
-      value !== null
-    ) {
-      rememberOrderID(value, parseUint256(args[0], "orderID"));
-    }
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
   }

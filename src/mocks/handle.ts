@@ -7,7 +7,7 @@ import type {
   MockVault,
   MockVaultFactory,
 } from "../bindings/index.js";
-import { parseContractType, parseUint256 } from "../client/inputs.js";
+import { parseEnum, parseUint256 } from "../client/inputs.js";
 import { ContractType, byRole } from "../protocol/index.js";
 import type {
   ContractTypeName,
@@ -320,8 +320,8 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     contractType: ContractType | ContractTypeName,
     rate: bigint,
   ): Promise<void> {
-    const type = Number(parseContractType(contractType, "contractType"));
-    const word = type === ContractType.CALL ? "call" : "put";
+    const type = parseEnum("contractType", contractType, "contractType");
+    const word = type === ContractType.call ? "call" : "put";
     await this.set({ fundingFeeRate: { [word]: rate } });
   }
 

@@ -26,8 +26,8 @@ export const someOrder: MockOrder = {
   marginFee: 128n * ONE,
   startTime: 1_700_000_000n,
   closePrice: 0n,
-  contractType: ContractType.CALL,
-  state: OrderState.OPEN,
+  contractType: ContractType.call,
+  state: OrderState.open,
 };
 
 const orders: MockState["orders"] = new Map([
@@ -43,7 +43,7 @@ const orders: MockState["orders"] = new Map([
       marginAmount: 4_800n * ONE,
       marginFee: 48n * ONE,
       startTime: 1_700_003_600n,
-      contractType: ContractType.PUT,
+      contractType: ContractType.put,
     },
   ],
   [
@@ -53,7 +53,7 @@ const orders: MockState["orders"] = new Map([
       openPrice: 61_500n * ONE,
       startTime: 1_699_900_000n,
       closePrice: 63_250n * ONE,
-      state: OrderState.CLOSED,
+      state: OrderState.closed,
     },
   ],
 ]);

@@ -1,7 +1,7 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { Interface, id } from "ethers";
 
-import { parseContractType } from "../client/inputs.js";
+import { parseEnum } from "../client/inputs.js";
 import { hexWord } from "../client/lens/words.js";
 import { assertInvariant } from "../errors.js";
 import {
@@ -96,7 +96,7 @@ function setAnswer(
   const setter = setterOf(role, operation);
   const { inputs, outputs } = operationEntry(operation);
   const chosen = inputs.some(({ unit }) => unit === "contractType")
-    ? args.map((word) => parseContractType(word, "contractType"))
+    ? args.map((word) => parseEnum("contractType", word, "contractType"))
     : [];
   const values =
     outputs.length === 1

@@ -468,7 +468,7 @@ export function generatedOrder(orderID: bigint): VaultOrder {
     marginFee: marginAmount / 100n,
     startTime: 1_700_000_000n + n * 60n,
     closePrice: isClosed ? (openPrice * 102n) / 100n : 0n,
-    contractType: n % 2n === 0n ? ContractType.PUT : ContractType.CALL,
-    state: isClosed ? OrderState.CLOSED : OrderState.OPEN,
+    contractType: n % 2n === 0n ? ContractType.put : ContractType.call,
+    state: isClosed ? OrderState.closed : OrderState.open,
   };
 }

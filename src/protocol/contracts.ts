@@ -1,3 +1,5 @@
+import { keysOf } from "./keys-of.js";
+
 /**
  * The contract roles of the protocol (section 1) and the ABI that each one
  * answers. Six addresses, five ABIs: both pools are `LiquidityPool`.
@@ -17,10 +19,7 @@ export type ContractRole = keyof typeof contractRoles;
 /** Name of one of the hand-authored ABIs. */
 export type AbiName = (typeof contractRoles)[ContractRole]["abi"];
 
-// eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- Object.keys is typed string[]; the table is a constant, so its keys are exactly the roles
-export const contractRoleNames = Object.keys(
-  contractRoles,
-) as readonly ContractRole[];
+export const contractRoleNames = keysOf(contractRoles);
 
 export function isContractRole(value: string): value is ContractRole {
   return Object.hasOwn(contractRoles, value);

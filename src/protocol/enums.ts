@@ -1,33 +1,53 @@
+import { keysOf } from "./keys-of.js";
+
 /**
- * `contractType` argument of `getFundingFeeRate` (protocol, section 2.4).
+ * The `contractType` argument of `getFundingFeeRate`, and the direction of an
+ * order. The protocol lists the numbers for the argument only (section 2.4), so
+ * tasks show an order's direction together with its number.
  */
-export const ContractType = { CALL: 1, PUT: 2 } as const;
+export const ContractType = { call: 1, put: 2 } as const;
 export type ContractType = (typeof ContractType)[keyof typeof ContractType];
+export type ContractTypeName = keyof typeof ContractType;
 
-/** `state` of an order (protocol, section 2.4). */
-export const OrderState = { OPEN: 1, CLOSED: 2 } as const;
+/** The `state` of an order (protocol, section 2.4). */
+export const OrderState = { open: 1, closed: 2 } as const;
 export type OrderState = (typeof OrderState)[keyof typeof OrderState];
+export type OrderStateName = keyof typeof OrderState;
 
 /**
- * The words that tasks and JSON keys use for the documented enum values.
- *
- * The protocol does not list the numbers of an order's own `contractType`
- * (section 2.4), so an order's number is named by the argument's numbering and
- * always shown together with the number.
+ * The enumerations by the unit of the fields that hold their numbers. Their keys
+ * are the words that the API, tasks and JSON use.
  */
-export const enumNames = {
-  contractType: { [ContractType.CALL]: "call", [ContractType.PUT]: "put" },
-  orderState: { [OrderState.OPEN]: "open", [OrderState.CLOSED]: "closed" },
-} as const satisfies Record<string, Readonly<Record<number, string>>>;
+export const enums = {
+  contractType: ContractType,
+  orderState: OrderState,
+} as const satisfies Record<string, Readonly<Record<string, number>>>;
 
-export type EnumName = keyof typeof enumNames;
-export type ContractTypeName = (typeof enumNames)["contractType"][ContractType];
+export type EnumName = keyof typeof enums;
+
+/** The words of each enumeration. */
+export const enumWords = {
+  contractType: keysOf(ContractType),
+  orderState: keysOf(OrderState),
+} as const satisfies Record<EnumName, readonly string[]>;
+
+export function isEnumName(unit: string): unit is EnumName {
+  return Object.hasOwn(enums, unit);
+}
+
+/** The word for a number; undefined for one that the protocol does not list. */
+export function enumWord<Name extends EnumName>(
+  enumName: Name,
+  number: number,
+): (typeof enumWords)[Name][number] | undefined {
+  const numbers: Readonly<Record<string, number>> = enums[enumName];
+  return enumWords[enumName].find((word) => numbers[word] === number);
+}
 
 /**
- * The word for an enum value, or `unknown (7)` for a value that the protocol
- * does not list: what the chain says is shown, never an exception.
+ * The word for a number, or `unknown (7)` for one that the protocol does not
+ * list: what a contract returns is shown, never refused.
  */
 export function describeEnumValue(enumName: EnumName, value: number): string {
-  const names: Readonly<Record<number, string>> = enumNames[enumName];
-  return names[value] ?? `unknown (${value})`;
+  return enumWord(enumName, value) ?? `unknown (${value})`;
 }

@@ -63,8 +63,9 @@ export const operations = {
   /**
    * Reads the funding fee rate for calls or puts.
    *
-   * Protocol, section 4.2, operation 1. `contractType` is CALL (1) or PUT (2);
-   * anything else is refused before a request is made.
+   * Protocol, section 4.2, operation 1. `contractType` is "call" (1) or
+   * "put" (2), a word or a {@link ContractType}; anything else is refused before
+   * a request is made.
    *
    * @returns The rate as an unscaled integer: real value times 1E8.
    *
@@ -201,7 +202,8 @@ export const operations = {
    *
    * Protocol, sections 2.3 and 4.2, operation 3. The scales of an order's
    * numbers are not documented. What a contract answers for an id that does
-   * not exist is not documented either. `orderID` is 0 to 2^256 - 1.
+   * not exist is not documented either. `orderID` is 0 to 2^256 - 1. Compare
+   * `state` with `OrderState`, and `contractType` with `ContractType`.
    *
    * @returns Thirteen fields, unscaled.
    *

@@ -1,6 +1,7 @@
 import type { ContractRole } from "./contracts.js";
-import { enumNames } from "./enums.js";
+import { enumWords } from "./enums.js";
 import type { ContractTypeName } from "./enums.js";
+import { keysOf } from "./keys-of.js";
 import { operations } from "./operations.js";
 import type { Field, Operation } from "./operations.js";
 import type {
@@ -52,9 +53,7 @@ export type StandaloneReadings<Otherwise = never> = {
   >;
 };
 
-export const operationNames =
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- Object.keys is typed string[]; the table is a constant, so its keys are exactly the operations
-  Object.keys(operations) as readonly OperationName[];
+export const operationNames = keysOf(operations);
 
 export const readOperationNames: readonly ReadOperationName[] =
   operationNames.filter(isReadOperation);
@@ -140,7 +139,7 @@ export function readingsOf(name: ReadOperationName): readonly Reading[] {
     if (inputs.length === 0) {
       return [{ operation: name, role, args: [], path: [key] }];
     }
-    return Object.values(enumNames.contractType).map((word) => ({
+    return enumWords.contractType.map((word) => ({
       operation: name,
       role,
       args: [word],

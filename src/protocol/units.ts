@@ -20,8 +20,8 @@ export const units = {
   /** Protocol, section 2.1. */
   timestamp: { meaning: "Unix time in seconds" },
   raw: { meaning: "an integer whose scale is not documented" },
-  contractType: { meaning: "1 is CALL, 2 is PUT" },
-  orderState: { meaning: "1 is open, 2 is closed" },
+  contractType: { meaning: "1 is call, 2 is put (`ContractType`)" },
+  orderState: { meaning: "1 is open, 2 is closed (`OrderState`)" },
   none: {},
 } as const satisfies Record<
   string,

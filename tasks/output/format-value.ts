@@ -4,6 +4,7 @@ import { assertInvariant } from "../../src/errors.js";
 import {
   declaredDecimals,
   describeEnumValue,
+  isEnumName,
   fieldsOf,
   groupDigits,
   operations,
@@ -100,7 +101,7 @@ export function formatValue(
   }
   if (typeof value === "number") {
     const text = String(value);
-    if (raw || (unit !== "contractType" && unit !== "orderState")) {
+    if (raw || !isEnumName(unit)) {
       return { text };
     }
     const word = describeEnumValue(unit, value);

@@ -5,7 +5,8 @@ import type { Order, PastRound } from "../../src/client/index.js";
 import type { BlockInfo } from "../../src/rpc/node.js";
 import {
   describeEnumValue,
-  enumNames,
+  enumWord,
+  enumWords,
   units,
   groupDigits,
 } from "../../src/protocol/index.js";
@@ -117,8 +118,7 @@ const stacked = {
 };
 
 function directionOf({ contractType }: Order): Direction {
-  const names: Readonly<Record<number, Direction>> = enumNames.contractType;
-  return names[contractType] ?? "other";
+  return enumWord("contractType", contractType) ?? "other";
 }
 
 /** How many orders of each direction are in each place. */
@@ -252,9 +252,9 @@ export function statesChart(orders: readonly Order[]): Markup {
   }));
   const found = bars.map(({ place }) => place).toSorted();
   // What the protocol lists comes first.
-  const states = [
-    ...new Set([...Object.values(enumNames.orderState), ...found]),
-  ].filter((state) => found.includes(state));
+  const states = [...new Set([...enumWords.orderState, ...found])].filter(
+    (state) => found.includes(state),
+  );
   const totals = states.map(
     (state) => orders.filter((order) => stateOf(order) === state).length,
   );

@@ -102,7 +102,7 @@ function holdingsOf(
 ): readonly Holding[] {
   const found = new Map<string, Holding>();
   for (const { holder, number, state } of orders) {
-    if (state === OrderState.OPEN) {
+    if (state === OrderState.open) {
       const { orders: count = 0, total = 0n } = found.get(holder) ?? {};
       found.set(holder, {
         holder,

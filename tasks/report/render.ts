@@ -115,7 +115,7 @@ function renderHeader({
     value: bigint,
   ): Figure => figureOf(fieldOf("getLatestRoundInfo", name), value, context);
   const open = (orders ?? []).filter(
-    (order) => !isFailedOrder(order) && order.state === OrderState.OPEN,
+    (order) => !isFailedOrder(order) && order.state === OrderState.open,
   ).length;
   const tiles: Markup[] = isFailedReading(round)
     ? []

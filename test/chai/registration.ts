@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 
 import * as chai from "chai";
-import { Assertion, expect, use } from "chai";
+import { Assertion, expect } from "chai";
 
 import hardhatChaiMatchers from "@nomicfoundation/hardhat-ethers-chai-matchers";
 
@@ -20,12 +20,6 @@ describe("chai - registration", () => {
       "constructor",
       ...(await documentedMatchers()),
     ]);
-  });
-
-  it("should do no harm when it is used again", () => {
-    use(vaultMatchers);
-    expect({ state: 1, contractType: 1 }).to.be.open;
-    expect([1]).to.be.an("array").that.includes(1);
   });
 
   it("should live with Hardhat's own matchers", async () => {

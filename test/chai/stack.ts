@@ -44,16 +44,6 @@ describe("chai - stack of a failure", () => {
       expectStackOfThisFile(error);
     });
   }
-
-  it("should begin there on a failure at once too", () => {
-    let error: unknown;
-    try {
-      expect({ state: 2, contractType: 1 }).to.be.open;
-    } catch (thrown) {
-      error = thrown;
-    }
-    expectStackOfThisFile(error);
-  });
 });
 
 /** The first frame is the test's own: runners show that line. */

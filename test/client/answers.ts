@@ -3,7 +3,6 @@ import { inspect } from "node:util";
 import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
-import { orderIDOf } from "../../src/client/orders/order-ids.js";
 import { describeEnumValue } from "../../src/protocol/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { orderWords } from "../helpers/documented-answers.js";
@@ -61,22 +60,6 @@ describe("answers of contracts", () => {
       "holder",
       "number",
     ]);
-  });
-
-  it("should be known by their id where they are an order", async () => {
-    const answer = orderWords({
-      exType: ascii("x"),
-      contractType: 1,
-      state: 1,
-    });
-    for (const id of [5, 5n]) {
-      const order = await clientOf(answer).getOrderInfo(id);
-      expect(String(orderIDOf(order))).to.equal("5");
-    }
-    const pool = await clientOf(
-      `0x${word(1)}${word(2)}${word(3)}`,
-    ).getLPAmountInfo("public");
-    expect(orderIDOf(pool)).to.equal(undefined);
   });
 
   it("should keep the largest integers exact", async () => {

@@ -8,7 +8,7 @@ import {
   givenInput,
   parseAddress,
   parseBlockTag,
-  parseContractType,
+  parseEnum,
   parseUint256,
 } from "../../src/client/inputs.js";
 import { parseTime } from "../../src/client/parse-time.js";
@@ -87,15 +87,15 @@ describe("inputs", () => {
 
   it("should take a contract type by number and by name", async () => {
     for (const call of [1, 1n, "call", "CALL"]) {
-      expect(parseContractType(call, "it")).to.equal(1n);
+      expect(parseEnum("contractType", call, "it")).to.equal(1);
     }
     for (const put of [2, 2n, "put"]) {
-      expect(parseContractType(put, "it")).to.equal(2n);
+      expect(parseEnum("contractType", put, "it")).to.equal(2);
     }
     // A list of one number is written like it.
     for (const other of [0, 3, 1.5, -1n, "", "calls", "1", null, {}, [1]]) {
       const { details } = await expectVaultError(
-        () => parseContractType(other, "--type"),
+        () => parseEnum("contractType", other, "--type"),
         "VAULT_INVALID_ENUM",
       );
       expect(details["allowed"]).to.equal("call (1), put (2)");

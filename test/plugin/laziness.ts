@@ -33,7 +33,7 @@ const onlyWhenUsed: readonly string[] = [
 
 /** Loaded by the method that needs it, and not with a connection. */
 const onlyWhenAsked =
-  /^src\/(?:settlement|rehearsal\/engines|mocks|client\/(?:lens\/(?!words)|orders\/(?!order-ids)|rounds|snapshot))/u;
+  /^src\/(?:settlement|rehearsal\/engines|mocks|client\/(?:lens\/(?!words)|orders\/|rounds|snapshot))/u;
 
 /** Those of this repository, by their paths in it. */
 function oursOf(modules: readonly string[]): string[] {

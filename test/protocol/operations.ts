@@ -116,8 +116,8 @@ describe("the operations table", () => {
   });
 
   it("should name enum values as documented, and no others", () => {
-    expect(ContractType).to.deep.equal({ CALL: 1, PUT: 2 });
-    expect(OrderState).to.deep.equal({ OPEN: 1, CLOSED: 2 });
+    expect(ContractType).to.deep.equal({ call: 1, put: 2 });
+    expect(OrderState).to.deep.equal({ open: 1, closed: 2 });
     for (const number of [0, 3, 7, 255]) {
       expect(describeEnumValue("contractType", number)).to.equal(
         `unknown (${number})`,

@@ -1,5 +1,5 @@
 // Checked by tsc and never run: the types of `hardhat-vault/client`.
-/* eslint-disable @typescript-eslint/no-unused-vars, @typescript-eslint/consistent-type-imports, @typescript-eslint/no-unsafe-call, @typescript-eslint/restrict-plus-operands -- never run: values stand for their types, and wrong uses are the point */
+/* eslint-disable @typescript-eslint/no-unused-vars, @typescript-eslint/no-unsafe-call, @typescript-eslint/restrict-plus-operands -- never run: values stand for their types, and wrong uses are the point */
 import {
   ContractType,
   OrderState,
@@ -83,14 +83,14 @@ export function results(): void {
       | "minXMargin"
     >
   >();
-  expectType<Same<typeof ContractType.CALL, 1>>();
-  expectType<Same<typeof ContractType.PUT, 2>>();
-  expectType<Same<typeof OrderState.CLOSED, 2>>();
+  expectType<Same<typeof ContractType.call, 1>>();
+  expectType<Same<typeof ContractType.put, 2>>();
+  expectType<Same<typeof OrderState.closed, 2>>();
 }
 
 export async function reads(): Promise<void> {
   const options: ReadOptions = { from: "0x", blockTag: "latest" };
-  const rate = await client.getFundingFeeRate(ContractType.CALL, options);
+  const rate = await client.getFundingFeeRate(ContractType.call, options);
   expectType<Same<typeof rate, bigint>>();
   await client.getFundingFeeRate("put");
   await client.getFundingFeeRate(2, {});
@@ -118,7 +118,7 @@ export async function reads(): Promise<void> {
 }
 
 export async function refusedReads(): Promise<void> {
-  // @ts-expect-error -- neither CALL nor PUT
+  // @ts-expect-error -- neither call nor put
   await client.getFundingFeeRate(3);
   // @ts-expect-error -- the contract type is missing
   await client.getFundingFeeRate();
@@ -225,7 +225,10 @@ export async function orders(): Promise<void> {
     }
   }
   client.orders();
-  client.orders({ ids: [1, 2n] });
+  client.orders({ ids: [1, 2n], state: "closed" });
+  client.orders({ state: OrderState.open });
+  // @ts-expect-error -- no state is called so
+  client.orders({ state: "close" });
   // @ts-expect-error -- ids are whole numbers
   client.orders({ ids: ["1"] });
 }

@@ -3,9 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import { pMapIterable } from "p-map";
 
 import { invalidArgument } from "../../errors.js";
-import { OrderState, enumNames } from "../../protocol/index.js";
 import {
-  invalidEnum,
+  parseEnum,
   parseAddress,
   parseCount,
   parseUint256,
@@ -191,7 +190,9 @@ function parseOptions(options: OrdersOptions) {
   requireFixedBlock(options.blockTag, "blockTag");
   const ids = parseIds(options);
   const state =
-    options.state === undefined ? undefined : parseOrderState(options.state);
+    options.state === undefined
+      ? undefined
+      : parseEnum("orderState", options.state, "state");
   const holder =
     options.holder === undefined
       ? undefined
@@ -241,19 +242,4 @@ export function parseIds({
     );
   }
   return { first, last };
-}
-
-/**
- * Checks an order state: its number or its name.
- *
- * @throws VaultError VAULT_INVALID_ENUM
- */
-function parseOrderState(value: unknown): OrderState {
-  const found = Object.values(OrderState).find(
-    (state) => value === state || value === enumNames.orderState[state],
-  );
-  if (found === undefined) {
-    throw invalidEnum("orderState", value, "state");
-  }
-  return found;
 }

@@ -1,7 +1,7 @@
 import type {
   VaultOrder,
   OrderState,
-  enumNames,
+  OrderStateName,
 } from "../../protocol/index.js";
 import type { FailedReading } from "../failed-reading.js";
 import type { ReadOptions } from "../reader.js";
@@ -45,8 +45,7 @@ export interface OrdersOptions extends ReadOptions {
   /** These orders, as they are named here, in the place of a range. */
   readonly ids?: ReadonlyArray<bigint | number> | undefined;
   /** Only orders in this state; failed ones are listed in any case. */
-  readonly state?:
-    OrderState | (typeof enumNames.orderState)[OrderState] | undefined;
+  readonly state?: OrderState | OrderStateName | undefined;
   /** Only orders of this holder; failed ones are listed in any case. */
   readonly holder?: string | undefined;
   /** Leave out orders whose every value is zero; false unless given. */

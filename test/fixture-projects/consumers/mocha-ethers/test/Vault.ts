@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { network } from "hardhat";
+import { ContractType, OrderState } from "hardhat-vault";
 import "hardhat-vault/chai";
 
 const connection = await network.create();
@@ -51,9 +52,12 @@ describe("Vault", function () {
 
   it("Should script orders and failures", async function () {
     const mocks = await networkHelpers.loadFixture(openRound);
-    expect(await vault.getOrderInfo(1n)).to.be.open.and.to.be.call;
+    const opened = await vault.getOrderInfo(1n);
+    expect(opened.state).to.equal(OrderState.open);
+    expect(opened.contractType).to.equal(ContractType.call);
     await mocks.setOrder(1n, { state: 2 });
-    expect(await vault.getOrderInfo(1n)).to.be.closed.and.not.to.be.put;
+    const closed = await vault.getOrderInfo(1n);
+    expect(closed.state).to.equal(OrderState.closed);
 
     await mocks.fail("settleAll", "paused");
     const settlement = await vault.settleAll();

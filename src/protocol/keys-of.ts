@@ -1,0 +1,7 @@
+/** The keys of a constant table, by their own type. */
+export function keysOf<Key extends string>(
+  table: Readonly<Record<Key, unknown>>,
+): readonly Key[] {
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- Object.keys is typed string[]; a constant has no keys but those of its type
+  return Object.keys(table) as Key[];
+}
