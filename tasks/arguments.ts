@@ -179,7 +179,11 @@ export const taskArguments = {
       "End with exit code 0 once the round is settled, expired, or at a time: ISO date, +1h (from the chain's clock) or Unix seconds",
     interval: "Look every so many seconds; 5 unless given",
   },
-  doctor: { ...common, timeout },
+  doctor: {
+    ...common,
+    timeout,
+    strict: { flag: "Exit with 1 on warnings, too" },
+  },
   decode: {
     ...common,
     hex: {

@@ -1,13 +1,8 @@
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import type { RetryEvent } from "../src/client/index.js";
-import { VaultError, vaultError } from "../src/errors.js";
+import { vaultError } from "../src/errors.js";
 import { examineContracts } from "../src/plugin/examine-contracts.js";
-import {
-  examineNode,
-  examineReachability,
-  examineRetries,
-} from "../src/plugin/examine-node.js";
+import { examineNode } from "../src/plugin/examine-node.js";
 import { examineSigner } from "../src/plugin/examine-signer.js";
 import { failed } from "../src/plugin/examination.js";
 import type { Check } from "../src/plugin/examination.js";
@@ -26,39 +21,33 @@ import type { TaskReport } from "./run-task.js";
 
 export default taskAction(examine);
 
-/** What was found, and where; without an envelope where nobody answered. */
+/** What was found, and where; without an envelope if the node did not answer. */
 export interface Examination {
   readonly envelope?: Envelope;
   readonly checks: readonly Check[];
 }
 
-/** What a look says where it has no connection, of its own by that access. */
+/** The check that fails without a connection, and what error texts call it. */
 const looks = {
-  read: { name: "network", asked: "the connection", ifUnset: "fail" },
-  write: {
-    name: "signer",
-    asked: "the requests about its signer",
-    ifUnset: "warn",
-  },
+  read: { name: "network", asked: "the connection" },
+  write: { name: "signer", asked: "the requests about its signer" },
 } as const;
 
 async function examine(
-  chosen: ArgumentsOf<"doctor">,
+  args: ArgumentsOf<"doctor">,
   hre: HardhatRuntimeEnvironment,
 ): Promise<TaskReport> {
-  // Mistakes of who typed it are no findings.
+  // A mistake on the command line is an error, and no finding.
   const { name: network, config } = selectedNetwork(hre);
-  settingsOf(network, config, chosen.instance);
-  parseAt(chosen.at);
-  const timeout = parseTimeout(chosen.timeout);
+  settingsOf(network, config, args.instance);
+  parseAt(args.at);
+  const timeout = parseTimeout(args.timeout);
   const deadline = timeout === undefined ? undefined : new Deadline(timeout);
-  const repeated: RetryEvent[] = [];
-  const onRetry = (event: RetryEvent): unknown => repeated.push(event);
   const look = async (
     access: keyof typeof looks,
     work: (vault: HardhatVault) => Promise<Examination>,
   ): Promise<Examination> => {
-    const { name, asked: method, ifUnset } = looks[access];
+    const { name, asked: method } = looks[access];
     try {
       if (deadline?.isOver === true) {
         throw vaultError("VAULT_RPC_TIMEOUT", { network, method });
@@ -70,58 +59,46 @@ async function examine(
       return await withVault(
         hre,
         access,
-        chosen,
-        async (vault) => await work(vault.during({ timeout: left, onRetry })),
+        args,
+        async (vault) => await work(vault.during({ timeout: left })),
         left,
       );
     } catch (error) {
-      const isUnset =
-        VaultError.isVaultError(error) &&
-        error.code === "VAULT_CONFIG_VARIABLE";
-      return { checks: [failed(name, error, isUnset ? ifUnset : "fail")] };
+      return { checks: [failed(name, error)] };
     }
   };
   const { envelope, checks } = await look("read", examineVault);
   if (envelope === undefined) {
-    return reportExamination({ checks });
+    return reportExamination({ checks }, args.strict);
   }
   // By itself: this alone needs the keys.
   const signer = await look("write", async (vault) => ({
     checks: await examineSigner(vault),
   }));
-  return reportExamination({
-    envelope,
-    checks: [
-      // Whether it was reached, and how often it had to be asked.
-      ...checks.slice(0, 1),
-      ...examineRetries(repeated),
-      ...checks.slice(1),
-      ...signer.checks,
-    ],
-  });
+  return reportExamination(
+    { envelope, checks: [...checks, ...signer.checks] },
+    args.strict,
+  );
 }
 
-/** Looks at the network and, where it answers, at all that is read there. */
+/** Examines all that is read of a network. */
 export async function examineVault(vault: HardhatVault): Promise<Examination> {
-  const { check, node } = await examineReachability(vault);
-  if (node === undefined) {
-    return { checks: [check] };
-  }
+  const [chainId, block] = await Promise.all([vault.chainId(), vault.block()]);
   const [ofNode, ofContracts] = await Promise.all([
-    examineNode(vault, node),
-    examineContracts(vault, node.block),
+    examineNode(vault, { chainId, block }),
+    examineContracts(vault, block.number),
   ]);
   return {
-    envelope: { network: vault.networkName, ...node },
-    checks: [check, ...ofNode, ...ofContracts],
+    envelope: { network: vault.networkName, chainId, block },
+    checks: [...ofNode, ...ofContracts],
   };
 }
 
 /** Reports what was found; a failed check fails the task. */
-export function reportExamination({
-  envelope,
-  checks: found,
-}: Examination): TaskReport {
+export function reportExamination(
+  { envelope, checks: found }: Examination,
+  isStrict: boolean,
+): TaskReport {
   const checks = found.map((check) => ({
     ...check,
     fix: check.fix === null ? null : nameFlags(check.fix),
@@ -130,7 +107,7 @@ export function reportExamination({
     checks.filter((check) => check.status === status).length;
   return {
     json: { ...envelope, checks },
-    ok: count("fail") === 0,
+    ok: count("fail") === 0 && !(isStrict && count("warn") > 0),
     text: (style) => {
       const marks = {
         ok: style.good("ok  "),

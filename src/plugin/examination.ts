@@ -1,5 +1,4 @@
 import { VaultError } from "../errors.js";
-import { escapeUntrusted } from "../untrusted-text.js";
 
 /** What one look at a network or a contract found. */
 export interface Check {
@@ -49,9 +48,4 @@ export function failed(
     throw error;
   }
   return { name, status, detail: error.shortMessage, fix: error.fix };
-}
-
-/** Words of a node, in one short line. */
-export function quote(text: string): string {
-  return escapeUntrusted(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }

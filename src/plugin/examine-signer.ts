@@ -1,10 +1,9 @@
 import { formatEther } from "ethers";
 
-import { VaultError, otherwise } from "../errors.js";
+import { otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { settlementCall } from "../rehearsal/question.js";
 import type { NextBlock } from "../rehearsal/question.js";
-import type { Chain } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 import {
   currentPricePerGas,
@@ -24,16 +23,15 @@ import type { Check, Finding } from "./examination.js";
 /** Gas of a settlement that cannot be estimated now. */
 const SUPPOSED_GAS = 1_000_000n;
 
-/** Looks who would settle, and whether the account could pay for it. */
+/** Checks who would settle, and if the account could pay for it. */
 export async function examineSigner(
   vault: VaultHost,
 ): Promise<readonly Check[]> {
   const name = "signer";
   const { networkConfig, networkName } = vault.connection;
-  const { chain } = vault;
   let signer: Signer;
   try {
-    signer = await resolveSigner(chain, networkConfig, undefined);
+    signer = await resolveSigner(vault.chain, networkConfig, undefined);
   } catch (error) {
     if (error instanceof SettlementStopped) {
       return [
@@ -46,9 +44,7 @@ export async function examineSigner(
         },
       ];
     }
-    const isUnset =
-      VaultError.isVaultError(error) && error.code === "VAULT_CONFIG_VARIABLE";
-    return [failed(name, error, isUnset ? "warn" : "fail")];
+    return [failed(name, error)];
   }
   const kinds = {
     local: "a key of the configuration",
@@ -60,7 +56,7 @@ export async function examineSigner(
     { name, ...ok(`${address}, ${kinds[kind]}`) },
     await check(
       "balance",
-      async () => await examineBalance(vault, chain, address),
+      async () => await examineBalance(vault, address),
       "warn",
     ),
   ];
@@ -69,9 +65,9 @@ export async function examineSigner(
 /** By the gas and the fees that a settlement would be given now. */
 async function examineBalance(
   vault: VaultHost,
-  chain: Chain,
   from: string,
 ): Promise<Finding> {
+  const { chain } = vault;
   const next = await findBlock(vault);
   const fees = await resolveFees(chain, vault.connection.networkConfig, next);
   const [balance, found] = await Promise.all([

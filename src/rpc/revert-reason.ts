@@ -8,6 +8,9 @@ import { toJsonValue } from "../json.js";
 import { decodeArguments } from "./abi-arguments.js";
 import type { DecodedArguments } from "./abi-arguments.js";
 
+/** The text of a revert without data. */
+export const NO_REASON = "no reason given";
+
 /** Why a call reverted, as far as its revert data says. */
 export interface RevertReason {
   readonly kind: "string" | "panic" | "custom" | "unknown" | "none";
@@ -46,7 +49,7 @@ export function decodeRevertReason(
   errors: readonly ErrorFragment[] = [],
 ): RevertReason {
   if (data === "0x") {
-    return { kind: "none", text: "no reason given", data };
+    return { kind: "none", text: NO_REASON, data };
   }
   const selector = data.slice(0, 10).toLowerCase();
   return (

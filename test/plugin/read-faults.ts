@@ -210,9 +210,7 @@ describe("reads under faults", function () {
       const result = await runVaultTask(hre, task, { ...args, json: true });
       expect(failed.size).to.be.above(0);
       expect(withoutTimes(result), task).to.deep.equal(withoutTimes(right));
-      expect(result.stdout.includes("HTTP status 503"), task).to.equal(
-        task === "doctor",
-      );
+      expect(result.stdout, task).to.not.include("HTTP status 503");
     }
     await server.stop();
   });
@@ -272,7 +270,7 @@ describe("reads under faults", function () {
   });
 });
 
-/** Without clocks, and that requests were made again. */
+/** Without clocks. */
 function withoutTimes(result: CommandResult): unknown {
   const document: unknown = JSON.parse(
     JSON.stringify(parseDocument(result), (key, value: unknown) =>
@@ -281,9 +279,9 @@ function withoutTimes(result: CommandResult): unknown {
   );
   const checks: unknown = Reflect.get(Object(document), "checks");
   return Array.isArray(checks)
-    ? checks.flatMap((check: unknown) => {
+    ? checks.map((check: unknown) => {
         const { name, status } = fieldsOf(check);
-        return name === "requests" ? [] : [`${String(status)} ${String(name)}`];
+        return `${String(status)} ${String(name)}`;
       })
     : document;
 }

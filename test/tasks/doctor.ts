@@ -6,13 +6,9 @@ import { configVariable } from "hardhat/config";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
+import type { MockVaultHandle } from "../../src/mocks/index.js";
 import type { Check } from "../../src/plugin/examination.js";
-import { vaultError } from "../../src/errors.js";
-import { examineContracts } from "../../src/plugin/examine-contracts.js";
-import {
-  examineNode,
-  examineReachability,
-} from "../../src/plugin/examine-node.js";
+import { examineNode } from "../../src/plugin/examine-node.js";
 import { examineSigner } from "../../src/plugin/examine-signer.js";
 import { examineVault, reportExamination } from "../../tasks/doctor.js";
 import { createStyle } from "../../tasks/output/style.js";
@@ -49,6 +45,7 @@ describe("tasks - doctor", () => {
   let anvil: ServerProcess;
   let server: RpcServer;
   let hre: HardhatRuntimeEnvironment;
+  let mocks: MockVaultHandle;
   let contracts: Readonly<Record<string, string>>;
   const open: NetworkConnection[] = [];
 
@@ -56,7 +53,8 @@ describe("tasks - doctor", () => {
     anvil = await startAnvil();
     server = await startRpcServer({ upstream: anvil.url });
     const { vault } = await connectTo(anvil.url);
-    contracts = (await vault.deployMocks()).addresses;
+    mocks = await vault.deployMocks();
+    contracts = mocks.addresses;
     hre = await createTestHre(
       {
         networks: {
@@ -74,9 +72,9 @@ describe("tasks - doctor", () => {
                 trading: contracts["publicPool"],
                 vault: "0x0000000000000000000000000000000000000001",
               },
-              tokenDecimals: 60,
             },
           }),
+          live: httpNetwork(server.url, { vault: { contracts } }),
           poor: httpNetwork(server.url, {
             accounts: [KEY],
             vault: { contracts },
@@ -113,70 +111,87 @@ describe("tasks - doctor", () => {
   };
   const checksOf = async (network: string): Promise<readonly Check[]> =>
     (await examineVault((await connect(network)).vault)).checks;
-  const nodeChecks = async (): Promise<readonly Check[]> => {
-    const { vault } = await connect("half");
-    const block = await vault.block();
-    return await examineNode(vault, { chainId: 56, block });
-  };
 
-  it("should find nothing to mend where all is well", async () => {
-    const result = await runVaultTask(hre, "doctor", { json: true });
+  it("doctor should find nothing to mend where all is well", async () => {
+    const result = await runVaultTask(hre, "doctor", {
+      json: true,
+      strict: true,
+    });
     const document: unknown = parseDocument(result);
     const checks = checksIn(document);
     expect(notOk(checks)).to.deep.equal([]);
     expect(result.exitCode).to.equal(0);
     expect(document).to.include({ network: "remote", chainId: 31337 });
-    expect(checks.map(({ name }) => name)).to.include.members([
+    expect(checks.map(({ name }) => name)).to.deep.equal([
       "network",
-      "chain id",
-      "client",
       "head",
-      "old state",
-      "state overrides",
-      "eth_simulateV1",
-      "gas of calls",
-      "trading: code",
-      "trading: functions",
-      "trading: order 1",
-      "vault: margins",
-      "snapshot",
-      "token precision",
-      "round",
+      "engine",
+      "underlying asset",
+      "public pool",
+      "private pool",
+      "trading",
+      "vault factory",
+      "vault",
       "signer",
       "balance",
     ]);
     expect(checks.every(({ fix }) => fix === null)).to.equal(true);
-    expect(named(checks, "token precision").detail).to.equal(
-      "18 decimals: the round takes 1,000 tokens",
+    expect(named(checks, "engine").detail).to.match(/^simulateV1: /u);
+    expect(named(checks, "vault").detail).to.equal(
+      `${contracts["vault"]} answers volume, marginBalance`,
     );
   });
 
-  it("should take half a configuration for what it is", async () => {
-    const checks = await checksOf("half");
-    expect(notOk(checks)).to.deep.equal([
-      ["underlying asset", "warn"],
-      ["public pool", "warn"],
-      ["private pool", "warn"],
-      ["trading", "warn"],
-      ["vault", "warn"],
-      ["token precision", "warn"],
-    ]);
-    expect(named(checks, "trading").fix).to.include(
-      "networks.half.vault.contracts.trading",
+  it("doctor should warn of each contract that half a configuration leaves out, and exit with 1 with --strict alone", async () => {
+    const half = await createTestHre(
+      { networks: hre.userConfig.networks ?? {} },
+      { network: "half" },
     );
-    expect(named(checks, "snapshot").detail).to.include("2 readings");
+    for (const strict of [false, true]) {
+      const result = await runVaultTask(half, "doctor", { json: true, strict });
+      expect(result.exitCode).to.equal(strict ? 1 : 0);
+      const checks = checksIn(parseDocument(result));
+      expect(notOk(checks)).to.deep.equal([
+        ["engine", "warn"],
+        ["underlying asset", "warn"],
+        ["public pool", "warn"],
+        ["private pool", "warn"],
+        ["trading", "warn"],
+        ["vault", "warn"],
+      ]);
+      expect(named(checks, "trading").fix).to.include(
+        "networks.half.vault.contracts.trading",
+      );
+    }
   });
 
-  it("should say which contract is another one, or none", async () => {
-    const checks = await checksOf("wrong");
-    expect(named(checks, "trading: functions")).to.include({
+  it("doctor should exit with 1 where no contract has an address", async () => {
+    const empty = await createTestHre();
+    const result = await runVaultTask(empty, "doctor", { json: true });
+    expect(result.exitCode).to.equal(1);
+    const checks = checksIn(parseDocument(result));
+    expect(named(checks, "vault")).to.include({
       status: "fail",
-      detail: "the code has no getOrderInfo(): is it the trading contract?",
+      detail: "no address is configured",
     });
-    expect(named(checks, "vault: code")).to.include({ status: "fail" });
-    expect(named(checks, "vault: code").detail).to.include("there is none at");
-    expect(named(checks, "token precision")).to.include({ status: "warn" });
-    expect(reportExamination({ checks }).ok).to.equal(false);
+  });
+
+  it("doctor should fail where an address has another contract, or none", async () => {
+    const checks = await checksOf("wrong");
+    expect(named(checks, "trading").status).to.equal("fail");
+    expect(named(checks, "vault").status).to.equal("fail");
+    expect(named(checks, "vault").detail).to.include(
+      "There is no contract code at 0x0000000000000000000000000000000000000001",
+    );
+    expect(reportExamination({ checks }, false).ok).to.equal(false);
+  });
+
+  it("doctor should warn where a contract refuses a read with a reason", async () => {
+    await mocks.fail("queryVolume", "not yet");
+    const checks = await checksOf("remote");
+    await mocks.succeed("queryVolume");
+    expect(named(checks, "vault").status).to.equal("warn");
+    expect(named(checks, "vault").detail).to.include("not yet");
   });
 
   it("should fail alone, without an envelope, where nobody answers", async () => {
@@ -200,7 +215,7 @@ describe("tasks - doctor", () => {
 
   it("should print a line a check, and what to do below", async () => {
     const { vault } = await connect("wrong");
-    const text = reportExamination(await examineVault(vault)).text(
+    const text = reportExamination(await examineVault(vault), false).text(
       createStyle({ isTTY: true, columns: 80 }),
     );
     expect(
@@ -210,144 +225,44 @@ describe("tasks - doctor", () => {
           .map((line) => line.length),
       ),
     ).to.be.at.most(80);
-    expect(text).to.match(/^.*fail.*trading: functions/mu);
-    expect(text).to.match(/failures\.$/u);
+    expect(text).to.match(/^.*fail.*vault/mu);
+    expect(text).to.match(/failures?\.$/u);
   });
 
-  describe("a node", () => {
-    it("should be warned of: slow, of another chain, old, without old state, overrides or eth_simulateV1", async () => {
-      let clock = 0;
-      const { vault } = await connect("half");
-      expect(
-        await examineReachability(vault, () => (clock += 600)),
-      ).to.have.nested.property("check.status", "warn");
-      server.handler = ({ request: { method, params } }) => {
-        switch (method) {
-          case "eth_simulateV1":
-          case "web3_clientVersion":
-            return { error: { code: -32601, message: "no such method" } };
-          case "eth_call":
-            return params.length > 2
-              ? { error: { code: -32602, message: "too many arguments" } }
-              : undefined;
-          case "eth_getBalance":
-            return { error: { code: -32000, message: "missing trie node" } };
-          default:
-            return undefined;
-        }
-      };
-      const block = await vault.block();
+  it("doctor should fail where the newest block of a live chain is too old, and warn of the other findings about a node", async () => {
+    server.handler = ({ request: { method, params } }) =>
+      method === "eth_simulateV1" ||
+      (method === "eth_call" && params.length > 2)
+        ? { error: { code: -32601, message: "no such method" } }
+        : undefined;
+    const { vault } = await connect("live");
+    const block = await vault.block();
+    for (const [age, status] of [
+      [300, "ok"],
+      [301, "fail"],
+      [-301, "warn"],
+    ] as const) {
       const checks = await examineNode(
         vault,
         { chainId: 56, block },
-        () => (block.timestamp + 3_600) * 1_000,
+        () => (block.timestamp + age) * 1_000,
       );
-      expect(notOk(checks)).to.deep.equal([
-        ["chain id", "warn"],
-        ["client", "warn"],
-        ["head", "warn"],
-        ["old state", "warn"],
-        ["state overrides", "warn"],
-        ["eth_simulateV1", "warn"],
-        ["gas of calls", "warn"],
-      ]);
-      expect(checks.every(({ fix }) => (fix ?? "").length > 0)).to.equal(true);
-    });
-
-    it("should be warned of while it synchronises", async () => {
-      server.handler = ({ request: { method } }) =>
-        method === "eth_syncing"
-          ? { result: { currentBlock: "0x1" } }
-          : undefined;
-      expect(named(await nodeChecks(), "head").detail).to.include(
-        "still synchronising",
-      );
-    });
-
-    it("should not be believed to simulate where it answers for another block", async () => {
-      server.handler = ({ request: { method } }) =>
-        method === "eth_simulateV1"
-          ? { result: [{ number: "0x1", timestamp: "0x1", calls: [] }] }
-          : undefined;
-      expect(named(await nodeChecks(), "eth_simulateV1").detail).to.include(
-        "for another block",
-      );
-    });
-
-    it("should not write its own words on the terminal as they are", async () => {
-      server.handler = ({ request: { method } }) =>
-        method === "web3_clientVersion"
-          ? { result: `node\u001b[2J${"x".repeat(500)}` }
-          : undefined;
-      const { detail } = named(await nodeChecks(), "client");
-      expect(detail).to.include("\\u{1b}[2J");
-      expect(detail.length).to.be.below(120);
-    });
-
-    it("should fail where the configured chain id is another one", async () => {
-      const { vault } = await connect("remote");
-      const checks = await examineNode(vault, {
-        chainId: 1,
-        block: await vault.block(),
-      });
-      expect(named(checks, "chain id")).to.include({
-        status: "fail",
-        detail: "1, but 31337 is configured",
-      });
-    });
+      expect(named(checks, "head").status, String(age)).to.equal(status);
+      expect(named(checks, "network").status).to.equal("warn");
+      expect(named(checks, "engine").status).to.equal("warn");
+      expect(named(checks, "engine").detail).to.match(/^fork: /u);
+      expect(notOk(checks)).to.have.length(status === "ok" ? 2 : 3);
+    }
   });
 
-  it("should name readings that differ when they are read at once", async () => {
-    const { vault } = await connect("remote");
-    const real = await vault.queryVolume();
-    server.handler = ({ request: { method, params } }) => {
-      const data: unknown = Reflect.get(Object(params[0]), "data");
-      return method === "eth_call" && data === "0xa69590a8"
-        ? { result: `0x${(real + 1n).toString(16).padStart(64, "0")}` }
-        : undefined;
-    };
-    const checks = await examineContracts(vault, await vault.block());
-    expect(named(checks, "snapshot")).to.include({
-      status: "warn",
-      detail: "read otherwise at once than by single calls: volume",
-    });
-  });
-
-  it("should show a defect of ours in one read as that check alone", async () => {
+  it("doctor should fail where the configured chain id is another one", async () => {
     const { vault } = await connect("remote");
     const block = await vault.block();
-    const before = await examineContracts(vault, block);
-    const read = vault.read.bind(vault);
-    Object.assign(vault, {
-      read: async (...args: Parameters<typeof read>) =>
-        args[0] === "getLatestRoundInfo"
-          ? await Promise.reject(
-              vaultError("VAULT_INTERNAL", { problem: "no" }),
-            )
-          : await read(...args),
+    const checks = await examineNode(vault, { chainId: 1, block });
+    expect(named(checks, "network")).to.include({
+      status: "fail",
+      detail: "chain id 1, but 31337 is configured",
     });
-    const after = await examineContracts(vault, block);
-    const failing = after
-      .filter(({ status }) => status === "fail")
-      .map(({ name }) => name);
-    expect(failing).to.deep.equal(["vault factory: round", "snapshot"]);
-    expect(after.map(({ name }) => name)).to.deep.equal(
-      before.map(({ name }) => name).filter((name) => name !== "round"),
-    );
-  });
-
-  it("should warn of a round that ended and is not settled", async () => {
-    const { vault } = await connect("remote");
-    const { number } = await vault.block();
-    const { endTime } = await vault.getLatestRoundInfo();
-    const at = async (timestamp: bigint): Promise<Check> =>
-      named(
-        await examineContracts(vault, { number, timestamp: Number(timestamp) }),
-        "round",
-      );
-    expect(await at(endTime - 1n)).to.include({ status: "ok" });
-    expect(await at(endTime + 3_600n)).to.include({ status: "ok" });
-    expect(await at(endTime + 3_601n)).to.include({ status: "warn" });
   });
 
   describe("a signer", () => {
@@ -394,31 +309,19 @@ describe("tasks - doctor", () => {
       });
     });
 
-    it("should be told of with the requests that were made again for it", async () => {
-      let hasFailed = false;
-      server.handler = ({ request, response }) => {
-        if (request.method !== "eth_accounts" || hasFailed) {
-          return undefined;
-        }
-        hasFailed = true;
-        response.writeHead(503).end();
-        return "handled";
-      };
-      const result = await runVaultTask(hre, "doctor", { json: true });
-      const checks = checksIn(parseDocument(result));
-      expect(named(checks, "requests").detail).to.include("HTTP status 503");
-      expect(named(checks, "signer")).to.include({ status: "ok" });
-    });
-
-    it("should be a warning where there is none, without its key", async () => {
+    it("doctor should exit with 1 where the configured key does not resolve", async () => {
       const other = await createTestHre(
         { networks: hre.userConfig.networks ?? {} },
         { network: "unset" },
       );
       const result = await runVaultTask(other, "doctor", { json: true });
-      const checks = checksIn(parseDocument(result));
-      expect(named(checks, "signer")).to.include({ status: "warn" });
-      expect(named(checks, "signer").detail).to.include("TEST_DOCTOR_KEY");
+      expect(result.exitCode).to.equal(1);
+      const signer = named(checksIn(parseDocument(result)), "signer");
+      expect(signer.status).to.equal("fail");
+      expect(signer.detail).to.include("TEST_DOCTOR_KEY");
+    });
+
+    it("doctor should warn where there is no account", async () => {
       server.handler = ({ request: { method } }) =>
         method === "eth_accounts" ? { result: [] } : undefined;
       const [none] = await examineSigner((await connect("half")).vault);
