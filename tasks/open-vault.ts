@@ -20,7 +20,6 @@ import type { VaultReader } from "../src/client/reader.js";
 import { lessPatient } from "../src/rpc/patient.js";
 import type { OutputStream, WriteText } from "./output/destination.js";
 import type { Envelope } from "./output/heading.js";
-import type { StartProgress } from "./output/progress.js";
 import type { StyledStream } from "./output/style.js";
 import { whileWaiting } from "./output/waiting.js";
 import type { Waiting } from "./output/waiting.js";
@@ -48,8 +47,7 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
 }
 
 /**
- * Opens the selected network for one task, says on a terminal that it waits
- * where that takes long, and closes it afterwards.
+ * Opens the selected network for one task, and closes it afterwards.
  *
  * @param access `read` opens an HTTP network without its accounts, so that a
  * plain read never resolves, or asks for, a private key.
@@ -65,6 +63,7 @@ export async function withVault<T>(
 ): Promise<T> {
   return await whileWaiting(hre.hooks, process.stderr, async (waiting) => {
     const { name: network, config } = selectedNetwork(hre);
+    waiting.say(`Waiting for ${escapeUntrusted(network)}…`);
     const addresses = parseAt(at);
     // Before a connection is opened for nothing.
     settingsOf(network, config, instance);
@@ -116,7 +115,7 @@ export interface ReadSurroundings<Args> {
   readonly write: WriteText;
   readonly stdout: StyledStream;
   readonly stderr: OutputStream;
-  readonly startProgress: StartProgress;
+  readonly say: Waiting["say"];
   /**
    * Who would settle unless an account is named. The connection is opened without
    * accounts, so that naming one needs no key.
@@ -152,7 +151,7 @@ export function readAction<
       hre,
       "read",
       args,
-      async (opened, { inPlace, stderr, startProgress }) => {
+      async (opened, { inPlace, stderr, say }) => {
         const vault = opened.during({ timeout });
         return await work(vault, request, {
           args,
@@ -160,7 +159,7 @@ export function readAction<
           write: inPlace(write),
           stdout,
           stderr,
-          startProgress,
+          say,
           findSender: async () => {
             const { name, config } = selectedNetwork(hre);
             return await findSender(vault.provider, name, config);

@@ -23,6 +23,7 @@ import {
 import { createStyle } from "./output/style.js";
 import type { View } from "./output/style.js";
 import { wrapText } from "./output/table.js";
+import { describeProgress } from "./output/waiting.js";
 import {
   parseInteger,
   parseOrderIds,
@@ -78,25 +79,21 @@ async function listOrders(
     write,
     stdout,
     stderr,
-    startProgress,
+    say,
   }: ReadSurroundings<ArgumentsOf<"orders">>,
 ): Promise<StreamedReport> {
   const accounts = await findKnownAccounts(hre, vault);
   const envelope = await readEnvelope(vault, target.blockTag);
   const isLines = form === "csv" || form === "ndjson";
-  const progress =
-    isLines && out === undefined && stdout.isTTY === true
-      ? // Lines that appear one by one on the same terminal are progress enough.
-        undefined
-      : // Known once the last order is found.
-        startProgress({ total: 0, unit: "orders" });
   const tally = new Tally();
   const orders = tally.count(
     vault.orders({
       ...scan,
       from: target.from,
       blockTag: envelope.block.number,
-      onProgress: progress?.update,
+      onProgress: (far) => {
+        say(describeProgress("Reading orders", far));
+      },
     }),
   );
   const chainTime = envelope.block.timestamp;
@@ -121,7 +118,7 @@ async function listOrders(
               },
               isSearch ? EVERY_ORDER : "",
             );
-  const isRead = await writeListing(pieces, { out, write, progress });
+  const isRead = await writeListing(pieces, out, write);
   if (!isRead) {
     return { streamed: true, ok: true };
   }

@@ -12,8 +12,8 @@ import { readAction, selectedNetwork } from "./open-vault.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
-import type { Progress } from "./output/progress.js";
 import { wrapText } from "./output/table.js";
+import { describeProgress } from "./output/waiting.js";
 import { parseOrderIds, parseReadTarget } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
 import { countFailures, renderReport } from "./report/render.js";
@@ -96,12 +96,7 @@ async function report(
 async function gather(
   vault: HardhatVault,
   { orders, blockTag, from }: ReportRequest,
-  {
-    args,
-    hre,
-    startProgress,
-    findSender,
-  }: ReadSurroundings<ArgumentsOf<"report">>,
+  { args, hre, say, findSender }: ReadSurroundings<ArgumentsOf<"report">>,
 ): Promise<Report> {
   const { raw, rounds, simulate } = args;
   const accounts = await findKnownAccounts(hre, vault);
@@ -123,21 +118,25 @@ async function gather(
     orders:
       orders === undefined
         ? undefined
-        : await collect(
-            startProgress({ total: orders.length, unit: "orders" }),
-            (onProgress) =>
-              vault.orders({
-                ids: orders,
-                from,
-                blockTag: block.number,
-                onProgress,
-              }),
+        : await Array.fromAsync(
+            vault.orders({
+              ids: orders,
+              from,
+              blockTag: block.number,
+              onProgress: (far) => {
+                say(describeProgress("Reading orders", far));
+              },
+            }),
           ),
     rounds: rounds
-      ? await collect(
-          startProgress({ total: 1, unit: "blocks looked at" }),
-          (onProgress) =>
-            vault.rounds({ toBlock: block.number, from, onProgress }),
+      ? await Array.fromAsync(
+          vault.rounds({
+            toBlock: block.number,
+            from,
+            onProgress: (far) => {
+              say(describeProgress("Reading blocks", far));
+            },
+          }),
         )
       : undefined,
     rehearsal: simulate
@@ -151,20 +150,4 @@ async function gather(
         })
       : undefined,
   };
-}
-
-/** All that a search finds, with a bar meanwhile. */
-async function collect<T>(
-  progress: Progress,
-  search: (onProgress: Progress["update"]) => AsyncIterable<T>,
-): Promise<readonly T[]> {
-  const found: T[] = [];
-  try {
-    for await (const result of search(progress.update)) {
-      found.push(result);
-    }
-  } finally {
-    progress.hide();
-  }
-  return found;
 }

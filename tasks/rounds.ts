@@ -10,6 +10,7 @@ import type { ListingForm } from "./output/listing.js";
 import { notesOnRounds, renderRounds } from "./output/rounds.js";
 import { createStyle } from "./output/style.js";
 import { wrapText } from "./output/table.js";
+import { describeProgress } from "./output/waiting.js";
 import { parsePastBlock, parseReadTarget } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
 import { readAction, readEnvelope } from "./open-vault.js";
@@ -58,18 +59,19 @@ export async function listRounds(
     write,
     stdout,
     stderr,
-    startProgress,
+    say,
   }: Omit<ReadSurroundings<ArgumentsOf<"rounds">>, "hre" | "findSender">,
 ): Promise<StreamedReport> {
   const envelope = await readEnvelope(vault, toBlock);
-  const progress = startProgress({ total: 1, unit: "blocks looked at" });
   const rounds: PastRound[] = [];
   const pieces = async function* (): AsyncGenerator<string, void, undefined> {
     const search = vault.rounds({
       fromBlock,
       toBlock: envelope.block.number,
       from,
-      onProgress: progress.update,
+      onProgress: (far) => {
+        say(describeProgress("Reading blocks", far));
+      },
     });
     for await (const round of search) {
       rounds.push(round);
@@ -82,7 +84,7 @@ export async function listRounds(
       ...createStyle(out === undefined ? stdout : {}, wide),
     });
   };
-  const isRead = await writeListing(pieces(), { out, write, progress });
+  const isRead = await writeListing(pieces(), out, write);
   if (isRead) {
     const style = createStyle(stderr, wide);
     const said = [

@@ -240,12 +240,10 @@ function processConsole(waiting: Waiting): SettleConsole {
             };
             stdin.on("keypress", onKeypress);
             try {
-              return await waiting.pause(
-                async () =>
-                  await askToConfirm(
-                    { message, default: false },
-                    { output: stderr, signal: closed.signal },
-                  ),
+              waiting.hide();
+              return await askToConfirm(
+                { message, default: false },
+                { output: stderr, signal: closed.signal },
               );
             } catch {
               // Ctrl-C and a closed input are no Yes.

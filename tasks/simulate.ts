@@ -12,14 +12,14 @@ import { readAction } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";
 import type { ShownRehearsal } from "./output/simulation.js";
 import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
-import type { OutputStream } from "./output/destination.js";
+import type { Waiting } from "./output/waiting.js";
 import type { TaskReport } from "./run-task.js";
 
 export default readAction(
   parseSimulateArguments,
-  async (vault, options, { stderr, findSender }) => {
+  async (vault, options, { say, findSender }) => {
     const as = options.as ?? (await findSender());
-    return await simulate(vault, { ...options, as }, stderr);
+    return await simulate(vault, { ...options, as }, say);
   },
 );
 
@@ -27,11 +27,9 @@ export default readAction(
 export async function simulate(
   vault: HardhatVault,
   options: SimulateSettleAllOptions,
-  stderr: OutputStream,
+  say: Waiting["say"],
 ): Promise<TaskReport> {
-  if (stderr.isTTY === true) {
-    stderr.write(`Rehearsing a settlement of ${vault.networkName}…\n`);
-  }
+  say(`Simulating a settlement of ${vault.networkName}…`);
   const shown = await rehearseToShow(vault, options);
   const { simulation, chainId, base } = shown;
   const { status } = simulation;

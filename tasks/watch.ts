@@ -43,8 +43,8 @@ export default taskAction(async (args: ArgumentsOf<"watch">, hre) => {
         hre,
         "read",
         args,
-        async (vault, { inPlace, pause }) =>
-          await watchWhileRead(vault, request, args, inPlace(write), pause),
+        async (vault, { inPlace, hide }) =>
+          await watchWhileRead(vault, request, args, inPlace(write), hide),
         LOOK_TIMEOUT_MS,
       ),
   );
@@ -61,7 +61,7 @@ async function watchWhileRead(
   request: WatchRequest,
   args: ArgumentsOf<"watch">,
   stdout: WriteText,
-  pause: Waiting["pause"],
+  hide: Waiting["hide"],
 ): Promise<StreamedReport> {
   const { intervalSeconds, until } = request;
   const { write, failed, end } = writeAlong(stdout);
@@ -72,10 +72,10 @@ async function watchWhileRead(
   );
   const report = await watch(vault, request, display, {
     now: Date.now,
-    sleep: async (milliseconds) =>
-      await pause(
-        async () => await sleep(milliseconds, undefined, { signal: failed }),
-      ),
+    sleep: async (milliseconds) => {
+      hide();
+      await sleep(milliseconds, undefined, { signal: failed });
+    },
   }).catch((error: unknown): StreamedReport => {
     if (!failed.aborted) {
       throw error;

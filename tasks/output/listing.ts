@@ -5,7 +5,6 @@ import type { ArgumentsOf } from "../arguments.js";
 import { parseWord } from "../parse-options.js";
 import { writeToFile, writeToStdout } from "./destination.js";
 import type { WriteText } from "./destination.js";
-import type { Progress } from "./progress.js";
 
 /** How a listing is written. */
 export type ListingForm = "table" | "json" | "ndjson" | "csv";
@@ -44,31 +43,21 @@ export function parseListingForm({
   return parseWord(format, ["ndjson", "csv"], "--format");
 }
 
-/** Where a listing goes, and what is shown meanwhile. */
-export interface ListingDestination {
-  /** The file; stdout where there is none. */
-  readonly out: string | undefined;
-  /** Writes to the true stdout, in place of a bar on the same terminal. */
-  readonly write: WriteText;
-  readonly progress: Progress | undefined;
-}
-
 /**
  * Writes a listing piece by piece.
  *
+ * @param out The file; stdout where there is none.
+ * @param write Writes to the true stdout.
  * @returns False where the reader went away (`| head`).
  */
 export async function writeListing(
   pieces: AsyncIterable<string>,
-  { out, write, progress }: ListingDestination,
+  out: string | undefined,
+  write: WriteText,
 ): Promise<boolean> {
-  try {
-    if (out === undefined) {
-      return await writeToStdout(pieces, write);
-    }
-    await writeToFile(pieces, out);
-    return true;
-  } finally {
-    progress?.hide();
+  if (out === undefined) {
+    return await writeToStdout(pieces, write);
   }
+  await writeToFile(pieces, out);
+  return true;
 }

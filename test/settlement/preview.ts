@@ -110,7 +110,7 @@ describe("the preview of what a settlement moves", () => {
     const code = await provider.getCode(token);
     const simulated = async (changed: string): Promise<string> => {
       await provider.send("anvil_setCode", [token, changed]);
-      const { json } = await simulate(vault, {}, { write: () => true });
+      const { json } = await simulate(vault, {}, () => undefined);
       return toSafeJson(toJsonValue(json));
     };
 
