@@ -1,5 +1,3 @@
-import { Buffer } from "node:buffer";
-
 /**
  * Characters that a terminal obeys or that hide text from a reader: controls,
  * lone surrogates, line separators, everything that Unicode calls ignorable
@@ -27,8 +25,8 @@ export function escapeUntrusted(text: string): string {
 
 /**
  * JSON with the same characters escaped the JSON way, so that a terminal is
- * safe and a parser gets the original string, but for secrets. Decimal figures
- * are never taken for one, and hex data only for what no data is by chance.
+ * safe and a parser gets the original string, but for secrets. Figures and
+ * addresses are never taken for a secret, other hex data only as a whole.
  */
 export function toSafeJson(value: unknown, indent?: number): string {
   // Line breaks between tokens are JSON's own layout: inside strings
@@ -36,10 +34,12 @@ export function toSafeJson(value: unknown, indent?: number): string {
   return JSON.stringify(
     value,
     (_key, inner: unknown) =>
-      typeof inner !== "string"
+      typeof inner !== "string" || /^(?:\d*|0x[0-9a-f]{40})$/iu.test(inner)
         ? inner
-        : /^(?:0x)?[0-9a-f]*$/iu.test(inner)
-          ? hideHexSecrets(inner)
+        : /^(?:0x)?[0-9a-f]+$/iu.test(inner)
+          ? secrets.has(inner.toLowerCase())
+            ? HIDDEN
+            : inner
           : hideSecrets(inner),
     indent,
   ).replaceAll(unsafeCharacter, (character) =>
@@ -60,28 +60,29 @@ const MIN_PART = 6;
 /** Shorter ones are only hidden where they stand alone. */
 const MIN_ANYWHERE = 8;
 
-/** Hex digits that no address, hash or calldata holds by chance. */
-const MIN_IN_HEX = 16;
-
+/** In lower case, as they are and percent-encoded. */
 const secrets = new Set<string>();
 let secretsPattern: RegExp | undefined;
 /** Characters of the longest text that is hidden. */
-let longestSpelling = 0;
-let hexSecretsPattern: RegExp | undefined;
+let longestSecret = 0;
 
 /** From now on none of these texts is shown, whoever repeats it. */
 export function keepSecret(...values: readonly string[]): void {
-  for (const value of values) {
-    if (value !== "" && !secrets.has(value)) {
-      secrets.add(value);
-      longestSpelling = Math.max(
-        longestSpelling,
-        ...spellingsOf(value).map(({ length }) => length),
-      );
-      secretsPattern = undefined;
-      hexSecretsPattern = undefined;
+  for (const value of values.filter((text) => text !== "")) {
+    for (const spelling of [
+      value,
+      encodeURIComponent(value.replaceAll(/\p{Cs}/gu, "\ufffd")),
+    ]) {
+      secrets.add(spelling.toLowerCase());
+      longestSecret = Math.max(longestSecret, spelling.length);
     }
   }
+  secretsPattern = undefined;
+}
+
+/** A private key, with and without 0x. */
+export function keepKeySecret(key: string): void {
+  keepSecret(key, key.replace(/^0x/iu, ""));
 }
 
 /**
@@ -98,23 +99,16 @@ export function keepUrlSecret(
     keepSecret(url);
     return;
   }
-  const { username, password, hostname, pathname, search, searchParams } =
-    new URL(url);
-  const credentials = [username, password].map(decode);
+  const { username, password, hostname, pathname, search, hash } = new URL(url);
   const names = publicNames.map((name) => name.toLowerCase());
+  const parts = [
+    ...`${pathname}${search}${hash}`.split(/[/?#&=]/u),
+    ...hostname.split(".").filter(looksLikeKey),
+  ].filter(
+    (part) => part.length >= MIN_PART && !names.includes(part.toLowerCase()),
+  );
   keepSecret(
-    ...[username, password, ...credentials],
-    ...(username === "" && password === ""
-      ? []
-      : [toBase64(credentials.join(":"))]),
-    ...[...pathname.split("/"), ...search.slice(1).split(/[&=]/u)]
-      .flatMap((part) => [part, decode(part)])
-      .concat(...searchParams.values())
-      .concat(hostname.split(".").filter(looksLikeKey))
-      .filter(
-        (part) =>
-          part.length >= MIN_PART && !names.includes(part.toLowerCase()),
-      ),
+    ...[username, password, ...parts].flatMap((part) => [part, decode(part)]),
   );
 }
 
@@ -126,23 +120,13 @@ function looksLikeKey(label: string): boolean {
   );
 }
 
-/**
- * A header's value, and what follows the scheme in one like "Bearer …"; user and
- * password in one like "Basic …".
- */
+/** A header's value, and what follows the scheme in one like "Bearer …". */
 export function keepHeaderSecret(value: string): void {
-  const [, basic] = /^\s*basic\s+([\w+/=-]+)\s*$/iu.exec(value) ?? [];
-  const credentials =
-    basic === undefined ? "" : Buffer.from(basic, "base64").toString("utf8");
-  const colon = credentials.indexOf(":");
   keepSecret(
     ...[value, ...value.split(/[\s,;=]+/u)].filter(
       (part) =>
         part.length >= MIN_PART && !/^(?:basic|bearer|digest)$/iu.test(part),
     ),
-    ...(colon === -1
-      ? []
-      : [credentials.slice(0, colon), credentials.slice(colon + 1)]),
   );
 }
 
@@ -155,28 +139,12 @@ function decode(part: string): string {
   }
 }
 
-/** The ways in which a text comes back: as in a URL, a header, or JSON. */
-function spellingsOf(secret: string): readonly string[] {
-  return [
-    secret,
-    encodeURIComponent(secret.replaceAll(/\p{Cs}/gu, "\ufffd")),
-    toBase64(secret),
-    toBase64(secret).replaceAll("+", "-").replaceAll("/", "_"),
-    JSON.stringify(secret).slice(1, -1),
-  ];
-}
-
-/** Without what fills it up, which is not always there. */
-function toBase64(text: string): string {
-  return Buffer.from(text).toString("base64").replace(/=+$/u, "");
-}
-
 function hideSecrets(text: string): string {
   if (secrets.size === 0) {
     return text;
   }
   secretsPattern ??= new RegExp(
-    [...new Set([...secrets].flatMap(spellingsOf))]
+    [...secrets]
       // What holds another one comes first.
       .sort((one, other) => other.length - one.length)
       .map((secret) => {
@@ -189,37 +157,6 @@ function hideSecrets(text: string): string {
     "giu",
   );
   return text.replaceAll(secretsPattern, HIDDEN);
-}
-
-/**
- * Hides keys that are hex themselves in a value that is nothing but hex: a long
- * one wherever it stands, a shorter one where it is all of a value that does not
- * say 0x, as all data of a chain does. A figure is none, nor is an address.
- */
-function hideHexSecrets(text: string): string {
-  if (secrets.size === 0) {
-    return text;
-  }
-  hexSecretsPattern ??= new RegExp(
-    [...secrets]
-      .filter(
-        (secret) =>
-          /^(?:0x)?(?=.*[a-f])[0-9a-f]+$/iu.test(secret) &&
-          !/^0x.{40}$/iu.test(secret),
-      )
-      .map((secret) => secret.replace(/^0x/iu, ""))
-      .sort((one, other) => other.length - one.length)
-      .map((digits) =>
-        digits.length >= MIN_IN_HEX && /\d/u.test(digits)
-          ? digits
-          : `^${digits}$`,
-      )
-      // Nothing matches where there is none.
-      .concat("(?!)")
-      .join("|"),
-    "giu",
-  );
-  return text.replaceAll(hexSecretsPattern, HIDDEN);
 }
 
 /**
@@ -268,6 +205,6 @@ function bound(text: string): string {
       ? `${looked.slice(0, MAX_FOREIGN_TEXT)}…`
       : looked;
   }
-  const whole = Math.max(0, looked.length - longestSpelling);
+  const whole = Math.max(0, looked.length - longestSecret);
   return `${looked.slice(0, Math.min(MAX_FOREIGN_TEXT, whole))}…`;
 }

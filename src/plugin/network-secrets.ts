@@ -1,6 +1,12 @@
-import type { NetworkConfig } from "hardhat/types/config";
+import type { HardhatUserConfig, NetworkConfig } from "hardhat/types/config";
 
-import { keepHeaderSecret, keepUrlSecret } from "../untrusted-text.js";
+import { asRecord } from "../json.js";
+import {
+  keepHeaderSecret,
+  keepKeySecret,
+  keepSecret,
+  keepUrlSecret,
+} from "../untrusted-text.js";
 
 /**
  * From now on nothing is shown of what a network's node is reached with, that of
@@ -24,4 +30,19 @@ export async function keepNetworkSecrets(
   }
   keepUrlSecret(await node.url.getUrl(), publicNames);
   Object.values(node.httpHeaders ?? {}).forEach(keepHeaderSecret);
+}
+
+/** Hides the keys and mnemonics that stand in the configuration itself. */
+export function keepAccountSecrets({ networks = {} }: HardhatUserConfig): void {
+  for (const { accounts } of Object.values(networks)) {
+    for (const account of Array.isArray(accounts) ? accounts : [accounts]) {
+      const { privateKey, mnemonic, passphrase } = asRecord(account);
+      [account, privateKey].filter(isText).forEach(keepKeySecret);
+      keepSecret(...[mnemonic, passphrase].filter(isText));
+    }
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "remote";
 }

@@ -9,7 +9,7 @@ import { parseAddress } from "../client/inputs.js";
 import { toRpcError } from "../rpc/errors.js";
 import { vaultError } from "../errors.js";
 import type { Chain } from "../rpc/node.js";
-import { keepSecret } from "../untrusted-text.js";
+import { keepKeySecret, keepSecret } from "../untrusted-text.js";
 import { refusal } from "./stopped.js";
 import type { SigningKind } from "./types.js";
 
@@ -100,7 +100,7 @@ async function findLocalKey(
   const keys = Array.isArray(accounts)
     ? accounts.map((account) => async () => {
         const key = await account.getHexString();
-        keepSecret(key.replace(/^0x/u, ""));
+        keepKeySecret(key);
         return new Wallet(key);
       })
     : await mnemonicKeys(network, accounts);
