@@ -174,7 +174,6 @@ export const taskArguments = {
     ...common,
     json: { flag: "Print one JSON document a line, for each change" },
     raw: rawShown,
-    from: "Try a settlement by this address at every look",
     until:
       "End with exit code 0 once the round is settled, expired, or at a time: ISO date, +1h (from the chain's clock) or Unix seconds",
     interval: "Look every so many seconds; 5 unless given",

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { isFailedReading } from "../src/client/failed-reading.js";
-import { describeInput, parseAddress } from "../src/client/inputs.js";
+import { describeInput } from "../src/client/inputs.js";
 import { VaultError, invalidArgument, vaultError } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import {
@@ -9,7 +9,6 @@ import {
   readingAt,
   standaloneReadings,
 } from "../src/protocol/index.js";
-import type { VaultRound } from "../src/protocol/index.js";
 import { describeRound, isSameRound } from "../src/protocol/round.js";
 import { explainRefusal } from "../src/rehearsal/refusal.js";
 import { settlementCall } from "../src/rehearsal/question.js";
@@ -20,7 +19,7 @@ import { withVault } from "./open-vault.js";
 import { writeAlong } from "./output/destination.js";
 import type { WriteText } from "./output/destination.js";
 import { createDisplay } from "./output/watch.js";
-import type { Sighting, WatchDisplay } from "./output/watch.js";
+import type { ShowEvent, Sighting } from "./output/watch.js";
 import { failuresOf, sectionsOf } from "./output/status-sections.js";
 import type { Waiting } from "./output/waiting.js";
 import { parseFutureTime } from "./parse-options.js";
@@ -32,8 +31,6 @@ const MIN_INTERVAL_SECONDS = 0.1;
 const MAX_INTERVAL_SECONDS = 86_400;
 /** A node that hangs is a node that is away, however often it is asked again. */
 const LOOK_TIMEOUT_MS = 10_000;
-/** How often what a terminal shows is brought up to date. */
-const TICK_MS = 1_000;
 
 export default taskAction(async (args: ArgumentsOf<"watch">, hre) => {
   const request = parseWatchArguments(args);
@@ -63,14 +60,13 @@ async function watchWhileRead(
   stdout: WriteText,
   hide: Waiting["hide"],
 ): Promise<StreamedReport> {
-  const { intervalSeconds, until } = request;
   const { write, failed, end } = writeAlong(stdout);
-  const display = createDisplay(
-    { ...args, intervalSeconds, ...vault.settings },
+  const show = createDisplay(
+    { ...args, ...vault.settings },
     process.stdout,
-    write,
+    (text) => write(text, () => undefined),
   );
-  const report = await watch(vault, request, display, {
+  const report = await watch(vault, request, show, {
     now: Date.now,
     sleep: async (milliseconds) => {
       hide();
@@ -80,7 +76,7 @@ async function watchWhileRead(
     if (!failed.aborted) {
       throw error;
     }
-    return { streamed: true, ok: until === undefined };
+    return { streamed: true, ok: request.until === undefined };
   });
   // Of the last line, which no pause follows.
   await end();
@@ -93,8 +89,6 @@ const untilWords = ["settled", "expired"] as const;
 type Until = (typeof untilWords)[number] | ((chainTime: number) => bigint);
 
 export interface WatchRequest {
-  /** Who would settle; the zero address where nobody is named. */
-  readonly from: string | undefined;
   readonly intervalSeconds: number;
   /** Undefined for a watch that somebody has to end. */
   readonly until: Until | undefined;
@@ -103,16 +97,13 @@ export interface WatchRequest {
 /**
  * Checks what can be checked without a network.
  *
- * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT,
- * VAULT_INVALID_TIME
+ * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_TIME
  */
 export function parseWatchArguments({
-  from,
   until,
   interval,
-}: ArgumentsOf<"watch">): WatchRequest {
+}: Pick<ArgumentsOf<"watch">, "until" | "interval">): WatchRequest {
   return {
-    from: from === undefined ? undefined : parseAddress(from, "--from"),
     intervalSeconds: parseInterval(interval),
     until:
       until === undefined
@@ -153,12 +144,12 @@ export interface WatchClock {
  */
 export async function watch(
   vault: HardhatVault,
-  { from, intervalSeconds, until }: WatchRequest,
-  display: WatchDisplay,
-  clock: WatchClock = { now: Date.now, sleep },
+  { intervalSeconds, until }: WatchRequest,
+  show: ShowEvent,
+  clock: WatchClock,
 ): Promise<StreamedReport> {
   const startedAt = clock.now();
-  let seen = await look(vault, from);
+  let seen = await look(vault);
   const startTime = seen.envelope.block.timestamp;
   // Chains that make no blocks have clocks that stand still; time goes on.
   const chainNow = (): number =>
@@ -166,114 +157,77 @@ export async function watch(
       seen.envelope.block.timestamp,
       startTime + Math.floor((clock.now() - startedAt) / 1_000),
     );
-  const isOver = createCondition(vault, until, seen);
-  display.seen(seen, []);
-  let lostAt: number | undefined;
-  try {
-    while (!(await isOver(seen, chainNow()))) {
-      const next = clock.now() + intervalSeconds * 1_000;
-      while (clock.now() < next) {
-        await clock.sleep(Math.min(TICK_MS, next - clock.now()));
-        display.tick(chainNow());
+  const isOver = createCondition(until, seen);
+  show({ kind: "first", seen, changed: [] });
+  let lost: VaultError | undefined;
+  while (!isOver(seen, chainNow())) {
+    await clock.sleep(intervalSeconds * 1_000);
+    try {
+      const latest = await look(vault);
+      const { network, chainId } = latest.envelope;
+      if (chainId !== seen.envelope.chainId) {
+        const chains = { expected: seen.envelope.chainId, actual: chainId };
+        throw vaultError("VAULT_CHAIN_CHANGED", { network, ...chains });
       }
-      try {
-        const latest = await look(vault, from);
-        const { network, chainId } = latest.envelope;
-        if (chainId !== seen.envelope.chainId) {
-          const chains = { expected: seen.envelope.chainId, actual: chainId };
-          throw vaultError("VAULT_CHAIN_CHANGED", { network, ...chains });
-        }
-        // Nodes behind one address may be blocks apart.
-        if (latest.envelope.block.number < seen.envelope.block.number) {
-          continue;
-        }
-        const changed = changesBetween(seen, latest);
-        const isBack = lostAt !== undefined;
-        [seen, lostAt] = [latest, undefined];
-        display.seen(seen, isBack || changed.length > 0 ? changed : undefined);
-      } catch (error) {
-        if (!isOutage(error)) {
-          throw error;
-        }
-        lostAt ??= clock.now();
-        display.lost(error, Math.round((clock.now() - lostAt) / 1_000));
+      // Nodes behind one address may be blocks apart.
+      if (latest.envelope.block.number < seen.envelope.block.number) {
+        continue;
       }
+      const changed = changesBetween(seen, latest);
+      const isBack = lost !== undefined;
+      [seen, lost] = [latest, undefined];
+      if (isBack || changed.length > 0) {
+        show({ kind: "change", seen, changed });
+      }
+    } catch (error) {
+      if (!isOutage(error)) {
+        throw error;
+      }
+      if (lost?.code !== error.code) {
+        show({ kind: "outage", error });
+      }
+      lost = error;
     }
-  } finally {
-    display.end();
   }
   return { streamed: true, ok: true };
 }
 
-/** Whether what is waited for has come. */
+/** Tells if what is waited for has come. */
 function createCondition(
-  vault: HardhatVault,
   until: Until | undefined,
   first: Sighting,
-): (seen: Sighting, now: number) => Promise<boolean> {
+): (seen: Sighting, now: number) => boolean {
   if (until === undefined) {
-    return async () => false;
+    return () => false;
   }
   if (typeof until === "function") {
     const end = until(first.envelope.block.timestamp);
-    return async (_seen, now) => BigInt(now) >= end;
+    return (_seen, now) => BigInt(now) >= end;
   }
   const meant = first.readings.round;
   if (isFailedReading(meant)) {
     throw meant.error;
   }
-  let lastBlock = first.envelope.block.number;
-  return async ({ readings: { round }, envelope: { block } }, now) => {
-    const isOver = until === "expired" && BigInt(now) >= meant.endTime;
+  return ({ readings: { round } }, now) => {
+    if (until === "expired" && BigInt(now) >= meant.endTime) {
+      return true;
+    }
     if (isFailedReading(round)) {
-      return isOver;
+      return false;
     }
     if (!isSameRound(round, meant)) {
-      if (
-        isOver ||
-        (until === "settled" &&
-          (await wasSettled(vault, meant, lastBlock, block.number)))
-      ) {
-        return true;
-      }
       throw vaultError("VAULT_ROUND_CHANGED", {
         expected: describeRound(meant),
         actual: describeRound(round),
       });
     }
-    lastBlock = block.number;
-    return isOver || (until === "settled" && round.settled);
+    return until === "settled" && round.settled;
   };
 }
 
-/** Whether a block between two looks shows that the round was settled. */
-async function wasSettled(
-  vault: HardhatVault,
-  meant: VaultRound,
-  fromBlock: number,
-  toBlock: number,
-): Promise<boolean> {
-  try {
-    for await (const round of vault.rounds({ fromBlock, toBlock })) {
-      if (isSameRound(round, meant)) {
-        return round.settled;
-      }
-    }
-  } catch (error) {
-    if (!VaultError.isVaultError(error)) {
-      throw error;
-    }
-    // Without the state of these blocks nobody can tell.
-  }
-  return false;
-}
-
-async function look(
-  opened: HardhatVault,
-  from: string | undefined,
-): Promise<Sighting> {
+async function look(opened: HardhatVault): Promise<Sighting> {
   const vault = opened.during({ timeout: LOOK_TIMEOUT_MS });
-  const { chainId, block, ...readings } = await vault.snapshot({ from });
+  const { chainId, block, ...readings } = await vault.snapshot();
   // A reading that got no answer is an outage and no value.
   const outage = failuresOf(sectionsOf(readings)).find(isOutage);
   if (outage !== undefined) {
@@ -283,7 +237,7 @@ async function look(
   return {
     envelope: { network: vault.networkName, chainId, block },
     readings,
-    ...(await trySettlement(vault, from, readings, block.number)),
+    ...(await trySettlement(vault, readings, block.number)),
     expired:
       isFailedReading(round) || round.endTime === 0n
         ? null
@@ -293,7 +247,6 @@ async function look(
 
 async function trySettlement(
   vault: HardhatVault,
-  from: string | undefined,
   { round, volume }: Sighting["readings"],
   block: number,
 ): Promise<Pick<Sighting, "canBeSettled" | "reason">> {
@@ -310,7 +263,7 @@ async function trySettlement(
     return { canBeSettled: false, reason: "the round is settled" };
   }
   const target = await vault.addressOf("vault");
-  const sender = vault.readContext({ from }).from;
+  const sender = vault.readContext({}).from;
   const reverted = await vault.chain.simulate(
     settlementCall(sender, target.address),
     block,

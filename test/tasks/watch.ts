@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import { text as readText } from "node:stream/consumers";
+import { stripVTControlCharacters } from "node:util";
 
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
@@ -8,52 +9,40 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
 import { parseWatchArguments, watch } from "../../tasks/watch.js";
-import type { WatchClock } from "../../tasks/watch.js";
-import { createStyle } from "../../tasks/output/style.js";
-import {
-  createLineDisplay,
-  createTerminalDisplay,
+import type { WatchClock, WatchRequest } from "../../tasks/watch.js";
+import { createDisplay } from "../../tasks/output/watch.js";
+import type {
+  ShowEvent,
+  Sighting,
+  WatchEvent,
 } from "../../tasks/output/watch.js";
-import type { Sighting, WatchDisplay } from "../../tasks/output/watch.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { runHardhat, startHardhat } from "../helpers/cli.js";
+import { startHardhat } from "../helpers/cli.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
-import { argumentsOf } from "../helpers/task-arguments.js";
 import { runInTerminal } from "../helpers/terminal.js";
 
-/** What a display was told, in order. */
-type Told =
-  | { seen: Sighting; changed: readonly string[] }
-  | { lost: string; seconds: number }
-  | "same"
-  | "end";
-
-function recordDisplay(): { told: Told[]; display: WatchDisplay } {
-  const told: Told[] = [];
-  return {
-    told,
-    display: {
-      seen: (seen, changed) =>
-        told.push(changed === undefined ? "same" : { seen, changed }),
-      lost: ({ code }, seconds) => told.push({ lost: code, seconds }),
-      tick: () => undefined,
-      end: () => told.push("end"),
-    },
-  };
+/** What changed at each look that was shown, and the code of each outage. */
+function summarize(
+  events: readonly WatchEvent[],
+): Array<string | readonly string[]> {
+  return events.map((event) =>
+    event.kind === "outage" ? event.error.code : event.changed,
+  );
 }
 
-/** What changed at each look that brought something. */
-const changesIn = (told: readonly Told[]): Array<readonly string[]> =>
-  told.flatMap((entry) =>
-    typeof entry === "object" && "changed" in entry ? [entry.changed] : [],
+/** What was seen at each look that was shown. */
+function seenIn(events: readonly WatchEvent[]): Sighting[] {
+  return events.flatMap((event) =>
+    event.kind === "outage" ? [] : [event.seen],
   );
+}
 
 describe("tasks - watch", () => {
   let anvil: ServerProcess;
@@ -109,38 +98,47 @@ describe("tasks - watch", () => {
     };
   };
 
-  const request = (
-    until: string | undefined,
-  ): ReturnType<typeof parseWatchArguments> =>
-    parseWatchArguments(argumentsOf("watch", { until, interval: "1" }));
+  const request = (until: string | undefined): WatchRequest =>
+    parseWatchArguments({ until, interval: "1" });
 
+  const down = (): void => {
+    server.handler = () => ({ error: { code: -32000, message: "down" } });
+  };
+  const up = (): void => {
+    server.handler = () => undefined;
+  };
+
+  /** @returns What was shown until then. */
   const watchThrough = async (
     until: string | undefined,
     steps: ReadonlyArray<() => unknown>,
-  ): Promise<Told[]> => {
-    const { told, display } = recordDisplay();
+    show: ShowEvent = () => undefined,
+  ): Promise<WatchEvent[]> => {
+    const events: WatchEvent[] = [];
     const report = await watch(
       connection.vault,
       request(until),
-      display,
+      (event) => {
+        events.push(event);
+        show(event);
+      },
       clockOf(steps),
     );
     expect(report).to.deep.equal({ streamed: true, ok: true });
-    return told;
+    return events;
   };
 
-  it("should tell each change once, and end when the round is settled", async () => {
-    const told = await watchThrough("settled", [
+  it("watch should show each change once, and end when the round is settled", async () => {
+    const events = await watchThrough("settled", [
       () => undefined,
       async () => {
-        await mocks.setRound({ filledVolume: 7n });
+        await mocks.set({ round: { filledVolume: 7n } });
       },
       async () => {
         await connection.vault.settleAll();
       },
     ]);
-    expect(told.filter((entry) => entry === "same")).to.have.length(1);
-    expect(changesIn(told)).to.deep.equal([
+    expect(summarize(events)).to.deep.equal([
       [],
       ["round.filledVolume"],
       [
@@ -150,11 +148,10 @@ describe("tasks - watch", () => {
         "canBeSettled",
       ],
     ]);
-    expect(told.at(-1)).to.equal("end");
   });
 
-  it("should say whether a settlement is accepted, and why not", async () => {
-    const told = await watchThrough("settled", [
+  it("watch should say if the contract accepts a settlement, and why not", async () => {
+    const events = await watchThrough("settled", [
       async () => {
         await mocks.fail("settleAll", "too early");
       },
@@ -164,11 +161,7 @@ describe("tasks - watch", () => {
       },
     ]);
     expect(
-      told.flatMap((entry) =>
-        typeof entry === "object" && "seen" in entry
-          ? [[entry.seen.canBeSettled, entry.seen.reason]]
-          : [],
-      ),
+      seenIn(events).map(({ canBeSettled, reason }) => [canBeSettled, reason]),
     ).to.deep.equal([
       [true, null],
       [false, "too early"],
@@ -176,122 +169,69 @@ describe("tasks - watch", () => {
     ]);
   });
 
-  it("should name a contract that has no settleAll", async () => {
-    const { address } = await connection.vault.addressOf("vault");
-    const code = String(await rpc("eth_getCode", address, "latest"));
-    await rpc(
-      "anvil_setCode",
-      address,
-      code.replaceAll("a015aefe", "a015aeff"),
-    );
-    const [first] = await watchThrough("+1s", [() => undefined]);
-    if (typeof first !== "object" || !("seen" in first)) {
-      throw new Error("nothing was seen");
-    }
-    expect(first.seen.canBeSettled).to.equal(false);
-    expect(first.seen.reason).to.include(`${address} has no \`settleAll\``);
-  });
-
-  it("should end when the round expires by the chain's clock", async () => {
+  it("watch --until expired should end at the round's end by the chain's clock", async () => {
     const { endTime } = await connection.vault.getLatestRoundInfo();
-    const told = await watchThrough("expired", [
-      async () => {
-        await rpc("evm_setNextBlockTimestamp", Number(endTime) - 1);
-        await rpc("evm_mine");
-      },
-      async () => {
-        await rpc("evm_setNextBlockTimestamp", Number(endTime));
-        await rpc("evm_mine");
-      },
+    const mineAt = async (time: bigint): Promise<void> => {
+      await rpc("evm_setNextBlockTimestamp", Number(time));
+      await rpc("evm_mine");
+    };
+    const events = await watchThrough("expired", [
+      async () => await mineAt(endTime - 1n),
+      async () => await mineAt(endTime),
     ]);
-    expect(told.slice(1)).to.have.length(3);
-    expect(changesIn(told)).to.deep.equal([[], ["expired"]]);
+    expect(summarize(events)).to.deep.equal([[], ["expired"]]);
   });
 
-  it("should end at a time, also on a chain whose clock stands still", async () => {
-    const told = await watchThrough("+3s", [
-      () => undefined,
-      () => undefined,
-      () => undefined,
-    ]);
-    expect(told.slice(1)).to.deep.equal(["same", "same", "same", "end"]);
+  it("watch should end at a time, also on a chain whose clock stands still", async () => {
+    const steps = [() => undefined, () => undefined, () => undefined];
+    expect(summarize(await watchThrough("+3s", steps))).to.deep.equal([[]]);
   });
 
-  it("should survive an outage, say since when, and what there is afterwards", async () => {
-    const told = await watchThrough("settled", [
-      () => {
-        server.handler = () => ({ error: { code: -32000, message: "down" } });
-      },
+  it("watch should survive an outage, show it once, and show what there is afterwards", async () => {
+    const events = await watchThrough("settled", [
+      down,
       () => undefined,
-      () => {
-        server.handler = () => undefined;
-      },
+      up,
       async () => {
         await connection.vault.settleAll();
       },
     ]);
-    expect(told.slice(1, 3)).to.deep.equal([
-      { lost: "VAULT_RPC_ERROR", seconds: 0 },
-      { lost: "VAULT_RPC_ERROR", seconds: 1 },
-    ]);
-    expect(changesIn(told)[1]).to.deep.equal([]);
-    expect(changesIn(told)).to.have.length(3);
-  });
-
-  it("should fail where the first look does", async () => {
-    server.handler = () => ({ error: { code: -32000, message: "down" } });
-    const { told, display } = recordDisplay();
-    await expectVaultError(
-      watch(connection.vault, request(undefined), display, clockOf([])),
+    expect(summarize(events).slice(0, 3)).to.deep.equal([
+      [],
       "VAULT_RPC_ERROR",
-    );
-    expect(told).to.deep.equal([]);
+      [],
+    ]);
+    expect(events).to.have.length(4);
   });
 
-  it("should take a round that was settled and replaced between two looks for settled", async () => {
-    const told = await watchThrough("settled", [
-      async () => {
-        await connection.vault.settleAll();
-        await mocks.startNextRound();
-      },
-    ]);
-    expect(told.at(-1)).to.equal("end");
+  it("watch should fail with VAULT_RPC_ERROR where the first look does", async () => {
+    down();
+    await expectVaultError(watchThrough(undefined, []), "VAULT_RPC_ERROR");
   });
 
   for (const until of ["settled", "expired"]) {
-    it(`should fail where the round is replaced, not ${until}`, async () => {
-      const { told, display } = recordDisplay();
+    it(`watch --until ${until} should fail with VAULT_ROUND_CHANGED where another round replaces the one that was meant`, async () => {
       await expectVaultError(
-        watch(
-          connection.vault,
-          request(until),
-          display,
-          clockOf([async () => await mocks.startNextRound()]),
-        ),
+        watchThrough(until, [async () => await mocks.startNextRound()]),
         "VAULT_ROUND_CHANGED",
       );
-      expect(told.at(-1)).to.equal("end");
     });
   }
 
-  it("should fail where the chain becomes another one", async () => {
-    const { display } = recordDisplay();
+  it("watch should fail with VAULT_CHAIN_CHANGED where the chain becomes another one", async () => {
     await expectVaultError(
-      watch(
-        connection.vault,
-        request(undefined),
-        display,
-        clockOf([async () => await rpc("anvil_setChainId", 4242)]),
-      ),
+      watchThrough(undefined, [
+        async () => await rpc("anvil_setChainId", 4242),
+      ]),
       "VAULT_CHAIN_CHANGED",
     );
     await rpc("anvil_setChainId", 31337);
   });
 
-  it("should look past a node that is blocks behind", async () => {
+  it("watch should ignore what a node shows that is blocks behind", async () => {
     const old = await connection.vault.block();
-    await rpc("evm_mine");
-    const told = await watchThrough("+2s", [
+    await mocks.set({ round: { filledVolume: 7n } });
+    const events = await watchThrough("+2s", [
       () => {
         // From now on `latest` is a block that has been.
         server.handler = async ({ request: asked, forward }) => {
@@ -306,32 +246,30 @@ describe("tasks - watch", () => {
       },
       () => undefined,
     ]);
-    expect(told.slice(1)).to.deep.equal(["end"]);
+    expect(summarize(events)).to.deep.equal([[]]);
   });
 
-  it("should write one document a change, and one an outage", async () => {
+  it("watch --json should write one document for each change, and one for an outage", async () => {
     const lines: string[] = [];
-    await watch(
-      connection.vault,
-      request("settled"),
-      createLineDisplay((line) => lines.push(line)),
-      clockOf([
-        () => {
-          server.handler = () => ({ error: { code: -32000, message: "down" } });
-        },
+    const display = { json: true, raw: false, tokenDecimals: 18 };
+    await watchThrough(
+      "settled",
+      [
+        down,
         () => undefined,
         async () => {
-          server.handler = () => undefined;
+          up();
           await connection.vault.settleAll();
         },
-      ]),
+      ],
+      createDisplay(display, { isTTY: true }, (line) => lines.push(line)),
     );
     const documents = lines.map((line): unknown => {
       expect(line).to.match(/^[^\n]+\n$/u);
       return JSON.parse(line);
     });
     expect(documents).to.have.length(3);
-    expect(documents[0]).to.include.keys(
+    expect(documents[0]).to.have.all.keys(
       ...["network", "chainId", "block", "status"],
       ...["canBeSettled", "reason", "expired", "changed"],
     );
@@ -343,100 +281,86 @@ describe("tasks - watch", () => {
     expect(documents[2]).to.have.nested.property("status.round.settled", true);
   });
 
-  it("should draw a frame that counts down between the looks", async () => {
-    const frames: string[] = [];
-    let isDone = false;
-    const display = createTerminalDisplay(
-      {
-        json: false,
-        raw: false,
-        intervalSeconds: 1,
-        tokenDecimals: 18,
-      },
-      createStyle({}),
-      Object.assign((text: string) => frames.push(text), {
-        done: () => {
-          isDone = true;
-        },
-      }),
-    );
+  it("watch should show a person on a terminal the round once, then a line at every change", async () => {
+    const shown: string[] = [];
+    const display = { json: false, raw: false, tokenDecimals: 18 };
     const { endTime } = await connection.vault.getLatestRoundInfo();
     await rpc("evm_setNextBlockTimestamp", Number(endTime) - 90);
     await rpc("evm_mine");
-    const clock = clockOf([
-      () => {
-        server.handler = () => ({
-          error: { code: -32000, message: "gone\u001b[2J" },
-        });
-      },
-      () => undefined,
-    ]);
-    await watch(connection.vault, request("+2s"), display, clock);
-    expect(isDone).to.equal(true);
-    expect(frames[0]).to.match(/^End .*in 1m 30s$/mu);
-    expect(frames[0]).to.match(/^Can be settled +yes$/mu);
-    expect(frames[0]).to.include("1 look, one every 1 s. Ctrl-C ends.");
-    expect(frames[1]).to.match(/^End .*in 1m 29s$/mu);
-    expect(frames.at(-1)).to.include("No answer for");
-    expect(frames.at(-1)).to.include("gone\\u{1b}[2J");
+    await watchThrough(
+      "+4s",
+      [
+        async () => {
+          await mocks.fail("queryVolume", "no\u001b[2J");
+          await mocks.fail("settleAll", "too early");
+        },
+        () => {
+          server.handler = () => ({
+            error: { code: -32000, message: "gone\u001b[2J" },
+          });
+        },
+        up,
+        async () => {
+          await mocks.set({ round: { filledVolume: 7n * 10n ** 18n } });
+        },
+      ],
+      createDisplay(display, { isTTY: true, columns: 200 }, (text) =>
+        shown.push(stripVTControlCharacters(text)),
+      ),
+    );
+    const [first = "", change, outage, back, filled] = shown;
+    expect(first).to.match(/^Watching {2}remote \(chain 31337\), block \d+, /u);
+    expect(first).to.match(/^End .*in 1m 30s$/mu);
+    expect(first).to.match(/^canBeSettled {2}yes$/mu);
+    expect(first).to.match(/^Ctrl-C ends\.\n$/mu);
+    expect(change).to.match(
+      /^block \d+ {2}volume {2}failed: .*no\\u\{1b\}\[2J.*\nblock \d+ {2}canBeSettled {2}no, too early\n$/u,
+    );
+    expect(outage).to.match(/^No answer, trying again: .*gone\\u\{1b\}\[2J/u);
+    expect(back).to.match(/^block \d+ {2}answers again\n$/u);
+    expect(filled).to.match(
+      /^block \d+ {2}round\.filledVolume {2}7 tokens\n$/u,
+    );
+    expect(shown).to.have.length(5);
   });
 
-  it("should refuse what makes no sense before a network is asked", async () => {
+  it("watch should refuse what makes no sense before a network is asked", async () => {
     for (const interval of ["0", "-1", "1e3", "86401", "0.01", "", "soon"]) {
       await expectVaultError(
-        () => parseWatchArguments(argumentsOf("watch", { interval })),
+        () => parseWatchArguments({ until: undefined, interval }),
         "VAULT_INVALID_ARGUMENT",
       );
     }
     const { shortMessage } = await expectVaultError(
-      () => parseWatchArguments(argumentsOf("watch", { until: "someday" })),
+      () => request("someday"),
       "VAULT_INVALID_TIME",
     );
     expect(shortMessage).to.equal(
       '--until is not settled, expired or a time: "someday".',
     );
     await expectVaultError(
-      () => parseWatchArguments(argumentsOf("watch", { from: "0x1" })),
-      "VAULT_INVALID_ADDRESS",
-    );
-    const { display } = recordDisplay();
-    await expectVaultError(
-      watch(connection.vault, request("2001-01-01"), display, clockOf([])),
+      watchThrough("2001-01-01", []),
       "VAULT_TIME_IN_PAST",
     );
   });
 
-  it("should fail where its last line cannot be written", async () => {
+  it("watch should fail where its last line cannot be written, and where its reader goes before the end", async () => {
     await connection.vault.settleAll();
-    for (const [code, exitCode, says] of [
-      ["ENOSPC", 1, /VAULT_OUTPUT_NOT_WRITTEN/u],
+    for (const [code, until, exitCode, says] of [
+      ["ENOSPC", "settled", 1, /VAULT_OUTPUT_NOT_WRITTEN/u],
       // It was settled, whether somebody reads of it or not.
-      ["EPIPE", 0, /^$/u],
+      ["EPIPE", "settled", 0, /^$/u],
+      ["EPIPE", undefined, 0, /^$/u],
+      ["EPIPE", "+1h", 1, /^$/u],
     ] as const) {
       const result = await runVaultTask(
         hre,
         "watch",
-        { at: atMocks(), json: true, until: "settled" },
+        { at: atMocks(), json: true, until },
         Object.assign(new Error(code), { code, syscall: "write" }),
       );
       expect(result, code).to.include({ stdout: "", exitCode });
       expect(result.stderr, code).to.match(says);
-    }
-  });
-
-  it("should fail where its reader goes before what it waits for has come", async () => {
-    for (const until of ["settled", undefined]) {
-      const result = await runVaultTask(
-        hre,
-        "watch",
-        { at: atMocks(), json: true, until },
-        Object.assign(new Error("EPIPE"), { code: "EPIPE", syscall: "write" }),
-      );
-      expect(result, String(until)).to.deep.equal({
-        stdout: "",
-        stderr: "",
-        exitCode: until === undefined ? 0 : 1,
-      });
     }
   });
 
@@ -453,37 +377,29 @@ describe("tasks - watch", () => {
       TEST_VAULT: JSON.stringify({ contracts: mocks.addresses }),
     });
 
-    it("should print lines where there is no terminal, and exit with 0 when it has come", async () => {
-      await connection.vault.settleAll();
-      const { stdout, stderr, exitCode } = await runHardhat(
-        ["vault", "watch", "--until", "settled", "--network", "test"],
-        { cwd: project.path, env: environment() },
-      );
-      expect({ stderr, exitCode }).to.deep.equal({ stderr: "", exitCode: 0 });
-      expect(JSON.parse(stdout)).to.deep.include({ changed: [] });
-    });
-
-    it("should end quietly when nobody reads on", async () => {
+    it("watch should end quietly when nobody reads on", async () => {
       const child = startHardhat(
         ["vault", "watch", "--interval", "0.1", "--network", "test"],
         { cwd: project.path, env: environment() },
       );
-      const [stderr] = await Promise.all([
+      const [stderr, line] = await Promise.all([
         readText(child.stderr ?? Readable.from([])),
-        once(child, "close"),
         (async () => {
-          await once(child.stdout ?? child, "data");
+          const data: unknown[] = await once(child.stdout ?? child, "data");
           child.stdout?.destroy();
-          await mocks.setRound({ filledVolume: 7n });
+          await mocks.set({ round: { filledVolume: 7n } });
+          return String(data[0]);
         })(),
+        once(child, "close"),
       ]);
       expect({ stderr, exitCode: child.exitCode }).to.deep.equal({
         stderr: "",
         exitCode: 0,
       });
+      expect(JSON.parse(line)).to.deep.include({ changed: [] });
     });
 
-    it("should give the terminal back on Ctrl-C", async () => {
+    it("watch should leave the terminal as it was on Ctrl-C", async () => {
       const { lines, isCursorShown } = await runInTerminal(
         ["vault", "watch", "--interval", "60", "--network", "test"],
         {
@@ -496,8 +412,6 @@ describe("tasks - watch", () => {
       expect(isCursorShown).to.equal(true);
       const screen = lines.map(({ text }) => text).join("\n");
       expect(screen).to.include("Watching  test (chain 31337)");
-      // One frame, drawn over and over.
-      expect(screen.split("Watching")).to.have.length(2);
     });
   });
 });
