@@ -273,11 +273,11 @@ export const errorTable = {
       "There is no settlement of vault {vault} on network {network} to resume ({file}).",
     fix: "Start one with `vault settle`. Nothing was sent.",
   },
-  VAULT_NOT_SIGNED_AGAIN: {
+  VAULT_SETTLEMENT_LOST: {
     kind: "user",
     message:
-      "The settlement in the journal {file} is not signed again: {problem}.",
-    fix: "Look what the account has sent, and start a new settlement with `vault settle`, or settleAll().",
+      "The interrupted settlement never left, or the node lost it: no transaction of {from} with nonce {nonce} is mined, and none waits.",
+    fix: "Settle again with the same account: the new transaction takes the same nonce, so that only one of the two can be mined.",
   },
   VAULT_INVALID_JOURNAL: {
     kind: "user",

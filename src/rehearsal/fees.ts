@@ -116,23 +116,6 @@ export function maxPricePerGas(fees: Fees): bigint {
   return "gasPrice" in fees ? fees.gasPrice : fees.maxFeePerGas;
 }
 
-/** The fees, but not more than these. */
-export function capFees(fees: Fees | undefined, most: Fees): Fees {
-  if (
-    fees === undefined ||
-    !("maxFeePerGas" in fees && "maxFeePerGas" in most)
-  ) {
-    return most;
-  }
-  return {
-    maxFeePerGas: min(fees.maxFeePerGas, most.maxFeePerGas),
-    maxPriorityFeePerGas: min(
-      fees.maxPriorityFeePerGas,
-      most.maxPriorityFeePerGas,
-    ),
-  };
-}
-
 /** What a unit of gas costs at the current base fee, in wei. */
 export function currentPricePerGas(
   fees: Fees,

@@ -26,13 +26,13 @@ export async function findTransaction(
   sent: SentTransaction,
   search: NonceSearch,
 ): Promise<FoundTransaction> {
-  const { hash, from, nonce } = sent;
+  const { hash, from, nonce, raw } = sent;
   const byHash = hash === undefined ? undefined : await findByHash(chain, hash);
   if (byHash !== undefined) {
     return byHash;
   }
   if ((await chain.nonce(from, "latest")) <= nonce) {
-    return hash === undefined
+    return raw === undefined
       ? await findInPool(chain, sent)
       : { kind: "not-found" };
   }

@@ -5,7 +5,8 @@ import { describeProblem, send } from "./send.js";
 import type { SendAnswer } from "./send.js";
 import { NonceSearch, findTransaction } from "./find-transaction.js";
 import type { FoundTransaction, SentTransaction } from "./find-transaction.js";
-import { SettlementStopped } from "./stopped.js";
+import { refusal } from "./stopped.js";
+import type { SettlementStopped } from "./stopped.js";
 import type { SettlementEvent } from "./types.js";
 
 /** So many polling intervals a last question may take. */
@@ -16,8 +17,6 @@ export interface FollowOptions {
   readonly confirmations: number;
   readonly deadline: Deadline;
   readonly pollingIntervalMs: number;
-  /** False for one that is only to be looked for. */
-  readonly maySendAgain: boolean;
   /** What a node gets to mine or queue what it accepted. */
   readonly firstLookAfterMs: number;
   /**
@@ -30,15 +29,6 @@ export interface FollowOptions {
   readonly checkRound: (
     block?: number,
   ) => Promise<SettlementStopped | undefined>;
-  /**
-   * What to send where the node does not have it.
-   *
-   * @returns Why nothing, or the transaction.
-   * @throws VaultError if that cannot be found out now
-   */
-  readonly renew: (
-    transaction: SentTransaction,
-  ) => Promise<SettlementStopped | SentTransaction>;
   /** Told a hash that was not known before. */
   readonly onHash: (hash: string) => Promise<void>;
   readonly emit: (event: SettlementEvent) => void;
@@ -92,13 +82,12 @@ export async function followTransaction(
     next = "look";
     try {
       if (step === "check and send") {
-        const renewed = await deadline.within(state.renew());
+        const checked = await deadline.within(state.check());
         // No answer in time: nothing is known of the round, nothing is sent.
-        if (renewed instanceof SettlementStopped) {
-          obstacle = renewed;
-        } else if (renewed !== undefined && !deadline.isOver) {
-          state.transaction = renewed;
-          sends = true;
+        if (checked === true) {
+          sends = !deadline.isOver;
+        } else {
+          obstacle = checked;
         }
       }
       if (sends) {
@@ -153,6 +142,8 @@ class FollowedTransaction {
   #depth = 0;
   #refusal: string | undefined;
   #wasSeen = false;
+  /** How often in a row the node did not have it. */
+  #unseen = 0;
   #hasSent = false;
   /** A send may have reached some node's pool, whatever later sends hear. */
   #maySitSomewhere: boolean;
@@ -165,20 +156,19 @@ class FollowedTransaction {
     private readonly chain: Chain,
     public transaction: SentTransaction,
     private readonly options: FollowOptions,
-    isFresh: boolean,
+    private readonly isFresh: boolean,
   ) {
     this.#maySitSomewhere = !isFresh;
   }
 
   /**
    * Signed bytes can be sent as often as one likes. What another one signs is
-   * not asked for again once it was taken: a person may have to press a button
-   * each time, and some nodes do not show what waits.
+   * not asked for again once it was taken, nor by another process: a person may
+   * have to press a button each time, and some nodes do not show what waits.
    */
   public get maySendAgain(): boolean {
     return (
-      this.options.maySendAgain &&
-      (this.transaction.raw !== undefined || !this.#wasAccepted)
+      this.transaction.raw !== undefined || (this.isFresh && !this.#wasAccepted)
     );
   }
 
@@ -215,15 +205,13 @@ class FollowedTransaction {
   }
 
   /**
-   * Why it must not be sent again, or what to send; undefined where that cannot
+   * @returns True if it may be sent again, or why not; undefined if that cannot
    * be told yet.
    */
-  public async renew(): Promise<
-    SettlementStopped | SentTransaction | undefined
-  > {
+  public async check(): Promise<SettlementStopped | true | undefined> {
     const obstacle = await this.options.checkRound();
     if (obstacle === undefined) {
-      return await this.options.renew(this.transaction);
+      return true;
     }
     if (await this.#isUnused()) {
       return obstacle;
@@ -261,6 +249,7 @@ class FollowedTransaction {
     }
     if (found.kind === "mined" || found.kind === "pending") {
       this.#wasSeen = true;
+      this.#unseen = 0;
       await this.#learnHash(found.hash);
     }
     if (found.kind === "mined") {
@@ -316,6 +305,16 @@ class FollowedTransaction {
             code: "VAULT_RPC_ERROR",
             reason: `The node did not take the transaction: ${this.#refusal}`,
           };
+        }
+        this.#unseen += 1;
+        if (
+          !this.isFresh &&
+          !this.maySendAgain &&
+          this.#unseen > LAST_QUESTION_INTERVALS
+        ) {
+          const lost = refusal("VAULT_SETTLEMENT_LOST", { from, nonce });
+          const { status, code, reason } = lost;
+          return { kind: "dropped", hash, status, code, reason };
         }
         this.#last = `the node does not have it${this.#sendProblem}`;
         if (this.#wasSeen) {

@@ -16,7 +16,6 @@ import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import {
   PROJECT_FOLDER,
-  listProjectFiles,
   prepareProjectFile,
   readProjectFile,
   writeProjectFile,
@@ -31,8 +30,8 @@ import { settlementCall } from "../rehearsal/question.js";
 import { refusal } from "./stopped.js";
 import { isSignedAs, transactionSchema } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
+import { SETTLEMENT_STATUSES } from "./types.js";
 
-const fileName = /^settlement-(\d+)-(0x[0-9a-f]{40})\.json$/u;
 /**
  * The lock is held for a moment only: it is the unfinished entry that keeps
  * others off afterwards. Who waits longer than this meets a process that hangs.
@@ -46,6 +45,10 @@ const entrySchema = z
     version: z.literal(1),
     /** False until its outcome is known. */
     finished: z.boolean(),
+    /** The outcome, if anything was sent. */
+    status: z.enum(SETTLEMENT_STATUSES).optional(),
+    /** The block that holds the transaction. */
+    blockNumber: recordedCount.optional(),
     chainId: recordedCount,
     /** Local nodes share a chain id; their first block tells them apart. */
     genesisHash: z.string(),
@@ -250,35 +253,6 @@ export function isSameChain(
   actual: string,
 ): boolean {
   return genesisHash === actual || [genesisHash, actual].includes("unknown");
-}
-
-/**
- * The settlements of a project whose outcome is not known yet; files that
- * cannot be read are left out.
- *
- * @param wanted Only those of this chain, and of this vault, where given.
- */
-export async function unfinishedEntries(
-  projectRoot: string,
-  wanted: {
-    readonly chainId?: number | undefined;
-    readonly vault?: string | undefined;
-  },
-): Promise<readonly JournalEntry[]> {
-  const found: JournalEntry[] = [];
-  for (const name of await listProjectFiles(projectRoot)) {
-    const [, chainId = "", vault = ""] = fileName.exec(name) ?? [];
-    if (
-      vault !== "" &&
-      isSameAddress(vault, wanted.vault ?? vault) &&
-      Number(chainId) === (wanted.chainId ?? Number(chainId))
-    ) {
-      const journal = new Journal(projectRoot, Number(chainId), vault);
-      const entry = await journal.read().catch(() => undefined);
-      found.push(...(entry?.finished === false ? [entry] : []));
-    }
-  }
-  return found;
 }
 
 /** One account has one transaction with a nonce. */

@@ -25,9 +25,9 @@ import {
 } from "./observe.js";
 import { preview } from "./preview.js";
 import type { Preview, PreviewSubject, Terms } from "./preview.js";
-import { TAKE_UP, outcome, report } from "./report.js";
+import { outcome, report } from "./report.js";
 import type { Report, SeeBlock } from "./report.js";
-import { findInterrupted, rebuild } from "./resume.js";
+import { describeFinished, findInterrupted } from "./resume.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { SettlementStopped, asStopped, refusal } from "./stopped.js";
@@ -147,28 +147,17 @@ async function resume(
   vault: VaultHost,
   waiting: Waiting,
 ): Promise<LocatedSettlement> {
-  const { journal, entry, block, problem } = await findInterrupted(vault);
-  const { chainId, transaction } = entry;
-  if (problem !== undefined) {
-    return {
-      settlement: outcome(
-        {
-          status: "unconfirmed",
-          reason: `It could not be looked for: ${problem} ${TAKE_UP}`,
-          hash: transaction.hash,
-        },
-        entry.round,
-      ),
-      chainId,
-      block,
-    };
+  const { journal, entry, block } = await findInterrupted(vault);
+  if (entry.finished) {
+    const settlement = await describeFinished(vault, entry, block);
+    return { settlement, chainId: entry.chainId, block };
   }
   const { after: _, ...end } = await follow(vault, journal, entry, {
     ...waiting,
     start: "look",
     see: undefined,
   });
-  return { ...end, chainId, block };
+  return { ...end, chainId: entry.chainId, block };
 }
 
 /** What a settlement begins with. */
@@ -373,13 +362,7 @@ async function follow(
           journal === undefined
             ? 0
             : Math.min(FIRST_LOOK_AFTER_MS, pollingIntervalMs),
-        // What was finished once is not begun again by a resume.
-        maySendAgain: !entry.finished,
         checkRound: async (block) => await checkRound(vault, entry, block),
-        renew: async (sent) =>
-          start === "look" && sent.raw === undefined
-            ? await rebuild(vault, sent, journal?.file ?? "")
-            : sent,
         onHash: async (found) => {
           // The signed bytes stay those of the hash they were journalled with.
           if (current.transaction.raw === undefined) {
@@ -393,7 +376,12 @@ async function follow(
     after = vault.during(patienceForOutcome(deadline, pollingIntervalMs));
     const { isFinal, ...reported } = await report(after, entry, end, see);
     if (isFinal) {
-      await record({ finished: true });
+      const { status, blockNumber } = reported.settlement;
+      await record({
+        finished: true,
+        status,
+        blockNumber: blockNumber ?? undefined,
+      });
     }
     return { ...reported, after };
   } catch (error) {

@@ -10,20 +10,25 @@ import type { ReadingValue, Simulation } from "../rehearsal/types.js";
  * - `settled`: mined, and the round that was meant is settled.
  * - `not-settled`: mined without a revert, and the round that was meant is not
  *   settled by it; see `reason`. This is final: the next settlement may begin.
- * - `nothing-to-do`: the round is settled already; nothing was sent by us now.
+ * - `nothing-to-do`: nothing was sent now: the round is settled already, or has
+ *   not ended, or the settlement to resume is finished; see `reason`.
  * - `refused`: nothing was sent, or the node did not take it; see `reason`.
  * - `reverted`: the contract refuses it, in the preflight (`hash` is null) or
  *   when it was mined.
  * - `unconfirmed`: it was sent, and was not seen mined in time, or its effect
  *   could not be read; see `reason`.
  */
-export type SettlementStatus =
-  | "settled"
-  | "not-settled"
-  | "nothing-to-do"
-  | "refused"
-  | "reverted"
-  | "unconfirmed";
+export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
+
+/** Every {@link SettlementStatus}. */
+export const SETTLEMENT_STATUSES = [
+  "settled",
+  "not-settled",
+  "nothing-to-do",
+  "refused",
+  "reverted",
+  "unconfirmed",
+] as const;
 
 /** What a settlement did; what does not apply is null. */
 export interface Settlement {

@@ -4,7 +4,6 @@ import { TRANSACTION_GAS_CAP } from "../../src/rpc/gas.js";
 import { Chain } from "../../src/rpc/node.js";
 import { RevertedCall } from "../../src/rpc/request.js";
 import {
-  capFees,
   currentPricePerGas,
   maxPricePerGas,
   resolveFees,
@@ -139,19 +138,6 @@ describe("the fees of a settlement", () => {
         "VAULT_NETWORK_UNREACHABLE",
       );
     }
-  });
-
-  it("should not rise above those that were agreed to", () => {
-    const most = { maxFeePerGas: 10n, maxPriorityFeePerGas: 2n };
-    expect(capFees(undefined, most)).to.equal(most);
-    expect(capFees({ gasPrice: 1n }, most)).to.equal(most);
-    expect(capFees(most, { gasPrice: 1n })).to.deep.equal({ gasPrice: 1n });
-    expect(
-      capFees({ maxFeePerGas: 9n, maxPriorityFeePerGas: 3n }, most),
-    ).to.deep.equal({ maxFeePerGas: 9n, maxPriorityFeePerGas: 2n });
-    expect(
-      capFees({ maxFeePerGas: 11n, maxPriorityFeePerGas: 1n }, most),
-    ).to.deep.equal({ maxFeePerGas: 10n, maxPriorityFeePerGas: 1n });
   });
 
   it("should cost the base fee and the tip, at most what is offered", () => {

@@ -105,10 +105,8 @@ describe("the way of a settlement's transaction", () => {
       confirmations: 1,
       deadline: new Deadline(400),
       pollingIntervalMs: 20,
-      maySendAgain: true,
       firstLookAfterMs: 0,
       checkRound: async () => await Promise.resolve(undefined),
-      renew: async (sent) => await Promise.resolve(sent),
       onHash: async () => await Promise.resolve(),
       emit: (event) => {
         events.push(event);
@@ -207,13 +205,6 @@ describe("the way of a settlement's transaction", () => {
 
     expect(end).to.include({ kind: "open", hash: HASH });
     expect(sends()).to.be.greaterThan(0);
-  });
-
-  it("should only look for what must not be sent again", async () => {
-    const end = await run("look", {}, { maySendAgain: false });
-
-    expect(end).to.include({ kind: "open", hash: HASH });
-    expect(sends()).to.equal(0);
   });
 
   it("should wait where the nonce is used and nobody shows by whom", async () => {
@@ -474,21 +465,52 @@ describe("the way of a settlement's transaction", () => {
       expect(end).to.include({ kind: "mined", hash: HASH });
       expect(sends()).to.equal(0);
     });
-
-    it("should end with why nothing is to be sent in its place", async () => {
-      const end = await run("look", seen, {
-        renew: checkRound,
-        deadline: new Deadline(LONG_MS),
-      });
-      expect(end).to.include({ kind: "dropped", status: "nothing-to-do" });
-      expect(sends()).to.equal(0);
-    });
   });
 
   describe("where another one signs", () => {
     const unsigned = { ...transaction, raw: undefined, hash: undefined };
     const asks = (): number =>
       asked.filter((method) => method === "eth_sendTransaction").length;
+
+    for (const hash of [undefined, HASH]) {
+      it(`gives a resumed transaction up after six checks without it, and sends nothing, with the hash ${hash ?? "unknown"}`, async () => {
+        const end = await run(
+          "look",
+          {},
+          { deadline: new Deadline(LONG_MS) },
+          { ...unsigned, hash },
+        );
+        expect(end).to.include({
+          kind: "dropped",
+          hash,
+          status: "refused",
+          code: "VAULT_SETTLEMENT_LOST",
+        });
+        expect(end.kind === "dropped" && end.reason).to.include(
+          `nonce ${NONCE}`,
+        );
+        expect(asks()).to.equal(0);
+      });
+
+      it(`keeps a resumed transaction open while something with its nonce waits, with the hash ${hash ?? "unknown"}`, async () => {
+        const end = await run(
+          "look",
+          {
+            eth_getTransactionCount: (occurrence, [, tag]) => {
+              if (occurrence > 20) {
+                endDeadlines();
+              }
+              return tag === "pending" ? "0x8" : "0x7";
+            },
+            eth_getBlockByNumber: () => ({ transactions: [] }),
+          },
+          { deadline: new Deadline(LONG_MS) },
+          { ...unsigned, hash },
+        );
+        expect(end).to.include({ kind: "open", status: "unconfirmed" });
+        expect(asks()).to.equal(0);
+      });
+    }
 
     it("should be asked for once where it was taken, and remember its hash", async () => {
       const hashes: string[] = [];
@@ -582,7 +604,8 @@ describe("the way of a settlement's transaction", () => {
         eth_getTransactionByHash: (occurrence) =>
           occurrence === 0 ? pooled : null,
       },
-      { maySendAgain: false, deadline: new Deadline(LONG_MS) },
+      { deadline: new Deadline(LONG_MS) },
+      { ...transaction, raw: undefined },
     );
     expect(end).to.include({ kind: "mined", hash: HASH });
     expect(troubles()).to.deep.equal(["the node dropped the transaction"]);
@@ -629,7 +652,7 @@ describe("the way of a settlement's transaction", () => {
     const end = await run(
       "send",
       {},
-      { renew: async () => await Promise.reject(problem) },
+      { checkRound: async () => await Promise.reject(problem) },
     );
     expect(troubles()).to.include(problem.shortMessage);
     expect(whyOpen(end)).to.include(problem.shortMessage);

@@ -297,20 +297,6 @@ describe("the journal of a settlement", () => {
     expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
   });
 
-  it("should only be looked for by --resume once it is finished", async () => {
-    // Its transaction is on no chain, and is not to get there any more.
-    await write({ ...unsent, finished: true });
-
-    const settlement = await lane.vault.settleAll({ ...resume, timeout: 150 });
-
-    expect(settlement).to.include({
-      status: "unconfirmed",
-      hash: asRecord(unsent["transaction"])["hash"],
-    });
-    expect(sent()).to.equal(0);
-    expect(await lane.world.settlers()).to.deep.equal([]);
-  });
-
   it("should be nothing to resume where there is none", async () => {
     expect(await lane.vault.settleAll(resume)).to.include({
       status: "refused",
@@ -318,7 +304,7 @@ describe("the journal of a settlement", () => {
     });
   });
 
-  it("should give its hash to --resume whatever request fails", async () => {
+  it("settles by --resume, or throws and keeps the journal, whatever request fails", async () => {
     await write(unsent);
     expect(await lane.vault.settleAll(resume)).to.include({
       status: "settled",
@@ -336,50 +322,41 @@ describe("the journal of a settlement", () => {
       await write(unsent);
       lane.server.inject({ ...key, kind: "500" });
 
-      const settlement = await lane.vault.settleAll(resume);
+      const { status } = await lane.vault
+        .settleAll(resume)
+        .catch(async (error: unknown) => {
+          expect(error).to.have.property("kind", "rpc");
+          expect(sent()).to.equal(0);
+          expect(JSON.parse(await readFile(lane.journal, "utf8"))).to.include({
+            finished: false,
+          });
+          return await lane.vault.settleAll(resume);
+        });
 
-      expect(settlement.hash, JSON.stringify(key)).to.equal(
-        asRecord(unsent["transaction"])["hash"],
-      );
-      expect(settlement.status).to.be.oneOf(["settled", "unconfirmed"]);
+      expect(status, JSON.stringify(key)).to.be.oneOf([
+        "settled",
+        "unconfirmed",
+      ]);
       expect(lane.server.unused).to.deep.equal([]);
     }
   });
 
-  it("should give its hash to --resume while the node is down", async () => {
+  it("throws VAULT_NETWORK_UNREACHABLE on --resume while the node is down, and names no other network's settlement", async () => {
     await write(unsent);
-    // Without any file nobody asks the node which one is meant.
-    const deployed = path.join(path.dirname(lane.journal), "31337-0xab.json");
-    await writeFile(deployed, "{}");
-    const url = `http://127.0.0.1:${await freePort()}`;
-    const byAddress = await lane.connect({ url });
-    const byFile = await lane.connect({ url, vault: {} });
+    const text = await readFile(lane.journal, "utf8");
+    const elsewhere = await lane.connect({
+      url: `http://127.0.0.1:${await freePort()}`,
+    });
 
-    for (const vault of [byAddress, byFile]) {
-      const settlement = await vault.settleAll(resume);
-
-      expect(settlement).to.include({
-        status: "unconfirmed",
-        hash: asRecord(unsent["transaction"])["hash"],
-        blockNumber: null,
-        after: null,
-      });
-      expect(settlement.reason)
-        .to.include("cannot be reached")
-        .and.include("The option `resume`");
-      expect(settlement.before?.settled).to.equal(false);
-    }
-    // What it cannot be is no outcome of it.
-    await expectVaultError(
-      (await lane.connect({ url, chainId: 1 })).settleAll(resume),
+    const { message } = await expectVaultError(
+      elsewhere.settleAll(resume),
       "VAULT_NETWORK_UNREACHABLE",
     );
-    await write({ ...unsent, finished: true });
-    await expectVaultError(
-      byAddress.settleAll(resume),
-      "VAULT_NETWORK_UNREACHABLE",
-    );
-    await rm(deployed);
+
+    expect(message)
+      .to.include("Network live")
+      .and.not.include(asRecord(unsent["transaction"])["hash"]);
+    expect(await readFile(lane.journal, "utf8")).to.equal(text);
   });
 
   const broken: ReadonlyArray<
@@ -544,87 +521,32 @@ describe("the journal of a settlement", () => {
       method.startsWith("eth_send") ? [params[0]] : [],
     );
 
-  it("should get no signature from a key here: that signs before it is journalled", async () => {
-    await write(forged());
+  for (const [what, accounts, gap] of [
+    ["a key of the configuration", [DEV_KEYS[0]], 0],
+    ["a key of the node", "remote", 0],
+    ["a key of the node, with a nonce that is not the next", "remote", 3],
+  ] as const) {
+    it(`gets no signature on --resume from ${what}, and stands in no one's way`, async () => {
+      const vault = await lane.connect({
+        accounts: accounts === "remote" ? accounts : [...accounts],
+      });
+      lane.server.hide("eth_signTransaction");
+      const { nonce } = asRecord(unsent["transaction"]);
+      await write(forged({ nonce: Number(nonce) + gap }));
 
-    const settlement = await lane.vault.settleAll(resume);
+      const settlement = await vault.settleAll(resume);
 
-    expect(settlement).to.include({ status: "refused", hash: null });
-    expect(settlement.reason).to.include("is not signed again");
-    expect(signed()).to.deep.equal([]);
-    // It stands in no one's way.
-    expect((await lane.vault.settleAll(POLLING)).status).to.equal("settled");
-  });
-
-  it("should not get more gas or higher fees from a node's key than a new one would", async () => {
-    const vault = await lane.connect({ accounts: "remote" });
-    lane.server.hide("eth_signTransaction");
-    const { gas, fees } = asRecord(unsent["transaction"]);
-    await write(
-      forged({
-        gas: "20000000",
-        fees: {
-          maxFeePerGas: String(10n ** 12n),
-          maxPriorityFeePerGas: String(10n ** 12n),
-        },
-      }),
-    );
-
-    const settlement = await vault.settleAll(resume);
-
-    lane.server.show();
-    expect(settlement, settlement.reason ?? "").to.include({
-      status: "settled",
+      expect(settlement).to.include({
+        status: "refused",
+        code: "VAULT_SETTLEMENT_LOST",
+        hash: null,
+      });
+      expect(signed()).to.deep.equal([]);
+      expect((await vault.settleAll(POLLING)).status).to.equal("settled");
+      lane.server.show();
+      expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
     });
-    const [sentOnce, ...more] = signed().map(asRecord);
-    expect(more).to.deep.equal([]);
-    expect(Number(sentOnce?.["gas"])).to.be.at.most(Number(gas));
-    const { maxFeePerGas, maxPriorityFeePerGas } = asRecord(fees);
-    expect(Number(sentOnce?.["maxFeePerGas"])).to.be.at.most(
-      2 * Number(maxFeePerGas),
-    );
-    expect(Number(sentOnce?.["maxPriorityFeePerGas"])).to.be.at.most(
-      2 * Number(maxPriorityFeePerGas),
-    );
-  });
-
-  it("should not send to a contract that has no settleAll", async () => {
-    const vault = await lane.connect({ accounts: "remote" });
-    lane.server.hide("eth_signTransaction");
-    await write(forged());
-    const { provider, contracts } = lane.world;
-    // It answers the round, and refuses whatever it does not know.
-    const code = await provider.getCode(contracts.vault);
-    await provider.send("anvil_setCode", [
-      contracts.vault,
-      code.replaceAll("a015aefe", "a015aeff"),
-    ]);
-
-    const settlement = await vault.settleAll(resume);
-
-    lane.server.show();
-    await provider.send("anvil_setCode", [contracts.vault, code]);
-    expect(settlement).to.include({
-      status: "reverted",
-      code: "VAULT_CALL_REVERTED",
-      hash: null,
-    });
-    expect(signed()).to.deep.equal([]);
-  });
-
-  it("should not queue behind a gap, to settle some later round", async () => {
-    const vault = await lane.connect({ accounts: "remote" });
-    lane.server.hide("eth_signTransaction");
-    const { nonce } = asRecord(unsent["transaction"]);
-    await write(forged({ nonce: Number(nonce) + 3 }));
-
-    const settlement = await vault.settleAll(resume);
-
-    lane.server.show();
-    expect(settlement).to.include({ status: "refused", hash: null });
-    expect(settlement.reason).to.include("is not signed again");
-    expect(signed()).to.deep.equal([]);
-  });
+  }
 
   it("should be told from the journal of a node that was started anew", async () => {
     await write({ ...unsent, genesisHash: `0x${"ab".repeat(32)}` });

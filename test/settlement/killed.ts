@@ -109,8 +109,15 @@ for (const mode of ["local keys", "remote accounts"] as const) {
         pollingInterval: 20,
         resume: true,
       });
-      if (wasJournalled) {
-        expect(resumed, resumed.reason ?? "").to.include({ status: "settled" });
+      if (resumed.code === "VAULT_SETTLEMENT_LOST") {
+        // Without signed bytes, what never left is settled again.
+        expect(mode).to.equal("remote accounts");
+        expect(await settle(lane)).to.include({ status: "settled" });
+      } else if (wasJournalled) {
+        expect(resumed.status, resumed.reason ?? "").to.be.oneOf([
+          "settled",
+          "nothing-to-do",
+        ]);
         // What was printed before the end is the hash of what was settled.
         const printed = /Transaction (0x[0-9a-f]{64})/u.exec(stderr)?.[1];
         expect(printed ?? resumed.hash).to.equal(resumed.hash);

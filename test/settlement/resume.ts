@@ -1,17 +1,17 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { expect } from "chai";
-import { Transaction, Wallet, toQuantity } from "ethers";
+import { Transaction, Wallet } from "ethers";
 
+import { describeRound } from "../../src/protocol/round.js";
+import type { Settlement } from "../../src/settlement/types.js";
 import { toJsonValue } from "../../src/json.js";
 import { Chain } from "../../src/rpc/node.js";
-import type { Fees } from "../../src/rehearsal/fees.js";
-import type { SentTransaction } from "../../src/settlement/find-transaction.js";
-import { Journal, unfinishedEntries } from "../../src/settlement/journal.js";
+import { Journal } from "../../src/settlement/journal.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
-import { findInterrupted, rebuild } from "../../src/settlement/resume.js";
+import { findInterrupted } from "../../src/settlement/resume.js";
 import { settleAll } from "../../src/settlement/settle-all.js";
 import { SettlementStopped } from "../../src/settlement/stopped.js";
 import {
@@ -21,7 +21,6 @@ import {
 } from "../../src/settlement/transaction.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { BareHost } from "../helpers/bare-host.js";
-import { endDeadlines } from "../helpers/deadlines.js";
 import {
   FACTORY,
   KEY,
@@ -30,6 +29,8 @@ import {
   SETTLE,
   SETTLER,
   VAULT,
+  nextRound,
+  settledRound,
 } from "../helpers/memory-chain.js";
 
 const GENESIS = `0x${"ee".repeat(32)}`;
@@ -117,11 +118,10 @@ describe("a settlement that is taken up", () => {
     for (const genesisHash of [GENESIS, "unknown"]) {
       await write({ genesisHash });
       const { journal, ...found } = await findInterrupted(hostOf());
-      expect(journal?.file).to.equal(FILE);
+      expect(journal.file).to.equal(FILE);
       expect(found).to.deep.equal({
         entry: { version: 1, ...entry, genesisHash },
         block: { number: 5, timestamp: 1_700_000_005 },
-        problem: undefined,
       });
     }
     await write({ genesisHash: HASH });
@@ -139,96 +139,19 @@ describe("a settlement that is taken up", () => {
     );
   });
 
-  describe("while the node does not answer", () => {
-    const fail = (...methods: readonly string[]): void => {
-      for (const method of methods) {
-        chain.on(method, () => {
-          throw new Error("nope");
-        });
-      }
-    };
-
-    it("should be what is known of it", async () => {
-      await write();
-      fail("eth_getBlockByNumber");
-      const {
-        problem,
-        entry: found,
-        ...rest
-      } = await findInterrupted(hostOf());
-      expect(problem).to.include("nope");
-      expect(found.transaction).to.deep.equal(transaction);
-      expect(rest).to.deep.equal({ journal: undefined, block: undefined });
-
-      const located = await settleAll(hostOf(), { resume: true });
-      expect(located).to.deep.equal({
-        settlement: {
-          status: "unconfirmed",
-          code: null,
-          reason: `It could not be looked for: ${problem} The option \`resume\` of settleAll() takes it up again.`,
-          hash: null,
-          blockNumber: null,
-          gasUsed: null,
-          before: OPEN_ROUND,
-          after: null,
-          preview: null,
-        },
-        chainId: 31_337,
-        block: undefined,
+  it("throws the node's error, and leaves the journal, where the node does not answer", async () => {
+    await write();
+    for (const method of ["eth_chainId", "eth_getBlockByNumber"]) {
+      chain.on(method, () => {
+        throw new Error("nope");
       });
-    });
-
-    it("should be the only unfinished one that it can be", async () => {
-      fail("eth_chainId");
-      const entryFound = async (
-        networkConfig: Readonly<Record<string, unknown>> = {},
-      ): Promise<boolean> => {
-        try {
-          const { entry: found } = await findInterrupted(hostOf(networkConfig));
-          expect(found.vault).to.equal(VAULT);
-          return true;
-        } catch (error) {
-          expect(error).to.have.property("code", "VAULT_RPC_ERROR");
-          return false;
-        }
-      };
-      expect(await entryFound()).to.equal(false);
-      await write();
-      expect(await entryFound()).to.equal(true);
-      expect(await entryFound({ chainId: 31_337 })).to.equal(true);
-      expect(await entryFound({ chainId: 1 })).to.equal(false);
-      expect(await entryFound({ type: "edr-simulated" })).to.equal(false);
-      await write({ finished: true });
-      expect(await entryFound()).to.equal(false);
-      await write();
-      const elsewhere = { ...transaction, chainId: 1 };
-      await write(
-        { chainId: 1, transaction: elsewhere },
-        FILE.replace("31337", "1"),
+      await expectVaultError(
+        settleAll(hostOf(), { resume: true }),
+        "VAULT_RPC_ERROR",
       );
-      expect(await entryFound()).to.equal(false);
-      expect(await entryFound({ chainId: 31_337 })).to.equal(true);
-    });
-
-    it("should be of any vault where it takes the node to find that", async () => {
-      await write();
-      fail("eth_chainId");
-      const wanted = hostOf();
-      const lost = await expectVaultError(wanted.chainId(), "VAULT_RPC_ERROR");
-      wanted.addressOf = async () => await Promise.reject(lost);
-      expect((await findInterrupted(wanted)).entry.vault).to.equal(VAULT);
-      wanted.addressOf = async () => await Promise.reject(new TypeError("bug"));
-      expect(await findInterrupted(wanted).catch(String)).to.equal(
-        "TypeError: bug",
-      );
-      let times = 0;
-      wanted.addressOf = async () => {
-        times += 1;
-        return await Promise.reject(times > 1 ? new TypeError("bug") : lost);
-      };
-      expect(await findInterrupted(wanted).catch(String)).to.equal(
-        "TypeError: bug",
-      );
+    }
+    expect(await new Journal(projectRoot, 31_337, VAULT).read()).to.include({
+      finished: false,
     });
   });
 
@@ -246,27 +169,19 @@ describe("a settlement that is taken up", () => {
     };
     const sends = (method: string): number => chain.count(method);
 
-    it("should be signed anew by a node, once, with a hash that is noted", async () => {
+    it("gives up what a node was to sign and lost, so that the next settlement takes its nonce", async () => {
       await write();
-      expect(await resume()).to.deep.equal(["settled", null, null]);
-      expect(sends("eth_sendTransaction")).to.equal(1);
-      const noted = await new Journal(projectRoot, 31_337, VAULT).read();
-      expect(noted?.finished).to.equal(true);
-      expect(noted?.transaction.hash).to.equal(chain.mined[0]?.hash);
-      // It is looked for, and nothing else, from then on.
-      expect(await resume()).to.deep.equal(["settled", null, null]);
-      expect(sends("eth_sendTransaction")).to.equal(1);
-    });
-
-    it("should be refused where a key here would have signed it, with the journal's name", async () => {
-      const key = { getHexString: async () => await Promise.resolve(KEY) };
-      await write();
-      expect(await resume({ accounts: [key] })).to.deep.equal([
+      expect(await resume()).to.deep.equal([
         "refused",
-        "VAULT_NOT_SIGNED_AGAIN",
+        "VAULT_SETTLEMENT_LOST",
         null,
       ]);
       expect(sends("eth_sendTransaction")).to.equal(0);
+      const { settlement } = await settleAll(hostOf(), { pollingInterval: 1 });
+      expect(settlement.status).to.equal("settled");
+      expect(chain.mined.map(({ nonce }) => nonce)).to.deep.equal([
+        transaction.nonce,
+      ]);
     });
 
     it("should send the very bytes that were signed, whoever signs now", async () => {
@@ -298,16 +213,39 @@ describe("a settlement that is taken up", () => {
       expect(sends("eth_sendTransaction")).to.equal(0);
     });
 
-    it("should not be sent once it is finished", async () => {
-      await write({ finished: true });
-      chain.on("eth_getTransactionCount", async (_, answer, occurrence) => {
-        if (occurrence > 4) {
-          endDeadlines();
-        }
-        return await answer();
+    it("has nothing to do for a finished settlement, also on a node that lost its block and state", async () => {
+      const block = {
+        finished: true,
+        status: "settled",
+        blockNumber: 4,
+        transaction: { ...transaction, hash: HASH },
+      } as const;
+      const resumed = async (): Promise<Settlement> =>
+        (await settleAll(hostOf(), { resume: true })).settlement;
+      await write(block);
+      chain.mine(nextRound);
+      expect(await resumed()).to.deep.equal({
+        status: "nothing-to-do",
+        code: null,
+        reason: `The settlement of ${describeRound(OPEN_ROUND)} is finished: settled in block 4. The current round is ${describeRound(nextRound(OPEN_ROUND))}, not settled.`,
+        hash: HASH,
+        blockNumber: 4,
+        gasUsed: null,
+        before: OPEN_ROUND,
+        after: null,
+        preview: null,
       });
-      expect((await resume())[0]).to.equal("unconfirmed");
-      expect(sends("eth_sendTransaction")).to.equal(0);
+      chain.mine(() => settledRound(OPEN_ROUND));
+      expect((await resumed()).reason).to.include(
+        "It is the current round still, settled.",
+      );
+      await write({ finished: true });
+      const { hash, reason } = await resumed();
+      expect(hash).to.equal(null);
+      expect(reason).to.include("without a transaction that was mined");
+      for (const { method } of chain.asked) {
+        expect(method).to.not.match(/^eth_send|Transaction/u);
+      }
     });
   });
 
@@ -378,79 +316,6 @@ describe("a settlement that is taken up", () => {
       ).to.deep.equal(unsigned);
       expect(chain.asked).to.have.length(asked);
     }
-  });
-
-  describe("and signed anew", () => {
-    const fees: Fees = { maxFeePerGas: 5n, maxPriorityFeePerGas: 9n };
-    const sent: SentTransaction = {
-      ...transaction,
-      sentAfterBlock: 5,
-      gas: 10n ** 6n,
-      fees,
-    };
-    const renew = async (
-      networkConfig: Readonly<Record<string, unknown>> = {},
-      changes: Partial<SentTransaction> = {},
-    ): Promise<SettlementStopped | SentTransaction> =>
-      await rebuild(hostOf(networkConfig), { ...sent, ...changes }, FILE);
-
-    it("should be as a new one would be, and cost no more than before", async () => {
-      const renewed = {
-        ...sent,
-        gas: 75_000n,
-        fees: { maxFeePerGas: 5n, maxPriorityFeePerGas: 1n },
-      };
-      expect(await renew()).to.deep.equal(renewed);
-      expect(await renew({}, { gas: 10n })).to.deep.equal({
-        ...renewed,
-        gas: 10n,
-      });
-      // What it calls is not the journal's to say.
-      expect(await renew({}, { data: "0xdeadbeef" })).to.deep.equal(renewed);
-    });
-
-    const stoppedBy = (
-      result: SettlementStopped | SentTransaction,
-    ): readonly unknown[] => {
-      expect(result).to.be.instanceOf(SettlementStopped);
-      return result instanceof SettlementStopped
-        ? [result.status, result.code, result.reason]
-        : [];
-    };
-
-    it("should not be, by a key here, with another nonce, or where nobody signs", async () => {
-      const key = { getHexString: async () => await Promise.resolve(KEY) };
-      const [status, code, reason] = stoppedBy(
-        await renew({ accounts: [key] }),
-      );
-      expect([status, code]).to.deep.equal([
-        "refused",
-        "VAULT_NOT_SIGNED_AGAIN",
-      ]);
-      expect(reason).to.include(FILE).and.include("with a configured key");
-
-      for (const nonce of [0, 2]) {
-        chain.on("eth_getTransactionCount", () => toQuantity(1));
-        const [, other, why] = stoppedBy(await renew({}, { nonce }));
-        expect(other).to.equal("VAULT_NOT_SIGNED_AGAIN");
-        expect(why).to.include(
-          `its nonce is ${nonce}, and the next one of ${SETTLER} is 1`,
-        );
-      }
-      chain.on("eth_accounts", () => []);
-      expect(stoppedBy(await renew())[1]).to.equal("VAULT_UNKNOWN_SIGNER");
-      chain.on("eth_accounts", () => {
-        throw new Error("nope");
-      });
-      await expectVaultError(renew(), "VAULT_RPC_ERROR");
-    });
-
-    it("should not be where the contract refuses it", async () => {
-      chain.revertsWith = "0x12345678";
-      const [status, code, reason] = stoppedBy(await renew());
-      expect([status, code]).to.deep.equal(["reverted", "VAULT_CALL_REVERTED"]);
-      expect(reason).to.include("0x12345678");
-    });
   });
 
   describe("from its journal", () => {
@@ -571,43 +436,6 @@ describe("a settlement that is taken up", () => {
         expect(failed.message).to.match(/EEXIST|ENOTDIR/u);
       }
       await rm(folder);
-    });
-
-    it("should be listed among those of its project, as far as they can be read", async () => {
-      expect(await unfinishedEntries(`${projectRoot}/none`, {})).to.deep.equal(
-        [],
-      );
-      await write();
-      const elsewhere = { ...transaction, to: FACTORY };
-      const other = { vault: FACTORY, transaction: elsewhere };
-      await write(
-        other,
-        FILE.replace(VAULT.toLowerCase(), FACTORY.toLowerCase()),
-      );
-      for (const name of [
-        `x${path.basename(FILE)}`,
-        `${path.basename(FILE)}.bak`,
-        "31337-0xab.json",
-      ]) {
-        await write({}, `vault-deployments/${name}`);
-      }
-      await writeFile(path.join(projectRoot, FILE.replace("31337", "7")), "{");
-      const vaultsOf = async (
-        wanted: Parameters<typeof unfinishedEntries>[1],
-      ): Promise<readonly string[]> =>
-        (await unfinishedEntries(projectRoot, wanted))
-          .map(({ vault }) => vault)
-          .sort();
-      expect(await vaultsOf({})).to.deep.equal([VAULT, FACTORY]);
-      expect(await vaultsOf({ vault: VAULT })).to.deep.equal([VAULT]);
-      expect(await vaultsOf({ chainId: 31_337 })).to.deep.equal([
-        VAULT,
-        FACTORY,
-      ]);
-      expect(await vaultsOf({ chainId: 7 })).to.deep.equal([]);
-      expect(
-        await readdir(path.join(projectRoot, "vault-deployments")),
-      ).to.have.length(6);
     });
   });
 });

@@ -119,7 +119,11 @@ describe("what can become of a settlement's transaction", () => {
       hash: settlement.hash,
     });
     expect(resumed.before).to.deep.equal(settlement.before);
-    expect(await resume(), "resuming is idempotent").to.deep.equal(resumed);
+    expect(await resume(), "resuming is idempotent").to.include({
+      status: "nothing-to-do",
+      hash: resumed.hash,
+      blockNumber: resumed.blockNumber,
+    });
     expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
   });
 
@@ -367,7 +371,6 @@ describe("what can become of a settlement's transaction", () => {
       expect(await lane.vault.settleAll(POLLING)).to.include({
         status: isNext ? "settled" : "nothing-to-do",
       });
-      expect(await resume()).to.include({ status: "settled" });
     });
   }
 
@@ -436,7 +439,7 @@ describe("what can become of a settlement's transaction", () => {
     expect(settlement.reason).to.include("with 1 of 3 confirmations");
   });
 
-  it("should ask a signer elsewhere once, and again only with --resume", async () => {
+  it("should ask a signer elsewhere once, and again only for a new settlement with its nonce", async () => {
     const vault = await lane.connect({ accounts: "remote" });
     lane.server.hide("eth_signTransaction");
     lane.server.before(
@@ -459,17 +462,21 @@ describe("what can become of a settlement's transaction", () => {
 
     await setMining(true);
     const resumed = await vault.settleAll({ ...POLLING, resume: true });
+    expect(resumed).to.include({
+      status: "refused",
+      code: "VAULT_SETTLEMENT_LOST",
+      hash: settlement.hash,
+    });
+    expect(asked()).to.have.length(1);
+    expect(await vault.settleAll(POLLING)).to.include({ status: "settled" });
 
     lane.server.show();
-    expect(resumed, resumed.reason ?? "").to.include({ status: "settled" });
-    const [first, again] = asked().map((params) => {
-      const { gas, ...rest }: Readonly<Record<string, unknown>> =
-        typeof params === "object" ? { ...params } : {};
-      return { gas: BigInt(String(gas)), rest };
-    });
-    // Built anew, with at most the gas of the first.
-    expect(again?.rest).to.deep.equal(first?.rest);
-    expect(Number(again?.gas)).to.be.at.most(Number(first?.gas));
+    const [first, again] = asked().map((params) =>
+      typeof params === "object" && params !== null && "nonce" in params
+        ? params.nonce
+        : undefined,
+    );
+    expect(again).to.be.a("string").and.to.equal(first);
     expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
   });
 

@@ -135,10 +135,14 @@ describe("vault settle", () => {
       hash: null,
     });
 
-    // It is over, and whoever resumes knows how to.
     const resumed = await runJson(["--resume"]);
-    expect(resumed.document["settlement"]).to.include({ status: "settled" });
-    expect(resumed.stderr).to.not.include("If this is interrupted");
+    expect(resumed.exitCode).to.equal(0);
+    expect(resumed.document["settlement"]).to.include({
+      status: "nothing-to-do",
+      hash: settlement["hash"],
+      blockNumber,
+    });
+    expect(resumed.stderr).to.equal("");
   });
 
   it("should say what changed, for a person", async () => {
