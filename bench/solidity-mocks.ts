@@ -1,6 +1,7 @@
 import { ContractFactory } from "ethers";
 
-import { scenarios } from "../src/mocks/scenarios.js";
+import { solidityScenarios } from "../scripts/docs/render-scenarios.js";
+import type { SolidityScenario } from "../scripts/docs/render-scenarios.js";
 import { createTestHre } from "../test/helpers/hre.js";
 import { compile, contractSources } from "../test/helpers/solc.js";
 import { median, round, runInTurns, target } from "./measure.js";
@@ -10,16 +11,16 @@ import type { Extent, Section } from "./measure.js";
 const harness = `// SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-import {VaultMocks} from "contracts/test/VaultMocks.sol";
+import {Scenario, VaultMocks} from "contracts/test/VaultMocks.sol";
 
 contract Harness {
     VaultMocks private _mocks;
 
-    function setUp(string calldata scenario) external {
+    function setUp(Scenario scenario) external {
         _mocks.deploy(scenario);
     }
     // Each in a call of its own, since a call keeps all its memory.
-    function setUps(string calldata scenario, uint256 count) external {
+    function setUps(Scenario scenario, uint256 count) external {
         for (uint256 i = 0; i < count; ++i) this.setUp(scenario);
     }
 }
@@ -65,8 +66,11 @@ export async function benchSolidityMocks({ rounds }: Extent): Promise<Section> {
       signer,
     ).deploy();
     const to = await contract.getAddress();
-    const names = Object.keys(scenarios);
-    const setUps = async (scenario: string, count: number): Promise<void> => {
+    const names = solidityScenarios;
+    const setUps = async (
+      scenario: SolidityScenario,
+      count: number,
+    ): Promise<void> => {
       await connection.provider.request({
         method: "eth_call",
         params: [
@@ -74,7 +78,7 @@ export async function benchSolidityMocks({ rounds }: Extent): Promise<Section> {
             to,
             gas: `0x${GAS.toString(16)}`,
             data: contract.interface.encodeFunctionData("setUps", [
-              scenario,
+              solidityScenarios.indexOf(scenario),
               count,
             ]),
           },
@@ -108,7 +112,7 @@ export async function benchSolidityMocks({ rounds }: Extent): Promise<Section> {
       rows,
       targets: [
         target(
-          'mocks.deploy("open-round")',
+          "mocks.deploy(Scenario.OpenRound)",
           rows[0]?.["median ms"] ?? Number.NaN,
           "at most",
           2,

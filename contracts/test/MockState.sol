@@ -3,7 +3,6 @@ pragma solidity ^0.8.20;
 
 import {VaultReader} from "../interfaces/VaultReader.sol";
 import {MockLiquidityPool} from "../mocks/MockLiquidityPool.sol";
-import {MockOrder} from "../mocks/MockOrder.sol";
 import {MockVault} from "../mocks/MockVault.sol";
 
 /// @notice Everything the six mocks answer; values unscaled, as on the wire.
@@ -14,7 +13,7 @@ struct MockState {
     VaultReader.Round round;
     /// The ids of `orders`, in their order.
     uint256[] orderIDs;
-    MockOrder[] orders;
+    VaultReader.Order[] orders;
     OrderRange generatedOrders;
     /// Whether an order that is not there reverts; else it is all zeros.
     bool missingOrdersRevert;

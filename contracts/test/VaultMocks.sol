@@ -4,7 +4,6 @@ pragma solidity ^0.8.20;
 import {ILiquidityPool} from "../interfaces/ILiquidityPool.sol";
 import {ITrading} from "../interfaces/ITrading.sol";
 import {IUnderlyingAsset} from "../interfaces/IUnderlyingAsset.sol";
-import {IVault} from "../interfaces/IVault.sol";
 import {IVaultFactory} from "../interfaces/IVaultFactory.sol";
 import {VaultReader} from "../interfaces/VaultReader.sol";
 import {MockBase} from "../mocks/MockBase.sol";
@@ -14,7 +13,7 @@ import {MockTrading} from "../mocks/MockTrading.sol";
 import {MockUnderlyingAsset} from "../mocks/MockUnderlyingAsset.sol";
 import {MockVault} from "../mocks/MockVault.sol";
 import {MockVaultFactory} from "../mocks/MockVaultFactory.sol";
-import {MockScenarios} from "./MockScenarios.sol";
+import {MockScenarios, Scenario} from "./MockScenarios.sol";
 import {MockState} from "./MockState.sol";
 
 using VaultMocksScripts for VaultMocks global;
@@ -24,7 +23,7 @@ using VaultMocksScripts for VaultMocks global;
 ///
 /// `VaultMocks private mocks;`
 ///
-/// `function setUp() public { mocks.deploy("open-round"); }`
+/// `function setUp() public { mocks.deploy(Scenario.OpenRound); }`
 /// @dev Members are the roles that the contracts have in TypeScript. Only
 /// `trading` is not of the mock's type: `MockTrading` cannot declare the
 /// thirteen values of its interface. It scripts as `mockTrading`.
@@ -47,13 +46,10 @@ library VaultMocksScripts {
     /// @dev Length of a next round where the latest one has none.
     uint256 private constant DEFAULT_ROUND_LENGTH = 7 days;
 
-    /// @notice No mock has an operation of that name.
-    error UnknownOperation(string operation);
-
     /// @notice Deploys the six mocks in a scenario.
-    /// @param scenario The scenario's name; see `MockScenarios`.
-    function deploy(VaultMocks storage mocks, string memory scenario) internal {
-        deploy(mocks, MockScenarios.named(scenario, block.timestamp));
+    /// @param scenario The scenario.
+    function deploy(VaultMocks storage mocks, Scenario scenario) internal {
+        deploy(mocks, MockScenarios.stateOf(scenario));
     }
 
     /// @notice Deploys the six mocks in a state: a scenario with changes, say.
@@ -73,6 +69,7 @@ library VaultMocksScripts {
     /// were new: what was scripted and recorded is gone.
     /// @param state What they answer from now on.
     function load(VaultMocks storage mocks, MockState memory state) internal {
+        _requireDeployed(mocks);
         mocks.underlyingAsset.reset();
         mocks.publicPool.reset();
         mocks.privatePool.reset();
@@ -87,6 +84,7 @@ library VaultMocksScripts {
     function round(
         VaultMocks storage mocks
     ) internal view returns (VaultReader.Round memory) {
+        _requireDeployed(mocks);
         return mocks.vaultFactory.latestRound();
     }
 
@@ -96,6 +94,7 @@ library VaultMocksScripts {
         VaultMocks storage mocks,
         VaultReader.Round memory next
     ) internal {
+        _requireDeployed(mocks);
         mocks.vaultFactory.setRound(next);
     }
 
@@ -137,6 +136,7 @@ library VaultMocksScripts {
         uint256 settledPrice,
         uint256 settledAmount
     ) internal {
+        _requireDeployed(mocks);
         mocks.vault.setSettlement(settledPrice, settledAmount);
     }
 
@@ -149,34 +149,40 @@ library VaultMocksScripts {
         VaultMocks storage mocks,
         uint256 orderID
     ) internal view returns (VaultReader.Order memory) {
+        _requireDeployed(mocks);
         return VaultReader.readOrder(mocks.trading, orderID);
     }
 
-    /// @notice Sets one order, such as
-    /// `MockScenarios.openCall().heldBy(alice).closedAt(63_250e18)`.
+    /// @notice Sets one order, such as one that `order` returned, changed.
     /// @param orderID The order's id.
     /// @param value The order.
     function setOrder(
         VaultMocks storage mocks,
         uint256 orderID,
-        MockOrder memory value
+        VaultReader.Order memory value
     ) internal {
-        mocks.mockTrading.setOrder(orderID, value);
+        _requireDeployed(mocks);
+        uint256[] memory orderIDs = new uint256[](1);
+        VaultReader.Order[] memory orders = new VaultReader.Order[](1);
+        (orderIDs[0], orders[0]) = (orderID, value);
+        mocks.mockTrading.setOrders(orderIDs, _asMockOrders(orders));
     }
 
     /// @notice Makes an order a missing one.
     /// @param orderID The order's id.
     function removeOrder(VaultMocks storage mocks, uint256 orderID) internal {
+        _requireDeployed(mocks);
         mocks.mockTrading.removeOrder(orderID);
     }
 
     /// @notice Makes an operation revert with a text, until `succeed`.
-    /// @param operation The operation's name, "settleAll" for example; of
-    /// "getLPAmountInfo", both pools revert.
+    /// @dev Reverts with `FunctionNotScriptable` if no mock has the operation.
+    /// @param operation The operation's selector, `IVault.settleAll.selector`
+    /// for example; of `ILiquidityPool.getLPAmountInfo`, both pools revert.
     /// @param reason What it reverts with.
     function fail(
         VaultMocks storage mocks,
-        string memory operation,
+        bytes4 operation,
         string memory reason
     ) internal {
         failWith(
@@ -187,67 +193,58 @@ library VaultMocksScripts {
     }
 
     /// @notice Makes an operation revert with any data, until `succeed`.
-    /// @param operation The operation's name.
+    /// @param operation The operation's selector.
     /// @param revertData For example `abi.encodeWithSelector(Paused.selector)`;
     /// may be empty.
     function failWith(
         VaultMocks storage mocks,
-        string memory operation,
+        bytes4 operation,
         bytes memory revertData
     ) internal {
-        (bytes4 selector, MockBase[] memory targets) = _find(mocks, operation);
+        MockBase[] memory targets = _targetsOf(mocks, operation);
         for (uint256 i = 0; i < targets.length; ++i) {
-            targets[i].setRevert(selector, revertData);
+            targets[i].setRevert(operation, revertData);
         }
     }
 
     /// @notice Ends what `fail` began.
-    /// @param operation The operation's name.
-    function succeed(
-        VaultMocks storage mocks,
-        string memory operation
-    ) internal {
-        (bytes4 selector, MockBase[] memory targets) = _find(mocks, operation);
+    /// @param operation The operation's selector.
+    function succeed(VaultMocks storage mocks, bytes4 operation) internal {
+        MockBase[] memory targets = _targetsOf(mocks, operation);
         for (uint256 i = 0; i < targets.length; ++i) {
-            targets[i].clearRevert(selector);
+            targets[i].clearRevert(operation);
         }
     }
 
-    /// @dev The operation's selector, and the mocks that have it.
-    function _find(
+    function _requireDeployed(VaultMocks storage mocks) private view {
+        require(
+            address(mocks.vault) != address(0),
+            "VaultMocks: call deploy first, for example mocks.deploy(Scenario.OpenRound) in setUp"
+        );
+    }
+
+    /// @dev The mocks that have the operation. A selector that is no
+    /// operation's is left to the vault, which refuses it.
+    function _targetsOf(
         VaultMocks storage mocks,
-        string memory operation
-    ) private view returns (bytes4 selector, MockBase[] memory targets) {
-        bytes32 id = keccak256(bytes(operation));
+        bytes4 operation
+    ) private view returns (MockBase[] memory targets) {
+        _requireDeployed(mocks);
         targets = new MockBase[](1);
         targets[0] = mocks.vault;
-        if (id == keccak256("settleAll")) {
-            selector = IVault.settleAll.selector;
-        } else if (id == keccak256("calMargins")) {
-            selector = IVault.calMargins.selector;
-        } else if (id == keccak256("queryVolume")) {
-            selector = IVault.queryVolume.selector;
-        } else if (id == keccak256("queryMarginBalance")) {
-            selector = IVault.queryMarginBalance.selector;
-        } else if (id == keccak256("getLatestRoundInfo")) {
-            selector = IVaultFactory.getLatestRoundInfo.selector;
-            targets[0] = mocks.vaultFactory;
-        } else if (id == keccak256("minXMargin")) {
-            selector = IVaultFactory.minSLDMargin.selector;
-            targets[0] = mocks.vaultFactory;
-        } else if (id == keccak256("getOrderInfo")) {
-            selector = ITrading.getOrderInfo.selector;
-            targets[0] = mocks.mockTrading;
-        } else if (id == keccak256("getFundingFeeRate")) {
-            selector = IUnderlyingAsset.getFundingFeeRate.selector;
-            targets[0] = mocks.underlyingAsset;
-        } else if (id == keccak256("getLPAmountInfo")) {
-            selector = ILiquidityPool.getLPAmountInfo.selector;
+        if (operation == ILiquidityPool.getLPAmountInfo.selector) {
             targets = new MockBase[](2);
             targets[0] = mocks.publicPool;
             targets[1] = mocks.privatePool;
-        } else {
-            revert UnknownOperation(operation);
+        } else if (operation == ITrading.getOrderInfo.selector) {
+            targets[0] = mocks.mockTrading;
+        } else if (operation == IUnderlyingAsset.getFundingFeeRate.selector) {
+            targets[0] = mocks.underlyingAsset;
+        } else if (
+            operation == IVaultFactory.getLatestRoundInfo.selector ||
+            operation == IVaultFactory.minSLDMargin.selector
+        ) {
+            targets[0] = mocks.vaultFactory;
         }
     }
 
@@ -271,12 +268,21 @@ library VaultMocksScripts {
     }
 
     function _setOrders(MockTrading trading, MockState memory state) private {
-        trading.setOrders(state.orderIDs, state.orders);
+        trading.setOrders(state.orderIDs, _asMockOrders(state.orders));
         trading.generateOrders(
             state.generatedOrders.firstId,
             state.generatedOrders.lastId
         );
         trading.setMissingOrdersRevert(state.missingOrdersRevert);
+    }
+
+    /// @dev Both structs have the same members; a string is kept as bytes are.
+    function _asMockOrders(
+        VaultReader.Order[] memory orders
+    ) private pure returns (MockOrder[] memory mockOrders) {
+        assembly ("memory-safe") {
+            mockOrders := orders
+        }
     }
 
     function _setVault(

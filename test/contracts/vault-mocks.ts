@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { concat, Contract, Interface, toBeHex, zeroPadValue } from "ethers";
 
-import { scenarios } from "../../src/mocks/scenarios.js";
-import type { ScenarioName } from "../../src/mocks/scenarios.js";
+import { solidityScenarios } from "../../scripts/docs/render-scenarios.js";
+import type { SolidityScenario } from "../../scripts/docs/render-scenarios.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import {
   contractRoleNames,
@@ -21,29 +21,26 @@ pragma solidity ^0.8.20;
 
 import {ITrading} from "contracts/interfaces/ITrading.sol";
 import {VaultReader} from "contracts/interfaces/VaultReader.sol";
-import {MockOrder} from "contracts/mocks/MockOrder.sol";
-import {MockScenarios} from "contracts/test/MockScenarios.sol";
-import {MockState} from "contracts/test/MockState.sol";
-import {VaultMocks} from "contracts/test/VaultMocks.sol";
+import {MockScenarios, MockState, Scenario, VaultMocks} from "contracts/test/VaultMocks.sol";
 
 contract Scripted {
     VaultMocks public mocks;
 
-    function deploy(string calldata scenario) external {
+    function deploy(Scenario scenario) external {
         mocks.deploy(scenario);
     }
     function deployStrict() external {
-        MockState memory state = MockScenarios.openRound(block.timestamp);
+        MockState memory state = MockScenarios.stateOf(Scenario.OpenRound);
         state.missingOrdersRevert = true;
         mocks.deploy(state);
     }
-    function load(string calldata scenario) external {
-        mocks.load(MockScenarios.named(scenario, block.timestamp));
+    function load(Scenario scenario) external {
+        mocks.load(MockScenarios.stateOf(scenario));
     }
-    function fail(string calldata operation, string calldata reason) external {
+    function fail(bytes4 operation, string calldata reason) external {
         mocks.fail(operation, reason);
     }
-    function succeed(string calldata operation) external {
+    function succeed(bytes4 operation) external {
         mocks.succeed(operation);
     }
     function settle() external {
@@ -64,15 +61,14 @@ contract Scripted {
     function setSettlement(uint256 price, uint256 amount) external {
         mocks.setSettlement(price, amount);
     }
-    function buildOrder(uint256 id, address holder) external {
-        MockOrder memory value = MockScenarios.openCall()
-            .withNumber(1).withFees(2, 3, 4).withMargin(5, 6);
-        value.openedAt(7, 8).asPut().closedAt(9);
-        mocks.setOrder(id, value.ofPair("SOL-USDT").heldBy(holder));
+    function setOrder(uint256 id, VaultReader.Order calldata value) external {
+        mocks.setOrder(id, value);
     }
-    function reopenOrder(uint256 id) external {
-        MockOrder memory value = MockScenarios.closedCall().asPut().asCall();
-        mocks.setOrder(id, value.openedAt(7, 8));
+    function removeOrder(uint256 id) external {
+        mocks.removeOrder(id);
+    }
+    function round() external view returns (VaultReader.Round memory) {
+        return mocks.round();
     }
     function order(
         uint256 id
@@ -87,9 +83,9 @@ contract Scripted {
 }
 `;
 
-// Object.keys is typed string[]; the keys are the names.
-// eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above
-const scenarioNames = Object.keys(scenarios) as ScenarioName[];
+/** A scenario as the contract takes it: the member of its enum. */
+const scenarioIn = (name: SolidityScenario): number =>
+  solidityScenarios.indexOf(name);
 
 /** The clock of all blocks here, since scenarios are relative to it. */
 const NOW = 1_800_000_000;
@@ -228,10 +224,10 @@ describe("contracts - mocks for Solidity tests", function () {
       ]),
     );
 
-  for (const scenario of scenarioNames) {
+  for (const scenario of solidityScenarios) {
     it(`should answer ${scenario} word by word as in TypeScript, settled too`, async () => {
       await setTime(NOW);
-      await send("deploy", scenario);
+      await send("deploy", scenarioIn(scenario));
       const solidity = await addresses();
       const before = await answers(solidity);
       await setTime(NOW);
@@ -247,33 +243,19 @@ describe("contracts - mocks for Solidity tests", function () {
     });
   }
 
-  it("should refuse a scenario that there is not, and tell those there are", async () => {
-    const error: unknown = await send("deploy", "open-rounds").catch(
-      (thrown: unknown) => thrown,
-    );
-    expect(revertData(error)).to.equal(
-      new Interface([
-        "error UnknownScenario(string name, string known)",
-      ]).encodeErrorResult("UnknownScenario", [
-        "open-rounds",
-        scenarioNames.join(", "),
-      ]),
-    );
-  });
-
   it("should put deployed mocks into another scenario, with nothing left", async () => {
     await setTime(NOW);
-    await send("deploy", "full-round");
+    await send("deploy", scenarioIn("full-round"));
     const fresh = await answers(await addresses());
     await goBack();
-    await send("deploy", "extremes");
+    await send("deploy", scenarioIn("many-orders"));
     await send("nextRound");
     for (const operation of operationNames) {
-      await send("fail", operation, "paused");
+      await send("fail", operationEntry(operation).selector, "paused");
     }
     const deployed = await addresses();
     await setTime(NOW);
-    await send("load", "full-round");
+    await send("load", scenarioIn("full-round"));
     expect(await addresses()).to.deep.equal(deployed);
     expect(await answers(deployed)).to.deep.equal(fresh);
     // As new: this round has a scripted settlement, and the first one is it.
@@ -285,7 +267,7 @@ describe("contracts - mocks for Solidity tests", function () {
 
   for (const operation of operationNames) {
     it(`should fail ${operation}, and let it succeed again`, async () => {
-      await send("deploy", "open-round");
+      await send("deploy", scenarioIn("open-round"));
       const at = await addresses();
       const attempts = async (): Promise<unknown[]> =>
         await Promise.all(
@@ -305,35 +287,60 @@ describe("contracts - mocks for Solidity tests", function () {
           ),
         );
       const before = await attempts();
-      await send("fail", operation, "paused");
+      await send("fail", operationEntry(operation).selector, "paused");
       const reverted = new Interface(["error Error(string)"]).encodeErrorResult(
         "Error",
         ["paused"],
       );
       expect(await attempts()).to.deep.equal(before.map(() => reverted));
-      await send("succeed", operation);
+      await send("succeed", operationEntry(operation).selector);
       expect(await attempts()).to.deep.equal(before);
     });
   }
 
-  it("should refuse an operation that there is not", async () => {
-    for (const method of ["fail", "succeed"]) {
-      const args = method === "fail" ? ["settle", "paused"] : ["settle"];
-      const error: unknown = await send(method, ...args).catch(
-        (thrown: unknown) => thrown,
-      );
+  it("should refuse a selector that is no operation's", async () => {
+    await send("deploy", scenarioIn("open-round"));
+    for (const [method, ...args] of [["fail", "paused"], ["succeed"]]) {
+      const error: unknown = await send(
+        String(method),
+        "0x12345678",
+        ...args,
+      ).catch((thrown: unknown) => thrown);
       expect(revertData(error)).to.equal(
         new Interface([
-          "error UnknownOperation(string operation)",
-        ]).encodeErrorResult("UnknownOperation", ["settle"]),
+          "error FunctionNotScriptable(bytes4 selector)",
+        ]).encodeErrorResult("FunctionNotScriptable", ["0x12345678"]),
       );
     }
   });
 
-  for (const scenario of ["settled-round", "extremes"] as const) {
+  for (const [method, ...args] of [
+    ["load", 0],
+    ["fail", operationEntry("settleAll").selector, "paused"],
+    ["succeed", operationEntry("settleAll").selector],
+    ["nextRound"],
+    ["nextRoundAt", 1n],
+    ["setTimes", 1n, 2n],
+    ["setSettlement", 1n, 2n],
+    ["order", 1n],
+    ["removeOrder", 1n],
+    ["round"],
+  ] as const) {
+    it(`should name deploy when ${method} is called without it`, async () => {
+      const error: unknown = await test
+        .getFunction(method)
+        .staticCall(...args)
+        .catch((thrown: unknown) => thrown);
+      expect(String(error)).to.contain(
+        "VaultMocks: call deploy first, for example mocks.deploy(Scenario.OpenRound) in setUp",
+      );
+    });
+  }
+
+  for (const scenario of ["settled-round", "no-liquidity"] as const) {
     it(`should start a round after ${scenario} as in TypeScript`, async () => {
       await setTime(NOW);
-      await send("deploy", scenario);
+      await send("deploy", scenarioIn(scenario));
       await setTime(NOW + HOUR);
       await send("nextRound");
       const solidity = await answers(await addresses());
@@ -350,7 +357,7 @@ describe("contracts - mocks for Solidity tests", function () {
 
   it("should start a week's round after one without a length, as in TypeScript", async () => {
     await setTime(NOW);
-    await send("deploy", "open-round");
+    await send("deploy", scenarioIn("open-round"));
     await send("setTimes", NOW, NOW);
     await setTime(NOW + HOUR);
     await send("nextRound");
@@ -370,7 +377,7 @@ describe("contracts - mocks for Solidity tests", function () {
   });
 
   it("should settle next rounds by their own terms, until scripted", async () => {
-    await send("deploy", "open-round");
+    await send("deploy", scenarioIn("open-round"));
     const bound = vault.at(await addresses());
     await send("nextRoundAt", 70n);
     await send("settle");
@@ -396,13 +403,13 @@ describe("contracts - mocks for Solidity tests", function () {
     });
   });
 
-  it("should build orders, and read them as a struct", async () => {
-    await send("deploy", "open-round");
-    const holder = `0x${"ab".repeat(20)}`;
-    await send("buildOrder", 12n, holder);
-    const expected = {
+  it("should set an order by the struct that reads it, and remove it", async () => {
+    await send("deploy", scenarioIn("open-round"));
+    const order = {
       exType: "SOL-USDT",
-      holder: (await vault.at(await addresses()).getOrderInfo(12n)).holder,
+      holder: await vault.connection.ethers
+        .getSigners()
+        .then(([signer]) => signer?.address ?? ""),
       number: 1n,
       exFee: 2n,
       lockFee: 3n,
@@ -415,28 +422,17 @@ describe("contracts - mocks for Solidity tests", function () {
       contractType: 2,
       state: 2,
     };
-    expect(expected.holder.toLowerCase()).to.equal(holder);
-    expect(await vault.at(await addresses()).getOrderInfo(12n)).to.deep.equal(
-      expected,
-    );
-    const order: unknown = await test.getFunction("order").staticCall(12n);
-    for (const [field, value] of Object.entries(expected)) {
-      expect(Reflect.get(Object(order), field), field).to.equal(
+    await send("setOrder", 12n, order);
+    const at = vault.at(await addresses());
+    expect(await at.getOrderInfo(12n)).to.deep.equal(order);
+    const read: unknown = await test.getFunction("order").staticCall(12n);
+    for (const [field, value] of Object.entries(order)) {
+      expect(Reflect.get(Object(read), field), field).to.equal(
         typeof value === "number" ? BigInt(value) : value,
       );
     }
-  });
-
-  it("should open an order that was closed, as a call again", async () => {
-    await send("deploy", "open-round");
-    await send("reopenOrder", 12n);
-    expect(await vault.at(await addresses()).getOrderInfo(12n)).to.include({
-      openPrice: 7n,
-      startTime: 8n,
-      closePrice: 0n,
-      contractType: 1,
-      state: 1,
-    });
+    await send("removeOrder", 12n);
+    expect((await at.getOrderInfo(12n)).exType).to.equal("");
   });
 
   it("should deploy a scenario with changes", async () => {
@@ -447,7 +443,7 @@ describe("contracts - mocks for Solidity tests", function () {
   });
 
   it("should refuse what is no answer of a trading contract", async () => {
-    await send("deploy", "open-round");
+    await send("deploy", scenarioIn("open-round"));
     const { trading, vault: other } = await addresses();
     const orderOf = test.getFunction("orderOf");
     const order: unknown = await orderOf.staticCall(trading);
@@ -469,8 +465,12 @@ describe("contracts - mocks for Solidity tests", function () {
   });
 
   it("should read a failing order with the mock's reason", async () => {
-    await send("deploy", "open-round");
-    await send("fail", "getOrderInfo", "no orders today");
+    await send("deploy", scenarioIn("open-round"));
+    await send(
+      "fail",
+      operationEntry("getOrderInfo").selector,
+      "no orders today",
+    );
     const error: unknown = await test
       .getFunction("order")
       .staticCall(1n)
