@@ -17,12 +17,6 @@ import type { FailedReading } from "./failed-reading.js";
 import { parseBlockTag } from "./inputs.js";
 import { knownLensSupport, tryLens } from "./lens/lens.js";
 import { entryAnswer } from "./lens/lens-answer.js";
-import type { LensAnswer, LensEntry } from "./lens/lens-answer.js";
-import {
-  factsCalls,
-  parseFacts,
-  rehearsalLensCode,
-} from "./lens/rehearsal-lens.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
 /**
@@ -40,32 +34,16 @@ interface Picture {
   readonly block: BlockInfo;
   /** Of each set in turn, in the order of {@link standaloneReadings}. */
   readonly values: readonly unknown[];
-  /** In wei, by account; undefined where they did not come along. */
-  readonly balances?: ReadonlyMap<string, bigint> | undefined;
 }
 
-/** A snapshot, and native balances of the same block. */
-export interface SnapshotWithBalances extends Pick<Picture, "balances"> {
-  readonly snapshot: VaultSnapshot;
-}
-
-/**
- * A snapshot, with the native balances of accounts in the same request.
- *
- * @see VaultClient.snapshot
- */
-export async function takeSnapshotWithBalances(
+/** @see VaultClient.snapshot */
+export async function takeSnapshot(
   client: VaultReader,
   options: ReadOptions,
-  accounts: readonly string[] = [],
-): Promise<SnapshotWithBalances> {
-  const { chainId, block, readings, balances } = await takeSnapshots(
-    [client],
-    options,
-    accounts,
-  );
+): Promise<VaultSnapshot> {
+  const { chainId, block, readings } = await takeSnapshots([client], options);
   // eslint-disable-next-line @typescript-eslint/no-non-null-assertion -- one for each client
-  return { snapshot: { chainId, block, ...readings[0]! }, balances };
+  return { chainId, block, ...readings[0]! };
 }
 
 /**
@@ -73,12 +51,10 @@ export async function takeSnapshotWithBalances(
  * one `eth_call` where the node allows that.
  *
  * @param sets At least one.
- * @param accounts Whose native balances are read along.
  */
 export async function takeSnapshots(
   sets: readonly VaultReader[],
   options: ReadOptions,
-  accounts: readonly string[] = [],
 ): Promise<
   Omit<Picture, "values"> & {
     /** In the order of the sets. */
@@ -92,7 +68,7 @@ export async function takeSnapshots(
   const [client] = clients;
   assertInvariant(client !== undefined, "no set of contracts to read");
   const { values, ...picture } =
-    (await readInOneCall(client, clients, options, accounts)) ??
+    (await readInOneCall(client, clients, options)) ??
     (await readCallByCall(client, clients, options));
   return {
     ...picture,
@@ -130,7 +106,6 @@ async function readInOneCall(
   client: VaultReader,
   clients: readonly VaultReader[],
   options: ReadOptions,
-  accounts: readonly string[],
 ): Promise<Picture | undefined> {
   const context = client.readContext(options);
   const { network, from, blockTag } = context;
@@ -154,13 +129,8 @@ async function readInOneCall(
         : [],
     ),
   );
-  const facts = factsCalls(from, accounts);
-  const answer = await tryLens(
-    context,
-    [...calls.values()],
-    facts.length === 0 ? undefined : { code: rehearsalLensCode, calls: facts },
-  );
-  if (answer?.entries.length !== calls.size + facts.length) {
+  const answer = await tryLens(context, [...calls.values()]);
+  if (answer?.entries.length !== calls.size) {
     return undefined;
   }
   const entries = new Map(
@@ -197,28 +167,7 @@ async function readInOneCall(
       return await readOne(reading.set, reading, pinned);
     }),
   );
-  return {
-    chainId: answer.chainId,
-    block,
-    values,
-    balances: balancesOf(accounts, answer, answer.entries.slice(calls.size)),
-  };
-}
-
-function balancesOf(
-  accounts: readonly string[],
-  answer: LensAnswer,
-  entries: readonly LensEntry[],
-): ReadonlyMap<string, bigint> | undefined {
-  const facts = parseFacts(
-    entries.map((entry) => entryAnswer(answer, entry)),
-    accounts,
-  );
-  return facts === undefined
-    ? undefined
-    : new Map(
-        [...facts.accounts].map(([account, { balance }]) => [account, balance]),
-      );
+  return { chainId: answer.chainId, block, values };
 }
 
 function keyOf({

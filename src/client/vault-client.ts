@@ -247,8 +247,8 @@ export class VaultClient implements VaultReader {
    */
   public async snapshot(options: ReadOptions = {}): Promise<VaultSnapshot> {
     snapshots ??= import("./snapshot.js");
-    const { takeSnapshotWithBalances } = await snapshots;
-    return (await takeSnapshotWithBalances(this, options)).snapshot;
+    const { takeSnapshot } = await snapshots;
+    return await takeSnapshot(this, options);
   }
 
   /**

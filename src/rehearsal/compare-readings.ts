@@ -164,7 +164,7 @@ export function operationOf(reading: string): OperationName {
 }
 
 /** The fields of one reading that differ. */
-export function compareValues(
+function compareValues(
   reading: string,
   before: unknown,
   after: unknown,

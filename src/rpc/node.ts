@@ -35,16 +35,6 @@ export interface PendingBlock extends Omit<Header, "hash" | "number"> {
   readonly isEmpty: boolean;
 }
 
-/** A block that can be simulated again. */
-export interface MinedBlock extends Omit<Header, "hash"> {
-  /** As the node has it. */
-  readonly miner: unknown;
-  /** As the node has it: its name for what is `prevRandao` to a contract. */
-  readonly mixHash: unknown;
-  /** Their fields as the node has them. */
-  readonly transactions: ReadonlyArray<Readonly<Record<string, unknown>>>;
-}
-
 /** A call as it is asked for: without value, and without a limit for gas. */
 export interface CallRequest {
   readonly from: string;
@@ -58,24 +48,10 @@ export interface Receipt {
   readonly blockHash: string;
   readonly gasUsed: bigint;
   readonly succeeded: boolean;
-  /** Where in the block; undefined where the node does not tell. */
-  readonly place: PlaceInBlock | undefined;
-  /**
-   * What the sender paid for it, in wei; undefined where the node does not tell,
-   * or the chain charges for more than gas, as rollups do.
-   */
-  readonly fee: bigint | undefined;
   /** As the node has them. */
   readonly logs: unknown;
   /** As the node has it: what a transaction without a receiver deployed. */
   readonly contractAddress: unknown;
-}
-
-/** What came before a transaction in its block. */
-export interface PlaceInBlock {
-  readonly index: number;
-  /** What all earlier ones used. */
-  readonly gasBefore: bigint;
 }
 
 /** A transaction as a node describes it. */
@@ -198,43 +174,10 @@ export class Chain {
     };
   }
 
-  /**
-   * All that it takes to simulate a block again.
-   *
-   * @throws VaultError as {@link block} does
-   */
-  public async mined(block: number): Promise<MinedBlock> {
-    const found = await this.#block(block, true);
-    const { miner, mixHash, transactions } = found;
-    return {
-      ...this.#blockInfo(found, block),
-      ...this.#gasOf(found),
-      miner,
-      mixHash,
-      transactions: this.#ofBlock
-        .list(transactions)
-        .map((transaction) => this.#ofBlock.record(transaction)),
-    };
-  }
-
   /** How much gas a block has room for; also the pending one, without a hash. */
   public async gasLimit(block: BlockId): Promise<bigint> {
     const { gasLimit } = await this.#block(block);
     return this.#ofBlock.quantity(gasLimit);
-  }
-
-  /** How much gas a block used, and in how many transactions. */
-  public async usage(
-    block: BlockId,
-  ): Promise<{ gasUsed: bigint; transactions: number }> {
-    const { gasUsed, transactions } = await this.#block(block);
-    if (!Array.isArray(transactions)) {
-      throw this.#ofBlock.invalid("no transactions");
-    }
-    return {
-      gasUsed: this.#ofBlock.quantity(gasUsed),
-      transactions: transactions.length,
-    };
   }
 
   /**
@@ -322,10 +265,6 @@ export class Chain {
       blockHash,
       gasUsed,
       status,
-      transactionIndex: index,
-      cumulativeGasUsed,
-      effectiveGasPrice,
-      l1Fee,
       logs,
       contractAddress,
     } = read.record(answer);
@@ -339,25 +278,13 @@ export class Chain {
     ) {
       throw read.invalid("it is the receipt of another transaction");
     }
-    const used = read.quantity(gasUsed);
     return {
       hash,
       logs,
       contractAddress,
-      fee:
-        effectiveGasPrice === undefined || l1Fee !== undefined
-          ? undefined
-          : used * read.quantity(effectiveGasPrice),
       blockNumber: read.number(blockNumber),
       blockHash: read.hash(blockHash),
-      gasUsed: used,
-      place:
-        index === undefined || cumulativeGasUsed === undefined
-          ? undefined
-          : {
-              index: read.number(index),
-              gasBefore: read.quantity(cumulativeGasUsed) - used,
-            },
+      gasUsed: read.quantity(gasUsed),
       succeeded: read.quantity(status) === 1n,
     };
   }

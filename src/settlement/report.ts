@@ -1,6 +1,5 @@
 import { isFailedReading } from "../client/failed-reading.js";
-import type { VaultReader } from "../client/reader.js";
-import type { SnapshotWithBalances } from "../client/snapshot.js";
+import type { VaultSnapshot } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
@@ -11,17 +10,10 @@ import { explainRefusal, outOfGas } from "../rehearsal/refusal.js";
 import type { FollowOutcome } from "./follow-transaction.js";
 import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
-import { replaySettlement } from "./replay.js";
 import type { Settlement } from "./types.js";
 
 /** For whoever reads of a transaction that is still on its way. */
 export const TAKE_UP = "The option `resume` of settleAll() takes it up again.";
-
-/** All that a preview is compared with, at one block. */
-export type SeeBlock = (
-  vault: VaultReader,
-  blockNumber: number,
-) => Promise<SnapshotWithBalances>;
 
 /** What became of a settlement that may have left. */
 export interface Report {
@@ -31,7 +23,7 @@ export interface Report {
   /** Undefined if it is not mined, as far as is known. */
   readonly receipt?: Receipt | undefined;
   /** All that there is to see of its block, where that was asked for. */
-  readonly seen?: SnapshotWithBalances | undefined;
+  readonly seen?: VaultSnapshot | undefined;
   /** False where asking again can tell more. */
   readonly isFinal: boolean;
 }
@@ -40,16 +32,16 @@ export interface Report {
  * Says what a transaction that was followed did. Never throws.
  *
  * @param vault Whose patience is for all that is read here together.
- * @param see How all of a block is seen, if it is to be, in one request.
+ * @param readsAll Whether all readings of its block are wanted.
  */
 export async function report(
   vault: VaultHost,
   entry: JournalEntry,
   end: FollowOutcome,
-  see: SeeBlock | undefined,
+  readsAll: boolean,
 ): Promise<Report> {
   if (end.kind === "mined") {
-    return await reportMined(vault, entry, end.receipt, see);
+    return await reportMined(vault, entry, end.receipt, readsAll);
   }
   const { kind, reason } = end;
   const isFinal = kind === "dropped";
@@ -94,20 +86,16 @@ async function reportMined(
   vault: VaultHost,
   entry: JournalEntry,
   receipt: Receipt,
-  see: SeeBlock | undefined,
+  readsAll: boolean,
 ): Promise<Report> {
   const { blockNumber } = receipt;
   // Who gave the receipt has it; another node may be behind.
   noteBlock(vault.provider, blockNumber);
-  const seen = await readAfter(vault, entry, blockNumber, see);
+  const seen = await readAfter(vault, entry, blockNumber, readsAll);
   const { round: after, timestamp, all } = seen;
-  const effect: Known = !receipt.succeeded
-    ? { status: "reverted", ...(await findReason(vault, entry, receipt)) }
-    : after !== undefined &&
-        !isSameRound(entry.round, after) &&
-        (await isProven(vault, entry, receipt))
-      ? { status: "settled" }
-      : describeEffect(entry.round, blockNumber, seen);
+  const effect: Known = receipt.succeeded
+    ? await describeEffect(vault, entry, blockNumber, seen)
+    : { status: "reverted", ...(await findReason(vault, entry, receipt)) };
   return {
     settlement: outcome({ ...receipt, ...effect, after }, entry.round),
     receipt,
@@ -118,99 +106,50 @@ async function reportMined(
   };
 }
 
-/** A transaction that runs no code uses this much, and none uses less. */
-const PLAIN_GAS = 21_000n;
-
-/**
- * Whether the round that was meant was the current one until this very
- * transaction, and not after it, though the block ends with another one: as with
- * a contract that opens its next round when it settles.
- */
-async function isProven(
-  vault: VaultHost,
-  entry: JournalEntry,
-  receipt: Receipt,
-): Promise<boolean> {
-  for (const prove of [ranAlone, isReplayed]) {
-    try {
-      if (await prove(vault, entry, receipt)) {
-        return true;
-      }
-    } catch {
-      // What cannot be read proves nothing.
-    }
-  }
-  return false;
-}
-
-/** Everything else in the block ran no code, so nothing else put it there. */
-async function ranAlone(
+async function describeEffect(
   vault: VaultHost,
   { round: before, vault: target }: JournalEntry,
-  { blockNumber, gasUsed, place }: Receipt,
-): Promise<boolean> {
-  if (place === undefined) {
-    return false;
-  }
-  const { index, gasBefore } = place;
-  const block = await vault.chain.usage(blockNumber);
-  const others = BigInt(block.transactions - 1);
-  if (
-    gasBefore !== BigInt(index) * PLAIN_GAS ||
-    block.gasUsed !== gasUsed + others * PLAIN_GAS
-  ) {
-    return false;
-  }
-  const seen = await observe(vault, target, blockNumber - 1);
-  const round = await seen.round();
-  return isSameRound(round, before) && !round.settled;
-}
-
-/** The block was executed again as far as that, and it went the same way. */
-async function isReplayed(
-  vault: VaultHost,
-  { round: meant }: JournalEntry,
-  receipt: Receipt,
-): Promise<boolean> {
-  const rounds = await replaySettlement(vault, receipt);
-  return (
-    rounds !== undefined &&
-    isSameRound(rounds.before, meant) &&
-    !rounds.before.settled &&
-    (rounds.after.settled || !isSameRound(rounds.after, meant))
-  );
-}
-
-function describeEffect(
-  before: VaultRound,
   blockNumber: number,
   { round: after, problem }: RoundAfter,
-): Known {
-  if (after !== undefined && after.settled && isSameRound(after, before)) {
-    return { status: "settled" };
-  }
-  const notConfirmed = (reason: string): Known => ({
+): Promise<Known> {
+  const mined = `It was mined in block ${blockNumber} without a revert, but`;
+  const unknown: Known = {
     status: "unconfirmed",
-    reason,
-  });
+    reason: `${mined} the node has no state of that block, or of the one before, any more, and the vault is in another round by now: which one was settled, an archive node can tell.`,
+  };
   if (problem === "moved on") {
-    return notConfirmed(
-      `It was mined in block ${blockNumber} without a revert, but the node has no state of that block any more, and the vault is in another round by now: which one was settled, an archive node can tell.`,
-    );
+    return unknown;
   }
   if (after === undefined) {
-    return notConfirmed(
-      `It was mined in block ${blockNumber}, but the round could not be read afterwards, so what it settled is not known.`,
-    );
+    return {
+      status: "unconfirmed",
+      reason: `${mined} the round could not be read afterwards, so what it settled is not known.`,
+    };
   }
   if (isSameRound(after, before)) {
-    return notConfirmed(
-      `MISMATCH: it was mined in block ${blockNumber} without a revert, but ${describeRound(after)} is not settled in that block.`,
-    );
+    return after.settled
+      ? { status: "settled" }
+      : {
+          status: "not-settled",
+          reason: `${mined} ${describeRound(after)} is not settled in that block.`,
+        };
   }
-  return notConfirmed(
-    `MISMATCH: it was meant for ${describeRound(before)}, but in block ${blockNumber} the vault is in another one, ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
-  );
+  let previous: VaultRound;
+  try {
+    const seen = await observe(vault, target, blockNumber - 1);
+    previous = await seen.round();
+  } catch {
+    return unknown;
+  }
+  return isSameRound(previous, before) && !previous.settled
+    ? {
+        status: "settled",
+        reason: `The vault is in its next round already in block ${blockNumber}, and was in the one that was meant, unsettled, one block before. That this transaction settled it cannot be seen: another one of that block may have opened the next round first.`,
+      }
+    : {
+        status: "not-settled",
+        reason: `MISMATCH: it was meant for ${describeRound(before)}, but in block ${blockNumber} the vault is in another one, ${describeRound(after)}, settled: ${after.settled ? "yes" : "no"}. Look at that block: the round may have changed just before this transaction, which then settled the other one.`,
+      };
 }
 
 /** The round in the transaction's block, or why it is not known. */
@@ -218,7 +157,7 @@ interface RoundAfter {
   readonly round?: VaultRound;
   /** Of that block, where it came along. */
   readonly timestamp?: number | undefined;
-  readonly all?: SnapshotWithBalances;
+  readonly all?: VaultSnapshot;
   /** `moved on`: only a later round could be read, which says nothing. */
   readonly problem?: "moved on" | "unreadable";
 }
@@ -232,13 +171,14 @@ async function readAfter(
   vault: VaultHost,
   { round: before, vault: target }: JournalEntry,
   blockNumber: number,
-  see: SeeBlock | undefined,
+  readsAll: boolean,
 ): Promise<RoundAfter> {
   try {
-    const all = await see?.(vault, blockNumber);
-    if (all !== undefined && !isFailedReading(all.snapshot.round)) {
-      const { round, block } = all.snapshot;
-      return { round, timestamp: block.timestamp, all };
+    const all = readsAll
+      ? await vault.snapshot({ blockTag: blockNumber })
+      : undefined;
+    if (all !== undefined && !isFailedReading(all.round)) {
+      return { round: all.round, timestamp: all.block.timestamp, all };
     }
     const { round, timestamp } = await observe(vault, target, blockNumber);
     return { round: await round(), timestamp };

@@ -1,6 +1,5 @@
 import { parseCount, parseDuration } from "../client/inputs.js";
 import type { DuringOptions } from "../client/reader.js";
-import { takeSnapshotWithBalances } from "../client/snapshot.js";
 import { VaultError, otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound } from "../protocol/round.js";
@@ -10,7 +9,7 @@ import type { BlockInfo, Chain } from "../rpc/node.js";
 import { settlementCall } from "../rehearsal/question.js";
 import { findBlock } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
-import { accountsToCompare, comparePreview } from "./compare-preview.js";
+import { comparePreview } from "./compare-preview.js";
 import {
   LAST_QUESTION_INTERVALS,
   followTransaction,
@@ -26,7 +25,7 @@ import {
 import { preview } from "./preview.js";
 import type { Preview, PreviewSubject, Terms } from "./preview.js";
 import { outcome, report } from "./report.js";
-import type { Report, SeeBlock } from "./report.js";
+import type { Report } from "./report.js";
 import { describeFinished, findInterrupted } from "./resume.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
@@ -104,27 +103,17 @@ export async function settleAll(
     // Another process may have begun one while the question was open.
     await journal?.begin(entry);
     await lookOnceMore(reader, journal, entry);
-    const accounts =
-      previewed === null ? [] : accountsToCompare(previewed, transaction);
-    const see: SeeBlock = async (of, blockTag) =>
-      await takeSnapshotWithBalances(of, { blockTag }, accounts);
     const { after, ...end } = await follow(vault, journal, entry, {
       ...waiting,
       start: "send",
       // What reads one by one would ask for every reading, twice.
-      see: previewed === null || seen.hasCode === undefined ? undefined : see,
+      readsAll: previewed !== null && seen.hasCode !== undefined,
     });
     return {
       ...end,
       settlement: {
         ...end.settlement,
-        preview: await comparePreview(
-          after,
-          previewed,
-          signer.address,
-          end,
-          see,
-        ),
+        preview: await comparePreview(after, previewed, end),
       },
       chainId,
       block,
@@ -155,7 +144,7 @@ async function resume(
   const { after: _, ...end } = await follow(vault, journal, entry, {
     ...waiting,
     start: "look",
-    see: undefined,
+    readsAll: false,
   });
   return { ...end, chainId: entry.chainId, block };
 }
@@ -327,13 +316,13 @@ async function follow(
   entry: JournalEntry,
   {
     start,
-    see,
+    readsAll,
     timeoutMs,
     ...waiting
   }: Waiting & {
     readonly start: "send" | "look";
     /** See {@link report}. */
-    readonly see: SeeBlock | undefined;
+    readonly readsAll: boolean;
   },
 ): Promise<Omit<Report, "isFinal"> & { readonly after: VaultHost }> {
   const { emit, pollingIntervalMs } = waiting;
@@ -374,7 +363,7 @@ async function follow(
       },
     );
     after = vault.during(patienceForOutcome(deadline, pollingIntervalMs));
-    const { isFinal, ...reported } = await report(after, entry, end, see);
+    const { isFinal, ...reported } = await report(after, entry, end, readsAll);
     if (isFinal) {
       const { status, blockNumber } = reported.settlement;
       await record({

@@ -64,23 +64,18 @@ export interface Settlement {
 /** A settlement as it was rehearsed before it was sent. */
 export interface SettlementPreview extends Simulation {
   /**
-   * What came otherwise, in readings, tokens and native balances: none if it came
-   * as previewed; null if nothing was mined, or the node does not tell. Native
-   * currency is compared by the balances of those whom it was to move between, of
-   * the sender (without the fee; not on a rollup, which charges for more than
-   * gas) and of the vault; an account that nobody expected it at is not seen.
+   * What came otherwise, in readings and transfers of tokens: none if it came as
+   * previewed; null if nothing was mined, or the node does not tell. Native
+   * currency is not compared: a receipt has no trace of it.
    */
   readonly differences: readonly PreviewDifference[] | null;
 }
 
 /** A value after the settlement that is not the previewed one. */
 export interface PreviewDifference {
-  /** As in `round` or `pools.public`, `transfers`, or `balances` (native, wei). */
+  /** As in `round` or `pools.public`, or `transfers`. */
   readonly reading: string;
-  /**
-   * Name of the field; of a transfer, its token and the two accounts; of a
-   * balance, its account.
-   */
+  /** Name of the field; of a transfer, its token and the two accounts. */
   readonly field: string;
   readonly previewed: ReadingValue;
   readonly happened: ReadingValue;

@@ -119,7 +119,7 @@ function renderComparison(
     return ["", view.dim("Whether it came as previewed is not known.")];
   }
   return differences.length === 0
-    ? ["", view.good("As previewed.")]
+    ? ["", view.good("Readings and token transfers are as previewed.")]
     : [
         "",
         view.warn("Not as previewed:"),
@@ -135,18 +135,10 @@ function differenceRow(
   { previewed, happened, ...field }: PreviewDifference,
   context: FormatContext,
 ): readonly string[] {
-  return field.reading === "balances" &&
-    typeof previewed === "bigint" &&
-    typeof happened === "bigint"
-    ? [
-        `Native balance of ${field.field}`,
-        formatNative(previewed),
-        formatNative(happened),
-      ]
-    : changeRow(
-        { ...field, before: previewed, after: happened },
-        context,
-      ).slice(0, 3);
+  return changeRow(
+    { ...field, before: previewed, after: happened },
+    context,
+  ).slice(0, 3);
 }
 
 /** One line of progress, or none. */

@@ -7,14 +7,12 @@ import type {
   ContractAddresses,
   VaultSnapshot,
 } from "../../src/client/index.js";
-import { takeSnapshotWithBalances } from "../../src/client/snapshot.js";
 import { vaultError } from "../../src/errors.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { readingsOf, standaloneReadings } from "../../src/protocol/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { listOf } from "../helpers/fields.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { recordCalls } from "../helpers/recording-provider.js";
@@ -150,32 +148,6 @@ describe("client - snapshot", () => {
         );
         ({ provider } = connection);
         ({ addresses } = await connection.vault.deployMocks());
-      });
-
-      it("should come with the native balances of more accounts than one answer holds", async () => {
-        const [rich = ""] = listOf(
-          await provider.request({ method: "eth_accounts" }),
-        ).map(String);
-        const poor = Array.from({ length: 249 }, (_, index) =>
-          getAddress(`0x${(index + 0xbeef00).toString(16).padStart(40, "0")}`),
-        );
-        const { balances } = await takeSnapshotWithBalances(
-          new VaultClient(provider, addresses),
-          {},
-          [...poor, rich],
-        );
-        const balance = BigInt(
-          String(
-            await provider.request({
-              method: "eth_getBalance",
-              params: [rich, "latest"],
-            }),
-          ),
-        );
-        expect(Number(balance)).to.be.above(0);
-        expect([...(balances ?? [])].map(String)).to.deep.equal(
-          [...poor.map((each) => [each, 0n]), [rich, balance]].map(String),
-        );
       });
 
       /** Contracts that fail in every way there is, beside good ones. */

@@ -2,7 +2,6 @@ import { expect } from "chai";
 
 import {
   changesBetween,
-  compareValues,
   operationOf,
   orderName,
 } from "../../src/rehearsal/compare-readings.js";
@@ -34,7 +33,12 @@ describe("readings before and after", () => {
 
   it("should have the fields of their own alone", () => {
     const inherited: unknown = Object.create({ filledVolume: 1n });
-    expect(compareValues("round", inherited, {})).to.deep.equal([]);
+    expect(
+      changesBetween(
+        new Map([["round", inherited]]),
+        new Map<string, unknown>([["round", {}]]),
+      ),
+    ).to.deep.equal([]);
   });
 
   it("should be made by an operation, which no other name has", async () => {

@@ -283,7 +283,7 @@ async function checkRival(
     // request, and what happened is said loudly.
     expect(sendMethods).to.include(stage.method);
     expect(stage.occurrence).to.equal(0);
-    expect(settlement?.status).to.equal("unconfirmed");
+    expect(settlement?.status).to.equal("not-settled");
     expect(settlement?.reason).to.match(/^MISMATCH/u);
     return;
   }

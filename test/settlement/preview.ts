@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { getAddress, toQuantity } from "ethers";
 import type { Contract } from "ethers";
 
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
@@ -19,7 +18,6 @@ import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { SettlingVaultName } from "../helpers/settling-vaults.js";
 
 const POLLING = { pollingInterval: 20 };
-const PAID = getAddress("0x00000000000000000000000000000000beef0001");
 
 /** What a task's document says of the token that moves first. */
 function firstTransfer(document: string): object {
@@ -199,38 +197,5 @@ describe("the preview of what a settlement moves", () => {
       preview?.transfers?.filter(({ token }) => token === "native"),
     ).to.have.length(3);
     expect(preview?.differences).to.deep.equal([]);
-  });
-
-  it("should tell where other native currency moved than was previewed", async () => {
-    const { vault } = await open("NativeVault");
-    const stranger = await provider.getSigner(3);
-    await provider.send("evm_setAutomine", [false]);
-    lane.server.before(
-      { method: "eth_sendRawTransaction", occurrence: 0 },
-      async () => {
-        await lane.world.provider.send("eth_sendTransaction", [
-          { from: stranger.address, to: PAID, value: toQuantity(7) },
-        ]);
-      },
-    );
-    lane.server.before(
-      { method: "eth_getTransactionReceipt", occurrence: 0 },
-      async () => {
-        await lane.world.mine();
-      },
-    );
-
-    const { preview, blockNumber } = await vault.settleAll(POLLING);
-
-    await provider.send("evm_setAutomine", [true]);
-    const happened = await provider.getBalance(PAID, blockNumber ?? 0);
-    expect(preview?.differences).to.deep.equal([
-      {
-        reading: "balances",
-        field: PAID,
-        previewed: happened - 7n,
-        happened,
-      },
-    ]);
   });
 });

@@ -337,7 +337,7 @@ describe("what can become of a settlement's transaction", () => {
 
     const settlement = await lane.vault.settleAll(POLLING);
 
-    expect(settlement).to.include({ status: "unconfirmed" });
+    expect(settlement).to.include({ status: "not-settled" });
     expect(settlement.reason).to.match(
       /^MISMATCH: it was meant for the round/u,
     );

@@ -152,7 +152,7 @@ describe("vault settle", () => {
     expect(stdout).to.match(/Outcome\s+Settled/u);
     expect(stdout).to.match(/Settled price\s+0\s+→\s+1,875/u);
     expect(stdout).to.match(/Settled\s+no\s+→\s+yes/u);
-    expect(stdout).to.include("As previewed.");
+    expect(stdout).to.include("Readings and token transfers are as previewed.");
     // eslint-disable-next-line no-control-regex -- finding one is the point
     expect(stdout + stderr).not.to.match(/\u001b/u);
   });

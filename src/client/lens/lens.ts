@@ -124,15 +124,12 @@ const refusals: ReadonlySet<string> = new Set([
 /**
  * Reads several contracts at once.
  *
- * @param own Calls of the lens itself, which stands at the caller's address,
- * and its code; answered behind the others.
  * @returns Undefined where that does not work, whatever the reason.
  * @throws VaultError if the node does not answer at all
  */
 export async function tryLens(
   context: LensContext,
   calls: readonly ReadCall[],
-  own?: { readonly code: string; readonly calls: readonly ReadCall[] },
 ): Promise<LensAnswer | undefined> {
   if (
     knownLensSupport(context.provider) === false ||
@@ -142,11 +139,7 @@ export async function tryLens(
     return undefined;
   }
   try {
-    return await callLens(
-      context,
-      encodeReadCalls([...calls, ...(own?.calls ?? [])]),
-      own?.code,
-    );
+    return await callLens(context, encodeReadCalls(calls));
   } catch (error) {
     if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
       throw error;
@@ -169,12 +162,11 @@ export async function tryLens(
 export async function callLens(
   { provider, network, from, blockTag }: LensContext,
   data: string,
-  code: string = VaultLensArtifact.deployedBytecode,
 ): Promise<LensAnswer> {
   const answer = await requestRpc(provider, network, "eth_call", [
     { from, to: from, data },
     blockTag,
-    { [from]: { code } },
+    { [from]: { code: VaultLensArtifact.deployedBytecode } },
   ]);
   if (answer instanceof RevertedCall) {
     // The lens never reverts: this is how some nodes say "out of gas".

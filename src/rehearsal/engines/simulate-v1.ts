@@ -33,10 +33,10 @@ const method = new EngineMethod(METHOD);
  * calls of a request together, and what a call is given counts only when it is
  * used.
  */
-export const READ_GAS = 10_000_000n;
+const READ_GAS = 10_000_000n;
 
 /** One simulated call, its fields checked. */
-export interface SimulatedCall {
+interface SimulatedCall {
   readonly succeeded: boolean;
   /** What it returned or reverted with, 0x hex. */
   readonly data: string;
@@ -171,7 +171,7 @@ async function simulate(
  *
  * @param own What else the simulated block has, calls among it.
  */
-export function simulateParams(
+function simulateParams(
   block: Pick<Header, "number" | "timestamp" | "gasLimit" | "baseFeePerGas">,
   own: {
     readonly calls: readonly object[];
@@ -197,10 +197,7 @@ export function simulateParams(
 }
 
 /** As one that asks by itself would have it. */
-export function toReadAnswer({
-  succeeded,
-  data,
-}: SimulatedCall): ReadAnswers[number] {
+function toReadAnswer({ succeeded, data }: SimulatedCall): ReadAnswers[number] {
   return succeeded
     ? Buffer.from(data.slice(2), "hex")
     : new RevertedCall(decodeRevertReason(data));
