@@ -29,10 +29,10 @@ export function parseAddress(
   where: string,
   shown: string | GivenValue = givenInput(value),
 ): string {
-  const fail = (problem: string): never => {
+  const fail = (problem: string, given = shown): never => {
     throw vaultError("VAULT_INVALID_ADDRESS", {
       where,
-      value: shown,
+      value: given,
       problem,
     });
   };
@@ -45,7 +45,8 @@ export function parseAddress(
   try {
     return getAddress(value);
   } catch {
-    return fail("its checksum is wrong");
+    // An address is no secret, so it is shown in any case.
+    return fail("its checksum is wrong", givenInput(value));
   }
 }
 

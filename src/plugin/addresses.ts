@@ -132,7 +132,7 @@ function configuredAddresses(
     } catch (error) {
       throw toConfigVariableError(error, source);
     }
-    // It may be that of a variable, and variables also hold secrets.
+    // A variable may hold a secret by mistake.
     const shown = "the configured value";
     return { address: parseAddress(value, source, shown), source };
   };
@@ -143,15 +143,12 @@ function describeAbsence(
   deployment: DeploymentAddresses | undefined,
 ): string {
   if (type !== "http") {
-    return "An in-process network starts empty: call deployMocks() first, or choose another network.";
+    return "An in-process network starts empty: choose another one with `--network <name>`, or call deployMocks() first.";
   }
   if (deployment === undefined) {
     return "What deploy-mocks wrote to vault-deployments/ is not used here: to check it, the network would have to be asked.";
   }
-  return (
-    deployment.describeAbsence() ??
-    "For a local node, `npx hardhat vault deploy-mocks` deploys mocks."
-  );
+  return deployment.describeAbsence();
 }
 
 function listNames(names: readonly string[]): string {

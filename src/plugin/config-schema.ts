@@ -1,4 +1,7 @@
-import { isAddress } from "@nomicfoundation/hardhat-utils/eth";
+import {
+  isAddress,
+  isValidChecksumAddress,
+} from "@nomicfoundation/hardhat-utils/eth";
 import {
   conditionalUnionType,
   configurationVariableSchema,
@@ -7,6 +10,7 @@ import {
 import type { HardhatUserConfigValidationError } from "hardhat/types/hooks";
 import { z } from "zod";
 
+import { asRecord } from "../json.js";
 import { byRole } from "../protocol/contracts.js";
 import { displayDecimalsKeys } from "../protocol/display-decimals.js";
 
@@ -77,20 +81,51 @@ function strictObject<Shape extends z.ZodRawShape>(
 }
 
 /**
- * Checks `networks.<networkName>.vault`. What is checked when it is first used:
- * the value of a configuration variable, and checksums, which take a start's
- * time for every network.
+ * Checks `networks.<networkName>.vault`, but for the values of configuration
+ * variables, which are checked when they are first used.
  *
  * @returns The mistakes, each with its path from the root of the configuration.
  */
-export function validateVaultNetworkUserConfig(
+export async function validateVaultNetworkUserConfig(
   networkName: string,
   vault: unknown,
-): HardhatUserConfigValidationError[] {
-  return validateUserConfigZodType(
-    { networks: { [networkName]: { vault } } },
-    z.object({
-      networks: z.object({ [networkName]: z.object({ vault: vaultSchema }) }),
-    }),
-  );
+): Promise<HardhatUserConfigValidationError[]> {
+  return [
+    ...validateUserConfigZodType(
+      { networks: { [networkName]: { vault } } },
+      z.object({
+        networks: z.object({ [networkName]: z.object({ vault: vaultSchema }) }),
+      }),
+    ),
+    ...(await findWrongChecksums(["networks", networkName, "vault"], vault)),
+  ];
+}
+
+async function findWrongChecksums(
+  path: readonly string[],
+  settings: unknown,
+): Promise<HardhatUserConfigValidationError[]> {
+  const { contracts, instances } = asRecord(settings);
+  const errors: HardhatUserConfigValidationError[] = [];
+  for (const [role, address] of Object.entries(asRecord(contracts))) {
+    // Only an address in mixed case has a checksum. Others cost no hashing,
+    // which takes 20 ms at a start.
+    if (
+      isAddress(address) &&
+      /[a-f]/u.test(address) &&
+      /[A-F]/u.test(address) &&
+      !(await isValidChecksumAddress(address))
+    ) {
+      errors.push({
+        path: [...path, "contracts", role],
+        message: `the checksum of ${address} is wrong: a digit is mistyped, or give it in lower case`,
+      });
+    }
+  }
+  for (const [name, instance] of Object.entries(asRecord(instances))) {
+    errors.push(
+      ...(await findWrongChecksums([...path, "instances", name], instance)),
+    );
+  }
+  return errors;
 }

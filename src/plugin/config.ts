@@ -53,7 +53,7 @@ async function validateUserConfig(
   for (const [networkName, vault] of vaultSettings(userConfig)) {
     const { validateVaultNetworkUserConfig } =
       await import("./config-schema.js");
-    errors.push(...validateVaultNetworkUserConfig(networkName, vault));
+    errors.push(...(await validateVaultNetworkUserConfig(networkName, vault)));
   }
   return errors;
 }

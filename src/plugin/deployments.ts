@@ -21,7 +21,7 @@ export class DeploymentAddresses {
   /** @param instance The set of contracts on the network, if it is a named one. */
   constructor(
     provider: Eip1193Provider,
-    network: string,
+    private readonly network: string,
     private readonly projectRoot: string,
     private readonly instance?: string,
   ) {
@@ -57,9 +57,14 @@ export class DeploymentAddresses {
     return { address, source };
   }
 
-  /** Why a file that exists is not used. */
-  public describeAbsence(): string | undefined {
-    return this.#absence;
+  /** What to do about mocks that are not there, or are not used. */
+  public describeAbsence(): string {
+    const instance =
+      this.instance === undefined ? "" : ` --instance ${this.instance}`;
+    const command = `\`npx hardhat vault deploy-mocks${instance} --network ${this.network}\``;
+    return this.#absence === undefined
+      ? `For a local node, ${command} deploys mocks.`
+      : `${this.#absence}: run ${command} again.`;
   }
 
   /** Writes the file; it appears whole or not at all. */
@@ -110,7 +115,7 @@ export class DeploymentAddresses {
       deployment.genesisHash !== genesisHash ||
       genesisHash === UNKNOWN_GENESIS
     ) {
-      this.#absence = `${others.join(", ")} ${others.length === 1 ? "belongs to another chain" : "belong to other chains"} with the same id (the node was probably restarted): run \`npx hardhat vault deploy-mocks\` again.`;
+      this.#absence = `${others.join(", ")} ${others.length === 1 ? "belongs to another chain" : "belong to other chains"} with the same id (the node was probably restarted)`;
       return undefined;
     }
     const haveCode = await Promise.all(
@@ -119,7 +124,7 @@ export class DeploymentAddresses {
       ),
     );
     if (haveCode.includes(false)) {
-      this.#absence = `The mocks of ${expected} are not on the chain any more: run \`npx hardhat vault deploy-mocks\` again.`;
+      this.#absence = `The mocks of ${expected} are not on the chain any more`;
       return undefined;
     }
     return deployment;

@@ -55,6 +55,22 @@ const mistakes: ReadonlyArray<
     /40 hex digits/u,
   ],
   [
+    "an address with a wrong checksum",
+    { contracts: { vault: ADDRESS.replace("C8", "c8") } },
+    `${contracts}.vault`,
+    /checksum of 0x70997970C51812dc3A010C7d01b50e0d17dc79c8 is wrong/u,
+  ],
+  [
+    "an instance's address with a wrong checksum",
+    {
+      instances: {
+        usdc: { contracts: { vault: ADDRESS.replace("C8", "c8") } },
+      },
+    },
+    "networks.live.vault.instances.usdc.contracts.vault",
+    /checksum of 0x70997970C51812dc3A010C7d01b50e0d17dc79c8 is wrong/u,
+  ],
+  [
     "an address without 0x",
     { contracts: { trading: ADDRESS.slice(2) } },
     `${contracts}.trading`,
@@ -168,6 +184,7 @@ describe("configuration", () => {
       { contracts: { vault: undefined } },
       { contracts: { vault: ADDRESS } },
       { contracts: { vault: ADDRESS.toLowerCase() } },
+      { contracts: { vault: `0x${ADDRESS.slice(2).toUpperCase()}` } },
       { contracts: { vault: configVariable("SOME_ADDRESS") } },
       { tokenDecimals: 0 },
       { tokenDecimals: 77 },
@@ -267,8 +284,11 @@ describe("configuration", () => {
     }
   });
 
-  it("should refuse a wrong checksum where the address is first used", async () => {
-    const settings = { contracts: { vault: ADDRESS.replace("C8", "c8") } };
+  it("should refuse the wrong checksum of a variable where the address is first used, and show it", async () => {
+    const mistyped = ADDRESS.replace("C8", "c8");
+    const settings = {
+      contracts: { vault: configVariable("TEST_MISTYPED_ADDRESS") },
+    };
     const hre = await createTestHre({
       networks: {
         live: httpNetwork("http://127.0.0.1:1", {
@@ -277,16 +297,25 @@ describe("configuration", () => {
       },
     });
     const { vault } = await hre.network.create("live");
-    for (const [of, path] of [
-      [vault, contracts],
-      [vault.instance("usdc"), "networks.live.vault.instances.usdc.contracts"],
-    ] as const) {
-      const { message } = await expectVaultError(
-        of.addressOf("vault"),
-        "VAULT_INVALID_ADDRESS",
-      );
-      expect(message).to.contain(`${path}.vault is not a valid address`);
-      expect(message).to.contain("checksum");
+    process.env["TEST_MISTYPED_ADDRESS"] = mistyped;
+    try {
+      for (const [of, path] of [
+        [vault, contracts],
+        [
+          vault.instance("usdc"),
+          "networks.live.vault.instances.usdc.contracts",
+        ],
+      ] as const) {
+        const { message } = await expectVaultError(
+          of.addressOf("vault"),
+          "VAULT_INVALID_ADDRESS",
+        );
+        expect(message).to.contain(
+          `${path}.vault is not a valid address: "${mistyped}" (its checksum is wrong)`,
+        );
+      }
+    } finally {
+      delete process.env["TEST_MISTYPED_ADDRESS"];
     }
   });
 

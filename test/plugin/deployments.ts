@@ -133,7 +133,7 @@ describe("addresses that deploy-mocks left behind", () => {
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
     expect(message).to.contain('call `vault.at({ trading: "0x…" })`');
-    expect(message).to.not.contain("--");
+    expect(message).to.not.contain("--at");
     await leave(deployment);
     expect((await vault.addressOf("trading")).address).to.equal(
       documentedContracts.trading,
@@ -224,7 +224,9 @@ describe("addresses that deploy-mocks left behind", () => {
       );
       expect(message).to.contain("vault-deployments/1-abababab.json");
       expect(message).to.contain(says);
-      expect(message).to.contain("deploy-mocks");
+      expect(message).to.contain(
+        "run `npx hardhat vault deploy-mocks --network local` again",
+      );
     });
   }
 
@@ -364,10 +366,11 @@ describe("addresses that deploy-mocks left behind", () => {
       { projectRoot },
     );
     const connection = await hre.network.create("inProcess");
-    await expectVaultError(
+    const { message } = await expectVaultError(
       connection.vault.queryVolume(),
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
+    expect(message).to.contain("choose another one with `--network <name>`");
     await connection.close();
   });
 

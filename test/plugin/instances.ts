@@ -284,6 +284,11 @@ describe("instances", () => {
         );
         const run = async (task: string, args: object): Promise<unknown> =>
           parseDocument(await runVaultTask(hre, task, { json: true, ...args }));
+        expect(await run("round", { instance: "usdc" }))
+          .to.have.nested.property("error.message")
+          .that.includes(
+            "`npx hardhat vault deploy-mocks --instance usdc --network live` deploys mocks",
+          );
         const own = await run("deploy-mocks", {});
         const other = await run("deploy-mocks", { instance: "usdc" });
         const addressOf = (deployed: unknown): string =>

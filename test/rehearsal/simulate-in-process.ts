@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { configVariable } from "hardhat/config";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 
 import type { HardhatVault } from "../../src/types.js";
@@ -149,8 +150,8 @@ describe("simulation - simulateSettleAll in process", () => {
     expect(await world.send("hardhat_getAutomine")).to.equal(true);
   });
 
-  it("should name a configured address with a wrong checksum", async () => {
-    const trading = NOBODY.replace("AA", "Aa");
+  it("should name a configured address that cannot be read", async () => {
+    const trading = configVariable("TEST_UNSET_TRADING");
     const { contracts } = world.protocol;
     const hre = await createTestHre({
       networks: {
@@ -165,7 +166,7 @@ describe("simulation - simulateSettleAll in process", () => {
       await deployProtocol(await connection.ethers.provider.getSigner(0));
       const { message } = await expectVaultError(
         connection.vault.simulateSettleAll({ orders: [1, 2, 7] }),
-        "VAULT_INVALID_ADDRESS",
+        "VAULT_CONFIG_VARIABLE",
       );
       expect(message).to.contain("networks.local.vault.contracts.trading");
     } finally {

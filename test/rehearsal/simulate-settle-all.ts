@@ -36,9 +36,6 @@ const SECOND_KEY =
   "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 const NOBODY = "0x00000000000000000000000000000000000000AA";
 
-/** What no checksum fits. */
-const MISTYPED = NOBODY.replace("AA", "Aa");
-
 const ROUND_END = 2_000_000_000;
 
 const readMethods = [
@@ -627,39 +624,31 @@ describe("simulation - simulateSettleAll on a fork", () => {
       );
     });
 
-    it("should name an address with a wrong checksum, by every engine and before a settlement", async () => {
-      for (const trading of [
-        MISTYPED,
-        configVariable("TEST_UNSET_TRADING"),
+    it("should name an address that cannot be read, by every engine and before a settlement", async () => {
+      const trading = configVariable("TEST_UNSET_TRADING");
+      const vault = await open({
+        vault: { contracts: { ...protocol.contracts, trading } },
+      });
+      for (const [name, work] of [
+        ["simulateV1", () => vault.simulateSettleAll({ engine: "simulateV1" })],
+        ["call", () => vault.simulateSettleAll({ engine: "call" })],
+        ["fork", () => vault.simulateSettleAll({ engine: "fork" })],
+        ["any", () => vault.simulateSettleAll({ orders: [1, 2, 7] })],
+        [
+          "settle",
+          () =>
+            vault.settleAll({
+              confirm: async () => await Promise.resolve(true),
+            }),
+        ],
       ] as const) {
-        const vault = await open({
-          vault: { contracts: { ...protocol.contracts, trading } },
-        });
-        const code =
-          trading === MISTYPED
-            ? "VAULT_INVALID_ADDRESS"
-            : "VAULT_CONFIG_VARIABLE";
-        for (const [name, work] of [
-          [
-            "simulateV1",
-            () => vault.simulateSettleAll({ engine: "simulateV1" }),
-          ],
-          ["call", () => vault.simulateSettleAll({ engine: "call" })],
-          ["fork", () => vault.simulateSettleAll({ engine: "fork" })],
-          ["any", () => vault.simulateSettleAll({ orders: [1, 2, 7] })],
-          [
-            "settle",
-            () =>
-              vault.settleAll({
-                confirm: async () => await Promise.resolve(true),
-              }),
-          ],
-        ] as const) {
-          const { message } = await expectVaultError(work, code);
-          expect(message, name).to.contain(
-            "networks.live.vault.contracts.trading",
-          );
-        }
+        const { message } = await expectVaultError(
+          work,
+          "VAULT_CONFIG_VARIABLE",
+        );
+        expect(message, name).to.contain(
+          "networks.live.vault.contracts.trading",
+        );
       }
     });
 
