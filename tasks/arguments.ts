@@ -69,7 +69,7 @@ export const taskArguments = {
   status: {
     ...ofReads,
     all: {
-      flag: "Show the network's own contracts and all its instances side by side",
+      flag: "Show the network's own contracts, then each of its instances",
     },
   },
   orders: {

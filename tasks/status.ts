@@ -1,18 +1,26 @@
-import { isNotConfigured } from "../src/client/failed-reading.js";
-import { takeSnapshots } from "../src/client/snapshot.js";
+import {
+  isFailedReading,
+  isNotConfigured,
+} from "../src/client/failed-reading.js";
+import { requireFixedBlock } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument } from "../src/errors.js";
 import { operationEntry } from "../src/protocol/index.js";
+import type { DisplaySettings } from "../src/protocol/index.js";
+import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
+import { notesOn } from "./output/format-value.js";
+import type { FormatContext } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
-import { renderNotes, renderReadings } from "./output/readings.js";
+import type { Envelope } from "./output/heading.js";
+import { joinNotes, renderReadings } from "./output/readings.js";
 import {
   failuresOf,
   renderFailures,
-  renderSideBySide,
   sectionsOf,
   shownFields,
 } from "./output/status-sections.js";
+import type { StatusSection } from "./output/status-sections.js";
 import { parseReadTarget } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
 import { readAction } from "./open-vault.js";
@@ -21,98 +29,121 @@ import type { TaskReport } from "./run-task.js";
 export default readAction(
   (args: ArgumentsOf<"status">) => {
     const target = parseReadTarget(args);
-    for (const where of args.all ? (["at", "instance"] as const) : []) {
-      if (args[where] !== undefined) {
-        throw invalidArgument(
-          `--${where}`,
-          "it chooses contracts, and --all means all that there are",
-        );
+    if (args.all) {
+      requireFixedBlock(target.blockTag, "--block");
+      for (const where of ["at", "instance"] as const) {
+        if (args[where] !== undefined) {
+          throw invalidArgument(
+            `--${where}`,
+            "it chooses contracts, and --all means all that there are",
+          );
+        }
       }
     }
     return target;
   },
   async (vault, target, { args: { all, raw } }) =>
-    all
-      ? await readAllStatuses(vault, target, raw)
-      : await readStatus(vault, target, raw),
+    await readStatus(
+      vault,
+      all
+        ? Object.keys(vault.connection.networkConfig.vault.instances)
+        : undefined,
+      target,
+      raw,
+    ),
 );
 
-/** Takes a snapshot and reports every reading, also those that failed. */
+/**
+ * Reports every reading, also those that failed, of the vault and, at the same
+ * block, of instances.
+ */
 async function readStatus(
   vault: HardhatVault,
+  names: readonly string[] | undefined,
   target: ReadTarget,
   raw: boolean,
 ): Promise<TaskReport> {
-  const { chainId, block, ...readings } = await vault.snapshot(target);
-  const envelope = { network: vault.networkName, chainId, block };
-  const sections = sectionsOf(readings);
-  const failures = failuresOf(sections);
-  const context = { ...vault.settings, chainTime: block.timestamp, raw };
+  const own = await readSet(vault, target);
+  const { envelope } = own;
+  const pinned = { ...target, blockTag: envelope.block.number };
+  const instances = await Promise.all(
+    (names ?? []).map(
+      async (name) => await readSet(vault.instance(name), pinned),
+    ),
+  );
+  // A network may have contracts in its instances alone.
+  const hasOwn =
+    instances.length === 0 ||
+    own.sections
+      .flatMap(({ readings }) => readings)
+      .some(
+        ({ value }) => !isFailedReading(value) || !isNotConfigured(value.error),
+      );
+  const sets = hasOwn ? [own, ...instances] : instances;
+  const failures = failuresOf(sets.flatMap(({ sections }) => sections));
+  const contextOf = ({ settings }: ReadSet): FormatContext => ({
+    ...settings,
+    chainTime: envelope.block.timestamp,
+    raw,
+  });
   return {
-    json: { ...envelope, status: readings },
+    json: {
+      ...envelope,
+      status: hasOwn ? own.readings : null,
+      ...(names === undefined
+        ? {}
+        : {
+            instances: Object.fromEntries(
+              instances.map(({ name = "", readings }) => [name, readings]),
+            ),
+          }),
+    },
     ok: failures.length === 0,
     text: (style) =>
       [
         renderHeading("Vault status", envelope, style),
-        ...sections.map(
-          ({ operation, readings: shown }) =>
-            `${style.title(operationEntry(operation).title)}\n${renderReadings(operation, shown, { ...context, ...style })}`,
+        ...sets.flatMap((set) => [
+          ...(set.name === undefined
+            ? []
+            : [style.title(`Instance ${escapeUntrusted(set.name)}`)]),
+          ...set.sections.map(
+            ({ operation, readings }) =>
+              `${style.title(operationEntry(operation).title)}\n${renderReadings(operation, readings, { ...contextOf(set), ...style })}`,
+          ),
+        ]),
+        ...joinNotes(
+          [
+            ...new Set(
+              sets.flatMap((set) => notesOn(shownFields, contextOf(set))),
+            ),
+          ],
+          style,
         ),
-        ...renderNotes(shownFields, { ...context, ...style }),
         ...renderFailures(failures, style),
       ].join("\n\n"),
   };
 }
 
-/**
- * The same for the network's own contracts and each of its instances, at one
- * block and in one request where the node allows that.
- */
-async function readAllStatuses(
+/** What a snapshot has of one set of contracts. */
+interface ReadSet {
+  /** Of the instance; undefined for the network's own contracts. */
+  readonly name: string | undefined;
+  readonly settings: DisplaySettings;
+  readonly envelope: Envelope;
+  readonly readings: object;
+  readonly sections: readonly StatusSection[];
+}
+
+async function readSet(
   vault: HardhatVault,
   target: ReadTarget,
-  raw: boolean,
-): Promise<TaskReport> {
-  const names = Object.keys(vault.connection.networkConfig.vault.instances);
-  const vaults = [vault, ...names.map((name) => vault.instance(name))];
-  const { chainId, block, readings } = await takeSnapshots(vaults, target);
-  const envelope = { network: vault.networkName, chainId, block };
-  const sets = vaults.map(({ instanceName, settings }, index) => {
-    const values = readings[index] ?? {};
-    const sections = sectionsOf(values);
-    return {
-      name: instanceName,
-      values,
-      sections,
-      failures: failuresOf(sections),
-      context: { ...settings, chainTime: block.timestamp, raw },
-    };
-  });
-  // A network may have contracts in its instances alone.
-  const [own, ...instances] = sets;
-  const hasOwn =
-    names.length === 0 ||
-    own === undefined ||
-    own.sections.flatMap((section) => section.readings).length !==
-      own.failures.length ||
-    !own.failures.every(isNotConfigured);
-  const shown = hasOwn ? sets : instances;
+): Promise<ReadSet> {
+  const { chainId, block, ...readings } = await vault.snapshot(target);
   return {
-    json: {
-      ...envelope,
-      status: hasOwn ? own?.values : null,
-      instances: Object.fromEntries(
-        instances.map(({ name = "", values }) => [name, values] as const),
-      ),
-    },
-    ok: shown.every(({ failures }) => failures.length === 0),
-    text: (style) =>
-      [
-        renderHeading("Vault status", envelope, style),
-        ...renderSideBySide(vault.networkName, shown, style),
-        ...shown.flatMap(({ name, failures }) =>
-          renderFailures(failures, style, name ?? vault.networkName),
-        ),
-      ].join("\n\n"),
+    name: vault.instanceName,
+    settings: vault.settings,
+    envelope: { network: vault.networkName, chainId, block },
+    readings,
+    sections: sectionsOf(readings),
   };
 }

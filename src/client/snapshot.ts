@@ -1,4 +1,3 @@
-import { assertInvariant } from "../errors.js";
 import { placeReading, standaloneReadings } from "../protocol/index.js";
 import type {
   OperationArguments,
@@ -17,6 +16,7 @@ import type { FailedReading } from "./failed-reading.js";
 import { parseBlockTag } from "./inputs.js";
 import { knownLensSupport, tryLens } from "./lens/lens.js";
 import { entryAnswer } from "./lens/lens-answer.js";
+import type { LensEntry } from "./lens/lens-answer.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
 /**
@@ -32,68 +32,33 @@ export type VaultSnapshot = {
 interface Picture {
   readonly chainId: number;
   readonly block: BlockInfo;
-  /** Of each set in turn, in the order of {@link standaloneReadings}. */
+  /** In the order of {@link standaloneReadings}. */
   readonly values: readonly unknown[];
 }
 
-/** @see VaultClient.snapshot */
+/**
+ * In one `eth_call` where the node allows that.
+ *
+ * @see VaultClient.snapshot
+ */
 export async function takeSnapshot(
-  client: VaultReader,
+  whole: VaultReader,
   options: ReadOptions,
 ): Promise<VaultSnapshot> {
-  const { chainId, block, readings } = await takeSnapshots([client], options);
-  // eslint-disable-next-line @typescript-eslint/no-non-null-assertion -- one for each client
-  return { chainId, block, ...readings[0]! };
-}
-
-/**
- * Every reading of several sets of contracts on one connection, at one block: in
- * one `eth_call` where the node allows that.
- *
- * @param sets At least one.
- */
-export async function takeSnapshots(
-  sets: readonly VaultReader[],
-  options: ReadOptions,
-): Promise<
-  Omit<Picture, "values"> & {
-    /** In the order of the sets. */
-    readonly readings: ReadonlyArray<StandaloneReadings<FailedReading>>;
+  const client = whole.during({ timeout: DEFAULT_TIMEOUT_MS, ...options });
+  const { chainId, block, values } =
+    (await readInOneCall(client, options)) ??
+    (await readCallByCall(client, options));
+  const readings: Record<string, unknown> = {};
+  for (const [index, { path }] of standaloneReadings.entries()) {
+    placeReading(readings, path, values[index]);
   }
-> {
-  const clients = sets.map((set) =>
-    set.during({ timeout: DEFAULT_TIMEOUT_MS, ...options }),
-  );
-  // For what is the same for all.
-  const [client] = clients;
-  assertInvariant(client !== undefined, "no set of contracts to read");
-  const { values, ...picture } =
-    (await readInOneCall(client, clients, options)) ??
-    (await readCallByCall(client, clients, options));
   return {
-    ...picture,
-    readings: clients.map((_, set) => {
-      const first = set * standaloneReadings.length;
-      const places: Record<string, unknown> = {};
-      for (const [index, { path }] of standaloneReadings.entries()) {
-        placeReading(places, path, values[first + index]);
-      }
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop above fills exactly the places that the type names
-      return places as StandaloneReadings<FailedReading>;
-    }),
+    chainId,
+    block,
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop above fills exactly the places that the type names
+    ...(readings as StandaloneReadings<FailedReading>),
   };
-}
-
-/** Does something for each reading of each set, all at a time. */
-async function forEachReading<T>(
-  clients: readonly VaultReader[],
-  work: (client: VaultReader, reading: Reading) => Promise<T>,
-): Promise<T[]> {
-  return await Promise.all(
-    clients.flatMap((client) =>
-      standaloneReadings.map(async (reading) => await work(client, reading)),
-    ),
-  );
 }
 
 /** A reading with all that its call needs, or the reason why it has none. */
@@ -104,7 +69,6 @@ export type PreparedReading =
 /** @returns Undefined where one call is not possible. */
 async function readInOneCall(
   client: VaultReader,
-  clients: readonly VaultReader[],
   options: ReadOptions,
 ): Promise<Picture | undefined> {
   const context = client.readContext(options);
@@ -112,29 +76,24 @@ async function readInOneCall(
   if (knownLensSupport(client.provider) === false) {
     return undefined;
   }
-  const prepared = await forEachReading(clients, async (set, reading) => ({
-    set,
-    ...(await prepareReading(set, reading)),
-  }));
-  // Sets may share contracts, which are asked once.
-  const calls = new Map(
-    prepared.flatMap((reading) =>
-      "call" in reading
-        ? [
-            [
-              keyOf(reading),
-              { target: reading.target.address, data: reading.call.data },
-            ],
-          ]
-        : [],
+  const prepared = await Promise.all(
+    standaloneReadings.map(
+      async (reading) => await prepareReading(client, reading),
     ),
   );
-  const answer = await tryLens(context, [...calls.values()]);
-  if (answer?.entries.length !== calls.size) {
+  const located = prepared.filter((reading) => "call" in reading);
+  const answer = await tryLens(
+    context,
+    located.map(({ call, target: { address } }) => ({
+      target: address,
+      data: call.data,
+    })),
+  );
+  if (answer?.entries.length !== located.length) {
     return undefined;
   }
-  const entries = new Map(
-    [...calls.keys()].map((key, index) => [key, answer.entries[index]]),
+  const entries = new Map<PreparedReading, LensEntry | undefined>(
+    located.map((reading, index) => [reading, answer.entries[index]]),
   );
   const { block } = answer;
   const pinned = pinTo(block, from, blockTag);
@@ -144,7 +103,7 @@ async function readInOneCall(
         return { error: reading.error };
       }
       const { call, target } = reading;
-      const entry = entries.get(keyOf(reading));
+      const entry = entries.get(reading);
       if (entry !== undefined && entry.status !== "unknown") {
         try {
           return decodeAnswer({
@@ -164,17 +123,10 @@ async function readInOneCall(
       }
       // What the lens could not find out is asked for by itself; so is what
       // failed: the contract may refuse callers that have code, as the lens has.
-      return await readOne(reading.set, reading, pinned);
+      return await readOne(client, reading, pinned);
     }),
   );
   return { chainId: answer.chainId, block, values };
-}
-
-function keyOf({
-  call,
-  target,
-}: Extract<PreparedReading, { readonly call: EncodedCall }>): string {
-  return `${target.address} ${call.data}`;
 }
 
 const encodedReadings = new WeakMap<Reading, EncodedCall>();
@@ -203,7 +155,6 @@ export async function prepareReading(
 
 async function readCallByCall(
   client: VaultReader,
-  clients: readonly VaultReader[],
   { from, blockTag }: ReadOptions,
 ): Promise<Picture> {
   const [chainId, block] = await Promise.all([
@@ -211,9 +162,10 @@ async function readCallByCall(
     client.block(blockTag),
   ]);
   const pinned = pinTo(block, from, blockTag);
-  const values = await forEachReading(
-    clients,
-    async (set, reading) => await readOne(set, reading, pinned),
+  const values = await Promise.all(
+    standaloneReadings.map(
+      async (reading) => await readOne(client, reading, pinned),
+    ),
   );
   return { chainId, block, values };
 }

@@ -11,15 +11,10 @@ import {
   readOperationNames,
 } from "../../src/protocol/index.js";
 import type { ReadOperationName } from "../../src/protocol/index.js";
-import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { nameFlags } from "../parse-options.js";
-import { notesOn } from "./format-value.js";
-import type { FormatContext } from "./format-value.js";
-import { factsOf, joinNotes } from "./readings.js";
 import type { ShownReading } from "./readings.js";
 import type { Style } from "./style.js";
-import { renderTitledTable, shortenNumbers, wrapText } from "./table.js";
-import type { Fact } from "./table.js";
+import { wrapText } from "./table.js";
 
 /** The readings of one operation, as `vault status` shows them. */
 export interface StatusSection {
@@ -58,15 +53,12 @@ export function failuresOf(
 export function renderFailures(
   failures: readonly VaultError[],
   style: Style,
-  set?: string,
 ): readonly string[] {
   return failures.length === 0
     ? []
     : [
         [
-          style.bad(
-            `${set === undefined ? "" : `${escapeUntrusted(set)}: `}${failures.length} of the readings failed.`,
-          ),
+          style.bad(`${failures.length} of the readings failed.`),
           ...remedies(failures).map((remedy) => wrapText(remedy, style)),
         ].join("\n"),
       ];
@@ -96,98 +88,4 @@ function remedies(failures: readonly VaultError[]): string[] {
       ? fix
       : `${fix}\nLikewise for ${others.join(", ")}.`;
   });
-}
-
-/** A set of contracts, and what its readings are. */
-export interface ShownSet {
-  /** Of the instance; undefined for the network's own. */
-  readonly name: string | undefined;
-  readonly sections: readonly StatusSection[];
-  readonly context: FormatContext;
-}
-
-/**
- * A table for each operation, with a column for each set of contracts, and what
- * has to be said once about all of them.
- */
-export function renderSideBySide(
-  network: string,
-  sets: readonly ShownSet[],
-  style: Style,
-): readonly string[] {
-  const columns = [
-    { heading: "" },
-    ...sets.map(({ name }) => ({
-      heading: escapeUntrusted(name ?? network),
-      align: "right" as const,
-      shorten,
-    })),
-  ];
-  const [first] = sets;
-  const notes = new Set(
-    sets.flatMap(({ context }) => notesOn(shownFields, context)),
-  );
-  const tables = (first?.sections ?? []).flatMap(
-    ({ operation, readings }, section) =>
-      renderTitledTable(
-        operationEntry(operation).title,
-        columns,
-        readings.flatMap(({ variant }, index) =>
-          rowsOf(
-            variant ?? operationEntry(operation).title,
-            sets.map(({ sections, context }) => {
-              const reading = sections[section]?.readings[index];
-              return reading === undefined || isFailedReading(reading.value)
-                ? undefined
-                : factsOf(operation, reading, context);
-            }),
-            style.bad("failed"),
-          ),
-        ),
-        style,
-      ),
-  );
-  if (tables.some((table) => table.includes("≈"))) {
-    notes.add("≈: the size of a number; --wide shows all of its digits.");
-  }
-  return [...tables, ...joinNotes([...notes], style)];
-}
-
-/**
- * The rows of one reading: a value of each set beside every label.
- *
- * @param title In the place of labels where it failed everywhere.
- * @param columns Undefined where it failed.
- */
-function rowsOf(
-  title: string,
-  columns: ReadonlyArray<readonly Fact[] | undefined>,
-  failed: string,
-): string[][] {
-  const labels = new Set(
-    columns.flatMap((facts = []) => facts.map(([label]) => label)),
-  );
-  return labels.size === 0
-    ? [[title, ...columns.map(() => failed)]]
-    : [...labels].map((label) => [
-        label,
-        ...columns.map((facts) =>
-          facts === undefined
-            ? failed
-            : (facts.find(([own]) => own === label)?.[1] ?? ""),
-        ),
-      ]);
-}
-
-const SHORT_WIDTH = 17;
-
-/**
- * A percentage without its bar, a time without its seconds, and of a number with
- * many digits the size.
- */
-function shorten(cell: string): string {
-  return shortenNumbers(
-    cell.replace(/^[█░]+ /u, "").replace(/(?<=T\d\d:\d\d):\d\d(?=Z)/u, ""),
-    SHORT_WIDTH,
-  );
 }

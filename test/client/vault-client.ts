@@ -2,14 +2,12 @@ import { expect } from "chai";
 import { Interface, toBeHex } from "ethers";
 
 import { VaultClient, isFailedReading } from "../../src/client/index.js";
-import { takeSnapshots } from "../../src/client/snapshot.js";
-import { VaultLensArtifact } from "../../src/client/lens/artifact.js";
 import { operations } from "../../src/protocol/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { fieldsOf, listOf } from "../helpers/fields.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { recordCalls } from "../helpers/recording-provider.js";
 import type { RecordingProvider } from "../helpers/recording-provider.js";
-import { decodeArguments, scriptedNode } from "../helpers/scripted-node.js";
+import { scriptedNode } from "../helpers/scripted-node.js";
 
 const VAULT = "0x00000000000000000000000000000000000000A1";
 const OTHER_VAULT = "0x00000000000000000000000000000000000000A2";
@@ -149,69 +147,7 @@ describe("client - VaultClient", () => {
   });
 });
 
-describe("client - snapshots of several sets of contracts", () => {
-  it("should be at one block, with each contract asked once", async () => {
-    for (const overrides of [true, false]) {
-      const recorder = node(overrides);
-      const own = new VaultClient(recorder, {
-        vault: VAULT,
-        vaultFactory: FACTORY,
-      });
-      const sets = [own, own.at({ vault: OTHER_VAULT })];
-      const { chainId, block, readings } = await takeSnapshots(sets, {});
-      expect({ chainId, block }).to.deep.equal({
-        chainId: 31_337,
-        block: { number: 5, timestamp: 1_700_000_005 },
-      });
-      expect(
-        readings.map(({ volume, minXMargin }) =>
-          [volume, minXMargin].map(String),
-        ),
-      ).to.deep.equal([
-        [String(BigInt(VAULT)), String(BigInt(FACTORY))],
-        [String(BigInt(OTHER_VAULT)), String(BigInt(FACTORY))],
-      ]);
-      expect(
-        readings.map(({ round, pools }) =>
-          [round, pools.public].map(
-            (reading) => isFailedReading(reading) && reading.error.code,
-          ),
-        ),
-      ).to.deep.equal(
-        sets.map(() => [
-          "VAULT_CALL_REVERTED",
-          "VAULT_CONTRACT_NOT_CONFIGURED",
-        ]),
-      );
-      // Each was asked by itself again, of its own contract.
-      expect(
-        readings.map(
-          ({ marginBalance }) =>
-            isFailedReading(marginBalance) &&
-            marginBalance.error.details["address"],
-        ),
-      ).to.deep.equal([VAULT, OTHER_VAULT]);
-      if (overrides) {
-        const [calls] = decodeArguments(
-          new Interface(VaultLensArtifact.abi),
-          "readCalls",
-          String(fieldsOf(recorder.calls[0]?.params?.[0])["data"]),
-        );
-        // Three of the vaults each, and two of the factory.
-        expect(
-          listOf(calls).map((call) => String(listOf(call)[0])),
-        ).to.deep.equal([
-          FACTORY,
-          VAULT,
-          VAULT,
-          FACTORY,
-          OTHER_VAULT,
-          OTHER_VAULT,
-        ]);
-      }
-    }
-  });
-
+describe("client - snapshots", () => {
   it("should not put the lens in the place of what is read", async () => {
     const recorder = node();
     const client = new VaultClient(recorder, {
@@ -237,9 +173,5 @@ describe("client - snapshots of several sets of contracts", () => {
     expect(
       recorder.calls.filter(({ params }) => params?.length === 3),
     ).to.deep.equal([]);
-  });
-
-  it("should not be taken of none", async () => {
-    await expectVaultError(takeSnapshots([], {}), "VAULT_INTERNAL");
   });
 });

@@ -2,6 +2,7 @@ import { access, readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "chai";
+import { configVariable } from "hardhat/config";
 
 import { operations } from "../../src/protocol/index.js";
 import { declaredDecimals } from "../../src/protocol/display-decimals.js";
@@ -9,6 +10,7 @@ import type { VaultNetworkUserConfig } from "../../src/plugin/config-types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import type { CommandResult } from "../helpers/cli.js";
 import { documentedContracts } from "../helpers/documented-answers.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
@@ -203,7 +205,7 @@ describe("instances", () => {
       await node.stop();
     });
 
-    it("should be asked side by side, in one request", async () => {
+    it("status --all should report each instance at one block, and name the address that is wrong", async () => {
       const live = await createTestHre({
         networks: { live: httpNetwork(node.url) },
       });
@@ -219,28 +221,24 @@ describe("instances", () => {
         const statusOf = async (
           network: VaultNetworkUserConfig,
           args = {},
-        ): Promise<unknown> => {
+        ): Promise<CommandResult> => {
           const hre = await createTestHre(
             { networks: { live: httpNetwork(server.url, { vault: network }) } },
             { network: "live" },
           );
-          server.requests.length = 0;
-          return parseDocument(
-            await runVaultTask(hre, "status", {
-              all: true,
-              json: true,
-              ...args,
-            }),
-          );
+          return await runVaultTask(hre, "status", { all: true, ...args });
         };
+        const documentOf = async (
+          network: VaultNetworkUserConfig,
+          args = {},
+        ): Promise<unknown> =>
+          parseDocument(await statusOf(network, { json: true, ...args }));
         const usdc = { contracts: { vault: other.vault } };
-        const all = await statusOf({
+        const configured = {
           contracts,
           instances: { usdc, broken: { contracts: { vault: OTHER } } },
-        });
-        expect(
-          server.requests.filter(({ method }) => method === "eth_call"),
-        ).to.have.lengthOf(1);
+        };
+        const all = await documentOf(configured);
         expect(all).to.have.all.keys(
           ...["network", "chainId", "block", "status", "instances"],
         );
@@ -256,14 +254,39 @@ describe("instances", () => {
           "VAULT_NO_CODE",
         );
         // A network may have contracts in its instances alone.
-        const apart = await statusOf({
+        const apart = await documentOf({
           instances: { usdc: { contracts: other } },
         });
         expect(apart).to.have.property("status", null);
         expect(apart).to.have.nested.property("instances.usdc.volume", "2");
         expect(
-          await statusOf({ instances: { usdc } }, { instance: "usdc" }),
+          await documentOf({ instances: { usdc } }, { instance: "usdc" }),
         ).to.have.nested.property("error.code", "VAULT_INVALID_ARGUMENT");
+        const { stdout } = await statusOf(configured);
+        const [own = "", ofUsdc = "", ofBroken = ""] =
+          stdout.split(/^Instance /mu);
+        expect(own).to.match(/^Volume +1 /mu);
+        expect(ofUsdc)
+          .to.match(/^usdc\n/u)
+          .and.match(/^Volume +2 /mu);
+        expect(ofBroken)
+          .to.match(/^broken\n/u)
+          .and.match(
+            /no contract code at 0x\w{40}.* \(address from networks\.live\.vault\.instances\.broken\.contracts\.vault\)/u,
+          );
+        process.env["TEST_INSTANCE_VAULT"] = "0x12";
+        const { stdout: malformed } = await statusOf({
+          contracts,
+          instances: {
+            usdc: {
+              contracts: { vault: configVariable("TEST_INSTANCE_VAULT") },
+            },
+          },
+        });
+        delete process.env["TEST_INSTANCE_VAULT"];
+        expect(malformed).to.include(
+          "networks.live.vault.instances.usdc.contracts.vault",
+        );
       } finally {
         await server.stop();
       }
