@@ -324,11 +324,11 @@ export const errorTable = {
       "The contract accepts the call on network {network}, but the round is not settled by it.",
     fix: "See what it does change: a contract that settles in several parts has to be called again, and another may need something else first.",
   },
-  VAULT_REHEARSAL_CAPPED: {
-    kind: "rpc",
+  VAULT_MINED_MEANWHILE: {
+    kind: "user",
     message:
-      "The settlement could not be seen to its end on network {network}: {problem}.",
-    fix: "That says nothing about the contract. Rehearse it with another engine, with the option `engine`.",
+      "Network {network} mined a block by itself while the settlement was simulated, with another date than was asked for.",
+    fix: "Stop its interval mining meanwhile, with evm_setIntervalMining and 0.",
   },
   VAULT_ENGINE_UNAVAILABLE: {
     kind: "rpc",

@@ -1,7 +1,7 @@
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import type { VaultHost } from "../host.js";
-import { assertInvariant } from "../errors.js";
+import { assertInvariant, vaultError } from "../errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { noCode } from "../client/answer.js";
 import { NATIVE, nativeBalanceOf } from "./balances.js";
@@ -65,7 +65,7 @@ export async function executeSettlement(
   const { failure, ...executed } = await chain.outcomeOf(hash);
   const { block, gasUsed } = executed;
   if (blockTime !== undefined && block.timestamp !== blockTime) {
-    throw new MinedMeanwhile();
+    throw vaultError("VAULT_MINED_MEANWHILE", { network: vault.networkName });
   }
   const after = await readState(vault, block.number, watched);
   return {
@@ -144,12 +144,6 @@ async function refusalOf(
     : await describeRefusal(vault, gas, block, failed);
 }
 
-/**
- * The network has mined the transaction by itself, on a timer that nothing can
- * be asked about: not in the block that was meant for it.
- */
-export class MinedMeanwhile extends Error {}
-
 async function mineAt(
   chain: SimulatedChain,
   hash: string,
@@ -161,10 +155,10 @@ async function mineAt(
       ...(blockTime === undefined ? [] : [numberToHexString(blockTime)]),
     );
   } catch (error) {
-    // Such a block may be dated later than the one that was asked for.
-    throw (await chain.receipt(hash)) === undefined
-      ? error
-      : new MinedMeanwhile();
+    // It may be in a block already, which the network has mined by itself.
+    if ((await chain.receipt(hash)) === undefined) {
+      throw error;
+    }
   }
 }
 

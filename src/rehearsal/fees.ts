@@ -1,7 +1,6 @@
 import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 import type { NetworkConfig } from "hardhat/types/config";
 
-import { asRecord, listOf } from "../json.js";
 import { otherwise } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { RevertedCall } from "../rpc/request.js";
@@ -14,19 +13,17 @@ export type Fees =
   | { readonly gasPrice: bigint }
   | { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint };
 
-// The figures below are those of Hardhat's own handlers, which a transaction
-// that is signed here does not pass: the same configuration has to give the
-// same transaction, whoever signs it.
-
-/** The base fee may rise by an eighth per block; this many blocks are paid. */
-const RISES_PAID = 2n;
-const REWARD_PERCENTILE = 50;
+/** A tip of ethers' `getFeeData` for a node that suggests none, in wei. */
+const USUAL_TIP = 1_000_000_000n;
 /** A gas limit keeps below the block's, which changes from block to block. */
 const BLOCK_SHARE = { numerator: 95n, denominator: 100n };
 /** What is settled changes from block to block. */
 export const HEADROOM = { numerator: 5n, denominator: 4n };
 
-/** The fees by the network's configuration, else by the chain's market. */
+/**
+ * The configured gas price, else the fees that `getFeeData` of ethers would
+ * give: twice the base fee and the tip that the node suggests.
+ */
 export async function resolveFees(
   chain: Chain,
   { gasPrice }: Pick<NetworkConfig, "gasPrice">,
@@ -35,9 +32,16 @@ export async function resolveFees(
   if (gasPrice !== "auto") {
     return { gasPrice };
   }
-  const suggested =
-    baseFeePerGas === undefined ? undefined : await suggestFees(chain);
-  return suggested ?? { gasPrice: await chain.quantity("eth_gasPrice") };
+  if (baseFeePerGas === undefined) {
+    return { gasPrice: await chain.quantity("eth_gasPrice") };
+  }
+  const maxPriorityFeePerGas = await chain
+    .quantity("eth_maxPriorityFeePerGas")
+    .catch(otherwise(USUAL_TIP, isNodeRefusal));
+  return {
+    maxFeePerGas: 2n * baseFeePerGas + maxPriorityFeePerGas,
+    maxPriorityFeePerGas,
+  };
 }
 
 /**
@@ -125,39 +129,4 @@ export function currentPricePerGas(
     return maxPricePerGas(fees);
   }
   return min(baseFeePerGas + fees.maxPriorityFeePerGas, fees.maxFeePerGas);
-}
-
-/** @returns Undefined where the node has no fee history. */
-async function suggestFees(chain: Chain): Promise<Fees | undefined> {
-  const method = "eth_feeHistory";
-  const history = await chain
-    .request(method, ["0x1", "latest", [REWARD_PERCENTILE]])
-    .catch(otherwise(undefined, isNodeRefusal));
-  const { baseFeePerGas, reward } = asRecord(history);
-  const nextBaseFee = listOf(baseFeePerGas).at(-1);
-  const [firstReward] = listOf(listOf(reward)[0]);
-  if (nextBaseFee === undefined || firstReward === undefined) {
-    return undefined;
-  }
-  const read = chain.reader(method);
-  const paidReward = read.quantity(firstReward);
-  const maxPriorityFeePerGas =
-    paidReward === 0n ? await suggestPriorityFee(chain) : paidReward;
-  const maxFeePerGas =
-    (read.quantity(nextBaseFee) * 9n ** RISES_PAID) / 8n ** RISES_PAID;
-  return {
-    maxFeePerGas:
-      maxFeePerGas < maxPriorityFeePerGas
-        ? maxFeePerGas + maxPriorityFeePerGas
-        : maxFeePerGas,
-    maxPriorityFeePerGas,
-  };
-}
-
-/** At least 1 wei, also where the node has no such method. */
-async function suggestPriorityFee(chain: Chain): Promise<bigint> {
-  const fee = await chain
-    .quantity("eth_maxPriorityFeePerGas")
-    .catch(otherwise(1n, isNodeRefusal));
-  return fee === 0n ? 1n : fee;
 }

@@ -12,10 +12,6 @@ import type { Transfer } from "./types.js";
 export interface NextBlock extends Omit<Header, "hash"> {
   /** Of the block before it, whose state it starts from. */
   readonly gasLimit: bigint;
-  /**
-   * Whether it is the node's own pending block, and nothing else waits for it.
-   */
-  readonly isPending: boolean;
   /** Timestamp of the block before it, where it came along. */
   readonly parentTimestamp?: number;
 }
@@ -27,7 +23,6 @@ export function nextBlockAfter(header: Header): NextBlock {
     number: header.number + 1,
     timestamp: header.timestamp + 1,
     parentTimestamp: header.timestamp,
-    isPending: false,
   };
 }
 
@@ -56,6 +51,9 @@ export interface Question extends Subject {
   readonly isPast: boolean;
 }
 
+/** Of a transaction that calls `settleAll`, before any code runs. */
+export const INTRINSIC_GAS = 21_064n;
+
 /** The call that settles. */
 export function settlementCall(from: string, to: string): CallRequest {
   return { from, to, data: encodeCall("settleAll", []).data };
@@ -65,8 +63,6 @@ export function settlementCall(from: string, to: string): CallRequest {
 export interface Refusal {
   readonly code: VaultErrorCode;
   readonly reason: string;
-  /** Not the contract's or the chain's doing, but the rehearsal's own limit. */
-  readonly isOurs?: boolean;
 }
 
 /** What an engine found out. */
@@ -106,23 +102,13 @@ export function notExecuted(
 
 /** What no rehearsal knows; a note of every answer. */
 export const UNKNOWABLE =
-  "Not known beforehand: the block's randomness and who makes it, and transactions of others that are mined first.";
+  "Not known beforehand: the block's randomness and who makes it, what a contract does by the gas that is left (gasleft()), and transactions of others that are mined first.";
 
 /** An engine cannot answer this question here; another one may. */
 export class EngineUnable extends Error {
   public override readonly name = "EngineUnable";
 
-  /**
-   * @param why `capped`: a limit on gas that is not the contract's or the
-   * chain's ended it. The block that was asked for may be to blame for the
-   * others: it was executed in another one, or the node refused the request, for
-   * whatever reason.
-   */
-  constructor(
-    problem: string,
-    public readonly why?: "capped" | "other block" | "refused",
-    cause?: unknown,
-  ) {
+  constructor(problem: string, cause?: unknown) {
     super(problem, { cause });
   }
 }

@@ -13,8 +13,6 @@ import { isSameRound } from "../protocol/round.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { inOrder } from "../rpc/in-order.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import { originOf } from "../rpc/patient.js";
-import type { PendingBlock } from "../rpc/node.js";
 import { compareBalances, nativeBalanceOf } from "./balances.js";
 import {
   changesBetween,
@@ -65,7 +63,7 @@ export interface SimulateSettleAllOptions
    * given.
    */
   readonly atTime?: SimulationTime | undefined;
-  /** Orders to read before and after. */
+  /** Orders to read before and after, at most 400. */
   readonly orders?: ReadonlyArray<bigint | number> | undefined;
   /** ERC-20 tokens whose balances are read before and after. */
   readonly tokens?: readonly string[] | undefined;
@@ -127,6 +125,9 @@ interface RehearsalRequest {
 }
 
 const httpEngines = ["simulateV1", "call", "fork"] as const;
+
+/** Orders that one request reads before and after. */
+const MOST_ORDERS = 400;
 
 /** @see HardhatVault.simulateSettleAll */
 export async function simulateSettleAll(
@@ -244,21 +245,12 @@ async function askEngines(
   }
   assertInvariant(last !== undefined, "no engine to rehearse with");
   const { engine, unable } = last;
-  const args = {
-    engine,
-    network: vault.networkName,
-    problem: unable.message,
-  };
-  if (unable.why !== "capped") {
-    throw vaultError("VAULT_ENGINE_UNAVAILABLE", args, unable);
-  }
-  const { code, message: reason } = vaultError("VAULT_REHEARSAL_CAPPED", args);
-  const chainId = await vault.chainId();
-  const answer = notExecuted(
-    { chainId, readings: new Map(), balances: [] },
-    { code, reason, isOurs: true },
+  const { networkName: network } = vault;
+  throw vaultError(
+    "VAULT_ENGINE_UNAVAILABLE",
+    { engine, network, problem: unable.message },
+    unable,
   );
-  return { engine, answer: { ...answer, transfers: null } };
 }
 
 /** What an answer means. */
@@ -283,7 +275,7 @@ function conclude(
     ? "nothing-to-do"
     : refusal === null
       ? "settled"
-      : answer.refusal === null || refusal.isOurs === true
+      : answer.refusal === null
         ? "not-settled"
         : "reverted";
   return {
@@ -378,17 +370,12 @@ export async function findBlock(
   blockNumber?: ForkOptions["blockNumber"],
   atTime?: SimulationTime,
 ): Promise<NextBlock> {
-  const isNow = blockNumber === undefined;
-  const findPending = async (): Promise<PendingBlock | undefined> =>
-    isNow ? await vault.chain.pending() : undefined;
-  const first = atTime === undefined ? await findPending() : undefined;
-  if (first?.number !== undefined) {
-    return { ...first, number: first.number, isPending: first.isEmpty };
+  const pending =
+    blockNumber === undefined ? await vault.chain.pending() : undefined;
+  if (atTime === undefined && pending?.number !== undefined) {
+    return { ...pending, number: pending.number };
   }
-  const [header, pending] = await Promise.all([
-    readUpstreamBlock(vault, blockNumber),
-    atTime === undefined ? first : findPending(),
-  ]);
+  const header = await readUpstreamBlock(vault, blockNumber);
   const time = targetTime(
     atTime,
     header.timestamp,
@@ -399,39 +386,21 @@ export async function findBlock(
     ...next,
     timestamp: time ?? Math.max(pending?.timestamp ?? 0, next.timestamp),
     baseFeePerGas: (pending ?? header).baseFeePerGas,
-    isPending: atTime === undefined && pending?.isEmpty === true,
   };
 }
 
-const pricesByProvider = new WeakMap<
-  object,
-  { readonly block: number; readonly price: bigint }
->();
-
 /**
  * What a settlement would pay for a unit of gas now, in wei; undefined where the
- * node does not tell. As long as the chain does not go on, it stays the same.
+ * node does not tell.
  */
 async function findPrice(
-  vault: VaultHost,
-  block: Pick<NextBlock, "number" | "baseFeePerGas">,
+  { chain, connection }: VaultHost,
+  block: Pick<NextBlock, "baseFeePerGas">,
 ): Promise<bigint | undefined> {
-  const { chain, connection } = vault;
-  const { number } = block;
-  const origin = originOf(chain.provider);
-  const known = pricesByProvider.get(origin);
-  if (known?.block === number) {
-    return known.price;
-  }
   const fees = await resolveFees(chain, connection.networkConfig, block).catch(
     otherwise(undefined, ({ kind }) => kind === "rpc"),
   );
-  if (fees === undefined) {
-    return undefined;
-  }
-  const price = currentPricePerGas(fees, block);
-  pricesByProvider.set(origin, { block: number, price });
-  return price;
+  return fees && currentPricePerGas(fees, block);
 }
 
 function refuseInProcess(
@@ -454,8 +423,15 @@ function checkOptions(
   { orders = [], tokens = [], gas, engine, hardfork }: SimulateSettleAllOptions,
 ): Omit<RehearsalRequest, "sender"> {
   const configured = connection.networkConfig.gas;
+  const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];
+  if (orderIDs.length > MOST_ORDERS) {
+    throw invalidArgument(
+      "orders",
+      `at most ${MOST_ORDERS} can be watched, and ${orderIDs.length} are named`,
+    );
+  }
   return {
-    orderIDs: [...new Set(orders.map((id) => parseUint256(id, "orders")))],
+    orderIDs,
     tokens: [...new Set(tokens.map((token) => parseAddress(token, "tokens")))],
     engines: chooseEngines(engine, hardfork),
     gas:

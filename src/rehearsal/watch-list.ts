@@ -108,14 +108,13 @@ export async function makeWatchList(
 }
 
 /**
- * The calls that take all of it, and then those orders.
+ * The calls that take all of it, orders last.
  *
  * @param lens Where code is that knows native balances and sizes of code.
  */
 export function readsOf(
   list: WatchList,
   lens: string,
-  orders: readonly WatchedReading[],
 ): readonly ReadCall[] {
   const readOf = ({ call, target }: WatchedReading): ReadCall => ({
     target: target.address,
@@ -130,7 +129,7 @@ export function readsOf(
         target: token,
         data: encodeBalanceOf(account),
       })),
-    ...orders.map(readOf),
+    ...list.orders.map(readOf),
   ];
 }
 

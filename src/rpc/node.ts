@@ -31,8 +31,6 @@ export interface Header extends BlockInfo {
 export interface PendingBlock extends Omit<Header, "hash" | "number"> {
   /** Undefined where the node has not given it one. */
   readonly number: number | undefined;
-  /** Whether no transaction waits for it. */
-  readonly isEmpty: boolean;
 }
 
 /** A call as it is asked for: without value, and without a limit for gas. */
@@ -203,7 +201,7 @@ export class Chain {
   public async pending(): Promise<PendingBlock | undefined> {
     try {
       const pending = await this.#block("pending");
-      const { number, timestamp, transactions } = pending;
+      const { number, timestamp } = pending;
       const known = number === null ? undefined : this.#ofBlock.number(number);
       if (
         // There is always a block before it.
@@ -218,7 +216,6 @@ export class Chain {
         number: known,
         timestamp: this.#ofBlock.number(timestamp),
         ...this.#gasOf(pending),
-        isEmpty: Array.isArray(transactions) && transactions.length === 0,
       };
     } catch {
       // Many public endpoints have no pending block; nothing depends on it.

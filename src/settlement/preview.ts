@@ -130,10 +130,7 @@ export async function rehearse(
   ).catch(
     otherwise(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
   );
-  if (
-    found === undefined ||
-    found.simulation.code === "VAULT_REHEARSAL_CAPPED"
-  ) {
+  if (found === undefined) {
     return undefined;
   }
   const { simulation, balance, gasNeeded } = found;

@@ -10,36 +10,22 @@ import {
   parseRehearsed,
   rehearsalLensCode,
 } from "../../client/lens/rehearsal-lens.js";
-import { originOf } from "../../rpc/patient.js";
 import { refusesParameters } from "../../rpc/errors.js";
 import { RevertedCall } from "../../rpc/request.js";
-import { EngineUnable, UNKNOWABLE, settlementCall } from "../question.js";
+import { EngineUnable, INTRINSIC_GAS, settlementCall } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { isExhausted } from "../refusal.js";
 import { readsOf } from "../watch-list.js";
-import type { WatchedReading } from "../watch-list.js";
-import { EngineMethod, toAnswer, inChunks } from "./on-node.js";
+import { EngineMethod, toAnswer } from "./on-node.js";
 import type { Part } from "./on-node.js";
 
 const METHOD = "eth_call";
-const method = new EngineMethod(METHOD);
-
-/** Providers whose node executes calls in blocks of its own choice only. */
-const withoutBlockOverrides = new WeakSet();
-
-/** Of the transaction itself, with the four bytes of `settleAll`. */
-const INTRINSIC_GAS = 21_064n;
+const method = new EngineMethod(METHOD, ({ cause }) =>
+  refusesParameters(cause),
+);
 
 /** Gas that a read may need afterwards, when all it touches is warm. */
 const RESERVE_PER_READ = 60_000n;
-
-/** Where a call is executed. */
-interface Place {
-  readonly blockTag: string;
-  /** Undefined where the node executes in that block as it is. */
-  readonly overrides:
-    { readonly number: string; readonly time: string } | undefined;
-}
 
 /**
  * Rehearses with one `eth_call`, by code at the sender's address that reads,
@@ -49,55 +35,9 @@ interface Place {
  * @throws EngineUnable where the node does not do it, or not rightly
  */
 export async function rehearseByCall(question: Question): Promise<Answer> {
-  const {
-    vault,
-    next: { number, timestamp, isPending },
-  } = question;
-  method.requireAble(vault);
-  const provider = originOf(vault.provider);
-  if (!withoutBlockOverrides.has(provider)) {
-    try {
-      return await rehearseAt(question, {
-        blockTag: numberToHexString(number - 1),
-        overrides: {
-          number: numberToHexString(number),
-          time: numberToHexString(timestamp),
-        },
-      });
-    } catch (error) {
-      if (
-        !(error instanceof EngineUnable) ||
-        error.why === undefined ||
-        error.why === "capped"
-      ) {
-        throw error;
-      }
-      // No other block will do either.
-      if (error.why === "other block" || refusesParameters(error.cause)) {
-        withoutBlockOverrides.add(provider);
-      }
-    }
-  }
-  if (!isPending) {
-    throw new EngineUnable(
-      `the node does not execute ${METHOD} at another time, or in another block`,
-    );
-  }
-  const answer = await rehearseAt(question, {
-    blockTag: "pending",
-    overrides: undefined,
-  });
-  withoutBlockOverrides.add(provider);
-  return answer;
-}
-
-async function rehearseAt(question: Question, place: Place): Promise<Answer> {
   const [part, refused] = await Promise.all([
-    inChunks(
-      question,
-      async (orders) => await rehearse(question, place, orders),
-    ),
-    callPlainly(question, place),
+    rehearse(question),
+    callPlainly(question),
   ]);
   const { failed } = part;
   if ((failed === undefined) !== (refused === undefined)) {
@@ -117,22 +57,17 @@ async function rehearseAt(question: Question, place: Place): Promise<Answer> {
     [
       "Transfers are not seen by this engine, nor gas that is given back.",
       "The sender had code meanwhile: a contract that does something else for such a sender, without refusing it, is not recognised.",
-      UNKNOWABLE,
     ],
   );
 }
 
-async function rehearse(
-  { vault, sender, target, watched, next, gas }: Question,
-  place: Place,
-  orders: readonly WatchedReading[],
-): Promise<Part> {
+async function rehearse(question: Question): Promise<Part> {
+  const { vault, sender, target, watched, next, gas } = question;
   const { from: reader } = vault.readContext({});
-  const reads = readsOf(watched, sender, orders);
+  const reads = readsOf(watched, sender);
   const gasLimit = (gas ?? next.gasLimit) - INTRINSIC_GAS;
   const answer = await request(
-    vault,
-    place,
+    question,
     {
       from: sender,
       to: sender,
@@ -152,7 +87,7 @@ async function rehearse(
   );
   if (answer instanceof RevertedCall) {
     // The lens never reverts: this is how some nodes say "out of gas".
-    throw new EngineUnable(`${METHOD} with code reverts`, "capped");
+    throw new EngineUnable(`${METHOD} with code reverts`);
   }
   const rehearsed = isHexString(answer, true)
     ? parseRehearsed(Buffer.from(answer.slice(2), "hex"))
@@ -161,15 +96,7 @@ async function rehearse(
     throw method.remember(vault, "the node does not apply state overrides");
   }
   const { before, after, block } = rehearsed;
-  if (
-    block.number !== next.number ||
-    (place.overrides === undefined
-      ? // A pending block's time goes on meanwhile.
-        block.timestamp < next.timestamp
-      : block.timestamp !== next.timestamp)
-  ) {
-    throw new EngineUnable(method.describeOther(next, block), "other block");
-  }
+  method.requireBlock(question, block);
   if (
     before.length !== reads.length ||
     after.length !== reads.length ||
@@ -190,7 +117,6 @@ async function rehearse(
   }
   const used = gasUsed + INTRINSIC_GAS;
   return {
-    block: { number: block.number, timestamp: block.timestamp },
     failed: rehearsed.succeeded
       ? undefined
       : { ...failed, gasUsed: used, gasGiven: gasGiven + INTRINSIC_GAS },
@@ -204,27 +130,29 @@ async function rehearse(
 
 /** What the contract says to the sender as it is; undefined if it accepts. */
 async function callPlainly(
-  { vault, sender, target, gas }: Question,
-  place: Place,
+  question: Question,
 ): Promise<RevertedCall | undefined> {
+  const { sender, target, gas, next } = question;
   const call = {
     ...settlementCall(sender, target.address),
-    ...(gas === undefined ? {} : { gas: numberToHexString(gas) }),
+    gas: numberToHexString(gas ?? next.gasLimit),
   };
-  const answer = await request(vault, place, call, {});
+  const answer = await request(question, call, {});
   return answer instanceof RevertedCall ? answer : undefined;
 }
 
 async function request(
-  vault: Question["vault"],
-  { blockTag, overrides }: Place,
+  { vault, next: { number, timestamp } }: Question,
   call: object,
   code: object,
 ): Promise<unknown> {
   return await method.request(vault, [
     call,
-    blockTag,
+    numberToHexString(number - 1),
     code,
-    ...(overrides === undefined ? [] : [overrides]),
+    {
+      number: numberToHexString(number),
+      time: numberToHexString(timestamp),
+    },
   ]);
 }

@@ -6,16 +6,16 @@ import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/errors.js";
 import { withinDeadline } from "../../rpc/patient.js";
 import type { VaultHost } from "../../host.js";
-import { assertInvariant, otherwise, vaultError } from "../../errors.js";
+import { assertInvariant, vaultError } from "../../errors.js";
 import { chooseForkCache, removeForkCache } from "../fork/cache.js";
 import { FORK_NETWORK } from "../fork/network.js";
 import { withHardforkHistory } from "../fork/hardfork-history.js";
 import { resolveAddresses } from "../resolved-addresses.js";
 import type { ResolvedAddresses } from "../resolved-addresses.js";
-import type { CallRequest, Header } from "../../rpc/node.js";
+import type { Header } from "../../rpc/node.js";
 import { roundOf } from "../compare-readings.js";
 import { executeSettlement, readBefore } from "../execute-on-chain.js";
-import { notExecuted, settlementCall } from "../question.js";
+import { notExecuted } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { SimulatedChain } from "../simulated-chain.js";
 
@@ -55,7 +55,7 @@ interface ForkPlan extends Pick<Question, "addresses" | "hardfork" | "isPast"> {
  * @throws VaultError those of {@link createFork}, VAULT_NO_CODE
  */
 export async function rehearseOnFork(question: Question): Promise<Answer> {
-  const { vault, sender, target, next } = question;
+  const { vault, sender, next } = question;
   const number = next.number - 1;
   const [header, before] = await Promise.all([
     vault.chain.header(number),
@@ -63,14 +63,6 @@ export async function rehearseOnFork(question: Question): Promise<Answer> {
   ]);
   if (roundOf(before)?.settled === true) {
     return notExecuted(before, null);
-  }
-  const reason = await findFatalRevert(
-    vault,
-    settlementCall(sender, target.address),
-    number,
-  );
-  if (reason !== undefined) {
-    return notExecuted(before, { code: "VAULT_CALL_REVERTED", reason });
   }
   const execute = async (): Promise<Answer> => {
     const connection = await createFork(vault, {
@@ -279,31 +271,4 @@ function toForkError(
         { where: "hardfork", allowed, value: givenInput(hardfork) },
         error,
       );
-}
-
-const FIRST_FATAL_CODE = 2n ** 64n;
-
-/**
- * Asks the live node whether a settlement would revert with a panic code of more
- * than 64 bits. Hardhat's simulator (EDR, as of Hardhat 3.18) aborts the whole
- * process when it mines such a transaction, so that one is not simulated.
- *
- * @returns The reason of that revert, else undefined.
- */
-async function findFatalRevert(
-  { chain }: VaultHost,
-  call: CallRequest,
-  blockNumber: number,
-): Promise<string | undefined> {
-  // What else can go wrong with it, the simulation itself finds out.
-  const revert = await chain
-    .simulate(call, blockNumber)
-    .catch(otherwise(undefined));
-  if (revert?.reason.kind !== "panic") {
-    return undefined;
-  }
-  const { text, data } = revert.reason;
-  return BigInt(`0x${data.slice(10, 74)}`) < FIRST_FATAL_CODE
-    ? undefined
-    : text;
 }

@@ -1,20 +1,12 @@
-import { invalidArgument } from "../../errors.js";
 import type { VaultRound } from "../../protocol/index.js";
 import type { Header } from "../../rpc/node.js";
 import { forgetBlocks } from "../../rpc/patient.js";
 import { asRecord, listOf } from "../../json.js";
 import { roundOf } from "../compare-readings.js";
-import {
-  MinedMeanwhile,
-  executeSettlement,
-  readBefore,
-} from "../execute-on-chain.js";
+import { executeSettlement, readBefore } from "../execute-on-chain.js";
 import { notExecuted } from "../question.js";
 import type { Answer, Subject } from "../question.js";
 import { SimulatedChain } from "../simulated-chain.js";
-
-/** How often it is tried where blocks that come by themselves interfere. */
-const ATTEMPTS = 10;
 
 /**
  * Rehearses on an in-process network itself, and undoes it.
@@ -30,31 +22,19 @@ export async function rehearseInProcess(
 ): Promise<{ readonly answer: Answer; readonly header: Header }> {
   const { vault } = subject;
   const chain = new SimulatedChain(vault);
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const header = await chain.header();
-    const before = await readBefore(subject, header.number);
-    const round = roundOf(before);
-    const blockTime = timeOf(header, round);
-    if (round?.settled === true) {
-      return { header, answer: notExecuted(before, null) };
-    }
-    try {
-      const answer = await inSandbox(
-        chain,
-        subject.sender,
-        async () => await executeSettlement(subject, before, blockTime),
-      );
-      return { header, answer };
-    } catch (error) {
-      if (!(error instanceof MinedMeanwhile)) {
-        throw error;
-      }
-    }
-  }
-  throw invalidArgument(
-    "atTime",
-    `network ${vault.networkName} mines by itself too often for a block of that date; stop it with evm_setIntervalMining`,
-  );
+  const header = await chain.header();
+  const before = await readBefore(subject, header.number);
+  const round = roundOf(before);
+  const blockTime = timeOf(header, round);
+  const answer =
+    round?.settled === true
+      ? notExecuted(before, null)
+      : await inSandbox(
+          chain,
+          subject.sender,
+          async () => await executeSettlement(subject, before, blockTime),
+        );
+  return { header, answer };
 }
 
 /**

@@ -1,5 +1,3 @@
-import pMap from "p-map";
-
 import { noCode } from "../../client/answer.js";
 import { VaultError } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
@@ -7,31 +5,23 @@ import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import type { BlockInfo } from "../../rpc/node.js";
 import { lessPatient, originOf } from "../../rpc/patient.js";
 import { requestRpc } from "../../rpc/request.js";
-import { EngineUnable } from "../question.js";
-import type { Answer, NextBlock, Question } from "../question.js";
+import { EngineUnable, UNKNOWABLE } from "../question.js";
+import type { Answer, Question } from "../question.js";
 import { describeRefusal } from "../refusal.js";
 import type { FailedCall } from "../refusal.js";
 import { factsOf, stateOf } from "../watch-list.js";
-import type { ReadAnswers, WatchedReading } from "../watch-list.js";
-
-/** How nodes say that they have no such method, or do not let it be used. */
-const missingMethod =
-  /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
+import type { ReadAnswers } from "../watch-list.js";
 
 /** A method by which a node rehearses. */
 export class EngineMethod {
   /** By provider: why its node is known not to do it, or to do it wrongly. */
   readonly #unable = new WeakMap<Eip1193Provider, string>();
 
-  constructor(private readonly name: string) {}
-
-  /** @throws EngineUnable where the node is known not to do it */
-  public requireAble({ provider }: VaultHost): void {
-    const known = this.#unable.get(originOf(provider));
-    if (known !== undefined) {
-      throw new EngineUnable(known);
-    }
-  }
+  /** @param isMissing Whether such a refusal is the same every time. */
+  constructor(
+    private readonly name: string,
+    private readonly isMissing: (refusal: VaultError) => boolean,
+  ) {}
 
   /** The node is not asked again. */
   public remember({ provider }: VaultHost, problem: string): EngineUnable {
@@ -43,22 +33,23 @@ export class EngineMethod {
    * Another engine may do where the request fails, unless the node is silent or
    * the configuration is wrong.
    *
-   * @param isOptional Whether a node that has no such method is not asked again.
-   * @throws EngineUnable with the error as its cause, as one in doubt; neither
-   * where the node has no such method and is not asked again
+   * @throws EngineUnable where the node is known not to do it, or refuses, with
+   * the error as its cause
    */
   public async request(
     vault: VaultHost,
     params: readonly unknown[],
-    isOptional = false,
   ): Promise<unknown> {
     const { provider, networkName } = vault;
-    const method = this.name;
+    const known = this.#unable.get(originOf(provider));
+    if (known !== undefined) {
+      throw new EngineUnable(known);
+    }
     try {
       return await requestRpc(
         lessPatient(provider),
         networkName,
-        method,
+        this.name,
         params,
       );
     } catch (cause) {
@@ -68,31 +59,32 @@ export class EngineMethod {
       const problem = String(cause.details["problem"]);
       switch (cause.code) {
         case "VAULT_RPC_ERROR": {
-          const refused = `the node refuses ${method}: ${problem}`;
-          throw isOptional && missingMethod.test(problem)
+          const refused = `the node refuses ${this.name}: ${problem}`;
+          throw this.isMissing(cause)
             ? this.remember(vault, refused)
-            : new EngineUnable(refused, "refused", cause);
+            : new EngineUnable(refused, cause);
         }
         // An HTTP status, or a closed connection, as a proxy refuses.
         case "VAULT_NETWORK_UNREACHABLE":
         case "VAULT_RPC_INVALID_RESPONSE":
-          throw new EngineUnable(
-            `${method} fails: ${problem}`,
-            "refused",
-            cause,
-          );
+          throw new EngineUnable(`${this.name} fails: ${problem}`, cause);
         default:
           throw cause;
       }
     }
   }
 
-  /** It is not the block that was meant. */
-  public describeOther(
-    meant: NextBlock,
+  /** @throws EngineUnable where it is not the block that was asked for */
+  public requireBlock(
+    { vault, next }: Question,
     { number, timestamp }: BlockInfo,
-  ): string {
-    return `asked for block ${meant.number} at ${meant.timestamp}, ${this.name} executes in block ${number} at ${timestamp}`;
+  ): void {
+    if (number !== next.number || timestamp !== next.timestamp) {
+      throw this.remember(
+        vault,
+        `asked for block ${next.number} at ${next.timestamp}, ${this.name} executes in block ${number} at ${timestamp}`,
+      );
+    }
   }
 
   /** @param settlement What `settleAll` was given, if that was too little. */
@@ -101,13 +93,12 @@ export class EngineMethod {
       settlement === undefined
         ? `the gas that the node gives ${this.name} does not suffice for the readings`
         : `the node gives ${this.name} ${settlement} gas for settleAll, which uses it up`,
-      "capped",
     );
   }
 }
 
 /** What one request found out. */
-export interface Part extends Pick<Answer, "block" | "transfers"> {
+export interface Part extends Pick<Answer, "transfers"> {
   /** How the settlement failed; undefined if it succeeded. */
   readonly failed: FailedCall | undefined;
   readonly gasUsed: bigint;
@@ -115,57 +106,6 @@ export interface Part extends Pick<Answer, "block" | "transfers"> {
   /** The answers to what `readsOf` lists. */
   readonly before: ReadAnswers;
   readonly after: ReadAnswers;
-}
-
-/** Orders in one request at first. */
-const FIRST_SIZE = 400;
-
-/** With fewer, it is not the orders that are too many. */
-const SMALLEST_SIZE = 25;
-
-const CONCURRENCY = 4;
-
-/**
- * Rehearses with some of the orders at a time, as many as the node's gas allows,
- * always the same settlement in the same block.
- *
- * @param run Throws a capped EngineUnable where they are too many.
- * @returns What the first run found out, with all orders.
- */
-export async function inChunks(
-  { watched: { orders } }: Question,
-  run: (orders: readonly WatchedReading[]) => Promise<Part>,
-): Promise<Part> {
-  for (let size = FIRST_SIZE; ; size = Math.floor(size / 2)) {
-    try {
-      // Whether it works at all, one request finds out.
-      const first = await run(orders.slice(0, size));
-      const chunks = Array.from(
-        { length: Math.max(Math.ceil(orders.length / size) - 1, 0) },
-        (_, index) => orders.slice((index + 1) * size, (index + 2) * size),
-      );
-      const rest = await pMap(
-        chunks,
-        async (chunk) => {
-          const { before, after } = await run(chunk);
-          return [before, after].map((side) => side.slice(-chunk.length));
-        },
-        { concurrency: CONCURRENCY },
-      );
-      return {
-        ...first,
-        before: [...first.before, ...rest.flatMap(([before = []]) => before)],
-        after: [...first.after, ...rest.flatMap(([, after = []]) => after)],
-      };
-    } catch (error) {
-      if (
-        !(error instanceof EngineUnable && error.why === "capped") ||
-        Math.min(size, orders.length) <= SMALLEST_SIZE
-      ) {
-        throw error;
-      }
-    }
-  }
 }
 
 /**
@@ -187,6 +127,7 @@ export async function toAnswer(
   const before = stateOf(vault, watched, part.before);
   return {
     ...part,
+    block: { number: next.number, timestamp: next.timestamp },
     before,
     after: stateOf(vault, watched, part.after, {
       answers: part.before,
@@ -196,6 +137,6 @@ export async function toAnswer(
       failed === undefined
         ? null
         : await describeRefusal(vault, gas, next.gasLimit, failed),
-    notes,
+    notes: [...notes, UNKNOWABLE],
   };
 }

@@ -14,19 +14,25 @@ import { asRecord } from "../../json.js";
 import { AnswerReader, RevertedCall } from "../../rpc/request.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import { beforeRefunds } from "../execute-on-chain.js";
-import { EngineUnable, UNKNOWABLE } from "../question.js";
+import { EngineUnable } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { isExhausted } from "../refusal.js";
 import { isUsedUp } from "../../rpc/gas.js";
 import { parseLogs, transfersOf } from "../transfers.js";
 import type { Log } from "../transfers.js";
 import { factsOf, readsOf } from "../watch-list.js";
-import type { ReadAnswers, WatchedReading } from "../watch-list.js";
-import { EngineMethod, toAnswer, inChunks } from "./on-node.js";
-import type { Part } from "./on-node.js";
+import type { ReadAnswers } from "../watch-list.js";
+import { EngineMethod, toAnswer } from "./on-node.js";
 
 const METHOD = "eth_simulateV1";
-const method = new EngineMethod(METHOD);
+
+/** How nodes say that they have no such method, or do not let it be used. */
+const missingMethod =
+  /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
+
+const method = new EngineMethod(METHOD, ({ details }) =>
+  missingMethod.test(String(details["problem"])),
+);
 
 /**
  * What one read may use. A node may give it less: Geth has 50,000,000 for all
@@ -64,21 +70,10 @@ export interface SimulatedBlock extends BlockInfo {
 export async function rehearseBySimulateV1(
   question: Question,
 ): Promise<Answer> {
-  method.requireAble(question.vault);
-  const part = await inChunks(
-    question,
-    async (orders) => await simulate(question, orders),
-  );
-  return await toAnswer(question, part, [UNKNOWABLE]);
-}
-
-async function simulate(
-  { vault, sender, target, watched, next, gas }: Question,
-  orders: readonly WatchedReading[],
-): Promise<Part> {
+  const { vault, sender, target, watched, next, gas } = question;
   const { from } = vault.readContext({});
   const gasGiven = gas ?? next.gasLimit;
-  const reads = readsOf(watched, NOBODYS_ADDRESS, orders);
+  const reads = readsOf(watched, NOBODYS_ADDRESS);
   const readCalls = reads.map(({ target: to, data }) => ({
     from,
     to,
@@ -101,7 +96,7 @@ async function simulate(
     },
     { traceTransfers: true },
   );
-  const answer = await method.request(vault, params, true);
+  const answer = await method.request(vault, params);
   if (answer instanceof RevertedCall) {
     throw new EngineUnable(
       `${METHOD} as a whole reverts: ${answer.reason.text}`,
@@ -121,32 +116,24 @@ async function simulate(
       `${METHOD} answers something else than its specification says`,
     );
   }
+  method.requireBlock(question, block);
   const [before, after] = [
     calls.slice(0, reads.length),
     calls.slice(reads.length + 1),
   ];
+  const isStarved = (call: SimulatedCall): boolean =>
+    !call.succeeded && isExhausted({ ...call, gasGiven: READ_GAS });
   // What its answer says and what the contracts see need not be the same.
   const seen = factsOf(watched, before.map(toReadAnswer))?.block;
-  for (const found of [block, seen ?? block]) {
-    if (found.number !== next.number || found.timestamp !== next.timestamp) {
-      throw method.remember(vault, method.describeOther(next, found));
-    }
-  }
-  const isStarved = (call: SimulatedCall | undefined): boolean =>
-    call?.succeeded === false && isExhausted({ ...call, gasGiven: READ_GAS });
-  if (seen === undefined && !before.some(isStarved)) {
+  if (seen !== undefined) {
+    method.requireBlock(question, seen);
+  } else if (!before.some(isStarved)) {
     throw method.remember(vault, `${METHOD} does not apply state overrides`);
   }
   if (
-    // The lens comes after the readings: what they use up, it has not.
     seen === undefined ||
-    (orders.length > 0 && before.some(isStarved)) ||
-    // By itself one that always fails is a reading; else it would be a change.
-    after.some(
-      (call, index) =>
-        isStarved(call) &&
-        (orders.length > 0 || before[index]?.succeeded === true),
-    )
+    // One that fails by itself does so before, too.
+    after.some((call, index) => isStarved(call) && before[index]?.succeeded)
   ) {
     throw method.capped();
   }
@@ -155,8 +142,7 @@ async function simulate(
     // Geth gives one request 50 million, all its calls together.
     throw method.capped(failed.gasUsed);
   }
-  return {
-    block: { number: next.number, timestamp: next.timestamp },
+  const part = {
     failed,
     gasUsed: settle.gasUsed,
     gasNeeded: settle.maxUsedGas ?? beforeRefunds(settle.gasUsed),
@@ -164,6 +150,7 @@ async function simulate(
     before: before.map(toReadAnswer),
     after: after.map(toReadAnswer),
   };
+  return await toAnswer(question, part, []);
 }
 
 /**
