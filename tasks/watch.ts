@@ -267,6 +267,7 @@ async function trySettlement(
   const reverted = await vault.chain.simulate(
     settlementCall(sender, target.address),
     block,
+    await vault.chain.gasLimit(block),
   );
   if (reverted === undefined) {
     return { canBeSettled: true, reason: null };

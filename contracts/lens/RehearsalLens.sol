@@ -19,8 +19,10 @@ contract RehearsalLens is VaultLens {
     /// @dev The most bytes of a refusal that are passed on.
     uint256 private constant MAX_REASON = 8192;
 
-    /// @dev What the instructions around the call use themselves.
-    uint256 private constant CALL_OVERHEAD = 100;
+    /// @dev Nobody's address, which has no code.
+    address private constant NOBODY = address(
+        uint160(uint256(keccak256("hardhat-vault/RehearsalLens/nobody")))
+    );
 
     /// @dev The account whose place this takes may be paid.
     receive() external payable {}
@@ -29,10 +31,16 @@ contract RehearsalLens is VaultLens {
     fallback() external payable {}
 
     /// @notice Where and when this runs, and what accounts have.
-    /// @dev Answers words of 32 bytes: block number | timestamp | chain id | and
-    /// of each account its native balance | how much code there is.
+    /// @dev Answers words of 32 bytes: block number | timestamp | chain id |
+    /// base fee | and of each account its native balance | how much code there
+    /// is.
     function factsOf(address[] calldata accounts) external view {
         uint256 height = _blockNumber();
+        uint256 fee;
+        // Chains without EIP-1559 may not have the instruction.
+        try this.baseFee{gas: 10_000}() returns (uint256 found) {
+            fee = found;
+        } catch {}
         uint256 start;
         uint256 end;
         assembly ("memory-safe") {
@@ -40,7 +48,8 @@ contract RehearsalLens is VaultLens {
             mstore(start, height)
             mstore(add(start, 0x20), timestamp())
             mstore(add(start, 0x40), chainid())
-            end := add(start, 0x60)
+            mstore(add(start, 0x60), fee)
+            end := add(start, 0x80)
         }
         for (uint256 i = 0; i < accounts.length; ++i) {
             address account = accounts[i];
@@ -53,12 +62,20 @@ contract RehearsalLens is VaultLens {
         _return(start, end);
     }
 
-    /// @notice Makes the given calls and reverts with the entries, so that all
-    /// that they have touched is cold again (EIP-2929).
-    function readAndForget(Call[] calldata calls) external view {
-        (uint256 start, uint256 end) = _entries(calls);
+    /// @notice The base fee of the block that this runs in.
+    function baseFee() external view returns (uint256) {
+        return block.basefee;
+    }
+
+    /// @notice Reads by another address and reverts with the entries, so that all
+    /// that was touched is cold again (EIP-2929).
+    function readAndForget(
+        RehearsalLens reader,
+        Call[] calldata calls
+    ) external view {
+        (, bytes memory entries) = _read(reader, calls);
         assembly ("memory-safe") {
-            revert(start, sub(end, start))
+            revert(add(entries, 0x20), mload(entries))
         }
     }
 
@@ -80,17 +97,20 @@ contract RehearsalLens is VaultLens {
     /// @param gasLimit The most gas that the call may use.
     /// @param reserve Gas that is left for the readings after the call.
     function rehearse(
-        address reader,
+        RehearsalLens reader,
         Call[] calldata calls,
         address target,
         bytes calldata data,
         uint256 gasLimit,
         uint256 reserve
     ) external {
-        bytes memory reading = abi.encodeCall(this.readAndForget, (calls));
-        (, bytes memory beforeCall) = reader.staticcall(reading);
+        (, bytes memory beforeCall) = address(this).staticcall(
+            abi.encodeCall(this.readAndForget, (reader, calls))
+        );
         // The target of a transaction is warm from the beginning.
-        uint256 given = target.balance;
+        uint256 given = target.balance + NOBODY.balance;
+        // What a call of no code uses is that of the instructions around it.
+        (, uint256 overhead, ) = _call(NOBODY, data, 0);
         given = gasleft();
         given = given > reserve ? ((given - reserve) / 64) * 63 : 0;
         if (given > gasLimit) given = gasLimit;
@@ -99,15 +119,14 @@ contract RehearsalLens is VaultLens {
             data,
             given
         );
-        reading = abi.encodeCall(this.read, (calls));
-        (, bytes memory afterCall) = reader.staticcall(reading);
+        (, bytes memory afterCall) = _read(reader, calls);
         bytes memory answer = abi.encodePacked(
             REHEARSED,
             _blockNumber(),
             block.timestamp,
             block.chainid,
             success ? uint256(1) : 0,
-            used,
+            used - overhead,
             given,
             reason.length
         );
@@ -144,7 +163,14 @@ contract RehearsalLens is VaultLens {
             returndatacopy(add(reason, 0x20), 0, size)
             mstore(0x40, add(add(reason, 0x20), size))
         }
-        used = used > CALL_OVERHEAD ? used - CALL_OVERHEAD : 0;
+    }
+
+    function _read(
+        RehearsalLens reader,
+        Call[] calldata calls
+    ) private view returns (bool, bytes memory) {
+        return
+            address(reader).staticcall(abi.encodeCall(this.read, (calls)));
     }
 
     function _entries(

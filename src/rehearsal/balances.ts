@@ -33,10 +33,12 @@ export interface BalanceSubjects {
  * @throws VaultError VAULT_NOT_A_TOKEN and those of a failed request
  */
 export async function readBalances(
-  { chain }: VaultReader,
+  reader: VaultReader,
   block: number,
   subjects: BalanceSubjects,
 ): Promise<readonly Balance[]> {
+  const { chain } = reader;
+  const { from } = reader.readContext({});
   return await Promise.all(
     balancesOf(subjects).map(async ({ account, token }) => ({
       account,
@@ -46,7 +48,7 @@ export async function readBalances(
           ? await chain.balance(account, block)
           : parseTokenBalance(
               await chain.request("eth_call", [
-                { to: token, data: encodeBalanceOf(account) },
+                { from, to: token, data: encodeBalanceOf(account) },
                 toBlockId(block),
               ]),
               token,

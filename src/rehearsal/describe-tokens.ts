@@ -74,7 +74,8 @@ export async function describeTokens(
   if (reads.length === 0) {
     return new Map();
   }
-  const answer = await tryLens(vault.readContext({}), reads);
+  const context = vault.readContext({});
+  const answer = await tryLens(context, reads);
   const answers =
     answer?.entries.length === reads.length
       ? answer.entries.map((entry) => {
@@ -87,7 +88,10 @@ export async function describeTokens(
           reads.map(
             async ({ target: to, data }) =>
               await vault.chain
-                .request("eth_call", [{ to, data }, "latest"])
+                .request("eth_call", [
+                  { from: context.from, to, data },
+                  "latest",
+                ])
                 .catch(otherwise("0x")),
           ),
         );

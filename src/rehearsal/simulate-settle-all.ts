@@ -39,6 +39,7 @@ import { resolveAddresses } from "./resolved-addresses.js";
 import type { KnownContract } from "./resolved-addresses.js";
 import { checkTime, targetTime } from "./target-time.js";
 import type { SimulationTime } from "./target-time.js";
+import { explainBalances } from "./transfers.js";
 import type { RehearsalEngine, Simulation } from "./types.js";
 import { makeWatchList } from "./watch-list.js";
 
@@ -319,6 +320,12 @@ function conclude(
                   `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
                 ]
               : []),
+            ...(transfers === null ||
+            explainBalances(transfers, before.balances, after.balances)
+              ? []
+              : [
+                  "The list of transfers is not whole: balances show that more native currency moves, as when a contract destroys itself.",
+                ]),
             ...(price === undefined
               ? ["What a unit of gas costs is not known: no fee is taken off."]
               : []),

@@ -112,10 +112,7 @@ export async function makeWatchList(
  *
  * @param lens Where code is that knows native balances and sizes of code.
  */
-export function readsOf(
-  list: WatchList,
-  lens: string,
-): readonly ReadCall[] {
+export function readsOf(list: WatchList, lens: string): readonly ReadCall[] {
   const readOf = ({ call, target }: WatchedReading): ReadCall => ({
     target: target.address,
     data: call.data,

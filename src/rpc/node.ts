@@ -4,6 +4,8 @@ import { ZeroHash, isHexString, toQuantity } from "ethers";
 
 import { vaultError } from "../errors.js";
 import type { Eip1193Provider } from "./eip1193.js";
+import { isNodeRefusal } from "./errors.js";
+import { TRANSACTION_GAS_CAP } from "./gas.js";
 import { highest, isUneven, originOf } from "./patient.js";
 import { AnswerReader, RevertedCall, requestRpc } from "./request.js";
 
@@ -239,12 +241,27 @@ export class Chain {
     return isAhead;
   }
 
-  /** @returns The revert if the contract refuses the call, else undefined. */
+  /**
+   * @param gas What the call may use: nodes differ in what they give without.
+   * A node that allows no more than EIP-7825 does is asked with that much.
+   * @returns The revert if the contract refuses the call, else undefined.
+   */
   public async simulate(
     call: CallRequest,
     block: BlockId,
+    gas: bigint,
   ): Promise<RevertedCall | undefined> {
-    const answer = await this.request("eth_call", [call, toBlockId(block)]);
+    const ask = async (most: bigint): Promise<unknown> =>
+      await this.request("eth_call", [
+        { ...call, gas: toQuantity(most) },
+        toBlockId(block),
+      ]);
+    const answer = await ask(gas).catch(async (error: unknown) => {
+      if (gas <= TRANSACTION_GAS_CAP || !isNodeRefusal(error)) {
+        throw error;
+      }
+      return await ask(TRANSACTION_GAS_CAP);
+    });
     return answer instanceof RevertedCall ? answer : undefined;
   }
 

@@ -42,7 +42,7 @@ export async function buildSettlement(
   const header = await chain.header();
   const call = settlementCall(from ?? ZeroAddress, contract.address);
   const gas =
-    (await chain.simulate(call, header.number)) ??
+    (await chain.simulate(call, header.number, header.gasLimit)) ??
     (from === undefined ? null : await estimateGas(chain, call, header.number));
   return {
     chainId,

@@ -64,7 +64,7 @@ export async function preview(
   const price = currentPricePerGas(fees, next);
   const { simulation, refused, balance, rehearsed } =
     (await rehearse(vault, call.from, next, price)) ??
-    (await callOnly(vault, call));
+    (await callOnly(vault, call, next));
   const moved = (simulation?.transfers ?? []).map(({ token }) => token);
   // What moves is shown, whether or not they can be asked what they are.
   const tokens = await describeTokens(vault, moved).catch(
@@ -152,9 +152,14 @@ export async function rehearse(
   };
 }
 
-async function callOnly(vault: VaultHost, call: CallRequest): Promise<Outcome> {
+async function callOnly(
+  vault: VaultHost,
+  call: CallRequest,
+  { gasLimit }: NextBlock,
+): Promise<Outcome> {
+  const { gas } = vault.connection.networkConfig;
   const [reverted, balance] = await Promise.all([
-    vault.chain.simulate(call, "latest"),
+    vault.chain.simulate(call, "latest", gas === "auto" ? gasLimit : gas),
     vault.chain.balance(call.from),
   ]);
   return {

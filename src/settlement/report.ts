@@ -216,7 +216,8 @@ async function findReason(
   }
   for (const block of [blockNumber, blockNumber - 1]) {
     try {
-      const reverted = await vault.chain.simulate({ from, to, data }, block);
+      const call = { from, to, data };
+      const reverted = await vault.chain.simulate(call, block, gas);
       if (reverted !== undefined) {
         return await explainRefusal(vault, reverted.reason);
       }

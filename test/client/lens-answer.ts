@@ -205,16 +205,17 @@ describe("client - parseFacts", () => {
 
   it("should find each account's balance and code", () => {
     expect(
-      parseFacts([words(1, 2, 3, MAX, 0, 5, 24_576)], accounts),
+      parseFacts([words(1, 2, 3, 7, MAX, 0, 5, 24_576)], accounts),
     ).to.deep.equal({
-      block: { number: 1, timestamp: 2, chainId: 3 },
+      block: { number: 1, timestamp: 2, chainId: 3, baseFee: 7n },
       accounts: new Map([
         ["0xa", { balance: MAX, hasCode: false }],
         ["0xb", { balance: 5n, hasCode: true }],
       ]),
     });
     expect(
-      parseFacts([words(1, 2, TOO_LARGE - 1n, 0, 0)], ["0xa"])?.block.chainId,
+      parseFacts([words(1, 2, TOO_LARGE - 1n, 0, 0, 0)], ["0xa"])?.block
+        .chainId,
     ).to.equal(2 ** 48 - 1);
   });
 
@@ -222,18 +223,23 @@ describe("client - parseFacts", () => {
     const many = Array.from({ length: 121 }, (_, index) => `0x${index}`);
     const pairs = (count: number): number[] =>
       Array.from({ length: count }, () => [6, 0]).flat();
-    const first = words(1, 2, 3, ...pairs(120));
-    const found = parseFacts([first, words(4, 5, 6, ...pairs(1))], many);
-    expect(found?.block).to.deep.equal({ number: 1, timestamp: 2, chainId: 3 });
+    const first = words(1, 2, 3, 0, ...pairs(120));
+    const found = parseFacts([first, words(4, 5, 6, 0, ...pairs(1))], many);
+    expect(found?.block).to.deep.equal({
+      number: 1,
+      timestamp: 2,
+      chainId: 3,
+      baseFee: 0n,
+    });
     expect([...(found?.accounts.keys() ?? [])]).to.deep.equal(many);
     // Each of them has to be one.
-    const broken = words(TOO_LARGE, 5, 6, ...pairs(1));
+    const broken = words(TOO_LARGE, 5, 6, 0, ...pairs(1));
     expect(parseFacts([first, broken], many)).to.equal(undefined);
     expect(parseFacts([first], many)).to.equal(undefined);
   });
 
   it("should refuse another number of words, and numbers that are none", () => {
-    const bytes = words(1, 2, 3, 4, 0, 5, 6);
+    const bytes = words(1, 2, 3, 7, 4, 0, 5, 6);
     for (const size of [0, 32, bytes.length - 32, bytes.length - 1]) {
       expect(parseFacts([bytes.subarray(0, size)], accounts)).to.equal(
         undefined,
@@ -246,7 +252,9 @@ describe("client - parseFacts", () => {
     for (const place of [0, 1, 2]) {
       const header: Array<bigint | number> = [1, 2, 3];
       header[place] = TOO_LARGE;
-      expect(parseFacts([words(...header, 0, 0)], ["0xa"])).to.equal(undefined);
+      expect(parseFacts([words(...header, 0, 0, 0)], ["0xa"])).to.equal(
+        undefined,
+      );
     }
   });
 });

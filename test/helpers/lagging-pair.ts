@@ -5,7 +5,6 @@ import type { Exchange, RpcHandler, RpcReply } from "./rpc-server.js";
 const blockParameter: Readonly<Record<string, number>> = {
   eth_call: 1,
   eth_estimateGas: 1,
-  eth_feeHistory: 1,
   eth_getBalance: 1,
   eth_getBlockByNumber: 0,
   eth_getCode: 1,

@@ -39,6 +39,7 @@ const BALANCE_OF = "0x70a08231";
 const SCRIPTED_CHAIN = 31_337;
 const TIME_OF_GENESIS = 1_700_000_000;
 const BALANCE = 10n ** 18n;
+const BASE_FEE = 7;
 const SETTLE_GAS = 60_000n;
 const REVERTED = 3;
 
@@ -81,15 +82,9 @@ export function scriptedNode(options: ScriptedNodeOptions): Eip1193Provider {
       case "eth_getStorageAt":
         return word(0);
       case "eth_gasPrice":
-      case "eth_maxPriorityFeePerGas":
         return hex(1_000_000_000);
-      case "eth_feeHistory":
-        return {
-          oldestBlock: hex(head),
-          baseFeePerGas: [hex(7), hex(7)],
-          gasUsedRatio: [0.5],
-          reward: [[hex(1)]],
-        };
+      case "eth_maxPriorityFeePerGas":
+        return hex(1);
       case "eth_getCode":
         return options.codeOf(String(params[0]));
       case "eth_call":
@@ -124,7 +119,7 @@ function headerOf(number: number, head: number): unknown {
     hash: number > head ? null : id(`block ${number}`),
     gasLimit: hex(30_000_000),
     gasUsed: hex(0),
-    baseFeePerGas: hex(7),
+    baseFeePerGas: hex(BASE_FEE),
     transactions: [],
   };
 }
@@ -269,6 +264,7 @@ function lensAnswer(
         block + 1,
         TIME_OF_GENESIS + block + 1,
         SCRIPTED_CHAIN,
+        BASE_FEE,
         ...listOf(accounts).flatMap((account) => [
           BALANCE,
           (codeOf(String(account).toLowerCase()).length - 2) / 2,

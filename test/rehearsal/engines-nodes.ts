@@ -6,7 +6,6 @@ import type { HardhatVault, Simulation } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
-import { fetchProvider } from "../helpers/fetch-provider.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { connectTo } from "../helpers/hre.js";
@@ -38,6 +37,13 @@ const outOfGas = {
   gasUsed: "0xf4240",
   error: { code: -32015, message: "out of gas" },
 };
+
+/** The settlement among the calls of a simulated block, others around it. */
+function settlementIn({ calls }: Readonly<Record<string, unknown>>): object {
+  const all: unknown[] = [calls].flat();
+  const settlement = all[(all.length - 1) / 2];
+  return typeof settlement === "object" ? (settlement ?? {}) : {};
+}
 
 /** What eth_simulateV1 answers, with one thing in it changed. */
 function changing(
@@ -137,44 +143,38 @@ describe("simulation - on every kind of node", () => {
     });
   }
 
-  it("should take one request of anvil, and the next block and the price", async () => {
-    const vault = await open();
-    const options = { as: FIRST_ACCOUNT };
-    expectSettled(await vault.simulateSettleAll(options), "simulateV1");
-    expect(server.requests.map(({ method }) => method)).to.have.members([
-      "eth_getBlockByNumber",
-      "eth_simulateV1",
-      "eth_feeHistory",
-    ]);
-    server.requests.length = 0;
-    expectSettled(await vault.simulateSettleAll(options), "simulateV1");
-    // The chain has not gone on, and nor has the price.
-    expect(server.requests.map(({ method }) => method)).to.deep.equal([
-      "eth_getBlockByNumber",
-      "eth_simulateV1",
-    ]);
-  });
-
-  it("should ask a node that has the keys whose they are once, and what gas costs once a block", async () => {
+  it("should ask anvil for the next block, the settlement and the price, and once for its accounts", async () => {
     const vault = await open();
     const methodsOfOne = async (): Promise<readonly string[]> => {
       server.requests.length = 0;
       expectSettled(await vault.simulateSettleAll(), "simulateV1");
       return server.requests.map(({ method }) => method);
     };
-    const ofEach = ["eth_getBlockByNumber", "eth_simulateV1"];
-    expect(await methodsOfOne()).to.have.members([
-      ...ofEach,
-      "eth_accounts",
-      "eth_feeHistory",
-    ]);
+    const ofEach = [
+      "eth_getBlockByNumber",
+      "eth_simulateV1",
+      "eth_maxPriorityFeePerGas",
+    ];
+    expect(await methodsOfOne()).to.have.members([...ofEach, "eth_accounts"]);
     expect(await methodsOfOne()).to.have.members(ofEach);
-    const provider = directProvider(anvil.url);
-    // Not an empty block: nobody has paid for gas in one.
-    const signer = await provider.getSigner(0);
-    await (await signer.sendTransaction({ to: signer.address })).wait();
-    provider.destroy();
-    expect(await methodsOfOne()).to.have.members([...ofEach, "eth_feeHistory"]);
+  });
+
+  it("should take off today's price, also where the block's number is the same", async () => {
+    let tip = 1_000_000_000n;
+    server.handler = ({ request }) =>
+      request.method === "eth_maxPriorityFeePerGas"
+        ? { result: `0x${tip.toString(16)}` }
+        : undefined;
+    const vault = await open();
+    const paidBy = ({ balances: [paid] }: Simulation): bigint =>
+      (paid?.before ?? 0n) - (paid?.after ?? 0n);
+    const first = await vault.simulateSettleAll();
+    tip *= 2n;
+    const second = await vault.simulateSettleAll();
+    expect(second.block?.number).to.equal(first.block?.number);
+    expect(paidBy(second) - paidBy(first)).to.equal(
+      (first.gasUsed ?? 0n) * 1_000_000_000n,
+    );
   });
 
   it("should read all that is not the vault's own in one call before and one after", async () => {
@@ -193,18 +193,32 @@ describe("simulation - on every kind of node", () => {
     ).to.have.length(2);
   });
 
-  it("should ask for hundreds of orders in one request", async () => {
+  it("should watch 400 orders in one request, and refuse the 401st before any", async () => {
     const vault = await open();
-    await vault.simulateSettleAll({
-      as: FIRST_ACCOUNT,
-      orders: Array.from({ length: 400 }, (_, index) => index + 1),
-    });
-    expect(
-      server.requests.filter(({ method }) => method === "eth_simulateV1"),
-    ).to.have.length(1);
+    const orders = Array.from({ length: 401 }, (_, index) => index);
+    for (const [engine, method] of [
+      ["simulateV1", "eth_simulateV1"],
+      ["call", "eth_call"],
+    ] as const) {
+      server.requests.length = 0;
+      await vault.simulateSettleAll({ engine, orders: orders.slice(1) });
+      const asked = server.requests.filter(
+        (request) =>
+          request.method === method &&
+          JSON.stringify(request.params).includes("d311636b"),
+      );
+      expect(asked, engine).to.have.length(1);
+    }
+    server.requests.length = 0;
+    const { message } = await expectVaultError(
+      vault.simulateSettleAll({ orders }),
+      "VAULT_INVALID_ARGUMENT",
+    );
+    expect(message).to.contain("orders: at most 400 can be watched");
+    expect(server.requests).to.deep.equal([]);
   });
 
-  it("should call hardhat node, at the time that it would give its block", async () => {
+  it("should fork hardhat node, at the time that it would give its block", async () => {
     const node = await startHardhatNode();
     const provider = directProvider(node.url);
     try {
@@ -213,44 +227,18 @@ describe("simulation - on every kind of node", () => {
       const head = await vault.block();
       await provider.send("evm_increaseTime", [1_000]);
       const simulation = await vault.simulateSettleAll();
-      expectSettled(simulation, "call");
+      expectSettled(simulation, "fork");
       expect(simulation.block?.number).to.equal(head.number + 1);
       expect(simulation.block?.timestamp).to.be.within(
         head.timestamp + 1_000,
         head.timestamp + 1_300,
       );
-      // Another time is more than it can do.
-      const later = await vault.simulateSettleAll({ atTime: "end" });
-      expectSettled(later, "fork");
-      expect(later.block?.timestamp).to.equal(2_000_000_000);
-      await expectVaultError(
-        vault.simulateSettleAll({ atTime: "end", engine: "call" }),
-        "VAULT_ENGINE_UNAVAILABLE",
-      );
-      await expectVaultError(
-        vault.simulateSettleAll({ engine: "simulateV1" }),
-        "VAULT_ENGINE_UNAVAILABLE",
-      );
-    } finally {
-      provider.destroy();
-      await node.stop();
-    }
-  });
-
-  it("should not take what waits on hardhat node for the present", async () => {
-    const node = await startHardhatNode();
-    const provider = directProvider(node.url);
-    try {
-      const { contracts } = await deployProtocol(await provider.getSigner(0));
-      const vault = await open(node.url, contracts);
-      await provider.send("evm_setAutomine", [false]);
-      await fetchProvider(node.url).request({
-        method: "eth_sendTransaction",
-        params: [
-          { from: FIRST_ACCOUNT, to: contracts.vault, data: "0xa015aefe" },
-        ],
-      });
-      expectSettled(await vault.simulateSettleAll(), "fork");
+      for (const engine of ["simulateV1", "call"] as const) {
+        await expectVaultError(
+          vault.simulateSettleAll({ engine }),
+          "VAULT_ENGINE_UNAVAILABLE",
+        );
+      }
     } finally {
       provider.destroy();
       await node.stop();
@@ -258,15 +246,18 @@ describe("simulation - on every kind of node", () => {
   });
 
   it("should call a node that has nothing but eth_call", async () => {
-    const few = new Set(["eth_call", "eth_chainId", "eth_getBlockByNumber"]);
-    server.handler = ({ request }) =>
-      few.has(request.method) &&
-      !(
-        request.method === "eth_getBlockByNumber" &&
-        request.params[0] === "pending"
-      )
-        ? undefined
-        : unknownMethod;
+    server.handler = async ({ request, forward }) => {
+      if (request.method !== "eth_getBlockByNumber") {
+        return ["eth_call", "eth_chainId"].includes(request.method)
+          ? undefined
+          : unknownMethod;
+      }
+      if (request.params[0] === "pending") {
+        return unknownMethod;
+      }
+      const { result } = fieldsOf(JSON.parse(await forward()));
+      return { result: { ...fieldsOf(result), baseFeePerGas: undefined } };
+    };
     const vault = await open();
     const simulation = await vault.simulateSettleAll({ as: FIRST_ACCOUNT });
     expectSettled(simulation, "call");
@@ -283,11 +274,9 @@ describe("simulation - on every kind of node", () => {
     ).to.have.length(1);
   });
 
-  it("should call a node that does not override blocks, in its pending one", async () => {
+  it("should fork a node that does not override blocks", async () => {
     server.handler = refusingOverridesBeyond(1);
-    const vault = await open();
-    expectSettled(await vault.simulateSettleAll(), "call");
-    expectSettled(await vault.simulateSettleAll({ atTime: "end" }), "fork");
+    expectSettled(await (await open()).simulateSettleAll(), "fork");
   });
 
   it("should ask a node once for what it refuses, and again for what failed for a moment", async () => {
@@ -306,7 +295,7 @@ describe("simulation - on every kind of node", () => {
     const vault = await open();
     const askedInVain = async (): Promise<number> => {
       server.requests.length = 0;
-      expectSettled(await vault.simulateSettleAll({ atTime: "end" }), "fork");
+      expectSettled(await vault.simulateSettleAll(), "fork");
       return server.requests.filter(
         (request) => overridesOf(request).length === 2,
       ).length;
@@ -319,8 +308,7 @@ describe("simulation - on every kind of node", () => {
 
   it("should not believe a node that ignores the block that is asked for", async () => {
     server.handler = ignoringOverridesBeyond(1);
-    const vault = await open();
-    expectSettled(await vault.simulateSettleAll({ atTime: "end" }), "fork");
+    expectSettled(await (await open()).simulateSettleAll(), "fork");
   });
 
   it("should start from the newest block of a node that gives it as pending", async () => {
@@ -451,6 +439,18 @@ describe("simulation - on every kind of node", () => {
       },
     ],
     [
+      "uses less gas than any transaction",
+      changing((block) => {
+        Object.assign(settlementIn(block), { gasUsed: "0x5247" });
+      }),
+    ],
+    [
+      "uses more gas than it says to be the most",
+      changing((block) => {
+        Object.assign(settlementIn(block), { maxUsedGas: "0x5248" });
+      }),
+    ],
+    [
       "leaves calls out",
       changing((block) => {
         block["calls"] = [block["calls"]].flat().slice(1);
@@ -486,18 +486,15 @@ describe("simulation - on every kind of node", () => {
 
   it("should not take a limit of the node's for the contract's refusal", async () => {
     server.handler = changing((block) => {
-      const calls = [block["calls"]].flat();
-      const settle = calls[(calls.length - 1) / 2];
-      Object.assign(settle ?? {}, outOfGas);
+      Object.assign(settlementIn(block), outOfGas);
     });
     const vault = await open();
     expectSettled(await vault.simulateSettleAll(), "call");
-    const insisted = await vault.simulateSettleAll({ engine: "simulateV1" });
-    expect(insisted).to.include({
-      status: "not-settled",
-      code: "VAULT_REHEARSAL_CAPPED",
-    });
-    expect(insisted.reason).to.contain("says nothing about the contract");
+    const { message } = await expectVaultError(
+      vault.simulateSettleAll({ engine: "simulateV1" }),
+      "VAULT_ENGINE_UNAVAILABLE",
+    );
+    expect(message).to.contain("1000000 gas for settleAll, which uses it up");
   });
 
   it("should not take such a limit for a node that cannot do it", async () => {

@@ -45,13 +45,6 @@ describe("the fees of a settlement", () => {
   const lost = Object.assign(new Error("socket hang up"), {
     code: "ECONNRESET",
   });
-  const history = (
-    reward: unknown,
-    baseFeePerGas: unknown = ["0x5", "0x6", "0x40"],
-  ): object => ({
-    baseFeePerGas,
-    reward,
-  });
   const market = { gasPrice: "auto" } as const;
   const london = { baseFeePerGas: 5n };
 
@@ -70,74 +63,28 @@ describe("the fees of a settlement", () => {
     expect(asked.map(([method]) => method)).to.deep.equal(["eth_gasPrice"]);
   });
 
-  it("should pay two rises of the next block's base fee, the tip within it", async () => {
-    const chain = chainOf({ eth_feeHistory: history([["0x3"]]) });
+  it("should be those of ethers' getFeeData: twice the base fee, and the tip that the node suggests", async () => {
+    const chain = chainOf({ eth_maxPriorityFeePerGas: "0x3" });
     expect(await resolveFees(chain, market, london)).to.deep.equal({
-      maxFeePerGas: 81n,
+      maxFeePerGas: 13n,
       maxPriorityFeePerGas: 3n,
     });
-    expect(asked).to.deep.equal([["eth_feeHistory", ["0x1", "latest", [50]]]]);
+    expect(asked).to.deep.equal([["eth_maxPriorityFeePerGas", []]]);
   });
 
-  it("should add the tip where that alone is more than the base fee", async () => {
-    for (const [tip, maxFeePerGas] of [
-      [81n, 81n],
-      [82n, 163n],
-    ] as const) {
-      const chain = chainOf({
-        eth_feeHistory: history([[`0x${tip.toString(16)}`]]),
-      });
-      expect(await resolveFees(chain, market, london)).to.deep.equal({
-        maxFeePerGas,
-        maxPriorityFeePerGas: tip,
-      });
-    }
-  });
-
-  it("should tip as the node suggests where nobody did, and at least 1 wei", async () => {
-    for (const [suggested, tip] of [
-      ["0x9", 9n],
-      ["0x0", 1n],
-      [noMethod, 1n],
-    ] as const) {
-      const chain = chainOf({
-        eth_feeHistory: history([["0x0"]]),
-        eth_maxPriorityFeePerGas: suggested,
-      });
-      expect(await resolveFees(chain, market, london)).to.deep.equal({
-        maxFeePerGas: 81n,
-        maxPriorityFeePerGas: tip,
-      });
-    }
-  });
-
-  for (const [what, answer] of [
-    ["refuses it", noMethod],
-    ["answers nothing", null],
-    ["answers a text", "history"],
-    ["tells no rewards", history(undefined)],
-    ["tells of no block", history([])],
-    ["tells of no percentile", history([[]])],
-    ["tells no base fee", history([["0x1"]], [])],
-  ] as const) {
-    it(`should be a gas price where the node's history ${what}`, async () => {
-      const chain = chainOf({ eth_feeHistory: answer, eth_gasPrice: "0x7" });
-      expect(await resolveFees(chain, market, london)).to.deep.equal({
-        gasPrice: 7n,
-      });
+  it("should tip 1 gwei, as getFeeData does, where the node has no such method", async () => {
+    const chain = chainOf({ eth_maxPriorityFeePerGas: noMethod });
+    expect(await resolveFees(chain, market, london)).to.deep.equal({
+      maxFeePerGas: 1_000_000_010n,
+      maxPriorityFeePerGas: 1_000_000_000n,
     });
-  }
+  });
 
   it("should not be guessed where the node cannot be reached", async () => {
-    for (const answers of [
-      { eth_feeHistory: lost, eth_gasPrice: "0x7" },
-      { eth_feeHistory: history([["0x0"]]), eth_maxPriorityFeePerGas: lost },
-    ]) {
-      await expectVaultError(
-        resolveFees(chainOf(answers), market, london),
-        "VAULT_NETWORK_UNREACHABLE",
-      );
-    }
+    await expectVaultError(
+      resolveFees(chainOf({ eth_maxPriorityFeePerGas: lost }), market, london),
+      "VAULT_NETWORK_UNREACHABLE",
+    );
   });
 
   it("should cost the base fee and the tip, at most what is offered", () => {

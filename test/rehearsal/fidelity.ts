@@ -155,7 +155,7 @@ describe("simulation - fidelity", () => {
             Math.abs(Number(predicted.gasUsed) - Number(real.gasUsed)) /
             Number(real.gasUsed);
           largestGasError = Math.max(largestGasError, gasError);
-          expect(gasError).to.be.at.most(0.01);
+          expect(gasError).to.equal(0);
         }),
         { numRuns: scenarios, endOnFailure: true, includeErrorInReport: true },
       );

@@ -43,12 +43,12 @@ const readMethods = [
   "eth_blockNumber",
   "eth_call",
   "eth_chainId",
-  "eth_feeHistory",
   "eth_getBalance",
   "eth_getBlockByNumber",
   "eth_getCode",
   "eth_getStorageAt",
   "eth_getTransactionCount",
+  "eth_maxPriorityFeePerGas",
   "net_version",
 ];
 
@@ -239,7 +239,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
     });
   }
 
-  it("should survive a panic code that the simulator does not", async () => {
+  it("should refuse with VAULT_ENGINE_UNAVAILABLE to execute a panic code of more than 64 bits, at which the simulator ends the process", async () => {
     const { vault: mock } = protocol.mocks;
     await (
       await mock.setRevert(
@@ -247,15 +247,11 @@ describe("simulation - simulateSettleAll on a fork", () => {
         encodeRevertData({ panic: 2n ** 256n - 1n }),
       )
     ).wait();
-    const simulation = await (
-      await open()
-    ).simulateSettleAll({ engine: "fork" });
-    expect(simulation).to.deep.include({
-      status: "reverted",
-      gasUsed: null,
-      block: null,
-    });
-    expect(simulation.reason).to.match(/^panic 0xf{64}: unknown panic code$/u);
+    const { message } = await expectVaultError(
+      (await open()).simulateSettleAll({ engine: "fork" }),
+      "VAULT_ENGINE_UNAVAILABLE",
+    );
+    expect(message).to.match(/panic 0xf{64}/u);
   });
 
   it("should name an invalid instruction", async () => {

@@ -21,7 +21,7 @@ export const NOBODYS_ADDRESS = getAddress(
 
 const REHEARSED = id("hardhat-vault/RehearsalLens/1").slice(2);
 const HEADER = 10 * WORD;
-const FACTS_HEADER = 3 * WORD;
+const FACTS_HEADER = 4 * WORD;
 
 const FACTS_OF = lensInterface.getFunction("factsOf")?.selector;
 
@@ -58,7 +58,7 @@ export function factsCalls(
 
 /** What the lens says of itself and of accounts. */
 export interface LensFacts {
-  readonly block: ExecutedBlock;
+  readonly block: ExecutedBlock & { readonly baseFee: bigint };
   readonly accounts: ReadonlyMap<string, AccountFacts>;
 }
 
@@ -77,7 +77,7 @@ export function parseFacts(
   answers: ReadonlyArray<Buffer | RevertedCall>,
   accounts: readonly string[],
 ): LensFacts | undefined {
-  let block: ExecutedBlock | undefined;
+  let block: LensFacts["block"] | undefined;
   const facts: Array<readonly [string, AccountFacts]> = [];
   for (const [index, part] of inParts(accounts).entries()) {
     const bytes = answers[index];
@@ -91,8 +91,8 @@ export function parseFacts(
     if (found === undefined) {
       return undefined;
     }
-    block ??= found;
     const view = viewOf(bytes);
+    block ??= { ...found, baseFee: readWord(view, 3 * WORD) };
     for (const [place, account] of part.entries()) {
       const offset = FACTS_HEADER + place * 2 * WORD;
       facts.push([

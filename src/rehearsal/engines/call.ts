@@ -65,19 +65,23 @@ async function rehearse(question: Question): Promise<Part> {
   const { vault, sender, target, watched, next, gas } = question;
   const { from: reader } = vault.readContext({});
   const reads = readsOf(watched, sender);
-  const gasLimit = (gas ?? next.gasLimit) - INTRINSIC_GAS;
+  const allowed = gas ?? next.gasLimit;
+  const gasLimit = allowed - INTRINSIC_GAS;
+  const reserve = RESERVE_PER_READ * BigInt(reads.length) + 200_000n;
   const answer = await request(
     question,
     {
       from: sender,
       to: sender,
+      // What calls another passes on 63/64 of its gas.
+      gas: numberToHexString((allowed * 64n) / 63n + 2n * reserve),
       data: encodeRehearse({
         reader,
         reads,
         target: target.address,
         data: encodeCall("settleAll", []).data,
         gasLimit: gasLimit < 0n ? 0n : gasLimit,
-        reserve: RESERVE_PER_READ * BigInt(reads.length) + 200_000n,
+        reserve,
       }),
     },
     {
@@ -142,7 +146,7 @@ async function callPlainly(
 }
 
 async function request(
-  { vault, next: { number, timestamp } }: Question,
+  { vault, next: { number, timestamp, baseFeePerGas } }: Question,
   call: object,
   code: object,
 ): Promise<unknown> {
@@ -153,6 +157,9 @@ async function request(
     {
       number: numberToHexString(number),
       time: numberToHexString(timestamp),
+      ...(baseFeePerGas === undefined
+        ? {}
+        : { baseFeePerGas: numberToHexString(baseFeePerGas) }),
     },
   ]);
 }

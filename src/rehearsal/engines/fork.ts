@@ -1,3 +1,4 @@
+import { dataSlice } from "ethers";
 import type { NetworkConfig } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
@@ -6,7 +7,7 @@ import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/errors.js";
 import { withinDeadline } from "../../rpc/patient.js";
 import type { VaultHost } from "../../host.js";
-import { assertInvariant, vaultError } from "../../errors.js";
+import { assertInvariant, otherwise, vaultError } from "../../errors.js";
 import { chooseForkCache, removeForkCache } from "../fork/cache.js";
 import { FORK_NETWORK } from "../fork/network.js";
 import { withHardforkHistory } from "../fork/hardfork-history.js";
@@ -15,7 +16,7 @@ import type { ResolvedAddresses } from "../resolved-addresses.js";
 import type { Header } from "../../rpc/node.js";
 import { roundOf } from "../compare-readings.js";
 import { executeSettlement, readBefore } from "../execute-on-chain.js";
-import { notExecuted } from "../question.js";
+import { EngineUnable, notExecuted, settlementCall } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { SimulatedChain } from "../simulated-chain.js";
 
@@ -48,6 +49,9 @@ interface ForkPlan extends Pick<Question, "addresses" | "hardfork" | "isPast"> {
   readonly withAccounts: boolean;
 }
 
+/** A larger panic code ends the process of Hardhat's simulator. */
+const LARGEST_PANIC = 2n ** 64n - 1n;
+
 /**
  * Rehearses on a fork in this process, which fetches what the contracts touch
  * from the node, piece by piece.
@@ -55,7 +59,7 @@ interface ForkPlan extends Pick<Question, "addresses" | "hardfork" | "isPast"> {
  * @throws VaultError those of {@link createFork}, VAULT_NO_CODE
  */
 export async function rehearseOnFork(question: Question): Promise<Answer> {
-  const { vault, sender, next } = question;
+  const { vault, sender, target, next } = question;
   const number = next.number - 1;
   const [header, before] = await Promise.all([
     vault.chain.header(number),
@@ -63,6 +67,19 @@ export async function rehearseOnFork(question: Question): Promise<Answer> {
   ]);
   if (roundOf(before)?.settled === true) {
     return notExecuted(before, null);
+  }
+  const refused = await vault.chain
+    .simulate(
+      settlementCall(sender, target.address),
+      number,
+      question.gas ?? header.gasLimit,
+    )
+    .catch(otherwise(undefined));
+  if (refused?.reason.kind === "panic") {
+    const { text, data } = refused.reason;
+    if (BigInt(dataSlice(data, 4)) > LARGEST_PANIC) {
+      throw new EngineUnable(`Hardhat's simulator ends the process at ${text}`);
+    }
   }
   const execute = async (): Promise<Answer> => {
     const connection = await createFork(vault, {

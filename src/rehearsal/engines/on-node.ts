@@ -121,6 +121,8 @@ export async function toAnswer(
 ): Promise<Answer> {
   const base = next.number - 1;
   const facts = factsOf(watched, part.before);
+  const { baseFeePerGas = 0n } = next;
+  const baseFee = facts?.block.baseFee ?? baseFeePerGas;
   if (facts?.accounts.get(target.address)?.hasCode === false) {
     throw noCode("vault", target, vault.networkName, base);
   }
@@ -137,6 +139,14 @@ export async function toAnswer(
       failed === undefined
         ? null
         : await describeRefusal(vault, gas, next.gasLimit, failed),
-    notes: [...notes, UNKNOWABLE],
+    notes: [
+      ...notes,
+      ...(baseFee === baseFeePerGas
+        ? []
+        : [
+            `The contracts saw a base fee of ${baseFee} in place of the block's ${baseFeePerGas}: one that reads block.basefee may do otherwise on the chain.`,
+          ]),
+      UNKNOWABLE,
+    ],
   };
 }

@@ -14,7 +14,7 @@ import { asRecord } from "../../json.js";
 import { AnswerReader, RevertedCall } from "../../rpc/request.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import { beforeRefunds } from "../execute-on-chain.js";
-import { EngineUnable } from "../question.js";
+import { EngineUnable, INTRINSIC_GAS } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { isExhausted } from "../refusal.js";
 import { isUsedUp } from "../../rpc/gas.js";
@@ -117,6 +117,13 @@ export async function rehearseBySimulateV1(
     );
   }
   method.requireBlock(question, block);
+  const { gasUsed, maxUsedGas = beforeRefunds(gasUsed) } = settle;
+  if (gasUsed < INTRINSIC_GAS || maxUsedGas < gasUsed) {
+    throw method.remember(
+      vault,
+      `${METHOD} answers gas that cannot be: ${gasUsed} used, ${maxUsedGas} at most`,
+    );
+  }
   const [before, after] = [
     calls.slice(0, reads.length),
     calls.slice(reads.length + 1),
@@ -144,8 +151,8 @@ export async function rehearseBySimulateV1(
   }
   const part = {
     failed,
-    gasUsed: settle.gasUsed,
-    gasNeeded: settle.maxUsedGas ?? beforeRefunds(settle.gasUsed),
+    gasUsed,
+    gasNeeded: maxUsedGas,
     transfers: transfersOf(settle.logs),
     before: before.map(toReadAnswer),
     after: after.map(toReadAnswer),
