@@ -6,6 +6,8 @@ import { Assertion, expect } from "chai";
 import hardhatChaiMatchers from "@nomicfoundation/hardhat-ethers-chai-matchers";
 
 import vaultMatchers from "../../src/chai/index.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { createTestHre } from "../helpers/hre.js";
 import { createMatcherWorld } from "../helpers/matcher-world.js";
 
 describe("chai - registration", () => {
@@ -40,6 +42,25 @@ describe("chai - registration", () => {
         'cannot be chained after "settleRound"',
       );
       await first;
+    } finally {
+      await connection.close();
+    }
+  });
+
+  it("should leave a reading's VaultError to the test where Hardhat's matchers know errors of ethers alone", async () => {
+    const hre = await createTestHre({ plugins: [hardhatChaiMatchers] });
+    const connection = await hre.network.create();
+    try {
+      const { vault } = connection;
+      const mocks = await vault.deployMocks();
+      await mocks.fail("queryVolume", "closed");
+      await expect(mocks.contracts.vault.queryVolume()).to.be.revertedWith(
+        "closed",
+      );
+      const { details } = await expectVaultError(async () => {
+        await expect(vault.queryVolume()).to.be.revertedWith("closed");
+      }, "VAULT_CALL_REVERTED");
+      expect(details["reason"]).to.equal("closed");
     } finally {
       await connection.close();
     }
