@@ -97,7 +97,12 @@ export const taskArguments = {
   },
   settle: {
     ...common,
-    yes: { flag: "Settle without asking" },
+    yes: {
+      flag: "Settle without asking; finish an interrupted settlement before that",
+    },
+    ifExpired: {
+      flag: "Settle only a round that has ended; before that do nothing, with exit code 0",
+    },
     from: "Settle with this one of the network's accounts",
     confirmations:
       "Wait until so many blocks hold the transaction; 1 unless given",

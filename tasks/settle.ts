@@ -13,6 +13,7 @@ import type {
   SettleAllOptions,
   SettlementPreflight,
 } from "../src/settlement/types.js";
+import { hasEnded } from "../src/protocol/round.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
@@ -95,7 +96,7 @@ export async function settle(
         say(wrapText(renderEvent(event, style), style));
         if (
           event.type === "sending" &&
-          // Who resumes knows it, and it may be over already.
+          // Who resumes knows it.
           options.resume !== true &&
           vault.connection.networkConfig.type === "http"
         ) {
@@ -105,7 +106,9 @@ export async function settle(
         }
       }
     },
-    ...(args.yes ? {} : { confirm: createConfirm(ask) }),
+    ...(args.yes || options.resume === true
+      ? {}
+      : { confirm: createConfirm(ask) }),
   });
   const { chainId, block, minedBlock } = located;
   const { reason, preview, blockNumber, status } = located.settlement;
@@ -161,9 +164,16 @@ export function parseSettleArguments(
   if (args.safe && !args.calldata) {
     throw invalidArgument("--safe", "it is a form of what --calldata prints");
   }
+  if (args.calldata && args.ifExpired) {
+    throw invalidArgument("--if-expired", "--calldata settles nothing");
+  }
+  if (args.resume && args.from !== undefined) {
+    throw invalidArgument("--from", "--resume makes no new settlement");
+  }
   return {
+    ifExpired: args.ifExpired,
     assertOnly: args.assert,
-    resume: args.resume,
+    resume: args.resume || (args.yes && "if-interrupted"),
     from:
       args.from === undefined ? undefined : parseAddress(args.from, "--from"),
     confirmations: parseConfirmations(args.confirmations),
@@ -216,11 +226,14 @@ async function printCalldata(
 function createConfirm(
   ask: SettleConsole["ask"],
 ): NonNullable<SettleAllOptions["confirm"]> {
-  return async () =>
+  return async ({ round, chainTime }) =>
     ask === undefined
       ? vaultError("VAULT_NO_TERMINAL", {})
-      : (await ask("Settle this round now?")) ||
-        vaultError("VAULT_NOT_CONFIRMED", {});
+      : (await ask(
+          hasEnded(round, chainTime)
+            ? "Settle this round now?"
+            : "This round has NOT ended. Settle it before its end?",
+        )) || vaultError("VAULT_NOT_CONFIRMED", {});
 }
 
 function processConsole(waiting: Waiting): SettleConsole {

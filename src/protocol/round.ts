@@ -20,6 +20,14 @@ export function isSameRound(one: RoundIdentity, other: RoundIdentity): boolean {
   );
 }
 
+/** @param timestamp Of a block, Unix seconds. */
+export function hasEnded(
+  { endTime }: Pick<VaultRound, "endTime">,
+  timestamp: number,
+): boolean {
+  return BigInt(timestamp) >= endTime;
+}
+
 /** A round in a sentence. */
 export function describeRound({
   startTime,

@@ -91,6 +91,7 @@ export async function followTransaction(
         }
       }
       if (sends) {
+        state.announce();
         await state.note(await sendOnce(chain, state.transaction, deadline));
         await deadline.pause(firstLookAfterMs);
       }
@@ -172,8 +173,15 @@ class FollowedTransaction {
     );
   }
 
-  public async note(answer: SendAnswer): Promise<void> {
+  public announce(): void {
+    const { hash, nonce } = this.transaction;
+    if (!this.#hasSent) {
+      this.options.emit({ type: "sending", hash: hash ?? null, nonce });
+    }
     this.#hasSent = true;
+  }
+
+  public async note(answer: SendAnswer): Promise<void> {
     this.#refusal = undefined;
     this.#sendProblem = "";
     this.#maySitSomewhere ||= answer.kind !== "refused";

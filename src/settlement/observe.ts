@@ -7,9 +7,9 @@ import type { VaultReader } from "../client/reader.js";
 import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
-import { describeRound, isSameRound } from "../protocol/round.js";
+import { describeRound, hasEnded, isSameRound } from "../protocol/round.js";
 import type { Chain } from "../rpc/node.js";
-import { refusal, settledMeanwhile } from "./stopped.js";
+import { notEnded, refusal, settledMeanwhile } from "./stopped.js";
 import type { SettlementStopped } from "./stopped.js";
 
 /** The chain at one block, as far as a settlement depends on it. */
@@ -86,8 +86,8 @@ async function observeAtOnce(
 }
 
 /**
- * Whether a settlement may leave, or leave again: same round, not settled yet.
- * The chain is the one that the transaction names.
+ * Whether a settlement may leave, or leave again: same round, not settled yet,
+ * and ended if that is asked for. The chain is the one that the transaction names.
  *
  * @returns Why not, or undefined.
  * @throws VaultError if that cannot be found out now
@@ -95,9 +95,14 @@ async function observeAtOnce(
 export async function checkRound(
   vault: VaultReader,
   meant: { readonly vault: string; readonly round: VaultRound },
+  ifExpired: boolean,
   block: number | "latest" = "latest",
 ): Promise<SettlementStopped | undefined> {
   const seen = await observe(vault, meant.vault, block);
+  const clock = ifExpired
+    ? (seen.timestamp ?? (await vault.block(block)).timestamp)
+    : undefined;
+  // The round comes last: what happens after it was read, nobody can see.
   const round = await seen.round();
   if (!isSameRound(round, meant.round)) {
     return refusal("VAULT_ROUND_CHANGED", {
@@ -105,7 +110,12 @@ export async function checkRound(
       actual: describeRound(round),
     });
   }
-  return round.settled ? settledMeanwhile() : undefined;
+  if (round.settled) {
+    return settledMeanwhile();
+  }
+  return clock === undefined || hasEnded(round, clock)
+    ? undefined
+    : notEnded(round);
 }
 
 /** @throws VaultError VAULT_WRONG_CHAIN */

@@ -1,8 +1,8 @@
 import { parseCount, parseDuration } from "../client/inputs.js";
 import type { DuringOptions } from "../client/reader.js";
-import { VaultError, otherwise } from "../errors.js";
+import { VaultError, invalidArgument, otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { describeRound } from "../protocol/round.js";
+import { describeRound, hasEnded } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { BlockInfo, Chain } from "../rpc/node.js";
@@ -27,9 +27,10 @@ import type { Preview, PreviewSubject, Terms } from "./preview.js";
 import { outcome, report } from "./report.js";
 import type { Report } from "./report.js";
 import { describeFinished, findInterrupted } from "./resume.js";
+import type { Interrupted } from "./resume.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
-import { SettlementStopped, asStopped, refusal } from "./stopped.js";
+import { SettlementStopped, asStopped, notEnded, refusal } from "./stopped.js";
 import { sign } from "./transaction.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";
 
@@ -57,22 +58,43 @@ export interface LocatedSettlement extends Pick<
   readonly block: BlockInfo | undefined;
 }
 
-/**
- * The whole way of a settlement, in the order in which it happens.
- *
- * @see HardhatVault.settleAll
- */
+/** @see HardhatVault.settleAll */
 export async function settleAll(
   vault: VaultHost,
   options: SettleAllOptions,
 ): Promise<LocatedSettlement> {
   const waiting = parseWaiting(vault, options);
+  if (options.resume === true) {
+    return await resume(vault, waiting);
+  }
+  const located = await settleNext(vault, waiting, options);
+  if (
+    options.resume !== "if-interrupted" ||
+    located.settlement.code !== "VAULT_SETTLEMENT_UNFINISHED"
+  ) {
+    return located;
+  }
+  const resumed = await resume(vault, waiting);
+  if (!resumed.isFinal) {
+    return resumed;
+  }
+  waiting.emit({ type: "resumed", settlement: resumed.settlement });
+  const next = await settleNext(vault, waiting, options);
+  return resumed.settlement.status === "settled" &&
+    next.settlement.status === "nothing-to-do"
+    ? resumed
+    : next;
+}
+
+/** The whole way of a settlement, in the order in which it happens. */
+async function settleNext(
+  vault: VaultHost,
+  waiting: Waiting,
+  options: SettleAllOptions,
+): Promise<LocatedSettlement> {
   let seen: Prepared | undefined;
   let previewed: Simulation | null = null;
   try {
-    if (options.resume === true) {
-      return await resume(vault, waiting);
-    }
     // What only reads is made again where that may help; what sends never is.
     const reader = vault.during({});
     seen = await prepare(reader, options);
@@ -80,6 +102,7 @@ export async function settleAll(
     const { signer, journal, genesisHash } = await requireOpenRound(
       reader,
       seen,
+      waiting,
     );
     const found = await preview(reader, { ...seen, signer });
     previewed = found.shown.preview;
@@ -102,7 +125,7 @@ export async function settleAll(
     };
     // Another process may have begun one while the question was open.
     await journal?.begin(entry);
-    await lookOnceMore(reader, journal, entry);
+    await lookOnceMore(reader, journal, entry, waiting);
     const { after, ...end } = await follow(vault, journal, entry, {
       ...waiting,
       start: "send",
@@ -135,18 +158,32 @@ export async function settleAll(
 async function resume(
   vault: VaultHost,
   waiting: Waiting,
-): Promise<LocatedSettlement> {
-  const { journal, entry, block } = await findInterrupted(vault);
-  if (entry.finished) {
-    const settlement = await describeFinished(vault, entry, block);
-    return { settlement, chainId: entry.chainId, block };
+): Promise<LocatedSettlement & Pick<Report, "isFinal">> {
+  let found: Interrupted;
+  try {
+    found = await findInterrupted(vault);
+  } catch (error) {
+    return {
+      settlement: outcome(asStopped(error), undefined),
+      isFinal: true,
+      chainId: await vault.chainId(),
+      block: undefined,
+    };
   }
+  const { journal, entry, block } = found;
+  const { chainId, transaction, finished } = entry;
+  if (finished) {
+    const settlement = await describeFinished(vault, entry, block);
+    return { settlement, isFinal: true, chainId, block };
+  }
+  const { hash = null, nonce } = transaction;
+  waiting.emit({ type: "resuming", hash, nonce });
   const { after: _, ...end } = await follow(vault, journal, entry, {
     ...waiting,
     start: "look",
     readsAll: false,
   });
-  return { ...end, chainId: entry.chainId, block };
+  return { ...end, chainId, block };
 }
 
 /** What a settlement begins with. */
@@ -188,7 +225,8 @@ async function prepare(
 /** Stops where there is nothing to settle, or an earlier one to finish. */
 async function requireOpenRound(
   vault: VaultHost,
-  { chainId, contract, round, hasCode, signer }: Prepared,
+  { chainId, contract, block, round, hasCode, signer }: Prepared,
+  { ifExpired }: Waiting,
 ): Promise<{
   signer: Signer;
   /** Undefined in process, where nothing outlives the process. */
@@ -207,6 +245,9 @@ async function requireOpenRound(
       "nothing-to-do",
       "The round is settled already.",
     );
+  }
+  if (ifExpired && !hasEnded(round, block.timestamp)) {
+    throw notEnded(round);
   }
   if (signer === undefined) {
     throw refusal("VAULT_SETTLEMENT_NEEDED", { round: describeRound(round) });
@@ -287,9 +328,10 @@ async function lookOnceMore(
   vault: VaultHost,
   journal: Journal | undefined,
   entry: JournalEntry,
+  { ifExpired }: Waiting,
 ): Promise<void> {
   try {
-    const obstacle = await checkRound(vault, entry);
+    const obstacle = await checkRound(vault, entry, ifExpired);
     if (obstacle !== undefined) {
       throw obstacle;
     }
@@ -318,13 +360,14 @@ async function follow(
     start,
     readsAll,
     timeoutMs,
+    ifExpired,
     ...waiting
   }: Waiting & {
     readonly start: "send" | "look";
     /** See {@link report}. */
     readonly readsAll: boolean;
   },
-): Promise<Omit<Report, "isFinal"> & { readonly after: VaultHost }> {
+): Promise<Report & { readonly after: VaultHost }> {
   const { emit, pollingIntervalMs } = waiting;
   const deadline = new Deadline(timeoutMs);
   let after = vault;
@@ -337,8 +380,6 @@ async function follow(
       emit({ type: "trouble", message: describeThrown(error) });
     }
   };
-  const { hash, nonce } = entry.transaction;
-  emit({ type: "sending", hash: hash ?? null, nonce });
   try {
     const end = await followTransaction(
       vault.chain,
@@ -351,7 +392,8 @@ async function follow(
           journal === undefined
             ? 0
             : Math.min(FIRST_LOOK_AFTER_MS, pollingIntervalMs),
-        checkRound: async (block) => await checkRound(vault, entry, block),
+        checkRound: async (block) =>
+          await checkRound(vault, entry, ifExpired, block),
         onHash: async (found) => {
           // The signed bytes stay those of the hash they were journalled with.
           if (current.transaction.raw === undefined) {
@@ -363,8 +405,8 @@ async function follow(
       },
     );
     after = vault.during(patienceForOutcome(deadline, pollingIntervalMs));
-    const { isFinal, ...reported } = await report(after, entry, end, readsAll);
-    if (isFinal) {
+    const reported = await report(after, entry, end, readsAll);
+    if (reported.isFinal) {
       const { status, blockNumber } = reported.settlement;
       await record({
         finished: true,
@@ -383,6 +425,7 @@ async function follow(
         },
         entry.round,
       ),
+      isFinal: false,
       after,
     };
   }
@@ -407,6 +450,8 @@ function patienceForOutcome(
 
 /** How a transaction is waited for, and who is told meanwhile. */
 interface Waiting {
+  /** Whether only a round that has ended is settled. */
+  readonly ifExpired: boolean;
   readonly confirmations: number;
   readonly timeoutMs: number;
   readonly pollingIntervalMs: number;
@@ -416,10 +461,17 @@ interface Waiting {
 /** @throws VaultError VAULT_INVALID_ARGUMENT */
 function parseWaiting(
   { connection }: VaultHost,
-  { confirmations, timeout, pollingInterval, onEvent }: SettleAllOptions,
+  options: SettleAllOptions,
 ): Waiting {
   const { type } = connection.networkConfig;
+  const { confirmations, timeout, pollingInterval, onEvent } = options;
+  for (const name of ["from", "confirm", "assertOnly"] as const) {
+    if (options.resume === true && (options[name] ?? false) !== false) {
+      throw invalidArgument(name, "`resume` makes no new settlement");
+    }
+  }
   return {
+    ifExpired: options.ifExpired === true,
     confirmations: parseCount(confirmations, "confirmations") ?? 1,
     timeoutMs: parseDuration("timeout", timeout ?? DEFAULT_TIMEOUT_MS[type]),
     pollingIntervalMs: parseDuration(

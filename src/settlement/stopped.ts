@@ -1,5 +1,7 @@
 import { VaultError, vaultError } from "../errors.js";
 import type { VaultErrorArguments, VaultErrorCode } from "../errors.js";
+import type { VaultRound } from "../protocol/index.js";
+import { describeTime } from "../protocol/time.js";
 import type { SettlementStatus } from "./types.js";
 
 /**
@@ -29,6 +31,14 @@ export function refusal<Code extends VaultErrorCode>(
 ): SettlementStopped {
   const { message } = vaultError(code, args);
   return new SettlementStopped("refused", message, code, hash);
+}
+
+/** For `ifExpired`. */
+export function notEnded({ endTime }: VaultRound): SettlementStopped {
+  return new SettlementStopped(
+    "nothing-to-do",
+    `The round has not ended yet: it ends at ${describeTime(endTime)}.`,
+  );
 }
 
 /** Somebody else was quicker. */

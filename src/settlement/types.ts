@@ -128,6 +128,14 @@ export type SigningKind = "local" | "remote" | "in-process";
 /** Progress of a settlement. */
 export type SettlementEvent =
   | { readonly type: "preflight"; readonly preflight: SettlementPreflight }
+  /** An interrupted settlement is followed to its outcome. */
+  | {
+      readonly type: "resuming";
+      readonly hash: string | null;
+      readonly nonce: number;
+    }
+  /** The outcome of one that was interrupted; the next one begins. */
+  | { readonly type: "resumed"; readonly settlement: Settlement }
   /** It leaves now; the hash is known already where a key here signed it. */
   | {
       readonly type: "sending";
@@ -170,10 +178,19 @@ export interface SettleAllOptions {
   readonly timeout?: number | undefined;
   /** Milliseconds between two looks at the chain; 1,000 unless given. */
   readonly pollingInterval?: number | undefined;
+  /**
+   * Settles only a round that has ended by the clock of the block it is read at;
+   * before that there is `nothing-to-do`. Default: false.
+   */
+  readonly ifExpired?: boolean | undefined;
   /** Sends nothing: `refused` if there is a round to settle. */
   readonly assertOnly?: boolean | undefined;
-  /** Takes up the settlement that the journal has, instead of a new one. */
-  readonly resume?: boolean | undefined;
+  /**
+   * `true` finishes the settlement that the journal has, and makes no other; it
+   * excludes `from`, `confirm` and `assertOnly`. "if-interrupted" finishes an
+   * interrupted one, if there is any, before it makes another, as a keeper does.
+   */
+  readonly resume?: boolean | "if-interrupted" | undefined;
   /**
    * Asked once, after the preflight: true to go on, or why not, in words, which
    * become the settlement's `reason`, or as one of the package's errors. Nothing

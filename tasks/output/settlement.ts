@@ -1,5 +1,7 @@
 import { operations, groupDigits } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
+import { hasEnded } from "../../src/protocol/round.js";
+import { describeTime } from "../../src/protocol/time.js";
 import { UNKNOWABLE } from "../../src/rehearsal/question.js";
 import type { Simulation } from "../../src/rehearsal/types.js";
 import type {
@@ -12,7 +14,7 @@ import type {
 } from "../../src/settlement/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import { nameFlags } from "../parse-options.js";
-import { formatNative, formatValue } from "./format-value.js";
+import { formatCountdown, formatNative, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
@@ -35,6 +37,7 @@ export function renderPreflight(
 ): string {
   const { round, contract, from, signing, balance, gas, cost, maxCost } =
     preflight;
+  const { chainTime } = preflight;
   const { preview, outcome, reason } = preflight;
   const used = preview?.gasUsed ?? null;
   return [
@@ -77,6 +80,17 @@ export function renderPreflight(
       view,
     ),
     "",
+    ...(hasEnded(round, chainTime)
+      ? []
+      : [
+          wrapText(
+            view.bad(
+              `WARNING: this round has NOT ended. It ends ${formatCountdown(round.endTime, chainTime)}, ${describeTime(round.endTime)}. A settlement now settles it before its end.`,
+            ),
+            view,
+          ),
+          "",
+        ]),
   ].join("\n");
 }
 
@@ -147,6 +161,12 @@ export function renderEvent(
   style: Style,
 ): string {
   switch (event.type) {
+    case "resuming":
+      return `Following the interrupted settlement: transaction ${event.hash ?? `with nonce ${event.nonce}`}`;
+    case "resumed": {
+      const { status, reason } = event.settlement;
+      return `The interrupted settlement is finished: ${status}${reason === null ? "" : `. ${inWords(reason)}`}`;
+    }
     case "sending":
       return event.hash === null
         ? `Transaction with nonce ${event.nonce}; the node names its hash`

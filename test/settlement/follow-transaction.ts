@@ -528,7 +528,10 @@ describe("the way of a settlement's transaction", () => {
       expect(end).to.include({ kind: "open", hash: HASH });
       expect(asks()).to.equal(1);
       expect(hashes).to.deep.equal([HASH]);
-      expect(events).to.deep.equal([{ type: "hash", hash: HASH }]);
+      expect(events).to.deep.equal([
+        { type: "sending", hash: null, nonce: NONCE },
+        { type: "hash", hash: HASH },
+      ]);
     });
 
     it("should be asked for again where the answer was lost and nothing came", async () => {

@@ -9,6 +9,7 @@ import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import {
   DEV_KEYS,
+  FIRST_ROUND,
   SETTLED_AMOUNT,
   SETTLED_PRICE,
 } from "../helpers/settlement-world.js";
@@ -189,10 +190,69 @@ describe("vault settle", () => {
     expect(await answerWith(false)).to.equal("refused");
     expect(sentMethods()).to.deep.equal([]);
     expect(await answerWith(true)).to.equal("settled");
-    expect(questions).to.deep.equal([
-      "Settle this round now?",
-      "Settle this round now?",
+    const early = "This round has NOT ended. Settle it before its end?";
+    expect(questions).to.deep.equal([early, early]);
+    expect(stderr.join("").replaceAll(/\s+/gu, " ")).to.include(
+      "WARNING: this round has NOT ended. It ends in ",
+    );
+  });
+
+  it("settles with --if-expired --yes --json only once the round has ended, with exit code 0 before that", async () => {
+    const keeper = ["--if-expired", "--yes"];
+    const early = await runJson(keeper);
+    expect(early.exitCode).to.equal(0);
+    expect(early.document["settlement"]).to.include({
+      status: "nothing-to-do",
+      reason: "The round has not ended yet: it ends at 2027-01-22T08:00:00Z.",
+      hash: null,
+    });
+    expect(early.stderr).to.equal("");
+    expect(sentMethods()).to.deep.equal([]);
+
+    await lane.world.provider.send("anvil_setNextBlockTimestamp", [
+      Number(FIRST_ROUND.endTime),
     ]);
+    await lane.world.mine();
+    const late = await runJson(keeper);
+    expect(late.exitCode).to.equal(0);
+    expect(late.document["settlement"]).to.include({ status: "settled" });
+    expect(late.stderr).to.not.include("NOT ended");
+  });
+
+  it("finishes an interrupted settlement with --yes before it begins another, and refuses without --yes", async () => {
+    lane.server.inject({
+      method: "eth_sendRawTransaction",
+      occurrence: 0,
+      kind: "drop before forwarding",
+    });
+    const interrupted = await lane.vault.settleAll({
+      pollingInterval: 20,
+      timeout: 20,
+    });
+    expect(interrupted.status).to.equal("unconfirmed");
+    lane.server.reset();
+
+    const asked = await runJson([]);
+    expect(asked.exitCode).to.equal(1);
+    expect(asked.document["settlement"]).to.include({
+      status: "refused",
+      code: "VAULT_SETTLEMENT_UNFINISHED",
+    });
+    expect(asRecord(asked.document["settlement"])["reason"]).to.include(
+      "`vault settle --resume`",
+    );
+    const kept = await runJson(["--yes"]);
+    expect(kept.exitCode).to.equal(0);
+    expect(kept.document["settlement"]).to.include({
+      status: "settled",
+      hash: interrupted.hash,
+    });
+    expect(kept.stderr)
+      .to.include(
+        `Following the interrupted settlement: transaction ${String(interrupted.hash)}`,
+      )
+      .and.include("The interrupted settlement is finished: settled");
+    expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
   });
 
   it("should only look with --assert, without any key", async () => {
@@ -321,6 +381,8 @@ describe("vault settle", () => {
     [{ assert: true, resume: true }, "VAULT_INVALID_ARGUMENT"],
     [{ assert: true, calldata: true }, "VAULT_INVALID_ARGUMENT"],
     [{ safe: true }, "VAULT_INVALID_ARGUMENT"],
+    [{ calldata: true, ifExpired: true }, "VAULT_INVALID_ARGUMENT"],
+    [{ resume: true, from: `0x${"11".repeat(20)}` }, "VAULT_INVALID_ARGUMENT"],
     [{ confirmations: "0" }, "VAULT_INVALID_ARGUMENT"],
     [{ confirmations: "1.5" }, "VAULT_INVALID_INTEGER"],
     [{ confirmations: "many" }, "VAULT_INVALID_INTEGER"],
