@@ -35,7 +35,6 @@ const rawShown = { flag: "Show integers as on the wire, unscaled" };
 
 const common = {
   json: { flag: "Print one JSON document on stdout and nothing else" },
-  wide: { flag: "Shorten and wrap nothing, however narrow the terminal" },
   at: `Use these addresses: role=0x…[,role=0x…]; roles: ${contractRoleNames.join(", ")}`,
   instance:
     "Use this one of the sets of contracts that the network's settings name",

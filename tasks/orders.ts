@@ -6,14 +6,13 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { enumWords } from "../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { findKnownAccounts } from "./known-accounts.js";
 import { describeCount } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import type { Envelope } from "./output/heading.js";
-import { Tally } from "./output/id-ranges.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import type { ListingForm } from "./output/listing.js";
 import {
+  Tally,
   describeScales,
   toCsv,
   toNdjson,
@@ -74,15 +73,13 @@ async function listOrders(
   vault: HardhatVault,
   { scan, form, ...target }: OrdersRequest,
   {
-    args: { out, raw, wide },
-    hre,
+    args: { out, raw },
     write,
     stdout,
     stderr,
     say,
   }: ReadSurroundings<ArgumentsOf<"orders">>,
 ): Promise<StreamedReport> {
-  const accounts = await findKnownAccounts(hre, vault);
   const envelope = await readEnvelope(vault, target.blockTag);
   const isLines = form === "csv" || form === "ndjson";
   const tally = new Tally();
@@ -113,8 +110,7 @@ async function listOrders(
                 ...vault.settings,
                 chainTime,
                 raw,
-                accounts,
-                ...createStyle(out === undefined ? stdout : {}, wide),
+                ...createStyle(out === undefined ? stdout : {}),
               },
               isSearch ? EVERY_ORDER : "",
             );
@@ -127,10 +123,10 @@ async function listOrders(
       `${describeCount(tally.listed, "order")} written to ${escapeUntrusted(out)}.\n`,
     );
   }
-  if (isLines && tally.isNotable) {
-    stderr.write(`${tally.describe(createStyle(stderr, wide), false)}\n`);
+  if (isLines && tally.empty + tally.failed > 0) {
+    stderr.write(`${tally.describe(createStyle(stderr))}\n`);
   }
-  return { streamed: true, ok: tally.failed.count === 0 };
+  return { streamed: true, ok: tally.failed === 0 };
 }
 
 async function* toDocument(
@@ -154,7 +150,7 @@ async function* toText(
   yield `${renderHeading("Orders", envelope, view)}\n`;
   yield* toTable(orders, view);
   yield `${wrapText(
-    `${tally.describe(view, true)}\n${view.dim(
+    `${tally.describe(view)}\n${view.dim(
       `${describeScales(view)} Fees: --json, --format ndjson or csv.${note}`,
     )}`,
     view,

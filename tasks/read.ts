@@ -14,7 +14,6 @@ import type {
 } from "../src/protocol/index.js";
 import { describeArgument, isOptional } from "./arguments.js";
 import type { ReadArguments } from "./arguments.js";
-import { findKnownAccounts } from "./known-accounts.js";
 import { readAction, readEnvelope, selectedNetwork } from "./open-vault.js";
 import { renderHeading } from "./output/heading.js";
 import { renderNotes, renderReadings } from "./output/readings.js";
@@ -35,12 +34,11 @@ export function createReadAction(
       ...parseReadTarget(args),
       parsed: parseOperationArguments(operation, args, selectedNetwork(hre)),
     }),
-    async (vault, { parsed, ...target }, { args: { raw }, hre }) => {
-      const accounts = await findKnownAccounts(hre, vault);
+    async (vault, { parsed, ...target }, { args: { raw } }) => {
       const { inputs, outputs, key, title } = operationEntry(operation);
       const envelope = await readEnvelope(vault, target.blockTag);
       const { number, timestamp: chainTime } = envelope.block;
-      const context = { ...vault.settings, chainTime, raw, accounts };
+      const context = { ...vault.settings, chainTime, raw };
       const given = parsed.map((value) =>
         typeof value === "function" ? value(chainTime) : value,
       );

@@ -3,11 +3,7 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, invalidArgument } from "../src/errors.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
-import {
-  findKnownAccounts,
-  locateContracts,
-  namesOf,
-} from "./known-accounts.js";
+import { locateContracts, namesOf } from "./known-accounts.js";
 import { readAction, selectedNetwork } from "./open-vault.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
@@ -99,7 +95,6 @@ async function gather(
   { args, hre, say, findSender }: ReadSurroundings<ArgumentsOf<"report">>,
 ): Promise<Report> {
   const { raw, rounds, simulate } = args;
-  const accounts = await findKnownAccounts(hre, vault);
   const { config } = selectedNetwork(hre);
   const snapshot = await vault.snapshot({ blockTag, from });
   const { chainId, block } = snapshot;
@@ -113,7 +108,7 @@ async function gather(
       ...vault.settings,
       chainTime: block.timestamp,
       raw,
-      accounts: new Map([...namesOf(contracts), ...accounts]),
+      accounts: namesOf(contracts),
     },
     orders:
       orders === undefined

@@ -55,7 +55,7 @@ export async function listRounds(
   vault: HardhatVault,
   { fromBlock, toBlock, from, form }: RoundsRequest,
   {
-    args: { out, raw, wide },
+    args: { out, raw },
     write,
     stdout,
     stderr,
@@ -81,12 +81,12 @@ export async function listRounds(
       ...vault.settings,
       chainTime,
       raw,
-      ...createStyle(out === undefined ? stdout : {}, wide),
+      ...createStyle(out === undefined ? stdout : {}),
     });
   };
   const isRead = await writeListing(pieces(), out, write);
   if (isRead) {
-    const style = createStyle(stderr, wide);
+    const style = createStyle(stderr);
     const said = [
       ...(out === undefined
         ? []

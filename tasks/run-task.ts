@@ -37,8 +37,6 @@ export interface TaskReport {
 /** The options of every task. */
 export interface TaskArguments {
   readonly json: boolean;
-  /** Lines as long as they are, on a terminal too. */
-  readonly wide?: boolean | undefined;
   /** Addresses in the place of those that the settings name. */
   readonly at?: string | undefined;
   /** The set of contracts, where it is not the network's own. */
@@ -81,7 +79,7 @@ export async function runTask(
   work: (write: WriteText) => Promise<TaskReport | StreamedReport>,
   { stdout, stderr }: TaskOutput = process,
 ): Promise<Result<undefined, undefined>> {
-  const { json, wide, format } = args;
+  const { json, format } = args;
   outliveReaders();
   try {
     const report =
@@ -93,7 +91,7 @@ export async function runTask(
         stdout,
         json
           ? `${toSafeJson(toDocument(report.json))}\n`
-          : `${report.text(createStyle(stdout, wide))}\n`,
+          : `${report.text(createStyle(stdout))}\n`,
       );
     }
     return report.ok === false ? errorResult() : successfulResult();
@@ -109,7 +107,7 @@ export async function runTask(
         `${toSafeJson({ error: { code, message, details } })}\n`,
       ))
     ) {
-      const style = createStyle(stderr, wide);
+      const style = createStyle(stderr);
       const text = `${style.bad("Error")} ${shortMessage}\n${fix} ${style.dim(`(${code})`)}`;
       stderr.write(`${wrapText(text, style)}\n`);
     }

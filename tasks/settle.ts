@@ -62,11 +62,11 @@ export default taskAction(async (args: ArgumentsOf<"settle">, hre) => {
 /** Settles and reports, asking first unless `--yes`. */
 export async function settle(
   vault: HardhatVault,
-  args: Pick<ArgumentsOf<"settle">, "yes" | "wide">,
+  args: Pick<ArgumentsOf<"settle">, "yes">,
   options: SettleAllOptions,
   { stderr, ask }: SettleConsole,
 ): Promise<TaskReport> {
-  const style = createStyle(stderr, args.wide);
+  const style = createStyle(stderr);
   const say = (text: string): void => {
     stderr.write(`${text}\n`);
   };

@@ -26,7 +26,7 @@ Every figure of one output is read at the block that the output names.
 `;
 
 /** What most tasks take is said once, and not under each of them. */
-const ofEveryTask = ["json", "wide", "instance", "at"];
+const ofEveryTask = ["json", "instance", "at"];
 const ofReads = ["raw", "block", "from"];
 
 /** The reference of all tasks, from their definitions, as Markdown. */

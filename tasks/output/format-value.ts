@@ -231,14 +231,8 @@ export function describeCount(count: number | bigint, noun: string): string {
   return `${groupDigits(count.toString())} ${noun}${BigInt(count) === 1n ? "" : "s"}`;
 }
 
-const ADDRESS_LENGTH = 42;
-
-/** As in 0x1234…abcd, which is enough to tell accounts apart; or its name. */
+/** As in 0x1234…abcd, which is enough to tell accounts apart. */
 export function shortenAddress(address: string): string {
-  const name = address.slice(ADDRESS_LENGTH + 1);
-  if (name !== "") {
-    return name;
-  }
   return `${address.slice(0, 6)}…${address.slice(-4)}`;
 }
 

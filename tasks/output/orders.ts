@@ -1,7 +1,11 @@
 import { stringify } from "csv-stringify/sync";
 
 import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
-import type { ListedOrder, Order } from "../../src/client/index.js";
+import type {
+  FailedOrder,
+  ListedOrder,
+  Order,
+} from "../../src/client/index.js";
 import { operations } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
@@ -11,10 +15,9 @@ import {
   decimalsOf,
   describeCount,
   formatValue,
-  shortenAddress,
 } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-import type { View } from "./style.js";
+import type { Style, View } from "./style.js";
 import { renderTable } from "./table.js";
 import type { Column } from "./table.js";
 
@@ -22,7 +25,7 @@ const fields = operations.getOrderInfo.outputs;
 
 /** Orders written together: enough to keep the cost of writing small. */
 const BATCH = 100;
-/** Rows that share the widths of their columns. */
+/** Orders that share the widths of their columns. */
 const PAGE = 500;
 
 /**
@@ -101,7 +104,6 @@ export const columns: readonly Column[] = [
   ...shownFields.map(({ label, type }): Column => ({
     heading: label,
     align: type === "uint256" ? "right" : "left",
-    ...(type === "address" ? { shorten: shortenAddress } : {}),
   })),
 ];
 
@@ -128,74 +130,75 @@ export function briefly({ type }: Field, text: string): string {
     : text.replace(/ (?:raw|as configured)$/u, "");
 }
 
-/** Tables for a person, a page after the other. */
+/** Tables of the orders that there are, a page after the other. */
 export async function* toTable(
   orders: AsyncIterable<ListedOrder>,
   view: View,
 ): AsyncGenerator<string, void, undefined> {
-  for await (const page of inBatches(toRows(orders, view), PAGE)) {
-    yield `${renderTable(columns, page, view)}\n`;
-  }
-}
-
-/** Ids in a row that have the same to say, which is not an order. */
-interface Run {
-  readonly text: string;
-  readonly first: bigint;
-  last: bigint;
-}
-
-/** A row for each order, and one for each run of ids that are none. */
-async function* toRows(
-  orders: AsyncIterable<ListedOrder>,
-  view: View,
-): AsyncGenerator<readonly string[], void, undefined> {
-  let run: Run | undefined;
-  for await (const order of orders) {
-    const { orderID } = order;
-    const text = isFailedOrder(order)
-      ? view.bad("failed")
-      : isEmptyOrder(order)
-        ? view.dim("empty")
-        : undefined;
-    if (run?.text === text && run?.last === orderID - 1n) {
-      run.last = orderID;
-      continue;
-    }
-    if (run !== undefined) {
-      yield toRunRow(run);
-    }
-    run =
-      text === undefined ? undefined : { text, first: orderID, last: orderID };
-    if (!isFailedOrder(order) && run === undefined) {
-      yield toRow(order, view);
+  for await (const page of inBatches(orders, PAGE)) {
+    const rows = page.flatMap((order) =>
+      isFailedOrder(order) || isEmptyOrder(order) ? [] : [toRow(order, view)],
+    );
+    if (rows.length > 0) {
+      yield `${renderTable(columns, rows, view)}\n\n`;
     }
   }
-  if (run !== undefined) {
-    yield toRunRow(run);
-  }
-}
-
-function toRunRow({ text, first, last }: Run): readonly string[] {
-  return first === last
-    ? [first.toString(), text]
-    : [
-        `${first}-${last}`,
-        `${text}, ${describeCount(last - first + 1n, "id")}`,
-      ];
 }
 
 function toRow(order: Order, context: FormatContext): readonly string[] {
   return [
     order.orderID.toString(),
-    ...shownFields.map((field) => {
-      const { text, note } = formatValue(field, order[field.name], context);
-      if (field.type === "address" && note !== undefined) {
-        return `${text} ${note}`;
-      }
-      return briefly(field, text);
-    }),
+    ...shownFields.map((field) =>
+      briefly(field, formatValue(field, order[field.name], context).text),
+    ),
   ];
+}
+
+/** Counts of a listing, and the first failure. */
+export class Tally {
+  public listed = 0;
+  public empty = 0;
+  public failed = 0;
+  #firstFailure: FailedOrder | undefined;
+
+  /** @returns True if it is an order. */
+  public add(order: ListedOrder): order is Order {
+    this.listed += 1;
+    if (isFailedOrder(order)) {
+      this.failed += 1;
+      this.#firstFailure ??= order;
+      return false;
+    }
+    const isEmpty = isEmptyOrder(order);
+    this.empty += isEmpty ? 1 : 0;
+    return !isEmpty;
+  }
+
+  public async *count(
+    orders: AsyncIterable<ListedOrder>,
+  ): AsyncGenerator<ListedOrder, void, undefined> {
+    for await (const order of orders) {
+      this.add(order);
+      yield order;
+    }
+  }
+
+  public describe(style: Style): string {
+    const { listed, empty, failed } = this;
+    const first = this.#firstFailure;
+    return [
+      `${describeCount(listed - empty - failed, "order")}.`,
+      ...(empty === 0
+        ? []
+        : [`Empty, with every value zero: ${describeCount(empty, "id")}.`]),
+      ...(first === undefined
+        ? []
+        : [
+            style.bad(`Failed: ${describeCount(failed, "id")}.`),
+            `The first of these, ${first.orderID}: ${first.error.shortMessage}`,
+          ]),
+    ].join("\n");
+  }
 }
 
 async function* inBatches<T>(

@@ -72,9 +72,7 @@ function toText(
   const columns: Column[] = [
     ...shown.map(({ label, unit }) => ({
       heading: label,
-      ...(unit === "timestamp"
-        ? { shorten: (time: string) => time.slice(0, "2026-01-31".length) }
-        : { align: "right" as const }),
+      ...(unit === "timestamp" ? {} : { align: "right" as const }),
     })),
     { heading: "First block", align: "right" },
     { heading: "Settled in", align: "right" },
@@ -89,7 +87,7 @@ function toText(
   const settled = rounds.filter(({ settledBlock }) => settledBlock !== null);
   return `${[
     renderHeading("Rounds", envelope, view),
-    ...(rows.length === 0 ? [] : [renderTable(columns, rows, view)]),
+    ...(rows.length === 0 ? [] : [renderTable(columns, rows, view), ""]),
     wrapText(
       [
         `${describeCount(rounds.length, "round")}; ${settled.length} seen to be settled.`,

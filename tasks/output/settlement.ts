@@ -138,7 +138,11 @@ function renderComparison(
         "",
         view.warn("Not as previewed:"),
         renderTable(
-          [{ heading: "" }, { heading: "previewed" }, { heading: "happened" }],
+          [
+            { heading: "reading" },
+            { heading: "previewed" },
+            { heading: "happened" },
+          ],
           differences.map((difference) => differenceRow(difference, view)),
           view,
         ),
@@ -236,13 +240,12 @@ function renderChanges(
     .map((field) => [
       field.label,
       formatValue(field, before[field.name], view).text,
-      "→",
       formatValue(field, after[field.name], view).text,
     ]);
   return rows.length === 0
     ? view.dim("The round did not change.")
     : renderTable(
-        ["", "before", "", "after"].map((heading) => ({ heading })),
+        ["field", "before", "after"].map((heading) => ({ heading })),
         rows,
         view,
       );

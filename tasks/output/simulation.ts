@@ -22,7 +22,6 @@ import {
   describeCount,
   formatValue,
   scale,
-  shortenAddress,
 } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
@@ -55,7 +54,7 @@ export function renderSimulation(
     ...unchangedOrders(shown),
     ...renderTitledTable(
       "Balances",
-      [...beforeAndAfter, { heading: "difference", align: "right" }],
+      [...beforeAndAfter("account"), { heading: "difference", align: "right" }],
       balanceRows(shown),
       view,
     ),
@@ -84,16 +83,18 @@ type Effect = Pick<
   "simulation" | "sender" | "contracts" | "tokens"
 >;
 
-const beforeAndAfter: readonly Column[] = [
-  { heading: "" },
-  { heading: "before", align: "right" },
-  { heading: "after", align: "right" },
-];
+function beforeAndAfter(what: string): readonly Column[] {
+  return [
+    { heading: what },
+    { heading: "before", align: "right" },
+    { heading: "after", align: "right" },
+  ];
+}
 
 function renderChanges({ simulation }: Effect, view: View): readonly string[] {
   return renderTitledTable(
     "Readings",
-    [...beforeAndAfter, { heading: "" }],
+    [...beforeAndAfter("reading"), { heading: "" }],
     simulation.changes.map((change) => changeRow(change, view)),
     view,
   );
@@ -164,17 +165,12 @@ function renderTransfers(shown: Effect, style: Style): readonly string[] {
     "Transfers",
     [
       { heading: "amount", align: "right" },
-      { heading: "from", shorten: shortenIfAddress },
-      { heading: "to", shorten: shortenIfAddress },
+      { heading: "from" },
+      { heading: "to" },
     ],
     transferRows(shown),
     style,
   );
-}
-
-/** An account may also be named. */
-function shortenIfAddress(account: string): string {
-  return account.startsWith("0x") ? shortenAddress(account) : account;
 }
 
 /** How a token's amounts are shown: by what it tells of itself, as far as it does. */

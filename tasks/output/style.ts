@@ -31,13 +31,8 @@ const USUAL_WIDTH = 80;
  * whatever `FORCE_COLOR` says, unlike Node; else `FORCE_COLOR` turns them on,
  * also where there is no terminal or a dumb one (0 turns them off); else a
  * terminal is coloured as Node would colour it, and not with `TERM=dumb`.
- *
- * @param wide Let lines be as long as they are, on a terminal too.
  */
-export function createStyle(
-  { isTTY, columns }: StyledStream,
-  wide = false,
-): Style {
+export function createStyle({ isTTY, columns }: StyledStream): Style {
   const coloured =
     (isTTY === true || process.env["FORCE_COLOR"] !== undefined) &&
     (process.env["NO_COLOR"] ?? "") === "" &&
@@ -48,7 +43,7 @@ export function createStyle(
       coloured ? styleText(format, text, { validateStream: false }) : text;
   return {
     width:
-      isTTY === true && !wide
+      isTTY === true
         ? // A terminal that cannot tell its width may say 0.
           columns === undefined || columns === 0
           ? USUAL_WIDTH

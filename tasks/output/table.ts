@@ -13,19 +13,10 @@ function stringWidth(text: string): number {
   return /^[ -~]*$/u.test(text) ? text.length : measure(text);
 }
 
-/** Rows in aligned columns, however wide that becomes. */
-export function alignColumns(
-  rows: ReadonlyArray<readonly string[]>,
-  alignments: readonly Alignment[] = [],
-): string {
-  const widths = widthsOf(rows);
-  return rows.map((row) => alignRow(row, widths, alignments)).join("\n");
-}
-
 function alignRow(
   row: readonly string[],
   widths: readonly number[],
-  alignments: readonly Alignment[],
+  alignments: readonly Alignment[] = [],
 ): string {
   return row
     .map((cell, column) => {
@@ -47,7 +38,7 @@ function widthsOf(rows: ReadonlyArray<readonly string[]>): number[] {
   return widths;
 }
 
-/** What one row of facts says: of what, what, and what else is to know. */
+/** A label, a value and an optional note. */
 export type Fact = readonly [label: string, value: string, note?: string];
 
 /** Those of the facts that there is a value of. */
@@ -56,58 +47,49 @@ export function knownFacts(facts: readonly Fact[]): readonly Fact[] {
 }
 
 /**
- * Facts, one below the other. Where a line would be too long for the terminal,
- * its note goes below the value, and a value that has no room beside its label
- * goes below that; between words alone is a line ever broken.
+ * Facts, one below the other. If a line would be too long for the terminal, the
+ * note goes below the value, and a value that has no room beside its label goes
+ * below that. A line is broken between words alone; a longer word, as a number
+ * with many digits, is left to the terminal.
  */
 export function renderFacts(facts: readonly Fact[], style: Style): string {
   const [labels = 0, values = 0] = widthsOf(
     facts.map(([label, value]) => [label, value]),
   );
   const indent = " ".repeat(labels + GAP.length);
+  const room = style.width - indent.length;
   return facts
-    .flatMap(([label, text, note = ""]) => {
-      const below = style.width - GAP.length;
-      const value = shortenNumbers(text, below);
+    .flatMap(([label, value, note = ""]) => {
       const noted = note === "" ? "" : style.dim(note);
-      const whole = alignRow([label, value, noted], [labels, values], []);
-      if (stringWidth(whole) <= style.width) {
-        return [whole];
+      const line = alignRow([label, value, noted], [labels, values]);
+      if (stringWidth(line) <= style.width) {
+        return [line];
       }
-      const room = style.width - indent.length;
-      const breaksNoWord = `${value} ${note}`
+      const isBeside = `${value} ${note}`
         .split(" ")
         .every((word) => stringWidth(word) <= room);
-      // What one line below the label can hold is not broken for one beside it.
-      const isBeside =
-        breaksNoWord &&
-        (stringWidth(value) <= room || stringWidth(value) > below);
-      const lines = [value, noted].flatMap((part) =>
-        wrap(part, isBeside ? room : below),
+      const [first = "", ...others] = [value, noted].flatMap((part) =>
+        wrap(part, isBeside ? room : style.width - GAP.length),
       );
       return isBeside
-        ? lines.map((line, index) =>
-            index === 0 ? alignRow([label, line], [labels], []) : indent + line,
-          )
-        : [label, ...lines.map((line) => GAP + line)];
+        ? [
+            alignRow([label, first], [labels]),
+            ...others.map((rest) => indent + rest),
+          ]
+        : [label, ...[first, ...others].map((rest) => GAP + rest)];
     })
     .join("\n");
 }
 
-/** A column of a table, and how its cells are made shorter where they must be. */
+/** A column of a table. */
 export interface Column {
   readonly heading: string;
   readonly align?: Alignment;
-  readonly shorten?: (cell: string) => string;
 }
 
 /**
- * A table under headings. Where it is too wide for the terminal, its cells are
- * shortened; where that does not do, every row is a few lines of its own, each
- * value beside the heading of its column.
- *
- * The last cell of a row with fewer cells than there are columns goes on over
- * the rest of the line; where that is too short, on lines of its own.
+ * A table under headings where the terminal has room for it; else the rows one
+ * below the other, and of each the heading and the value of every cell.
  */
 export function renderTable(
   columns: readonly Column[],
@@ -116,43 +98,26 @@ export function renderTable(
 ): string {
   const alignments = columns.map(({ align = "left" }) => align);
   const headings = columns.map(({ heading }) => heading);
-  const isFull = (row: readonly string[]): boolean =>
-    row.length === columns.length;
-  const shortened = (): string[][] =>
-    rows.map((row) =>
-      row.map((cell, index) =>
-        isFull(row) ? (columns[index]?.shorten?.(cell) ?? cell) : cell,
-      ),
-    );
-  for (const candidate of [() => rows, shortened]) {
-    const cells = candidate();
-    const widths = widthsOf([
-      headings,
-      ...cells.map((row) => (isFull(row) ? row : row.slice(0, -1))),
-    ]);
-    const total = widths.reduce(
-      (sum, width) => sum + GAP.length + width,
-      -GAP.length,
-    );
-    if (total <= style.width) {
-      return [
+  const widths = widthsOf([headings, ...rows]);
+  const total = widths.reduce((sum, width) => sum + GAP.length + width);
+  return total <= style.width
+    ? [
         style.dim(alignRow(headings, widths, alignments)),
-        ...cells.map((row) => {
-          const line = alignRow(
-            row,
-            isFull(row) ? widths : widths.slice(0, row.length - 1),
-            alignments,
-          );
-          return isFull(row) || stringWidth(line) <= style.width
-            ? line
-            : stack([], row, style);
-        }),
-      ].join("\n");
-    }
-  }
-  return rows
-    .map((row) => stack(isFull(row) ? columns : [], row, style))
-    .join("\n");
+        ...rows.map((row) => alignRow(row, widths, alignments)),
+      ].join("\n")
+    : rows
+        .map((row) =>
+          renderFacts(
+            knownFacts(
+              row.map((cell, index) => [
+                style.dim(headings[index] ?? ""),
+                cell,
+              ]),
+            ),
+            style,
+          ),
+        )
+        .join("\n\n");
 }
 
 /** The same below a title; nothing where there are no rows. */
@@ -167,39 +132,7 @@ export function renderTitledTable(
     : [`${style.title(title)}\n${renderTable(columns, rows, style)}`];
 }
 
-/** One row as lines of their own: its first cell, and below it all others. */
-function stack(
-  columns: readonly Column[],
-  [title = "", ...cells]: readonly string[],
-  style: Style,
-): string {
-  const lines = [title];
-  let width = stringWidth(title);
-  for (const [index, cell] of cells.entries()) {
-    if (cell === "") {
-      continue;
-    }
-    const { heading = "", shorten } = columns[index + 1] ?? {};
-    const room = style.width - GAP.length - stringWidth(heading) - 1;
-    const fitting =
-      stringWidth(cell) > room && shorten !== undefined ? shorten(cell) : cell;
-    const text = shortenNumbers(fitting, room);
-    const pair = heading === "" ? text : `${style.dim(heading)} ${text}`;
-    const pairWidth = stringWidth(pair);
-    width += GAP.length + 1 + pairWidth;
-    if (width > style.width) {
-      lines.push(
-        ...wrap(pair, style.width - GAP.length).map((line) => GAP + line),
-      );
-      width = GAP.length + pairWidth;
-    } else {
-      lines.push(`${lines.pop() ?? ""}${GAP} ${pair}`);
-    }
-  }
-  return lines.join("\n");
-}
-
-/** Text in lines that the terminal has room for. */
+/** Text in lines that the terminal has room for, broken between words alone. */
 export function wrapText(text: string, { width }: Style): string {
   return text
     .split("\n")
@@ -207,33 +140,9 @@ export function wrapText(text: string, { width }: Style): string {
     .join("\n");
 }
 
-/**
- * The lines of a text, broken between words alone. What is longer than a line by
- * itself is shortened, where a person is better served by its size than
- * by a break: a number, and not what is there to be copied.
- */
 function wrap(text: string, width: number): string[] {
   if (stringWidth(text) <= width) {
     return text === "" ? [] : [text];
   }
-  return wrapAnsi(shortenNumbers(text, width), width).split("\n");
-}
-
-/** Numbers that are longer than a line, by their size, as in ≈1.15792e77. */
-export function shortenNumbers(text: string, width: number): string {
-  return stringWidth(text) <= width
-    ? text
-    : text
-        .split(" ")
-        .map((word) => (stringWidth(word) > width ? shortenNumber(word) : word))
-        .join(" ");
-}
-
-function shortenNumber(word: string): string {
-  const [, sign = "", grouped] =
-    /^([+-]?)([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{7,})(?=\.|$)/u.exec(word) ?? [];
-  const digits = grouped?.replaceAll(",", "");
-  return digits === undefined
-    ? word
-    : `≈${sign}${digits.slice(0, 1)}.${digits.slice(1, 6)}e${digits.length - 1}`;
+  return wrapAnsi(text, width).split("\n");
 }

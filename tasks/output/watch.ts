@@ -49,7 +49,6 @@ export function createDisplay(
   settings: DisplaySettings & {
     readonly json: boolean;
     readonly raw: boolean;
-    readonly wide?: boolean | undefined;
   },
   stdout: StyledStream,
   write: (text: string) => unknown,
@@ -57,7 +56,7 @@ export function createDisplay(
   if (stdout.isTTY !== true || settings.json) {
     return (event) => write(`${toSafeJson(toDocument(documentOf(event)))}\n`);
   }
-  const style = createStyle(stdout, settings.wide);
+  const style = createStyle(stdout);
   return (event) =>
     write(
       `${renderEvent(event, (chainTime) => ({ ...settings, ...style, chainTime }))}\n`,

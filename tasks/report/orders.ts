@@ -6,8 +6,8 @@ import {
   shortenAddress,
 } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
-import { Tally } from "../output/id-ranges.js";
 import {
+  Tally,
   briefly,
   columns,
   describeScales,
@@ -42,13 +42,13 @@ export function renderOrders(
   context: FormatContext,
 ): { readonly content: Markup; readonly style: string } {
   const tally = new Tally();
-  const { empty, failed } = tally;
   const orders = listed.filter((order) => tally.add(order));
+  const { empty, failed } = tally;
   const found = html`<p>
     ${describeCount(orders.length, "order")} of
     ${describeCount(listed.length, "id")}.
-    ${empty.count === 0 ? undefined : `Empty, with every value zero: ${empty.describe()}.`}
-    ${failed.count === 0 ? undefined : html`<span class="bad">Failed: ${failed.describe()}.</span>`}
+    ${empty === 0 ? undefined : `Empty, with every value zero: ${describeCount(empty, "id")}.`}
+    ${failed === 0 ? undefined : html`<span class="bad">Failed: ${describeCount(failed, "id")}.</span>`}
   </p> `;
   if (orders.length === 0) {
     return { content: found, style: "" };

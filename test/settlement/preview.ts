@@ -123,7 +123,7 @@ describe("the preview of what a settlement moves", () => {
       ),
       await simulated(code),
     ];
-    const { json } = await settle(vault, { yes: true, wide: false }, POLLING, {
+    const { json } = await settle(vault, { yes: true }, POLLING, {
       stderr: { write: () => true },
       ask: undefined,
     });

@@ -120,16 +120,16 @@ describe("tasks - orders", () => {
     });
   }
 
-  it("should print a table with every id, escaped, and what is empty", async () => {
+  it("should print a table of the orders, escaped, and count what is empty", async () => {
     const { stdout, stderr, exitCode } = await orders(
       ...["--first-id", "1", "--last-id", "9"],
     );
     expect(stderr).to.equal("");
     expect(exitCode).to.equal(0);
     expect(stdout).to.match(/^Orders {2}test \(chain 31337\), block \d+/u);
-    for (let id = 1; id <= 9; ++id) {
-      expect(stdout).to.match(new RegExp(`^ *${id}  `, "mu"));
-    }
+    expect(
+      [...stdout.matchAll(/^ *(\d) {2}/gmu)].map(([, id]) => id).join(),
+    ).to.equal("1,2,3,4,6,7,8,9");
     expect(stdout).to.include(
       generatedOrder(1n).openPrice.toLocaleString("en"),
       "raw integers: the scale is not documented",
@@ -230,7 +230,7 @@ describe("tasks - orders", () => {
     expect(lines[5]).to.include(
       `8,"'=HYPERLINK(""http://x""),\\u{1b}[2J\\u{202e}",`,
     );
-    expect(stderr).to.include("Empty, with every value zero: 5.");
+    expect(stderr).to.include("Empty, with every value zero: 1 id.");
   });
 
   it("should report failed orders in their place and exit with 1", async () => {
@@ -252,12 +252,11 @@ describe("tasks - orders", () => {
       "error.code",
       "VAULT_CALL_REVERTED",
     );
-    expect(ndjson.stderr).to.include("Failed: 4-5.");
+    expect(ndjson.stderr).to.include("Failed: 2 ids.");
 
     const table = await orders(...range, ...at);
     expect(table.exitCode).to.equal(1);
-    expect(table.stdout).to.match(/^ *4-5 +failed, 2 ids$/mu);
-    expect(table.stdout).to.include("OrderNotFound");
+    expect(table.stdout).to.match(/^The first of these, 4: .*OrderNotFound/mu);
   });
 
   describe("--out", () => {

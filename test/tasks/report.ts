@@ -87,12 +87,11 @@ describe("tasks - report", () => {
     expect(page).to.not.include("<h2>Rounds</h2>");
   });
 
-  it("should name the contracts, and holders that the project knows", async () => {
+  it("should show the contracts' addresses", async () => {
     const page = await report({ orders: "1-3" });
     const { vault } = await hre.network.getOrCreate("default");
     const { address } = await vault.addressOf("trading");
     expect(page).to.include(`<code>${address}</code>`);
-    expect(page).to.include("account #1");
     expect(page).to.match(
       /<dt>Open orders<\/dt><dd>\d+<small>of those shown<\/small>/u,
     );
@@ -136,7 +135,7 @@ describe("tasks - report", () => {
   it("should tell ids that are no orders from orders", async () => {
     const page = await report({ orders: "1-3,7,9-12" });
     expect(page.replaceAll(/\s+/gu, " ")).to.include(
-      "3 orders of 8 ids. Empty, with every value zero: 7, 9-12.",
+      "3 orders of 8 ids. Empty, with every value zero: 5 ids.",
     );
   });
 

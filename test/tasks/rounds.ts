@@ -97,6 +97,7 @@ describe("tasks - rounds", () => {
       "2023-11-21T22:13:20Z  2023-11-28T22:13:20Z         1,900       1 tokens  1,900.000000000000000001        1,000       2,000       2,499",
       "2023-11-28T22:13:20Z  2023-12-05T22:13:20Z         1,900       2 tokens                         0        2,500    not seen       2,999",
       "2023-12-05T22:13:20Z  2023-12-12T22:13:20Z         1,900       3 tokens  1,900.000000000000000001        3,000       9,999      12,345",
+      "",
       "3 rounds; 2 seen to be settled.",
       "'not seen': no block shows this round settled. It was replaced unsettled, or in the block that settled it.",
       "",

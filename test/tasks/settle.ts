@@ -151,8 +151,8 @@ describe("vault settle", () => {
 
     expect(exitCode, stderr).to.equal(0);
     expect(stdout).to.match(/Outcome\s+Settled/u);
-    expect(stdout).to.match(/Settled price\s+0\s+→\s+1,875/u);
-    expect(stdout).to.match(/Settled\s+no\s+→\s+yes/u);
+    expect(stdout).to.match(/Settled price\s+0\s+1,875/u);
+    expect(stdout).to.match(/Settled\s+no\s+yes/u);
     expect(stdout).to.include("Readings and token transfers are as previewed.");
     // eslint-disable-next-line no-control-regex -- finding one is the point
     expect(stdout + stderr).not.to.match(/\u001b/u);
@@ -174,7 +174,7 @@ describe("vault settle", () => {
     const answerWith = async (answer: boolean): Promise<string> => {
       const report = await settle(
         lane.vault,
-        { yes: false, wide: false },
+        { yes: false },
         { pollingInterval: 20 },
         {
           stderr: { write: (text) => stderr.push(text) },

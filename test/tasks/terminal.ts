@@ -39,11 +39,6 @@ const commands: Commands = [
     "orders",
     { firstId: "1", lastId: "20000" },
   ],
-  [
-    "orders --first-id 1 --last-id 3 --wide",
-    "orders",
-    { firstId: "1", lastId: "3", wide: true },
-  ],
   ["pools", "pools"],
   [
     "margins --max-volume 1000 --apy 12.5 --end-time +7d",
@@ -139,24 +134,19 @@ describe("tasks in a terminal", () => {
 
   /**
    * Lines that the terminal had to break, wherever it was: but for what was
-   * typed, what is `--wide`, and hashes and names of files, which are there to be
-   * copied.
+   * typed, and hashes and names of files, which are there to be copied.
    */
-  const brokenLines = (lines: readonly ScreenLine[]): string[] => {
-    let typed = "";
-    return lines
-      .filter(({ text, isBroken }, index) => {
+  const brokenLines = (lines: readonly ScreenLine[]): string[] =>
+    lines
+      .filter(({ isBroken }, index) => {
         const before = lines[index - 1]?.text ?? "";
-        typed = text.startsWith("$ ") ? text : typed;
         return (
           isBroken &&
           !before.startsWith("$ ") &&
-          !typed.endsWith("--wide") &&
           !/\b0x[0-9a-f]{43,}$|vault-deployments\/\S+$/u.test(before)
         );
       })
       .map(({ text }) => text);
-  };
 
   /**
    * Without what another build of the mocks or another second would change: of
