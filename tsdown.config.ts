@@ -61,7 +61,6 @@ export default defineConfig({
     mocks: "src/mocks/index.ts",
     chai: "src/chai/index.ts",
     assert: "src/assert/index.ts",
-    viem: "src/mocks/viem.ts",
   },
   // A chunk without what it imports, as above, asks for it.
   inputOptions: { preserveEntrySignatures: "allow-extension" },

@@ -39,6 +39,7 @@ export type {
   Capture,
   CapturedFixture,
   CaptureOptions,
+  CheckedOrder,
   DeployMocksOptions,
   MockableVault,
   MockAddresses,

@@ -1,8 +1,7 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
-import type { BlockInfo } from "../src/rpc/node.js";
 import { connectMocks } from "../src/mocks/deploy-mocks.js";
-import { requireDevelopmentNode } from "../src/mocks/local-node.js";
+import { readClock, requireDevelopmentNode } from "../src/mocks/local-node.js";
 import { checkTarget } from "../src/mocks/state.js";
 import { nextRoundFields } from "../src/mocks/types.js";
 import type { NextRound, ScriptedReason } from "../src/mocks/types.js";
@@ -36,7 +35,7 @@ interface Scripted {
 function scriptingAction<Args extends TaskArguments>(
   prepare: (
     args: Args,
-  ) => (mocks: MockVaultHandle, block: BlockInfo) => Promise<Scripted>,
+  ) => (mocks: MockVaultHandle, now: number) => Promise<Scripted>,
 ): NewTaskActionFunction<Args> {
   return taskAction(async (args, hre) => {
     const script = prepare(args);
@@ -46,7 +45,10 @@ function scriptingAction<Args extends TaskArguments>(
         "its mocks, if it has any, are somebody else's",
       );
       const mocks = await connectMocks(vault);
-      const { json, text } = await script(mocks, await vault.block());
+      const { json, text } = await script(
+        mocks,
+        Number(await readClock(vault)),
+      );
       const envelope = await readEnvelope(vault);
       return {
         json: { ...envelope, mock: json },
@@ -71,8 +73,8 @@ export const set = scriptingAction(({ changes }: ArgumentsOf<"mock set">) => {
   }
   // Paths and values are refused before anything is asked of the chain.
   parseChanges(assignments, 0);
-  return async (mocks, { timestamp }) => {
-    const parsed = parseChanges(assignments, timestamp);
+  return async (mocks, now) => {
+    const parsed = parseChanges(assignments, now);
     await mocks.set(parsed);
     return { json: { set: parsed }, text: describeAssignments(assignments) };
   };
@@ -83,8 +85,8 @@ export const nextRound = scriptingAction(
   ({ terms }: ArgumentsOf<"mock next-round">) => {
     const assignments = parseAssignments(terms);
     parseTerms(assignments, 0);
-    return async (mocks, { timestamp }) => {
-      await mocks.startNextRound(parseTerms(assignments, timestamp));
+    return async (mocks, now) => {
+      await mocks.startNextRound(parseTerms(assignments, now));
       const round = await mocks.vault.getLatestRoundInfo();
       return {
         json: { round },
@@ -97,13 +99,13 @@ export const nextRound = scriptingAction(
 /** @throws VaultError VAULT_INVALID_ENUM for what is no term of a next round */
 function parseTerms(
   assignments: readonly Assignment[],
-  chainTime: number,
+  now: number,
 ): Partial<NextRound> {
   return Object.fromEntries(
     assignments.map(({ path, text }) => {
       const name = parseWord(path, nextRoundFields, "The term of a next round");
       const field = fieldOf("getLatestRoundInfo", name);
-      return [path, parseField(field, path, text, chainTime)];
+      return [path, parseField(field, path, text, now)];
     }),
   );
 }

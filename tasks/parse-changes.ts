@@ -9,7 +9,7 @@ import {
 import { parseTime } from "../src/client/parse-time.js";
 import { invalidArgument } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
-import { PROPORTIONAL, answers } from "../src/mocks/state.js";
+import { answers } from "../src/mocks/state.js";
 import { settlementFields } from "../src/mocks/types.js";
 import type { MockOverrides } from "../src/mocks/types.js";
 import {
@@ -39,33 +39,24 @@ export function parseAssignments(
         "it is not path=value, as in round.strikePrice=65000e18",
       );
     }
-    return { path, text };
+    return { path: path.replace(/^orders\.0+(?=[0-9])/u, "orders."), text };
   });
-  requireApart(assignments.map(({ path }) => path));
-  return assignments;
-}
-
-/** Of two that say something of the same value, one would be dropped. */
-function requireApart(paths: readonly string[]): void {
-  const seen = new Map<string, string>();
-  for (const path of paths) {
-    const target = path.replace(/^orders\.0+(?=[0-9])/u, "orders.");
-    for (const [otherTarget, other] of seen) {
-      if (target === otherTarget) {
-        throw invalidArgument(describeInput(path), "it is given twice");
-      }
-      if (
-        target.startsWith(`${otherTarget}.`) ||
-        otherTarget.startsWith(`${target}.`)
-      ) {
-        throw invalidArgument(
-          describeInput(path),
-          `it cannot be given together with ${describeInput(other)}, which is of the same value`,
-        );
-      }
+  for (const [index, { path }] of assignments.entries()) {
+    const other = assignments
+      .slice(0, index)
+      .find(
+        (earlier) =>
+          `${path}.`.startsWith(`${earlier.path}.`) ||
+          `${earlier.path}.`.startsWith(`${path}.`),
+      );
+    if (other !== undefined) {
+      throw invalidArgument(
+        describeInput(path),
+        `it cannot be given together with ${describeInput(other.path)}: one would be lost`,
+      );
     }
-    seen.set(target, path);
   }
+  return assignments;
 }
 
 /** The fields of the values that can be set, by their paths. */
@@ -83,18 +74,18 @@ const orderFields = operationEntry("getOrderInfo").outputs;
 /**
  * What assignments change, by the names of the overrides.
  *
- * @param chainTime The chain's clock, which times as in `+7d` count from.
+ * @param now Unix seconds, which times as in `+7d` count from.
  * @throws VaultError VAULT_INVALID_ENUM for a path that there is not, and
  * those of a value that cannot be read
  */
 export function parseChanges(
   assignments: readonly Assignment[],
-  chainTime: number,
+  now: number,
 ): MockOverrides {
   // The handle checks them, whatever their type.
   let changes: object = {};
   for (const { path, text } of assignments) {
-    let change = parseAt(path, text, chainTime);
+    let change = parseAt(path, text, now);
     for (const key of path.split(".").toReversed()) {
       change = { [key]: change };
     }
@@ -103,10 +94,10 @@ export function parseChanges(
   return changes;
 }
 
-function parseAt(path: string, text: string, chainTime: number): unknown {
+function parseAt(path: string, text: string, now: number): unknown {
   const field = fieldsByPath.get(path);
   if (field !== undefined) {
-    return parseField(field, path, text, chainTime);
+    return parseField(field, path, text, now);
   }
   const [key, id, name, ...more] = path.split(".");
   if (key === "orders" && id !== undefined && /^[0-9]+$/u.test(id)) {
@@ -115,7 +106,7 @@ function parseAt(path: string, text: string, chainTime: number): unknown {
     }
     const orderField = orderFields.find((known) => known.name === name);
     if (orderField !== undefined && more.length === 0) {
-      return parseField(orderField, path, text, chainTime);
+      return parseField(orderField, path, text, now);
     }
     throw notOneOf(
       "What is set of an order",
@@ -126,19 +117,14 @@ function parseAt(path: string, text: string, chainTime: number): unknown {
       path,
     );
   }
-  if (path === "margins" && text === PROPORTIONAL) {
-    return text;
-  }
-  if (path === "missingOrdersRevert" || path === "uncapturedOrdersRevert") {
+  if (path === "missingOrdersRevert") {
     return parseBoolean(text, path);
   }
   throw notOneOf(
     "What is set",
     [
       ...fieldsByPath.keys(),
-      `margins=${PROPORTIONAL}`,
       "missingOrdersRevert",
-      "uncapturedOrdersRevert",
       "orders.<id>=none",
       "orders.<id>.<field>",
     ],
@@ -151,15 +137,18 @@ export function parseField(
   { type, unit }: Field,
   where: string,
   text: string,
-  chainTime: number,
+  now: number,
 ): unknown {
   switch (type) {
     case "uint256":
       return unit === "timestamp"
-        ? parseTime(text, where, chainTime)
+        ? parseTime(text, where, now)
         : parseAmount(text, where);
     case "uint8":
-      return parseEnumText(unit, text, where);
+      // Also a number that the protocol does not list: a test of what shows it.
+      return isEnumName(unit) && /^[a-z]/iu.test(text)
+        ? parseEnum(unit, text, where)
+        : Number(parseAmount(text, where));
     case "bool":
       return parseBoolean(text, where);
     case "address":
@@ -168,28 +157,18 @@ export function parseField(
   }
 }
 
-/** A whole number, also as Solidity has it: `65000e18`, `1_000`, `0x10`. */
+/** A whole number, also as Solidity has it: `65.5e18`, `1_000`, `0x10`. */
 function parseAmount(text: string, where: string): bigint {
-  const [, digits, exponent = "0"] =
-    /^([0-9]+(?:_[0-9]+)*)(?:e([0-9]{1,2}))?$/u.exec(text) ?? [];
+  const [, whole, fraction = "", exponent = "0"] =
+    /^([0-9]+(?:_[0-9]+)*)(?:\.([0-9]+))?(?:e([0-9]{1,2}))?$/u.exec(text) ?? [];
+  const zeros = Number(exponent) - fraction.length;
   const value =
-    digits !== undefined
-      ? BigInt(digits.replaceAll("_", "")) * 10n ** BigInt(exponent)
+    whole !== undefined && zeros >= 0
+      ? BigInt(`${whole.replaceAll("_", "")}${fraction}${"0".repeat(zeros)}`)
       : /^0x[0-9a-f]+$/iu.test(text)
         ? BigInt(text)
         : text;
   return parseUint256(value, where);
-}
-
-function parseEnumText(
-  unit: Field["unit"],
-  text: string,
-  where: string,
-): number {
-  // A number also if the protocol does not list it: a test of what shows it.
-  return isEnumName(unit) && /^[a-z]/iu.test(text)
-    ? parseEnum(unit, text, where)
-    : Number(parseAmount(text, where));
 }
 
 function parseBoolean(text: string, where: string): boolean {

@@ -23,7 +23,9 @@ abstract contract MockBase is IMockErrors {
 
     /// @dev Everything a mock stores is kept by this number. Mappings cannot
     /// be cleared, but `reset` can move on to untouched storage.
-    uint256 private _generation;
+    uint128 private _generation;
+
+    uint128 private _scripts;
 
     mapping(uint256 generation => mapping(bytes4 selector => ScriptedRevert))
         private _reverts;
@@ -53,8 +55,22 @@ abstract contract MockBase is IMockErrors {
 
     /// @notice Forgets everything scripted and recorded: the mock is as it
     /// was when its code was placed on an unused address.
+    /// @dev Unchecked, since another contract may have left any number there.
     function reset() external {
-        ++_generation;
+        unchecked {
+            ++_generation;
+            ++_scripts;
+        }
+    }
+
+    /// @notice Counts a script, and reverts if it is outdated: if another one
+    /// was counted since its author read what this mock answers.
+    /// @param count How many scripts its author knows of.
+    function countScript(uint256 count) external {
+        if (count != _scripts) revert ScriptOutdated(count, _scripts);
+        unchecked {
+            ++_scripts;
+        }
     }
 
     /// @notice Makes several calls in one transaction, in order, all or none.
@@ -73,9 +89,14 @@ abstract contract MockBase is IMockErrors {
         }
     }
 
-    /// @notice What kind of mock this is.
-    /// @return keccak256 of "hardhat-vault/" and the mock's contract name.
-    function mockKind() external pure virtual returns (bytes32);
+    /// @notice By which a mock is recognised, and how often it was scripted.
+    /// @return kind keccak256 of "hardhat-vault/" and the contract's name.
+    /// @return scripts How many scripts and resets it has counted.
+    function mockInfo() external view returns (bytes32 kind, uint256 scripts) {
+        return (_kind(), _scripts);
+    }
+
+    function _kind() internal pure virtual returns (bytes32);
 
     function _revertIfScripted(bytes4 selector) internal view {
         ScriptedRevert storage scripted = _scriptedRevert(selector);

@@ -42,8 +42,7 @@ contract MockLiquidityPool is ILiquidityPool, MockBase {
         return (amounts.deposit, amounts.availabe, amounts.locked);
     }
 
-    /// @inheritdoc MockBase
-    function mockKind() external pure override returns (bytes32) {
+    function _kind() internal pure override returns (bytes32) {
         return keccak256("hardhat-vault/MockLiquidityPool");
     }
 

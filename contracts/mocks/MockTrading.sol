@@ -31,10 +31,11 @@ contract MockTrading is MockBase {
         mapping(uint256 orderID => Status) statuses;
         mapping(uint256 orderID => MockOrder) orders;
         Range generated;
-        address book;
+        bytes32 recording;
         bool missingOrdersRevert;
-        bool uncapturedOrdersRevert;
     }
+
+    uint256 private constant ORDERS_PER_PAGE = 16;
 
     uint8 private constant CALL = 1;
     uint8 private constant PUT = 2;
@@ -56,7 +57,7 @@ contract MockTrading is MockBase {
     fallback(bytes calldata input) external returns (bytes memory) {
         if (msg.sig != ITrading.getOrderInfo.selector) revert();
         _revertIfScripted(msg.sig);
-        return _encode(_order(abi.decode(input[4:], (uint256))));
+        return _answer(abi.decode(input[4:], (uint256)));
     }
 
     /// @notice Sets one order.
@@ -97,18 +98,15 @@ contract MockTrading is MockBase {
         _state().generated = Range(true, firstId, lastId);
     }
 
-    /// @notice Answers many orders at once: those that a contract's code
-    /// holds, except ids that are set or removed one by one.
-    /// @dev The code is put there by the node, `hardhat_setCode`: thousands of
-    /// orders in one request, where storage takes seconds of transactions.
-    ///
-    /// In the code: the number of orders (32 bytes); for each, by rising ids,
-    /// the id (32) and the offset of its record (4), and after the last one such
-    /// an entry with the code's length for an offset; then the records: of each value but exType its length
-    /// (1) and its bytes, big-endian without leading zeros, then exType.
-    /// @param book The contract; the zero address for none.
-    function setOrderBook(address book) external {
-        _state().book = book;
+    /// @notice Answers the orders of a recording, except ids that are set or
+    /// removed one by one.
+    /// @dev For thousands of orders, which take seconds to store. The node
+    /// puts them into code (`hardhat_setCode`), sixteen ids a page: the code
+    /// at `_pageOf` is `abi.encode(bytes[])` of what each id answers, empty
+    /// bytes for an order that was not recorded.
+    /// @param recording What its pages are found by; zero for none.
+    function setRecording(bytes32 recording) external {
+        _state().recording = recording;
     }
 
     /// @notice Chooses what a missing order answers.
@@ -118,16 +116,7 @@ contract MockTrading is MockBase {
         _state().missingOrdersRevert = reverts;
     }
 
-    /// @notice Chooses what an order answers that was neither set, generated
-    /// nor removed: a capture says nothing of it.
-    /// @param reverts True: it reverts with "order 2 was not captured", with
-    /// its id. False, as at first: it is a missing order as any other.
-    function setUncapturedOrdersRevert(bool reverts) external {
-        _state().uncapturedOrdersRevert = reverts;
-    }
-
-    /// @inheritdoc MockBase
-    function mockKind() external pure override returns (bytes32) {
+    function _kind() internal pure override returns (bytes32) {
         return keccak256("hardhat-vault/MockTrading");
     }
 
@@ -146,30 +135,40 @@ contract MockTrading is MockBase {
         _state().statuses[orderID] = status;
     }
 
-    function _order(
-        uint256 orderID
-    ) private view returns (MockOrder memory order) {
+    function _answer(uint256 orderID) private view returns (bytes memory) {
         State storage state = _state();
         Status status = state.statuses[orderID];
-        if (status == Status.Set) return state.orders[orderID];
+        if (status == Status.Set) return _encode(state.orders[orderID]);
         if (status == Status.Untouched) {
-            (uint256 start, uint256 end) = _find(state.book, orderID);
-            if (end > 0) return _recorded(state.book, start, end);
+            bytes memory recorded = _recorded(state.recording, orderID);
+            if (recorded.length > 0) return recorded;
             if (_contains(state.generated, orderID)) {
-                return _generatedOrder(orderID % DISTINCT_ORDERS);
-            }
-            if (state.uncapturedOrdersRevert) {
-                revert(
-                    string.concat(
-                        "order ",
-                        _toString(orderID),
-                        " was not captured"
-                    )
-                );
+                return _encode(_generatedOrder(orderID % DISTINCT_ORDERS));
             }
         }
         if (state.missingOrdersRevert) revert OrderNotFound(orderID);
-        return order;
+        MockOrder memory zeros;
+        return _encode(zeros);
+    }
+
+    function _recorded(
+        bytes32 recording,
+        uint256 orderID
+    ) private view returns (bytes memory) {
+        if (recording == 0) return "";
+        bytes memory page = _pageOf(recording, orderID).code;
+        if (page.length == 0) return "";
+        return abi.decode(page, (bytes[]))[orderID % ORDERS_PER_PAGE];
+    }
+
+    function _pageOf(
+        bytes32 recording,
+        uint256 orderID
+    ) private pure returns (address) {
+        bytes32 hash = keccak256(
+            abi.encode(recording, orderID / ORDERS_PER_PAGE)
+        );
+        return address(uint160(uint256(hash)));
     }
 
     function _contains(
@@ -201,77 +200,6 @@ contract MockTrading is MockBase {
         order.closePrice = closed ? (order.openPrice * 102) / 100 : 0;
         order.contractType = n % 2 == 0 ? PUT : CALL;
         order.state = closed ? CLOSED : OPEN;
-    }
-
-    /// @dev Where the book has the order's record; zeros if it has none.
-    function _find(
-        address book,
-        uint256 orderID
-    ) private view returns (uint256 start, uint256 end) {
-        // Not by its code: a call may be given code at any address, zero too.
-        if (book == address(0)) return (0, 0);
-        uint256 low = 0;
-        uint256 high = uint256(bytes32(_read(book, 0, 32)));
-        while (low < high) {
-            uint256 middle = (low + high) / 2;
-            // This id, this offset, the next id, the next offset.
-            bytes memory entry = _read(book, 32 + middle * 36, 72);
-            uint256 id = uint256(bytes32(entry));
-            if (id == orderID) {
-                assembly ("memory-safe") {
-                    start := shr(224, mload(add(entry, 0x40)))
-                    end := shr(224, mload(add(entry, 0x64)))
-                }
-                return (start, end);
-            }
-            if (id < orderID) low = middle + 1;
-            else high = middle;
-        }
-    }
-
-    function _recorded(
-        address book,
-        uint256 start,
-        uint256 end
-    ) private view returns (MockOrder memory order) {
-        bytes memory data = _read(book, start, end - start);
-        uint256 position = 0;
-        assembly ("memory-safe") {
-            // One word a member, after that of exType.
-            for {
-                let member := add(order, 0x20)
-            } lt(member, add(order, 0x1a0)) {
-                member := add(member, 0x20)
-            } {
-                let word := mload(add(add(data, 0x20), position))
-                let length := byte(0, word)
-                let value := mload(add(add(data, 0x21), position))
-                mstore(member, shr(sub(256, mul(8, length)), value))
-                position := add(position, add(length, 1))
-            }
-        }
-        order.exType = _read(book, start + position, end - start - position);
-    }
-
-    function _read(
-        address book,
-        uint256 offset,
-        uint256 length
-    ) private view returns (bytes memory data) {
-        data = new bytes(length);
-        assembly ("memory-safe") {
-            extcodecopy(book, add(data, 0x20), offset, length)
-        }
-    }
-
-    function _toString(
-        uint256 value
-    ) private pure returns (string memory decimal) {
-        do {
-            bytes1 digit = bytes1(uint8(0x30 + (value % 10)));
-            decimal = string(bytes.concat(digit, bytes(decimal)));
-            value /= 10;
-        } while (value > 0);
     }
 
     /// @dev A struct's encoding is that of its members as separate values,

@@ -31,8 +31,7 @@ contract MockUnderlyingAsset is IUnderlyingAsset, MockBase {
         return _rates[_currentGeneration()][_contractType];
     }
 
-    /// @inheritdoc MockBase
-    function mockKind() external pure override returns (bytes32) {
+    function _kind() internal pure override returns (bytes32) {
         return keccak256("hardhat-vault/MockUnderlyingAsset");
     }
 

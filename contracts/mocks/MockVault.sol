@@ -31,13 +31,9 @@ contract MockVault is IVault, MockBase {
         bool settlementFollowsRound;
         uint256 volume;
         Margins margins;
-        bool marginsProportional;
         Margins marginBalance;
         Settlement[] settlements;
     }
-
-    /// @dev An APY of 100 %.
-    uint256 private constant WHOLE = 1e18;
 
     mapping(uint256 generation => State) private _states;
 
@@ -47,8 +43,7 @@ contract MockVault is IVault, MockBase {
         _state().factory = factory;
     }
 
-    /// @notice Sets what `calMargins` answers: whatever its arguments, or for
-    /// the latest round's terms (see `setMarginsProportional`).
+    /// @notice Sets what `calMargins` answers, whatever its arguments.
     /// @param baseMarginAmount Base token margin to pay.
     /// @param xMarginAmount X token margin to pay.
     function setMargins(
@@ -56,23 +51,6 @@ contract MockVault is IVault, MockBase {
         uint256 xMarginAmount
     ) external {
         _state().margins = Margins(baseMarginAmount, xMarginAmount);
-    }
-
-    /// @notice Chooses whether `calMargins` follows its arguments, so that a
-    /// caller's mistake shows.
-    /// @param proportional False, as at first: it answers the margins that
-    /// were set. True: they are the margins for the latest round's volume, APY
-    /// and length, and others are in proportion to the volume, to what it is
-    /// with the interest (so that swapped arguments show too) and to the length:
-    ///
-    /// margin * _maxVolume / maxVolume * (1E18 + _APY) / (1E18 + APY)
-    ///     * (_endTime - now) / (endTime - startTime)
-    ///
-    /// each division rounding down; an end not after now needs no margin. It
-    /// panics where a product is above 2^256 - 1 or the round has no volume or
-    /// no length.
-    function setMarginsProportional(bool proportional) external {
-        _state().marginsProportional = proportional;
     }
 
     /// @notice Sets the vault's volume.
@@ -119,7 +97,7 @@ contract MockVault is IVault, MockBase {
     /// reverts with `FactoryNotSet` if it has no factory.
     function settleAll() external override scriptable {
         State storage state = _state();
-        _requireFactory(state);
+        if (state.factory == address(0)) revert FactoryNotSet();
         state.settlements.push(
             Settlement(msg.sender, block.timestamp, block.number)
         );
@@ -129,9 +107,9 @@ contract MockVault is IVault, MockBase {
 
     /// @inheritdoc IVault
     function calMargins(
-        uint256 _maxVolume,
-        uint256 _APY,
-        uint256 _endTime
+        uint256 /* _maxVolume */,
+        uint256 /* _APY */,
+        uint256 /* _endTime */
     )
         external
         view
@@ -139,29 +117,7 @@ contract MockVault is IVault, MockBase {
         scriptable
         returns (uint256 baseMarginAmount, uint256 xMarginAmount)
     {
-        State storage state = _state();
-        if (!state.marginsProportional) return _unpack(state.margins);
-
-        _requireFactory(state);
-        VaultReader.Round memory round = MockVaultFactory(state.factory)
-            .latestRound();
-        uint256 duration =
-            _endTime > block.timestamp ? _endTime - block.timestamp : 0;
-        Margins memory margins = state.margins;
-        baseMarginAmount = _inProportion(
-            margins.base,
-            _maxVolume,
-            _APY,
-            duration,
-            round
-        );
-        xMarginAmount = _inProportion(
-            margins.x,
-            _maxVolume,
-            _APY,
-            duration,
-            round
-        );
+        return _unpack(_state().margins);
     }
 
     /// @inheritdoc IVault
@@ -202,8 +158,7 @@ contract MockVault is IVault, MockBase {
         return _state().settlements[index];
     }
 
-    /// @inheritdoc MockBase
-    function mockKind() external pure override returns (bytes32) {
+    function _kind() internal pure override returns (bytes32) {
         return keccak256("hardhat-vault/MockVault");
     }
 
@@ -237,22 +192,6 @@ contract MockVault is IVault, MockBase {
             return (round.strikePrice, round.filledVolume);
         }
         return (state.settledPrice, state.settledAmount);
-    }
-
-    function _requireFactory(State storage state) private view {
-        if (state.factory == address(0)) revert FactoryNotSet();
-    }
-
-    function _inProportion(
-        uint256 margin,
-        uint256 maxVolume,
-        uint256 apy,
-        uint256 duration,
-        VaultReader.Round memory round
-    ) private pure returns (uint256) {
-        uint256 byVolume = (margin * maxVolume) / round.maxVolume;
-        uint256 byInterest = (byVolume * (WHOLE + apy)) / (WHOLE + round.APY);
-        return (byInterest * duration) / (round.endTime - round.startTime);
     }
 
     function _unpack(

@@ -130,8 +130,7 @@ contract MockVaultFactory is IVaultFactory, MockBase {
         return _state().round;
     }
 
-    /// @inheritdoc MockBase
-    function mockKind() external pure override returns (bytes32) {
+    function _kind() internal pure override returns (bytes32) {
         return keccak256("hardhat-vault/MockVaultFactory");
     }
 

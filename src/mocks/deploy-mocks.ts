@@ -20,6 +20,7 @@ import {
 import type { ContractRole } from "../protocol/index.js";
 import { applyOverrides } from "./state.js";
 import {
+  readClock,
   requireControllableNode,
   requireDevelopmentNode,
 } from "./local-node.js";
@@ -27,9 +28,10 @@ import { inOrder } from "../rpc/in-order.js";
 import { createMockSender } from "./mock-sender.js";
 import type { MockSender } from "./mock-sender.js";
 import { MockVaultHandle } from "./handle.js";
-import { placeOrders } from "./order-book.js";
+import { recordOrders } from "./record-orders.js";
 import {
   addressesByRole,
+  countScripts,
   mockArtifacts,
   requireMocks,
 } from "./mock-contracts.js";
@@ -41,7 +43,7 @@ import {
 } from "./place-mocks.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { call, callsForState, encodeScript } from "./setters.js";
+import { call, callsForState, encodeBatch, inBatches } from "./setters.js";
 import { isInProcess } from "./types.js";
 import type { MockHost, MockOverrides, MockState } from "./types.js";
 
@@ -57,11 +59,10 @@ export interface DeployMocksOptions {
   /** Changes to it. */
   readonly overrides?: MockOverrides | undefined;
   /**
-   * Places the mocks' code at these addresses, in place of what is there;
-   * `"configured"`: at those of the network's configuration (of a fork: of the
-   * network that it forks). Only in process, on anvil and on Hardhat's node.
+   * Places the mocks' code at these addresses, in place of what is there. Only
+   * in process, on anvil and on Hardhat's node.
    */
-  readonly at?: "configured" | MockAddresses | undefined;
+  readonly at?: MockAddresses | undefined;
   /**
    * Deploy also where it may cost money: on a node that is neither in process
    * nor anvil, `hardhat node` or Ganache. False unless given.
@@ -160,24 +161,22 @@ async function deploy(
     );
   }
   const places = await findPlaces(vault, at);
-  const { timestamp } = await vault.block("latest");
-  const whole = applyOverrides(createState(BigInt(timestamp)), overrides);
+  const whole = applyOverrides(createState(await readClock(vault)), overrides);
   const send = createMockSender(vault);
   if (places !== undefined) {
     await placeMocks(vault, places);
   }
   const addresses = places ?? (await deployToNode(vault, send));
-  const { state, script } = await placeOrders(vault, whole, addresses.trading);
-  await send(
-    encodeScript(addresses, [
-      // Code at a fixed address may have served another scenario before.
-      ...(places === undefined
-        ? []
-        : contractRoleNames.map((role) => call(role, "reset"))),
-      ...callsForState(state, addresses),
-      ...script,
-    ]),
-  );
+  const { state, recording } = await recordOrders(vault, whole);
+  const script = [
+    // Code at a fixed address may have served another scenario before.
+    ...(places === undefined
+      ? []
+      : contractRoleNames.map((role) => call(role, "reset"))),
+    ...callsForState(state, addresses),
+    ...recording,
+  ];
+  await send(inBatches(script).map((batch) => encodeBatch(addresses, batch)));
   vault.bind?.(fixedAddresses(addresses, SOURCE));
   return new MockVaultHandle(
     vault.at(addresses, SOURCE),
@@ -255,7 +254,8 @@ export async function connectMocks(
   const addresses = await addressesByRole(
     async (role) => (await vault.addressOf(role)).address,
   );
-  await requireMocks(vault, addresses, contractRoleNames);
+  const counts = await countScripts(vault, addresses);
+  requireMocks(vault, addresses, contractRoleNames, counts);
   return new MockVaultHandle(
     vault.at(addresses, "connectMocks()"),
     addresses,
@@ -266,35 +266,22 @@ export async function connectMocks(
 /** Where to place code, or undefined where contracts have to be deployed. */
 async function findPlaces(
   vault: MockHost,
-  at: unknown,
+  at: ContractAddresses | undefined,
 ): Promise<MockAddresses | undefined> {
   if (at === undefined) {
     return isInProcess(vault)
-      ? await addressesByRole(async (role) =>
+      ? await addressesByRole((role) =>
           inProcessAddressOf(role, vault.instanceName),
         )
       : undefined;
   }
-  if (at !== "configured" && (typeof at !== "object" || at === null)) {
-    throw notOneOf("at", ["configured", "addresses by contract"], at);
-  }
-  const book =
-    at === "configured"
-      ? vault.productionAddresses
-      : fixedAddresses({ ...at }, "at");
-  if (book === undefined) {
-    throw invalidArgument(
-      "at",
-      "a provider has no configuration; give the address of each contract",
-    );
-  }
+  const book = fixedAddresses(at, "at");
   await requireControllableNode(vault);
-  const operation = `deployMocks({ at${at === "configured" ? ': "configured"' : ""} })`;
   const addresses = await addressesByRole(
     async (role) =>
       (
         await requireAddress(book, role, {
-          operation,
+          operation: "deployMocks({ at })",
           network: vault.networkName,
         })
       ).address,
@@ -347,7 +334,7 @@ async function replaceByMock<VaultT extends MockHost>(
   requireDistinct(addresses, [role]);
 
   const snapshot = await vault.snapshot();
-  const original = createState(BigInt(snapshot.block.timestamp));
+  const original = createState(await readClock(vault));
   const state = applyOverrides(
     scenario === undefined
       ? applyOverrides(original, readingsOfRole(snapshot, role))
@@ -357,12 +344,11 @@ async function replaceByMock<VaultT extends MockHost>(
 
   await placeMocks(vault, addresses, [role]);
   const send = createMockSender(vault);
-  await send(
-    encodeScript(addresses, [
-      call(role, "reset"),
-      ...callsForState(state, addresses).filter((each) => each.role === role),
-    ]),
-  );
+  const script = [
+    call(role, "reset"),
+    ...callsForState(state, addresses).filter((each) => each.role === role),
+  ];
+  await send(inBatches(script).map((batch) => encodeBatch(addresses, batch)));
   return new MockVaultHandle(vault, addresses, send);
 }
 

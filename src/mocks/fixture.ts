@@ -3,22 +3,15 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 
 import { vaultError } from "../errors.js";
-import { asRecord } from "../json.js";
+import { placeReading, readingAt, targetsOf } from "../protocol/index.js";
+import type { PoolName } from "../protocol/index.js";
 import {
-  operationEntry,
-  placeReading,
-  readingAt,
-  targetsOf,
-} from "../protocol/index.js";
-import type { PoolName, WireType } from "../protocol/index.js";
-import {
-  isRecordedAddress,
   parseRecorded,
-  readUint256,
   recordedAnswer,
   recordedCount,
   recordedFields,
   recordedHex,
+  recordedInteger,
 } from "../recorded-values.js";
 import type { Schema } from "../recorded-values.js";
 import { requireRegularFile } from "../regular-file.js";
@@ -27,7 +20,7 @@ import { zeroAnswer } from "./scenarios.js";
 import { answers } from "./state.js";
 import type {
   MockAnswers,
-  MockOrder,
+  CheckedOrder,
   MockState,
   ScriptedFailure,
   ScriptedReason,
@@ -51,43 +44,25 @@ const failureSchema = z
 
 type Failure = z.infer<typeof failureSchema>;
 
-const recordedOrder = recordedAnswer("getOrderInfo");
+const orderId = z
+  .string()
+  .refine((key) => recordedInteger.safeParse(key).success, {
+    message: "expected an order's id",
+  });
 
-/**
- * Orders by id, null for one that failed. Those that are nothing but the values
- * of the table are read without the schema, which takes many times as long for
- * thousands of them: it has those with bytes, and whatever it is to refuse and
- * explain.
- */
-const recordedOrders = z.unknown().transform((input, { addIssue }) => {
-  const orders = new Map<bigint, MockOrder | null>();
-  if (typeof input !== "object" || input === null || Array.isArray(input)) {
-    addIssue({ code: "custom", message: "expected orders by their ids" });
-    return orders;
-  }
-  for (const [key, value] of Object.entries(input)) {
-    const id = readUint256(key);
-    if (id === undefined) {
-      const message = "expected an order's id";
-      addIssue({ code: "custom", path: [key], message });
-      continue;
-    }
-    const plain = readPlainOrder(value);
-    if (plain !== undefined) {
-      orders.set(id, plain);
-      continue;
-    }
-    const isFailed = isFailure(value);
-    const schema = isFailed ? failureSchema : recordedOrder;
-    const { data, error } = schema.safeParse(value);
-    for (const issue of mistakesOf(error?.issues ?? [])) {
-      addIssue({ ...issue, path: [key, ...issue.path] });
-    }
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations has made both the schema and the type
-    orders.set(id, isFailed ? null : (data as MockOrder));
-  }
-  return orders;
-});
+/** Orders by id, null for one that failed. */
+const recordedOrders = z
+  .record(orderId, z.union([recordedAnswer("getOrderInfo"), failureSchema]))
+  .transform(
+    (orders): MockState["orders"] =>
+      new Map(
+        Object.entries(orders).map(([id, order]) => [
+          BigInt(id),
+          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations has made both the schema and the type
+          isFailure(order) ? null : (order as CheckedOrder),
+        ]),
+      ),
+  );
 
 const fixtureSchema = z
   .object({
@@ -132,8 +107,7 @@ export async function readFixture(file: string): Promise<MockState> {
   let text: string;
   try {
     await requireRegularFile(file);
-    // In one piece: as "utf8", of many that `JSON.parse` has to join.
-    text = (await readFile(file)).toString("utf8");
+    text = await readFile(file, "utf8");
   } catch (error) {
     throw invalid(
       !(error instanceof Error)
@@ -149,43 +123,6 @@ export async function readFixture(file: string): Promise<MockState> {
   return fixtureState(
     parseRecorded<Fixture>(text, fixtureSchema, describeIssues, invalid),
   );
-}
-
-const orderFields = operationEntry("getOrderInfo").outputs;
-
-/** @returns Undefined where the schema has to look at it. */
-function readPlainOrder(input: unknown): MockOrder | undefined {
-  // A copy has its fields at once; one by one, each would make room for more.
-  const order: Record<string, unknown> = { ...asRecord(input) };
-  if (Object.keys(order).length !== orderFields.length) {
-    return undefined;
-  }
-  for (const { name, type } of orderFields) {
-    const value = readPlainValue(type, order[name]);
-    if (value === undefined) {
-      return undefined;
-    }
-    order[name] = value;
-  }
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it has as many fields as the table, and each of the table's with its type
-  return order as unknown as MockOrder;
-}
-
-function readPlainValue(type: WireType, input: unknown): unknown {
-  switch (type) {
-    case "uint256":
-      return readUint256(input);
-    case "uint8":
-      return typeof input === "number" && input === (input & 0xff)
-        ? input
-        : undefined;
-    case "bool":
-      return typeof input === "boolean" ? input : undefined;
-    case "string":
-      return typeof input === "string" ? input : undefined;
-    case "address":
-      return isRecordedAddress(input) ? input.toLowerCase() : undefined;
-  }
 }
 
 /** The first things that are wrong, and where. */
@@ -244,8 +181,8 @@ function fixtureState(fixture: Fixture): MockState {
     ...values,
     orders: fixture.orders,
     generatedOrders: null,
-    missingOrdersRevert: [...fixture.orders.values()].includes(null),
-    uncapturedOrdersRevert: true,
+    // Of an order that was not captured nothing is known.
+    missingOrdersRevert: true,
     settlement: {
       settledPrice: round.settled ? round.settledPrice : round.strikePrice,
       settledAmount: round.settled ? round.settledAmount : round.filledVolume,

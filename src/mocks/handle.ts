@@ -7,19 +7,17 @@ import type {
   MockVault,
   MockVaultFactory,
 } from "../bindings/index.js";
-import { parseEnum, parseUint256 } from "../client/inputs.js";
-import { ContractType, byRole } from "../protocol/index.js";
+import { parseUint256 } from "../client/inputs.js";
+import { byRole } from "../protocol/index.js";
 import type {
-  ContractTypeName,
-  MarginAmounts,
+  ContractRole,
   OperationName,
-  PoolAmounts,
   PoolName,
-  VaultRound,
 } from "../protocol/index.js";
 import { inOrder } from "../rpc/in-order.js";
-import { requireMocks } from "./mock-contracts.js";
-import type { MockAddresses } from "./mock-contracts.js";
+import { readClock } from "./local-node.js";
+import { countScripts, requireMocks } from "./mock-contracts.js";
+import type { MockAddresses, ScriptCounts } from "./mock-contracts.js";
 import type { MockSender } from "./mock-sender.js";
 import { readNamed } from "./read-named.js";
 import type { ScenarioName } from "./scenarios.js";
@@ -28,7 +26,8 @@ import {
   callsForChanges,
   callsForFailure,
   callsForOrders,
-  encodeScript,
+  encodeBatch,
+  inBatches,
   mockInterfaces,
 } from "./setters.js";
 import type { ScriptCall } from "./setters.js";
@@ -40,12 +39,12 @@ import {
 } from "./state.js";
 import { nextRoundFields } from "./types.js";
 import type {
+  CheckedOrder,
   MockHost,
   MockOrder,
   MockOverrides,
   NextRound,
   ScriptedReason,
-  ScriptedSettlement,
 } from "./types.js";
 
 /** The TypeChain-typed mocks, by role. */
@@ -120,7 +119,7 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
   /**
    * Changes what the mocks answer, in one transaction where it fits into one.
    * The names are those of `deployMocks({ overrides })`; what is not named
-   * keeps its value, but margins and a settlement are named whole. Failures are
+   * keeps its value, but of a settlement both values are named. Failures are
    * added to those that there are.
    *
    * @example
@@ -133,31 +132,17 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
   public async set(changes: MockOverrides): Promise<void> {
     await this.#script(async () => {
       const current = await readNamed(this.vault, changes);
-      return callsForChanges(applyOverrides(current, changes, ""), changes);
+      return callsForChanges(applyOverrides(current, changes), changes);
     });
-  }
-
-  /**
-   * Sets the latest round; what is not named keeps its value.
-   *
-   * @example
-   * ```ts
-   * await mocks.setRound({ minDeposit: 7n });
-   * (await mocks.vault.getLatestRoundInfo()).minDeposit;
-   * // 7n
-   * ```
-   */
-  public async setRound(round: Partial<VaultRound>): Promise<void> {
-    await this.set({ round });
   }
 
   /**
    * Puts a new, unsettled round in place of the latest one.
    *
    * Unless named, its terms are those of the latest round, nothing is filled,
-   * and it starts by the chain's clock and is as long as the latest one. It
+   * and it starts now, by the node's clock, and is as long as the latest one. It
    * settles at its strike price, with its filled volume, unless
-   * {@link setSettlement} has said otherwise.
+   * `set({ settlement })` has scripted another settlement.
    *
    * @example
    * ```ts
@@ -168,53 +153,20 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
    * ```
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
-    const changes = checkValues(
-      "getLatestRoundInfo",
-      round,
-      "round",
-      nextRoundFields,
-    );
-    await this.#script(async () => {
-      const [latest, block] = await Promise.all([
-        this.vault.getLatestRoundInfo(),
-        this.vault.block(),
-      ]);
-      const startTime = changes.startTime ?? BigInt(block.timestamp);
-      const length = latest.endTime - latest.startTime;
-      const endTime =
-        startTime + (length > 0n ? length : DEFAULT_ROUND_SECONDS);
-      return [
-        call("vaultFactory", "startNextRound", {
-          strikePrice: latest.strikePrice,
-          APY: latest.APY,
-          maxVolume: latest.maxVolume,
-          filledVolume: 0n,
-          minDeposit: latest.minDeposit,
-          startTime,
-          endTime: endTime > MaxUint256 ? MaxUint256 : endTime,
-          ...changes,
-        } satisfies NextRound),
-      ];
-    });
-  }
-
-  /**
-   * Sets one order. What is not named stays; of an order that there is not, it
-   * is as in order 1 of `open-round`.
-   *
-   * @example
-   * ```ts
-   * await mocks.setOrder(1n, { state: 2, closePrice: 5n });
-   * (await mocks.vault.getOrderInfo(1n)).closePrice;
-   * // 5n
-   * ```
-   */
-  public async setOrder(
-    orderID: bigint | number,
-    order: Partial<MockOrder>,
-  ): Promise<void> {
-    const id = parseUint256(orderID, "orderID");
-    await this.set({ orders: { [`${id}`]: order } });
+    const terms: Partial<NextRound> = {
+      filledVolume: 0n,
+      ...checkValues("getLatestRoundInfo", round, "round", nextRoundFields),
+    };
+    const isWhole = nextRoundFields.every((name) => Object.hasOwn(terms, name));
+    await this.#script(async () => [
+      call(
+        "vaultFactory",
+        "startNextRound",
+        isWhole
+          ? terms
+          : { ...(await this.#latestTerms(terms.startTime)), ...terms },
+      ),
+    ]);
   }
 
   /**
@@ -223,7 +175,9 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
    * @example
    * ```ts
    * const order = await mocks.vault.getOrderInfo(1n);
-   * await mocks.addOrders(new Map([[8n, order], [9n, { ...order, state: 2 }]]));
+   * await mocks.addOrders(
+   *   new Map([[8n, order], [9n, { ...order, state: "closed" }]]),
+   * );
    * (await mocks.vault.getOrderInfo(9n)).state;
    * // 2
    * ```
@@ -231,26 +185,11 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
   public async addOrders(
     orders: ReadonlyMap<bigint, MockOrder>,
   ): Promise<void> {
-    const checked = [...orders].map(([id, order]): [bigint, MockOrder] => [
+    const checked = [...orders].map(([id, order]): [bigint, CheckedOrder] => [
       parseUint256(id, "orderID"),
-      checkAllValues("getOrderInfo", order, `order ${id}`),
+      checkAllValues<CheckedOrder>("getOrderInfo", order, `order ${id}`),
     ]);
     await this.#script(() => callsForOrders(new Map(checked)));
-  }
-
-  /**
-   * Makes an order a missing one.
-   *
-   * @example
-   * ```ts
-   * await mocks.removeOrder(1n);
-   * (await mocks.vault.getOrderInfo(1n)).state;
-   * // 0
-   * ```
-   */
-  public async removeOrder(orderID: bigint | number): Promise<void> {
-    const id = parseUint256(orderID, "orderID");
-    await this.set({ orders: { [`${id}`]: null } });
   }
 
   /**
@@ -273,138 +212,6 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
         lastId: parseUint256(lastId, "lastId"),
       },
     });
-  }
-
-  /**
-   * Whether a missing order reverts; else it answers zeros, as at first.
-   *
-   * @example
-   * ```ts
-   * await mocks.setMissingOrdersRevert(true);
-   * await mocks.vault.getOrderInfo(404n);
-   * // VAULT_CALL_REVERTED: getOrderInfo reverted: OrderNotFound(orderID: 404) …
-   * ```
-   */
-  public async setMissingOrdersRevert(reverts: boolean): Promise<void> {
-    await this.set({ missingOrdersRevert: reverts });
-  }
-
-  /**
-   * Sets the amounts of a pool; what is not named keeps its value.
-   *
-   * @example
-   * ```ts
-   * await mocks.setPool("public", { locked: 0n });
-   * (await mocks.vault.getLPAmountInfo("public")).locked;
-   * // 0n
-   * ```
-   */
-  public async setPool(
-    pool: PoolName,
-    amounts: Partial<PoolAmounts>,
-  ): Promise<void> {
-    await this.set({ pools: { [pool]: amounts } });
-  }
-
-  /**
-   * Sets the funding fee rate; real value times 1E8.
-   *
-   * @example
-   * ```ts
-   * await mocks.setFundingFeeRate("put", 30_000n);
-   * await mocks.vault.getFundingFeeRate("put");
-   * // 30000n
-   * ```
-   */
-  public async setFundingFeeRate(
-    contractType: ContractType | ContractTypeName,
-    rate: bigint,
-  ): Promise<void> {
-    const type = parseEnum("contractType", contractType, "contractType");
-    const word = type === ContractType.call ? "call" : "put";
-    await this.set({ fundingFeeRate: { [word]: rate } });
-  }
-
-  /**
-   * Sets what `calMargins` answers, whatever it is asked; `"proportional"`:
-   * the margins that were set last are those for a round like the latest, and
-   * others are in proportion to volume, interest and length. Each answer is
-   *
-   *     margin × maxVolume / round.maxVolume × (1E18 + APY) / (1E18 + round.APY)
-   *       × (endTime − now) / (round.endTime − round.startTime)
-   *
-   * with every division rounded down, so that a caller's mistake shows, swapped
-   * arguments among them.
-   *
-   * @example
-   * ```ts
-   * await mocks.setMargins({ baseMarginAmount: 3n, xMarginAmount: 4n });
-   * await mocks.vault.calMargins({ maxVolume: 1n, APY: 1n, endTime: 1n });
-   * // { baseMarginAmount: 3n, xMarginAmount: 4n }
-   * ```
-   */
-  public async setMargins(
-    margins: Readonly<MarginAmounts> | "proportional",
-  ): Promise<void> {
-    await this.set({ margins });
-  }
-
-  /**
-   * Sets the margins that can be withdrawn.
-   *
-   * @example
-   * ```ts
-   * await mocks.setMarginBalance({ baseMarginAmount: 3n, xMarginAmount: 4n });
-   * await mocks.vault.queryMarginBalance();
-   * // { baseMarginAmount: 3n, xMarginAmount: 4n }
-   * ```
-   */
-  public async setMarginBalance(
-    marginBalance: Readonly<MarginAmounts>,
-  ): Promise<void> {
-    await this.set({ marginBalance });
-  }
-
-  /**
-   * Sets the vault's volume.
-   *
-   * @example
-   * ```ts
-   * await mocks.setVolume(5n);
-   * await mocks.vault.queryVolume();
-   * // 5n
-   * ```
-   */
-  public async setVolume(volume: bigint): Promise<void> {
-    await this.set({ volume });
-  }
-
-  /**
-   * Sets the X token margin to pay when issuing a vault.
-   *
-   * @example
-   * ```ts
-   * await mocks.setMinXMargin(5n);
-   * await mocks.vault.minXMargin();
-   * // 5n
-   * ```
-   */
-  public async setMinXMargin(minXMargin: bigint): Promise<void> {
-    await this.set({ minXMargin });
-  }
-
-  /**
-   * Sets what `settleAll` writes to this round and to those that follow.
-   *
-   * @example
-   * ```ts
-   * await mocks.setSettlement({ settledPrice: 6n, settledAmount: 5n });
-   * (await mocks.vault.settleAll()).after?.settledPrice;
-   * // 6n
-   * ```
-   */
-  public async setSettlement(settlement: ScriptedSettlement): Promise<void> {
-    await this.set({ settlement });
   }
 
   /**
@@ -469,7 +276,8 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
    * ```
    */
   public async settlements(): Promise<RecordedSettlement[]> {
-    await requireMocks(this.vault, this.addresses, ["vault"]);
+    const counts = await countScripts(this.vault, this.addresses);
+    requireMocks(this.vault, this.addresses, ["vault"], counts);
     const { vault } = this.contracts;
     const count = Number(await vault.settlementCount());
     return await Promise.all(
@@ -480,9 +288,26 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     );
   }
 
+  /** The terms of the latest round, from a start on that is now unless given. */
+  async #latestTerms(startTime?: bigint): Promise<NextRound> {
+    const [latest, now] = await Promise.all([
+      this.vault.getLatestRoundInfo(),
+      readClock(this.vault),
+    ]);
+    const start = startTime ?? now;
+    const length = latest.endTime - latest.startTime;
+    const end = start + (length > 0n ? length : DEFAULT_ROUND_SECONDS);
+    return {
+      ...latest,
+      startTime: start,
+      endTime: end > MaxUint256 ? MaxUint256 : end,
+    };
+  }
+
   /**
    * Makes calls, in as few transactions as they fit into, and after everything
-   * that was begun before.
+   * that was begun before. If another process scripted the same mocks meanwhile,
+   * the calls are planned again.
    *
    * @param plan What the calls are; it may read first what they do not change.
    */
@@ -490,16 +315,44 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
   ): Promise<void> {
     await inOrder(this.vault, async () => {
-      const script = await plan();
-      if (script.length === 0) {
-        return;
+      let isDone = false;
+      while (!isDone) {
+        const counts = await countScripts(this.vault, this.addresses);
+        const script = await plan();
+        requireMocks(this.vault, this.addresses, rolesOf(script), counts);
+        isDone = await this.#sendScript(script, counts);
       }
-      await requireMocks(
-        this.vault,
-        this.addresses,
-        new Set(script.map(({ role }) => role)),
-      );
-      await this.#send(encodeScript(this.addresses, script));
     });
   }
+
+  /** @returns False if the mocks were scripted since they were counted. */
+  async #sendScript(
+    script: readonly ScriptCall[],
+    counts: ScriptCounts,
+  ): Promise<boolean> {
+    const known = new Map(counts);
+    for (const batch of inBatches(script)) {
+      const roles = rolesOf(batch);
+      const turns = roles.map((role) =>
+        call(role, "countScript", known.get(role)),
+      );
+      try {
+        await this.#send([encodeBatch(this.addresses, [...turns, ...batch])]);
+      } catch (error) {
+        const now = await countScripts(this.vault, this.addresses);
+        if (roles.every((role) => now.get(role) === known.get(role))) {
+          throw error;
+        }
+        return false;
+      }
+      for (const role of roles) {
+        known.set(role, (known.get(role) ?? 0n) + 1n);
+      }
+    }
+    return true;
+  }
+}
+
+function rolesOf(script: readonly ScriptCall[]): readonly ContractRole[] {
+  return [...new Set(script.map(({ role }) => role))];
 }

@@ -25,6 +25,7 @@ export { scenarios } from "./scenarios.js";
 export type { Scenario, ScenarioName } from "./scenarios.js";
 export type { MockAddresses } from "./mock-contracts.js";
 export type {
+  CheckedOrder,
   MockAnswers,
   MockHost,
   MockOrder,

@@ -82,3 +82,15 @@ async function hasMethod(
         answer !== null &&
         !(answer instanceof RevertedCall);
 }
+
+/**
+ * The mocks' clock in Unix seconds: that of the next block, which on a node that
+ * was idle is ahead of the latest one.
+ */
+export async function readClock(vault: MockHost): Promise<bigint> {
+  const [latest, pending] = await Promise.all([
+    vault.block("latest"),
+    vault.chain.pending(),
+  ]);
+  return BigInt(Math.max(latest.timestamp, pending?.timestamp ?? 0));
+}

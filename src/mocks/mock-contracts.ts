@@ -36,19 +36,31 @@ export async function addressesByRole(
   return Object.fromEntries(located) as MockAddresses;
 }
 
-const MOCK_KIND_SELECTOR = id("mockKind()").slice(0, 10);
+/** How many scripts each mock has counted; none where no such mock stands. */
+export type ScriptCounts = ReadonlyMap<ContractRole, bigint>;
 
-/** True if the role's mock stands at the address. */
-export async function isMock(
-  { chain }: MockHost,
-  role: ContractRole,
-  address: string,
-): Promise<boolean> {
-  const kind = await chain.request("eth_call", [
-    { to: address, data: MOCK_KIND_SELECTOR },
-    "latest",
-  ]);
-  return kind === id(`hardhat-vault/${mockArtifacts[role].contractName}`);
+const MOCK_INFO_SELECTOR = id("mockInfo()").slice(0, 10);
+
+/** Asks each role's contract if it is its mock, and how often it was scripted. */
+export async function countScripts(
+  vault: MockHost,
+  addresses: MockAddresses,
+): Promise<ScriptCounts> {
+  const { from } = vault.readContext({});
+  const counts = new Map<ContractRole, bigint>();
+  await Promise.all(
+    contractRoleNames.map(async (role) => {
+      const info = await vault.chain.request("eth_call", [
+        { from, to: addresses[role], data: MOCK_INFO_SELECTOR },
+        "latest",
+      ]);
+      const kind = id(`hardhat-vault/${mockArtifacts[role].contractName}`);
+      if (typeof info === "string" && info.startsWith(kind)) {
+        counts.set(role, BigInt(`0x${info.slice(kind.length)}`));
+      }
+    }),
+  );
+  return counts;
 }
 
 /**
@@ -57,21 +69,19 @@ export async function isMock(
  *
  * @throws VaultError VAULT_NOT_A_MOCK
  */
-export async function requireMocks(
+export function requireMocks(
   vault: MockHost,
   addresses: MockAddresses,
-  roles: Iterable<ContractRole>,
-): Promise<void> {
-  await Promise.all(
-    [...roles].map(async (role) => {
-      const address = addresses[role];
-      if (!(await isMock(vault, role, address))) {
-        throw vaultError("VAULT_NOT_A_MOCK", {
-          contract: contractRoles[role].label,
-          address,
-          network: vault.networkName,
-        });
-      }
-    }),
-  );
+  roles: readonly ContractRole[],
+  counts: ScriptCounts,
+): void {
+  for (const role of roles) {
+    if (!counts.has(role)) {
+      throw vaultError("VAULT_NOT_A_MOCK", {
+        contract: contractRoles[role].label,
+        address: addresses[role],
+        network: vault.networkName,
+      });
+    }
+  }
 }

@@ -1,9 +1,9 @@
-import { ZeroHash, getAddress, id } from "ethers";
+import { getAddress, id } from "ethers";
 
 import { invalidArgument } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import { isMock, mockArtifacts } from "./mock-contracts.js";
+import { mockArtifacts } from "./mock-contracts.js";
 import type { MockAddresses } from "./mock-contracts.js";
 import type { MockHost } from "./types.js";
 
@@ -49,22 +49,8 @@ export async function placeMocks(
 ): Promise<void> {
   await Promise.all(
     roles.map(async (role) => {
-      const address = addresses[role];
-      // A mock counts its resets in its first slot, where another contract may
-      // have had anything, also a number that cannot be counted up. Where mocks
-      // stand in process there never was another.
-      if (
-        address !== inProcessMockAddresses[role] &&
-        !(await isMock(vault, role, address))
-      ) {
-        await vault.chain.request("hardhat_setStorageAt", [
-          address,
-          "0x0",
-          ZeroHash,
-        ]);
-      }
       await vault.chain.request("hardhat_setCode", [
-        address,
+        addresses[role],
         mockArtifacts[role].deployedBytecode,
       ]);
     }),

@@ -1,15 +1,21 @@
 import { isEmptyOrder } from "../client/orders/types.js";
 import { otherwise } from "../errors.js";
+import { asRecord } from "../json.js";
 import { operationEntry, placeReading, readingAt } from "../protocol/index.js";
 import type { OperationName } from "../protocol/index.js";
 import { scenarios } from "./scenarios.js";
 import { answers, parseOrderKey } from "./state.js";
-import type { MockHost, MockOrder, MockOverrides, MockState } from "./types.js";
+import type {
+  MockHost,
+  CheckedOrder,
+  MockOverrides,
+  MockState,
+} from "./types.js";
 
 /**
  * The state that changes are made to: what they name in part is read, and what
- * they do not name may be anything. Margins and the settlement have nothing
- * that could be read back: a mock answers them by what it is asked, or later.
+ * they do not name may be anything. A settlement cannot be read before it
+ * happens.
  */
 export async function readNamed(
   vault: MockHost,
@@ -17,15 +23,11 @@ export async function readNamed(
 ): Promise<MockState> {
   const places: Record<string, unknown> = {
     ...scenarios["open-round"](0n),
-    margins: {},
     settlement: {},
-    orders: await readOrders(vault, changes.orders ?? {}),
+    orders: await readOrders(vault, asRecord(readingAt(changes, ["orders"]))),
   };
   for (const { operation, args, path } of answers) {
-    if (
-      operation !== "calMargins" &&
-      leavesSome(operation, readingAt(changes, path))
-    ) {
+    if (leavesSome(operation, readingAt(changes, path))) {
       placeReading(
         places,
         path,
@@ -34,7 +36,7 @@ export async function readNamed(
       );
     }
   }
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a scenario, of which margins and settlement are checked to be named whole
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a scenario, of which the settlement is checked to be named whole
   return places as unknown as MockState;
 }
 
@@ -42,9 +44,9 @@ async function readOrders(
   vault: MockHost,
   changes: object,
 ): Promise<MockState["orders"]> {
-  const orders = new Map<bigint, MockOrder>();
+  const orders = new Map<bigint, CheckedOrder>();
   await Promise.all(
-    Object.entries({ ...changes }).map(async ([key, change]) => {
+    Object.entries(changes).map(async ([key, change]) => {
       if (leavesSome("getOrderInfo", change)) {
         const orderID = parseOrderKey(key, `orders[${key}]`);
         const order = await findOrder(vault, orderID);
@@ -71,7 +73,7 @@ function leavesSome(operation: OperationName, changes: unknown): boolean {
 async function findOrder(
   vault: MockHost,
   orderID: bigint,
-): Promise<MockOrder | undefined> {
+): Promise<CheckedOrder | undefined> {
   const order = await vault
     .getOrderInfo(orderID)
     .catch(
@@ -79,9 +81,7 @@ async function findOrder(
         undefined,
         ({ code, details }) =>
           code === "VAULT_CALL_REVERTED" &&
-          /^(?:OrderNotFound\(|order \d+ was not captured)/u.test(
-            String(details["reason"]),
-          ),
+          String(details["reason"]).startsWith("OrderNotFound("),
       ),
     );
   return order === undefined || isEmptyOrder({ orderID, ...order })

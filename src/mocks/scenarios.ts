@@ -8,13 +8,13 @@ import type {
   ReadOperationName,
   WireType,
 } from "../protocol/index.js";
-import type { MockOrder, MockState } from "./types.js";
+import type { CheckedOrder, MockState } from "./types.js";
 
 const ONE = 10n ** 18n;
 const DAY_SECONDS = 86_400n;
 
 /** Order 1 of an open round, and what any other is like unless it is said. */
-export const someOrder: MockOrder = {
+export const someOrder: CheckedOrder = {
   exType: "BTC-USDT",
   holder: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
   number: 2n * ONE,
@@ -196,7 +196,7 @@ function extremes(): MockState {
     orders: new Map([
       [0n, zeroAnswer("getOrderInfo")],
       [MAX, answerWith("getOrderInfo", greatest)],
-      ...oddStrings.map((exType, index): [bigint, MockOrder] => [
+      ...oddStrings.map((exType, index): [bigint, CheckedOrder] => [
         BigInt(index + 1),
         { ...someOrder, exType },
       ]),

@@ -20,9 +20,9 @@ import { encodeRevertData } from "./failure.js";
 import { mockArtifacts } from "./mock-contracts.js";
 import type { MockAddresses } from "./mock-contracts.js";
 import type { MockTransaction } from "./mock-sender.js";
-import { PROPORTIONAL, answers } from "./state.js";
+import { answers } from "./state.js";
 import type {
-  MockOrder,
+  CheckedOrder,
   MockOverrides,
   MockState,
   ScriptedFailure,
@@ -139,7 +139,7 @@ export function callsForOrders(orders: MockState["orders"]): ScriptCall[] {
     if (order === null) {
       removals.push(call("trading", "removeOrder", orderID));
     } else {
-      set.push([orderID, { ...order, exType: bytesOf(order) }]);
+      set.push([orderID, { ...order, exType: exTypeBytes(order) }]);
     }
   }
   const settings: ScriptCall[] = [];
@@ -158,7 +158,7 @@ export function callsForOrders(orders: MockState["orders"]): ScriptCall[] {
 }
 
 /** A lone surrogate becomes U+FFFD; ethers would throw. */
-function bytesOf({ exType }: MockOrder): Uint8Array {
+export function exTypeBytes({ exType }: CheckedOrder): Uint8Array {
   return typeof exType === "string" ? new TextEncoder().encode(exType) : exType;
 }
 
@@ -182,19 +182,9 @@ export function callsForChanges(
 ): ScriptCall[] {
   return callsFor(state, (path) => {
     const [key] = path;
-    const named = readingAt(changes, path);
-    return key === "marginsProportional"
-      ? changes.margins !== undefined
-      : key === "orders" || (named !== undefined && named !== PROPORTIONAL);
+    return key === "orders" || readingAt(changes, path) !== undefined;
   });
 }
-
-/** What of a state is on or off, and whose that is. */
-const switches = [
-  ["marginsProportional", "vault"],
-  ["missingOrdersRevert", "trading"],
-  ["uncapturedOrdersRevert", "trading"],
-] as const satisfies ReadonlyArray<[keyof MockState, ContractRole]>;
 
 function callsFor(
   state: MockState,
@@ -209,9 +199,9 @@ function callsFor(
     ...answers
       .filter(({ path }) => isNamed(path))
       .map((answer) => setAnswer(answer, readingAt(state, answer.path))),
-    ...switches.flatMap(([key, role]) =>
-      when(key, () => [call(role, setterNamed(key), state[key] ?? false)]),
-    ),
+    ...when("missingOrdersRevert", () => [
+      call("trading", "setMissingOrdersRevert", state.missingOrdersRevert),
+    ]),
     ...when("orders", () => callsForOrders(orders)),
     ...when("generatedOrders", () => [
       // A range that ends before it begins is empty.
@@ -242,11 +232,10 @@ function callsFor(
  */
 const BYTES_PER_TRANSACTION = 500 * 32;
 
-/** The transactions that make the calls, in order and as few as fit. */
-export function encodeScript(
-  addresses: MockAddresses,
+/** Calls in order, as few at a time as fit into a transaction. */
+export function inBatches(
   script: readonly ScriptCall[],
-): MockTransaction[] {
+): ReadonlyArray<readonly ScriptCall[]> {
   const batches: ScriptCall[][] = [];
   let room = 0;
   for (const next of script) {
@@ -260,20 +249,17 @@ export function encodeScript(
       room -= size;
     }
   }
-  return batches.map((batch) => encodeBatch(addresses, batch));
+  return batches;
 }
 
-/** Any mock runs a script for all of them: here, the first that is called. */
-function encodeBatch(
+/** The transaction that makes the calls; any mock runs a script for all. */
+export function encodeBatch(
   addresses: MockAddresses,
   batch: readonly ScriptCall[],
 ): MockTransaction {
   const [first] = batch;
   assertInvariant(first !== undefined, "an empty batch of a script");
-  return {
-    to: addresses[first.role],
-    data: batch.length === 1 ? first.data : encodeCalls(addresses, batch),
-  };
+  return { to: addresses[first.role], data: encodeCalls(addresses, batch) };
 }
 
 const SCRIPT_SELECTOR = id("script((address,bytes)[])").slice(0, 10);

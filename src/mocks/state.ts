@@ -5,12 +5,14 @@ import {
   givenInput,
   notOneOf,
   parseAddress,
+  parseEnum,
   parseUint256,
 } from "../client/inputs.js";
 import { invalidArgument, vaultError } from "../errors.js";
 import {
   ContractType,
   OrderState,
+  isEnumName,
   isOperationName,
   operationEntry,
   operationNames,
@@ -30,67 +32,54 @@ import { encodeReason } from "./failure.js";
 import { someOrder } from "./scenarios.js";
 import { settlementFields } from "./types.js";
 import type {
-  MockOrder,
+  CheckedOrder,
   MockOverrides,
   MockState,
   ScriptedFailure,
   ScriptedSettlement,
 } from "./types.js";
 
-/** The margins of `calMargins` in proportion to what it is asked. */
-export const PROPORTIONAL = "proportional";
-
 /** The readings that mocks answer alike whatever they are asked. */
 export const answers: readonly Reading[] = [
   ...standaloneReadings,
-  { operation: "calMargins", role: "vault", args: [], path: ["margins"] },
+  {
+    operation: "calMargins",
+    role: "vault",
+    args: [{ maxVolume: 0n, APY: 0n, endTime: 0n }],
+    path: ["margins"],
+  },
 ];
 
 /**
  * A state with some of its values changed.
  *
- * @param where What the changes are to, named in errors before each path.
  * @throws VaultError VAULT_INVALID_ARGUMENT if there is no such value or only
  * half of one, VAULT_INVALID_INTEGER, VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
  */
 export function applyOverrides(
   state: MockState,
   overrides: MockOverrides,
-  where = "overrides",
 ): MockState {
-  const named: Named = (path) => (where === "" ? path : `${where}.${path}`);
-  // Two are no changes by themselves: they follow from others.
+  // It follows from the settlement.
+  const { settlementScripted: _scripted, ...changeable } = state;
+  requireKnownKeys(overrides, changeable, "The changes to the mocks");
   const {
-    marginsProportional: _proportional,
-    settlementScripted: _scripted,
-    ...changeable
-  } = state;
-  requireKnownKeys(
-    overrides,
-    { uncapturedOrdersRevert: false, ...changeable },
-    where,
-  );
-  const switched = (
-    key: "missingOrdersRevert" | "uncapturedOrdersRevert",
-  ): boolean =>
-    overrides[key] === undefined
-      ? (state[key] ?? false)
-      : requireBoolean(overrides[key], named(key));
+    missingOrdersRevert = state.missingOrdersRevert,
+    failures = state.failures,
+  } = overrides;
   const generatedOrders = checkRange(
     overrides.generatedOrders,
     state.generatedOrders,
-    named("generatedOrders"),
   );
   return {
     ...state,
-    ...changedAnswers(state, overrides, named),
-    ...(overrides.margins === undefined
-      ? {}
-      : { marginsProportional: overrides.margins === PROPORTIONAL }),
-    orders: applyOrders({ ...state, generatedOrders }, overrides.orders, named),
+    ...changedAnswers(state, overrides),
+    orders: applyOrders({ ...state, generatedOrders }, overrides.orders),
     generatedOrders,
-    missingOrdersRevert: switched("missingOrdersRevert"),
-    uncapturedOrdersRevert: switched("uncapturedOrdersRevert"),
+    missingOrdersRevert: requireBoolean(
+      missingOrdersRevert,
+      "missingOrdersRevert",
+    ),
     ...(overrides.settlement === undefined
       ? {}
       : {
@@ -98,44 +87,37 @@ export function applyOverrides(
             "getLatestRoundInfo",
             {
               ...state.settlement,
-              ...requireObject(overrides.settlement, named("settlement")),
+              ...requireObject(overrides.settlement, "settlement"),
             },
-            named("settlement"),
+            "settlement",
             settlementFields,
           ),
           settlementScripted: true,
         }),
-    failures: checkFailures(
-      overrides.failures ?? state.failures,
-      named("failures"),
-    ),
+    failures: checkFailures(failures),
   };
 }
-
-/** A path of the changes as errors name it. */
-type Named = (path: string) => string;
 
 /** What stands in a state by the table of operations, with its changes. */
 function changedAnswers(
   state: MockState,
   overrides: MockOverrides,
-  named: Named,
 ): Partial<MockState> {
   const changed: Record<string, unknown> = {};
   for (const { operation, path } of answers) {
     const [key, variant] = path;
     if (variant !== undefined) {
       const given = readingAt(overrides, [key]) ?? {};
-      requireKnownKeys(given, readingAt(state, [key]), named(key));
+      requireKnownKeys(given, readingAt(state, [key]), key);
     }
     const before = readingAt(state, path);
     const changes = readingAt(overrides, path);
     placeReading(
       changed,
       path,
-      changes === undefined || changes === PROPORTIONAL
+      changes === undefined
         ? before
-        : changedAnswer(operation, before, changes, named(path.join("."))),
+        : changedAnswer(operation, before, changes, path.join(".")),
     );
   }
   return changed;
@@ -159,12 +141,12 @@ function changedAnswer(
 
 function checkRange(
   range: unknown,
-  otherwise: MockState["generatedOrders"],
-  where: string,
+  before: MockState["generatedOrders"],
 ): MockState["generatedOrders"] {
   if (range === undefined || range === null) {
-    return range === null ? null : otherwise;
+    return range === null ? null : before;
   }
+  const where = "generatedOrders";
   const { firstId, lastId } = requireObject(range, where, "an object or null");
   return {
     firstId: parseUint256(firstId, `${where}.firstId`),
@@ -174,17 +156,14 @@ function checkRange(
 
 function applyOrders(
   state: MockState,
-  overrides: MockOverrides["orders"],
-  named: Named,
+  overrides: MockOverrides["orders"] = {},
 ): MockState["orders"] {
-  if (overrides === undefined) {
-    return state.orders;
-  }
   const orders = new Map(state.orders);
   const keys = new Map<bigint, string>();
-  requireObject(overrides, named("orders"));
-  for (const [key, changes] of Object.entries(overrides)) {
-    const where = named(`orders[${describeInput(key)}]`);
+  for (const [key, changes] of Object.entries(
+    requireObject(overrides, "orders"),
+  )) {
+    const where = `orders[${describeInput(key)}]`;
     const orderID = parseOrderKey(key, where);
     const other = keys.get(orderID);
     if (other !== undefined) {
@@ -198,17 +177,11 @@ function applyOrders(
     if (changes === null) {
       orders.set(orderID, null);
     } else if (changes !== undefined) {
-      orders.set(
-        orderID,
-        checkAllValues<MockOrder>(
-          "getOrderInfo",
-          {
-            ...existingOrder(state, orderID),
-            ...requireObject(changes, where),
-          },
-          where,
-        ),
-      );
+      const order = {
+        ...existingOrder(state, orderID),
+        ...requireObject(changes, where),
+      };
+      orders.set(orderID, checkAllValues("getOrderInfo", order, where));
     }
   }
   return orders;
@@ -223,7 +196,7 @@ export function parseOrderKey(key: string, where: string): bigint {
 function existingOrder(
   { orders, generatedOrders: range }: MockState,
   orderID: bigint,
-): MockOrder {
+): CheckedOrder {
   const isGenerated =
     range !== null && orderID >= range.firstId && orderID <= range.lastId;
   return (
@@ -280,13 +253,12 @@ export function checkTarget(
   }
 }
 
-function checkFailures<List extends readonly ScriptedFailure[]>(
-  failures: List,
-  where: string,
-): List {
-  requireType(Array.isArray(failures), failures, where, "a list");
+function checkFailures(
+  failures: readonly ScriptedFailure[],
+): readonly ScriptedFailure[] {
+  requireType(Array.isArray(failures), failures, "failures", "a list");
   failures.forEach((failure: unknown, index) => {
-    const place = `${where}[${index}]`;
+    const place = `failures[${index}]`;
     const { operation, pool, reason } = requireObject(failure, place);
     requireKnownKeys(failure, { operation, pool, reason }, place);
     checkTarget({ operation, pool }, place, `${place}.`);
@@ -301,13 +273,15 @@ function checkFailures<List extends readonly ScriptedFailure[]>(
  *
  * @param where What the values are for, named in errors.
  * @param names Which of the operation's fields may be given; all, unless given.
- * @returns The values, integers as bigints, without those left undefined.
+ * @returns The values, integers as bigints and words as numbers, without those
+ * left undefined.
  * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
  * VAULT_INVALID_ADDRESS
  */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the type that the table's fields make, which the caller names
 export function checkValues<Values extends object>(
   operation: OperationName,
-  values: Values,
+  values: object,
   where: string,
   names?: readonly string[],
 ): Values {
@@ -334,13 +308,14 @@ export function checkValues<Values extends object>(
  *
  * @throws VaultError VAULT_INVALID_ARGUMENT if one is
  */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the type that the table's fields make, which the caller names
 export function checkAllValues<Values extends object>(
   operation: OperationName,
-  values: Values,
+  values: object,
   where: string,
   names?: readonly string[],
 ): Values {
-  const checked = checkValues(operation, values, where, names);
+  const checked = checkValues<Values>(operation, values, where, names);
   const fields = fieldsOf(operation, names);
   const missing = fields
     .map(({ name }) => name)
@@ -363,12 +338,19 @@ function fieldsOf(
   );
 }
 
-function checkValue({ type }: Field, value: unknown, where: string): unknown {
+function checkValue(
+  { type, unit }: Field,
+  value: unknown,
+  where: string,
+): unknown {
   switch (type) {
     case "uint256":
       return parseUint256(value, where);
     case "uint8":
-      return parseUint8(value, where);
+      // Any number is taken: a contract may return one that is not listed.
+      return typeof value === "string" && isEnumName(unit)
+        ? parseEnum(unit, value, where)
+        : parseUint8(value, where);
     case "address":
       return parseAddress(value, where);
     case "bool":

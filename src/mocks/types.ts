@@ -3,8 +3,10 @@ import type { ReadOptions, VaultReader, VaultReads } from "../client/reader.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { VaultContracts } from "../client/vault-client.js";
 import type {
+  ContractTypeName,
   MarginAmounts,
   OperationName,
+  OrderStateName,
   VaultOrder,
   PoolAmounts,
   PoolName,
@@ -22,7 +24,13 @@ export interface MockHost
     VaultReads,
     Pick<
       VaultReader,
-      "provider" | "networkName" | "addressOf" | "read" | "block" | "chainId"
+      | "provider"
+      | "networkName"
+      | "addressOf"
+      | "readContext"
+      | "read"
+      | "block"
+      | "chainId"
     > {
   readonly contracts: VaultContracts;
   /** @internal What is asked of the node itself. */
@@ -41,8 +49,6 @@ export interface MockHost
   readonly context?: {
     readonly config: { readonly paths: { readonly root: string } };
   };
-  /** @internal Where production has the contracts. */
-  readonly productionAddresses?: AddressBook;
   /** @internal From now on whoever has this vault looks here first. */
   bind?(addresses: AddressBook): void;
 }
@@ -55,8 +61,16 @@ export function isInProcess({
 }
 
 /** An order of the mock; `exType` as bytes can hold what is not UTF-8. */
-export type MockOrder = Readonly<
+export type CheckedOrder = Readonly<
   Omit<VaultOrder, "exType"> & { exType: string | Uint8Array }
+>;
+
+/** An order for the mock: words stand for the numbers of enumerations. */
+export type MockOrder = Readonly<
+  Omit<CheckedOrder, "contractType" | "state"> & {
+    contractType: number | ContractTypeName;
+    state: number | OrderStateName;
+  }
 >;
 
 /** A round that is not settled: the values that settling does not write. */
@@ -98,7 +112,7 @@ export interface MockAnswers extends Readonly<StandaloneReadings> {
 /** Everything the six mocks answer; values unscaled, as on the wire. */
 export interface MockState extends MockAnswers {
   /** Orders by their id; null for one of `generatedOrders` that is missing. */
-  readonly orders: ReadonlyMap<bigint, MockOrder | null>;
+  readonly orders: ReadonlyMap<bigint, CheckedOrder | null>;
   /** Ids whose orders the mock computes; see `generatedOrder`. */
   readonly generatedOrders: {
     readonly firstId: bigint;
@@ -106,13 +120,6 @@ export interface MockState extends MockAnswers {
   } | null;
   /** Whether an order that is not there reverts; else it is all zeros. */
   readonly missingOrdersRevert: boolean;
-  /**
-   * Whether an order that was neither set, generated nor removed reverts with
-   * "order 2 was not captured": true in a replay.
-   */
-  readonly uncapturedOrdersRevert?: boolean;
-  /** Whether `calMargins` follows what it is asked; see `setMargins`. */
-  readonly marginsProportional?: boolean;
   /** What `settleAll` writes to this round. */
   readonly settlement: ScriptedSettlement;
   /** Whether it writes that to all that follow, too. */
@@ -166,16 +173,10 @@ export interface MockOverrides {
   readonly orders?: { readonly [Id in OrderKey]?: Partial<MockOrder> | null };
   /** Whether an order that is not there reverts; else it is all zeros. */
   readonly missingOrdersRevert?: boolean;
-  /** Whether an order that was neither set, generated nor removed reverts. */
-  readonly uncapturedOrdersRevert?: boolean;
   /** First and last id, included, of the orders that the mock computes. */
   readonly generatedOrders?: MockState["generatedOrders"];
-  /**
-   * What `calMargins` answers; `"proportional"`: the scenario's for a round
-   * like the latest, and others in proportion to volume, interest and length.
-   * Its scale is not documented.
-   */
-  readonly margins?: Partial<MarginAmounts> | "proportional";
+  /** What `calMargins` answers; its scale is not documented. */
+  readonly margins?: Partial<MarginAmounts>;
   /** What `queryMarginBalance` answers; its scale is not documented. */
   readonly marginBalance?: Partial<MarginAmounts>;
   /** What `queryVolume` answers; its scale is not documented. */

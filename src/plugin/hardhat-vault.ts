@@ -341,7 +341,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * @example
    * ```ts
    * const mocks = await vault.mockAt("trading");
-   * await mocks.setOrder(1n, { closePrice: 5n });
+   * await mocks.set({ orders: { 1: { closePrice: 5n } } });
    * (await vault.getOrderInfo(1n)).closePrice;
    * // 5n
    * ```

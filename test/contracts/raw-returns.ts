@@ -145,7 +145,7 @@ describe("contracts - raw answers of the mocks", () => {
   }
 
   it("should answer nothing to settleAll", async () => {
-    await mocks.setRound({ settled: false });
+    await mocks.set({ round: { settled: false } });
     expect(await call("vault", "0xa015aefe")).to.equal("0x");
   });
 
@@ -158,7 +158,9 @@ describe("contracts - raw answers of the mocks", () => {
     [100, 128],
   ] as const) {
     it(`should pad a text of ${length} bytes to ${paddedTo}`, async () => {
-      await mocks.setOrder(ORDER_ID, { exType: "x".repeat(length) });
+      await mocks.set({
+        orders: { [String(ORDER_ID)]: { exType: "x".repeat(length) } },
+      });
       const raw = String(await call("trading", `0xd311636b${ORDER_ARGUMENT}`));
       expect(raw.slice(2 + 13 * 64)).to.equal(
         word(length) + "78".repeat(length) + "00".repeat(paddedTo - length),
@@ -168,7 +170,7 @@ describe("contracts - raw answers of the mocks", () => {
 
   it("should answer bytes that are not UTF-8 as they are", async () => {
     const bytes = Uint8Array.of(0xff, 0x00, 0xc3, 0x28);
-    await mocks.setOrder(ORDER_ID, { exType: bytes });
+    await mocks.set({ orders: { [String(ORDER_ID)]: { exType: bytes } } });
     const raw = String(await call("trading", `0xd311636b${ORDER_ARGUMENT}`));
     expect(raw.slice(2 + 13 * 64)).to.equal(
       `${word(4)}ff00c328${"00".repeat(28)}`,

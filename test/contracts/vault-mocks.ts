@@ -366,7 +366,7 @@ describe("contracts - mocks for Solidity tests", function () {
     await setTime(NOW);
     const typescript = await vault.deployMocks();
     const time = BigInt(NOW);
-    await typescript.setRound({ startTime: time, endTime: time });
+    await typescript.set({ round: { startTime: time, endTime: time } });
     await setTime(NOW + HOUR);
     await request("evm_mine");
     await typescript.startNextRound();

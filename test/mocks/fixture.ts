@@ -87,7 +87,7 @@ describe("mocks - capture and replay", () => {
 
   it("should not invent an order that was not captured", async () => {
     const mocks = await live.deployMocks();
-    await mocks.removeOrder(2);
+    await mocks.set({ orders: { 2: null } });
     for (const [orders, missing, unknown] of [
       [[1n, 2n], [2n], [3n, 4n]],
       [[], [], [1n, 2n, 3n]],
@@ -108,28 +108,24 @@ describe("mocks - capture and replay", () => {
           replay.getOrderInfo(id),
           "VAULT_CALL_REVERTED",
         );
-        expect(error.message).to.contain(`order ${id} was not captured`);
+        expect(error.message).to.contain(`OrderNotFound(orderID: ${id})`);
       }
     }
   });
 
-  it("should let a replay have orders that were not captured", async () => {
+  it("should let a replay script orders that were not captured", async () => {
     await live.deployMocks();
     const { fixture } = await capture(live, { orders: [1n] });
     const replay = await freshVault();
-    const mocks = await replay.deployMocks({
-      fixture: await save(fixture),
-      overrides: { orders: { 5: null } },
-    });
-    expect((await replay.getOrderInfo(5n)).state).to.equal(0);
-    await mocks.setOrder(6n, { state: 2 });
+    const mocks = await replay.deployMocks({ fixture: await save(fixture) });
+    await mocks.set({ orders: { 6: { state: 2 } } });
     expect(await replay.getOrderInfo(6n)).to.deep.equal({
       ...(await live.getOrderInfo(1n)),
       state: 2,
     });
     await replay.deployMocks({
       fixture: await save(fixture),
-      overrides: { uncapturedOrdersRevert: false },
+      overrides: { missingOrdersRevert: false },
     });
     expect((await replay.getOrderInfo(9n)).state).to.equal(0);
   });
@@ -139,7 +135,7 @@ describe("mocks - capture and replay", () => {
     await mocks.fail("queryVolume", "closed for today");
     await mocks.fail("minXMargin", { panic: 0x12 });
     await mocks.fail("getLPAmountInfo", { data: "0x" }, { pool: "private" });
-    await mocks.setMissingOrdersRevert(true);
+    await mocks.set({ missingOrdersRevert: true });
     const { fixture, failed } = await capture(live, { orders: [1n, 77n] });
     expect(failed).to.equal(4);
 
@@ -161,8 +157,8 @@ describe("mocks - capture and replay", () => {
   it("should record bytes where a text is not UTF-8", async () => {
     const bytes = Uint8Array.of(0x41, 0xff, 0xc3, 0x28);
     const mocks = await live.deployMocks();
-    await mocks.setOrder(1, { exType: bytes });
-    await mocks.setOrder(2, { exType: "honest \ufffd" });
+    await mocks.set({ orders: { 1: { exType: bytes } } });
+    await mocks.set({ orders: { 2: { exType: "honest \ufffd" } } });
     const { fixture } = await capture(live, { orders: [1n, 2n] });
     expect(fixture).to.have.deep.nested.property("orders.1.exType", {
       bytes: "0x41ffc328",
@@ -188,8 +184,8 @@ describe("mocks - capture and replay", () => {
   it("should read everything at one block", async () => {
     const mocks = await live.deployMocks();
     const { number } = await live.block();
-    await mocks.setVolume(1n);
-    await mocks.setOrder(1, { number: 1n });
+    await mocks.set({ volume: 1n });
+    await mocks.set({ orders: { 1: { number: 1n } } });
     const { fixture } = await capture(live, { orders: [1n], blockTag: number });
     expect(fixture.block.number).to.equal(number);
     expect(fixture["volume"]).to.equal((420n * 10n ** 18n).toString());

@@ -52,9 +52,9 @@ for (const { name, start } of everyNode) {
     it("should lose none of several changes to one round", async () => {
       for (let value = 1n; value <= 5n; value += 1n) {
         await Promise.all([
-          mocks.setRound({ strikePrice: value }),
-          mocks.setRound({ APY: value }),
-          mocks.setRound({ minDeposit: value }),
+          mocks.set({ round: { strikePrice: value } }),
+          mocks.set({ round: { APY: value } }),
+          mocks.set({ round: { minDeposit: value } }),
         ]);
         expect(await vault.getLatestRoundInfo()).to.include({
           strikePrice: value,
@@ -68,12 +68,12 @@ for (const { name, start } of everyNode) {
       const other = await connectMocks(vault);
       for (let value = 1n; value <= 5n; value += 1n) {
         await Promise.all([
-          mocks.setVolume(value),
-          other.setMinXMargin(value),
-          mocks.setPool("public", { locked: value }),
-          other.setPool("private", { deposit: value }),
-          mocks.setOrder(value, { number: value }),
-          mocks.setFundingFeeRate("put", value),
+          mocks.set({ volume: value }),
+          other.set({ minXMargin: value }),
+          mocks.set({ pools: { public: { locked: value } } }),
+          other.set({ pools: { private: { deposit: value } } }),
+          mocks.set({ orders: { [String(value)]: { number: value } } }),
+          mocks.set({ fundingFeeRate: { put: value } }),
         ]);
         const { volume, minXMargin, pools, fundingFeeRate } =
           await vault.snapshot();
@@ -90,7 +90,7 @@ for (const { name, start } of everyNode) {
 
     it("should do them in the order in which they were asked for", async () => {
       const values = Array.from({ length: 10 }, (_, index) => BigInt(index));
-      await Promise.all(values.map((value) => mocks.setVolume(value)));
+      await Promise.all(values.map((value) => mocks.set({ volume: value })));
       expect(await vault.queryVolume()).to.equal(9n);
     });
 
@@ -109,8 +109,10 @@ for (const { name, start } of everyNode) {
     });
 
     it("should go on after one that failed", async () => {
-      const failing = mocks.setVolume(-1n).catch((error: unknown) => error);
-      await mocks.setVolume(3n);
+      const failing = mocks
+        .set({ volume: -1n })
+        .catch((error: unknown) => error);
+      await mocks.set({ volume: 3n });
       expect(await failing).to.be.instanceOf(Error);
       expect(await vault.queryVolume()).to.equal(3n);
     });

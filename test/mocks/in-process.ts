@@ -41,7 +41,7 @@ describe("mocks - in process", () => {
     it(`should work with ${what}`, async () => {
       const { vault } = await connect(settings);
       const mocks = await vault.deployMocks();
-      await mocks.setVolume(7n);
+      await mocks.set({ volume: 7n });
       expect(await vault.queryVolume()).to.equal(7n);
       expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
     });
@@ -57,7 +57,7 @@ describe("mocks - in process", () => {
     ];
     const before = await state();
     const mocks = await vault.deployMocks();
-    await mocks.setVolume(7n);
+    await mocks.set({ volume: 7n });
     expect(await state()).to.deep.equal(before);
   });
 
@@ -81,7 +81,7 @@ describe("mocks - in process", () => {
     const { vault } = await connect();
     const first = await vault.deployMocks({ scenario: "extremes" });
     await first.fail("queryVolume");
-    await first.setMissingOrdersRevert(true);
+    await first.set({ missingOrdersRevert: true });
     await vault.settleAll();
     const fresh = await (await connect()).vault.deployMocks();
     const again = await vault.deployMocks();
@@ -118,7 +118,7 @@ describe("mocks - in process", () => {
       const mocks = await helpers.loadFixture(fixture);
       await expectSettled(settled);
       // What one test does must not reach the next.
-      await mocks.setRound({ settled: !settled });
+      await mocks.set({ round: { settled: !settled } });
       await expectSettled(!settled);
     }
   });

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { ContractAddresses } from "../../src/client/addresses.js";
+import type { MockAddresses } from "../../src/mocks/index.js";
 import { contractRoleNames } from "../../src/protocol/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -13,7 +14,7 @@ import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 
 /** Addresses as in a production configuration. */
-const contracts: Required<ContractAddresses> = {
+const contracts: MockAddresses = {
   underlyingAsset: "0x1111111111111111111111111111111111111111",
   publicPool: "0x2222222222222222222222222222222222222222",
   privatePool: "0x3333333333333333333333333333333333333333",
@@ -62,7 +63,7 @@ describe("mocks - at production addresses", () => {
   ] as const) {
     it(`should take the place of all contracts ${where}`, async () => {
       const { vault } = await connect(url());
-      const mocks = await vault.deployMocks({ at: "configured" });
+      const mocks = await vault.deployMocks({ at: contracts });
       expect(mocks.addresses).to.deep.equal(contracts);
       // Also for whoever does not know of the binding.
       const code = await vault.connection.ethers.provider.getCode(
@@ -71,12 +72,12 @@ describe("mocks - at production addresses", () => {
       expect(code).not.to.equal("0x");
       expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
       const again = await vault.deployMocks({
-        at: "configured",
+        at: contracts,
         scenario: "settled-round",
       });
       expect((await vault.getLatestRoundInfo()).settled).to.equal(true);
       expect(await again.settlements()).to.deep.equal([]);
-      await mocks.setVolume(3n);
+      await mocks.set({ volume: 3n });
       expect(await vault.queryVolume()).to.equal(3n);
     });
   }
@@ -89,19 +90,8 @@ describe("mocks - at production addresses", () => {
         params: [address, "0x0", `0x${"ff".repeat(32)}`],
       });
     }
-    await vault.deployMocks({ at: "configured" });
+    await vault.deployMocks({ at: contracts });
     expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
-  });
-
-  it("should need every address", async () => {
-    const { vault } = await connect(undefined, { vault: contracts.vault });
-    const error = await expectVaultError(
-      vault.deployMocks({ at: "configured" }),
-      "VAULT_CONTRACT_NOT_CONFIGURED",
-    );
-    expect(error.fix).to.contain(
-      "networks.test.vault.contracts.underlyingAsset",
-    );
   });
 
   it("should refuse one address for two contracts", async () => {
@@ -110,7 +100,9 @@ describe("mocks - at production addresses", () => {
       privatePool: contracts.publicPool,
     });
     await expectVaultError(
-      vault.deployMocks({ at: "configured" }),
+      vault.deployMocks({
+        at: { ...contracts, privatePool: contracts.publicPool },
+      }),
       "VAULT_INVALID_ARGUMENT",
     );
     await expectVaultError(
@@ -124,7 +116,7 @@ describe("mocks - at production addresses", () => {
     const { vault } = await connect(live.url);
     live.requests.length = 0;
     for (const attempt of [
-      async () => await vault.deployMocks({ at: "configured" }),
+      async () => await vault.deployMocks({ at: contracts }),
       async () => await vault.mockAt("vault"),
       async () => await vault.deployMocks(),
     ]) {
@@ -133,7 +125,7 @@ describe("mocks - at production addresses", () => {
       expect(error.message).to.not.contain("--");
     }
     await expectVaultError(
-      vault.deployMocks({ at: "configured", allowLiveNetwork: true }),
+      vault.deployMocks({ at: contracts, allowLiveNetwork: true }),
       "VAULT_LIVE_NETWORK",
     );
     expect(new Set(live.requests.map(({ method }) => method))).to.deep.equal(
@@ -185,13 +177,8 @@ describe("mocks - at production addresses", () => {
     expect(mocks.addresses.vault).not.to.equal(contracts.vault);
   });
 
-  it("should refuse a word that it does not know", async () => {
+  it("should refuse a contract that there is not", async () => {
     const { vault } = await connect(undefined);
-    await expectVaultError(
-      // @ts-expect-error -- "configured"
-      vault.deployMocks({ at: "production" }),
-      "VAULT_INVALID_ENUM",
-    );
     await expectVaultError(
       // @ts-expect-error -- no such contract
       vault.mockAt("oracle"),
@@ -234,7 +221,7 @@ describe("mocks - one contract on a fork", () => {
         pools: before.pools,
       });
 
-      await mocks.setVolume(5n);
+      await mocks.set({ volume: 5n });
       expect(await fork.vault.queryVolume()).to.equal(5n);
       // Upstream nothing has changed.
       expect(await real.queryVolume()).to.equal(88n);
@@ -267,10 +254,10 @@ describe("mocks - one contract on a fork", () => {
   it("should refuse to script what stayed real", async () => {
     const { vault } = await connect(undefined, { vault: contracts.vault });
     const mocks = await vault.mockAt("vault");
-    await mocks.setVolume(1n);
+    await mocks.set({ volume: 1n });
     for (const script of [
-      async () => await mocks.setMinXMargin(1n),
-      async () => await mocks.setFundingFeeRate("call", 1n),
+      async () => await mocks.set({ minXMargin: 1n }),
+      async () => await mocks.set({ fundingFeeRate: { call: 1n } }),
       async () => await mocks.fail("getLPAmountInfo"),
     ]) {
       await expectVaultError(script, "VAULT_NOT_A_MOCK");
@@ -283,7 +270,7 @@ describe("mocks - one contract on a fork", () => {
       { network: "test" },
     );
     const mocks = await hre.vault.mockAt("publicPool");
-    await mocks.setPool("public", { locked: 9n });
+    await mocks.set({ pools: { public: { locked: 9n } } });
     expect(await hre.vault.getLPAmountInfo("public")).to.include({
       locked: 9n,
     });

@@ -4,16 +4,20 @@ import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { VaultError } from "../../src/errors.js";
 import { generatedOrder } from "../../src/mocks/index.js";
 import type { MockOverrides } from "../../src/mocks/index.js";
+import { ContractType, OrderState } from "../../src/protocol/index.js";
+import type { MockVaultHandle } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { distinctState, expectedReads } from "../helpers/distinct-state.js";
 import { createTestHre } from "../helpers/hre.js";
 
 describe("mocks - overrides", () => {
   let vault: HardhatVault;
+  let mocks: MockVaultHandle;
 
   before(async () => {
     const hre = await createTestHre();
     ({ vault } = await hre.network.create());
+    mocks = await vault.deployMocks();
   });
 
   it("should change every field", async () => {
@@ -71,7 +75,7 @@ describe("mocks - overrides", () => {
   });
 
   it("should fill up an order that there is not, as setOrder does", async () => {
-    const mocks = await vault.deployMocks({
+    mocks = await vault.deployMocks({
       overrides: { orders: { 7: { exType: "DOGE-USDT" } } },
     });
     const likeOrder1 = {
@@ -79,64 +83,44 @@ describe("mocks - overrides", () => {
       exType: "DOGE-USDT",
     };
     expect(await vault.getOrderInfo(7n)).to.deep.equal(likeOrder1);
-    await mocks.setOrder(8n, { exType: "DOGE-USDT" });
+    await mocks.set({ orders: { 8: { exType: "DOGE-USDT" } } });
     expect(await vault.getOrderInfo(8n)).to.deep.equal(likeOrder1);
     // Also where a missing order has no answer that could be read.
-    await mocks.setMissingOrdersRevert(true);
-    await mocks.setOrder(9n, { exType: "DOGE-USDT" });
+    await mocks.set({ missingOrdersRevert: true });
+    await mocks.set({ orders: { 9: { exType: "DOGE-USDT" } } });
     expect(await vault.getOrderInfo(9n)).to.deep.equal(likeOrder1);
-    await mocks.setOrder(9n, { state: 2 });
+    await mocks.set({ orders: { 9: { state: 2 } } });
     expect(await vault.getOrderInfo(9n)).to.deep.equal({
       ...likeOrder1,
       state: 2,
     });
   });
 
-  it("should answer margins in proportion to what is asked", async () => {
-    const mocks = await vault.deployMocks({
-      overrides: { margins: "proportional" },
+  it("set() takes words where a number of an enumeration is", async () => {
+    mocks = await vault.deployMocks({
+      overrides: { orders: { 1: { contractType: "put" } } },
     });
-    const { maxVolume, APY, startTime, endTime } =
-      await vault.getLatestRoundInfo();
-    const likeLatest = async (): Promise<{
-      maxVolume: bigint;
-      APY: bigint;
-      endTime: bigint;
-    }> => {
-      const { timestamp } = await vault.block();
-      const end = BigInt(timestamp) + endTime - startTime;
-      return { maxVolume, APY, endTime: end };
-    };
-    const scripted = {
-      baseMarginAmount: 52_500n * 10n ** 18n,
-      xMarginAmount: 10_500n * 10n ** 18n,
-    };
-    expect(await vault.calMargins(await likeLatest())).to.deep.equal(scripted);
+    await mocks.set({ orders: { 2: { state: "closed" } } });
+    const order = await vault.getOrderInfo(1n);
+    await mocks.addOrders(new Map([[3n, { ...order, state: "open" }]]));
+    expect(order.contractType).to.equal(ContractType.put);
+    expect((await vault.getOrderInfo(2n)).state).to.equal(OrderState.closed);
+    expect((await vault.getOrderInfo(3n)).state).to.equal(OrderState.open);
+  });
+
+  it("set() keeps the margin that is not named", async () => {
+    mocks = await vault.deployMocks();
+    await mocks.set({ margins: { xMarginAmount: 1n } });
     expect(
-      await vault.calMargins({
-        ...(await likeLatest()),
-        maxVolume: maxVolume / 2n,
-      }),
+      await vault.calMargins({ maxVolume: 1n, APY: 2n, endTime: 3n }),
     ).to.deep.equal({
-      baseMarginAmount: scripted.baseMarginAmount / 2n,
-      xMarginAmount: scripted.xMarginAmount / 2n,
+      baseMarginAmount: 52_500n * 10n ** 18n,
+      xMarginAmount: 1n,
     });
-    await mocks.setMargins({ baseMarginAmount: 1n, xMarginAmount: 2n });
-    expect(await vault.calMargins(await likeLatest())).to.deep.equal({
-      baseMarginAmount: 1n,
-      xMarginAmount: 2n,
-    });
-    await mocks.setMargins("proportional");
-    expect(
-      await vault.calMargins({
-        ...(await likeLatest()),
-        maxVolume: maxVolume * 4n,
-      }),
-    ).to.deep.equal({ baseMarginAmount: 4n, xMarginAmount: 8n });
   });
 
   it("should script failures from the start", async () => {
-    const mocks = await vault.deployMocks({
+    mocks = await vault.deployMocks({
       overrides: {
         failures: [
           { operation: "queryVolume", reason: "closed" },
@@ -196,19 +180,43 @@ describe("mocks - overrides", () => {
       "a value of another type",
       // @ts-expect-error -- bigint
       { round: { strikePrice: "1" } },
-      /overrides\.round\.strikePrice is not a whole number/u,
+      /round\.strikePrice is not a whole number/u,
+    ],
+    ["a negative number", { volume: -1n }, /volume is not a whole number/u],
+    [
+      "a number above uint256",
+      { round: { APY: 2n ** 256n } },
+      /round\.APY is not a whole number/u,
+    ],
+    [
+      "a state above uint8",
+      { orders: { 1: { state: 256 } } },
+      /orders\["1"\]\.state is not a whole number from 0 to 2\^8/u,
+    ],
+    [
+      "a word that its enumeration does not have",
+      // @ts-expect-error -- open or closed
+      { orders: { 1: { state: "put" } } },
+      /orders\["1"\]\.state is not one of open \(1\), closed \(2\): "put"/u,
+    ],
+    [
+      "a holder with a wrong checksum",
+      {
+        orders: { 1: { holder: "0x70997970C51812dc3A010C7d01b50e0d17dc79c8" } },
+      },
+      /orders\["1"\]\.holder is not a valid address/u,
     ],
     [
       "a bool of another type",
       // @ts-expect-error -- boolean
       { round: { settled: 1 } },
-      /overrides\.round\.settled: a boolean is needed/u,
+      /round\.settled: a boolean is needed/u,
     ],
     [
       "an order's id that is not a number",
       // @ts-expect-error -- decimal digits
       { orders: { first: null } },
-      /overrides\.orders\["first"\] is not a whole number/u,
+      /orders\["first"\] is not a whole number/u,
     ],
     [
       "a value of a round that no settlement writes",
@@ -220,101 +228,96 @@ describe("mocks - overrides", () => {
       "a settlement of another type",
       // @ts-expect-error -- bigint
       { settlement: { settledPrice: "1" } },
-      /overrides\.settlement\.settledPrice is not a whole number/u,
+      /settlement\.settledPrice is not a whole number/u,
     ],
     [
       "half a range of orders",
       // @ts-expect-error -- both ends
       { generatedOrders: { firstId: 1n } },
-      /overrides\.generatedOrders\.lastId is not a whole number/u,
+      /generatedOrders\.lastId is not a whole number/u,
     ],
     [
       "a range of orders that is none",
       // @ts-expect-error -- an object or null
       { generatedOrders: 5n },
-      /overrides\.generatedOrders: an object or null is needed, got 5/u,
+      /generatedOrders: an object or null is needed, got 5/u,
     ],
     [
       "a text where a choice is asked for",
       // @ts-expect-error -- a boolean
       { missingOrdersRevert: "false" },
-      /overrides\.missingOrdersRevert: a boolean is needed/u,
+      /missingOrdersRevert: a boolean is needed/u,
     ],
     [
       "null where a choice is asked for",
       // @ts-expect-error -- a boolean
       { missingOrdersRevert: null },
-      /overrides\.missingOrdersRevert: a boolean is needed, got null/u,
-    ],
-    [
-      "null where another choice is asked for",
-      // @ts-expect-error -- a boolean
-      { uncapturedOrdersRevert: null },
-      /overrides\.uncapturedOrdersRevert: a boolean is needed, got null/u,
-    ],
-    [
-      "what follows from margins",
-      // @ts-expect-error -- it is margins: "proportional"
-      { marginsProportional: true },
-      /there is no "marginsProportional" to change; there are (?!.*(?:marginsProportional|settlementScripted))/u,
+      /missingOrdersRevert: a boolean is needed, got null/u,
     ],
     [
       "what follows from a settlement",
       // @ts-expect-error -- it is settlement
       { settlementScripted: "yes" },
-      /there is no "settlementScripted" to change; there are .*uncapturedOrdersRevert/u,
+      /there is no "settlementScripted" to change; there are (?!.*settlementScripted)/u,
     ],
     [
       "two spellings of one order's id",
       // @ts-expect-error -- digits as they are counted with
       { orders: { "007": { state: 2 }, 7: { exType: "DOGE-USDT" } } },
-      /overrides\.orders\["007"\]: it cannot be given together with "7", which is the same order/u,
+      /orders\["007"\]: it cannot be given together with "7", which is the same order/u,
     ],
     [
       "failures that are no list",
       // @ts-expect-error -- a list
       { failures: { operation: "queryVolume", reason: "no" } },
-      /overrides\.failures: a list is needed/u,
+      /failures: a list is needed/u,
     ],
     [
       "a failure of an operation that there is not",
       // @ts-expect-error -- no such operation
       { failures: [{ operation: "volume", reason: "no" }] },
-      /overrides\.failures\[0\]\.operation is not one of/u,
+      /failures\[0\]\.operation is not one of/u,
     ],
     [
       "a failure of a pool where there is none",
       {
         failures: [{ operation: "queryVolume", reason: "no", pool: "public" }],
       },
-      /overrides\.failures\[0\]: queryVolume is no operation of the pools/u,
+      /failures\[0\]: queryVolume is no operation of the pools/u,
     ],
     [
       "a failure without a reason",
       // @ts-expect-error -- a reason
       { failures: [{ operation: "queryVolume" }] },
-      /overrides\.failures\[0\]\.reason: .* is needed, got undefined/u,
+      /failures\[0\]\.reason: .* is needed, got undefined/u,
     ],
     [
       "a pool that is no object",
       // @ts-expect-error -- an object
       { pools: { public: 5n } },
-      /overrides\.pools\.public: an object is needed, got 5/u,
+      /pools\.public: an object is needed, got 5/u,
     ],
     [
       "nothing that could be an override",
       // @ts-expect-error -- an object
       null,
-      /overrides: an object is needed, got null/u,
+      /The changes to the mocks: an object is needed, got null/u,
     ],
   ];
-  for (const [what, overrides, text] of invalid) {
-    it(`should refuse ${what}`, async () => {
-      const error: unknown = await vault
-        .deployMocks({ overrides })
-        .catch((thrown: unknown) => thrown);
-      expect(VaultError.isVaultError(error), String(error)).to.equal(true);
-      expect(String(error)).to.match(text);
+  for (const [what, changes, text] of invalid) {
+    it(`deployMocks() and set() refuse ${what}`, async () => {
+      for (const attempt of [
+        async () => await vault.deployMocks({ overrides: changes }),
+        async () => {
+          await mocks.set(changes);
+        },
+      ]) {
+        const error: unknown = await attempt().catch(
+          (thrown: unknown) => thrown,
+        );
+        expect(VaultError.isVaultError(error), String(error)).to.equal(true);
+        expect(String(error)).to.match(text);
+      }
     });
   }
 });

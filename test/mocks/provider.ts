@@ -49,8 +49,8 @@ for (const { name, start } of everyNode) {
       const mocks = await deployMocks(provider, { scenario: "expired-round" });
       expect(mocks.scenario).to.equal("expired-round");
       expect(mocks.vault).to.be.instanceOf(VaultClient);
-      await mocks.setRound({ APY: 7n });
-      await mocks.setOrder(5n, { state: 2 });
+      await mocks.set({ round: { APY: 7n } });
+      await mocks.set({ orders: { 5: { state: 2 } } });
       await mocks.fail("queryVolume", "closed");
       expect(await mocks.vault.getLatestRoundInfo()).to.include({
         APY: 7n,
@@ -86,7 +86,7 @@ for (const { name, start } of everyNode) {
     it("should find mocks again by their addresses", async () => {
       const { addresses } = await deployMocks(provider);
       const again = await connectMocks(provider, addresses);
-      await again.setVolume(9n);
+      await again.set({ volume: 9n });
       expect(await new VaultClient(provider, addresses).queryVolume()).to.equal(
         9n,
       );
@@ -112,10 +112,6 @@ for (const { name, start } of everyNode) {
       const { vault: _vault, ...others } = places;
       const incomplete: ContractAddresses = others;
       for (const [attempt, code] of [
-        [
-          async () => await deployMocks(provider, { at: "configured" }),
-          "VAULT_INVALID_ARGUMENT",
-        ],
         [
           // @ts-expect-error -- one address is missing
           async () => await deployMocks(provider, { at: incomplete }),
@@ -145,7 +141,7 @@ describe("mocks - over hre.vault", () => {
     const hre = await createTestHre();
     await hre.vault.deployMocks();
     const mocks = await connectMocks(hre.vault);
-    await mocks.setVolume(5n);
+    await mocks.set({ volume: 5n });
     expect(await hre.vault.queryVolume()).to.equal(5n);
     expect(await mocks.vault.queryVolume()).to.equal(5n);
   });

@@ -6,6 +6,7 @@ import {
   generatedOrder,
   inProcessMockAddresses,
 } from "../../src/mocks/index.js";
+import { readClock } from "../../src/mocks/local-node.js";
 import { scenarios } from "../../src/mocks/scenarios.js";
 import type { ScenarioName } from "../../src/mocks/scenarios.js";
 import type { MockOrder, MockState } from "../../src/mocks/types.js";
@@ -77,11 +78,19 @@ for (const { name, start } of everyNode) {
 
     for (const scenario of scenarioNames) {
       it(`should answer what ${scenario} says`, async () => {
-        // The clock that the scenario's times are relative to.
-        const { timestamp } = await vault.block();
+        let now = await readClock(vault);
         const mocks = await vault.deployMocks({ scenario });
         expect(mocks.scenario).to.equal(scenario);
-        const state = scenarios[scenario](BigInt(timestamp));
+        // The clock went on between the two.
+        const end = await readClock(vault);
+        const { endTime } = await vault.getLatestRoundInfo();
+        while (
+          now < end &&
+          scenarios[scenario](now).round.endTime !== endTime
+        ) {
+          now += 1n;
+        }
+        const state = scenarios[scenario](now);
         await expectState(vault, state);
         await expectState(mocks.vault, state);
       });

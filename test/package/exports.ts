@@ -57,7 +57,6 @@ const exportedNames: Readonly<Record<string, readonly string[]>> = {
   ],
   "./chai": ["default"],
   "./assert": ["changesReadings", "roundSettled", "settlesRound"],
-  "./viem": ["getMockContracts"],
   "./types": [],
 };
 

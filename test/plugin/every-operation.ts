@@ -149,12 +149,12 @@ for (const { name, start } of everyNode) {
 
     it("should read at an older block", async () => {
       const { number } = await connection.vault.block();
-      await mocks.setVolume(99n);
+      await mocks.set({ volume: 99n });
       expect(await connection.vault.queryVolume()).to.equal(99n);
       expect(await connection.vault.queryVolume({ blockTag: number })).to.equal(
         45n,
       );
-      await mocks.setVolume(45n);
+      await mocks.set({ volume: 45n });
     });
 
     for (const [what, reason, text] of reverts) {

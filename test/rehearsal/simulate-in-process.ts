@@ -198,9 +198,9 @@ describe("simulation - simulateSettleAll in process", () => {
       const mocks = await connection.vault.deployMocks();
       await Promise.all([
         world.vault.simulateSettleAll(),
-        mocks.setVolume(5n),
+        mocks.set({ volume: 5n }),
         world.vault.simulateSettleAll(),
-        mocks.setMinXMargin(6n),
+        mocks.set({ minXMargin: 6n }),
       ]);
       expect(await mocks.vault.queryVolume()).to.equal(5n);
       expect(await mocks.vault.minXMargin()).to.equal(6n);

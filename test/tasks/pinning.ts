@@ -166,7 +166,7 @@ describe("the block of a read task, where the node runs code for it", () => {
     const mocks = await vault.deployMocks();
     at = `vaultFactory=${mocks.addresses.vaultFactory}`;
     older = (await vault.block()).number;
-    await mocks.setRound({ strikePrice: 1n });
+    await mocks.set({ round: { strikePrice: 1n } });
   });
   after(async () => {
     await server.stop();

@@ -174,15 +174,17 @@ describe("read tasks in process", () => {
   });
 
   it("should scale what has a documented scale, and nothing else", async () => {
-    await mocks.setRound({
-      strikePrice: 1_850_250n * 10n ** 15n,
-      APY: 125n * 10n ** 15n,
-      maxVolume: 2_500_000n,
-      filledVolume: 625_000n,
-      minDeposit: 1n,
-      startTime: BigInt(block.timestamp) - 3_600n,
-      settledPrice: 0n,
-      settled: false,
+    await mocks.set({
+      round: {
+        strikePrice: 1_850_250n * 10n ** 15n,
+        APY: 125n * 10n ** 15n,
+        maxVolume: 2_500_000n,
+        filledVolume: 625_000n,
+        minDeposit: 1n,
+        startTime: BigInt(block.timestamp) - 3_600n,
+        settledPrice: 0n,
+        settled: false,
+      },
     });
     const text = await run("round");
     expect(line(text, "Strike price")).to.equal("1,850.25");
@@ -210,7 +212,7 @@ describe("read tasks in process", () => {
   it("should count down by the chain's clock", async () => {
     const connection = await hre.network.getOrCreate();
     const { timestamp } = await connection.vault.block();
-    await mocks.setRound({ endTime: BigInt(timestamp) + 90_061n });
+    await mocks.set({ round: { endTime: BigInt(timestamp) + 90_061n } });
     const { timestamp: now } = await connection.vault.block();
     const text = await run("round");
     expect(line(text, "End")).to.match(/ in 1d 1h$/u);
@@ -220,18 +222,18 @@ describe("read tasks in process", () => {
   });
 
   it("should show a rate with eight decimals", async () => {
-    await mocks.setFundingFeeRate("call", 12_345n);
+    await mocks.set({ fundingFeeRate: { call: 12_345n } });
     const text = await run("funding-rate");
     expect(text).to.contain("0.00012345").and.to.contain("0.00000002");
     expect(await run("funding-rate", { type: "put" })).to.not.contain(
       "0.00012345",
     );
-    await mocks.setFundingFeeRate("call", 1n);
+    await mocks.set({ fundingFeeRate: { call: 1n } });
   });
 
   it("should show how much of the pools is used", async () => {
-    await mocks.setPool("public", { deposit: 8n, locked: 2n });
-    await mocks.setPool("private", { deposit: 0n, locked: 0n });
+    await mocks.set({ pools: { public: { deposit: 8n, locked: 2n } } });
+    await mocks.set({ pools: { private: { deposit: 0n, locked: 0n } } });
     const text = await run("pools");
     expect(text).to.match(/Public used +█{6}░{18} 25\.0 % /u);
     expect(text).to.match(/Private used +░{24} \(nothing to fill\)/u);
@@ -265,7 +267,7 @@ describe("read tasks in process", () => {
   it("should read at the block that --block names, and say so", async () => {
     const connection = await hre.network.getOrCreate();
     const { number } = await connection.vault.block();
-    await mocks.setVolume(46n);
+    await mocks.set({ volume: 46n });
     for (const at of [String(number), `0x${number.toString(16)}`]) {
       const document: unknown = JSON.parse(
         await run("volume", { json: true, block: at }),
@@ -278,7 +280,7 @@ describe("read tasks in process", () => {
     );
     expect(status).to.have.nested.property("status.volume", "45");
     expect(status).to.have.nested.property("block.number", number);
-    await mocks.setVolume(45n);
+    await mocks.set({ volume: 45n });
   });
 
   it("should show every reading of the status to a person", async () => {

@@ -47,9 +47,9 @@ describe("tasks - report in a browser", function () {
     const { vault } = await hre.network.getOrCreate("default");
     const mocks = await vault.deployMocks();
     await mocks.generateOrders(1n, 1_100n);
-    await mocks.setOrder(1n, { exType: HOSTILE });
+    await mocks.set({ orders: { 1: { exType: HOSTILE } } });
     // Less than all others, and not by how it begins.
-    await mocks.setOrder(2n, { openPrice: 9n * 10n ** 18n });
+    await mocks.set({ orders: { 2: { openPrice: 9n * 10n ** 18n } } });
     for (const args of [
       { out: file, orders: `1-${ORDERS}`, rounds: true, simulate: true },
       { out: many, orders: "1-1100" },

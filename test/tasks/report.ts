@@ -211,9 +211,9 @@ describe("tasks - report", () => {
   });
 
   it("should let no text of the chain be markup", async () => {
-    await mocks.setOrder(1n, { exType: HOSTILE });
+    await mocks.set({ orders: { 1: { exType: HOSTILE } } });
     const page = await report({ orders: "1-3" });
-    await mocks.setOrder(1n, { exType: "BTC-USDT" });
+    await mocks.set({ orders: { 1: { exType: "BTC-USDT" } } });
     expect(page).to.include("&lt;/td&gt;&lt;/script&gt;");
     expect(page).to.not.match(/<img|<!--|onerror="/u);
     expect(page).to.not.include("\u202e");

@@ -248,7 +248,7 @@ function audienceOf({
     ? "hardhat-2"
     : language === "solidity" || path.basename(document) === "solidity-tests.md"
       ? "solidity"
-      : / from "(?:hardhat-vault\/)?viem"/u.test(text)
+      : / from "viem"/u.test(text)
         ? "viem"
         : "ethers";
 }

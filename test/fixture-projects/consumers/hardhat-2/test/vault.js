@@ -64,8 +64,10 @@ describe("hardhat-vault in CommonJS, on Hardhat 2", function () {
 
   it("scripts answers and failures", async function () {
     const mocks = await deployMocks(provider);
-    await mocks.setRound({ strikePrice: 7n });
-    await mocks.setOrder(9n, { state: 2 });
+    await mocks.set({
+      round: { strikePrice: 7n },
+      orders: { 9: { state: "closed" } },
+    });
     await mocks.fail("queryVolume", "closed today");
     const { round, volume } = await mocks.vault.snapshot();
     expect(round.strikePrice).to.equal(7n);
@@ -110,7 +112,7 @@ describe("hardhat-vault in CommonJS, on Hardhat 2", function () {
   it("finds mocks again by their addresses", async function () {
     const { addresses } = await deployMocks(provider);
     const mocks = await connectMocks(provider, addresses);
-    await mocks.setVolume(3n);
+    await mocks.set({ volume: 3n });
     const client = new VaultClient(provider, addresses);
     expect(await client.queryVolume()).to.equal(3n);
   });

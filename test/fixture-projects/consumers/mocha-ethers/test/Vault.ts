@@ -55,7 +55,7 @@ describe("Vault", function () {
     const opened = await vault.getOrderInfo(1n);
     expect(opened.state).to.equal(OrderState.open);
     expect(opened.contractType).to.equal(ContractType.call);
-    await mocks.setOrder(1n, { state: 2 });
+    await mocks.set({ orders: { 1: { state: "closed" } } });
     const closed = await vault.getOrderInfo(1n);
     expect(closed.state).to.equal(OrderState.closed);
 

@@ -8,8 +8,12 @@ import {
   roundSettled,
   settlesRound,
 } from "hardhat-vault/assert";
-import { deployMocks, encodeRevertData } from "hardhat-vault/mocks";
-import { getMockContracts } from "hardhat-vault/viem";
+import { Vault__factory } from "hardhat-vault/bindings";
+import {
+  MockVaultArtifact,
+  deployMocks,
+  encodeRevertData,
+} from "hardhat-vault/mocks";
 import { getContract } from "viem";
 
 const ONE = 10n ** 18n;
@@ -39,69 +43,39 @@ describe("Vault", async function () {
     assert.equal(typeof wrong, "function");
   });
 
-  it("Should make viem's contract objects of all six mocks", async function () {
+  it("Should make viem's contract objects of ABIs, bindings and mocks", async function () {
     const { addresses } = await networkHelpers.loadFixture(openRound);
-    const contracts = getMockContracts({
-      addresses,
-      client: { public: publicClient, wallet: walletClient },
+    const address = addresses.vault;
+    const client = { public: publicClient, wallet: walletClient };
+    const scripted = getContract({
+      abi: MockVaultArtifact.abi,
+      address,
+      client,
     });
-    assert.deepEqual(
-      Object.entries(contracts).map(([role, { address }]) => [role, address]),
-      Object.entries(addresses),
-    );
-    await contracts.underlyingAsset.write.setFundingFeeRate([1, 3n]);
-    await contracts.publicPool.write.setLPAmountInfo([1n, 2n, 3n]);
-    await contracts.trading.write.removeOrder([2n]);
-    await contracts.vaultFactory.write.setMinSLDMargin([4n]);
-    await contracts.vault.write.settleAll();
-
-    const rate: bigint = await contracts.underlyingAsset.read.getFundingFeeRate(
-      [1],
-    );
-    const pools: Array<readonly [bigint, bigint, bigint]> = [
-      await contracts.publicPool.read.getLPAmountInfo(),
-      await contracts.privatePool.read.getLPAmountInfo(),
-    ];
-    const [pair]: readonly [string, ...unknown[]] =
-      await contracts.trading.read.getOrderInfo([1n]);
-    const margin: bigint = await contracts.vaultFactory.read.minSLDMargin();
-    const { settled }: { settled: boolean } =
-      await contracts.vaultFactory.read.latestRound();
+    await scripted.write.setVolume([5n]);
+    for (const abi of [vaultAbi, Vault__factory.abi] as const) {
+      const viemVault = getContract({ abi, address, client });
+      const volume: bigint = await viemVault.read.queryVolume();
+      assert.equal(volume, 5n);
+    }
+    await getContract({ abi: vaultAbi, address, client }).write.settleAll();
     const { caller }: { caller: `0x${string}` } =
-      await contracts.vault.read.settlement([0n]);
-    assert.deepEqual(
-      { rate, public: pools[0], pair, margin, settled },
-      {
-        rate: 3n,
-        public: [1n, 2n, 3n],
-        pair: "BTC-USDT",
-        margin: 4n,
-        settled: true,
-      },
-    );
-    assert.deepEqual(
-      pools[1],
-      Object.values(await vault.getLPAmountInfo("private")),
-    );
+      await scripted.read.settlement([0n]);
     assert.equal(caller.toLowerCase(), walletClient.account.address);
-    assert.equal((await vault.getOrderInfo(2n)).state, 0);
-
-    const readers = getMockContracts({ addresses, client: publicClient });
-    assert.equal(await readers.vault.read.settlementCount(), 1n);
     const mistakes = () => [
-      // @ts-expect-error -- without a wallet there is nothing that could write
-      readers.vault.write.setVolume([5n]),
       // @ts-expect-error -- a volume is a bigint
-      contracts.vault.write.setVolume(["5"]),
+      scripted.write.setVolume(["5"]),
       // @ts-expect-error -- the vault has no orders
-      contracts.vault.read.getOrderInfo([1n]),
+      scripted.read.getOrderInfo([1n]),
     ];
     assert.equal(typeof mistakes, "function");
   });
 
   it("Should settle with a wallet client", async function () {
     const mocks = await networkHelpers.loadFixture(openRound);
-    await mocks.setSettlement({ settledPrice: 5n, settledAmount: 6n });
+    await mocks.set({
+      settlement: { settledPrice: 5n, settledAmount: 6n },
+    });
     const hash = await walletClient.writeContract({
       abi: vaultAbi,
       address: mocks.addresses.vault,

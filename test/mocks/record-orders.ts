@@ -1,8 +1,7 @@
 import { expect } from "chai";
-import { ZeroAddress, concat, toBeHex, zeroPadValue } from "ethers";
+import { concat, toBeHex, zeroPadValue } from "ethers";
 
 import type { MockVaultHandle } from "../../src/mocks/handle.js";
-import { encodeOrderBook } from "../../src/mocks/order-book.js";
 import { generatedOrder } from "../../src/mocks/state.js";
 import type { MockOrder } from "../../src/mocks/types.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
@@ -86,11 +85,11 @@ describe("mocks - many orders in process", () => {
       ...(id === MAX_UINT256 ? [] : [id + 1n]),
     ]);
     await deploy();
-    const booked = await Promise.all(ids.map(raw));
+    const recorded = await Promise.all(ids.map(raw));
     await deploy(new Map());
-    expect(await raw(1n)).not.to.equal(booked[0]);
+    expect(await raw(1n)).not.to.equal(recorded[0]);
     await mocks.addOrders(many);
-    expect(booked).to.deep.equal(await Promise.all(ids.map(raw)));
+    expect(recorded).to.deep.equal(await Promise.all(ids.map(raw)));
   });
 
   it("should send as many transactions as for none", async () => {
@@ -102,12 +101,12 @@ describe("mocks - many orders in process", () => {
 
   it("should let single orders be scripted over them", async () => {
     await deploy();
-    await mocks.setOrder(4n, { exType: "XRP-USDT" });
+    await mocks.set({ orders: { 4: { exType: "XRP-USDT" } } });
     expect(await vault.getOrderInfo(4n)).to.deep.equal({
       ...generatedOrder(1n),
       exType: "XRP-USDT",
     });
-    await mocks.removeOrder(7n);
+    await mocks.set({ orders: { 7: null } });
     expect((await vault.getOrderInfo(7n)).state).to.equal(0);
     await mocks.generateOrders(1n, 8n);
     expect(await vault.getOrderInfo(1n)).to.deep.equal(generatedOrder(0n));
@@ -128,16 +127,6 @@ describe("mocks - many orders in process", () => {
     });
     expect((await vault.getOrderInfo(900n)).state).to.equal(0);
     expect(await vault.getOrderInfo(901n)).to.deep.equal(generatedOrder(901n));
-  });
-
-  it("should not take code at the zero address for them", async () => {
-    mocks = await vault.deployMocks();
-    const before = await raw(99n);
-    await vault.provider.request({
-      method: "hardhat_setCode",
-      params: [ZeroAddress, encodeOrderBook([[99n, generatedOrder(1n)]])],
-    });
-    expect(await raw(99n)).to.equal(before);
   });
 
   it("should leave none of them to the next mocks, and come back with a snapshot", async () => {

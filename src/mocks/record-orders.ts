@@ -1,0 +1,89 @@
+import { createHash } from "node:crypto";
+
+import { dataSlice, keccak256 } from "ethers";
+
+import { hexWord } from "../client/lens/words.js";
+import { operations } from "../protocol/index.js";
+import { call, exTypeBytes } from "./setters.js";
+import type { ScriptCall } from "./setters.js";
+import { isInProcess } from "./types.js";
+import type { CheckedOrder, MockHost, MockState } from "./types.js";
+
+/** From this many orders on, a recording is quicker than a script. */
+const FEWEST_ORDERS = 100;
+
+/** As in `MockTrading`. */
+const ORDERS_PER_PAGE = 16n;
+
+/**
+ * Puts a state's orders into code, as `MockTrading.setRecording` reads it, where
+ * the node lets it: to store ten thousand takes seconds.
+ *
+ * @returns What of the state is still to be scripted, and the call that hands
+ * the recording to the mock.
+ */
+export async function recordOrders(
+  vault: MockHost,
+  state: MockState,
+): Promise<{
+  readonly state: MockState;
+  readonly recording: readonly ScriptCall[];
+}> {
+  if (state.orders.size < FEWEST_ORDERS || !isInProcess(vault)) {
+    return { state, recording: [] };
+  }
+  const hash = createHash("sha256");
+  const pages = new Map<bigint, string[]>();
+  const removed = new Map<bigint, null>();
+  for (const [id, order] of state.orders) {
+    if (order === null) {
+      removed.set(id, null);
+      continue;
+    }
+    const page =
+      pages.get(id / ORDERS_PER_PAGE) ??
+      Array.from({ length: Number(ORDERS_PER_PAGE) }, () => "");
+    const answer = encodeAnswer(order);
+    page[Number(id % ORDERS_PER_PAGE)] = answer;
+    pages.set(id / ORDERS_PER_PAGE, page);
+    hash.update(`${id} ${answer}`);
+  }
+  // Named by their content, so that no recording has pages of another.
+  const recording = hash.digest("hex");
+  for (const [number, page] of pages) {
+    const location = keccak256(`0x${recording}${hexWord(number)}`);
+    await vault.chain.request("hardhat_setCode", [
+      dataSlice(location, 12),
+      encodePage(page),
+    ]);
+  }
+  return {
+    state: { ...state, orders: removed },
+    recording: [call("trading", "setRecording", `0x${recording}`)],
+  };
+}
+
+const fields = operations.getOrderInfo.outputs;
+
+/** What `getOrderInfo` returns; ethers takes twenty times as long. */
+function encodeAnswer(order: CheckedOrder): string {
+  const text = exTypeBytes(order);
+  const words = fields.map(({ name }) =>
+    hexWord(name === "exType" ? 32 * fields.length : order[name]),
+  );
+  const digits = Buffer.from(text).toString("hex");
+  return `${words.join("")}${hexWord(text.length)}${digits.padEnd(Math.ceil(digits.length / 64) * 64, "0")}`;
+}
+
+/** `abi.encode(bytes[])`. */
+function encodePage(answers: readonly string[]): string {
+  let offset = 32 * answers.length;
+  let offsets = "";
+  let items = "";
+  for (const answer of answers) {
+    offsets += hexWord(offset);
+    items += hexWord(answer.length / 2) + answer;
+    offset += 32 + answer.length / 2;
+  }
+  return `0x${hexWord(32)}${hexWord(answers.length)}${offsets}${items}`;
+}
