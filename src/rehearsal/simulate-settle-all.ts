@@ -407,7 +407,7 @@ async function findPrice(
   const fees = await resolveFees(chain, connection.networkConfig, block).catch(
     otherwise(undefined, ({ kind }) => kind === "rpc"),
   );
-  return fees && currentPricePerGas(fees, block);
+  return fees === undefined ? undefined : currentPricePerGas(fees, block);
 }
 
 function refuseInProcess(

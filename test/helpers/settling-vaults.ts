@@ -24,6 +24,8 @@ export const settlingVaultNames = [
   "BatchVault",
   "IdleVault",
   "SwallowingVault",
+  "FeeVault",
+  "PurseVault",
 ] as const;
 
 export type SettlingVaultName = (typeof settlingVaultNames)[number];

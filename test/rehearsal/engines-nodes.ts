@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { expect } from "chai";
+import { Interface } from "ethers";
 
+import { RehearsalLensArtifact } from "../../src/client/lens/artifact.js";
 import type { HardhatVault, Simulation } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -371,6 +373,32 @@ describe("simulation - on every kind of node", () => {
       expect(
         server.requests.filter(({ method }) => method === "eth_blockNumber"),
       ).to.have.length(asked);
+    }
+  });
+
+  it("should name the gas of every call that tries a settlement", async () => {
+    const lens = new Interface(RehearsalLensArtifact.abi);
+    const tries = ["0xa015aefe", lens.getFunction("rehearse")?.selector ?? ""];
+    for (const [most, calls] of [
+      [2, 2],
+      [0, 1],
+    ] as const) {
+      server.requests.length = 0;
+      server.handler = refusingOverridesBeyond(most);
+      const { status } = await (
+        await open()
+      ).settleAll({ confirm: async () => await Promise.resolve("no") });
+      expect(status).to.equal("refused");
+      const limits = server.requests.flatMap(({ method, params }) => {
+        const { data, gas } = fieldsOf(params[0]);
+        return method === "eth_call" &&
+          tries.includes(String(data).slice(0, 10)) &&
+          params.length === (most === 0 ? 2 : 4)
+          ? [Number(gas)]
+          : [];
+      });
+      expect(limits).to.have.length(calls);
+      expect(limits.every((gas) => gas >= 30_000_000)).to.equal(true);
     }
   });
 

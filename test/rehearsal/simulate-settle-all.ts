@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { ZeroAddress } from "ethers";
 import { configVariable } from "hardhat/config";
 
 import { encodeRevertData } from "../../src/mocks/failure.js";
@@ -15,6 +16,7 @@ import {
   paysItsCaller,
 } from "../helpers/bytecode.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { freePort } from "../helpers/free-port.js";
 import { connectTo } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
@@ -25,8 +27,9 @@ import {
 } from "../helpers/mock-protocol.js";
 import type { MockProtocol } from "../helpers/mock-protocol.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
+import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
-import { simulate } from "../../tasks/simulate.js";
+import { rehearseToShow, simulate } from "../../tasks/simulate.js";
 import { createStyle } from "../../tasks/output/style.js";
 
 /** Of anvil's development accounts. */
@@ -159,6 +162,28 @@ describe("simulation - simulateSettleAll on a fork", () => {
         ),
       ),
     ).to.deep.equal([]);
+  });
+
+  it("should read tokens as everything else, not as one of the node's accounts", async () => {
+    server.handler = ({ request: { method, params } }) =>
+      method === "eth_accounts" || (method === "eth_call" && params.length > 2)
+        ? { error: { code: -32_602, message: "not here" } }
+        : undefined;
+    const signer = await provider.getSigner(0);
+    const { token, contracts } = await deploySettlingVault(
+      signer,
+      "PayingVault",
+    );
+    const address = await token.getAddress();
+    const { tokens } = await rehearseToShow(
+      await openRecorded({ vault: { contracts } }),
+      { engine: "fork", as: NOBODY, tokens: [address] },
+    );
+    expect(tokens.get(address)).to.deep.equal({ symbol: "TST", decimals: 6 });
+    const callers = server.requests.flatMap(({ method, params }) =>
+      method === "eth_call" ? [fieldsOf(params[0])["from"]] : [],
+    );
+    expect(new Set(callers)).to.deep.equal(new Set([ZeroAddress, NOBODY]));
   });
 
   it("should report the same again and again", async () => {

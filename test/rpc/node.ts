@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { VaultClient } from "../../src/client/index.js";
 import { Chain, describeBlock, toBlockId } from "../../src/rpc/node.js";
 import { patient } from "../../src/rpc/patient.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -113,6 +114,36 @@ describe("what a node says", () => {
       ["eth_getBlockByNumber", "latest", false],
       ["eth_getBlockByNumber", "0x0", false],
     ]);
+  });
+
+  it("should be asked with EIP-7825's gas where the node refuses a call more, and not after a revert", async () => {
+    for (const [code, message, expected] of [
+      [
+        -32_000,
+        "gas limit is greater than the cap",
+        ["0x1c9c380", "0x1000000"],
+      ],
+      [3, "execution reverted", ["0x1c9c380"]],
+    ] as const) {
+      const asked: unknown[] = [];
+      const chain = new Chain(
+        {
+          request: async ({ params = [] }) => {
+            const { gas } = fieldsOf([...params][0]);
+            asked.push(gas);
+            if (gas !== "0x1000000") {
+              throw Object.assign(new Error(message), { code, data: "0x" });
+            }
+            return await Promise.resolve("0x");
+          },
+        },
+        "testnet",
+      );
+      const call = { from: ADDRESS, to: ADDRESS, data: "0x" };
+      const reverted = await chain.simulate(call, 12, 30_000_000n);
+      expect(asked).to.deep.equal(expected);
+      expect(reverted !== undefined).to.equal(code === 3);
+    }
   });
 
   it("should be read as it is of a transaction", async () => {

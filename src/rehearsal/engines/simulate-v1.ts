@@ -140,7 +140,9 @@ export async function rehearseBySimulateV1(
   if (
     seen === undefined ||
     // One that fails by itself does so before, too.
-    after.some((call, index) => isStarved(call) && before[index]?.succeeded)
+    after.some(
+      (call, index) => isStarved(call) && before[index]?.succeeded === true,
+    )
   ) {
     throw method.capped();
   }

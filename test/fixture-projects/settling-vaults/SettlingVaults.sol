@@ -281,6 +281,29 @@ contract SwallowingVault is SettlingVault {
     }
 }
 
+/// Settles at the base fee of its block.
+contract FeeVault is SettlingVault {
+    function settleAll() external override {
+        _finish(block.basefee, 7);
+    }
+}
+
+/// Fills a purse, which gives back what it holds and destroys itself.
+contract PurseVault is SettlingVault {
+    function settleAll() external override {
+        new Purse{value: 7}().dissolve();
+        _finish(8, 8);
+    }
+}
+
+contract Purse {
+    constructor() payable {}
+
+    function dissolve() external {
+        selfdestruct(payable(msg.sender));
+    }
+}
+
 /// EIP-1967.
 contract Proxy {
     bytes32 private constant SLOT =
