@@ -182,12 +182,12 @@ export const errorTable = {
   },
   VAULT_NETWORK_UNREACHABLE: {
     kind: "rpc",
-    message: "Network {network} cannot be reached: {problem}",
-    fix: "Check that the node runs and that the configured URL is right.",
+    message: "Network {network} cannot be reached: {problem}.",
+    fix: "{remedy}",
   },
   VAULT_RPC_TIMEOUT: {
     kind: "rpc",
-    message: "Network {network} did not answer {method} in time.",
+    message: "Network {network} did not answer {method} in time{tried}.",
     fix: "Try again, or allow more time: networks.{network}.timeout for each request, the option `timeout` for a whole read.",
   },
   VAULT_RPC_ERROR: {

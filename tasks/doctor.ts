@@ -50,7 +50,7 @@ async function examine(
     const { name, asked: method } = looks[access];
     try {
       if (deadline?.isOver === true) {
-        throw vaultError("VAULT_RPC_TIMEOUT", { network, method });
+        throw vaultError("VAULT_RPC_TIMEOUT", { network, method, tried: "" });
       }
       const left =
         deadline === undefined

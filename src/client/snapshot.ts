@@ -45,7 +45,10 @@ export async function takeSnapshot(
   whole: VaultReader,
   options: ReadOptions,
 ): Promise<VaultSnapshot> {
-  const client = whole.during({ timeout: DEFAULT_TIMEOUT_MS, ...options });
+  const client = whole.during({
+    ...options,
+    timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
+  });
   const { chainId, block, values } =
     (await readInOneCall(client, options)) ??
     (await readCallByCall(client, options));

@@ -196,7 +196,10 @@ export class VaultClient implements VaultReader {
     const call = encodeCall(operation, args);
     const { from, blockTag } = this.readContext(options);
     const target = await this.addressOf(call.role, operation);
-    const node = this.#nodeFor({ timeout: DEFAULT_TIMEOUT_MS, ...options });
+    const node = this.#nodeFor({
+      ...options,
+      timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
+    });
     const answer = await node.request("eth_call", [
       { from, to: target.address, data: call.data },
       blockTag,

@@ -1,6 +1,6 @@
 import { isHexString } from "ethers";
 
-import { VaultError, vaultError } from "../errors.js";
+import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { asRecord, listOf } from "../json.js";
 import {
   MAX_FOREIGN_TEXT,
@@ -28,14 +28,17 @@ export function invalidResponse(
  * differently, so the whole chain of causes is looked at; but what an error
  * says of itself counts only where the error was made on this side. Whatever
  * the node sent is data: it may look like any error there is.
+ *
+ * @param tried How often and how long it was tried, if more than once.
  */
 export function toRpcError(
-  error: unknown,
+  thrown: unknown,
   network: string,
   method: string,
+  tried = "",
 ): VaultError {
-  const { links, codes, hardhatErrors, status, isTimeout, isUnreadable } =
-    signsOf(error);
+  const error = errorInBody(thrown) ?? thrown;
+  const { links, hardhatErrors, isTimeout, isUnreadable } = signsOf(error);
   const ours = links.find((link) => VaultError.isVaultError(link));
   if (ours !== undefined) {
     return ours;
@@ -57,28 +60,126 @@ export function toRpcError(
     return toConfigVariableError(error, `A setting of networks.${network}`);
   }
   if (isTimeout) {
-    return vaultError("VAULT_RPC_TIMEOUT", { network, method }, error);
+    return vaultError("VAULT_RPC_TIMEOUT", { network, method, tried }, error);
   }
   if (isUnreadable) {
     // The body is not repeated: an HTML page helps nobody, and a proxy's error
     // page may repeat the request with its key.
-    return invalidResponse(network, method, "the body could not be parsed");
-  }
-  const obstacle =
-    status === undefined
-      ? (codes.find((code): code is string => connectionCodes.has(code)) ??
-        (hardhatErrors.has("HHE703") ? "connection refused" : undefined))
-      : `HTTP status ${status}`;
-  if (obstacle !== undefined) {
-    return vaultError(
-      "VAULT_NETWORK_UNREACHABLE",
-      { network, problem: `${obstacle}.` },
-      error,
+    return invalidResponse(
+      network,
+      method,
+      `the body could not be parsed; it may be a web page, also one that the URL redirects to${tried}`,
     );
   }
+  const status = statusOf(links);
+  const signs = [
+    ...(status === undefined ? [] : [`HTTP status ${status}`]),
+    // A node's own code is a number.
+    ...links
+      .filter(({ code }) => typeof code !== "number")
+      .map(
+        (link) =>
+          `${String(isHardhatError(link) ? link["errorCode"] : link["code"])} ${String(link["message"])}`,
+      ),
+  ];
+  for (const sign of signs) {
+    const [setting] = settings.find(([, words]) => words.test(sign)) ?? [];
+    if (setting !== undefined) {
+      return invalidArgument(
+        `networks.${network}.${setting}`,
+        quoteForeignText(sign.slice(sign.indexOf(" ") + 1)),
+      );
+    }
+    const obstacle = obstacles.find(([words]) => words.test(sign));
+    if (obstacle !== undefined) {
+      const [words, problem, remedy] = obstacle;
+      const [, found = ""] = words.exec(sign) ?? [];
+      const host = hostOf(links) ?? "the node";
+      return vaultError(
+        "VAULT_NETWORK_UNREACHABLE",
+        {
+          network,
+          problem: `${problem.replace("{host}", host).replace("{found}", found)}${tried}`,
+          remedy:
+            remedy ?? `Check that the node runs, and networks.${network}.url.`,
+        },
+        error,
+      );
+    }
+  }
   // A node's own words: some repeat the path, or the key in it.
-  const problem = quoteForeignText(redactSecrets(messageOf(error)));
+  const problem = `${quoteForeignText(redactSecrets(messageOf(error)))}${tried}`;
   return vaultError("VAULT_RPC_ERROR", { network, method, problem }, error);
+}
+
+/** How Hardhat and undici say that a setting cannot be used. */
+const settings: ReadonlyArray<readonly [setting: string, words: RegExp]> = [
+  ["url", /^UND_ERR_INVALID_ARG (?:Invalid URL protocol|Redirect loop)/u],
+  ["httpHeaders", /^UND_ERR_INVALID_ARG invalid .*header/u],
+  ["accounts", /^HHE717 |^undefined (?:Invalid mnemonic|invalid scalar:)/u],
+];
+
+/** How a connection failed, by code and message, and what to do about it. */
+const obstacles: ReadonlyArray<
+  readonly [words: RegExp, problem: string, remedy?: string]
+> = [
+  [/^(HTTP status .*)/u, "{host} answered {found}"],
+  [/^ECONNREFUSED |^HHE703 /u, "{host} refused the connection"],
+  [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET) /u, "{host} closed the connection"],
+  [/^(ENOTFOUND|EAI_AGAIN) /u, "no address was found for {host} ({found})"],
+  [/^(E(?:HOST|NET)UNREACH) /u, "there is no way to {host} ({found})"],
+  [
+    /^(\w*CERT\w*|UNABLE_TO_\w+) /u,
+    "the certificate of {host} is not trusted ({found})",
+    "If the node is yours, set NODE_EXTRA_CA_CERTS to the file with the certificate of its authority; else correct its URL.",
+  ],
+  [
+    /^(?:ERR_SSL_\w+|EPROTO) /u,
+    "{host} does not speak TLS",
+    "Write http:// in place of https://, or the port for https.",
+  ],
+  [
+    /^UND_ERR_ABORTED Proxy response \((\d+)\)/u,
+    "the proxy in front of {host} answered HTTP status {found}",
+    "Check the environment variables http_proxy, https_proxy and no_proxy.",
+  ],
+];
+
+/** Host and port of the node, as far as an error of this side names them. */
+function hostOf(links: readonly ErrorLink[]): string | undefined {
+  for (const { message, address, hostname, port } of links) {
+    const [, url = ""] =
+      /^[A-Z].* (https?:\S+)(?: was refused)?$/u.exec(String(message)) ?? [];
+    if (URL.canParse(url)) {
+      return new URL(url).host;
+    }
+    const host = address ?? hostname;
+    if (typeof host === "string") {
+      return typeof port === "number" ? `${host}:${port}` : host;
+    }
+  }
+  return undefined;
+}
+
+/** The node's own error where it came with an HTTP status that refuses. */
+function errorInBody(thrown: unknown): ErrorLink | undefined {
+  const { links } = signsOf(thrown);
+  const status = statusOf(links) ?? 0;
+  if (status < 400 || status >= 500 || status === TOO_MANY_REQUESTS) {
+    return undefined;
+  }
+  return links
+    .map(({ body }) => asRecord(asRecord(parseBody(body))["error"]))
+    .find(({ message }) => typeof message === "string");
+}
+
+function parseBody(body: unknown): unknown {
+  try {
+    return typeof body === "string" ? JSON.parse(body) : body;
+  } catch {
+    // Then it is no JSON-RPC, and its status says what there is to say.
+    return undefined;
+  }
 }
 
 /**
@@ -101,15 +202,17 @@ export function toConfigVariableError(
 /** A failure that may be over the next time. */
 export interface Fault {
   /** See {@link RetryEvent}. */
-  readonly kind: "busy" | "behind" | "passing";
+  readonly kind: "busy" | "passing";
+  /** It is that the node does not have a block yet, or at all. */
+  readonly isOfBlock?: boolean;
   /** What the node asked to wait. */
   readonly retryAfterMs?: number | undefined;
 }
 
 /** How nodes and gateways word it; none of them by a code of its own. */
 const busyWords =
-  /rate.?limit|too many requests|request limit|limit exceeded|(?:quota|capacity|compute units).{0,40}exceeded|exceeded.{0,40}(?:quota|capacity|compute units)/iu;
-const behindWords =
+  /rate.?limit|too many requests|request limit|(?<!gas )limit exceeded|(?:quota|capacity|compute units).{0,40}exceeded|exceeded.{0,40}(?:quota|capacity|compute units)/iu;
+const blockWords =
   /header not found|header for hash not found|unknown block|block not found|block .{0,40}not (?:yet )?(?:available|found)|block ?out ?of ?range|block height is/iu;
 const passingWords =
   /timed? ?-?out|temporar|try again|overloaded|bad gateway|service unavailable|socket hang up|connection (?:reset|closed)|\bid\b.{0,20}(?:mismatch|does not match)/iu;
@@ -119,9 +222,9 @@ const finalWords = /execution (?:aborted|timeout)|daily|per day|monthly/iu;
 /** JSON-RPC's code, by EIP-1474, of a request beyond a limit. */
 const LIMIT_EXCEEDED = -32005;
 /** HTTP's status for the same. */
-export const TOO_MANY_REQUESTS = 429;
+const TOO_MANY_REQUESTS = 429;
 
-/** Of {@link connectionCodes}, those of a connection that there was. */
+/** Of a connection that there was. */
 const passingCodes: ReadonlySet<unknown> = new Set([
   "ECONNRESET",
   "EAI_AGAIN",
@@ -131,17 +234,23 @@ const passingCodes: ReadonlySet<unknown> = new Set([
 
 /**
  * Whether a failed request may succeed if it is made again. A revert or a
- * refusal never does.
+ * refusal never does, and a request that was not answered in time has used up
+ * the time that there was for it.
  */
-export function faultOf(error: unknown): Fault | undefined {
-  if (findRevert(error) !== undefined) {
+export function faultOf(thrown: unknown): Fault | undefined {
+  const error = errorInBody(thrown) ?? thrown;
+  const words = messageOf(error);
+  const { links, codes, isTimeout, isUnreadable } = signsOf(error);
+  if (
+    isTimeout ||
+    // No node needs so many words for it.
+    words.length > MAX_FOREIGN_TEXT ||
+    finalWords.test(words) ||
+    findRevert(error) !== undefined
+  ) {
     return undefined;
   }
-  const { links, codes, status, isTimeout, isUnreadable } = signsOf(error);
-  const words = messageOf(error).slice(0, MAX_FOREIGN_TEXT);
-  if (finalWords.test(words)) {
-    return undefined;
-  }
+  const status = statusOf(links);
   if (
     status === TOO_MANY_REQUESTS ||
     asRecord(error)["code"] === LIMIT_EXCEEDED ||
@@ -154,14 +263,12 @@ export function faultOf(error: unknown): Fault | undefined {
       ? { kind: "passing", retryAfterMs: retryAfterOf(links) }
       : undefined;
   }
-  if (behindWords.test(words)) {
-    return { kind: "behind" };
-  }
-  return isTimeout ||
+  const isOfBlock = blockWords.test(words);
+  return isOfBlock ||
     isUnreadable ||
     codes.some((code) => passingCodes.has(code)) ||
     passingWords.test(words)
-    ? { kind: "passing" }
+    ? { kind: "passing", isOfBlock }
     : undefined;
 }
 
@@ -188,17 +295,6 @@ const timeoutCodes: ReadonlySet<unknown> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-const connectionCodes: ReadonlySet<unknown> = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EPIPE",
-  "UND_ERR_SOCKET",
-]);
-
 /** JSON-RPC error code of a revert with data, in geth and anvil. */
 const EXECUTION_REVERTED = 3;
 
@@ -213,27 +309,33 @@ export function refusesParameters(error: unknown): boolean {
   return everythingIn(error).some(({ code }) => code === INVALID_PARAMS);
 }
 
-export function findRevert(error: unknown): RevertReason | undefined {
-  const links = everythingIn(error);
-  const saysRevert = links.some(
-    (link) =>
-      link["code"] === EXECUTION_REVERTED ||
-      /\brevert|VM Exception/iu.test(
-        messageOf(link).slice(0, MAX_FOREIGN_TEXT),
-      ),
-  );
-  if (!saysRevert) {
-    return undefined;
-  }
-  const data = links
-    .flatMap((link) => [link["data"], link["result"]])
-    .find(
-      (value): value is string =>
-        typeof value === "string" &&
-        value.length <= MAX_REVERT_DATA &&
-        isHexString(value, true),
+export function findRevert(thrown: unknown): RevertReason | undefined {
+  const links = everythingIn(errorInBody(thrown) ?? thrown);
+  const data =
+    links
+      .flatMap((link) => [link["data"], link["result"], ganacheReturn(link)])
+      .find(
+        (value): value is string =>
+          typeof value === "string" &&
+          value.length <= MAX_REVERT_DATA &&
+          isHexString(value, true),
+      ) ?? "0x";
+  const saysRevert = links.some((link) => {
+    const words = messageOf(link).slice(0, MAX_FOREIGN_TEXT);
+    return (
+      /\brevert|VM Exception/iu.test(words) ||
+      // The limit of a node that gives a call little gas has the same code.
+      (link["code"] === EXECUTION_REVERTED &&
+        (data !== "0x" || !/out of ?gas/iu.test(words)))
     );
-  return decodeRevertReason(data ?? "0x");
+  });
+  return saysRevert ? decodeRevertReason(data) : undefined;
+}
+
+/** What was returned, by ganache 6: its data are by a transaction's hash. */
+function ganacheReturn({ data }: ErrorLink): unknown {
+  const [key] = Object.keys(asRecord(data));
+  return isHexString(key, 32) ? asRecord(asRecord(data)[key])["return"] : null;
 }
 
 type ErrorLink = Readonly<Record<string, unknown>>;
@@ -260,15 +362,6 @@ function signsOf(error: unknown) {
     links,
     codes,
     hardhatErrors,
-    /** Of the errors that have a class of their own: see {@link isHardhatError}. */
-    status: links
-      .filter((link) => Object.getPrototypeOf(link) !== Error.prototype)
-      .map(({ statusCode }) => statusCode)
-      .find(
-        // Others put a code of their own there.
-        (status): status is number =>
-          typeof status === "number" && status >= 100 && status < 600,
-      ),
     isTimeout:
       hardhatErrors.has("HHE704") ||
       codes.some((code) => timeoutCodes.has(code)) ||
@@ -277,6 +370,18 @@ function signsOf(error: unknown) {
       hardhatErrors.has("HHE702") ||
       links.some((link) => link instanceof SyntaxError),
   };
+}
+
+/** Of the errors that have a class of their own: see {@link isHardhatError}. */
+function statusOf(links: readonly ErrorLink[]): number | undefined {
+  return links
+    .filter((link) => Object.getPrototypeOf(link) !== Error.prototype)
+    .map(({ statusCode }) => statusCode)
+    .find(
+      // Others put a code of their own there.
+      (status): status is number =>
+        typeof status === "number" && status >= 100 && status < 600,
+    );
 }
 
 /** Whether it is an error, also of another realm; JSON never makes one. */

@@ -1,12 +1,11 @@
 import type { Buffer } from "node:buffer";
 
-import { ZeroHash, isHexString, toQuantity } from "ethers";
+import { ZeroHash, toQuantity } from "ethers";
 
 import { vaultError } from "../errors.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { isNodeRefusal } from "./errors.js";
 import { TRANSACTION_GAS_CAP } from "./gas.js";
-import { highest, isUneven, originOf } from "./patient.js";
 import { AnswerReader, RevertedCall, requestRpc } from "./request.js";
 
 /**
@@ -139,17 +138,6 @@ export class Chain {
     return this.reader(method).bytes(code);
   }
 
-  /** One word of a contract's storage, 0x hex. */
-  public async storage(
-    address: string,
-    slot: string,
-    block: BlockId = "latest",
-  ): Promise<string> {
-    const method = "eth_getStorageAt";
-    const word = await this.request(method, [address, slot, toBlockId(block)]);
-    return `0x${this.reader(method).bytes(word).toString("hex").padStart(64, "0")}`;
-  }
-
   /**
    * Number and time of a block.
    *
@@ -197,20 +185,21 @@ export class Chain {
    * The block that the node would make now; undefined where it does not say. A
    * node's clock need not be ours: development nodes can be moved in time. Some
    * give their newest block instead: the nodes of some rollups do, and Geth's,
-   * which leaves its hash out, where it makes no blocks. Until a node has been
-   * ahead of its newest block once, that takes another request.
+   * which leaves its hash out, where it makes no blocks.
    */
   public async pending(): Promise<PendingBlock | undefined> {
     try {
       const pending = await this.#block("pending");
-      const { number, timestamp } = pending;
+      const { number, timestamp, stateRoot } = pending;
       const known = number === null ? undefined : this.#ofBlock.number(number);
       if (
         // There is always a block before it.
         known === 0 ||
         (known !== undefined &&
-          mayBeMade(pending, this.provider) &&
-          !(await this.#isAhead(known)))
+          // Anvil's pending block has the root of no state.
+          stateRoot !== ZeroHash &&
+          // Asked afterwards: by now there may be more blocks, but not fewer.
+          known <= (await this.blockNumber()))
       ) {
         return undefined;
       }
@@ -223,22 +212,6 @@ export class Chain {
       // Many public endpoints have no pending block; nothing depends on it.
       return undefined;
     }
-  }
-
-  /** Whether the node has not made the block yet. */
-  async #isAhead(pending: number): Promise<boolean> {
-    // Asked afterwards: by now there may be more blocks, but not fewer.
-    const newest = await this.blockNumber();
-    if (isUneven(this.provider)) {
-      // That may be of a node that is behind the one which gave the block.
-      const ask = async (): Promise<number> => await this.blockNumber();
-      return pending > (await highest(newest, ask));
-    }
-    const isAhead = pending > newest;
-    if (isAhead) {
-      seenAhead.add(originOf(this.provider));
-    }
-    return isAhead;
   }
 
   /**
@@ -388,28 +361,6 @@ export class Chain {
 }
 
 const BLOCK_METHOD = "eth_getBlockByNumber";
-
-/**
- * Providers whose node has given a pending block that was not made yet. Of
- * several nodes, blocks apart, that tells nothing.
- */
-const seenAhead = new WeakSet<Eip1193Provider>();
-
-/**
- * Whether what a node gives as pending may be a block that there is already.
- * Anvil's has the root of no state; one with a hash is always doubted.
- */
-function mayBeMade(
-  { hash, stateRoot }: Readonly<Record<string, unknown>>,
-  provider: Eip1193Provider,
-): boolean {
-  return (
-    stateRoot !== ZeroHash &&
-    (isHexString(hash, 32) ||
-      isUneven(provider) ||
-      !seenAhead.has(originOf(provider)))
-  );
-}
 
 function seenTransaction(
   transaction: unknown,

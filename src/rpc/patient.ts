@@ -1,7 +1,6 @@
 import { isHexString } from "ethers";
 import pLimit from "p-limit";
 import type { LimitFunction } from "p-limit";
-import pRetry from "p-retry";
 
 import { vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
@@ -14,8 +13,8 @@ import type { Fault } from "./errors.js";
 export interface RetryEvent {
   readonly method: string;
   /**
-   * `busy`: the node limits how often it is asked; `behind`: it has not seen a
-   * block yet that was seen before; `passing`: anything else that may be over.
+   * `busy`: the node limits how often it is asked; `passing`: anything else that
+   * may be over, as a node that has not seen a block yet that another one has.
    */
   readonly reason: Fault["kind"];
   /** What went wrong, safe to show. */
@@ -55,11 +54,9 @@ const LONGEST_RETRY_AFTER_MS = 10_000;
 
 type Attempts = Readonly<Record<Fault["kind"], number>>;
 
-// Of two nodes behind a balancer, each is asked half of the time: fifteen times
-// the same one is what one request in thirty thousand meets.
-const maxAttempts: Attempts = { busy: 15, behind: 15, passing: 5 };
+const maxAttempts: Attempts = { busy: 15, passing: 6 };
 /** Where there is another way, that is soon the shorter one. */
-const fewAttempts: Attempts = { ...maxAttempts, behind: 4, passing: 2 };
+const fewAttempts: Attempts = { busy: 15, passing: 3 };
 
 /** What may be asked twice without doing anything twice. */
 const repeatable =
@@ -70,25 +67,8 @@ interface Acquaintance {
   readonly limit: LimitFunction;
   /** The newest block that one of its nodes has told of. */
   newestBlock: number;
-  /** Answers in a row by which the chain does not reach that one. */
-  readonly lowerHeads: number[];
-  /** While the nodes are asked how far they are. */
-  askingHeads: Promise<void> | undefined;
-  /** Whether one of its nodes was seen to be behind another. */
-  isUneven: boolean;
 }
 
-/**
- * So many answers in a row that name an older block: it is not that a node is
- * behind, the newest block is gone, by a re-org or because a development node
- * was set back. See {@link maxAttempts} for how sure that is.
- */
-const LOWER_HEADS = 15;
-const MORE_LOOKS = LOWER_HEADS - 1;
-/** Asked for each time that a block is not there: independent of each other. */
-const HEADS_AT_A_TIME = 2;
-/** They only help, so that one that hangs is not waited for. */
-const HEADS_TIMEOUT_MS = 2_000;
 /** No node that can be used is further behind, and few keep older state. */
 const MOST_BLOCKS_BEHIND = 128;
 
@@ -104,62 +84,9 @@ export function originOf(provider: Eip1193Provider): Eip1193Provider {
 /** A node behind this provider has that block; others may be behind. */
 export function noteBlock(provider: Eip1193Provider, number: number): void {
   const known = acquaintanceOf(originOf(provider));
-  if (Number.isSafeInteger(number) && number >= known.newestBlock) {
+  if (Number.isSafeInteger(number) && number > known.newestBlock) {
     known.newestBlock = number;
-    known.lowerHeads.length = 0;
   }
-}
-
-/**
- * That block is the newest one of a node.
- *
- * @param newestBefore What was known when it was asked: answers may come in
- * another order, and then a lower one is only the older.
- */
-function noteHead(
-  provider: Eip1193Provider,
-  number: number,
-  newestBefore: number,
-): void {
-  noteBlock(provider, number);
-  const known = acquaintanceOf(originOf(provider));
-  const { newestBlock, lowerHeads } = known;
-  if (number < Math.min(newestBlock, newestBefore)) {
-    known.isUneven = true;
-    if (lowerHeads.push(number) >= LOWER_HEADS) {
-      known.newestBlock = Math.max(...lowerHeads);
-      // No node is behind, then: all have gone back.
-      known.isUneven = false;
-      lowerHeads.length = 0;
-    }
-  }
-}
-
-/** The chain was set back, so that there may be no block that was seen. */
-export function forgetBlocks(provider: Eip1193Provider): void {
-  const known = acquaintanceOf(originOf(provider));
-  known.newestBlock = -1;
-  known.lowerHeads.length = 0;
-}
-
-/** Whether there are several nodes behind this provider, blocks apart. */
-export function isUneven(provider: Eip1193Provider): boolean {
-  return acquaintanceOf(originOf(provider)).isUneven;
-}
-
-/**
- * The highest of a first answer and of as many more as it takes to meet each
- * node: what only ever rises is newest there. See {@link maxAttempts} for how
- * sure that is.
- */
-export async function highest(
-  first: number,
-  ask: () => Promise<number>,
-): Promise<number> {
-  return Math.max(
-    first,
-    ...(await Promise.all(Array.from({ length: MORE_LOOKS }, ask))),
-  );
 }
 
 /**
@@ -208,15 +135,14 @@ export async function withinDeadline<T>(
   }
   const done = await deadline.within(work.then((value) => ({ value })));
   if (done === undefined) {
-    throw vaultError("VAULT_RPC_TIMEOUT", { network, method });
+    throw vaultError("VAULT_RPC_TIMEOUT", { network, method, tried: "" });
   }
   return done.value;
 }
 
 /**
  * A patient provider for a request that is heavy, or asked for in another way if
- * it fails: what may be over is tried once more, since it may also be the size,
- * and a block that is not there is not waited for until all nodes should have it.
+ * it fails: it is given up sooner, since the reason may also be its size.
  */
 export function lessPatient(provider: Eip1193Provider): Eip1193Provider {
   const asking = patients.get(provider);
@@ -252,18 +178,10 @@ interface Asking extends Pick<Patience, "onRetry"> {
   readonly attempts: Attempts;
 }
 
-/** What a request came to; how it ends where it is not made again. */
-type Outcome = { readonly answer: unknown } | { readonly error: unknown };
-
-/** What went wrong and may be over, on its way through the library. */
-class PassingFault extends Error {
-  constructor(
-    public readonly fault: Fault,
-    public readonly outcome: Outcome,
-  ) {
-    super();
-  }
-}
+/** What a request came to; with a fault, it may come to something else. */
+type Outcome = { readonly fault?: Fault | undefined } & (
+  { readonly answer: unknown } | { readonly error: unknown }
+);
 
 async function askPatiently(
   args: RequestArguments,
@@ -272,127 +190,78 @@ async function askPatiently(
 ): Promise<unknown> {
   const { network, isRepeated, attempts, onRetry } = asking;
   const { method } = args;
-  const isWorthIt = (error: Error, attempt: number): error is PassingFault =>
-    error instanceof PassingFault &&
-    attempt < attempts[error.fault.kind] &&
-    !deadline.isOver &&
-    !isRepeated();
-  let outcome: Outcome;
-  // Says more than that the time is over.
+  const begunAt = performance.now();
   let latest: Outcome | undefined;
-  try {
-    outcome = await pRetry(
-      async () => await askOnce(args, asking, deadline, latest),
-      {
-        retries: Math.max(...Object.values(maxAttempts)),
-        minTimeout: FIRST_WAIT_MS,
-        maxTimeout: LONGEST_WAIT_MS,
-        randomize: true,
-        maxRetryTime: deadline.remaining,
-        shouldRetry: ({ error, attemptNumber }) =>
-          isWorthIt(error, attemptNumber),
-        onFailedAttempt: async ({ error, attemptNumber: attempt }) => {
-          if (!isWorthIt(error, attempt)) {
-            return;
-          }
-          const { kind: reason, retryAfterMs = 0 } = error.fault;
-          latest = error.outcome;
-          const problem =
-            "error" in error.outcome
-              ? toRpcError(error.outcome.error, network, method).shortMessage
-              : "the block is not there yet";
-          onRetry?.({ method, reason, problem, attempt });
-          if (reason === "behind") {
-            asking.known.isUneven = true;
-            await deadline.within(askHeads(asking));
-          }
-          await deadline.pause(Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS));
-        },
-      },
-    );
-  } catch (error) {
-    if (!(error instanceof PassingFault)) {
-      throw error;
-    }
-    outcome = error.outcome;
-  }
-  if ("error" in outcome) {
-    throw outcome.error;
-  }
-  return outcome.answer;
-}
-
-/** @throws PassingFault where it may be worth to ask again */
-async function askOnce(
-  args: RequestArguments,
-  asking: Asking,
-  deadline: Deadline,
-  latest: Outcome | undefined,
-): Promise<Outcome> {
-  const { network, known } = asking;
-  const { method } = args;
-  let outcome;
-  try {
-    outcome = await askUntil(args, asking, deadline);
-  } catch (error) {
-    const fault = faultOf(error);
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await askOnce(args, asking, deadline);
+    // What went wrong before says more than that the time is over.
+    latest = outcome ?? latest;
     if (
-      fault !== undefined &&
-      (fault.kind !== "behind" || isSeen(args, known))
+      latest !== undefined &&
+      "answer" in latest &&
+      latest.fault === undefined
     ) {
-      throw new PassingFault(fault, { error });
+      return latest.answer;
     }
-    return { error };
+    const seconds = Math.round((performance.now() - begunAt) / 1_000);
+    const tried =
+      attempt === 1 ? "" : ` (tried ${attempt} times in ${seconds} s)`;
+    if (latest === undefined) {
+      throw vaultError("VAULT_RPC_TIMEOUT", { network, method, tried });
+    }
+    const { fault } = latest;
+    if (
+      outcome === undefined ||
+      fault === undefined ||
+      attempt >= attempts[fault.kind] ||
+      deadline.isOver ||
+      isRepeated()
+    ) {
+      if ("answer" in latest) {
+        return latest.answer;
+      }
+      throw attempt === 1
+        ? latest.error
+        : toRpcError(latest.error, network, method, tried);
+    }
+    const problem =
+      "error" in latest
+        ? toRpcError(latest.error, network, method).shortMessage
+        : "the block is not there yet";
+    onRetry?.({ method, reason: fault.kind, problem, attempt });
+    const backoff = FIRST_WAIT_MS * 2 ** (attempt - 1) * (1 + Math.random());
+    await deadline.pause(
+      Math.min(backoff, LONGEST_WAIT_MS) +
+        Math.min(fault.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS),
+    );
   }
-  if (outcome?.answer === null && isSeen(args, known)) {
-    throw new PassingFault({ kind: "behind" }, outcome);
-  }
-  return (
-    outcome ??
-    latest ?? { error: vaultError("VAULT_RPC_TIMEOUT", { network, method }) }
-  );
 }
 
 /** @returns Undefined if the deadline comes first. */
-async function askUntil(
+async function askOnce(
   args: RequestArguments,
   { provider, known }: Asking,
   deadline: Deadline,
-): Promise<{ readonly answer: unknown } | undefined> {
-  return await deadline.within(
-    known.limit(async () => {
-      // What waits longer than it may is not asked any more.
-      if (deadline.isOver) {
-        return undefined;
-      }
-      const newestBefore = known.newestBlock;
-      const answer = await provider.request(args);
-      noteAnswer(args, answer, provider, newestBefore);
-      return { answer };
-    }),
-  );
-}
-
-/**
- * Asks the nodes how far they are. Where none of them ever has the block, it is
- * not waited for any longer.
- */
-async function askHeads(asking: Asking): Promise<void> {
-  const { known } = asking;
-  const deadline = new Deadline(HEADS_TIMEOUT_MS);
-  const askHead = async (): Promise<void> => {
-    try {
-      await askUntil({ method: "eth_blockNumber" }, asking, deadline);
-    } catch {
-      // It tells nothing, then.
-    }
-  };
-  known.askingHeads ??= Promise.all(
-    Array.from({ length: HEADS_AT_A_TIME }, askHead),
-  ).then(() => {
-    known.askingHeads = undefined;
-  });
-  await known.askingHeads;
+): Promise<Outcome | undefined> {
+  try {
+    const outcome = await deadline.within(
+      known.limit(async () =>
+        // What waits longer than it may is not asked any more.
+        deadline.isOver ? undefined : { answer: await provider.request(args) },
+      ),
+    );
+    const isMissing =
+      outcome?.answer === null && args.method === "eth_getBlockByNumber";
+    noteAnswer(args, outcome?.answer, provider);
+    return isMissing && isSeen(args, known)
+      ? { ...outcome, fault: { kind: "passing" } }
+      : outcome;
+  } catch (error) {
+    const fault = faultOf(error);
+    return fault?.isOfBlock === true && !isSeen(args, known)
+      ? { error }
+      : { error, fault };
+  }
 }
 
 /** Of the parameters, the one that names the block. */
@@ -418,21 +287,14 @@ function noteAnswer(
   { method, params = [] }: RequestArguments,
   answer: unknown,
   provider: Eip1193Provider,
-  newestBefore: number,
 ): void {
   if (method === "eth_blockNumber" && isHexString(answer)) {
-    noteHead(provider, Number(answer), newestBefore);
+    noteBlock(provider, Number(answer));
   }
-  const { number: quantity } = asRecord(answer);
-  if (method === "eth_getBlockByNumber" && isHexString(quantity)) {
-    const [tag] = params;
-    const number = Number(quantity);
-    if (tag === "latest") {
-      noteHead(provider, number, newestBefore);
-    } else {
-      // The pending block is none yet: what it tells of is the one before.
-      noteBlock(provider, tag === "pending" ? number - 1 : number);
-    }
+  const { number } = asRecord(answer);
+  if (method === "eth_getBlockByNumber" && isHexString(number)) {
+    // The pending block is none yet: what it tells of is the one before.
+    noteBlock(provider, Number(number) - (params[0] === "pending" ? 1 : 0));
   }
 }
 
@@ -440,9 +302,6 @@ function acquaintanceOf(provider: Eip1193Provider): Acquaintance {
   const known = acquaintances.get(provider) ?? {
     limit: pLimit(MAX_CONCURRENCY),
     newestBlock: -1,
-    lowerHeads: [],
-    askingHeads: undefined,
-    isUneven: false,
   };
   acquaintances.set(provider, known);
   return known;

@@ -358,6 +358,7 @@ describe("client - snapshot", () => {
         {},
       );
     const refused = vaultError("VAULT_RPC_TIMEOUT", {
+      tried: "",
       network: "testnet",
       method: "eth_call",
     });

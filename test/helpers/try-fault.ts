@@ -31,7 +31,6 @@ const outcomes: Readonly<
 > = {
   "drop before forwarding": "again",
   "drop after forwarding": "again",
-  "delay past the timeout": "again",
   "429 with Retry-After": "again",
   "500": "again",
   "502 after forwarding": "again",
@@ -49,6 +48,7 @@ const outcomes: Readonly<
     "VAULT_RPC_TIMEOUT",
     "VAULT_NETWORK_UNREACHABLE",
   ],
+  "delay past the timeout": ["VAULT_RPC_TIMEOUT"],
   // Asked again only where the block was there before.
   "header not found": ["VAULT_RPC_ERROR"],
   "JSON-RPC refusal": ["VAULT_RPC_ERROR"],

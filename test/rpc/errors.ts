@@ -66,6 +66,18 @@ const reverts: ReadonlyArray<
     "panic 0x99: unknown panic code",
   ],
   [
+    "the data of ganache 6, by a transaction's hash",
+    {
+      code: -32000,
+      message: "VM Exception while processing transaction: revert",
+      data: {
+        [`0x${"ab".repeat(32)}`]: { error: "revert", return: "0x12345678" },
+        name: "RuntimeError",
+      },
+    },
+    "unknown error 0x12345678 with 0 bytes of arguments",
+  ],
+  [
     "a cause",
     new Error("call failed", {
       cause: { code: 3, message: "reverted", data: "0x12345678aa" },
@@ -161,6 +173,11 @@ describe("failed requests", () => {
       { code: -32601, message: "Method not found" },
       "VAULT_RPC_ERROR",
     ],
+    [
+      "a node's own limit of gas, with the code of a revert,",
+      { code: 3, message: "out of gas", data: "0x" },
+      "VAULT_RPC_ERROR",
+    ],
   ];
   for (const statusCode of [0, 99, 600, -32_000]) {
     it(`should take no HTTP status from ${statusCode} in an error's class of its own`, () => {
@@ -247,13 +264,16 @@ describe("failed requests", () => {
       "Hardhat's HHE702",
       hardhatError("HHE702"),
       "VAULT_RPC_INVALID_RESPONSE",
-      { problem: "the body could not be parsed" },
+      {
+        problem:
+          "the body could not be parsed; it may be a web page, also one that the URL redirects to",
+      },
     ],
     [
       "Hardhat's HHE703",
       hardhatError("HHE703"),
       "VAULT_NETWORK_UNREACHABLE",
-      { problem: "connection refused." },
+      { problem: "the node refused the connection" },
     ],
     [
       "a refused connection in an error with another code",
@@ -262,13 +282,13 @@ describe("failed requests", () => {
         cause: Object.assign(new Error("no"), { code: "ECONNREFUSED" }),
       }),
       "VAULT_NETWORK_UNREACHABLE",
-      { problem: "ECONNREFUSED." },
+      { problem: "the node refused the connection" },
     ],
     [
       "an error of another realm",
       foreignError,
       "VAULT_NETWORK_UNREACHABLE",
-      { problem: "ENOTFOUND." },
+      { problem: "no address was found for the node (ENOTFOUND)" },
     ],
     [
       "a status that is no number",
@@ -537,7 +557,7 @@ describe("failed requests over HTTP, with a key in the URL", () => {
     });
   }
 
-  it("should say that nothing listens", async () => {
+  it("should name host and port of a node that refuses the connection, and not the key", async () => {
     const closed = await startRpcServer({});
     await closed.stop();
     const { vault } = await connectTo(`${closed.url}/v3/${KEY}`, {
@@ -547,8 +567,36 @@ describe("failed requests over HTTP, with a key in the URL", () => {
       vault.queryVolume(),
       "VAULT_NETWORK_UNREACHABLE",
     );
-    expect(message).to.contain("ECONNREFUSED").and.not.contain(KEY);
+    expect(message)
+      .to.contain(`${new URL(closed.url).host} refused the connection`)
+      .and.not.contain(KEY);
   });
+
+  const refusal = { code: -32000, message: "no such block" };
+  for (const [name, contentType, body, shown] of [
+    [
+      "the error of its body",
+      "application/json",
+      { error: refusal },
+      "no such",
+    ],
+    ["an error in a text", "text/plain", { error: refusal }, "no such block"],
+    ["its status without one", "application/json", {}, "HTTP status 400"],
+  ] as const) {
+    it(`should tell of ${name} where a node answers HTTP 400`, async () => {
+      server.handler = ({ response }) => {
+        response.writeHead(400, { "content-type": contentType });
+        response.end(JSON.stringify(body));
+        return "handled";
+      };
+      const { provider } = await connectTo(server.url);
+      const { message } = await expectVaultError(
+        requestRpc(provider, "live", "eth_gasPrice", []),
+        "error" in body ? "VAULT_RPC_ERROR" : "VAULT_NETWORK_UNREACHABLE",
+      );
+      expect(message).to.contain(shown);
+    });
+  }
 
   it("should hide every part of the URL and of the headers, whoever repeats it", async () => {
     const parts = [

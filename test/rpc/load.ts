@@ -30,7 +30,7 @@ const MOST_SOCKETS = 32;
 const MOST_MIB = 150;
 
 /** How often in a row a balancer asks the node that is behind, at most. */
-const MOST_MISSES = 8;
+const MOST_MISSES = 5;
 
 const HEAD = 1_000;
 const BLOCKS_APART = 3;

@@ -2,9 +2,8 @@ import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
 import { Chain, describeBlock, toBlockId } from "../../src/rpc/node.js";
-import { patient } from "../../src/rpc/patient.js";
-import { fieldsOf } from "../helpers/fields.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { fieldsOf } from "../helpers/fields.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const HASH = `0x${"ab".repeat(32)}`;
@@ -48,9 +47,6 @@ describe("what a node says", () => {
     ).to.include({ baseFeePerGas: undefined });
     expect(await answering(header).gasLimit("pending")).to.equal(16n);
     expect(await answering(header).genesisHash()).to.equal(HASH);
-    expect(await answering("0x0102").storage(ADDRESS, "0x0")).to.equal(
-      `0x${"0".repeat(60)}0102`,
-    );
     expect(await answering("0x0102").code(ADDRESS)).to.have.lengthOf(2);
     expect(toBlockId(255)).to.equal("0xff");
     expect(toBlockId("safe")).to.equal("safe");
@@ -88,7 +84,6 @@ describe("what a node says", () => {
     await chain.balance(ADDRESS, 9);
     await chain.code(ADDRESS, "safe");
     await chain.nonce(ADDRESS, 10);
-    await chain.storage(ADDRESS, "0x2", 11);
     await chain.chainId();
     await chain.blockNumber();
     await chain.quantity("eth_gasPrice");
@@ -103,7 +98,6 @@ describe("what a node says", () => {
       ["eth_getBalance", ADDRESS, "0x9"],
       ["eth_getCode", ADDRESS, "safe"],
       ["eth_getTransactionCount", ADDRESS, "0xa"],
-      ["eth_getStorageAt", ADDRESS, "0x2", "0xb"],
       ["eth_chainId"],
       ["eth_blockNumber"],
       ["eth_gasPrice"],
@@ -261,54 +255,6 @@ describe("what a node says", () => {
           stateRoot: `0x${"0".repeat(64)}`,
         }),
       ).to.include({ number: 5 });
-    });
-
-    it("should be nothing where only a node that is behind has not made it", async () => {
-      let heads: readonly string[] = [];
-      let asked = 0;
-      const provider = patient(
-        {
-          request: async ({ method }) =>
-            await Promise.resolve(
-              method === "eth_blockNumber"
-                ? heads[asked++ % heads.length]
-                : pending,
-            ),
-        },
-        "testnet",
-      );
-      const chain = new Chain(provider, "testnet");
-      // Ahead, by what is known, and remembered.
-      heads = ["0x5"];
-      expect(await chain.pending()).to.deep.equal(read);
-      expect(asked).to.equal(1);
-      expect(await chain.pending()).to.deep.equal(read);
-      expect(asked, "it has been ahead once").to.equal(1);
-      // Whichever of them is asked first.
-      for (const before of [2, 3]) {
-        [heads, asked] = [["0x6", "0x5"], 0];
-        for (let times = 0; times < before; times += 1) {
-          await chain.blockNumber();
-        }
-        expect(await chain.pending()).to.equal(undefined);
-      }
-      heads = ["0x5"];
-      expect(await chain.pending()).to.deep.equal(read);
-    });
-
-    it("should be doubted until a node has been ahead, however often", async () => {
-      const chain = new Chain(
-        {
-          request: async ({ method }) =>
-            await Promise.resolve(
-              method === "eth_blockNumber" ? "0x6" : pending,
-            ),
-        },
-        "testnet",
-      );
-      for (let times = 0; times < 2; times += 1) {
-        expect(await chain.pending()).to.equal(undefined);
-      }
     });
 
     it("should be nothing where it is the newest one, or none", async () => {

@@ -445,7 +445,7 @@ const mistakes: readonly Mistake[] = [
     task: "round",
     network: "down",
     code: "VAULT_NETWORK_UNREACHABLE",
-    says: ["down", "ECONNREFUSED", "URL"],
+    says: ["down", "refused the connection", "networks.down.url"],
   },
   {
     name: "a page instead of JSON",

@@ -203,7 +203,7 @@ const commands: readonly Command[] = [
   {
     args: ["volume"],
     env: { CI: "1", TEST_URL: `http://127.0.0.1:1/v3/${KEY}` },
-    check: fails("VAULT_NETWORK_UNREACHABLE", "ECONNREFUSED"),
+    check: fails("VAULT_NETWORK_UNREACHABLE", "refused the connection"),
   },
   {
     args: ["volume", "--json"],

@@ -206,8 +206,9 @@ describe("tasks - doctor", () => {
         {
           name: "network",
           status: "fail",
-          detail: "Network gone cannot be reached: ECONNREFUSED.",
-          fix: "Check that the node runs and that the configured URL is right.",
+          detail:
+            "Network gone cannot be reached: 127.0.0.1:1 refused the connection.",
+          fix: "Check that the node runs, and networks.gone.url.",
         },
       ],
     });

@@ -1,6 +1,5 @@
 import type { VaultRound } from "../../protocol/index.js";
 import type { Header } from "../../rpc/node.js";
-import { forgetBlocks } from "../../rpc/patient.js";
 import { asRecord, listOf } from "../../json.js";
 import { roundOf } from "../compare-readings.js";
 import { executeSettlement, readBefore } from "../execute-on-chain.js";
@@ -68,7 +67,6 @@ async function inSandbox<T>(
       return await work();
     } finally {
       await chain.command("evm_revert", snapshot);
-      forgetBlocks(chain.provider);
     }
   } finally {
     try {

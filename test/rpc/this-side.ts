@@ -1,0 +1,184 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+
+import { expect } from "chai";
+import type { HttpNetworkUserConfig } from "hardhat/types/config";
+
+import type { VaultErrorCode } from "../../src/errors.js";
+import { toRpcError } from "../../src/rpc/errors.js";
+import { requestRpc } from "../../src/rpc/request.js";
+import { expectVaultError } from "../helpers/assertions.js";
+import { connectTo } from "../helpers/hre.js";
+import { selfSigned } from "../helpers/self-signed.js";
+
+/** A server that redirects, and as a proxy asks for a password. */
+async function startServer(): Promise<Server> {
+  const server = createServer((request, response) => {
+    if (request.url === "/page") {
+      response.end("<html>");
+    } else {
+      response.writeHead(302, {
+        location: request.url === "/moved" ? "/page" : "/circle",
+      });
+      response.end();
+    }
+  });
+  server.on("connect", (_request, socket) => {
+    socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+
+function portOf(server: Pick<Server, "address">): string {
+  const address = server.address();
+  return typeof address === "object" ? String(address?.port) : "";
+}
+
+describe("a request that fails on this side", () => {
+  let plain: Server;
+  let tls: ReturnType<typeof createTlsServer>;
+  const proxies = { http_proxy: "", https_proxy: "" };
+
+  before(async () => {
+    plain = await startServer();
+    tls = createTlsServer(selfSigned, (_request, response) => {
+      response.end("{}");
+    });
+    tls.listen(0, "127.0.0.1");
+    await once(tls, "listening");
+  });
+  afterEach(() => {
+    for (const name of Object.keys(proxies)) {
+      Reflect.deleteProperty(process.env, name);
+    }
+  });
+  after(() => {
+    plain.closeAllConnections();
+    plain.close();
+    tls.closeAllConnections();
+    tls.close();
+  });
+
+  const asked = (): string => `127.0.0.1:${portOf(plain)}`;
+  const words = "test test test test test test test test test test test junk";
+  const cases: ReadonlyArray<
+    readonly [
+      name: string,
+      url: () => string,
+      settings: Partial<HttpNetworkUserConfig>,
+      code: VaultErrorCode,
+      said: readonly string[],
+    ]
+  > = [
+    [
+      "a certificate that is signed by itself",
+      () => `https://127.0.0.1:${portOf(tls)}/k3y`,
+      {},
+      "VAULT_NETWORK_UNREACHABLE",
+      ["the certificate of 127.0.0.1:", "NODE_EXTRA_CA_CERTS"],
+    ],
+    [
+      "https on a port for http",
+      () => `https://${asked()}/k3y`,
+      {},
+      "VAULT_NETWORK_UNREACHABLE",
+      ["does not speak TLS", "Write http://"],
+    ],
+    [
+      "a redirect in a circle",
+      () => `http://${asked()}/circle`,
+      {},
+      "VAULT_INVALID_ARGUMENT",
+      ["networks.live.url: Redirect loop"],
+    ],
+    [
+      "a redirect to a page",
+      () => `http://${asked()}/moved`,
+      {},
+      "VAULT_RPC_INVALID_RESPONSE",
+      ["that the URL redirects to"],
+    ],
+    [
+      "a URL of WebSocket",
+      () => `ws://${asked()}`,
+      {},
+      "VAULT_INVALID_ARGUMENT",
+      ["networks.live.url: Invalid URL protocol"],
+    ],
+    [
+      "the name of a header that is none",
+      () => `http://${asked()}`,
+      { httpHeaders: { "my header": "h" } },
+      "VAULT_INVALID_ARGUMENT",
+      ["networks.live.httpHeaders: invalid header key"],
+    ],
+    [
+      "the value of a header that is none",
+      () => `http://${asked()}`,
+      { httpHeaders: { token: "t0p\ns3cret" } },
+      "VAULT_INVALID_ARGUMENT",
+      ["networks.live.httpHeaders: invalid token header"],
+    ],
+    [
+      "a mnemonic that is none",
+      () => `http://${asked()}`,
+      { accounts: { mnemonic: "zoo zoo" } },
+      "VAULT_INVALID_ARGUMENT",
+      ["networks.live.accounts: Invalid mnemonic"],
+    ],
+    [
+      "a derivation path that is none",
+      () => `http://${asked()}`,
+      { accounts: { mnemonic: words, path: "m/44/x" } },
+      "VAULT_INVALID_ARGUMENT",
+      ['networks.live.accounts: HHE717: HD path "m/44/x"'],
+    ],
+  ];
+  const expectFailure = async (
+    url: string,
+    settings: Partial<HttpNetworkUserConfig>,
+    code: VaultErrorCode,
+    said: readonly string[],
+  ): Promise<void> => {
+    const ask = async (): Promise<unknown> => {
+      const { provider } = await connectTo(url, settings).catch(
+        (error: unknown) => {
+          throw toRpcError(error, "live", "the connection");
+        },
+      );
+      return await requestRpc(provider, "live", "eth_accounts", []);
+    };
+    const { message } = await expectVaultError(ask(), code);
+    expect(message).to.not.contain("node's own").and.not.contain("k3y");
+    for (const text of said) {
+      expect(message).to.contain(text);
+    }
+  };
+  for (const [name, url, settings, code, said] of cases) {
+    it(`should be told with its cause and its setting: ${name}`, async () => {
+      await expectFailure(url(), settings, code, said);
+    });
+  }
+
+  it("should be told with its cause and its setting: a proxy that asks for a password", async () => {
+    Object.assign(process.env, {
+      http_proxy: `http://${asked()}`,
+      https_proxy: `http://${asked()}`,
+    });
+    for (const protocol of ["http", "https"]) {
+      await expectFailure(
+        `${protocol}://node.test/k3y`,
+        {},
+        "VAULT_NETWORK_UNREACHABLE",
+        [
+          "the proxy in front of node.test answered HTTP status 407",
+          "https_proxy",
+        ],
+      );
+    }
+  });
+});
