@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import { parseUint256 } from "../client/inputs.js";
 import type { ReadOptions } from "../client/reader.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
@@ -32,18 +34,39 @@ export interface Difference {
 }
 
 /**
- * How an assertion ends, by whichever library it is made: what is asserted says
- * what it found, and this what becomes of it.
+ * An assertion of whichever library: the checks find what there is, and this
+ * makes it pass or fail.
  */
 export abstract class Assertion {
-  /** What is asserted of. */
-  public abstract readonly subject: unknown;
-  /** Whether the opposite is asserted. */
-  public abstract readonly negated: boolean;
+  /**
+   * The stack from the line of the test that called the assertion. Once
+   * something asynchronous has run, that line is on no stack.
+   */
+  readonly #callSite: string;
+
+  /**
+   * @param subject What is asserted of.
+   * @param called The function that the test called.
+   * @param negated Whether the opposite is asserted.
+   */
+  protected constructor(
+    public readonly subject: unknown,
+    called: unknown,
+    public readonly negated: boolean,
+  ) {
+    this.#callSite = framesAbove(called);
+    // It may be rejected before it is waited for, or never be waited for.
+    if (subject instanceof Promise) {
+      subject.catch(() => undefined);
+    }
+  }
+
   /** Ends the assertion, whether or not it is negated. */
-  public abstract fail(message: string, difference?: Difference): never;
-  /** A value for a failure message. */
-  public abstract inspect(value: unknown): string;
+  public fail(message: string, difference?: Difference): never {
+    const error = this.createError(message, difference);
+    error.stack = `${error.name}: ${error.message}${this.#callSite}`;
+    throw error;
+  }
 
   /** Checks a condition by the assertion's polarity. */
   public check(
@@ -61,13 +84,11 @@ export abstract class Assertion {
   }
 
   /** Reads what a test expects, and fails where that is nothing to expect. */
-  public parse<Expected>(read: () => Expected, problem = ""): Expected {
+  public parse<Expected>(read: () => Expected): Expected {
     try {
       return read();
     } catch (error) {
-      return this.fail(
-        `${problem}${error instanceof Error ? error.message : String(error)}`,
-      );
+      return this.fail(error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -76,22 +97,21 @@ export abstract class Assertion {
     return this.parse(() => parseUint256(value, where));
   }
 
-  public requireVault(value: unknown, where: string): ReadableVault {
+  public requireVault(value: unknown): ReadableVault {
     return isReadableVault(value)
       ? value
       : this.fail(
-          `${where} must be a vault (connection.vault, hre.vault or mocks.vault), got ${this.inspect(value)}`,
+          `a vault is needed (connection.vault, hre.vault or mocks.vault), got ${inspect(value)}`,
         );
   }
+
+  protected abstract createError(
+    message: string,
+    difference?: Difference,
+  ): Error;
 }
 
-/**
- * The stack from the line of the test that called an assertion. Taken when it is
- * called: once something asynchronous has run, that line is on no stack.
- *
- * @param called The function that the test called.
- */
-export function framesAbove(called: unknown): string {
+function framesAbove(called: unknown): string {
   const site: { stack?: unknown } = {};
   Error.captureStackTrace(
     site,

@@ -1,28 +1,10 @@
 import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { readingAt } from "../protocol/index.js";
-import type { Assertion, ReadableVault } from "./assertion.js";
+import type { Assertion } from "./assertion.js";
 import { parseExpectedReadings, valuePaths } from "./expected-readings.js";
 import type { ExpectedChange } from "./expected-readings.js";
 import { readAroundTransaction } from "./sent-transaction.js";
-
-/**
- * What a test expects of readings.
- *
- * @returns Undefined where any change will do.
- */
-export function parseExpected(
-  assertion: Assertion,
-  expected: unknown,
-  name: string,
-): readonly ExpectedChange[] | undefined {
-  return expected === undefined
-    ? undefined
-    : assertion.parse(
-        () => parseExpectedReadings(expected),
-        `${name}() cannot use what is expected: `,
-      );
-}
 
 /** The values of one place before and after the transaction. */
 interface Comparison {
@@ -31,27 +13,36 @@ interface Comparison {
   readonly after: unknown;
 }
 
-/** Asserts that a transaction changed readings. */
+/**
+ * Asserts that a transaction changed readings.
+ *
+ * @param expected Undefined if any change will do.
+ */
 export async function compareReadings(
   assertion: Assertion,
-  vault: ReadableVault,
-  expected: readonly ExpectedChange[] | undefined,
+  vault: unknown,
+  expected: unknown,
 ): Promise<void> {
+  const readable = assertion.requireVault(vault);
+  const changes =
+    expected === undefined
+      ? undefined
+      : assertion.parse(() => parseExpectedReadings(expected));
   const readings = await readAroundTransaction(
     assertion,
-    vault,
+    readable,
     "expected readings to change, but no transaction was sent: the settlement had nothing to do",
-    async (options) => await vault.snapshot(options),
+    async (options) => await readable.snapshot(options),
   );
   if (readings === undefined) {
     return;
   }
   const { hash, before, after } = readings;
-  if (expected === undefined) {
+  if (changes === undefined) {
     checkAnyChange(assertion, hash, compareAll(before, after));
     return;
   }
-  const compared = expected.map((change) => {
+  const compared = changes.map((change) => {
     const comparison = compareOne(before, after, change.path.split("."));
     return { change, comparison, problem: problemOf(change, comparison) };
   });

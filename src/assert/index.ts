@@ -7,9 +7,9 @@
 import { AssertionError } from "node:assert";
 import { inspect } from "node:util";
 
-import { compareReadings, parseExpected } from "./change-readings.js";
+import { compareReadings } from "./change-readings.js";
 import type { ExpectedReadings } from "./expected-readings.js";
-import { Assertion, framesAbove } from "./assertion.js";
+import { Assertion } from "./assertion.js";
 import type { Difference, ReadableVault } from "./assertion.js";
 import {
   checkSettledWith,
@@ -110,9 +110,7 @@ export async function changesReadings(
   expected?: ExpectedReadings,
 ): Promise<void> {
   const assertion = new ThrownAssertion(transaction, changesReadings);
-  const readable = assertion.requireVault(vault);
-  const changes = parseExpected(assertion, expected, "changesReadings");
-  await compareReadings(assertion, readable, changes);
+  await compareReadings(assertion, vault, expected);
 }
 
 const fields = [
@@ -127,7 +125,6 @@ async function assertSettled(
   expected: ExpectedSettlement,
   find: typeof findSettlement,
 ): Promise<void> {
-  const readable = assertion.requireVault(vault);
   const wanted = Object.entries(expected).map(([key, value]) => {
     const { field } =
       fields.find((each) => each.key === key) ??
@@ -140,7 +137,7 @@ async function assertSettled(
         value === undefined ? undefined : assertion.parseInteger(value, key),
     };
   });
-  const round = await find(assertion, readable);
+  const round = await find(assertion, vault);
   for (const { field, value } of wanted) {
     if (round !== undefined && value !== undefined) {
       checkSettledWith(assertion, round, field, value);
@@ -150,37 +147,18 @@ async function assertSettled(
 
 /** Fails as `node:assert` does. */
 class ThrownAssertion extends Assertion {
-  public readonly negated = false;
-  public readonly subject: unknown;
   readonly #operator: string;
-  readonly #callSite: string;
 
   constructor(subject: unknown, called: (...args: never) => Promise<void>) {
-    super();
-    this.subject = subject;
+    super(subject, called, false);
     this.#operator = called.name;
-    this.#callSite = framesAbove(called);
-    // The subject may be rejected before it is waited for.
-    if (subject instanceof Promise) {
-      subject.catch(() => undefined);
-    }
   }
 
-  public override fail(message: string, difference?: Difference): never {
-    const error = new AssertionError({
+  protected createError(message: string, difference?: Difference): Error {
+    return new AssertionError({
       message,
       operator: this.#operator,
       ...difference,
     });
-    error.stack = `${error.name}: ${error.message}${this.#callSite}`;
-    throw error;
-  }
-
-  public override requireVault(value: unknown): ReadableVault {
-    return super.requireVault(value, `the vault of ${this.#operator}()`);
-  }
-
-  public override inspect(value: unknown): string {
-    return inspect(value);
   }
 }

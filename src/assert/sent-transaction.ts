@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 import { isHexString } from "ethers";
 import type { Provider } from "ethers";
 
@@ -76,7 +78,7 @@ function hashOf(assertion: Assertion, subject: unknown): string | undefined {
   return isHexString(hash, 32)
     ? hash
     : assertion.fail(
-        `expected a transaction, its hash or a settlement, got ${assertion.inspect(subject)}`,
+        `expected a transaction, its hash or a settlement, got ${inspect(subject)}`,
       );
 }
 

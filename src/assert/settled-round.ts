@@ -3,7 +3,7 @@ import { formatUnits } from "ethers";
 import { units } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeOutcome, isSameRound } from "../protocol/round.js";
-import type { Assertion, ReadableVault } from "./assertion.js";
+import type { Assertion } from "./assertion.js";
 import { readAroundTransaction } from "./sent-transaction.js";
 
 /**
@@ -13,13 +13,14 @@ import { readAroundTransaction } from "./sent-transaction.js";
  */
 export async function findSettlement(
   assertion: Assertion,
-  vault: ReadableVault,
+  vault: unknown,
 ): Promise<VaultRound | undefined> {
+  const readable = assertion.requireVault(vault);
   const rounds = await readAroundTransaction(
     assertion,
-    vault,
+    readable,
     "expected the vault's latest round to be settled by a transaction, but nothing was sent: the settlement had nothing to do",
-    async (options) => await vault.getLatestRoundInfo(options),
+    async (options) => await readable.getLatestRoundInfo(options),
   );
   if (rounds === undefined) {
     return undefined;
@@ -62,9 +63,9 @@ function whyNotSettled(
  */
 export async function findSettledRound(
   assertion: Assertion,
-  vault: ReadableVault,
+  vault: unknown,
 ): Promise<VaultRound | undefined> {
-  const round = await vault.getLatestRoundInfo();
+  const round = await assertion.requireVault(vault).getLatestRoundInfo();
   assertion.check(
     round.settled,
     () =>

@@ -1,4 +1,4 @@
-import { Assertion, framesAbove } from "../assert/assertion.js";
+import { Assertion } from "../assert/assertion.js";
 
 /** The flag by which hardhat-ethers-chai-matchers knows an earlier matcher. */
 const PREVIOUS_MATCHER = "previousMatcherName";
@@ -10,35 +10,23 @@ const PREVIOUS_MATCHER = "previousMatcherName";
  * chain changes the flags of the same object.
  */
 export class MatcherContext extends Assertion {
-  public readonly subject: unknown;
-  public readonly negated: boolean;
   readonly #assertion: object;
   readonly #chai: Chai.ChaiStatic;
   readonly #utils: Chai.ChaiUtils;
-  readonly #callSite: string;
   readonly #prefix: string;
 
   constructor(assertion: object, chai: Chai.ChaiStatic, utils: Chai.ChaiUtils) {
-    super();
+    // Flags are typed any.
+    const flag = (name: string): unknown => utils.flag(assertion, name);
+    super(flag("object"), flag("ssfi"), flag("negate") === true);
     this.#assertion = assertion;
     this.#chai = chai;
     this.#utils = utils;
-    this.#callSite = framesAbove(this.flag("ssfi"));
-    this.subject = this.flag("object");
-    this.negated = this.flag("negate") === true;
-    const message = this.flag("message");
+    const message = flag("message");
     this.#prefix = typeof message === "string" ? `${message}: ` : "";
   }
 
-  /** Ends the assertion, whether or not it is negated. */
-  public fail(message: string): never {
-    const error = new this.#chai.AssertionError(`${this.#prefix}${message}`);
-    error.stack = `${error.name}: ${error.message}${this.#callSite}`;
-    throw error;
-  }
-
   public flag(name: string): unknown {
-    // Flags are typed any.
     const value: unknown = this.#utils.flag(this.#assertion, name);
     return value;
   }
@@ -67,8 +55,7 @@ export class MatcherContext extends Assertion {
     });
   }
 
-  /** A value for a failure message. */
-  public inspect(value: unknown): string {
-    return this.#utils.inspect(value);
+  protected createError(message: string): Error {
+    return new this.#chai.AssertionError(`${this.#prefix}${message}`);
   }
 }

@@ -1,6 +1,6 @@
 import type { use } from "chai";
 
-import { compareReadings, parseExpected } from "../assert/change-readings.js";
+import { compareReadings } from "../assert/change-readings.js";
 import {
   checkSettledWith,
   findSettledRound,
@@ -44,7 +44,7 @@ const details = [
 
 /** The matchers, as a Chai plugin. */
 export const vaultMatchers: ChaiPlugin = (chai, utils) => {
-  const addMatcher = (
+  const addMethod = (
     name: string,
     match: (context: MatcherContext, ...args: readonly unknown[]) => object,
   ): void => {
@@ -56,35 +56,25 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
       },
     );
   };
+  const addMatcher: typeof addMethod = (name, match) => {
+    addMethod(name, (context, ...args) => {
+      context.preventChaining(name);
+      return match(context, ...args);
+    });
+  };
 
-  addMatcher("settleRound", (context, vault) => {
-    context.preventChaining("settleRound");
-    const where = "the argument of .settleRound()";
-    const readable = context.requireVault(vault, where);
-    return awaitRound(context, findSettlement(context, readable));
-  });
-
-  addMatcher("settledRound", (context) => {
-    context.preventChaining("settledRound");
-    // Fails when it is awaited, as every other failure of the matcher.
-    const search = async (): ReturnType<typeof findSettledRound> => {
-      const where = "the subject of .settledRound()";
-      const readable = context.requireVault(context.subject, where);
-      return await findSettledRound(context, readable);
-    };
-    return awaitRound(context, search());
-  });
-
-  addMatcher("changeReadings", (context, vault, expected) => {
-    context.preventChaining("changeReadings");
-    const where = "the first argument of .changeReadings()";
-    const readable = context.requireVault(vault, where);
-    const changes = parseExpected(context, expected, ".changeReadings");
-    return context.settleWith(compareReadings(context, readable, changes));
-  });
+  addMatcher("settleRound", (context, vault) =>
+    awaitRound(context, findSettlement(context, vault)),
+  );
+  addMatcher("settledRound", (context) =>
+    awaitRound(context, findSettledRound(context, context.subject)),
+  );
+  addMatcher("changeReadings", (context, vault, expected) =>
+    context.settleWith(compareReadings(context, vault, expected)),
+  );
 
   for (const { matcher, field } of details) {
-    addMatcher(matcher, (context, expectedValue) => {
+    addMethod(matcher, (context, expectedValue) => {
       const pending = context.flag(PENDING_ROUND);
       if (!(pending instanceof PendingRound)) {
         return context.fail(
@@ -93,20 +83,19 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
       }
       // From here on nobody awaits it, but what the check makes of it.
       pending.outcome.catch(() => undefined);
-      if (context.negated) {
-        context.fail(
-          `.${matcher}() cannot follow .not: it would not be clear which part is denied`,
-        );
-      }
-      const expected = context.parseInteger(expectedValue, matcher);
       const check = async (): Promise<VaultRound | undefined> => {
+        const expected = context.parseInteger(expectedValue, matcher);
         const round = await pending.round;
         if (round !== undefined) {
           checkSettledWith(context, round, field, expected);
         }
         return round;
       };
-      return awaitRound(context, check());
+      return context.negated
+        ? context.fail(
+            `.${matcher}() cannot follow .not: it would not be clear which part is denied`,
+          )
+        : awaitRound(context, check());
     });
   }
 };

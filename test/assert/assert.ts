@@ -189,7 +189,7 @@ describe("assert", () => {
       [
         // @ts-expect-error -- a vault
         () => settlesRound({}, mockVault.setVolume(4n)),
-        /the vault of settlesRound\(\) must be a vault/u,
+        /a vault is needed/u,
       ],
     ] as const) {
       const { message } = await assertionError(assertion);

@@ -82,6 +82,28 @@ describe("chai - settleRound", () => {
     ).to.match(/still not settled/u);
   });
 
+  it("should begin the stack of a failure in the line of the test", async () => {
+    const { vault, mockVault } = world;
+    const tx = await mockVault.settleAll();
+    for (const assertion of [
+      () => expect(vault).to.not.have.settledRound(),
+      () => expect(tx).to.settleRound(vault).withPrice(1n),
+      () => expect(tx).to.changeReadings(vault, { volume: 3n }),
+    ]) {
+      const error: unknown = await assertion().then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      const { stack = "", message } =
+        error instanceof Error ? error : new Error("the assertion passed");
+      const title = `AssertionError: ${message}\n`;
+      expect(stack.slice(0, title.length)).to.equal(title);
+      expect(stack.slice(title.length).split("\n")[0]).to.match(
+        /test\/chai\/settle-round\.ts:\d+:\d+/u,
+      );
+    }
+  });
+
   it("should fail with .not on a transaction that settled", async () => {
     const { vault, mockVault } = world;
     expect(
@@ -268,10 +290,14 @@ describe("chai - settleRound", () => {
       ).to.match(/^expected a transaction, its hash or a settlement, got/u);
     }
     const tx = await mockVault.settleAll();
-    expect(() =>
-      // @ts-expect-error -- a contract is not a vault that can be read
-      expect(tx).to.settleRound(mockVault),
-    ).to.throw("must be a vault (connection.vault, hre.vault or mocks.vault)");
+    expect(
+      await failureOf(() =>
+        // @ts-expect-error -- a contract is not a vault that can be read
+        expect(tx).to.settleRound(mockVault),
+      ),
+    ).to.contain(
+      "a vault is needed (connection.vault, hre.vault or mocks.vault)",
+    );
   });
 
   it("should refuse details after .not and without a round", async () => {
@@ -285,12 +311,14 @@ describe("chai - settleRound", () => {
       // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types have it only after a round
       void (assertion as Chai.SettledRoundAssertion).withAmount(1n);
     }).to.throw(".withAmount() must follow");
-    expect(() => expect(tx).to.settleRound(vault).withPrice(-1n)).to.throw(
-      "withPrice is not a whole number",
-    );
-    expect(() => expect(tx).to.settleRound(vault).withAmount(1.5)).to.throw(
-      "withAmount is not a whole number",
-    );
+    for (const [assertion, message] of [
+      [expect(tx).to.settleRound(vault).withPrice(-1n), "withPrice"],
+      [expect(tx).to.settleRound(vault).withAmount(1.5), "withAmount"],
+    ] as const) {
+      expect(await failureOf(() => assertion)).to.contain(
+        `${message} is not a whole number`,
+      );
+    }
   });
 
   it("should refuse a second matcher on the same subject", async () => {
@@ -349,6 +377,6 @@ describe("chai - settledRound", () => {
     );
     expect(
       await failureOf(() => expect({}).to.not.have.settledRound()),
-    ).to.match(/must be a vault/u);
+    ).to.match(/a vault is needed/u);
   });
 });
