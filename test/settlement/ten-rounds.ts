@@ -1,0 +1,258 @@
+import { once } from "node:events";
+import path from "node:path";
+
+import { expect } from "chai";
+import { Wallet } from "ethers";
+
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { runHardhat, startHardhat } from "../helpers/cli.js";
+import { startFaultyRpcServer } from "../helpers/faulty-rpc-server.js";
+import type {
+  FaultyRpcServer,
+  RequestKey,
+} from "../helpers/faulty-rpc-server.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import {
+  DEV_KEYS,
+  FIRST_ROUND,
+  createWorld,
+} from "../helpers/settlement-world.js";
+import type { SettlementWorld } from "../helpers/settlement-world.js";
+import { mined } from "../helpers/transactions.js";
+
+const KEEPER = "vault settle --if-expired --yes --json --network test";
+const LENGTH_SECONDS = 1_000;
+/** A scheduler starts the keepers again and again. */
+const MOST_RUNS = 8;
+const SEND = { method: "eth_sendRawTransaction", occurrence: 0 };
+
+/** What the document of a keeper's run says, and how it exited. */
+interface Run {
+  readonly status: unknown;
+  readonly code: unknown;
+  readonly exitCode: number | null;
+}
+
+describe("two keepers of ten rounds", () => {
+  let node: ServerProcess;
+  let server: FaultyRpcServer;
+  let world: SettlementWorld;
+  let project: FixtureProject;
+  /** When each round ends, by its number. */
+  const ends: number[] = [];
+
+  before(async () => {
+    project = await useFixtureProject("plain");
+    node = await startAnvil({ args: keepingState() });
+    world = await createWorld(node.url);
+    server = await startFaultyRpcServer({ upstream: node.url, delay: 0 });
+  });
+  after(async () => {
+    world.close();
+    await server.stop();
+    await node.stop();
+    await project.remove();
+  });
+
+  const keepingState = (): readonly string[] => [
+    "--state",
+    path.join(project.path, "state.json"),
+  ];
+  const stopNode = async (): Promise<void> => {
+    const exited = once(node.process, "exit");
+    // Not killed, so that it writes its state.
+    node.process.kill("SIGTERM");
+    await exited;
+  };
+  const startNode = async (): Promise<void> => {
+    node = await startAnvil({ port: node.port, args: keepingState() });
+    // Its clock does not outlive it.
+    await world.provider.send("anvil_setTime", [(await now()) + 1]);
+  };
+  const now = async (): Promise<number> =>
+    (await world.provider.getBlock("latest"))?.timestamp ?? 0;
+  const openRound = async (): Promise<void> => {
+    const startTime = await now();
+    const endTime = startTime + LENGTH_SECONDS;
+    await mined(
+      await world.factory.startNextRound({
+        ...FIRST_ROUND,
+        startTime,
+        endTime,
+      }),
+    );
+    ends.push(endTime);
+  };
+
+  const commandOptions = (url: string): Parameters<typeof runHardhat>[1] => ({
+    cwd: project.path,
+    env: {
+      TEST_URL: url,
+      TEST_VAULT: JSON.stringify({ contracts: world.contracts }),
+      TEST_NETWORK: JSON.stringify({ accounts: [DEV_KEYS[0]] }),
+    },
+  });
+  const keep = async (url = server.url): Promise<Run> => {
+    const { stdout, exitCode } = await runHardhat(
+      KEEPER.split(" "),
+      commandOptions(url),
+    );
+    const { settlement, error } = fieldsOf(JSON.parse(stdout));
+    const { status, code } = fieldsOf(settlement ?? error);
+    const isGood = status === "settled" || status === "nothing-to-do";
+    expect(exitCode, stdout).to.equal(isGood ? 0 : 1);
+    return { status, code, exitCode };
+  };
+  const keepTwice = async (): Promise<readonly Run[]> =>
+    await Promise.all([keep(), keep()]);
+  /** A keeper that is killed at this request. */
+  const keepAndKill = async (
+    key: RequestKey,
+    moment: "before" | "after",
+  ): Promise<void> => {
+    server.reset();
+    const child = startHardhat(KEEPER.split(" "), commandOptions(server.url));
+    const closed = once(child, "close");
+    const kill = async (): Promise<void> => {
+      child.kill("SIGKILL");
+      await closed;
+    };
+    if (moment === "before") {
+      server.before(key, kill);
+      server.inject({ ...key, kind: "drop before forwarding" });
+    } else {
+      server.afterwards(key, kill);
+    }
+    await closed;
+    await server.idle();
+    expect([child.signalCode, server.unused]).to.deep.equal(["SIGKILL", []]);
+  };
+
+  const faults: ReadonlyArray<
+    readonly [name: string, act: () => Promise<void>]
+  > = [
+    ["nothing goes wrong", async () => await Promise.resolve()],
+    [
+      "one is killed before it sends",
+      async () => {
+        await keepAndKill(SEND, "before");
+      },
+    ],
+    [
+      "one is killed when the node has the transaction",
+      async () => {
+        await keepAndKill(SEND, "after");
+      },
+    ],
+    [
+      "one is killed, and the node restarts and loses the transaction",
+      async () => {
+        await world.provider.send("evm_setAutomine", [false]);
+        await keepAndKill(SEND, "after");
+        await stopNode();
+        await startNode();
+      },
+    ],
+    [
+      "the node is down for a while",
+      async () => {
+        await stopNode();
+        expect((await keep(node.url)).code).to.equal(
+          "VAULT_NETWORK_UNREACHABLE",
+        );
+        await startNode();
+      },
+    ],
+    [
+      "the contract refuses for a while",
+      async () => {
+        await mined(await world.vault.setRevert("0xa015aefe", "0x12345678"));
+        for (const { status } of await keepTwice()) {
+          expect(status).to.equal("reverted");
+        }
+        await mined(await world.vault.clearRevert("0xa015aefe"));
+      },
+    ],
+    [
+      "the node takes the transaction and answers with an error",
+      async () => {
+        server.inject({ ...SEND, kind: "JSON-RPC error after forwarding" });
+        await Promise.resolve();
+      },
+    ],
+    [
+      "somebody else settles, and the next round opens, before one sends",
+      async () => {
+        server.before(
+          { method: "eth_getTransactionCount", occurrence: 0 },
+          async () => {
+            await world.settleByOther();
+            await openRound();
+          },
+        );
+        expect(await keep()).to.include({
+          status: "refused",
+          code: "VAULT_ROUND_CHANGED",
+        });
+      },
+    ],
+    [
+      "one is killed before it writes its journal",
+      async () => {
+        await keepAndKill(
+          { method: "eth_getTransactionCount", occurrence: 0 },
+          "before",
+        );
+      },
+    ],
+    [
+      "one is killed before it sends, and so is the one that resumes",
+      async () => {
+        await keepAndKill(SEND, "before");
+        await keepAndKill(SEND, "before");
+      },
+    ],
+  ];
+
+  it("settle each round once, and none before its end, whatever goes wrong", async () => {
+    for (const [index, [name, act]] of faults.entries()) {
+      if (ends.length === index) {
+        await openRound();
+      }
+      const endTime = ends[index] ?? 0;
+      server.reset();
+      expect(await keep(), `early: ${name}`).to.include({
+        status: "nothing-to-do",
+      });
+      expect(await world.settlementCount(), `early: ${name}`).to.equal(index);
+
+      await world.provider.send("evm_setNextBlockTimestamp", [endTime]);
+      await world.mine();
+      server.reset();
+      await act();
+      const runs: Run[] = [];
+      do {
+        runs.push(...(await keepTwice()));
+      } while (
+        (await world.settlementCount()) === index &&
+        runs.length < MOST_RUNS
+      );
+
+      expect(server.unused, name).to.deep.equal([]);
+      expect(
+        await world.settlementCount(),
+        `${name}: ${JSON.stringify(runs)}`,
+      ).to.equal(index + 1);
+      const { timestamp } = await world.vault.settlement(index);
+      expect(Number(timestamp), name).to.be.at.least(endTime);
+    }
+    expect(await keep()).to.include({ status: "nothing-to-do" });
+    const callers = await world.settlers();
+    expect(
+      callers.filter((caller) => caller === new Wallet(DEV_KEYS[0]).address),
+    ).to.have.length(faults.length - 1);
+  });
+});
