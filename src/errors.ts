@@ -132,7 +132,7 @@ export const errorTable = {
   VAULT_MOCK_SCRIPT_FAILED: {
     kind: "chain",
     message: "The mocks on network {network} could not be scripted: {problem}.",
-    fix: "Check that the contracts are mocks of hardhat-vault and that the account can pay for gas.",
+    fix: "{advice}",
   },
   VAULT_NOT_A_MOCK: {
     kind: "chain",

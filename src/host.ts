@@ -24,8 +24,6 @@ export interface VaultHost extends VaultReader, VaultReads {
   readonly instanceName: string | undefined;
   /** @internal How amounts of this set of contracts are shown. */
   readonly settings: DisplaySettings;
-  /** @internal Where production has the contracts, whatever is bound now. */
-  readonly productionAddresses: AddressBook;
   /**
    * Who settles unless an account is named: the network's `from`, else its
    * first account.

@@ -182,11 +182,12 @@ class Recorder {
     args: readonly unknown[],
   ): Promise<unknown> {
     const { provider, networkName } = this.vault;
+    const { from } = this.vault.readContext({});
     const { role, data } = encodeCall(operation, args);
     const { address } = await this.vault.addressOf(role);
     const asked = patient(provider, networkName);
     return await requestRpc(asked, networkName, "eth_call", [
-      { to: address, data },
+      { from, to: address, data },
       numberToHexString(this.block),
     ]);
   }

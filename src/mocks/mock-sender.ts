@@ -184,22 +184,20 @@ async function send(chain: Chain, transaction: Sent): Promise<string> {
   try {
     hash = await requestOrFail(chain, method, [transaction]);
   } catch (error) {
-    const failure = isNodeRefusal(error)
-      ? scriptFailed(chain, String(error.details["problem"]), error)
-      : error;
-    if (
-      !VaultError.isVaultError(failure) ||
-      failure.code !== "VAULT_MOCK_SCRIPT_FAILED" ||
-      (await chain.balance(from)) > 0n
-    ) {
-      throw failure;
-    }
     // Nodes word it in ways that do not always tell what is missing.
-    throw scriptFailed(
-      chain,
-      `account ${from} has no funds to pay for gas (${String(failure.details["problem"])})`,
-      failure,
-    );
+    if (
+      VaultError.isVaultError(error) &&
+      (error.code === "VAULT_MOCK_SCRIPT_FAILED" || isNodeRefusal(error)) &&
+      (await chain.balance(from)) === 0n
+    ) {
+      throw scriptFailed(
+        chain,
+        `account ${from} has no funds to pay for gas (${String(error.details["problem"])})`,
+        `Fund the account, or name another one in networks.${chain.network}.`,
+        error,
+      );
+    }
+    throw error;
   }
   if (typeof hash !== "string") {
     throw chain.reader(method).invalid("no transaction hash");
@@ -210,11 +208,12 @@ async function send(chain: Chain, transaction: Sent): Promise<string> {
 function scriptFailed(
   { network }: Chain,
   problem: string,
+  advice = "Correct what the message names, and script the mocks again.",
   cause?: unknown,
 ): VaultError {
   return vaultError(
     "VAULT_MOCK_SCRIPT_FAILED",
-    { network, problem: problem.replace(/\.$/u, "") },
+    { network, problem: problem.replace(/\.$/u, ""), advice },
     cause,
   );
 }

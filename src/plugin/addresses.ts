@@ -18,8 +18,6 @@ export interface ConnectionAddresses {
   readonly locate: AddressBook;
   /** The same without what was left behind. */
   readonly locateNamed: AddressBook;
-  /** The same without what is bound: where production has the contracts. */
-  readonly locateUnbound: AddressBook;
   /** From now on these addresses come first. */
   bind(addresses: AddressBook): void;
   /** This connection is a fork: what is not bound is where it is upstream. */
@@ -53,8 +51,6 @@ export function connectionAddresses(
   );
   const configured =
     instance === undefined ? own : orElse(own, instance.network.locateNamed);
-  const production =
-    instance === undefined ? own : orElse(own, instance.network.locateUnbound);
   const deployed: AddressBook = async (role) => {
     const found = await deployment?.find(role);
     return (
@@ -74,7 +70,6 @@ export function connectionAddresses(
         : await upstream(role);
     },
     locateNamed,
-    locateUnbound: async (role) => await orElse(upstream, production)(role),
     bind: (addresses) => {
       bound = addresses;
     },

@@ -93,6 +93,7 @@ export class DeploymentAddresses {
   }
 
   async #load(): Promise<MockDeployment | undefined> {
+    this.#absence = undefined;
     const { deploymentFile, listDeployments, readDeployment } =
       await import("./deployment-file.js");
     const found = await listDeployments(this.projectRoot);

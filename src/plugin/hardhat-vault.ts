@@ -364,11 +364,6 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return { tokenDecimals, displayDecimals };
   }
 
-  /** @internal Where production has the contracts, whatever is bound now. */
-  public get productionAddresses(): AddressBook {
-    return this.connectionAddresses.locateUnbound;
-  }
-
   /** @internal Who settles unless an account is named. */
   public async defaultSender(): Promise<string> {
     const { findSender } = await import("./sender.js");

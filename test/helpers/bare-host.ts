@@ -47,9 +47,6 @@ export class BareHost extends VaultClient implements VaultHost {
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
     return { config: { paths: { root } } } as unknown as VaultHost["context"];
   }
-  public get productionAddresses(): never {
-    throw new Error("there is no configuration");
-  }
 
   public async defaultSender(): Promise<string> {
     return await Promise.resolve(this.sender);

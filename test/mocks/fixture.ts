@@ -5,6 +5,7 @@ import path from "node:path";
 import { expect } from "chai";
 
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
+import { VaultClient } from "../../src/client/index.js";
 import { capture } from "../../src/mocks/index.js";
 import type { CapturedFixture } from "../../src/mocks/index.js";
 import { scenarios } from "../../src/mocks/scenarios.js";
@@ -14,6 +15,7 @@ import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
+import { recordCalls } from "../helpers/recording-provider.js";
 
 const MAX = 2n ** 256n - 1n;
 
@@ -152,6 +154,23 @@ describe("mocks - capture and replay", () => {
     }
     await replay.getLPAmountInfo("public");
     await replay.getOrderInfo(1n);
+  });
+
+  it("capture sends the client's own sender with every call", async () => {
+    const mocks = await live.deployMocks();
+    await mocks.fail("queryVolume", "closed");
+    await mocks.set({ orders: { 1: { exType: Uint8Array.of(0xff) } } });
+    const from = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+    const provider = recordCalls(live.provider);
+    const client = new VaultClient(provider, mocks.addresses, { from });
+    const { failed } = await capture(client, { orders: [1n] });
+    expect(failed).to.equal(1);
+    const calls = provider.calls.filter(({ method }) => method === "eth_call");
+    // The lens, the margins and the order, and both second looks.
+    expect(calls.length).to.be.at.least(5);
+    for (const { params = [] } of calls) {
+      expect(params[0]).to.have.property("from", from);
+    }
   });
 
   it("should record bytes where a text is not UTF-8", async () => {

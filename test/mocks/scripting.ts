@@ -200,6 +200,34 @@ for (const { name, start } of everyNode) {
       });
     });
 
+    it("startNextRound() starts now on a node that was idle for two minutes", async () => {
+      const { timestamp } = await vault.block();
+      await vault.provider.request({
+        method: "evm_increaseTime",
+        params: [120],
+      });
+      await mocks.startNextRound();
+      const { startTime } = await vault.getLatestRoundInfo();
+      expect(Number(startTime)).to.be.at.least(timestamp + 120);
+      expect(Number(startTime)).to.be.at.most((await vault.block()).timestamp);
+    });
+
+    it("startNextRound() reads no round if all terms are named", async () => {
+      const terms = {
+        strikePrice: 1n,
+        APY: 2n,
+        maxVolume: 3n,
+        filledVolume: 4n,
+        minDeposit: 5n,
+        startTime: 6n,
+        endTime: 7n,
+      };
+      await mocks.fail("getLatestRoundInfo", "closed");
+      await mocks.startNextRound(terms);
+      await mocks.succeed("getLatestRoundInfo");
+      expect(await vault.getLatestRoundInfo()).to.include(terms);
+    });
+
     it("should change several answers at once", async () => {
       const before = await vault.snapshot();
       await mocks.set({

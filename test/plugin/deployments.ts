@@ -214,6 +214,24 @@ describe("addresses that deploy-mocks left behind", () => {
       "not on the chain any more",
     ],
   ];
+  it("an error no longer names a deployment file that was removed", async () => {
+    await leave(deployment);
+    code = "0x";
+    const vault = await open();
+    const reading = async (): Promise<unknown> => await vault.queryVolume();
+    const first = await expectVaultError(
+      reading,
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    expect(first.message).to.contain("not on the chain any more");
+    await rm(path.join(projectRoot, "vault-deployments"), { recursive: true });
+    const second = await expectVaultError(
+      reading,
+      "VAULT_CONTRACT_NOT_CONFIGURED",
+    );
+    expect(second.message).not.to.contain("1-abababab.json");
+  });
+
   for (const [name, arrange, says] of mismatches) {
     it(`should not be used on ${name}, and the error says why`, async () => {
       await leave(deployment);

@@ -195,6 +195,35 @@ describe("tasks - deploy-mocks and capture", () => {
     }
   });
 
+  for (const refusal of [
+    "max fee per gas less than block base fee: maxFeePerGas: 1 baseFee: 7",
+    "unauthorized signer: this node seals no blocks",
+  ]) {
+    it(`deploy-mocks passes on that the node says "${refusal}"`, async () => {
+      const refusing = await startRpcServer({
+        upstream: anvil.url,
+        handler: ({ request: { method } }) =>
+          method === "eth_sendTransaction"
+            ? { error: { code: -32000, message: refusal } }
+            : undefined,
+      });
+      try {
+        const result = await run(
+          "deploy-mocks",
+          { json: true },
+          httpNetwork(refusing.url),
+        );
+        const error = Object.assign({}, parseStdout(result)["error"]);
+        expect(error).to.include({ code: "VAULT_RPC_ERROR" });
+        const message = String(Reflect.get(error, "message"));
+        expect(message).to.contain(refusal);
+        expect(message).not.to.contain("pay for gas");
+      } finally {
+        await refusing.stop();
+      }
+    });
+  }
+
   it("should capture a vault, for a file that appears whole", async () => {
     await run("deploy-mocks");
     const result = await runProcess([

@@ -112,6 +112,15 @@ describe("tasks - mock", () => {
     );
   });
 
+  it("next-round counts +1m from now on a node that was idle", async () => {
+    const { timestamp } = await vault.block();
+    await vault.provider.request({ method: "evm_increaseTime", params: [120] });
+    const result = await run("next-round", { terms: ["endTime=+1m"] });
+    expect(result.exitCode, result.stderr).to.equal(0);
+    const { endTime } = await vault.getLatestRoundInfo();
+    expect(Number(endTime)).to.be.at.least(timestamp + 120 + 60);
+  });
+
   it("should let operations fail, and succeed again", async () => {
     const failing = await run("fail", {
       json: true,
