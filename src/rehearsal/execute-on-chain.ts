@@ -2,6 +2,7 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import type { VaultHost } from "../host.js";
 import { assertInvariant, vaultError } from "../errors.js";
+import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { noCode } from "../client/answer.js";
 import { NATIVE, nativeBalanceOf } from "./balances.js";
@@ -13,22 +14,6 @@ import type { Answer, Refusal, Subject } from "./question.js";
 import { describeRefusal, isExhausted, outOfGas } from "./refusal.js";
 import type { FailedCall } from "./refusal.js";
 import { SimulatedChain } from "./simulated-chain.js";
-
-const hardforksWithoutGasCap: ReadonlySet<string> = new Set([
-  "byzantium",
-  "constantinople",
-  "petersburg",
-  "istanbul",
-  "muirGlacier",
-  "berlin",
-  "london",
-  "arrowGlacier",
-  "grayGlacier",
-  "merge",
-  "shanghai",
-  "cancun",
-  "prague",
-]);
 
 /**
  * Calls `settleAll` in a transaction of its own block and tells what changed.
@@ -46,21 +31,32 @@ export async function executeSettlement(
   blockTime: number | undefined,
 ): Promise<Answer> {
   const chain = new SimulatedChain(vault);
-  const [gasPrice, limits] = await Promise.all([
+  const [gasPrice, blockGasLimit] = await Promise.all([
     chain.quantity("eth_gasPrice"),
-    usableGas(vault, chain),
+    chain.gasLimit("pending"),
   ]);
-  const gasLimit = gas ?? limits.usable;
-  const given = await fund(chain, sender, {
-    balance: nativeBalanceOf(sender, before.balances),
-    cost: gasLimit * gasPrice,
-  });
-  const hash = await chain.command("eth_sendTransaction", {
-    ...settlementCall(sender, target.address),
-    gas: numberToHexString(gasLimit),
-    gasPrice: numberToHexString(gasPrice),
-  });
-  assertInvariant(typeof hash === "string", "a transaction without a hash");
+  const send = async (gasLimit: bigint): Promise<Sent> => {
+    const given = await fund(chain, sender, {
+      balance: nativeBalanceOf(sender, before.balances),
+      cost: gasLimit * gasPrice,
+    });
+    const hash = await chain.command("eth_sendTransaction", {
+      ...settlementCall(sender, target.address),
+      gas: numberToHexString(gasLimit),
+      gasPrice: numberToHexString(gasPrice),
+    });
+    assertInvariant(typeof hash === "string", "a transaction without a hash");
+    return { hash, gasLimit, given };
+  };
+  const { hash, gasLimit, given } = await send(gas ?? blockGasLimit).catch(
+    async (error: unknown) => {
+      const cap = transactionGasCap(vault);
+      if (gas !== undefined || blockGasLimit <= cap || !isNodeRefusal(error)) {
+        throw error;
+      }
+      return await send(cap);
+    },
+  );
   await mineAt(chain, hash, blockTime);
   const { failure, ...executed } = await chain.outcomeOf(hash);
   const { block, gasUsed } = executed;
@@ -83,7 +79,7 @@ export async function executeSettlement(
             vault,
             { ...failure, gasUsed, gasGiven: gasLimit },
             gas,
-            limits,
+            blockGasLimit,
           ),
     gasNeeded: beforeRefunds(gasUsed),
     notes: [UNKNOWABLE],
@@ -131,17 +127,18 @@ async function refusalOf(
   vault: VaultHost,
   failed: FailedCall,
   gas: bigint | undefined,
-  { block, usable }: GasLimits,
+  blockGasLimit: bigint,
 ): Promise<Refusal> {
-  return gas === undefined && usable < block && isExhausted(failed)
+  const { gasGiven } = failed;
+  return gas === undefined && gasGiven < blockGasLimit && isExhausted(failed)
     ? outOfGas(vault.networkName, failed.message !== undefined, {
-        gas: usable,
+        gas: gasGiven,
         limit:
           "this network's hardfork allows one transaction (EIP-7825, from osaka on)",
         remedy:
           "If the chain has no such limit, rehearse by the rules of another hardfork, as in prague",
       })
-    : await describeRefusal(vault, gas, block, failed);
+    : await describeRefusal(vault, gas, blockGasLimit, failed);
 }
 
 async function mineAt(
@@ -162,31 +159,23 @@ async function mineAt(
   }
 }
 
-/** What a transaction may use. */
-interface GasLimits {
-  /** What a block has room for. */
-  readonly block: bigint;
-  /** As much of it as the rules allow one transaction. */
-  readonly usable: bigint;
+/** Of networks that have one: by their hardfork, unless it is configured. */
+function transactionGasCap({
+  connection: { networkConfig },
+}: VaultHost): bigint {
+  const cap =
+    networkConfig.type === "edr-simulated"
+      ? networkConfig.transactionGasCap
+      : undefined;
+  return typeof cap === "bigint" ? cap : TRANSACTION_GAS_CAP;
 }
 
-async function usableGas(
-  { connection }: VaultHost,
-  chain: SimulatedChain,
-): Promise<GasLimits> {
-  const { networkConfig, chainType } = connection;
-  assertInvariant(
-    networkConfig.type === "edr-simulated",
-    "a simulation on a network that is not in process",
-  );
-  const { transactionGasCap, hardfork } = networkConfig;
-  const block = await chain.gasLimit("pending");
-  const cap =
-    transactionGasCap ??
-    (chainType !== "op" && !hardforksWithoutGasCap.has(hardfork)
-      ? TRANSACTION_GAS_CAP
-      : false);
-  return { block, usable: cap === false || block < cap ? block : cap };
+/** A transaction that waits. */
+interface Sent {
+  readonly hash: string;
+  readonly gasLimit: bigint;
+  /** What its sender was given to pay for it, in wei. */
+  readonly given: bigint;
 }
 
 /**

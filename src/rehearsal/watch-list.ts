@@ -5,11 +5,7 @@ import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall } from "../client/codec.js";
 import type { EncodedCall } from "../client/codec.js";
 import { absentContract, failedReading } from "../client/failed-reading.js";
-import {
-  countFactsCalls,
-  factsCalls,
-  parseFacts,
-} from "../client/lens/rehearsal-lens.js";
+import { factsCall, parseFacts } from "../client/lens/rehearsal-lens.js";
 import type { LensFacts } from "../client/lens/rehearsal-lens.js";
 import type { ReadCall } from "../client/lens/lens.js";
 import { prepareReading } from "../client/snapshot.js";
@@ -119,7 +115,7 @@ export function readsOf(list: WatchList, lens: string): readonly ReadCall[] {
   });
   return [
     ...list.readings.map(readOf),
-    ...factsCalls(lens, list.witnessed),
+    factsCall(lens, list.witnessed),
     ...balancesOf(list)
       .filter(({ token }) => token !== NATIVE)
       .map(({ account, token }) => ({
@@ -139,55 +135,36 @@ export function factsOf(
   { readings, witnessed }: WatchList,
   answers: ReadAnswers,
 ): LensFacts | undefined {
-  return parseFacts(
-    answers.slice(
-      readings.length,
-      readings.length + countFactsCalls(witnessed),
-    ),
-    witnessed,
-  );
+  return parseFacts(answers[readings.length], witnessed);
 }
 
 /**
  * What the answers come to.
  *
  * @param answers Those to {@link readsOf}.
- * @param earlier The same before: what is as it was is not decoded again.
  * @throws VaultError VAULT_NOT_A_TOKEN, VAULT_RPC_INVALID_RESPONSE
  */
 export function stateOf(
   { networkName: network }: VaultHost,
   list: WatchList,
   answers: ReadAnswers,
-  earlier?: { readonly answers: ReadAnswers; readonly state: ChainState },
 ): ChainState {
-  const { readings, orders, witnessed, accounts, tokens } = list;
+  const { readings, orders, accounts, tokens } = list;
   const facts = factsOf(list, answers);
   if (facts === undefined) {
     // Our own code says it, where the node lets it.
     throw invalidResponse(network, "eth_call", "no native balance");
   }
-  const firstToken = readings.length + countFactsCalls(witnessed);
+  const firstToken = readings.length + 1;
   const firstOrder = firstToken + accounts.length * tokens.length;
   const ofTokens = answers.slice(firstToken, firstOrder);
-  const factsEarlier =
-    earlier === undefined ? undefined : factsOf(list, earlier.answers);
   const valueOf = (
-    { reading, call, target }: WatchedReading,
+    { call, target }: WatchedReading,
     place: number,
   ): unknown => {
     const answer = answers[place];
     assertInvariant(answer !== undefined, "a read without an answer");
-    const hasCode = hasCodeIn(facts, target);
-    const answerEarlier = earlier?.answers[place];
-    if (
-      answer instanceof Buffer &&
-      answerEarlier instanceof Buffer &&
-      answer.equals(answerEarlier) &&
-      hasCode === hasCodeIn(factsEarlier, target)
-    ) {
-      return earlier?.state.readings.get(reading);
-    }
+    const hasCode = facts.accounts.get(target.address)?.hasCode !== false;
     try {
       return decodeAnswer({ call, target, network, answer, hasCode });
     } catch (error) {
@@ -219,14 +196,6 @@ export function stateOf(
       ];
     }),
   };
-}
-
-/** Where nobody knows, it has. */
-function hasCodeIn(
-  facts: LensFacts | undefined,
-  { address }: LocatedAddress,
-): boolean {
-  return facts?.accounts.get(address)?.hasCode !== false;
 }
 
 /** As it went over the wire, but for a revert. */

@@ -25,35 +25,10 @@ const FACTS_HEADER = 4 * WORD;
 
 const FACTS_OF = lensInterface.getFunction("factsOf")?.selector;
 
-/** Accounts per call: what the lens passes on of an answer is 8,192 bytes. */
-const ACCOUNTS_AT_A_TIME = 120;
-
-/** How many calls there are in {@link factsCalls}. */
-export function countFactsCalls(accounts: readonly string[]): number {
-  return Math.ceil(accounts.length / ACCOUNTS_AT_A_TIME);
-}
-
-function inParts(
-  accounts: readonly string[],
-): ReadonlyArray<readonly string[]> {
-  return Array.from({ length: countFactsCalls(accounts) }, (_, part) =>
-    accounts.slice(part * ACCOUNTS_AT_A_TIME, (part + 1) * ACCOUNTS_AT_A_TIME),
-  );
-}
-
-/**
- * Asks the lens at an address where and when it runs and what accounts have, in
- * as few calls as possible: to a node, each call of a simulation is a
- * transaction. There are none without an account.
- */
-export function factsCalls(
-  lens: string,
-  accounts: readonly string[],
-): readonly ReadCall[] {
-  return inParts(accounts).map((part) => {
-    const words = [WORD, part.length, ...part].map(hexWord);
-    return { target: lens, data: [FACTS_OF, ...words].join("") };
-  });
+/** Asks the lens at an address where and when it runs and what accounts have. */
+export function factsCall(lens: string, accounts: readonly string[]): ReadCall {
+  const words = [WORD, accounts.length, ...accounts].map(hexWord);
+  return { target: lens, data: [FACTS_OF, ...words].join("") };
 }
 
 /** What the lens says of itself and of accounts. */
@@ -69,42 +44,33 @@ interface AccountFacts {
 }
 
 /**
- * @param answers Those to {@link factsCalls}; a revert is none.
  * @param accounts Those that it was asked about, in that order.
- * @returns Undefined where one of them is not what `factsOf` answers.
+ * @returns Undefined where it is not what `factsOf` answers.
  */
 export function parseFacts(
-  answers: ReadonlyArray<Buffer | RevertedCall>,
+  answer: Buffer | RevertedCall | undefined,
   accounts: readonly string[],
 ): LensFacts | undefined {
-  let block: LensFacts["block"] | undefined;
-  const facts: Array<readonly [string, AccountFacts]> = [];
-  for (const [index, part] of inParts(accounts).entries()) {
-    const bytes = answers[index];
-    if (
-      !(bytes instanceof Buffer) ||
-      bytes.length !== FACTS_HEADER + part.length * 2 * WORD
-    ) {
-      return undefined;
-    }
-    const found = readBlock(bytes, 0);
-    if (found === undefined) {
-      return undefined;
-    }
-    const view = viewOf(bytes);
-    block ??= { ...found, baseFee: readWord(view, 3 * WORD) };
-    for (const [place, account] of part.entries()) {
-      const offset = FACTS_HEADER + place * 2 * WORD;
-      facts.push([
-        account,
-        {
-          balance: readWord(view, offset),
-          hasCode: readWord(view, offset + WORD) > 0n,
-        },
-      ]);
-    }
+  if (
+    !(answer instanceof Buffer) ||
+    answer.length !== FACTS_HEADER + accounts.length * 2 * WORD
+  ) {
+    return undefined;
   }
-  return block === undefined ? undefined : { block, accounts: new Map(facts) };
+  const view = viewOf(answer);
+  const block = readBlock(answer, 0);
+  if (block === undefined) {
+    return undefined;
+  }
+  const facts = accounts.map((account, place) => {
+    const offset = FACTS_HEADER + place * 2 * WORD;
+    const hasCode = readWord(view, offset + WORD) > 0n;
+    return [account, { balance: readWord(view, offset), hasCode }] as const;
+  });
+  return {
+    block: { ...block, baseFee: readWord(view, 3 * WORD) },
+    accounts: new Map(facts),
+  };
 }
 
 /** What is rehearsed inside one call; see contracts/lens/RehearsalLens.sol. */

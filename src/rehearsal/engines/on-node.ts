@@ -131,10 +131,7 @@ export async function toAnswer(
     ...part,
     block: { number: next.number, timestamp: next.timestamp },
     before,
-    after: stateOf(vault, watched, part.after, {
-      answers: part.before,
-      state: before,
-    }),
+    after: stateOf(vault, watched, part.after),
     refusal:
       failed === undefined
         ? null

@@ -9,7 +9,7 @@ import {
   rehearsalLensCode,
 } from "../../client/lens/rehearsal-lens.js";
 import { VaultError } from "../../errors.js";
-import type { BlockInfo, Header } from "../../rpc/node.js";
+import type { BlockInfo } from "../../rpc/node.js";
 import { asRecord } from "../../json.js";
 import { AnswerReader, RevertedCall } from "../../rpc/request.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
@@ -86,27 +86,36 @@ export async function rehearseBySimulateV1(
     input: encodeCall("settleAll", []).data,
     gas: numberToHexString(gasGiven),
   };
-  // All calls count towards it, and each has to fit in.
-  const gasLimit = gasGiven + READ_GAS * BigInt(2 * reads.length);
-  const params = simulateParams(
-    { ...next, gasLimit },
-    {
-      stateOverrides: { [NOBODYS_ADDRESS]: { code: rehearsalLensCode } },
-      calls: [...readCalls, settlement, ...readCalls],
+  const { number, timestamp, baseFeePerGas } = next;
+  const block = {
+    blockOverrides: {
+      number: numberToHexString(number),
+      time: numberToHexString(timestamp),
+      // All calls count towards it, and each has to fit in.
+      gasLimit: numberToHexString(
+        gasGiven + READ_GAS * BigInt(2 * reads.length),
+      ),
+      ...(baseFeePerGas === undefined
+        ? {}
+        : { baseFeePerGas: numberToHexString(baseFeePerGas) }),
     },
-    { traceTransfers: true },
-  );
-  const answer = await method.request(vault, params);
+    stateOverrides: { [NOBODYS_ADDRESS]: { code: rehearsalLensCode } },
+    calls: [...readCalls, settlement, ...readCalls],
+  };
+  const answer = await method.request(vault, [
+    { blockStateCalls: [block], traceTransfers: true },
+    numberToHexString(number - 1),
+  ]);
   if (answer instanceof RevertedCall) {
     throw new EngineUnable(
       `${METHOD} as a whole reverts: ${answer.reason.text}`,
     );
   }
-  const [block, ...more] = parseSimulated(answer, vault.networkName);
-  const calls = block?.calls ?? [];
+  const [simulated, ...more] = parseSimulated(answer, vault.networkName);
+  const calls = simulated?.calls ?? [];
   const settle = calls[reads.length];
   if (
-    block === undefined ||
+    simulated === undefined ||
     settle === undefined ||
     more.length > 0 ||
     calls.length !== 2 * reads.length + 1
@@ -116,7 +125,7 @@ export async function rehearseBySimulateV1(
       `${METHOD} answers something else than its specification says`,
     );
   }
-  method.requireBlock(question, block);
+  method.requireBlock(question, simulated);
   const { gasUsed, maxUsedGas = beforeRefunds(gasUsed) } = settle;
   if (gasUsed < INTRINSIC_GAS || maxUsedGas < gasUsed) {
     throw method.remember(
@@ -160,36 +169,6 @@ export async function rehearseBySimulateV1(
     after: after.map(toReadAnswer),
   };
   return await toAnswer(question, part, []);
-}
-
-/**
- * What `eth_simulateV1` is asked for one block, upon the one before it.
- *
- * @param own What else the simulated block has, calls among it.
- */
-function simulateParams(
-  block: Pick<Header, "number" | "timestamp" | "gasLimit" | "baseFeePerGas">,
-  own: {
-    readonly calls: readonly object[];
-    readonly blockOverrides?: object;
-    readonly stateOverrides?: object;
-  },
-  options: object = {},
-): readonly unknown[] {
-  const { number, timestamp, gasLimit, baseFeePerGas } = block;
-  const blockOverrides = {
-    number: numberToHexString(number),
-    time: numberToHexString(timestamp),
-    gasLimit: numberToHexString(gasLimit),
-    ...(baseFeePerGas === undefined
-      ? {}
-      : { baseFeePerGas: numberToHexString(baseFeePerGas) }),
-    ...own.blockOverrides,
-  };
-  return [
-    { blockStateCalls: [{ ...own, blockOverrides }], ...options },
-    numberToHexString(number - 1),
-  ];
 }
 
 /** As one that asks by itself would have it. */
