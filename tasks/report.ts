@@ -124,14 +124,24 @@ async function gather(
             }),
           ),
     rounds: rounds
-      ? await Array.fromAsync(
-          vault.rounds({
-            toBlock: block.number,
-            from,
-            onProgress: (far) => {
-              say(describeProgress("Reading blocks", far));
-            },
-          }),
+      ? await Promise.all(
+          (
+            await Array.fromAsync(
+              vault.rounds({
+                toBlock: block.number,
+                from,
+                onProgress: (far) => {
+                  say(describeProgress("Reading blocks", far));
+                },
+              }),
+            )
+          ).map(async (round) => ({
+            ...round,
+            settledTime:
+              round.settledBlock === null
+                ? undefined
+                : (await vault.block(round.settledBlock)).timestamp,
+          })),
         )
       : undefined,
     rehearsal: simulate

@@ -3,23 +3,16 @@ import { DOMParser } from "linkedom";
 
 import type { Order, PastRound } from "../../src/client/index.js";
 import type { BlockInfo } from "../../src/rpc/node.js";
-import {
-  describeEnumValue,
-  enumWord,
-  enumWords,
-  units,
-  groupDigits,
-} from "../../src/protocol/index.js";
+import { units, groupDigits } from "../../src/protocol/index.js";
 import type { PoolAmounts, VaultRound } from "../../src/protocol/index.js";
+import { describeTime } from "../../src/protocol/time.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import {
-  cutText,
   decimalsOf,
   describeCount,
   describeShare,
   fieldOf,
   formatValue,
-  shortenAddress,
 } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import { Markup, html } from "./html.js";
@@ -100,53 +93,6 @@ function marker(
 
 function percent(share: number): string {
   return `${share} %`;
-}
-
-const directions = ["call", "put", "other"] as const;
-type Direction = (typeof directions)[number];
-
-const directionColour = {
-  domain: directions,
-  range: directions.map((name) => `var(--${name})`),
-};
-
-/** How the orders of one place stand beside each other. */
-const stacked = {
-  fill: "direction",
-  order: [...directions],
-  title: "title",
-};
-
-function directionOf({ contractType }: Order): Direction {
-  return enumWord("contractType", contractType) ?? "other";
-}
-
-/** How many orders of each direction are in each place. */
-function countBy<Place extends string | number>(
-  orders: readonly Order[],
-  placeOf: (order: Order) => Place,
-): ReadonlyArray<{ place: Place; direction: Direction; count: number }> {
-  const counts = new Map<
-    string,
-    { place: Place; direction: Direction; count: number }
-  >();
-  for (const order of orders) {
-    const place = placeOf(order);
-    const direction = directionOf(order);
-    const key = `${place} ${direction}`;
-    const entry = counts.get(key) ?? { place, direction, count: 0 };
-    entry.count += 1;
-    counts.set(key, entry);
-  }
-  return [...counts.values()];
-}
-
-/** Which colour is which direction, of those that there are. */
-export function directionKeys(orders: readonly Order[]): Markup {
-  const used = new Set(orders.map(directionOf));
-  return html`${directions
-    .filter((name) => used.has(name))
-    .map((name) => html`<i class="key ${name}"></i>${name}`)}`;
 }
 
 /** The round from its start to its end, how far it has come, and its fill. */
@@ -242,42 +188,6 @@ export function poolsChart(
   });
 }
 
-/** How many orders there are of each state and direction. */
-export function statesChart(orders: readonly Order[]): Markup {
-  const stateOf = ({ state }: Order): string =>
-    describeEnumValue("orderState", state);
-  const bars = countBy(orders, stateOf).map((bar) => ({
-    ...bar,
-    title: `${bar.place}, ${bar.direction}: ${describeCount(bar.count, "order")}`,
-  }));
-  const found = bars.map(({ place }) => place).toSorted();
-  // What the protocol lists comes first.
-  const states = [...new Set([...enumWords.orderState, ...found])].filter(
-    (state) => found.includes(state),
-  );
-  const totals = states.map(
-    (state) => orders.filter((order) => stateOf(order) === state).length,
-  );
-  return draw(bars.map(({ title }) => title).join("; "), {
-    height: states.length * ROW + 30,
-    marginLeft: 90,
-    marginRight: 56,
-    x: { axis: null },
-    y: rowsOf(states),
-    color: directionColour,
-    marks: [
-      Plot.barX(bars, { x: "count", y: "place", ...stacked }),
-      Plot.text(states, {
-        x: totals,
-        y: states,
-        text: totals.map((total) => groupDigits(String(total))),
-        textAnchor: "start",
-        dx: 6,
-      }),
-    ],
-  });
-}
-
 const BINS = 24;
 
 /**
@@ -295,38 +205,34 @@ export function strikeAmongPrices(
         10n ** BigInt(units.price.decimals);
 }
 
-/** How often which values of a field occur, and one value to compare them with. */
-export function distributionChart(
+/** How many orders were opened at which prices, and the strike among them. */
+export function pricesChart(
   orders: readonly Order[],
-  name: "number" | "openPrice",
   context: FormatContext,
   strike?: bigint,
 ): Markup {
-  const field = fieldOf("getOrderInfo", name);
-  const values = orders.map((order) => order[name]);
+  const field = fieldOf("getOrderInfo", "openPrice");
+  const prices = orders.map(({ openPrice }) => openPrice);
   const strikes = strike === undefined ? [] : [strike];
-  const axis = axisOf(field, [...values, ...strikes], context);
+  const axis = axisOf(field, [...prices, ...strikes], context);
+  const positions = prices.map(axis.position);
   const marks = strikes.map(axis.position);
-  const domain = spread([...values.map(axis.position), ...marks]);
+  const domain = spread([...positions, ...marks]);
   const [least, most] = domain;
   const width = (most - least) / BINS;
+  const counts = new Map<number, number>();
+  for (const position of positions) {
+    // The largest is in the last one.
+    const bin = Math.min(Math.floor((position - least) / width), BINS - 1);
+    counts.set(bin, (counts.get(bin) ?? 0) + 1);
+  }
   const range = (low: number, high: number): string =>
     `${readable(low)} to ${readable(high)}${axis.label === null ? "" : ` (${axis.label})`}`;
-  const bars = countBy(orders, (order) =>
-    // What is largest is in the last one.
-    Math.min(
-      Math.floor((axis.position(order[name]) - least) / width),
-      BINS - 1,
-    ),
-  ).map(({ place, ...bar }) => {
-    const from = least + place * width;
+  const bars = [...counts].map(([bin, count]) => {
+    const from = least + bin * width;
     const to = from + width;
-    return {
-      ...bar,
-      from,
-      to,
-      title: `${range(from, to)}: ${describeCount(bar.count, "order")}`,
-    };
+    const title = `${range(from, to)}: ${describeCount(count, "order")}`;
+    return { from, to, count, title };
   });
   return draw(
     `${field.label} of ${describeCount(orders.length, "order")}: ${range(least, most)}.`,
@@ -349,15 +255,15 @@ export function distributionChart(
         tickSize: 0,
         tickFormat: wholeOnly,
       },
-      color: directionColour,
       marks: [
         Plot.rectY(bars, {
           x1: "from",
           x2: "to",
           y: "count",
-          ...stacked,
+          fill: "var(--fill)",
           insetLeft: 0.5,
           insetRight: 0.5,
+          title: "title",
         }),
         Plot.ruleY([0], { stroke: "var(--line)" }),
         ...marker(marks, "strike", { strokeDasharray: "4 3" }),
@@ -367,7 +273,7 @@ export function distributionChart(
 }
 
 /** From the least to the most, and some room around where they are the same. */
-function spread(positions: readonly number[]): readonly [number, number] {
+function spread(positions: readonly number[]): [number, number] {
   const least = positions.reduce((one, other) => Math.min(one, other));
   const most = positions.reduce((one, other) => Math.max(one, other));
   return least < most
@@ -383,214 +289,105 @@ function readable(position: number): string {
   return position.toLocaleString("en", { maximumSignificantDigits: 6 });
 }
 
-/** What one holder has open. */
-export interface Holding {
-  readonly holder: string;
-  readonly label: string | undefined;
-  readonly orders: number;
-  /** Sum of the open positions, unscaled. */
-  readonly total: bigint;
+/** A past round, and when it was settled, Unix seconds, if a block shows it. */
+export interface ReportedRound extends PastRound {
+  readonly settledTime: number | undefined;
 }
 
-/** The holders with the largest open positions. */
-export function holdersChart(
-  holdings: readonly Holding[],
-  context: FormatContext,
-): Markup {
-  const field = fieldOf("getOrderInfo", "number");
-  const axis = axisOf(
-    field,
-    holdings.map(({ total }) => total),
-    context,
-  );
-  const bars = holdings.map(({ holder, label, orders, total }) => ({
-    holder,
-    name: cutText(label ?? shortenAddress(holder), LONGEST_NAME),
-    total: axis.position(total),
-    title: `${holder}: ${formatValue(field, total, context).text} in ${describeCount(orders, "order")} (${total})`,
-  }));
-  const nameOf = new Map(bars.map(({ holder, name }) => [holder, name]));
-  return draw(
-    `Open positions of the largest holders: ${bars.map(({ title }) => title).join("; ")}`,
-    {
-      height: bars.length * 24 + 52,
-      marginLeft: 130,
-      marginRight: 24,
-      marginBottom: 42,
-      x: { label: axis.label, labelArrow: "none", ticks: 4, grid: true },
-      y: {
-        ...rowsOf(bars.map(({ holder }) => holder)),
-        padding: 0.25,
-        tickFormat: (holder: string) => nameOf.get(holder) ?? "",
-      },
-      marks: [
-        Plot.barX(bars, {
-          x: "total",
-          y: "holder",
-          fill: "var(--fill)",
-          title: "title",
-        }),
-      ],
-    },
-  );
+/** A round with its place on a time axis. */
+interface DatedRound<Round extends VaultRound> {
+  readonly round: Round;
+  readonly start: Date;
+  readonly end: Date;
 }
-
-const LONGEST_NAME = 18;
-
-/** Dates give a round its place on a time axis. */
-type Dated<Round> = Round & { readonly start: Date; readonly end: Date };
-type DatedRound = Dated<PastRound>;
 
 /** The rounds that have such a place. */
 export function datedRounds<Round extends VaultRound>(
   rounds: readonly Round[],
-): ReadonlyArray<Dated<Round>> {
+): ReadonlyArray<DatedRound<Round>> {
   return rounds.flatMap((round) => {
     const start = toDate(round.startTime);
     const end = toDate(round.endTime);
     return start === undefined || end === undefined || start >= end
       ? []
-      : [{ ...round, start, end }];
+      : [{ round, start, end }];
   });
 }
 
-/** Strike prices over the rounds, and what each of them was settled at. */
+/** Strike prices over the rounds, and what each was settled at, and when. */
 export function strikesChart(
-  dated: readonly DatedRound[],
+  dated: ReadonlyArray<DatedRound<ReportedRound>>,
   context: FormatContext,
 ): Markup {
   const field = fieldOf("getLatestRoundInfo", "strikePrice");
-  const settled = dated.filter((round) => round.settled);
   const axis = axisOf(
     field,
-    dated.flatMap(({ strikePrice, settledPrice }) => [
-      strikePrice,
-      settledPrice,
-    ]),
+    dated.flatMap(({ round }) => [round.strikePrice, round.settledPrice]),
     context,
   );
-  const strike = (round: DatedRound): number =>
-    axis.position(round.strikePrice);
-  const price = (round: DatedRound): number =>
-    axis.position(round.settledPrice);
   const show = (value: bigint): string =>
     `${formatValue(field, value, context).text} (${value})`;
-  const title = (round: DatedRound): string =>
-    `strike ${show(round.strikePrice)}, ${round.settled ? `settled at ${show(round.settledPrice)}` : "not settled"}`;
-  return overTime(
-    dated,
-    `Strike and settled price of ${describeCount(dated.length, "round")}; ${settled.length} settled.`,
+  const rounds = dated.map(({ round, start, end }) => ({
+    start,
+    end,
+    strike: axis.position(round.strikePrice),
+    title: `strike ${show(round.strikePrice)}`,
+  }));
+  const settled = dated.flatMap(({ round }) =>
+    round.settledTime === undefined
+      ? []
+      : {
+          at: new Date(round.settledTime * 1000),
+          strike: axis.position(round.strikePrice),
+          price: axis.position(round.settledPrice),
+          title: `strike ${show(round.strikePrice)}, settled at ${show(round.settledPrice)}, ${describeTime(BigInt(round.settledTime))}`,
+        },
+  );
+  const first = rounds[0]?.start.toISOString() ?? "";
+  const last = rounds.at(-1)?.end.toISOString() ?? "";
+  return draw(
+    `Strike and settled price of ${describeCount(rounds.length, "round")}; ${settled.length} settled. From ${first} to ${last}.`,
     {
-      label: axis.label,
-      nice: true,
-      domain: spread([...dated.map(strike), ...settled.map(price)]),
+      height: 210,
+      marginLeft: 64,
+      marginTop: 22,
+      x: { type: "utc", label: null, ticks: 5 },
+      y: {
+        label: axis.label,
+        labelArrow: "none",
+        grid: true,
+        ticks: 5,
+        tickSize: 0,
+        nice: true,
+        domain: spread([
+          ...rounds.map(({ strike }) => strike),
+          ...settled.map(({ price }) => price),
+        ]),
+      },
+      marks: [
+        Plot.link(rounds, {
+          x1: "start",
+          x2: "end",
+          y1: "strike",
+          y2: "strike",
+          stroke: "var(--mark)",
+          strokeWidth: 2,
+          title: "title",
+        }),
+        Plot.ruleX(settled, {
+          x: "at",
+          y1: "strike",
+          y2: "price",
+          stroke: "var(--fill)",
+        }),
+        Plot.dot(settled, {
+          x: "at",
+          y: "price",
+          fill: "var(--fill)",
+          r: 4,
+          title: "title",
+        }),
+      ],
     },
-    [
-      levels(dated, strike, { stroke: "var(--mark)", strokeWidth: 2, title }),
-      Plot.ruleX(settled, {
-        x: "end",
-        y1: strike,
-        y2: price,
-        stroke: "var(--fill)",
-      }),
-      Plot.dot(settled, {
-        x: "end",
-        y: price,
-        fill: "var(--fill)",
-        r: 4,
-        title,
-      }),
-    ],
   );
-}
-
-/** How much of its maximum volume each round had. */
-export function fillChart(dated: readonly DatedRound[]): Markup {
-  const share = ({ filledVolume, maxVolume }: DatedRound): number =>
-    maxVolume === 0n ? 0 : (100 * Number(filledVolume)) / Number(maxVolume);
-  return overTime(
-    dated,
-    `Fill of ${describeCount(dated.length, "round")}.`,
-    {
-      label: null,
-      domain: [0, Math.max(100, ...dated.map(share))],
-      tickFormat: percent,
-    },
-    [
-      Plot.rectY(dated, {
-        x1: "start",
-        x2: "end",
-        y: share,
-        fill: "var(--fill)",
-        insetLeft: 0.5,
-        insetRight: 0.5,
-        title: ({ filledVolume, maxVolume }: DatedRound) =>
-          `${describeShare(filledVolume, maxVolume)}: ${filledVolume} of ${maxVolume}`,
-      }),
-    ],
-  );
-}
-
-/** The APY of each round. */
-export function yieldsChart(
-  dated: readonly DatedRound[],
-  context: FormatContext,
-): Markup {
-  const field = fieldOf("getLatestRoundInfo", "APY");
-  const axis = axisOf(
-    field,
-    dated.map(({ APY }) => APY),
-    context,
-  );
-  return overTime(
-    dated,
-    `APY of ${describeCount(dated.length, "round")}.`,
-    {
-      zero: true,
-      ...(axis.label === "%"
-        ? { label: null, tickFormat: percent }
-        : { label: axis.label }),
-    },
-    [
-      levels(dated, ({ APY }) => axis.position(APY), {
-        stroke: "var(--fill)",
-        strokeWidth: 3,
-        title: ({ APY }: DatedRound) =>
-          `${formatValue(field, APY, context).text} (${APY})`,
-      }),
-    ],
-  );
-}
-
-/** A line for each round, from its start to its end. */
-function levels(
-  dated: readonly DatedRound[],
-  level: (round: DatedRound) => number,
-  options: Plot.LinkOptions,
-): Plot.Link {
-  return Plot.link(dated, {
-    x1: "start",
-    x2: "end",
-    y1: level,
-    y2: level,
-    ...options,
-  });
-}
-
-function overTime(
-  dated: readonly DatedRound[],
-  label: string,
-  y: Plot.ScaleOptions,
-  marks: Plot.Markish[],
-): Markup {
-  const first = dated[0]?.start.toISOString() ?? "";
-  const last = dated.at(-1)?.end.toISOString() ?? "";
-  return draw(`${label} From ${first} to ${last}.`, {
-    height: 210,
-    marginLeft: 64,
-    marginTop: 22,
-    x: { type: "utc", label: null, ticks: 5 },
-    y: { labelArrow: "none", grid: true, ticks: 5, tickSize: 0, ...y },
-    marks,
-  });
 }

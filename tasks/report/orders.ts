@@ -1,3 +1,4 @@
+import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder, Order } from "../../src/client/index.js";
 import { OrderState } from "../../src/protocol/index.js";
 import {
@@ -7,109 +8,85 @@ import {
 } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import {
-  Tally,
   briefly,
   columns,
   describeScales,
   shownFields,
 } from "../output/orders.js";
-import {
-  directionKeys,
-  distributionChart,
-  figure,
-  holdersChart,
-  statesChart,
-  strikeAmongPrices,
-} from "./charts.js";
-import type { Holding } from "./charts.js";
+import { figure, pricesChart, strikeAmongPrices } from "./charts.js";
 import { figureOf } from "./facts.js";
 import { html } from "./html.js";
 import type { Markup } from "./html.js";
-import { MANY } from "./page-script.js";
 import { renderTable } from "./table.js";
 
 const MOST_HOLDERS = 10;
+/** What a browser lays out in no time. */
+const MOST_ORDERS = 1_000;
 
-/** Characters beside each other on a sheet of paper. */
-const PORTRAIT = 150;
-/** For what tells how a column is sorted, and the blank beside it. */
-const HEADING_ROOM = 4;
-
-/** Orders as distributions, and one by one; and what style sheet that takes. */
+/** Opening prices, the largest holders, and orders one by one. */
 export function renderOrders(
   listed: readonly ListedOrder[],
   strikePrice: bigint | undefined,
   context: FormatContext,
-): { readonly content: Markup; readonly style: string } {
-  const tally = new Tally();
-  const orders = listed.filter((order) => tally.add(order));
-  const { empty, failed } = tally;
-  const found = html`<p>
-    ${describeCount(orders.length, "order")} of
-    ${describeCount(listed.length, "id")}.
-    ${empty === 0 ? undefined : `Empty, with every value zero: ${describeCount(empty, "id")}.`}
-    ${failed === 0 ? undefined : html`<span class="bad">Failed: ${describeCount(failed, "id")}.</span>`}
-  </p> `;
-  if (orders.length === 0) {
-    return { content: found, style: "" };
-  }
-  const { table, style } = renderOrderTable(orders, context);
-  return {
-    content: html`${found} ${renderCharts(orders, strikePrice, context)}
-    ${table}`,
-    style,
-  };
+): Markup {
+  const failed = listed.filter(isFailedOrder);
+  const orders = listed.filter(
+    (order): order is Order => !isFailedOrder(order) && !isEmptyOrder(order),
+  );
+  const empty = listed.length - failed.length - orders.length;
+  const [failure] = failed;
+  return html`<p>
+      ${describeCount(orders.length, "order")} of
+      ${describeCount(listed.length, "id")}.
+      ${empty === 0 ? undefined : `Empty, with every value zero: ${empty}.`}
+      ${failure === undefined ? undefined : html`<span class="bad">Failed: ${failed.length}. The first, ${failure.orderID.toString()}: ${failure.error.shortMessage}</span>`}
+    </p>
+    ${
+      orders.length === 0
+        ? undefined
+        : [
+            renderPrices(orders, strikePrice, context),
+            renderHoldings(orders, context),
+            renderOrderTable(orders, context),
+          ]
+    }`;
 }
 
-function renderCharts(
+function renderPrices(
   orders: readonly Order[],
   strikePrice: bigint | undefined,
   context: FormatContext,
 ): Markup {
-  const keys = directionKeys(orders);
   const strike = strikeAmongPrices(strikePrice, context);
-  const holdings = holdingsOf(orders, context);
-  return html`<div class="beside">
-      ${figure("State and direction", keys, statesChart(orders))}
-      ${figure(
-        strike === undefined ? "Opening price" : "Opening price against strike",
-        strike === undefined
-          ? html`${keys}; strike not drawn: displayDecimals declares no scale of
-            opening prices`
-          : html`${keys}<i class="key line"></i>strike`,
-        distributionChart(orders, "openPrice", context, strike),
-      )}
-      ${figure(
-        "Size in open positions",
-        keys,
-        distributionChart(orders, "number", context),
-      )}
-      ${figure(
-        "Largest holders",
-        "by open positions, of orders that are open",
-        holdings.length === 0
-          ? "No order is open."
-          : holdersChart(holdings.slice(0, MOST_HOLDERS), context),
-      )}
-    </div>
-    ${holdings.length === 0 ? undefined : renderHoldings(holdings, context)}`;
+  const chart = pricesChart(orders, context, strike);
+  return strike === undefined
+    ? figure(
+        "Opening price",
+        "strike not drawn: displayDecimals declares no scale of opening prices",
+        chart,
+      )
+    : figure(
+        "Opening price against strike",
+        html`<i class="key fill"></i>orders<i class="key line"></i>strike`,
+        chart,
+      );
+}
+
+/** What one holder has open. */
+interface Holding {
+  readonly holder: string;
+  readonly orders: number;
+  /** Sum of the open positions, unscaled. */
+  readonly total: bigint;
 }
 
 /** Whose orders are open, the largest sum first. */
-function holdingsOf(
-  orders: readonly Order[],
-  { accounts }: FormatContext,
-): readonly Holding[] {
+function holdingsOf(orders: readonly Order[]): readonly Holding[] {
   const found = new Map<string, Holding>();
   for (const { holder, number, state } of orders) {
     if (state === OrderState.open) {
       const { orders: count = 0, total = 0n } = found.get(holder) ?? {};
-      found.set(holder, {
-        holder,
-        label: accounts?.get(holder),
-        orders: count + 1,
-        total: total + number,
-      });
+      found.set(holder, { holder, orders: count + 1, total: total + number });
     }
   }
   return [...found.values()].sort(({ total: one }, { total: other }) =>
@@ -118,22 +95,21 @@ function holdingsOf(
 }
 
 function renderHoldings(
-  holdings: readonly Holding[],
+  orders: readonly Order[],
   context: FormatContext,
 ): Markup {
+  const holdings = holdingsOf(orders);
   const shown = holdings.slice(0, MOST_HOLDERS);
   return html`${renderTable(
     "Largest holders",
     [
       { heading: "Holder" },
-      { heading: "Known as" },
       { heading: "Open orders", align: "right" },
       { heading: "Open positions", align: "right" },
     ],
-    shown.map(({ holder, label, orders, total }) => [
+    shown.map(({ holder, orders: count, total }) => [
       { text: html`<code>${holder}</code>` },
-      { text: label },
-      { text: orders },
+      { text: count },
       figureOf(fieldOf("getOrderInfo", "number"), total, context),
     ]),
   )}
@@ -147,18 +123,13 @@ function renderHoldings(
   }`;
 }
 
-/**
- * A row for each order. Of thousands a browser must be able to lay out those in
- * sight alone, also where there is no script to page them: then the columns get
- * their widths here, by a rule for the style sheet, and not from the cells.
- */
 function renderOrderTable(
   orders: readonly Order[],
   context: FormatContext,
-): { readonly table: Markup; readonly style: string } {
-  const isMany = orders.length > MANY;
-  const rows = orders.map((order) => [
-    { text: order.orderID.toString(), title: undefined },
+): Markup {
+  const shown = orders.slice(0, MOST_ORDERS);
+  const rows = shown.map((order) => [
+    { text: order.orderID.toString() },
     ...shownFields.map((field) => {
       const { text, note, title } = figureOf(field, order[field.name], context);
       return field.type === "address"
@@ -166,28 +137,10 @@ function renderOrderTable(
         : { text: briefly(field, text), title };
     }),
   ]);
-  const widths = columns.map(({ heading }, column) =>
-    rows.reduce(
-      (most, cells) => Math.max(most, (cells[column]?.text.length ?? 0) + 2),
-      heading.length + HEADING_ROOM,
-    ),
-  );
-  const width = widths.reduce((sum, column) => sum + column);
-  const classes = [
-    "orders",
-    ...(isMany ? ["many"] : []),
-    ...(width > PORTRAIT ? ["wide"] : []),
-  ];
-  return {
-    style: `.many table:not([data-few]) { min-width: ${width}ch; }
-.many tr { grid-template-columns: ${widths.map((column) => `minmax(${column}ch, ${column}fr)`).join(" ")}; }
-`,
-    table: html`<div class="${classes.join(" ")}">
-      ${renderTable("Every order", columns, rows, { pagesOf: "Orders", hasRoles: isMany })}
-      <p class="quiet">
-        ${describeScales(context)} Fees: npx hardhat vault orders --json, or
-        --format ndjson or csv.
-      </p>
-    </div> `,
-  };
+  const isWhole = shown.length === orders.length;
+  return html`${renderTable(isWhole ? "Every order" : `The first ${describeCount(shown.length, "order")}`, columns, rows)}
+    <p class="quiet">
+      ${describeScales(context)} ${isWhole ? "Fees:" : "All orders, and fees:"}
+      npx hardhat vault orders --out orders.csv
+    </p> `;
 }

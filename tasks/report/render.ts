@@ -1,7 +1,7 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { isFailedOrder } from "../../src/client/index.js";
-import type { ListedOrder, PastRound } from "../../src/client/index.js";
+import type { ListedOrder } from "../../src/client/index.js";
 import type { LocatedAddress } from "../../src/client/addresses.js";
 import { isFailedReading } from "../../src/client/failed-reading.js";
 import type { VaultSnapshot } from "../../src/client/snapshot.js";
@@ -21,6 +21,7 @@ import type { Envelope } from "../output/heading.js";
 import type { ShownRehearsal } from "../output/simulation.js";
 import { failuresOf, sectionsOf } from "../output/status-sections.js";
 import { figure, poolsChart, timelineChart } from "./charts.js";
+import type { ReportedRound } from "./charts.js";
 import { factRow, factsTable, figureOf, readingRows } from "./facts.js";
 import type { Figure } from "./facts.js";
 import { attribute, html } from "./html.js";
@@ -40,7 +41,7 @@ export interface Report {
   readonly context: FormatContext;
   /** Undefined where nobody asked for them, as below. */
   readonly orders: readonly ListedOrder[] | undefined;
-  readonly rounds: readonly PastRound[] | undefined;
+  readonly rounds: readonly ReportedRound[] | undefined;
   readonly rehearsal: ShownRehearsal | undefined;
 }
 
@@ -49,10 +50,6 @@ export function renderReport(report: Report): string {
   const { envelope, snapshot, context, orders, rounds, rehearsal } = report;
   const { network, block } = envelope;
   const round = isFailedReading(snapshot.round) ? undefined : snapshot.round;
-  const shownOrders =
-    orders === undefined
-      ? undefined
-      : renderOrders(orders, round?.strikePrice, context);
   const rows = new Map(
     sectionsOf(snapshot).map((ofOne) => [
       ofOne.operation,
@@ -74,9 +71,9 @@ export function renderReport(report: Report): string {
         ),
       ),
     ),
-    shownOrders === undefined
+    orders === undefined
       ? undefined
-      : section("Orders", shownOrders.content),
+      : section("Orders", renderOrders(orders, round?.strikePrice, context)),
     rounds === undefined
       ? undefined
       : section("Rounds", renderRounds(rounds, envelope, context)),
@@ -92,7 +89,6 @@ export function renderReport(report: Report): string {
     `Vault report: ${network}, block ${block.number}`,
     html`<main>${sections}</main>
       ${renderFooter(report)}`,
-    shownOrders?.style ?? "",
   );
 }
 
@@ -138,7 +134,7 @@ function renderHeader({
       <li>${describeTime(BigInt(block.timestamp))}</li>
     </ul>
     <dl class="tiles">
-      ${tiles}${orders === undefined ? undefined : tile("Open orders", { text: groupDigits(String(open)), note: "of those shown" })}
+      ${tiles}${orders === undefined ? undefined : tile("Open orders", { text: groupDigits(String(open)), note: "of those read" })}
     </dl>
   </header> `;
 }

@@ -1,17 +1,12 @@
-import type { PastRound } from "../../src/client/index.js";
 import { fieldsOf, groupDigits } from "../../src/protocol/index.js";
+import { describeTime } from "../../src/protocol/time.js";
 import { describeCount, describeShare } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { Envelope } from "../output/heading.js";
 import { describeSettled, notesOnRounds } from "../output/rounds.js";
 import type { Column } from "../output/table.js";
-import {
-  datedRounds,
-  figure,
-  fillChart,
-  strikesChart,
-  yieldsChart,
-} from "./charts.js";
+import { datedRounds, figure, strikesChart } from "./charts.js";
+import type { ReportedRound } from "./charts.js";
 import { figureOf } from "./facts.js";
 import { html } from "./html.js";
 import type { Markup } from "./html.js";
@@ -32,14 +27,14 @@ const columns: readonly Column[] = [
     heading: label,
     align: unit === "timestamp" ? "left" : "right",
   })),
-  ...["Filled", "First block", "Settled in", "Last block"].map(
+  ...["Filled", "First block", "Settled in", "Settled at", "Last block"].map(
     (heading): Column => ({ heading, align: "right" }),
   ),
 ];
 
-/** Every round that was found, as charts over time and one by one. */
+/** Every round that was found, over time and one by one. */
 export function renderRounds(
-  rounds: readonly PastRound[],
+  rounds: readonly ReportedRound[],
   { block }: Envelope,
   context: FormatContext,
 ): Markup {
@@ -51,14 +46,11 @@ export function renderRounds(
   return html`${
     dated.length === 0
       ? undefined
-      : html`<div class="beside">
-          ${figure(
-            "Strike against settled price",
-            html`<i class="key line"></i>strike<i class="key fill"></i>settled
-              at`,
-            strikesChart(dated, context),
-          )}${figure("Fill", "of the maximum volume", fillChart(dated))}${figure("APY", "", yieldsChart(dated, context))}
-        </div> `
+      : figure(
+          "Strike against settled price",
+          html`<i class="key line"></i>strike<i class="key fill"></i>settled at`,
+          strikesChart(dated, context),
+        )
   }${[
     ...(undrawn === 0
       ? []
@@ -76,9 +68,14 @@ export function renderRounds(
         text: describeSettled(round, block.number),
         title: round.settledBlock?.toString(),
       },
+      {
+        text:
+          round.settledTime === undefined
+            ? undefined
+            : describeTime(BigInt(round.settledTime)),
+      },
       blockCell(round.lastBlock),
     ]),
-    { pagesOf: "Rounds" },
   )}`;
 }
 

@@ -6,10 +6,11 @@ import { expect } from "chai";
 import { MaxUint256 } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import { describeTime } from "../../src/protocol/time.js";
 import type { MockVaultHandle } from "../../src/mocks/index.js";
 import { someOrder } from "../../src/mocks/scenarios.js";
 import { parseReportArguments } from "../../tasks/report.js";
-import { distributionChart } from "../../tasks/report/charts.js";
+import { pricesChart } from "../../tasks/report/charts.js";
 import { html } from "../../tasks/report/html.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -93,7 +94,7 @@ describe("tasks - report", () => {
     const { address } = await vault.addressOf("trading");
     expect(page).to.include(`<code>${address}</code>`);
     expect(page).to.match(
-      /<dt>Open orders<\/dt><dd>\d+<small>of those shown<\/small>/u,
+      /<dt>Open orders<\/dt><dd>\d+<small>of those read<\/small>/u,
     );
   });
 
@@ -106,36 +107,34 @@ describe("tasks - report", () => {
     expect(raw).to.not.include("as configured");
   });
 
-  it("should draw every order once, also where all are alike", () => {
+  it("report should draw every order once, also where all have one price", () => {
     const context = { chainTime: 0, raw: false };
     const shape =
-      /<rect [^>]*width="([0-9.]+)"[^>]*><title>[^<]*: (\d+) orders?</gu;
-    for (const sizes of [
+      /<rect [^>]*width="([0-9.]+)"[^>]*><title>[^<]*: ([0-9,]+) orders?</gu;
+    for (const prices of [
       [0n],
       [MaxUint256],
       [7n, 7n, 7n],
       Array.from({ length: 500 }, (_, index) => BigInt(index) ** 9n),
     ]) {
-      const orders = sizes.map((number, index) => ({
+      const orders = prices.map((openPrice) => ({
         ...someOrder,
         orderID: 1n,
         exType: "BTC-USDT",
-        number,
-        contractType: 1 + (index % 3),
+        openPrice,
       }));
-      const { text } = distributionChart(orders, "number", context);
-      const drawn = [...text.matchAll(shape)];
+      const drawn = [...pricesChart(orders, context).text.matchAll(shape)];
       expect(drawn.every(([, width]) => Number(width) > 1)).to.equal(true);
       expect(
-        drawn.reduce((sum, [, , count]) => sum + Number(count), 0),
-      ).to.equal(sizes.length);
+        drawn.reduce((sum, [, , count = ""]) => sum + Number(count), 0),
+      ).to.equal(prices.length);
     }
   });
 
-  it("should tell ids that are no orders from orders", async () => {
+  it("report should count the ids that are no orders", async () => {
     const page = await report({ orders: "1-3,7,9-12" });
     expect(page.replaceAll(/\s+/gu, " ")).to.include(
-      "3 orders of 8 ids. Empty, with every value zero: 5 ids.",
+      "3 orders of 8 ids. Empty, with every value zero: 5.",
     );
   });
 
@@ -210,19 +209,39 @@ describe("tasks - report", () => {
     }
   });
 
-  it("should let no text of the chain be markup", async () => {
+  it("report should let no text of the chain be markup, and hold no script", async () => {
     await mocks.set({ orders: { 1: { exType: HOSTILE } } });
     const page = await report({ orders: "1-3" });
     await mocks.set({ orders: { 1: { exType: "BTC-USDT" } } });
     expect(page).to.include("&lt;/td&gt;&lt;/script&gt;");
-    expect(page).to.not.match(/<img|<!--|onerror="/u);
+    expect(page).to.not.match(/<img|<!--|onerror="|<script/u);
     expect(page).to.not.include("\u202e");
-    for (const tag of ["script", "style"]) {
-      expect(page.split(`<${tag}`), tag).to.have.lengthOf(2);
-      expect(page.split(`</${tag}>`), tag).to.have.lengthOf(2);
-    }
-    // It has no place in a script either.
-    expect(page.split("<script>")[1]).to.not.include("USDT");
+    expect(page.split("<style")).to.have.lengthOf(2);
+    expect(page.split("</style>")).to.have.lengthOf(2);
+  });
+
+  it("report should say when a round was settled by its block's time, not by its planned end", async () => {
+    const other = await createTestHre();
+    const { vault, provider } = await other.network.getOrCreate("default");
+    await vault.deployMocks();
+    const { endTime } = await vault.getLatestRoundInfo();
+    const settledAt = endTime + 7_200n;
+    await provider.request({
+      method: "evm_setNextBlockTimestamp",
+      params: [Number(settledAt)],
+    });
+    await vault.settleAll();
+    const { exitCode } = await runVaultTask(other, "report", {
+      out: file,
+      rounds: true,
+    });
+    expect(exitCode).to.equal(0);
+    const page = await readFile(file, "utf8");
+    const time = describeTime(settledAt);
+    expect(page).to.match(new RegExp(`<td class="n">${time}</td>`, "u"));
+    expect(page).to.match(
+      new RegExp(`<title>strike [^<]*, settled at [^<]*, ${time}</title>`, "u"),
+    );
   });
 
   it("should refuse wrong options before any request", async () => {
