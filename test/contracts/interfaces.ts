@@ -120,15 +120,6 @@ describe("contracts - ABIs and interfaces", () => {
     });
   }
 
-  it("should cover all ten operations of the protocol", () => {
-    const rows = operationNames.flatMap((operation) =>
-      operation === "getLPAmountInfo" ? [5, 6] : operationEntry(operation).row,
-    );
-    expect(rows.sort((a, b) => a - b)).to.deep.equal([
-      1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
-    ]);
-  });
-
   it("should not find the tenth selector under its documented name", () => {
     expect(id("minXMargin()").slice(0, 10)).to.equal("0xfe6071c3");
     expect(id("minSLDMargin()").slice(0, 10)).to.equal(

@@ -4,8 +4,6 @@ import path from "node:path";
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
 
-import { operations } from "../../src/protocol/index.js";
-import { declaredDecimals } from "../../src/protocol/display-decimals.js";
 import type { VaultNetworkUserConfig } from "../../src/plugin/config-types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -82,20 +80,6 @@ describe("instances", () => {
       displayDecimals: { pools: 18, volume: 6 },
     });
     expect(vault.instance("dai").settings).to.deep.equal(vault.settings);
-  });
-
-  it("should find the decimals of a value by itself, else by its reading", () => {
-    const [deposit, availabe] = operations.getLPAmountInfo.outputs;
-    const displayDecimals = { pools: 18, "pools.deposit": 6 };
-    expect(declaredDecimals(displayDecimals, "pools", deposit)).to.equal(6);
-    expect(declaredDecimals(displayDecimals, "pools", availabe)).to.equal(18);
-    expect(declaredDecimals(undefined, "pools", deposit)).to.equal(undefined);
-    // Of what the protocol gives a scale, and of times, nothing is declared.
-    const startTime = operations.getOrderInfo.outputs[9];
-    expect(startTime.name).to.equal("startTime");
-    expect(declaredDecimals({ order: 18 }, "order", startTime)).to.equal(
-      undefined,
-    );
   });
 
   it("should name those there are when there is no such one", async () => {
