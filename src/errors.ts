@@ -234,6 +234,12 @@ export const errorTable = {
       "{from} has {balance} wei on network {network}, and the settlement may cost {cost} wei.",
     fix: "Fund the account, or choose another one with the option `from`. Nothing was sent.",
   },
+  VAULT_GAS_LIMIT_TOO_LOW: {
+    kind: "user",
+    message:
+      "The settings of network {network} limit the settlement to {gas} gas, which is less than it uses.",
+    fix: "Raise `gas` or `gasMultiplier` in networks.{network}, or omit both. Nothing was sent.",
+  },
   VAULT_PENDING_TRANSACTIONS: {
     kind: "user",
     message:

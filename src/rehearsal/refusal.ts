@@ -54,7 +54,7 @@ export async function describeRefusal(
             gas,
             limit: "it is given",
             remedy:
-              "Give it more, with the option `gas` or the network's own setting gas",
+              "Give it more: `gas` of simulateSettleAll(), or of the network's configuration",
           },
     );
   }

@@ -3,7 +3,7 @@ import { VaultError, otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
 import type { VaultRound } from "../protocol/index.js";
-import { settlementCall } from "../rehearsal/question.js";
+import { INTRINSIC_GAS, settlementCall } from "../rehearsal/question.js";
 import type { NextBlock, Refusal } from "../rehearsal/question.js";
 import { describeTokens } from "../rehearsal/describe-tokens.js";
 import { explainRefusal } from "../rehearsal/refusal.js";
@@ -50,8 +50,8 @@ export interface PreviewSubject {
  * Rehearses the settlement where the node does that in one request, else calls
  * it, and finds out what it costs. Sends nothing.
  *
- * @throws SettlementStopped if the round was settled meanwhile, or the account
- * cannot pay for it
+ * @throws SettlementStopped if the round was settled meanwhile, the account
+ * cannot pay for it, or the configured gas is too little
  * @throws VaultError those of a failed request
  */
 export async function preview(
@@ -59,6 +59,7 @@ export async function preview(
   { chainId, contract, block, round, signer, next }: PreviewSubject,
 ): Promise<Preview> {
   const { networkConfig } = vault.connection;
+  requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
   const call = settlementCall(signer.address, contract.address);
   const fees = await resolveFees(vault.chain, networkConfig, next);
   const price = currentPricePerGas(fees, next);
@@ -73,6 +74,11 @@ export async function preview(
   const gas =
     refused ?? (await resolveGasWithin(vault, call, next, balance, rehearsed));
   const isRefused = typeof gas === "object";
+  if (!isRefused) {
+    requireGas(vault, gas, rehearsed?.used ?? INTRINSIC_GAS);
+  } else if (gas.code === "VAULT_OUT_OF_GAS") {
+    requireGas(vault, networkConfig.gas, undefined);
+  }
   return {
     shown: {
       chainId,
@@ -171,6 +177,17 @@ async function callOnly(
     balance,
     rehearsed: undefined,
   };
+}
+
+/** @param used Undefined if it is more than the limit, whatever that is. */
+function requireGas(
+  { networkName: network }: VaultHost,
+  limit: bigint | "auto",
+  used: bigint | undefined,
+): void {
+  if (limit !== "auto" && (used === undefined || limit < used)) {
+    throw refusal("VAULT_GAS_LIMIT_TOO_LOW", { network, gas: limit });
+  }
 }
 
 /** Nodes differ in whether an estimate fails for want of money. */

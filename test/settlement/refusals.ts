@@ -114,6 +114,27 @@ describe("when a settlement is refused", () => {
     expect(await expectRefused({})).to.include("has 0 wei on network live");
   });
 
+  for (const settings of [
+    { gas: 60_000 },
+    { gas: 22_000 },
+    { gas: 20_000 },
+    { gasMultiplier: 0.5 },
+  ]) {
+    it(`refuses ${JSON.stringify(settings)}, less than the simulation used, before the question`, async () => {
+      const vault = await lane.connect(settings);
+      const settlement = await vault.settleAll({
+        confirm: async () => await Promise.reject(new Error("asked")),
+      });
+      expect(settlement).to.include({
+        status: "refused",
+        code: "VAULT_GAS_LIMIT_TOO_LOW",
+      });
+      expect(settlement.reason).to.include(
+        "Raise `gas` or `gasMultiplier` in networks.live",
+      );
+    });
+  }
+
   it("should not queue behind transactions that are not mined", async () => {
     await lane.world.provider.send("evm_setAutomine", [false]);
     await lane.world.provider.send("eth_sendTransaction", [
@@ -156,34 +177,6 @@ describe("when a settlement is refused", () => {
 
     expect(reason).to.include("chain id 1").and.include("31337");
   });
-
-  for (const hasOverrides of [true, false]) {
-    const where = hasOverrides ? "at once" : "with a request each";
-    it(`should not go to a chain that changed since the preflight, read ${where}`, async () => {
-      if (!hasOverrides) {
-        lane.server.hide(STATE_OVERRIDES);
-      }
-      const reason = await expectRefused(
-        {},
-        {
-          confirm: async () => {
-            lane.server.rewrite("eth_chainId", () => "0x1");
-            // The chain id is the fourth word of what reads all at once.
-            lane.server.rewrite("eth_call", (result) =>
-              String(result).replace(
-                /^(0x[0-9a-f]{192})[0-9a-f]{64}(?=.)/u,
-                `$1${"1".padStart(64, "0")}`,
-              ),
-            );
-            return await Promise.resolve(true);
-          },
-        },
-      );
-
-      lane.server.show();
-      expect(reason).to.include("answered chain id 31337 at first and 1 now");
-    });
-  }
 
   it("should keep the reason that the contract gives, before sending", async () => {
     await mined(
