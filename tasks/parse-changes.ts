@@ -1,11 +1,6 @@
 import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
 
-import {
-  describeInput,
-  notOneOf,
-  parseEnum,
-  parseUint256,
-} from "../src/client/inputs.js";
+import { describeInput, notOneOf, parseEnum } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
 import { invalidArgument } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
@@ -19,7 +14,7 @@ import {
   placesOf,
 } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
-import { parseWord } from "./parse-options.js";
+import { parseInteger, parseWord } from "./parse-options.js";
 
 /** A value as it is typed for a mock, as in `round.strikePrice=65000e18`. */
 export interface Assignment {
@@ -143,32 +138,18 @@ export function parseField(
     case "uint256":
       return unit === "timestamp"
         ? parseTime(text, where, now)
-        : parseAmount(text, where);
+        : parseInteger(text, where);
     case "uint8":
       // Also a number that the protocol does not list: a test of what shows it.
       return isEnumName(unit) && /^[a-z]/iu.test(text)
         ? parseEnum(unit, text, where)
-        : Number(parseAmount(text, where));
+        : Number(parseInteger(text, where));
     case "bool":
       return parseBoolean(text, where);
     case "address":
     case "string":
       return text;
   }
-}
-
-/** A whole number, also as Solidity has it: `65.5e18`, `1_000`, `0x10`. */
-function parseAmount(text: string, where: string): bigint {
-  const [, whole, fraction = "", exponent = "0"] =
-    /^([0-9]+(?:_[0-9]+)*)(?:\.([0-9]+))?(?:e([0-9]{1,2}))?$/u.exec(text) ?? [];
-  const zeros = Number(exponent) - fraction.length;
-  const value =
-    whole !== undefined && zeros >= 0
-      ? BigInt(`${whole.replaceAll("_", "")}${fraction}${"0".repeat(zeros)}`)
-      : /^0x[0-9a-f]+$/iu.test(text)
-        ? BigInt(text)
-        : text;
-  return parseUint256(value, where);
 }
 
 function parseBoolean(text: string, where: string): boolean {

@@ -8,6 +8,7 @@ import {
   parseAddress,
   parseBlockTag,
   parseUint256,
+  readInteger,
   requirePastBlock,
 } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
@@ -77,12 +78,12 @@ export function parseTimeout(text: string | undefined): number | undefined {
 }
 
 /**
- * Reads a whole number as a person types it: decimal digits or 0x hex.
+ * Reads a whole number as a person types it.
  *
  * @throws VaultError VAULT_INVALID_INTEGER
  */
 export function parseInteger(text: string, where: string): bigint {
-  return parseUint256(toInteger(text) ?? text, where);
+  return parseUint256(readInteger(text) ?? text, where);
 }
 
 /**
@@ -91,7 +92,7 @@ export function parseInteger(text: string, where: string): bigint {
  * @throws VaultError VAULT_INVALID_BLOCK
  */
 export function parseBlock(text = "latest", where = "--block"): BlockTag {
-  const value = toInteger(text) ?? text;
+  const value = readInteger(text) ?? text;
   parseBlockTag(value, where);
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the line above has refused everything that is not a block tag
   return value as BlockTag;
@@ -109,10 +110,6 @@ export function parsePastBlock(
   const tag = parseBlock(text, where);
   requirePastBlock(tag, where);
   return tag;
-}
-
-function toInteger(text: string): bigint | undefined {
-  return /^(?:[0-9]+|0x[0-9a-fA-F]+)$/u.test(text) ? BigInt(text) : undefined;
 }
 
 /**

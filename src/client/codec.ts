@@ -83,7 +83,7 @@ export type DecodeProblem =
  * Decodes what an operation returned.
  *
  * Only the canonical encoding is accepted: word for word what the values encode
- * to. So padded, shifted or cut data, a bool of 2 or an address of 21 bytes is a
+ * to; as in Solidity, more may follow. So shifted or cut data, a bool of 2 or an address of 21 bytes is a
  * problem and never a wrong figure. Written for words and strings alone, since
  * the general coder takes a hundred times as long, and a scan has many orders.
  *
@@ -124,9 +124,6 @@ export function decodeResult(
     }
     values[name] = value;
     offset += WORD;
-  }
-  if (tail !== bytes.length) {
-    return notCanonical;
   }
   return { value: outputs.length === 1 ? value : values };
 }

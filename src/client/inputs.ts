@@ -51,13 +51,38 @@ export function parseAddress(
 }
 
 /**
+ * Reads a whole number as a person types it: digits, `1_000`, `65.5e18`, or 0x
+ * hex.
+ *
+ * @returns Undefined if the text is none.
+ */
+export function readInteger(text: string): bigint | undefined {
+  const [, whole, fraction = "", exponent = "0"] =
+    /^([0-9]+(?:_[0-9]+)*)(?:\.([0-9]+))?(?:e([0-9]{1,2}))?$/u.exec(text) ?? [];
+  const zeros = Number(exponent) - fraction.length;
+  if (whole !== undefined && zeros >= 0) {
+    return BigInt(
+      `${whole.replaceAll("_", "")}${fraction}${"0".repeat(zeros)}`,
+    );
+  }
+  return /^0x[0-9a-f]+$/iu.test(text) ? BigInt(text) : undefined;
+}
+
+/**
  * Checks an unsigned 256-bit integer.
  *
- * @throws VaultError VAULT_INVALID_INTEGER
+ * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ARGUMENT for a number
+ * that JavaScript may have rounded
  */
 export function parseUint256(value: unknown, where: string): bigint {
   if (isUnsigned(value, MaxUint256)) {
     return BigInt(value);
+  }
+  if (typeof value === "number" && Number.isInteger(value) && value > 0) {
+    throw invalidArgument(
+      where,
+      `JavaScript rounds numbers above 2^53 - 1; pass a bigint, as in ${BigInt(value)}n`,
+    );
   }
   throw vaultError("VAULT_INVALID_INTEGER", {
     where,

@@ -37,6 +37,12 @@ export interface RoundSighting {
   /** Last block of the range in which it was the vault's latest round. */
   readonly lastBlock: number;
   /**
+   * Most blocks in a row between two that were read and have this round. A
+   * contract that was gone there for a while, and came back, is not noticed.
+   * Absent if every block was read.
+   */
+  readonly unreadBlocks?: number;
+  /**
    * True, and only there, where the order that the search relies on is broken:
    * a round before this one starts later, or this one came back after another,
    * or it stopped being settled. There may be rounds that were passed over.
@@ -95,11 +101,24 @@ export async function* readRounds(
   options.signal?.throwIfAborted();
   const client = whole.during(options);
   const [first, last] = await parseRange(client, options);
+  const seen: number[] = [];
+  const look = lookAt(client, options, last);
   const changes = await orAbort(
-    findChanges([first, last], lookAt(client, options, last), options),
+    findChanges(
+      [first, last],
+      async (block) => {
+        seen.push(block);
+        return await look(block);
+      },
+      options,
+    ),
     options.signal,
   );
-  yield* sightings(changes, first);
+  yield* sightings(
+    changes,
+    first,
+    [...seen].sort((one, other) => one - other),
+  );
 }
 
 /**
@@ -176,13 +195,19 @@ async function findChanges(
   }
 }
 
-/** A round's stay between the change that brought it and the one that ended it. */
+/**
+ * A round's stay between the change that brought it and the one that ended it.
+ *
+ * @param looks The blocks that were read, in their order.
+ */
 function* sightings(
   changes: readonly Stretch[],
   first: number,
+  looks: readonly number[],
 ): Generator<PastRound, void, undefined> {
   let latestStart = -1n;
   const seen = new Set<string>();
+  const findWidestGap = widestGaps(looks);
   let current:
     | { firstBlock: number; settledBlock: number | null; isOrdered: boolean }
     | undefined;
@@ -196,10 +221,12 @@ function* sightings(
         !isOrdered || startTime < latestStart || seen.has(identity);
       seen.add(identity);
       latestStart = startTime > latestStart ? startTime : latestStart;
+      const unreadBlocks = findWidestGap(found.firstBlock, before.block);
       yield {
         ...before.round,
         ...found,
         lastBlock: before.block,
+        ...(unreadBlocks === 0 ? {} : { unreadBlocks }),
         ...(isOutOfOrder ? { outOfOrder: true } : {}),
       };
     }
@@ -217,6 +244,21 @@ function* sightings(
       current.isOrdered &&= after.round?.settled === true;
     }
   }
+}
+
+/** Finds the widest gap between looks in one range after the other. */
+function widestGaps(
+  looks: readonly number[],
+): (first: number, last: number) => number {
+  let at = 0;
+  return (first, last) => {
+    let widest = 0;
+    for (; (looks[at] ?? last) < last; at += 1) {
+      const [from = 0, to = 0] = looks.slice(at, at + 2);
+      widest = from < first ? widest : Math.max(widest, to - from - 1);
+    }
+    return widest;
+  };
 }
 
 /** Reads the round of one block; what the contract cannot say is no failure. */

@@ -48,7 +48,7 @@ export function renderRounds(
 /** CSV with a header row; what was not seen is an empty cell. */
 function toCsv(rounds: readonly PastRound[]): string {
   return stringify(
-    rounds.map((round) => ({ outOfOrder: false, ...round })),
+    rounds.map((round) => ({ unreadBlocks: 0, outOfOrder: false, ...round })),
     {
       header: true,
       columns: [
@@ -56,6 +56,7 @@ function toCsv(rounds: readonly PastRound[]): string {
         "firstBlock",
         "settledBlock",
         "lastBlock",
+        "unreadBlocks",
         "outOfOrder",
       ],
       cast: { boolean: String },
@@ -126,7 +127,8 @@ export function describeSettled(
 
 /** What a reader of the list must not miss. */
 export function notesOnRounds(rounds: readonly PastRound[]): string[] {
-  return rounds.flatMap((round, index) => {
+  const unread = Math.max(0, ...rounds.map((round) => round.unreadBlocks ?? 0));
+  const notes = rounds.flatMap((round, index) => {
     const before = rounds[index - 1];
     return [
       ...(before !== undefined && before.lastBlock + 1 < round.firstBlock
@@ -141,4 +143,10 @@ export function notesOnRounds(rounds: readonly PastRound[]): string[] {
         : []),
     ];
   });
+  return unread === 0
+    ? notes
+    : [
+        ...notes,
+        `Between two blocks with the same round, up to ${groupDigits(String(unread))} blocks in a row were not read: a contract that was gone there for a while is not noticed.`,
+      ];
 }

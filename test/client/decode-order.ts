@@ -170,6 +170,14 @@ describe("client - decodeResult of an order", () => {
       }),
   };
 
+  it("should ignore what follows the values, as Solidity does", () => {
+    const [sample = new Uint8Array()] = fc.sample(encodedOrder, 1);
+    expect(decode(Buffer.concat([sample, Buffer.from("cafe")]))).to.deep.equal(
+      decode(sample),
+    );
+    expect(decode(sample)).to.not.equal(undefined);
+  });
+
   for (const [name, damage] of Object.entries(damages)) {
     it(`should accept ${name} data exactly where the general decoder does`, () => {
       fc.assert(

@@ -10,6 +10,7 @@ import {
   parseBlockTag,
   parseEnum,
   parseUint256,
+  readInteger,
 } from "../../src/client/inputs.js";
 import { parseTime } from "../../src/client/parse-time.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -70,7 +71,6 @@ describe("inputs", () => {
       MAX + 1n,
       -1,
       0.5,
-      2 ** 53,
       NaN,
       Infinity,
       "1",
@@ -82,6 +82,41 @@ describe("inputs", () => {
         () => parseUint256(value, "it"),
         "VAULT_INVALID_INTEGER",
       );
+    }
+  });
+
+  it("should ask for a bigint where a number may have been rounded", async () => {
+    for (const value of [2 ** 53, 1e18]) {
+      const { message } = await expectVaultError(
+        () => parseUint256(value, "it"),
+        "VAULT_INVALID_ARGUMENT",
+      );
+      expect(message).to.include(`pass a bigint, as in ${BigInt(value)}n`);
+    }
+  });
+
+  it("should read whole numbers as people type them, and no others", () => {
+    for (const [text, value] of [
+      ["0", 0n],
+      ["1_000", 1_000n],
+      ["65.5e18", 655n * 10n ** 17n],
+      ["1e3", 1_000n],
+      ["0x1F", 31n],
+    ] as const) {
+      expect(readInteger(text), text).to.equal(value);
+    }
+    for (const text of [
+      "",
+      "1.5",
+      "1.55e1",
+      "-1",
+      "1e",
+      "e3",
+      "_1",
+      "0x",
+      " 1",
+    ]) {
+      expect(readInteger(text), text).to.equal(undefined);
     }
   });
 

@@ -34,6 +34,13 @@ async function collect(
   return await collectAll(client.rounds(options));
 }
 
+/** As a look at every block finds them. */
+async function collectWhole(provider: HistoryProvider): Promise<PastRound[]> {
+  return (await collect(provider)).map(
+    ({ unreadBlocks: _unread, ...round }) => round,
+  );
+}
+
 /** The blocks alone: first, settled, last. */
 const blocksOf = (
   rounds: readonly PastRound[],
@@ -60,7 +67,7 @@ describe("client - rounds", () => {
       [5_000, settledRound(filled)],
       [5_100, three],
     ];
-    expect(await collect(historyProvider(history, 9_999))).to.deep.equal([
+    expect(await collectWhole(historyProvider(history, 9_999))).to.deep.equal([
       {
         ...settledRound(one),
         firstBlock: 200,
@@ -156,6 +163,21 @@ describe("client - rounds", () => {
         [9_600, null, 10_000],
       ]);
       expect(rounds.some(({ outOfOrder }) => outOfOrder)).to.equal(false);
+    });
+
+    it("should say how many blocks of a round were not read, where a gap may hide", async () => {
+      const history: History = [
+        [0, one],
+        [400, "revert"],
+        [600, one],
+      ];
+      const [round, ...others] = await collect(
+        historyProvider(history, 10_000),
+      );
+      expect(others).to.deep.equal([]);
+      expect(round?.unreadBlocks).to.be.within(200, 400);
+      const [whole] = await collect(historyProvider([[0, one]], 4));
+      expect(whole).to.not.have.property("unreadBlocks");
     });
 
     it("should say where a start time went back", async () => {
@@ -256,7 +278,7 @@ describe("client - rounds", () => {
             return;
           }
           expect(
-            await collect(historyProvider(history, answers.length - 1)),
+            await collectWhole(historyProvider(history, answers.length - 1)),
           ).to.deep.equal(expected);
         },
       ),

@@ -206,6 +206,7 @@ export function listSubjects(
               settledBlock: _settled,
               lastBlock,
               outOfOrder: _order,
+              unreadBlocks: _unread,
               ...round
             }) =>
               problemOfValue(

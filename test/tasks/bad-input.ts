@@ -241,7 +241,7 @@ const mistakes: readonly Mistake[] = [
   },
 
   // Order ids.
-  ...["-1", "1.5", ABOVE, "abc", "", " 1", "1e3", "0x", "１"].map(
+  ...["-1", "1.5", ABOVE, "abc", "", " 1", "1.5e0", "0x", "１"].map(
     (id): Mistake => ({
       name: `the order id "${id}"`,
       task: "order",

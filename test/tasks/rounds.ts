@@ -14,6 +14,7 @@ import {
   settledRound,
 } from "../helpers/history-provider.js";
 import type { History } from "../helpers/history-provider.js";
+import { fieldsOf, listOf } from "../helpers/fields.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
@@ -76,7 +77,11 @@ describe("tasks - rounds", () => {
   it("should print one document with every round and its blocks", async () => {
     const result = await rounds({ json: true });
     expect(result.exitCode).to.equal(0);
-    expect(parseDocument(result)).to.deep.equal({
+    const document = parseDocument(result);
+    expect({
+      ...fieldsOf(document),
+      rounds: wholeRounds(document),
+    }).to.deep.equal({
       network: "remote",
       chainId: 1,
       block: { number: HEAD, timestamp: 1_700_000_000 + HEAD },
@@ -85,7 +90,7 @@ describe("tasks - rounds", () => {
         json(two, 2_500, null, 2_999),
         json(settledRound(three), 3_000, 9_999, HEAD),
       ],
-      notes: [],
+      notes: [UNREAD],
     });
   });
 
@@ -99,6 +104,7 @@ describe("tasks - rounds", () => {
       "2023-12-05T22:13:20Z  2023-12-12T22:13:20Z         1,900       3 tokens  1,900.000000000000000001        3,000       9,999      12,345",
       "",
       "3 rounds; 2 seen to be settled.",
+      UNREAD,
       "'not seen': no block shows this round settled. It was replaced unsettled, or in the block that settled it.",
       "",
     ]);
@@ -112,11 +118,11 @@ describe("tasks - rounds", () => {
       const document = parseDocument(await rounds({ ...args, json: true }));
       expect(document).to.deep.include({
         block: { number: 2_600, timestamp: 1_700_002_600 },
-        rounds: [
-          json(settledRound(one), 1_500, 2_000, 2_499),
-          json(two, 2_500, null, 2_600),
-        ],
       });
+      expect(wholeRounds(document)).to.deep.equal([
+        json(settledRound(one), 1_500, 2_000, 2_499),
+        json(two, 2_500, null, 2_600),
+      ]);
     }
   });
 
@@ -131,7 +137,8 @@ describe("tasks - rounds", () => {
       ndjson.stdout
         .trimEnd()
         .split("\n")
-        .map((line): unknown => JSON.parse(line)),
+        .map((line): unknown => JSON.parse(line))
+        .map(withoutGap),
     ).to.deep.equal([
       json(two, 5_000, null, 5_999),
       { ...json(one, 7_000, null, HEAD), outOfOrder: true },
@@ -143,22 +150,22 @@ describe("tasks - rounds", () => {
     const csv = await rounds({ format: "csv" });
     expect(csv.stdout).to.equal(
       [
-        "strikePrice,APY,maxVolume,filledVolume,minDeposit,startTime,endTime,settledPrice,settledAmount,settled,firstBlock,settledBlock,lastBlock,outOfOrder",
-        "1900000000000000000000,100000000000000000,1000,2,10,1701209600,1701814400,0,0,false,5000,,5999,false",
-        `1900000000000000000000,100000000000000000,1000,1,10,1700604800,1701209600,0,0,false,7000,,${HEAD},true`,
+        "strikePrice,APY,maxVolume,filledVolume,minDeposit,startTime,endTime,settledPrice,settledAmount,settled,firstBlock,settledBlock,lastBlock,unreadBlocks,outOfOrder",
+        "1900000000000000000000,100000000000000000,1000,2,10,1701209600,1701814400,0,0,false,5000,,5999,440,false",
+        `1900000000000000000000,100000000000000000,1000,1,10,1700604800,1701209600,0,0,false,7000,,${HEAD},440,true`,
         "",
       ].join("\n"),
     );
     expect(csv.stderr).to.equal(ndjson.stderr);
     const document = parseDocument(await rounds({ json: true }));
-    expect(document).to.have.property("notes").with.length(2);
+    expect(document).to.have.property("notes").with.length(3);
   });
 
   it("should write a file in the form that its name says", async () => {
     const out = path.join(folder, "rounds.csv");
     const { stdout, stderr } = await rounds({ out });
     expect(stdout).to.equal("");
-    expect(stderr).to.equal(`3 rounds written to ${out}.\n`);
+    expect(stderr).to.equal(`3 rounds written to ${out}.\n${UNREAD}\n`);
     expect((await readFile(out, "utf8")).split("\n")).to.have.length(5);
   });
 
@@ -209,6 +216,19 @@ describe("tasks - rounds", () => {
     }
   });
 });
+
+const UNREAD =
+  "Between two blocks with the same round, up to 440 blocks in a row were not read: a contract that was gone there for a while is not noticed.";
+
+function wholeRounds(document: unknown): readonly unknown[] {
+  return listOf(fieldsOf(document)["rounds"]).map(withoutGap);
+}
+
+function withoutGap(round: unknown): unknown {
+  const { unreadBlocks, ...rest } = fieldsOf(round);
+  expect(unreadBlocks).to.be.a("number");
+  return rest;
+}
 
 function json(
   round: ReturnType<typeof pastRound>,
