@@ -85,7 +85,7 @@ export async function runTask(
     const report =
       json || format !== undefined
         ? await withStdoutOnStderr(work)
-        : await work(trueStdout());
+        : await work(writeToTrueStdout);
     if (!("streamed" in report)) {
       await writeTo(
         stdout,
@@ -98,19 +98,22 @@ export async function runTask(
   } catch (thrown) {
     const error = inFlags(toVaultError(thrown), args);
     const { code, shortMessage, fix, details } = error;
-    const message = `${shortMessage} ${fix}`;
-    if (
-      !json ||
-      code === "VAULT_OUTPUT_NOT_WRITTEN" ||
-      !(await canWriteTo(
-        stdout,
-        `${toSafeJson({ error: { code, message, details } })}\n`,
-      ))
-    ) {
-      const style = createStyle(stderr);
-      const text = `${style.bad("Error")} ${shortMessage}\n${fix} ${style.dim(`(${code})`)}`;
-      stderr.write(`${wrapText(text, style)}\n`);
+    if (json && code !== "VAULT_OUTPUT_NOT_WRITTEN") {
+      try {
+        const message = `${shortMessage} ${fix}`;
+        const document = { error: { code, message, details } };
+        await writeTo(stdout, `${toSafeJson(document)}\n`);
+        return errorResult();
+      } catch (unwritten) {
+        // The disk is full, and stderr may be elsewhere.
+        if (!isUnwritten(unwritten)) {
+          throw unwritten;
+        }
+      }
     }
+    const style = createStyle(stderr);
+    const text = `${style.bad("Error")} ${shortMessage}\n${fix} ${style.dim(`(${code})`)}`;
+    stderr.write(`${wrapText(text, style)}\n`);
     return errorResult();
   }
 }
@@ -179,50 +182,25 @@ function isUnwritten(thrown: unknown): boolean {
   );
 }
 
-/** @returns False where the disk is full, and it has to be said elsewhere. */
-async function canWriteTo(
-  stream: OutputStream,
-  text: string,
-): Promise<boolean> {
-  try {
-    await writeTo(stream, text);
-    return true;
-  } catch (error) {
-    if (!isUnwritten(error)) {
-      throw error;
-    }
-    return false;
-  }
-}
-
 /** Writes to a stream of a task, past what another task's output is kept from. */
 async function writeTo(stream: OutputStream, text: string): Promise<void> {
   if (stream === process.stdout) {
     // What was done is done, whether somebody reads of it or not.
-    await writeWhole(text, trueStdout());
+    await writeWhole(text, writeToTrueStdout);
   } else {
     stream.write(text);
   }
 }
 
-/** Keeps stdout free for documents; shared by the tasks that run at once. */
-interface Diversion {
-  readonly write: WriteText;
-  readonly end: () => void;
-  tasks: number;
-}
-
-let diversion: Diversion | undefined;
+/** The `write` of stdout while that is kept free for documents. */
+let undiverted: typeof process.stdout.write | undefined;
+let divertingTasks = 0;
 
 /** Writes to stdout, also while it is diverted. */
-function trueStdout(): WriteText {
-  if (diversion !== undefined) {
-    return diversion.write;
-  }
-  const { stdout } = process;
-  const write = stdout.write.bind(stdout);
-  return (text, done) => write(text, done);
-}
+const writeToTrueStdout: WriteText = (text, done) =>
+  undiverted === undefined
+    ? process.stdout.write(text, done)
+    : Reflect.apply(undiverted, process.stdout, [text, done]);
 
 /**
  * Lets everything that others print to stdout meanwhile (Solidity's
@@ -234,34 +212,19 @@ function trueStdout(): WriteText {
 export async function withStdoutOnStderr<T>(
   work: (write: WriteText) => Promise<T>,
 ): Promise<T> {
-  const current = (diversion ??= divertStdout());
-  current.tasks += 1;
+  const { stdout, stderr } = process;
+  // Of tasks that run at once, the first diverts and the last ends it.
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called as the stream's own
+  const original = (undiverted ??= stdout.write);
+  divertingTasks += 1;
+  stdout.write = stderr.write.bind(stderr);
   try {
-    return await work(current.write);
+    return await work(writeToTrueStdout);
   } finally {
-    current.tasks -= 1;
-    if (current.tasks === 0) {
-      current.end();
-      diversion = undefined;
+    divertingTasks -= 1;
+    if (divertingTasks === 0) {
+      stdout.write = original;
+      undiverted = undefined;
     }
   }
-}
-
-function divertStdout(): Diversion {
-  const { stdout, stderr } = process;
-  const write = trueStdout();
-  const ownWrite = Object.getOwnPropertyDescriptor(stdout, "write");
-  Object.defineProperty(stdout, "write", {
-    configurable: true,
-    writable: true,
-    value: stderr.write.bind(stderr),
-  });
-  const end = (): void => {
-    if (ownWrite === undefined) {
-      Reflect.deleteProperty(stdout, "write");
-    } else {
-      Object.defineProperty(stdout, "write", ownWrite);
-    }
-  };
-  return { write, end, tasks: 0 };
 }

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { open, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setImmediate } from "node:timers/promises";
+import { promisify } from "node:util";
 
 import { onExit } from "signal-exit";
 
@@ -16,17 +16,6 @@ import type { StyledStream } from "./style.js";
 /** A stream that a task writes to. */
 export interface OutputStream extends StyledStream {
   write(text: string): unknown;
-}
-
-/** The same stream but for these members. */
-export function withMembers<Stream extends object>(
-  stream: Stream,
-  members: Partial<Stream>,
-): Stream {
-  return new Proxy(stream, {
-    get: (target, name): unknown =>
-      Reflect.get(Object.hasOwn(members, name) ? members : target, name),
-  });
 }
 
 /** Writes one piece of text and says when it is written, or why not. */
@@ -73,16 +62,9 @@ export async function writeToStdout(
   write: WriteText,
 ): Promise<boolean> {
   try {
-    await pipeline(
-      // One piece at a time: what is shown elsewhere follows what is written.
-      Readable.from(pieces, { highWaterMark: 1 }),
-      new Writable({
-        decodeStrings: false,
-        write(text: string, _encoding, done) {
-          write(text, done);
-        },
-      }),
-    );
+    for await (const piece of pieces) {
+      await promisify(write)(piece);
+    }
     return true;
   } catch (error) {
     if (isReaderGone(error)) {

@@ -108,58 +108,21 @@ describe("running a task", () => {
     }
   });
 
-  it("should move what others print meanwhile to stderr, with --json", async () => {
-    const { stderr } = process;
-    const ownWrite = Object.getOwnPropertyDescriptor(stderr, "write");
-    let moved = "";
-    Object.defineProperty(stderr, "write", {
-      configurable: true,
-      writable: true,
-      value: (text: string) => {
-        moved += text;
-        return true;
-      },
-    });
-    const { written, ...output } = streams(false);
-    try {
-      await runTask(
-        { json: true },
-        async () => {
-          console.log("from a contract");
-          process.stdout.write("a prompt");
-          return await Promise.resolve(report);
-        },
-        output,
-      );
-    } finally {
-      if (ownWrite === undefined) {
-        Reflect.deleteProperty(stderr, "write");
-      } else {
-        Object.defineProperty(stderr, "write", ownWrite);
-      }
-    }
-    expect(moved).to.equal("from a contract\na prompt");
-    expect(written.stdout.split("\n")).to.have.lengthOf(2);
-    expect(Object.hasOwn(process.stdout, "write")).to.equal(false);
-  });
-
-  it("should keep stdout for the documents of tasks that run at once", async () => {
-    const ownWrite = Object.getOwnPropertyDescriptor(process.stdout, "write");
-    let written = "";
-    const fake = (text: string): boolean => {
-      written += text;
-      return true;
-    };
-    Object.defineProperty(process.stdout, "write", {
-      configurable: true,
-      writable: true,
-      value: fake,
-    });
+  it("should keep stdout for the documents of tasks that run at once, with --json", async () => {
+    const { stdout, stderr } = process;
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- put back as they were
+    const own = [stdout.write, stderr.write] as const;
+    const written = { stdout: "", stderr: "" };
+    stdout.write = (text): boolean => Boolean((written.stdout += String(text)));
+    stderr.write = (text): boolean => Boolean((written.stderr += String(text)));
+    const fake = Reflect.get(stdout, "write");
     try {
       const gate = new EventEmitter();
       const run = async (number: number): Promise<unknown> =>
         await runTask({ json: true }, async () => {
           await once(gate, `end ${number}`);
+          console.log(`a contract of ${number}`);
+          stdout.write(`a prompt of ${number}\n`);
           return { json: number, text: () => "" };
         });
       const running = [run(1), run(2)];
@@ -167,15 +130,16 @@ describe("running a task", () => {
       await running[0];
       gate.emit("end 2");
       await running[1];
-      expect(written).to.equal("1\n2\n");
-      expect(Reflect.get(process.stdout, "write")).to.equal(fake);
+      expect(Reflect.get(stdout, "write")).to.equal(fake);
     } finally {
-      if (ownWrite === undefined) {
-        Reflect.deleteProperty(process.stdout, "write");
-      } else {
-        Object.defineProperty(process.stdout, "write", ownWrite);
-      }
+      stdout.write = own[0];
+      stderr.write = own[1];
     }
+    expect(written).to.deep.equal({
+      stdout: "1\n2\n",
+      stderr:
+        "a contract of 1\na prompt of 1\na contract of 2\na prompt of 2\n",
+    });
   });
 
   for (const [name, work] of [
