@@ -193,11 +193,7 @@ export async function readEnvelope(
   return { network, chainId, block };
 }
 
-/**
- * Reads `--at`: `role=0x…[,role=0x…]`.
- *
- * @throws VaultError VAULT_INVALID_AT, VAULT_INVALID_ADDRESS
- */
+/** Reads `--at`: `role=0x…[,role=0x…]`. */
 export function parseAt(at: string | undefined): ContractAddresses | undefined {
   if (at === undefined) {
     return undefined;

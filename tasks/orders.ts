@@ -41,11 +41,7 @@ interface OrdersRequest extends ReadTarget {
 
 export default readAction(parseOrdersArguments, listOrders);
 
-/**
- * Checks what can be checked without a network.
- *
- * @throws VaultError of the argument that is wrong
- */
+/** Checks what can be checked without a network. */
 export function parseOrdersArguments(
   args: ArgumentsOf<"orders">,
 ): OrdersRequest {
@@ -133,10 +129,7 @@ async function* toDocument(
   envelope: Envelope,
   orders: AsyncIterable<ListedOrder>,
 ): AsyncGenerator<string, void, undefined> {
-  const listed: unknown[] = [];
-  for await (const order of orders) {
-    listed.push(toOrderJson(order));
-  }
+  const listed = await Array.fromAsync(orders, toOrderJson);
   yield `${toSafeJson({ ...envelope, orders: listed })}\n`;
 }
 

@@ -38,12 +38,7 @@ export interface ReadTarget {
   readonly timeout: number | undefined;
 }
 
-/**
- * Reads `--block`, `--from` and `--timeout`.
- *
- * @throws VaultError VAULT_INVALID_BLOCK, VAULT_INVALID_ADDRESS,
- * VAULT_INVALID_ARGUMENT
- */
+/** Reads `--block`, `--from` and `--timeout`. */
 export function parseReadTarget({
   block,
   from,
@@ -56,11 +51,7 @@ export function parseReadTarget({
   };
 }
 
-/**
- * Reads `--timeout`: seconds on the command line, milliseconds in the API.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT
- */
+/** Reads `--timeout`: seconds on the command line, milliseconds in the API. */
 export function parseTimeout(text: string | undefined): number | undefined {
   if (text === undefined) {
     return undefined;
@@ -77,20 +68,12 @@ export function parseTimeout(text: string | undefined): number | undefined {
   );
 }
 
-/**
- * Reads a whole number as a person types it.
- *
- * @throws VaultError VAULT_INVALID_INTEGER
- */
+/** Reads a whole number as a person types it. */
 export function parseInteger(text: string, where: string): bigint {
   return parseUint256(readInteger(text) ?? text, where);
 }
 
-/**
- * Reads `--block`, or another option that names one.
- *
- * @throws VaultError VAULT_INVALID_BLOCK
- */
+/** Reads `--block`, or another option that names one. */
 export function parseBlock(text = "latest", where = "--block"): BlockTag {
   const value = readInteger(text) ?? text;
   parseBlockTag(value, where);
@@ -98,11 +81,7 @@ export function parseBlock(text = "latest", where = "--block"): BlockTag {
   return value as BlockTag;
 }
 
-/**
- * Reads an option that names a block of the chain's history.
- *
- * @throws VaultError VAULT_INVALID_BLOCK, VAULT_INVALID_ARGUMENT
- */
+/** Reads an option that names a block of the chain's history. */
 export function parsePastBlock(
   text: string | undefined,
   where: string,
@@ -112,11 +91,7 @@ export function parsePastBlock(
   return tag;
 }
 
-/**
- * Reads one of the words that an option takes.
- *
- * @throws VaultError VAULT_INVALID_ENUM
- */
+/** Reads one of the words that an option takes. */
 export function parseWord<Word extends string>(
   text: string,
   words: readonly Word[],
@@ -132,10 +107,6 @@ export function parseWord<Word extends string>(
 /**
  * Reads the value of an operation's argument by the argument's unit: tokens,
  * percent, a time, or (with `raw`) the integer of the wire.
- *
- * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ENUM,
- * VAULT_INVALID_DECIMAL, VAULT_TOO_MANY_DIGITS, VAULT_INVALID_TIME,
- * VAULT_TOKEN_DECIMALS_NOT_CONFIGURED; a time, once told, VAULT_TIME_IN_PAST
  */
 export function parseArgument(
   field: Field,
@@ -247,8 +218,6 @@ function parseDecimal(text: string, where: string, decimals: number): bigint {
 
 /**
  * Reads a time that has to be ahead of the chain's clock, once that is known.
- *
- * @throws VaultError VAULT_INVALID_TIME, VAULT_INVALID_INTEGER
  */
 export function parseFutureTime(
   text: string,
@@ -270,11 +239,7 @@ export function parseFutureTime(
 /** Most ids that one list may name. */
 const MAX_IDS = 10_000n;
 
-/**
- * Reads a list of order ids and ranges, as in `1,2,5-9`.
- *
- * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ARGUMENT
- */
+/** Reads a list of order ids and ranges, as in `1,2,5-9`. */
 export function parseOrderIds(
   text: string,
   where = "--orders",

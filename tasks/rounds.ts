@@ -25,11 +25,7 @@ interface RoundsRequest extends Omit<ReadTarget, "blockTag"> {
 
 export default readAction(parseRoundsArguments, listRounds);
 
-/**
- * Checks what can be checked without a network.
- *
- * @throws VaultError of the argument that is wrong
- */
+/** Checks what can be checked without a network. */
 export function parseRoundsArguments(
   args: ArgumentsOf<"rounds">,
 ): RoundsRequest {
@@ -63,19 +59,18 @@ export async function listRounds(
   }: Omit<ReadSurroundings<ArgumentsOf<"rounds">>, "hre" | "findSender">,
 ): Promise<StreamedReport> {
   const envelope = await readEnvelope(vault, toBlock);
-  const rounds: PastRound[] = [];
+  let rounds: readonly PastRound[] = [];
   const pieces = async function* (): AsyncGenerator<string, void, undefined> {
-    const search = vault.rounds({
-      fromBlock,
-      toBlock: envelope.block.number,
-      from,
-      onProgress: (far) => {
-        say(describeProgress("Reading blocks", far));
-      },
-    });
-    for await (const round of search) {
-      rounds.push(round);
-    }
+    rounds = await Array.fromAsync(
+      vault.rounds({
+        fromBlock,
+        toBlock: envelope.block.number,
+        from,
+        onProgress: (far) => {
+          say(describeProgress("Reading blocks", far));
+        },
+      }),
+    );
     const chainTime = envelope.block.timestamp;
     yield renderRounds(form, envelope, rounds, {
       ...vault.settings,

@@ -116,8 +116,6 @@ function isReaderGone(error: unknown): boolean {
  * Writes pieces to a file that appears, or is replaced, once all are written; a
  * replaced file keeps its mode. A link stays, and the file that it points to is
  * replaced.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT if the file cannot be written
  */
 export async function writeToFile(
   pieces: AsyncIterable<string>,

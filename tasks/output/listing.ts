@@ -17,11 +17,7 @@ const formOfExtension: Readonly<Record<string, ListingForm>> = {
   ".ndjson": "ndjson",
 };
 
-/**
- * Reads `--json`, `--format` and `--out`.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_ENUM
- */
+/** Reads `--json`, `--format` and `--out`. */
 export function parseListingForm({
   json,
   format,

@@ -1,11 +1,9 @@
 import { execFile } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import {
-  mkdir,
   readFile,
   readdir,
   rm,
-  rmdir,
   writeFile,
 } from "node:fs/promises";
 import path from "node:path";
@@ -263,57 +261,6 @@ describe("tasks - orders", () => {
     const shown = async (): Promise<string[]> =>
       (await readdir(project.path)).filter((file) => file.startsWith("out"));
 
-    it("should write the file and nothing to stdout", async () => {
-      const { stdout, exitCode } = await orders(
-        ...["--first-id", "1", "--last-id", "3"],
-        ...["--format", "ndjson", "--out", "out.ndjson"],
-      );
-      expect(exitCode).to.equal(0);
-      expect(stdout).to.equal("");
-      expect(
-        parseLines(
-          await readFile(path.join(project.path, "out.ndjson"), "utf8"),
-        ),
-      ).to.deep.equal([orderJson(1n), orderJson(2n), orderJson(3n)]);
-      expect(await shown()).to.deep.equal(["out.ndjson"]);
-    });
-
-    it("should leave an earlier file as it was when the scan fails", async () => {
-      await writeFile(path.join(project.path, "out.ndjson"), "earlier");
-      const server = await startRpcServer({
-        upstream: anvil.url,
-        handler: ({ request, occurrence, response }) => {
-          if (request.method !== "eth_call" || occurrence < 5) {
-            return undefined;
-          }
-          server.handler = ({ response: later }) => {
-            later.destroy();
-            return "handled";
-          };
-          response.destroy();
-          return "handled";
-        },
-      });
-      try {
-        const { stdout, stderr, exitCode } = await runHardhat(
-          commandLine([
-            ...["--first-id", "1", "--last-id", "9000"],
-            ...["--format", "ndjson", "--out", "out.ndjson"],
-          ]),
-          { cwd: project.path, env: environment(server.url) },
-        );
-        expect(exitCode).to.equal(1);
-        expect(stdout).to.equal("");
-        expect(stderr).to.include("VAULT_NETWORK_UNREACHABLE");
-        expect(await shown()).to.deep.equal(["out.ndjson"]);
-        expect(
-          await readFile(path.join(project.path, "out.ndjson"), "utf8"),
-        ).to.equal("earlier");
-      } finally {
-        await server.stop();
-      }
-    });
-
     it("should leave the file as it was, and no other, when it is interrupted", async () => {
       for (const earlier of [undefined, "earlier"]) {
         const out = path.join(project.path, "out.ndjson");
@@ -357,46 +304,6 @@ describe("tasks - orders", () => {
       expect(
         await readFile(path.join(project.path, "out.ndjson"), "utf8"),
       ).to.equal("earlier");
-    });
-
-    it("should refuse a file that cannot be written before it reads", async () => {
-      const { stderr, exitCode } = await orders(
-        ...["--first-id", "1", "--last-id", "3"],
-        ...["--format", "csv", "--out", "no/such/folder/out.csv"],
-      );
-      expect(exitCode).to.equal(1);
-      expect(stderr).to.include("VAULT_INVALID_ARGUMENT");
-      expect(stderr).to.include("--out");
-      expect(stderr).to.include(
-        "no/such/folder/out.csv cannot be written (ENOENT: no such file or directory)",
-      );
-    });
-
-    it("should refuse a folder before it reads", async () => {
-      const out = path.join(project.path, "out-folder");
-      await mkdir(out);
-      const server = await startRpcServer({
-        upstream: anvil.url,
-        handler: ({ request: { method } }) =>
-          method === "eth_call"
-            ? { error: { code: -32603, message: "nothing may be read" } }
-            : undefined,
-      });
-      try {
-        const remote = await createTestHre(
-          { networks: { remote: httpNetwork(server.url) } },
-          { network: "remote" },
-        );
-        const { stderr, exitCode } = await runVaultTask(remote, "orders", {
-          ...{ firstId: "1", lastId: "3", out },
-          at: `trading=${trading}`,
-        });
-        expect(exitCode).to.equal(1);
-        expect(stderr).to.include(`${out} cannot be written (it is a folder)`);
-      } finally {
-        await server.stop();
-        await rmdir(out);
-      }
     });
 
     it("should let two processes share a range, to be concatenated", async () => {

@@ -221,25 +221,6 @@ describe("read tasks in process", () => {
     );
   });
 
-  it("should show a rate with eight decimals", async () => {
-    await mocks.set({ fundingFeeRate: { call: 12_345n } });
-    const text = await run("funding-rate");
-    expect(text).to.contain("0.00012345").and.to.contain("0.00000002");
-    expect(await run("funding-rate", { type: "put" })).to.not.contain(
-      "0.00012345",
-    );
-    await mocks.set({ fundingFeeRate: { call: 1n } });
-  });
-
-  it("should show how much of the pools is used", async () => {
-    await mocks.set({ pools: { public: { deposit: 8n, locked: 2n } } });
-    await mocks.set({ pools: { private: { deposit: 0n, locked: 0n } } });
-    const text = await run("pools");
-    expect(text).to.match(/Public used +█{6}░{18} 25\.0 % /u);
-    expect(text).to.match(/Private used +░{24} \(nothing to fill\)/u);
-    expect(text).to.match(/\d raw$/mu);
-  });
-
   it("should send margins as scaled by the options", async () => {
     const { vault } = await hre.network.getOrCreate();
     const { timestamp } = await vault.block();
@@ -281,21 +262,6 @@ describe("read tasks in process", () => {
     expect(status).to.have.nested.property("status.volume", "45");
     expect(status).to.have.nested.property("block.number", number);
     await mocks.set({ volume: 45n });
-  });
-
-  it("should show every reading of the status to a person", async () => {
-    const text = await run("status");
-    for (const title of [
-      "Vault status",
-      "Funding fee rate",
-      "Latest round",
-      "Liquidity pools",
-      "Volume",
-      "Margin balance",
-      "Minimum X margin",
-    ]) {
-      expect(text).to.match(new RegExp(`^${title}`, "mu"));
-    }
   });
 
   it("should keep the rest of the status where readings fail", async () => {

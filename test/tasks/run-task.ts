@@ -30,55 +30,6 @@ const report: TaskReport = {
 };
 
 describe("running a task", () => {
-  // Node colours by these, and takes a CI for a terminal without colours.
-  const colouring = ["NO_COLOR", "FORCE_COLOR", "CI", "TERM"];
-  const environment = colouring.map(
-    (name) => [name, process.env[name]] as const,
-  );
-  beforeEach(() => {
-    for (const name of colouring) {
-      Reflect.deleteProperty(process.env, name);
-    }
-    process.env["TERM"] = "xterm";
-  });
-  afterEach(() => {
-    for (const [name, value] of environment) {
-      Reflect.deleteProperty(process.env, name);
-      if (value !== undefined) {
-        process.env[name] = value;
-      }
-    }
-  });
-
-  it("should colour for a terminal only, and never with NO_COLOR", async () => {
-    const terminal = streams(true);
-    await runTask(
-      { json: false },
-      async () => await Promise.resolve(report),
-      terminal,
-    );
-    expect(terminal.written.stdout).to.equal("\u001b[32mfine\u001b[39m\n");
-
-    const pipe = streams(false);
-    await runTask(
-      { json: false },
-      async () => await Promise.resolve(report),
-      pipe,
-    );
-    expect(pipe.written.stdout).to.equal("fine\n");
-
-    for (const value of ["1", "0"]) {
-      process.env["NO_COLOR"] = value;
-      const plain = streams(true);
-      await runTask(
-        { json: false },
-        async () => await Promise.resolve(report),
-        plain,
-      );
-      expect(plain.written.stdout).to.equal("fine\n");
-    }
-  });
-
   it("should print one line of JSON without colours, integers as text", async () => {
     const { written, ...output } = streams(true);
     const result = await runTask(

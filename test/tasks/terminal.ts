@@ -172,7 +172,7 @@ describe("tasks in a terminal", () => {
     expect(text).to.equal(await readFile(file, "utf8"));
   };
 
-  for (const columns of [60, 80, 120, 200]) {
+  for (const columns of [60, 80, 200]) {
     it(`should show what a person can read at ${columns} columns`, async () => {
       const plain = await show(columns, { NO_COLOR: "1" });
       const text = settle(plain.map((line) => line.text));
@@ -194,7 +194,7 @@ describe("tasks in a terminal", () => {
 
   it("should show a deployment on a node as its owner configured it", async () => {
     // One after the other: each has a node, and all of them a project.
-    for (const columns of [60, 80, 120, 200]) {
+    for (const columns of [60, 80, 200]) {
       const node = await startDatedAnvil(GENESIS_SECONDS);
       const own = await useFixtureProject("terminal");
       try {
