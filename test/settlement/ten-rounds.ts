@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 
 import { expect } from "chai";
@@ -23,7 +24,11 @@ import {
 import type { SettlementWorld } from "../helpers/settlement-world.js";
 import { mined } from "../helpers/transactions.js";
 
-const KEEPER = "vault settle --if-expired --yes --json --network test";
+/** The keeper's command wherever the guide has it: in a shell, systemd and cron. */
+const documented = readFileSync("docs/monitoring.md", "utf8").match(
+  /vault settle --if-expired --yes.*?--network mainnet/gu,
+);
+const KEEPER = (documented?.[0] ?? "").replace("mainnet", "test");
 const LENGTH_SECONDS = 1_000;
 /** A scheduler starts the keepers again and again. */
 const MOST_RUNS = 8;
@@ -216,6 +221,11 @@ describe("two keepers of ten rounds", () => {
       },
     ],
   ];
+
+  it("are one command in the guide", () => {
+    expect(documented).to.have.length(3);
+    expect(new Set(documented).size).to.equal(1);
+  });
 
   it("settle each round once, and none before its end, whatever goes wrong", async () => {
     for (const [index, [name, act]] of faults.entries()) {
