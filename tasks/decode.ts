@@ -1,13 +1,13 @@
 import { Buffer } from "node:buffer";
 
 import { ErrorFragment, dataLength, isHexString } from "ethers";
-import type { FunctionFragment } from "ethers";
 
 import { IMockErrors__factory } from "../src/bindings/factories/IMockErrors__factory.js";
 import { decodeResult, fragmentOf } from "../src/client/codec.js";
+import type { FindErrors } from "../src/client/error-abis.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
-import { findInProject } from "../src/plugin/project-abis.js";
-import type { ProjectFragment } from "../src/plugin/project-abis.js";
+import type { VaultError } from "../src/errors.js";
+import { findErrorsInProject } from "../src/plugin/project-abis.js";
 import {
   contractRoles,
   operationEntry,
@@ -34,32 +34,30 @@ export default taskAction(async (args: ArgumentsOf<"decode">, hre) => {
   const { config } = selectedNetwork(hre);
   return await decode(args, {
     tokenDecimals: config.vault.tokenDecimals,
-    lookUp: async (selector) => await findInProject(hre.artifacts, selector),
+    findErrors: async (selector) =>
+      await findErrorsInProject(hre.artifacts, selector),
   });
 });
 
 /** What some bytes say. */
 interface Decoded {
   readonly kind: "call" | "result" | "error";
-  /** Null where it is of none, or of several. */
+  /** Null for an error. */
   readonly operation: OperationName | null;
   /** As in `getOrderInfo(uint256)`; null for what is returned. */
   readonly signature: string | null;
   readonly values: Values;
   /** What stands behind the encoding, 0x hex. */
   readonly trailing?: string;
-  /** Contracts of the project that have it. */
-  readonly definedIn?: readonly string[];
   /** Of an error, in words. */
   readonly reason?: string;
-  /** Operations that return such values: the bytes do not tell which. */
-  readonly candidates?: ReadonlyArray<Pick<Decoded, "operation" | "values">>;
 }
 
 /** What decoding needs of a project. */
 export interface DecodeContext {
   readonly tokenDecimals: number | undefined;
-  readonly lookUp: (selector: string) => Promise<readonly ProjectFragment[]>;
+  /** Finds errors of the project's own contracts. */
+  readonly findErrors: FindErrors;
 }
 
 const knownErrors = [
@@ -76,7 +74,7 @@ const knownErrors = [
  */
 export async function decode(
   { hex, raw }: Pick<ArgumentsOf<"decode">, "hex" | "raw">,
-  { tokenDecimals, lookUp }: DecodeContext,
+  { tokenDecimals, findErrors }: DecodeContext,
 ): Promise<TaskReport> {
   const data = hex.trim().toLowerCase();
   if (!isHexString(data, true)) {
@@ -89,18 +87,13 @@ export async function decode(
   const operation = operationNames.find(
     (name) => operationEntry(name).selector === selector,
   );
-  const error = knownErrors.find((known) => known.selector === selector);
   const decoded =
-    (operation === undefined
-      ? undefined
-      : decodeWith(data, fragmentOf(operation), { operation })) ??
-    (error === undefined ? undefined : decodeWith(data, error)) ??
-    decodeResults(data) ??
-    (await decodeWithProject(data, lookUp));
+    (operation === undefined ? undefined : decodeCall(data, operation)) ??
+    decodeError(data, knownErrors) ??
+    decodeReturned(data) ??
+    decodeError(data, await findErrors(selector));
   if (decoded === undefined) {
-    throw vaultError("VAULT_NOT_DECODABLE", {
-      problem: describeUnknown(data, operation),
-    });
+    throw notDecodable(describeUnknown(data, operation));
   }
   return {
     json: { decoded },
@@ -110,90 +103,90 @@ export async function decode(
   };
 }
 
-/** What follows the four bytes, as arguments of that call or error. */
-function decodeWith(
+function decodeCall(
   data: string,
-  fragment: ErrorFragment | FunctionFragment,
-  {
-    operation = null,
-    ...known
-  }: Partial<Pick<Decoded, "operation" | "definedIn">> = {},
+  operation: OperationName,
 ): Decoded | undefined {
-  const inputs =
-    operation === null ? undefined : operationEntry(operation).inputs;
+  const { inputs } = operationEntry(operation);
+  const fragment = fragmentOf(operation);
   const decoded = decodeArguments(
     fragment,
     data,
-    inputs?.map(({ name }) => name),
+    inputs.map(({ name }) => name),
   );
   if (decoded === undefined) {
     return undefined;
   }
   // Enums have words, as in what is read.
-  const enums = (inputs ?? [])
+  const enums = inputs
     .filter(({ type }) => type === "uint8")
     .map(({ name }) => [name, Number(decoded.values[name])] as const);
-  const described = {
+  return {
+    kind: "call",
     operation,
     signature: fragment.format("sighash"),
     ...decoded,
     values: { ...decoded.values, ...Object.fromEntries(enums) },
-    ...known,
   };
-  return fragment instanceof ErrorFragment
-    ? {
-        kind: "error",
-        ...described,
-        reason: decodeRevertReason(data, [fragment]).text,
-      }
-    : { kind: "call", ...described };
 }
 
-/** By the functions and errors of the project's own contracts. */
-async function decodeWithProject(
+/** By the first of the errors that the bytes are of. */
+function decodeError(
   data: string,
-  lookUp: DecodeContext["lookUp"],
-): Promise<Decoded | undefined> {
-  if (dataLength(data) < 4) {
-    return undefined;
-  }
-  for (const { fragment, definedIn } of await lookUp(data.slice(0, 10))) {
-    const decoded = decodeWith(data, fragment, { definedIn });
+  errors: readonly ErrorFragment[],
+): Decoded | undefined {
+  for (const error of errors) {
+    const decoded =
+      error.selector === data.slice(0, 10)
+        ? decodeArguments(error, data)
+        : undefined;
     if (decoded !== undefined) {
-      return decoded;
+      return {
+        kind: "error",
+        operation: null,
+        signature: error.format("sighash"),
+        ...decoded,
+        reason: decodeRevertReason(data, [error]).text,
+      };
     }
   }
   return undefined;
 }
 
-/** What an operation returns carries no name: its shape has to tell. */
-function decodeResults(data: string): Decoded | undefined {
+/**
+ * What an operation returns carries no name: its shape has to tell.
+ *
+ * @throws VaultError VAULT_NOT_DECODABLE if several return that shape
+ */
+function decodeReturned(data: string): Decoded | undefined {
   const bytes = Buffer.from(data.slice(2), "hex");
-  const candidates = operationNames.flatMap((operation) => {
+  const [found, ...others] = operationNames.flatMap((operation) => {
     const { outputs } = operationEntry(operation);
-    const [only] = outputs;
     const result =
-      only === undefined ? undefined : decodeResult(operation, bytes);
-    if (only === undefined || result === undefined || !("value" in result)) {
-      return [];
-    }
-    const { value } = result;
-    const values: Values =
-      outputs.length > 1 && typeof value === "object"
-        ? { ...value }
-        : { [only.name]: value };
-    return [{ operation, values }];
+      outputs.length === 0 ? undefined : decodeResult(operation, bytes);
+    return result !== undefined && "value" in result
+      ? { operation, outputs, value: result.value }
+      : [];
   });
-  const [first, ...others] = candidates;
-  if (first === undefined) {
+  if (found === undefined) {
     return undefined;
   }
-  const several = { operation: null, values: {}, candidates };
-  return {
-    kind: "result",
-    signature: null,
-    ...(others.length === 0 ? first : several),
-  };
+  const { operation, outputs, value } = found;
+  if (others.length > 0) {
+    const names = [found, ...others].map((one) => one.operation).join(", ");
+    throw notDecodable(
+      `these operations return such values, and the bytes do not tell which did: ${names}`,
+    );
+  }
+  const values: Values =
+    outputs.length > 1 && typeof value === "object"
+      ? { ...value }
+      : Object.fromEntries(outputs.map(({ name }) => [name, value]));
+  return { kind: "result", operation, signature: null, values };
+}
+
+function notDecodable(problem: string): VaultError {
+  return vaultError("VAULT_NOT_DECODABLE", { problem });
 }
 
 function describeUnknown(
@@ -208,26 +201,12 @@ function describeUnknown(
     return "there are fewer than four bytes";
   }
   return operation === undefined
-    ? `no operation returns such ${length} bytes, and ${data.slice(0, 10)} begins no call of an operation, no standard error, and nothing in the project's artifacts`
+    ? `no operation returns such ${length} bytes, and ${data.slice(0, 10)} begins no call of an operation, no standard error, and no error in the project's artifacts`
     : `it begins as a call of ${operation}, and what follows are not its arguments`;
 }
 
 function render(decoded: Decoded, view: View): string {
-  return decoded.candidates === undefined
-    ? renderOne(decoded, view)
-    : [
-        wrapText(
-          "Several operations return such values; the bytes do not tell which.",
-          view,
-        ),
-        ...decoded.candidates.map((candidate) =>
-          renderOne({ ...decoded, ...candidate }, view),
-        ),
-      ].join("\n\n");
-}
-
-function renderOne(decoded: Decoded, view: View): string {
-  const { kind, operation, values, definedIn = [], trailing = "" } = decoded;
+  const { kind, operation, values, trailing = "" } = decoded;
   const signature = decoded.signature ?? "";
   const title = {
     call: `${view.title("Call")}  ${signature}`,
@@ -237,18 +216,16 @@ function renderOne(decoded: Decoded, view: View): string {
   const entry = operation === null ? undefined : operationEntry(operation);
   const fields = (kind === "result" ? entry?.outputs : entry?.inputs) ?? [];
   const facts: readonly Fact[] = [
-    ...(operation === null ? [] : [contractsFact(operation)]),
-    ...knownFacts([["Signature", kind === "error" ? signature : ""]]),
-    ...(entry === undefined
-      ? plainFacts(values)
-      : fields.map((field): Fact => [
-          field.label,
-          formatValue(field, values[field.name], view).text,
-        ])),
-    ...knownFacts([
-      ["Defined in", escapeUntrusted(definedIn.join(", "))],
-      ["Behind it", trailing, "no part of the arguments"],
-    ]),
+    ...(operation === null
+      ? [["Signature", signature] as const, ...plainFacts(values)]
+      : [
+          contractsFact(operation),
+          ...fields.map((field): Fact => [
+            field.label,
+            formatValue(field, values[field.name], view).text,
+          ]),
+        ]),
+    ...knownFacts([["Behind it", trailing, "no part of the arguments"]]),
   ];
   return [
     wrapText(title, view),

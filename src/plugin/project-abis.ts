@@ -1,69 +1,38 @@
-import { ErrorFragment, Fragment, FunctionFragment } from "ethers";
+import { ErrorFragment } from "ethers";
 import type { ArtifactManager } from "hardhat/types/artifacts";
 
-/** A function or an error of the project's own contracts. */
-export interface ProjectFragment {
-  readonly fragment: ErrorFragment | FunctionFragment;
-  /** The contracts that have it, each as `path.sol:Name`. */
-  readonly definedIn: readonly string[];
-}
-
 /**
- * Finds what has a selector in the project's artifacts; errors come first. Reads
- * every artifact there is, so only for what nothing else explains.
+ * Finds the errors that have a selector in the project's artifacts. Reads every
+ * artifact there is, so only for what nothing else explains.
  */
-export async function findInProject(
+export async function findErrorsInProject(
   artifacts: Pick<
     ArtifactManager,
     "getAllFullyQualifiedNames" | "readArtifact"
   >,
   selector: string,
-): Promise<readonly ProjectFragment[]> {
-  const found = new Map<
-    string,
-    { fragment: ProjectFragment["fragment"]; definedIn: string[] }
-  >();
+): Promise<readonly ErrorFragment[]> {
+  const found = new Map<string, ErrorFragment>();
   const names = [...(await artifacts.getAllFullyQualifiedNames())].toSorted();
   for (const name of names) {
     const { abi } = await artifacts.readArtifact(name);
     const entries: readonly unknown[] = abi;
     for (const entry of entries) {
-      const fragment = toFragment(entry);
+      const fragment = toErrorFragment(entry);
       if (fragment?.selector === selector) {
-        const key = fragment.format("full");
-        const known = found.get(key) ?? { fragment, definedIn: [] };
-        known.definedIn.push(name);
-        found.set(key, known);
+        found.set(fragment.format("full"), fragment);
       }
     }
   }
-  return [...found.values()].toSorted(
-    ({ fragment: one }, { fragment: other }) =>
-      Number(one.type === "function") - Number(other.type === "function"),
-  );
+  return [...found.values()];
 }
 
-/** The errors among them. */
-export async function findErrorsInProject(
-  artifacts: Parameters<typeof findInProject>[0],
-  selector: string,
-): Promise<readonly ErrorFragment[]> {
-  return (await findInProject(artifacts, selector)).flatMap(({ fragment }) =>
-    fragment instanceof ErrorFragment ? [fragment] : [],
-  );
-}
-
-function toFragment(
-  entry: unknown,
-): ErrorFragment | FunctionFragment | undefined {
+function toErrorFragment(entry: unknown): ErrorFragment | undefined {
   try {
-    const fragment = Fragment.from(entry);
-    return fragment instanceof ErrorFragment ||
-      fragment instanceof FunctionFragment
-      ? fragment
-      : undefined;
+    return ErrorFragment.from(entry);
   } catch {
-    // An artifact of another tool, with types that ethers does not know.
+    // Another kind of entry, or of another tool, with types that ethers does not
+    // know.
     return undefined;
   }
 }

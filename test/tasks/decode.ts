@@ -1,10 +1,9 @@
 import { expect } from "chai";
-import { AbiCoder, Interface, concat } from "ethers";
+import { AbiCoder, Interface, ZeroAddress, concat } from "ethers";
 
 import { IMockErrors__factory } from "../../src/bindings/factories/IMockErrors__factory.js";
-import { MockVaultFactory__factory } from "../../src/bindings/factories/MockVaultFactory__factory.js";
 import { contractFactories } from "../../src/client/codec.js";
-import { findInProject } from "../../src/plugin/project-abis.js";
+import { findErrorsInProject } from "../../src/plugin/project-abis.js";
 import { decode } from "../../tasks/decode.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -17,28 +16,24 @@ const factory = contractFactories.VaultFactory.createInterface();
 const asset = contractFactories.UnderlyingAsset.createInterface();
 const pool = contractFactories.LiquidityPool.createInterface();
 
-const nothing = async (): Promise<[]> => await Promise.resolve([]);
+type FindErrors = Parameters<typeof decode>[1]["findErrors"];
 
-async function decodedOf(
+const nothing: FindErrors = async () => await Promise.resolve([]);
+
+async function reportOf(
   hex: string,
-  lookUp: Parameters<typeof decode>[1]["lookUp"] = nothing,
-): Promise<unknown> {
-  const { json } = await decode(
-    { hex, raw: false },
-    { tokenDecimals: 18, lookUp },
-  );
+  findErrors: FindErrors,
+): ReturnType<typeof decode> {
+  return await decode({ hex, raw: false }, { tokenDecimals: 18, findErrors });
+}
+
+async function decodedOf(hex: string, findErrors = nothing): Promise<unknown> {
+  const { json } = await reportOf(hex, findErrors);
   return Reflect.get(Object(json), "decoded");
 }
 
-async function textOf(
-  hex: string,
-  lookUp: Parameters<typeof decode>[1]["lookUp"] = nothing,
-): Promise<string> {
-  const report = await decode(
-    { hex, raw: false },
-    { tokenDecimals: 18, lookUp },
-  );
-  return report.text(createStyle({}));
+async function textOf(hex: string, findErrors = nothing): Promise<string> {
+  return (await reportOf(hex, findErrors)).text(createStyle({}));
 }
 
 describe("tasks - decode", () => {
@@ -150,27 +145,19 @@ describe("tasks - decode", () => {
       expect(text).to.include("ETH\\u{1b}[2J");
     });
 
-    it("should show both pools' operation, and never choose where the bytes do not tell", async () => {
+    it("decode should refuse with VAULT_NOT_DECODABLE what several operations return, and name them", async () => {
       expect(
         await decodedOf(
           pool.encodeFunctionResult("getLPAmountInfo", [1n, 2n, 3n]),
         ),
       ).to.deep.include({ operation: "getLPAmountInfo" });
-      const margins = vault.encodeFunctionResult("queryMarginBalance", [1, 2]);
-      const values = { baseMarginAmount: 1n, xMarginAmount: 2n };
-      expect(await decodedOf(margins)).to.deep.include({
-        kind: "result",
-        operation: null,
-        candidates: [
-          { operation: "calMargins", values },
-          { operation: "queryMarginBalance", values },
-        ],
-      });
-      const text = await textOf(margins);
-      expect(text).to.include("Several operations return such values");
-      expect(text)
-        .to.include("of calMargins")
-        .and.include("of queryMarginBalance");
+      const { message } = await expectVaultError(
+        decodedOf(vault.encodeFunctionResult("queryMarginBalance", [1, 2])),
+        "VAULT_NOT_DECODABLE",
+      );
+      expect(message).to.include(
+        "the bytes do not tell which did: calMargins, queryMarginBalance",
+      );
     });
   });
 
@@ -223,17 +210,16 @@ describe("tasks - decode", () => {
       expect(await textOf(data)).to.include("OrderNotFound(");
     });
 
-    it("should know the errors and functions of the project's artifacts", async () => {
+    it("decode should know the errors of the project's artifacts", async () => {
       const abi = new Interface([
         "error TooLate((uint256 at, string why)[] tries, bytes4)",
-        "function close(address who)",
         "event Closed(address who)",
       ]);
       const entries: unknown = JSON.parse(abi.formatJson());
       const artifacts = {
         getAllFullyQualifiedNames: async () =>
-          await Promise.resolve(new Set(["b.sol:B", "a.sol:A", "odd.sol:Odd"])),
-        readArtifact: async (name: string) =>
+          await Promise.resolve(new Set(["b.sol:B", "odd.sol:Odd"])),
+        readArtifact: async (name: string): Promise<unknown> =>
           await Promise.resolve({
             abi: name.startsWith("odd")
               ? [
@@ -247,37 +233,24 @@ describe("tasks - decode", () => {
               : entries,
           }),
       };
-      const lookUp: Parameters<typeof decode>[1]["lookUp"] = async (selector) =>
-        await findInProject(
+      const findErrors: FindErrors = async (selector) =>
+        await findErrorsInProject(
           // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- of an artifact, the ABI alone is read
-          artifacts as unknown as Parameters<typeof findInProject>[0],
+          artifacts as unknown as Parameters<typeof findErrorsInProject>[0],
           selector,
         );
       const data = abi.encodeErrorResult("TooLate", [
         [[1n, "first\u001b"]],
         "0x01020304",
       ]);
-      expect(await decodedOf(data, lookUp)).to.deep.equal({
+      const reason =
+        'TooLate(tries: [{"at":"1","why":"first\\u001b"}], _1: "0x01020304")';
+      expect(await decodedOf(data, findErrors)).to.deep.equal({
         kind: "error",
         operation: null,
         signature: "TooLate((uint256,string)[],bytes4)",
         values: { tries: [{ at: 1n, why: "first\u001b" }], _1: "0x01020304" },
-        reason:
-          'TooLate(tries: [{"at":"1","why":"first\\u001b"}], _1: "0x01020304")',
-        definedIn: ["a.sol:A", "b.sol:B"],
-      });
-      expect(await textOf(data, lookUp)).to.include("a.sol:A, b.sol:B");
-      expect(
-        await decodedOf(
-          abi.encodeFunctionData("close", [
-            "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
-          ]),
-          lookUp,
-        ),
-      ).to.deep.include({
-        kind: "call",
-        operation: null,
-        signature: "close(address)",
+        reason,
       });
     });
   });
@@ -308,21 +281,15 @@ describe("tasks - decode", () => {
       { networks: { remote: httpNetwork("http://127.0.0.1:1") } },
       { network: "remote" },
     );
-    const hex = MockVaultFactory__factory.createInterface().encodeFunctionData(
-      "setMinSLDMargin",
-      [9n],
-    );
+    const hex = new Interface([
+      "error InvalidAnswer(address target, bytes answer)",
+    ]).encodeErrorResult("InvalidAnswer", [ZeroAddress, "0x12"]);
     const result = await runVaultTask(hre, "decode", { hex, json: true });
     expect(result.exitCode).to.equal(0);
-    expect(parseDocument(result)).to.deep.include({
-      decoded: {
-        kind: "call",
-        operation: null,
-        signature: "setMinSLDMargin(uint256)",
-        values: { margin: "9" },
-        definedIn: ["contracts/mocks/MockVaultFactory.sol:MockVaultFactory"],
-      },
-    });
+    expect(parseDocument(result)).to.have.deep.nested.property(
+      "decoded.values",
+      { target: ZeroAddress, answer: "0x12" },
+    );
     expect(
       await runVaultTask(hre, "decode", { hex: "0x1234", json: true }),
     ).to.deep.include({ exitCode: 1 });
