@@ -23,6 +23,7 @@ import type { Envelope } from "./output/heading.js";
 import type { StyledStream } from "./output/style.js";
 import { whileWaiting } from "./output/waiting.js";
 import type { Waiting } from "./output/waiting.js";
+import { withConnections } from "./connections.js";
 import { taskAction } from "./run-task.js";
 import type { StreamedReport, TaskArguments, TaskReport } from "./run-task.js";
 
@@ -61,50 +62,56 @@ export async function withVault<T>(
   work: (vault: HardhatVault, waiting: Waiting) => Promise<T>,
   longestTimeout = Infinity,
 ): Promise<T> {
-  return await whileWaiting(hre.hooks, process.stderr, async (waiting) => {
-    const { name: network, config } = selectedNetwork(hre);
-    waiting.say(`Waiting for ${escapeUntrusted(network)}…`);
-    const addresses = parseAt(at);
-    // Before a connection is opened for nothing.
-    settingsOf(network, config, instance);
-    // An in-process chain lives as long as its connection: a task that a script
-    // runs must see the chain that the script's `hre.vault` sees.
-    const isShared = config.type === "edr-simulated";
-    let connection;
-    try {
-      // Before a fork's upstream is asked, while it is being made.
-      await keepNetworkSecrets(config, Object.keys(hre.config.networks));
-      connection = isShared
-        ? await hre.network.getOrCreate(network)
-        : await hre.network.create({
-            network,
-            // Where nothing differs, Hardhat need not resolve all of the
-            // configuration again.
-            override: {
-              ...(access === "read" && config.accounts !== "remote"
-                ? { accounts: "remote" }
-                : {}),
-              ...(longestTimeout < config.timeout
-                ? { timeout: longestTimeout }
-                : {}),
-            },
-          });
-    } catch (error) {
-      throw toRpcError(error, network, "the connection");
-    }
-    try {
-      const { vault: own } = connection;
-      const vault = instance === undefined ? own : own.instance(instance);
-      return await work(
-        addresses === undefined ? vault : vault.at(addresses, "--at"),
-        waiting,
-      );
-    } finally {
-      if (!isShared) {
-        await connection.close();
-      }
-    }
-  });
+  return await whileWaiting(
+    hre.hooks,
+    process.stderr,
+    async (waiting) =>
+      await withConnections(async (closeConnections) => {
+        const { name: network, config } = selectedNetwork(hre);
+        waiting.say(`Waiting for ${escapeUntrusted(network)}…`);
+        const addresses = parseAt(at);
+        // Before a connection is opened for nothing.
+        settingsOf(network, config, instance);
+        // An in-process chain lives as long as its connection: a task that a script
+        // runs must see the chain that the script's `hre.vault` sees.
+        const isShared = config.type === "edr-simulated";
+        let connection;
+        try {
+          // Before a fork's upstream is asked, while it is being made.
+          await keepNetworkSecrets(config, Object.keys(hre.config.networks));
+          connection = isShared
+            ? await hre.network.getOrCreate(network)
+            : await hre.network.create({
+                network,
+                // Where nothing differs, Hardhat need not resolve all of the
+                // configuration again.
+                override: {
+                  ...(access === "read" && config.accounts !== "remote"
+                    ? { accounts: "remote" }
+                    : {}),
+                  ...(longestTimeout < config.timeout
+                    ? { timeout: longestTimeout }
+                    : {}),
+                },
+              });
+        } catch (error) {
+          throw toRpcError(error, network, "the connection");
+        }
+        try {
+          const { vault: own } = connection;
+          const vault = instance === undefined ? own : own.instance(instance);
+          return await work(
+            addresses === undefined ? vault : vault.at(addresses, "--at"),
+            waiting,
+          );
+        } finally {
+          if (!isShared) {
+            closeConnections();
+            await connection.close();
+          }
+        }
+      }),
+  );
 }
 
 /** What a task that reads has beside the vault and its request. */
@@ -152,7 +159,16 @@ export function readAction<
       "read",
       args,
       async (opened, { inPlace, stderr, say }) => {
-        const vault = opened.during({ timeout });
+        const vault = opened.during({
+          timeout,
+          onRetry: ({ method, attempt }) => {
+            if (attempt > 1) {
+              say(
+                `Waiting for ${escapeUntrusted(opened.networkName)}: ${method} failed ${attempt} times…`,
+              );
+            }
+          },
+        });
         return await work(vault, request, {
           args,
           hre,

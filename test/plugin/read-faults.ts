@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
@@ -237,6 +238,22 @@ describe("reads under faults", function () {
         "error.code",
         "VAULT_RPC_TIMEOUT",
       );
+    }
+    // A body that never ends, blank by blank.
+    let drips = 0;
+    server.handler = ({ response }) => {
+      drips += 1;
+      const drip = setInterval(() => response.write(" "), 50);
+      response.on("close", () => {
+        drips -= 1;
+        clearInterval(drip);
+      });
+      return "handled";
+    };
+    const dripped = await runVaultTask(hre, "volume", { timeout: "0.5" });
+    expect(dripped.stderr).to.include("VAULT_RPC_TIMEOUT");
+    while (drips > 0) {
+      await setImmediate();
     }
     // Far from as often as without a deadline, fifteen times.
     for (const [task, args, method] of runs) {

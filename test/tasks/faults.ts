@@ -19,6 +19,7 @@ import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
+import { runInTerminal } from "../helpers/terminal.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
 import {
   LATE_MS,
@@ -168,6 +169,33 @@ describe("tasks under faults", function () {
     expect(refused).to.be.above(asking.length);
     await node.request({ method: "evm_revert", params: [snapshot] });
     await server.stop();
+  });
+
+  it("should show on a terminal how often a request has failed, from the second time on", async () => {
+    const server = await startRpcServer({ upstream: anvil.url });
+    server.handler = ({ occurrence, response, request: { method } }) => {
+      if (method !== "eth_call" || occurrence > 2) {
+        return undefined;
+      }
+      response.writeHead(503).end();
+      return "handled";
+    };
+    const { output, exitCode } = await runInTerminal(
+      ["vault", "volume", "--network", "test"],
+      {
+        cwd: project.path,
+        columns: 100,
+        env: {
+          TEST_URL: server.url,
+          TEST_VAULT: JSON.stringify({ contracts }),
+        },
+      },
+    );
+    await server.stop();
+    expect(exitCode).to.equal(0);
+    expect(output)
+      .to.include("Waiting for test: eth_call failed 2 times…")
+      .and.not.include("failed 1 times");
   });
 
   it("should be right, or say what is wrong", async () => {
