@@ -1,9 +1,9 @@
 import { requireFixedBlock } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { assertInvariant, invalidArgument } from "../src/errors.js";
+import { assertInvariant, invalidArgument, otherwise } from "../src/errors.js";
+import { contractRoleNames } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { locateContracts, namesOf } from "./known-accounts.js";
 import { readAction, selectedNetwork } from "./open-vault.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
@@ -98,18 +98,12 @@ async function gather(
   const { config } = selectedNetwork(hre);
   const snapshot = await vault.snapshot({ blockTag, from });
   const { chainId, block } = snapshot;
-  const contracts = await locateContracts(vault);
   return {
     envelope: { network: vault.networkName, chainId, block },
     instance: vault.instanceName,
-    contracts,
+    contracts: await locateContracts(vault),
     snapshot,
-    context: {
-      ...vault.settings,
-      chainTime: block.timestamp,
-      raw,
-      accounts: namesOf(contracts),
-    },
+    context: { ...vault.settings, chainTime: block.timestamp, raw },
     orders:
       orders === undefined
         ? undefined
@@ -155,4 +149,22 @@ async function gather(
         })
       : undefined,
   };
+}
+
+/** Where the contracts are that have an address. */
+async function locateContracts(
+  vault: HardhatVault,
+): Promise<Report["contracts"]> {
+  // At once, so that what deploy-mocks wrote is looked up once for all of them.
+  const located = await Promise.all(
+    contractRoleNames.map(
+      async (role) =>
+        await vault.addressOf(role).then(
+          (address) => [[role, address] as const],
+          // The read that needs it says why there is none.
+          otherwise([]),
+        ),
+    ),
+  );
+  return new Map(located.flat());
 }

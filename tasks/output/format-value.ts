@@ -26,8 +26,6 @@ export interface FormatContext extends DisplaySettings {
   readonly chainTime: number;
   /** Show integers as on the wire. */
   readonly raw: boolean;
-  /** Names that the project has for addresses. */
-  readonly accounts?: ReadonlyMap<string, string> | undefined;
 }
 
 /** A value as shown, and what a person has to know about it. */
@@ -95,7 +93,7 @@ export function formatValue(
   context: FormatContext,
 ): FormattedValue {
   const { type, unit, isLikelyTime } = field;
-  const { chainTime, raw, accounts } = context;
+  const { chainTime, raw } = context;
   if (typeof value === "boolean") {
     return { text: value ? "yes" : "no" };
   }
@@ -108,9 +106,7 @@ export function formatValue(
     return { text: word.startsWith("unknown") ? word : `${word} (${text})` };
   }
   if (typeof value !== "bigint") {
-    const text = escapeUntrusted(String(value));
-    const name = type === "address" ? accounts?.get(text) : undefined;
-    return name === undefined ? { text } : { text, note: name };
+    return { text: escapeUntrusted(String(value)) };
   }
   if (raw || type !== "uint256") {
     return { text: value.toString() };
@@ -229,11 +225,6 @@ export function cutText(text: string, length: number): string {
 /** As in `1 order` and `20,000 orders`. */
 export function describeCount(count: number | bigint, noun: string): string {
   return `${groupDigits(count.toString())} ${noun}${BigInt(count) === 1n ? "" : "s"}`;
-}
-
-/** As in 0x1234…abcd, which is enough to tell accounts apart. */
-export function shortenAddress(address: string): string {
-  return `${address.slice(0, 6)}…${address.slice(-4)}`;
 }
 
 const BAR_WIDTH = 24;

@@ -1,11 +1,7 @@
 import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder, Order } from "../../src/client/index.js";
 import { OrderState } from "../../src/protocol/index.js";
-import {
-  describeCount,
-  fieldOf,
-  shortenAddress,
-} from "../output/format-value.js";
+import { describeCount, fieldOf } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import {
   briefly,
@@ -131,10 +127,8 @@ function renderOrderTable(
   const rows = shown.map((order) => [
     { text: order.orderID.toString() },
     ...shownFields.map((field) => {
-      const { text, note, title } = figureOf(field, order[field.name], context);
-      return field.type === "address"
-        ? { text: note ?? shortenAddress(text), title: text }
-        : { text: briefly(field, text), title };
+      const { text, title } = figureOf(field, order[field.name], context);
+      return { text: briefly(field, text), title };
     }),
   ]);
   const isWhole = shown.length === orders.length;
