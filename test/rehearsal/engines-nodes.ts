@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { expect } from "chai";
 import { Interface } from "ethers";
 
@@ -328,54 +326,6 @@ describe("simulation - on every kind of node", () => {
     expect(block?.number).to.equal(head.number + 1);
   });
 
-  /** What a node says of a block that has no hash yet, as Geth does. */
-  const withoutHash =
-    (tag: string): RpcHandler =>
-    async ({ request, forward }) => {
-      if (
-        request.method !== "eth_getBlockByNumber" ||
-        request.params[0] !== "pending"
-      ) {
-        return undefined;
-      }
-      const answer: unknown = JSON.parse(
-        await forward({ ...request, params: [tag, false] }),
-      );
-      return {
-        result: {
-          ...fieldsOf(fieldsOf(answer)["result"]),
-          hash: null,
-          nonce: null,
-          miner: null,
-          stateRoot: `0x${"11".repeat(32)}`,
-        },
-      };
-    };
-
-  it("should start from the newest block of a node that leaves its hash out", async () => {
-    server.handler = withoutHash("latest");
-    const vault = await open();
-    const head = await vault.block("latest");
-    for (const _ of ["first", "second"]) {
-      const { block } = await vault.simulateSettleAll({ as: FIRST_ACCOUNT });
-      expect(block?.number).to.equal(head.number + 1);
-    }
-  });
-
-  it("should ask a node once whether its pending block is one", async () => {
-    server.handler = withoutHash("pending");
-    const vault = await open();
-    const head = await vault.block("latest");
-    for (const asked of [1, 0]) {
-      server.requests.length = 0;
-      const { block } = await vault.simulateSettleAll({ as: FIRST_ACCOUNT });
-      expect(block?.number).to.equal(head.number + 1);
-      expect(
-        server.requests.filter(({ method }) => method === "eth_blockNumber"),
-      ).to.have.length(asked);
-    }
-  });
-
   it("should name the gas of every call that tries a settlement", async () => {
     const lens = new Interface(RehearsalLensArtifact.abi);
     const tries = ["0xa015aefe", lens.getFunction("rehearse")?.selector ?? ""];
@@ -545,35 +495,5 @@ describe("simulation - on every kind of node", () => {
     });
     const vault = await open();
     expectSettled(await vault.simulateSettleAll(), "call");
-  });
-
-  it("should do with 300 ms of latency", async () => {
-    server.handler = async () => {
-      await sleep(300);
-      return undefined;
-    };
-    const vault = await open();
-    expectSettled(await vault.simulateSettleAll(), "simulateV1");
-    expect(server.requests.length).to.be.at.most(4);
-  });
-
-  it("should do with a limit of requests, after which a second is waited", async () => {
-    let granted = 0;
-    let refused = 0;
-    server.handler = ({ response }) => {
-      if (granted < 5) {
-        granted += 1;
-        return undefined;
-      }
-      granted = 0;
-      refused += 1;
-      response.writeHead(429, { "retry-after": "1" }).end();
-      return "handled";
-    };
-    const vault = await open();
-    for (let round = 0; round < 3; round += 1) {
-      expectSettled(await vault.simulateSettleAll(), "simulateV1");
-    }
-    expect(refused).to.be.greaterThan(0);
   });
 });

@@ -35,14 +35,6 @@ describe("simulation - the network of forks", () => {
     expect(hre.config.networks["vaultFork"]).to.include({ hardfork: "prague" });
   });
 
-  it("should leave what is wrong to the validation", async () => {
-    for (const networks of ["none", 5]) {
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- wrong on purpose
-      const userConfig = { networks } as unknown as HardhatUserConfig;
-      expect(await extend(userConfig)).to.equal(userConfig);
-    }
-  });
-
   it("should not stand in the way of overrides of other networks", async () => {
     const hre = await createTestHre({
       networks: { live: httpNetwork("http://127.0.0.1:1") },

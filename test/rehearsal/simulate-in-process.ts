@@ -87,22 +87,6 @@ describe("simulation - simulateSettleAll in process", () => {
     expect(settlement.blockNumber).to.equal(simulated.block?.number);
   });
 
-  it("should decode a revert", async () => {
-    const { vault } = world.protocol.mocks;
-    await vault.setRevert(vault.settleAll.fragment.selector, "0x");
-    const { status, reason } = await world.vault.simulateSettleAll();
-    expect({ status, reason }).to.deep.equal({
-      status: "reverted",
-      reason: "no reason given",
-    });
-  });
-
-  it("should do nothing where the round is settled already", async () => {
-    await world.protocol.mocks.vault.settleAll();
-    const { status } = await world.vault.simulateSettleAll();
-    expect(status).to.equal("nothing-to-do");
-  });
-
   it("should settle as anybody, at any time", async () => {
     const { block, balances } = await world.vault.simulateSettleAll({
       as: NOBODY,
@@ -110,12 +94,6 @@ describe("simulation - simulateSettleAll in process", () => {
     });
     expect(block?.timestamp).to.equal(ROUND_END);
     expect(balances.map(({ account }) => account)).to.deep.equal([NOBODY]);
-  });
-
-  it("should report the same twice", async () => {
-    const first = await world.vault.simulateSettleAll({ atTime: "end" });
-    const second = await world.vault.simulateSettleAll({ atTime: "end" });
-    expect(second).to.deep.equal(first);
   });
 
   it("should refuse to fork what is in process", async () => {

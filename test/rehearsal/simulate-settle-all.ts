@@ -222,48 +222,6 @@ describe("simulation - simulateSettleAll on a fork", () => {
     }
   });
 
-  const reverts: ReadonlyArray<[name: string, data: string, reason: string]> = [
-    ["a string", encodeRevertData("Not yet: 50 %"), "Not yet: 50 %"],
-    [
-      "a panic",
-      encodeRevertData({ panic: 0x11 }),
-      "panic 0x11: arithmetic overflow or underflow",
-    ],
-    [
-      "a custom error",
-      encodeRevertData({ customError: "OrderNotFound", args: [7n] }),
-      "OrderNotFound(orderID: 7)",
-    ],
-    [
-      "an unknown error",
-      "0xdeadbeef",
-      "unknown error 0xdeadbeef with 0 bytes of arguments",
-    ],
-    ["no reason", "0x", "no reason given"],
-  ];
-  for (const [name, data, reason] of reverts) {
-    it(`should decode a revert with ${name}`, async () => {
-      const { vault: mock } = protocol.mocks;
-      await (
-        await mock.setRevert(mock.settleAll.fragment.selector, data)
-      ).wait();
-      const simulation = await (
-        await open()
-      ).simulateSettleAll({ engine: "fork" });
-      expect(simulation).to.deep.include({
-        status: "reverted",
-        code: "VAULT_CALL_REVERTED",
-        reason,
-        changes: [],
-      });
-      // A refused transaction costs gas nevertheless.
-      expect(Number(simulation.gasUsed)).to.be.greaterThan(21_000);
-      expect(simulation.balances.map(({ account }) => account)).to.deep.equal([
-        FIRST_ACCOUNT,
-      ]);
-    });
-  }
-
   it("should refuse with VAULT_ENGINE_UNAVAILABLE to execute a panic code of more than 64 bits, at which the simulator ends the process", async () => {
     const { vault: mock } = protocol.mocks;
     await (
@@ -632,17 +590,6 @@ describe("simulation - simulateSettleAll on a fork", () => {
         "VAULT_CONTRACT_NOT_CONFIGURED",
       );
       expect(error.message).to.contain("networks.live.vault.contracts.vault");
-    });
-
-    it("should name a configuration variable that is not set", async () => {
-      await expectVaultError(
-        (
-          await open({
-            vault: { contracts: { vault: configVariable("TEST_UNSET_VAULT") } },
-          })
-        ).simulateSettleAll({ engine: "fork" }),
-        "VAULT_CONFIG_VARIABLE",
-      );
     });
 
     it("should name an address that cannot be read, by every engine and before a settlement", async () => {
