@@ -261,7 +261,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
         gasUsed: 60_000n,
       });
       expect(simulation.reason).to.match(
-        /^out of gas: .* 60000 .*option `gas`/u,
+        /^out of gas: .* 60000 .*`gas` of simulateSettleAll/u,
       );
     });
 
