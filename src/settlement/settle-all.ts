@@ -51,7 +51,7 @@ const FIRST_LOOK_AFTER_MS = 100;
 /** A settlement, and where on the chain it was looked at. */
 export interface LocatedSettlement extends Pick<
   Report,
-  "settlement" | "minedBlock"
+  "settlement" | "minedBlock" | "isFinal"
 > {
   readonly chainId: number;
   /** The block of `before`; undefined if none was read. */
@@ -142,33 +142,38 @@ async function settleNext(
       block,
     };
   } catch (error) {
-    return {
-      settlement: {
-        ...outcome(asStopped(error), seen?.round),
-        preview:
-          previewed === null ? null : { ...previewed, differences: null },
-      },
-      chainId: seen?.chainId ?? (await vault.chainId()),
-      block: seen?.block,
-    };
+    return await stoppedBy(error, vault, seen, previewed);
   }
+}
+
+/** @throws VaultError what is no outcome */
+async function stoppedBy(
+  error: unknown,
+  vault: VaultHost,
+  seen?: Prepared,
+  previewed: Simulation | null = null,
+): Promise<LocatedSettlement> {
+  return {
+    settlement: {
+      ...outcome(asStopped(error), seen?.round),
+      preview: previewed === null ? null : { ...previewed, differences: null },
+    },
+    isFinal: true,
+    chainId: seen?.chainId ?? (await vault.chainId()),
+    block: seen?.block,
+  };
 }
 
 /** Enters the same way where an earlier process left it. */
 async function resume(
   vault: VaultHost,
   waiting: Waiting,
-): Promise<LocatedSettlement & Pick<Report, "isFinal">> {
+): Promise<LocatedSettlement> {
   let found: Interrupted;
   try {
     found = await findInterrupted(vault);
   } catch (error) {
-    return {
-      settlement: outcome(asStopped(error), undefined),
-      isFinal: true,
-      chainId: await vault.chainId(),
-      block: undefined,
-    };
+    return await stoppedBy(error, vault);
   }
   const { journal, entry, block } = found;
   const { chainId, transaction, finished } = entry;

@@ -22,7 +22,6 @@ import {
 import { expectVaultError } from "../helpers/assertions.js";
 import type { BareHost } from "../helpers/bare-host.js";
 import {
-  FACTORY,
   KEY,
   MemoryChain,
   OPEN_ROUND,
@@ -395,17 +394,6 @@ describe("a settlement that is taken up", () => {
           "fees",
         ],
         [{ transaction: { ...transaction, fees: {} } }, "fees"],
-        [{ transaction: { ...transaction, chainId: 1 } }, "it is of vault"],
-        [{ transaction: { ...transaction, to: FACTORY } }, "not to the vault"],
-        [{ chainId: 1 }, "on chain 1, not of vault"],
-        [
-          { transaction: { ...transaction, data: "0xdeadbeef" } },
-          "does not call settleAll",
-        ],
-        [
-          { transaction: { ...transaction, raw: "0x02ffff" } },
-          "its signed bytes are not its transaction",
-        ],
       ] as const) {
         // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the file may hold anything
         await write(changes as Partial<JournalEntry>);
