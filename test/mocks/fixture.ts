@@ -313,7 +313,6 @@ describe("mocks - capture and replay", () => {
         /orders\.__proto__: expected an order's id/u,
       ],
       ["a list of orders", () => ({ ...fixture, orders: [] }), /orders/u],
-      ["no orders", () => ({ ...fixture, orders: null }), /orders/u],
       [
         "an order that is none",
         () => ({ ...fixture, orders: { 1: null } }),
@@ -330,55 +329,31 @@ describe("mocks - capture and replay", () => {
         /orders\.2: .*__proto__/u,
       ],
       [
-        "an order with a field of its own in __proto__ alone",
-        () => {
-          const { 1: first } = Object.assign({ 1: {} }, fixture["orders"]);
-          const { number, ...others } = Object.assign({ number: "" }, first);
-          const proto = ownProto({ number });
-          return {
-            ...fixture,
-            orders: { 1: first, 2: { ...others, ...proto, foo: 1 } },
-          };
-        },
-        /orders\.2\.number: /u,
-      ],
-      [
         "an order without a field",
         () => order({ number: undefined }),
         /orders\.2\.number: expected a whole number as a decimal string/u,
       ],
-      ...["01", "-1", "1e3", " 1", "", "0x1", 1, null].map(
-        (number): [string, () => unknown, RegExp] => [
-          `an order's integer as ${JSON.stringify(number)}`,
-          () => order({ number }),
-          /orders\.2\.number: expected a whole number as a decimal string/u,
-        ],
-      ),
-      [
-        "an order's integer above uint256",
-        () => order({ number: (MAX + 1n).toString() }),
-        /orders\.2\.number: above 2\^256 - 1/u,
-      ],
-      ...[256, -1, 1.5, "1", null].map(
-        (state): [string, () => unknown, RegExp] => [
-          `an order's state as ${JSON.stringify(state)}`,
-          () => order({ state }),
-          /orders\.2\.state: /u,
-        ],
-      ),
-      ...["0x12", `0x${"g".repeat(40)}`, "1".repeat(42), 1].map(
-        (holder): [string, () => unknown, RegExp] => [
-          `an order's holder as ${JSON.stringify(holder)}`,
-          () => order({ holder }),
-          /orders\.2\.holder: /u,
-        ],
-      ),
-      ["an order's text as a number", () => order({ exType: 1 }), /exType/u],
-      ...["zz", "0xzz", "0x1"].map((bytes): [string, () => unknown, RegExp] => [
-        `an order's bytes as ${JSON.stringify(bytes)}`,
-        () => order({ exType: { bytes } }),
-        /fixture\.json.*orders\.2\.exType: expected a text, or its bytes as 0x hex data/u,
+      ...["01", "1e3", ""].map((number): [string, () => unknown, RegExp] => [
+        `an order's integer as ${JSON.stringify(number)}`,
+        () => order({ number }),
+        /orders\.2\.number: expected a whole number as a decimal string/u,
       ]),
+      ...[256, -1, "1"].map((state): [string, () => unknown, RegExp] => [
+        `an order's state as ${JSON.stringify(state)}`,
+        () => order({ state }),
+        /orders\.2\.state: /u,
+      ]),
+      [
+        "an order's holder that is no address",
+        () => order({ holder: `0x${"g".repeat(40)}` }),
+        /orders\.2\.holder: expected an address/u,
+      ],
+      ["an order's text as a number", () => order({ exType: 1 }), /exType/u],
+      [
+        "an order's bytes that are no hex",
+        () => order({ exType: { bytes: "0x1" } }),
+        /fixture\.json.*orders\.2\.exType: expected a text, or its bytes as 0x hex data/u,
+      ],
     ];
     for (const [what, content, text] of invalid) {
       it(`should refuse one that is or has ${what}`, async () => {

@@ -108,17 +108,6 @@ describe("mocks - overrides", () => {
     expect((await vault.getOrderInfo(3n)).state).to.equal(OrderState.open);
   });
 
-  it("set() keeps the margin that is not named", async () => {
-    mocks = await vault.deployMocks();
-    await mocks.set({ margins: { xMarginAmount: 1n } });
-    expect(
-      await vault.calMargins({ maxVolume: 1n, APY: 2n, endTime: 3n }),
-    ).to.deep.equal({
-      baseMarginAmount: 52_500n * 10n ** 18n,
-      xMarginAmount: 1n,
-    });
-  });
-
   it("should script failures from the start", async () => {
     mocks = await vault.deployMocks({
       overrides: {

@@ -16,7 +16,6 @@ import { everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
 
-const MAX = 2n ** 256n - 1n;
 const STRANGER = "0x00000000000000000000000000000000000000aa";
 
 const someArguments: Readonly<Record<ReadOperationName, readonly unknown[]>> = {
@@ -57,71 +56,6 @@ for (const { name, start } of everyNode) {
 
     after(async () => {
       await node.stop();
-    });
-
-    it("should set every answer", async () => {
-      await mocks.set({ fundingFeeRate: { call: 1n } });
-      await mocks.set({ fundingFeeRate: { put: 2n } });
-      await mocks.set({
-        pools: { public: { deposit: 3n, availabe: 4n, locked: 5n } },
-      });
-      await mocks.set({
-        pools: { private: { deposit: 6n, availabe: 7n, locked: 8n } },
-      });
-      await mocks.set({
-        margins: { baseMarginAmount: 9n, xMarginAmount: 10n },
-      });
-      await mocks.set({
-        marginBalance: {
-          baseMarginAmount: 11n,
-          xMarginAmount: 12n,
-        },
-      });
-      await mocks.set({ volume: 13n });
-      await mocks.set({ minXMargin: MAX });
-      const { fundingFeeRate, pools, volume, marginBalance, minXMargin } =
-        await vault.snapshot();
-      expect({
-        fundingFeeRate,
-        pools,
-        volume,
-        marginBalance,
-        minXMargin,
-      }).to.deep.equal({
-        fundingFeeRate: { call: 1n, put: 2n },
-        pools: {
-          public: { deposit: 3n, availabe: 4n, locked: 5n },
-          private: { deposit: 6n, availabe: 7n, locked: 8n },
-        },
-        volume: 13n,
-        marginBalance: { baseMarginAmount: 11n, xMarginAmount: 12n },
-        minXMargin: MAX,
-      });
-      expect(
-        await vault.calMargins({ maxVolume: 0n, APY: 0n, endTime: 0n }),
-      ).to.deep.equal({ baseMarginAmount: 9n, xMarginAmount: 10n });
-    });
-
-    it("should keep what is not named", async () => {
-      const round = await vault.getLatestRoundInfo();
-      await mocks.set({ round: { APY: 1n } });
-      expect(await vault.getLatestRoundInfo()).to.deep.equal({
-        ...round,
-        APY: 1n,
-      });
-      const pool = await vault.getLPAmountInfo("private");
-      await mocks.set({ pools: { private: { locked: 1n } } });
-      expect(await vault.getLPAmountInfo("private")).to.deep.equal({
-        ...pool,
-        locked: 1n,
-      });
-      const order = await vault.getOrderInfo(1n);
-      await mocks.set({ orders: { 1: { state: 2, closePrice: 5n } } });
-      expect(await vault.getOrderInfo(1n)).to.deep.equal({
-        ...order,
-        state: 2,
-        closePrice: 5n,
-      });
     });
 
     it("should add orders, however many", async () => {
@@ -228,13 +162,15 @@ for (const { name, start } of everyNode) {
       expect(await vault.getLatestRoundInfo()).to.include(terms);
     });
 
-    it("should change several answers at once", async () => {
+    it("set() changes several answers at once, and keeps what is not named", async () => {
       const before = await vault.snapshot();
+      const order = await vault.getOrderInfo(1n);
       await mocks.set({
         round: { APY: 5n },
         pools: { public: { locked: 6n }, private: { deposit: 7n } },
         fundingFeeRate: { put: 8n },
         volume: 9n,
+        margins: { baseMarginAmount: 12n },
         marginBalance: { xMarginAmount: 10n },
         orders: { 1: { state: 2 }, 2: null, 77: { number: 11n } },
         missingOrdersRevert: true,
@@ -256,7 +192,16 @@ for (const { name, start } of everyNode) {
         xMarginAmount: 10n,
       });
       expect(after.minXMargin).to.have.property("error");
-      expect((await vault.getOrderInfo(1n)).state).to.equal(2);
+      expect(
+        await vault.calMargins({ maxVolume: 0n, APY: 0n, endTime: 0n }),
+      ).to.deep.equal({
+        baseMarginAmount: 12n,
+        xMarginAmount: 10_500n * 10n ** 18n,
+      });
+      expect(await vault.getOrderInfo(1n)).to.deep.equal({
+        ...order,
+        state: 2,
+      });
       expect((await vault.getOrderInfo(77n)).number).to.equal(11n);
       await expectVaultError(vault.getOrderInfo(2n), "VAULT_CALL_REVERTED");
     });
