@@ -4,15 +4,10 @@ import { describeInput, notOneOf, parseEnum } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
 import { invalidArgument } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
-import { answers } from "../src/mocks/state.js";
+import { answers, orderFields } from "../src/mocks/state.js";
 import { settlementFields } from "../src/mocks/types.js";
 import type { MockOverrides } from "../src/mocks/types.js";
-import {
-  isEnumName,
-  fieldsOf,
-  operationEntry,
-  placesOf,
-} from "../src/protocol/index.js";
+import { isEnumName, fieldsOf, placesOf } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
 import { parseInteger, parseWord } from "./parse-options.js";
 
@@ -63,8 +58,6 @@ const fieldsByPath: ReadonlyMap<string, Field> = new Map([
     (field) => [`settlement.${field.name}`, field] as const,
   ),
 ]);
-
-const orderFields = operationEntry("getOrderInfo").outputs;
 
 /**
  * What assignments change, by the names of the overrides.

@@ -8,7 +8,7 @@ import type {
   MockVaultFactory,
 } from "../bindings/index.js";
 import { parseUint256 } from "../client/inputs.js";
-import { byRole } from "../protocol/index.js";
+import { byRole, fieldsOf } from "../protocol/index.js";
 import type {
   ContractRole,
   OperationName,
@@ -36,6 +36,7 @@ import {
   checkAllValues,
   checkTarget,
   checkValues,
+  orderFields,
 } from "./state.js";
 import { nextRoundFields } from "./types.js";
 import type {
@@ -155,7 +156,11 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
     const terms: Partial<NextRound> = {
       filledVolume: 0n,
-      ...checkValues("getLatestRoundInfo", round, "round", nextRoundFields),
+      ...checkValues<NextRound>(
+        fieldsOf("getLatestRoundInfo", nextRoundFields),
+        round,
+        "round",
+      ),
     };
     const isWhole = nextRoundFields.every((name) => Object.hasOwn(terms, name));
     await this.#script(async () => [
@@ -187,7 +192,7 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
   ): Promise<void> {
     const checked = [...orders].map(([id, order]): [bigint, CheckedOrder] => [
       parseUint256(id, "orderID"),
-      checkAllValues<CheckedOrder>("getOrderInfo", order, `order ${id}`),
+      checkAllValues(orderFields, order, `order ${id}`),
     ]);
     await this.#script(() => callsForOrders(new Map(checked)));
   }
@@ -279,10 +284,13 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     const counts = await countScripts(this.vault, this.addresses);
     requireMocks(this.vault, this.addresses, ["vault"], counts);
     const { vault } = this.contracts;
-    const count = Number(await vault.settlementCount());
+    const { from } = this.vault.readContext({});
+    const count = Number(await vault.settlementCount({ from }));
     return await Promise.all(
       Array.from({ length: count }, async (_, index) => {
-        const [caller, timestamp, blockNumber] = await vault.settlement(index);
+        const [caller, timestamp, blockNumber] = await vault.settlement(index, {
+          from,
+        });
         return { caller, timestamp, blockNumber };
       }),
     );

@@ -63,13 +63,13 @@ export async function recordOrders(
   };
 }
 
-const fields = operations.getOrderInfo.outputs;
+const { outputs } = operations.getOrderInfo;
 
 /** What `getOrderInfo` returns; ethers takes twenty times as long. */
 function encodeAnswer(order: CheckedOrder): string {
   const text = exTypeBytes(order);
-  const words = fields.map(({ name }) =>
-    hexWord(name === "exType" ? 32 * fields.length : order[name]),
+  const words = outputs.map(({ name }) =>
+    hexWord(name === "exType" ? 32 * outputs.length : order[name]),
   );
   const digits = Buffer.from(text).toString("hex");
   return `${words.join("")}${hexWord(text.length)}${digits.padEnd(Math.ceil(digits.length / 64) * 64, "0")}`;

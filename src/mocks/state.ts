@@ -12,10 +12,12 @@ import { invalidArgument, vaultError } from "../errors.js";
 import {
   ContractType,
   OrderState,
+  fieldsOf,
   isEnumName,
   isOperationName,
   operationEntry,
   operationNames,
+  operations,
   placeReading,
   readingAt,
   standaloneReadings,
@@ -38,6 +40,8 @@ import type {
   ScriptedFailure,
   ScriptedSettlement,
 } from "./types.js";
+
+export const orderFields: readonly Field[] = operations.getOrderInfo.outputs;
 
 /** The readings that mocks answer alike whatever they are asked. */
 export const answers: readonly Reading[] = [
@@ -84,13 +88,12 @@ export function applyOverrides(
       ? {}
       : {
           settlement: checkAllValues<ScriptedSettlement>(
-            "getLatestRoundInfo",
+            fieldsOf("getLatestRoundInfo", settlementFields),
             {
               ...state.settlement,
               ...requireObject(overrides.settlement, "settlement"),
             },
             "settlement",
-            settlementFields,
           ),
           settlementScripted: true,
         }),
@@ -129,11 +132,12 @@ function changedAnswer(
   changes: unknown,
   where: string,
 ): unknown {
-  const [only, ...others] = operationEntry(operation).outputs;
-  return only !== undefined && others.length === 0
+  const { outputs } = operationEntry(operation);
+  const [only] = outputs;
+  return only !== undefined && outputs.length === 1
     ? checkValue(only, changes, where)
     : checkAllValues(
-        operation,
+        outputs,
         { ...requireObject(before, where), ...requireObject(changes, where) },
         where,
       );
@@ -181,7 +185,7 @@ function applyOrders(
         ...existingOrder(state, orderID),
         ...requireObject(changes, where),
       };
-      orders.set(orderID, checkAllValues("getOrderInfo", order, where));
+      orders.set(orderID, checkAllValues(orderFields, order, where));
     }
   }
   return orders;
@@ -268,24 +272,20 @@ function checkFailures(
 }
 
 /**
- * Checks values that a mock is to answer against the fields of an operation.
- * TypeScript has done that for most callers, but not for JavaScript.
+ * Checks values that a mock is to answer, which in JavaScript can be anything.
  *
  * @param where What the values are for, named in errors.
- * @param names Which of the operation's fields may be given; all, unless given.
  * @returns The values, integers as bigints and words as numbers, without those
  * left undefined.
  * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
- * VAULT_INVALID_ADDRESS
+ * VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
  */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the type that the table's fields make, which the caller names
+ 
 export function checkValues<Values extends object>(
-  operation: OperationName,
-  values: object,
+  fields: readonly Field[],
+  values: unknown,
   where: string,
-  names?: readonly string[],
-): Values {
-  const fields = fieldsOf(operation, names);
+): Partial<Values> {
   const checked: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(requireObject(values, where))) {
     const field = fields.find((known) => known.name === name);
@@ -300,7 +300,7 @@ export function checkValues<Values extends object>(
     }
   }
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each value was checked to be of the type that its field has
-  return checked as Values;
+  return checked as Partial<Values>;
 }
 
 /**
@@ -308,15 +308,13 @@ export function checkValues<Values extends object>(
  *
  * @throws VaultError VAULT_INVALID_ARGUMENT if one is
  */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the type that the table's fields make, which the caller names
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the type that the fields make, which the caller names
 export function checkAllValues<Values extends object>(
-  operation: OperationName,
-  values: object,
+  fields: readonly Field[],
+  values: unknown,
   where: string,
-  names?: readonly string[],
 ): Values {
-  const checked = checkValues<Values>(operation, values, where, names);
-  const fields = fieldsOf(operation, names);
+  const checked = checkValues<Values>(fields, values, where);
   const missing = fields
     .map(({ name }) => name)
     .filter((name) => !Object.hasOwn(checked, name));
@@ -326,16 +324,8 @@ export function checkAllValues<Values extends object>(
       `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing${fields.length === 2 ? ": give both" : ""}`,
     );
   }
-  return checked;
-}
-
-function fieldsOf(
-  operation: OperationName,
-  names: readonly string[] | undefined,
-): readonly Field[] {
-  return operationEntry(operation).outputs.filter(
-    ({ name }) => names === undefined || names.includes(name),
-  );
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- none is missing
+  return checked as Values;
 }
 
 function checkValue(
