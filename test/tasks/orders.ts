@@ -400,21 +400,6 @@ describe("tasks - orders", () => {
     expect(child.exitCode).to.equal(0);
   });
 
-  it("should refuse a mistake with an error document under --json", async () => {
-    const { stdout, exitCode } = await orders(
-      ...["--first-id", "6", "--last-id", "5", "--json"],
-    );
-    expect(exitCode).to.equal(1);
-    const [document] = parseLines(stdout);
-    expect(document).to.have.nested.property(
-      "error.code",
-      "VAULT_INVALID_ARGUMENT",
-    );
-    expect(document)
-      .to.have.nested.property("error.message")
-      .that.includes("--first-id: 6 is above --last-id, which is 5.");
-  });
-
   describe("mistakes", () => {
     const good = argumentsOf("orders", { firstId: "1", lastId: "5" });
     const mistakes: ReadonlyArray<

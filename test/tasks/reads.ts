@@ -209,18 +209,6 @@ describe("read tasks in process", () => {
     expect(raw).to.not.contain("%").and.not.contain("tokens");
   });
 
-  it("should count down by the chain's clock", async () => {
-    const connection = await hre.network.getOrCreate();
-    const { timestamp } = await connection.vault.block();
-    await mocks.set({ round: { endTime: BigInt(timestamp) + 90_061n } });
-    const { timestamp: now } = await connection.vault.block();
-    const text = await run("round");
-    expect(line(text, "End")).to.match(/ in 1d 1h$/u);
-    expect(text.split("\n")[0]).to.contain(
-      new Date(now * 1000).toISOString().slice(0, 19),
-    );
-  });
-
   it("should send margins as scaled by the options", async () => {
     const { vault } = await hre.network.getOrCreate();
     const { timestamp } = await vault.block();
