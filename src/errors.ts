@@ -217,6 +217,12 @@ export const errorTable = {
     message: "Private key number {index} of network {network} is not valid.",
     fix: "Check networks.{network}.accounts, or the configuration variable it names; keys count from 0.",
   },
+  VAULT_INVALID_MNEMONIC: {
+    kind: "user",
+    message:
+      "The mnemonic of network {network} is not valid: a word is not in the BIP-39 list, or the last one does not match the others.",
+    fix: "Check networks.{network}.accounts.mnemonic, or the configuration variable it names.",
+  },
   VAULT_ROUND_CHANGED: {
     kind: "chain",
     message: "This was meant for {expected}, but the vault is in {actual} now.",

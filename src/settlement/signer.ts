@@ -1,4 +1,4 @@
-import { HDNodeWallet, Wallet, pbkdf2, toUtf8Bytes } from "ethers";
+import { HDNodeWallet, Mnemonic, Wallet } from "ethers";
 import type { BaseWallet, Transaction } from "ethers";
 import type {
   HttpNetworkHDAccountsConfig,
@@ -30,7 +30,7 @@ export interface Signer {
  *
  * @throws SettlementStopped if there is none
  * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE,
- * VAULT_INVALID_KEY and those of a failed request
+ * VAULT_INVALID_KEY, VAULT_INVALID_MNEMONIC and those of a failed request
  */
 export async function resolveSigner(
   chain: Chain,
@@ -122,25 +122,24 @@ async function mnemonicKeys(
   network: string,
   config: HttpNetworkHDAccountsConfig,
 ): Promise<ReadonlyArray<() => Promise<BaseWallet>>> {
-  let mnemonic: string;
+  let phrase: string;
   let passphrase: string;
   try {
-    mnemonic = await config.mnemonic.get();
+    phrase = await config.mnemonic.get();
     passphrase = await config.passphrase.get();
-    keepSecret(mnemonic, passphrase);
+    keepSecret(phrase, passphrase);
   } catch (error) {
     throw toRpcError(error, network, "the mnemonic");
   }
-  // Not ethers' Mnemonic, which refuses a phrase with a wrong checksum word
-  // that Hardhat takes.
-  const seed = pbkdf2(
-    toUtf8Bytes(mnemonic.trim(), "NFKD"),
-    toUtf8Bytes(`mnemonic${passphrase}`, "NFKD"),
-    2048,
-    64,
-    "sha512",
-  );
-  const parent = HDNodeWallet.fromSeed(seed).derivePath(
+  let mnemonic: Mnemonic;
+  try {
+    mnemonic = Mnemonic.fromPhrase(phrase.trim(), passphrase);
+  } catch {
+    // Nothing of the cause is repeated: it quotes the phrase.
+    throw vaultError("VAULT_INVALID_MNEMONIC", { network });
+  }
+  const parent = HDNodeWallet.fromMnemonic(
+    mnemonic,
     config.path.replace(/\/$/u, ""),
   );
   return Array.from(

@@ -15,7 +15,11 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { STATE_OVERRIDES } from "../helpers/faulty-rpc-server.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { DEV_KEYS, FIRST_ROUND } from "../helpers/settlement-world.js";
+import {
+  DEV_KEYS,
+  DEV_MNEMONIC,
+  FIRST_ROUND,
+} from "../helpers/settlement-world.js";
 import { mined } from "../helpers/transactions.js";
 
 describe("when a settlement is refused", () => {
@@ -269,6 +273,19 @@ describe("when a settlement is refused", () => {
       }
     });
   }
+
+  it("settle throws VAULT_INVALID_MNEMONIC, without its words, for a wrong checksum", async () => {
+    const mnemonic = DEV_MNEMONIC.replace(/junk$/u, "test");
+    const vault = await lane.connect({ accounts: { mnemonic } });
+
+    const { message, details } = await expectVaultError(
+      vault.settleAll(),
+      "VAULT_INVALID_MNEMONIC",
+    );
+
+    expect(message).to.include("networks.live.accounts.mnemonic");
+    expect(JSON.stringify([message, details])).not.to.include("test test");
+  });
 
   it("should estimate what another wallet's transaction needs, whatever gas is configured", async () => {
     const estimate = await lane.world.provider.estimateGas({
