@@ -1,20 +1,28 @@
 import type { Chain, Receipt, SeenTransaction } from "../rpc/node.js";
-import { isNodeRefusal } from "../rpc/errors.js";
 import type { PreparedTransaction } from "./transaction.js";
 
 /** What the chain shows of a transaction. */
 export type FoundTransaction =
   | { readonly kind: "mined"; readonly hash: string; readonly receipt: Receipt }
-  /** In the node's pool. */
+  /**
+   * In the node's pool; without a hash if only its nonce is known to be taken
+   * there.
+   */
   | { readonly kind: "pending"; readonly hash: string | undefined }
-  /** Its nonce went to another transaction: it can never be mined. */
-  | { readonly kind: "replaced"; readonly by: string | undefined }
+  /** Its nonce went to another transaction: undefined if that is not found yet. */
+  | { readonly kind: "replaced"; readonly by: NonceUser | undefined }
   /** The node does not have it, and its nonce is free. */
   | { readonly kind: "not-found" };
 
 export interface SentTransaction extends PreparedTransaction {
   /** A block that cannot hold it, because it was not sent yet. */
   readonly sentAfterBlock: number;
+}
+
+/** The mined transaction that used a nonce. */
+export interface NonceUser {
+  readonly transaction: SeenTransaction;
+  readonly block: number;
 }
 
 /**
@@ -26,104 +34,54 @@ export async function findTransaction(
   sent: SentTransaction,
   search: NonceSearch,
 ): Promise<FoundTransaction> {
-  const { hash, from, nonce, raw } = sent;
+  const { hash, from, nonce } = sent;
   const byHash = hash === undefined ? undefined : await findByHash(chain, hash);
   if (byHash !== undefined) {
     return byHash;
   }
   if ((await chain.nonce(from, "latest")) <= nonce) {
-    return raw === undefined
-      ? await findInPool(chain, sent)
-      : { kind: "not-found" };
+    return (await chain.nonce(from, "pending")) <= nonce
+      ? { kind: "not-found" }
+      : {
+          kind: "pending",
+          hash: hash === undefined ? await findInPool(chain, sent) : undefined,
+        };
   }
-  const winner = await findByNonce(chain, sent, search);
+  const winner = await search.step(chain, sent);
   // Raised fees in a wallet make another hash of the same settlement; and
   // a transaction mined since the first look is found here.
-  if (winner !== undefined && isSameSettlement(winner, sent)) {
-    const receipt = await chain.receipt(winner.hash);
-    return receipt === undefined
-      ? { kind: "pending", hash: winner.hash }
-      : { kind: "mined", hash: winner.hash, receipt };
+  if (winner !== undefined && isSameSettlement(winner.transaction, sent)) {
+    return await minedOrPending(chain, winner.transaction.hash);
   }
-  return { kind: "replaced", by: winner?.hash };
+  return { kind: "replaced", by: winner };
 }
 
 async function findByHash(
   chain: Chain,
   hash: string,
 ): Promise<FoundTransaction | undefined> {
+  const found = await minedOrPending(chain, hash);
+  return found.kind === "mined" || (await chain.transaction(hash)) !== undefined
+    ? found
+    : undefined;
+}
+
+async function minedOrPending(
+  chain: Chain,
+  hash: string,
+): Promise<FoundTransaction> {
   const receipt = await chain.receipt(hash);
-  if (receipt !== undefined) {
-    return { kind: "mined", hash, receipt };
-  }
-  return (await chain.transaction(hash)) === undefined
-    ? undefined
-    : { kind: "pending", hash };
+  return receipt === undefined
+    ? { kind: "pending", hash }
+    : { kind: "mined", hash, receipt };
 }
 
 async function findInPool(
   chain: Chain,
   sent: SentTransaction,
-): Promise<FoundTransaction> {
-  if ((await chain.nonce(sent.from, "pending")) <= sent.nonce) {
-    return { kind: "not-found" };
-  }
-  const found = (await chain.transactionsOf("pending")).find((transaction) =>
-    isSameSettlement(transaction, sent),
-  );
-  return { kind: "pending", hash: found?.hash };
-}
-
-/**
- * Finds the mined transaction that used the nonce.
- *
- * @returns Undefined if it was not found, or not yet.
- */
-async function findByNonce(
-  chain: Chain,
-  sent: SentTransaction,
-  search: NonceSearch,
-): Promise<SeenTransaction | undefined> {
-  const head = await chain.blockNumber();
-  try {
-    return await inBlock(chain, sent, await bisect(chain, sent, head));
-  } catch (error) {
-    if (isNodeRefusal(error)) {
-      // Only an archive node knows the count of an account at an old block.
-      return await search.step(chain, sent, head);
-    }
-    throw error;
-  }
-}
-
-/** Halves the range of blocks: an account's count only ever rises. */
-async function bisect(
-  chain: Chain,
-  { from, nonce, sentAfterBlock }: SentTransaction,
-  head: number,
-): Promise<number> {
-  let before = sentAfterBlock;
-  let after = head;
-  while (after - before > 1) {
-    const middle = Math.floor((before + after) / 2);
-    if ((await chain.nonce(from, middle)) > nonce) {
-      after = middle;
-    } else {
-      before = middle;
-    }
-  }
-  return after;
-}
-
-async function inBlock(
-  chain: Chain,
-  { from, nonce }: SentTransaction,
-  block: number,
-): Promise<SeenTransaction | undefined> {
-  return (await chain.transactionsOf(block)).find(
-    (transaction) =>
-      transaction.nonce === nonce && transaction.from === from.toLowerCase(),
-  );
+): Promise<string | undefined> {
+  const pool = await chain.transactionsOf("pending");
+  return pool.find((transaction) => isSameSettlement(transaction, sent))?.hash;
 }
 
 /** So many blocks are looked through at a time: each is one whole body. */
@@ -137,17 +95,21 @@ const BLOCKS_AT_A_TIME = 64;
 export class NonceSearch {
   #next = 0;
 
+  /** @returns Undefined if it was not found, or not yet. */
   public async step(
     chain: Chain,
-    sent: SentTransaction,
-    head: number,
-  ): Promise<SeenTransaction | undefined> {
-    const first = Math.max(this.#next, sent.sentAfterBlock + 1);
+    { from, nonce, sentAfterBlock }: SentTransaction,
+  ): Promise<NonceUser | undefined> {
+    const head = await chain.blockNumber();
+    const first = Math.max(this.#next, sentAfterBlock + 1);
     const last = Math.min(first + BLOCKS_AT_A_TIME - 1, head);
     for (let block = first; block <= last; block += 1) {
-      const found = await inBlock(chain, sent, block);
-      if (found !== undefined) {
-        return found;
+      const transaction = (await chain.transactionsOf(block)).find(
+        (seen) => seen.nonce === nonce && seen.from === from.toLowerCase(),
+      );
+      if (transaction !== undefined) {
+        this.#next = block;
+        return { transaction, block };
       }
     }
     // From the start again after the newest: a re-org may have moved it.

@@ -1,16 +1,17 @@
 import type { VaultErrorCode } from "../errors.js";
 import type { Chain, Receipt } from "../rpc/node.js";
-import { Deadline } from "../rpc/deadline.js";
+import type { Deadline } from "../rpc/deadline.js";
 import { describeProblem, send } from "./send.js";
-import type { SendAnswer } from "./send.js";
 import { NonceSearch, findTransaction } from "./find-transaction.js";
-import type { FoundTransaction, SentTransaction } from "./find-transaction.js";
-import { refusal } from "./stopped.js";
-import type { SettlementStopped } from "./stopped.js";
+import type { NonceUser, SentTransaction } from "./find-transaction.js";
+import { SettlementStopped, refusal } from "./stopped.js";
 import type { SettlementEvent } from "./types.js";
 
-/** So many polling intervals a last question may take. */
-export const LAST_QUESTION_INTERVALS = 5;
+/**
+ * So many sends that a node answers with an error, and then so many looks that
+ * find nothing, say that a transaction never arrived.
+ */
+export const SEVERAL = 5;
 
 /** How a transaction is followed, and who is told. */
 export interface FollowOptions {
@@ -34,8 +35,8 @@ export interface FollowOptions {
   readonly emit: (event: SettlementEvent) => void;
 }
 
-/** `check and send`: once more, if the round still allows it. */
-type Step = "send" | "look" | "check and send";
+/** `check`: whether the round allows it once more. */
+type Step = "send" | "look" | "check";
 
 /** How it ended. */
 export type FollowOutcome =
@@ -76,64 +77,36 @@ export async function followTransaction(
   let next: Step = start;
   for (;;) {
     const step = next;
-    let obstacle: SettlementStopped | undefined;
-    let sends = step === "send";
     // Whatever fails, the next thing is to look, never to send.
     next = "look";
     try {
-      if (step === "check and send") {
-        const checked = await deadline.within(state.check());
-        // No answer in time: nothing is known of the round, nothing is sent.
-        if (checked === true) {
-          sends = !deadline.isOver;
-        } else {
-          obstacle = checked;
-        }
-      }
-      if (sends) {
-        state.announce();
-        await state.note(await sendOnce(chain, state.transaction, deadline));
+      // No answer in time: nothing is known of the round, nothing is sent.
+      const checked =
+        step === "check" ? await deadline.within(state.check()) : step;
+      if (checked === "send" && (step === "send" || !deadline.isOver)) {
+        await state.send();
         await deadline.pause(firstLookAfterMs);
       }
-      const found = await state.find();
-      const end = state.outcomeOf(found);
-      if (end !== undefined) {
-        return end;
+      const seen = await state.look();
+      if (typeof seen === "object") {
+        return seen;
       }
-      if (found?.kind === "not-found") {
-        // Looked for once more after the obstacle was found: the round may be
-        // settled by the very transaction that seemed lost.
-        if (obstacle !== undefined) {
-          return state.stopped(obstacle);
+      if (seen === "not-found") {
+        // Looked for once more after the check: the round may be settled by the
+        // very transaction that seemed lost.
+        if (typeof checked === "object") {
+          return checked;
         }
-        if (state.maySendAgain) {
-          next = "check and send";
-        }
+        next = "check";
       }
     } catch (error) {
       state.fail(error, step);
     }
     if (deadline.isOver) {
-      return await state.timedOut();
+      return state.timedOut();
     }
     await deadline.pause(pollingIntervalMs);
   }
-}
-
-async function sendOnce(
-  chain: Chain,
-  transaction: SentTransaction,
-  deadline: Deadline,
-): Promise<SendAnswer> {
-  const answer = send(chain, transaction);
-  // A node or a device that signs may wait for a person; only bytes that can
-  // be sent again are left behind.
-  return transaction.raw === undefined
-    ? await answer
-    : ((await deadline.within(answer)) ?? {
-        kind: "lost",
-        problem: "no answer in time",
-      });
 }
 
 /** A transaction, and what has been seen of it so far. */
@@ -141,91 +114,95 @@ class FollowedTransaction {
   readonly #search = new NonceSearch();
   #receipt: Receipt | undefined;
   #depth = 0;
-  #refusal: string | undefined;
   #wasSeen = false;
-  /** How often in a row the node did not have it. */
-  #unseen = 0;
   #hasSent = false;
-  /** A send may have reached some node's pool, whatever later sends hear. */
-  #maySitSomewhere: boolean;
   #wasAccepted = false;
+  /** What the node answered to the last sends, all of them errors. */
+  #errors: readonly string[] = [];
+  /** How often in a row, since the last send, the node did not have it. */
+  #unseen = 0;
   #sendProblem = "";
   #last = "nothing was seen of it yet";
 
   /** @param isFresh False if it may have been sent before. */
   constructor(
     private readonly chain: Chain,
-    public transaction: SentTransaction,
+    private transaction: SentTransaction,
     private readonly options: FollowOptions,
     private readonly isFresh: boolean,
-  ) {
-    this.#maySitSomewhere = !isFresh;
+  ) {}
+
+  public async send(): Promise<void> {
+    if (!this.#hasSent) {
+      const { hash, nonce } = this.transaction;
+      this.options.emit({ type: "sending", hash: hash ?? null, nonce });
+    }
+    this.#hasSent = true;
+    this.#unseen = 0;
+    const answer = (await this.options.deadline.within(
+      send(this.chain, this.transaction),
+    )) ?? { kind: "lost", problem: "no answer in time" };
+    if (answer.kind === "accepted") {
+      this.#errors = [];
+      this.#sendProblem = "";
+      this.#wasAccepted = true;
+      await this.#learnHash(answer.hash);
+      return;
+    }
+    const { kind, problem } = answer;
+    this.#errors = kind === "error" ? [...this.#errors, problem] : [];
+    this.#sendProblem = `, and sending it failed: ${problem}`;
+    this.#trouble(
+      kind === "error"
+        ? `the node answered the transaction with an error (${problem}); looking for it`
+        : `the answer to sending was lost (${problem}); looking for the transaction`,
+    );
   }
 
   /**
    * Signed bytes can be sent as often as one likes. What another one signs is
-   * not asked for again once it was taken, nor by another process: a person may
-   * have to press a button each time, and some nodes do not show what waits.
+   * not asked for again once there was an answer, nor by another process: a
+   * person may have to press a button each time, and some nodes do not show what
+   * waits.
    */
-  public get maySendAgain(): boolean {
-    return (
-      this.transaction.raw !== undefined || (this.isFresh && !this.#wasAccepted)
-    );
-  }
-
-  public announce(): void {
-    const { hash, nonce } = this.transaction;
-    if (!this.#hasSent) {
-      this.options.emit({ type: "sending", hash: hash ?? null, nonce });
-    }
-    this.#hasSent = true;
-  }
-
-  public async note(answer: SendAnswer): Promise<void> {
-    this.#refusal = undefined;
-    this.#sendProblem = "";
-    this.#maySitSomewhere ||= answer.kind !== "refused";
-    switch (answer.kind) {
-      case "accepted":
-        this.#wasAccepted = true;
-        await this.#learnHash(answer.hash);
-        break;
-      case "nonce-taken":
-        this.#sendProblem = `, and says that nonce ${this.transaction.nonce} is taken`;
-        this.#trouble("the node says that the nonce is taken");
-        break;
-      case "refused":
-        // Refused now, but an earlier copy may still be mined.
-        if (this.#maySitSomewhere) {
-          this.#sendProblem = `, and sending it again was refused: ${answer.problem}`;
-        } else {
-          this.#refusal = answer.problem;
-        }
-        this.#trouble(`the node refused the transaction: ${answer.problem}`);
-        break;
-      case "lost":
-        this.#sendProblem = `, and sending it failed: ${answer.problem}`;
-        this.#trouble(
-          `the answer to sending was lost (${answer.problem}); looking for the transaction`,
-        );
-        break;
-    }
+  get #maySendAgain(): boolean {
+    return this.transaction.raw === undefined
+      ? this.isFresh && !this.#wasAccepted && this.#errors.length === 0
+      : this.#errors.length < SEVERAL;
   }
 
   /**
-   * @returns True if it may be sent again, or why not; undefined if that cannot
-   * be told yet.
+   * @returns Whether to send again, or how it ends if it is not found once more;
+   * undefined if neither can be told yet.
    */
-  public async check(): Promise<SettlementStopped | true | undefined> {
+  public async check(): Promise<"send" | FollowOutcome | undefined> {
     const obstacle = await this.options.checkRound();
     if (obstacle === undefined) {
-      return true;
+      return this.#maySendAgain ? "send" : this.#givenUp();
     }
     if (await this.#isUnused()) {
-      return obstacle;
+      return this.#stopped(obstacle);
     }
     this.#sendProblem = ", though it may be what settled the round";
     return undefined;
+  }
+
+  /** The round is open, and nothing of the transaction was seen several times. */
+  #givenUp(): FollowOutcome | undefined {
+    const { hash, from, nonce } = this.transaction;
+    const error = this.#errors.at(-1);
+    if (this.#unseen < SEVERAL || (this.#hasSent && error === undefined)) {
+      return undefined;
+    }
+    const { status, code, reason } =
+      error === undefined
+        ? refusal("VAULT_SETTLEMENT_LOST", { from, nonce })
+        : new SettlementStopped(
+            "refused",
+            `The node does not have the transaction, and answered it with an error: ${error}`,
+            "VAULT_RPC_ERROR",
+          );
+    return { kind: "dropped", hash, status, code, reason };
   }
 
   /**
@@ -242,8 +219,8 @@ class FollowedTransaction {
     );
   }
 
-  /** @returns Undefined if the deadline came first. */
-  public async find(): Promise<FoundTransaction | undefined> {
+  /** @returns How it ends, or that the node does not have it, if either is so. */
+  public async look(): Promise<FollowOutcome | "not-found" | undefined> {
     const { confirmations, deadline } = this.options;
     const head =
       confirmations > 1
@@ -255,89 +232,77 @@ class FollowedTransaction {
     if (found === undefined) {
       return undefined;
     }
-    if (found.kind === "mined" || found.kind === "pending") {
-      this.#wasSeen = true;
-      this.#unseen = 0;
-      await this.#learnHash(found.hash);
-    }
-    if (found.kind === "mined") {
-      const { hash, receipt } = found;
-      this.#noteReceipt(receipt);
-      const { blockNumber } = receipt;
-      const newest = head ?? blockNumber;
-      this.#noteDepth(hash, Math.max(1, newest - blockNumber + 1));
-    } else if (this.#receipt !== undefined) {
+    if (found.kind !== "mined" && this.#receipt !== undefined) {
       this.#trouble(
         `a re-org took the transaction out of block ${this.#receipt.blockNumber}`,
       );
       this.#receipt = undefined;
       this.#depth = 0;
     }
-    return found;
+    if (found.kind === "not-found") {
+      this.#unseen += 1;
+      this.#last = `the node does not have it${this.#sendProblem}`;
+      if (this.#wasSeen) {
+        this.#trouble("the node dropped the transaction");
+        this.#wasSeen = false;
+      }
+      return "not-found";
+    }
+    this.#unseen = 0;
+    this.#errors = [];
+    if (found.kind === "replaced") {
+      return this.#replaced(found.by, head);
+    }
+    this.#wasSeen = true;
+    await this.#learnHash(found.hash);
+    if (found.kind === "pending") {
+      this.#last =
+        found.hash === undefined
+          ? "a transaction with its nonce waits in the node's pool"
+          : "it waits in the node's pool";
+      return undefined;
+    }
+    const { hash, receipt } = found;
+    this.#noteReceipt(receipt);
+    const depth = depthOf(receipt.blockNumber, head);
+    this.#noteDepth(hash, depth);
+    this.#last = `it is in block ${receipt.blockNumber}, with ${depth} of ${confirmations} confirmations`;
+    return depth >= confirmations
+      ? { kind: "mined", hash, receipt }
+      : undefined;
   }
 
-  /** @returns The end, or undefined to go on. */
-  public outcomeOf(
-    found: FoundTransaction | undefined,
+  #replaced(
+    by: NonceUser | undefined,
+    head: number | undefined,
   ): FollowOutcome | undefined {
     const { hash, nonce, from } = this.transaction;
-    switch (found?.kind) {
-      case "mined":
-        this.#last = `it is in block ${found.receipt.blockNumber}, with ${this.#depth} of ${this.options.confirmations} confirmations`;
-        return this.#depth >= this.options.confirmations
-          ? { kind: "mined", hash: found.hash, receipt: found.receipt }
-          : undefined;
-      case "pending":
-        this.#last = "it waits in the node's pool";
-        return undefined;
-      case "replaced":
-        if (found.by === undefined) {
-          // Behind a load balancer the nonce can be newer than the receipts:
-          // without the other transaction at hand, ours may be the one.
-          this.#last =
-            "its nonce is used, and by which transaction could not be seen";
-          return undefined;
-        }
-        return {
-          kind: "dropped",
-          hash,
-          status: "unconfirmed",
-          reason: `It was replaced: transaction ${found.by} of ${from} used its nonce ${nonce}, so it can never be mined.`,
-        };
-      case "not-found":
-        if (this.#refusal !== undefined) {
-          return {
-            kind: "dropped",
-            hash,
-            status: "refused",
-            code: "VAULT_RPC_ERROR",
-            reason: `The node did not take the transaction: ${this.#refusal}`,
-          };
-        }
-        this.#unseen += 1;
-        if (
-          !this.isFresh &&
-          !this.maySendAgain &&
-          this.#unseen > LAST_QUESTION_INTERVALS
-        ) {
-          const lost = refusal("VAULT_SETTLEMENT_LOST", { from, nonce });
-          const { status, code, reason } = lost;
-          return { kind: "dropped", hash, status, code, reason };
-        }
-        this.#last = `the node does not have it${this.#sendProblem}`;
-        if (this.#wasSeen) {
-          this.#trouble("the node dropped the transaction");
-          this.#wasSeen = false;
-        }
-        return undefined;
-      case undefined:
-        return undefined;
+    const { confirmations } = this.options;
+    if (by === undefined) {
+      // Behind a load balancer the nonce can be newer than the receipts:
+      // without the other transaction at hand, ours may be the one.
+      this.#last =
+        "its nonce is used, and by which transaction could not be seen";
+      return undefined;
     }
+    const other = `transaction ${by.transaction.hash}`;
+    const depth = depthOf(by.block, head);
+    if (depth < confirmations) {
+      // A re-org may take the other one out again.
+      this.#last = `${other} used its nonce, with ${depth} of ${confirmations} confirmations`;
+      return undefined;
+    }
+    return {
+      kind: "dropped",
+      hash,
+      status: "unconfirmed",
+      reason: `It was replaced: ${other} of ${from} used its nonce ${nonce}, so it can never be mined.`,
+    };
   }
 
   public fail(error: unknown, step: Step): void {
     const problem = describeProblem(error);
-    if (step === "check and send") {
+    if (step === "check") {
       this.#sendProblem = `, and it could not be sent again: ${problem}`;
     }
     this.#last = problem;
@@ -348,7 +313,7 @@ class FollowedTransaction {
    * What was sent a moment ago may still be on its way, so only who sent
    * nothing takes a transaction that is not found for lost.
    */
-  public stopped({ status, code, reason }: SettlementStopped): FollowOutcome {
+  #stopped({ status, code, reason }: SettlementStopped): FollowOutcome {
     const { hash, from, nonce } = this.transaction;
     const found = `${reason} The node does not have the transaction that was sent before, and it is not sent again.`;
     return this.#hasSent
@@ -362,71 +327,16 @@ class FollowedTransaction {
         };
   }
 
-  public async timedOut(): Promise<FollowOutcome> {
-    const warning = await this.#describeDanger();
-    if (warning !== "") {
-      this.#trouble(warning.trim());
-    }
+  public timedOut(): FollowOutcome {
+    const { hash, from, nonce } = this.transaction;
+    const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
     return {
       kind: "open",
-      hash: this.transaction.hash,
+      hash,
       status: "unconfirmed",
       receipt: this.#receipt,
-      reason: `${warning}The time is over: ${this.#last.replace(/\.$/u, "")}${await this.#describeGap()}.`,
+      reason: `The time is over for ${what} of ${from} with nonce ${nonce}: ${this.#last.replace(/\.$/u, "")}.`,
     };
-  }
-
-  /** What waits names no round, and settles the one that is current by then. */
-  async #describeDanger(): Promise<string> {
-    const { from, nonce } = this.transaction;
-    const { checkRound } = this.options;
-    if (this.#receipt !== undefined) {
-      return "";
-    }
-    const patience = this.#patience();
-    try {
-      const obstacle = await patience.within(checkRound());
-      if (
-        obstacle === undefined ||
-        (await patience.within(this.#isUnused())) !== true
-      ) {
-        return "";
-      }
-      // It may be this very transaction that settled the round.
-      const found = await patience.within(
-        findTransaction(this.chain, this.transaction, this.#search),
-      );
-      return found?.kind === "pending" || found?.kind === "not-found"
-        ? `WARNING: ${obstacle.reason} The transaction may still be mined, and then settles whatever round is the latest. To cancel it, let another transaction of ${from} with nonce ${nonce} take its place. `
-        : "";
-    } catch {
-      return "";
-    }
-  }
-
-  /** A node keeps what cannot be mined yet and does not say so. */
-  async #describeGap(): Promise<string> {
-    const { from, nonce } = this.transaction;
-    if (this.#receipt !== undefined || !this.#wasSeen) {
-      return "";
-    }
-    try {
-      const next = await this.#patience().within(
-        this.chain.nonce(from, "latest"),
-      );
-      return next !== undefined && next < nonce
-        ? ` behind a gap: its nonce is ${nonce}, and the account's next one is ${next}`
-        : "";
-    } catch {
-      return "";
-    }
-  }
-
-  /** For what is asked once the time is over. */
-  #patience(): Deadline {
-    return new Deadline(
-      LAST_QUESTION_INTERVALS * this.options.pollingIntervalMs,
-    );
   }
 
   async #learnHash(hash: string | undefined): Promise<void> {
@@ -470,4 +380,9 @@ class FollowedTransaction {
   #trouble(message: string): void {
     this.options.emit({ type: "trouble", message });
   }
+}
+
+/** Blocks that hold what is in a block, that one included. */
+function depthOf(block: number, head: number | undefined): number {
+  return Math.max(1, (head ?? block) - block + 1);
 }

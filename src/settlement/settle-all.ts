@@ -10,10 +10,7 @@ import { settlementCall } from "../rehearsal/question.js";
 import { findBlock } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
 import { comparePreview } from "./compare-preview.js";
-import {
-  LAST_QUESTION_INTERVALS,
-  followTransaction,
-} from "./follow-transaction.js";
+import { SEVERAL, followTransaction } from "./follow-transaction.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
 import {
@@ -447,7 +444,7 @@ function patienceForOutcome(
   return {
     timeout: Math.max(remaining, LEAST_OUTCOME_MS),
     repeatFor: Math.max(
-      LAST_QUESTION_INTERVALS * pollingIntervalMs,
+      SEVERAL * pollingIntervalMs,
       Math.min(remaining, OUTCOME_INTERVALS * pollingIntervalMs),
     ),
   };

@@ -6,7 +6,6 @@ import {
   findTransaction,
 } from "../../src/settlement/find-transaction.js";
 import type { SentTransaction } from "../../src/settlement/find-transaction.js";
-import { expectVaultError } from "../helpers/assertions.js";
 
 const FROM = "0x00000000000000000000000000000000000000A1";
 const TO = "0x00000000000000000000000000000000000000A2";
@@ -56,8 +55,6 @@ interface World {
   readonly pendingNonce?: number;
   readonly pool?: readonly object[];
   readonly head?: number;
-  /** Of the count at an old block. */
-  readonly failure?: Error;
 }
 
 describe("the search for a settlement's transaction", () => {
@@ -77,7 +74,6 @@ describe("the search for a settlement's transaction", () => {
     pendingNonce = 7,
     pool = [],
     head = 200,
-    failure,
   }: World): Chain => {
     const answer = (
       method: string,
@@ -95,11 +91,7 @@ describe("the search for a settlement's transaction", () => {
           if (second === "pending") {
             return `0x${pendingNonce.toString(16)}`;
           }
-          if (second !== "latest" && failure !== undefined) {
-            throw failure;
-          }
-          const block = second === "latest" ? head : Number(second);
-          return block >= usedIn ? "0x8" : "0x7";
+          return head >= usedIn ? "0x8" : "0x7";
         }
         default: {
           if (first === "pending") {
@@ -118,9 +110,6 @@ describe("the search for a settlement's transaction", () => {
       "test",
     );
   };
-  const noState = Object.assign(new Error("missing trie node"), {
-    code: -32000,
-  });
   const find = async (
     world: World,
     what = sent,
@@ -141,11 +130,16 @@ describe("the search for a settlement's transaction", () => {
     expect(counts).to.deep.equal([]);
   });
 
-  it("should tell what the node does not have, where its nonce is free", async () => {
+  it("is not found if its nonce is free, mined and waiting", async () => {
+    expect(await find({})).to.deep.equal({ kind: "not-found" });
+    expect(counts).to.deep.equal(["latest", "pending"]);
+  });
+
+  it("waits, without a hash, if a transaction with its nonce does and its own hash is unknown to the node", async () => {
     expect(await find({ pendingNonce: 8, pool: [seen()] })).to.deep.equal({
-      kind: "not-found",
+      kind: "pending",
+      hash: undefined,
     });
-    expect(counts).to.deep.equal(["latest"]);
   });
 
   it("should look in the pool for what has no hash yet", async () => {
@@ -174,29 +168,24 @@ describe("the search for a settlement's transaction", () => {
     });
   });
 
-  it("should halve the blocks to find the one that used its nonce", async () => {
-    const found = await find({
-      usedIn: 100,
-      transactions: [seen({ nonce: "0x6", hash: HASH }), seen()],
-      receipts: { [OTHER]: receiptOf(OTHER) },
-    });
-    expect(found).to.include({ kind: "mined", hash: OTHER });
-    expect(blocks).to.deep.equal([100]);
-    expect(counts).to.have.lengthOf.at.most(9);
-  });
-
   for (const [where, usedIn] of [
     ["the first that can hold it", 6],
-    ["the newest", 200],
+    ["the newest", 60],
   ] as const) {
-    it(`should find it in ${where}`, async () => {
-      await find({ usedIn, transactions: [seen()] });
-      expect(blocks).to.deep.equal([usedIn]);
+    it(`is found in ${where} by account and nonce`, async () => {
+      const found = await find({
+        usedIn,
+        head: 60,
+        transactions: [seen({ nonce: "0x6", hash: HASH }), seen()],
+        receipts: { [OTHER]: receiptOf(OTHER) },
+      });
+      expect(found).to.include({ kind: "mined", hash: OTHER });
+      expect(blocks.at(-1)).to.equal(usedIn);
     });
   }
 
   it("should wait for the receipt of the same settlement under another hash", async () => {
-    expect(await find({ usedIn: 100, transactions: [seen()] })).to.deep.equal({
+    expect(await find({ usedIn: 9, transactions: [seen()] })).to.deep.equal({
       kind: "pending",
       hash: OTHER,
     });
@@ -209,60 +198,54 @@ describe("the search for a settlement's transaction", () => {
   ] as const) {
     it(`should take its nonce for taken by a transaction ${what}`, async () => {
       const found = await find({
-        usedIn: 100,
+        usedIn: 9,
         transactions: [seen(changes)],
         receipts: { [OTHER]: receiptOf(OTHER) },
       });
-      expect(found).to.deep.equal({ kind: "replaced", by: OTHER });
+      expect(found).to.have.nested.include({
+        kind: "replaced",
+        "by.transaction.hash": OTHER,
+        "by.block": 9,
+      });
     });
   }
 
   it("should not take another account's for its own", async () => {
     const found = await find({
-      usedIn: 100,
+      usedIn: 9,
       transactions: [seen({ from: TO.toLowerCase() })],
     });
     expect(found).to.deep.equal({ kind: "replaced", by: undefined });
   });
 
-  describe("on a node without old state", () => {
-    it("should look through 64 blocks at a time, and go on where it ended", async () => {
-      const search = new NonceSearch();
-      const world = { usedIn: 100, transactions: [seen()], failure: noState };
-      expect(await find(world, sent, search)).to.deep.equal({
-        kind: "replaced",
-        by: undefined,
-      });
-      expect(blocks).to.deep.equal(
-        Array.from({ length: 64 }, (_, index) => 6 + index),
-      );
+  it("is looked for in 64 blocks at a time, from where the last look ended, and again where it was found", async () => {
+    const search = new NonceSearch();
+    const world = { usedIn: 100, transactions: [seen()] };
+    expect(await find(world, sent, search)).to.deep.equal({
+      kind: "replaced",
+      by: undefined,
+    });
+    expect(blocks).to.deep.equal(
+      Array.from({ length: 64 }, (_, index) => 6 + index),
+    );
+    blocks = [];
+    expect(await find(world, sent, search)).to.include({ kind: "pending" });
+    expect(blocks).to.deep.equal(
+      Array.from({ length: 31 }, (_, index) => 70 + index),
+    );
+    blocks = [];
+    expect(await find(world, sent, search)).to.include({ kind: "pending" });
+    expect(blocks).to.deep.equal([100]);
+  });
+
+  it("is looked for from the first block again after the newest", async () => {
+    const search = new NonceSearch();
+    // Used, but in no block that this node shows.
+    const world = { usedIn: 9, head: 9 };
+    for (let time = 0; time < 2; time += 1) {
       blocks = [];
-      expect(await find(world, sent, search)).to.include({ kind: "pending" });
-      expect(blocks).to.deep.equal(
-        Array.from({ length: 31 }, (_, index) => 70 + index),
-      );
-    });
-
-    it("should begin again after the newest block", async () => {
-      const search = new NonceSearch();
-      // Used, but in no block that this node shows.
-      const world = { usedIn: 9, head: 9, failure: noState };
-      for (let time = 0; time < 2; time += 1) {
-        blocks = [];
-        await find(world, sent, search);
-        expect(blocks).to.deep.equal([6, 7, 8, 9]);
-      }
-    });
-
-    it("should not look at blocks where the node cannot be reached", async () => {
-      const failure = Object.assign(new Error("socket hang up"), {
-        code: "ECONNRESET",
-      });
-      await expectVaultError(
-        find({ usedIn: 100, failure }),
-        "VAULT_NETWORK_UNREACHABLE",
-      );
-      expect(blocks).to.deep.equal([]);
-    });
+      await find(world, sent, search);
+      expect(blocks).to.deep.equal([6, 7, 8, 9]);
+    }
   });
 });

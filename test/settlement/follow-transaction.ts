@@ -160,25 +160,86 @@ describe("the way of a settlement's transaction", () => {
     expect(sends()).to.equal(1);
   });
 
-  it("should take a first refusal for final", async () => {
+  const whyOpen = (end: FollowOutcome): string =>
+    end.kind === "open" ? end.reason : end.kind;
+
+  const answeringWith = (words: string): Answers => ({
+    eth_sendRawTransaction: () => {
+      throw Object.assign(new Error(words), { code: -32000 });
+    },
+  });
+
+  for (const words of [
+    "upstream request cancelled by timeout",
+    "request denied by rate limiter",
+    "call rejected by upstream",
+    "gas limit exceeded",
+    "fee cap exceeded by proxy timeout",
+    "invalid signature in auth token of upstream",
+    "execution reverted",
+    "insufficient funds for gas * price + value",
+  ]) {
+    it(`settle waits for the block if a gateway passes its transaction on, answers "${words}", and then asks a node that does not see it`, async () => {
+      const end = await run(
+        "send",
+        {
+          ...answeringWith(words),
+          // Neither the first looks nor what is sent again finds it.
+          eth_getTransactionReceipt: (occurrence) =>
+            occurrence < 7 ? null : minedIn6,
+        },
+        { deadline: new Deadline(LONG_MS) },
+      );
+
+      expect(end).to.include({ kind: "mined", hash: HASH });
+    });
+  }
+
+  for (const start of ["send", "look"] as const) {
+    it(`settle is refused, in the node's words, if five sends are answered with an error and five looks after that find nothing (first: ${start})`, async () => {
+      const end = await run(
+        start,
+        answeringWith("insufficient funds for gas * price + value"),
+        { deadline: new Deadline(LONG_MS) },
+      );
+
+      expect(end).to.include({
+        kind: "dropped",
+        hash: HASH,
+        status: "refused",
+        code: "VAULT_RPC_ERROR",
+      });
+      expect(end.kind === "dropped" && end.reason).to.match(
+        /does not have the transaction, .*: insufficient funds for gas/u,
+      );
+      expect(sends()).to.equal(5);
+      const looks = asked.slice(asked.lastIndexOf("eth_sendRawTransaction"));
+      expect(
+        looks.filter((method) => method === "eth_getTransactionReceipt").length,
+      ).to.be.greaterThan(4);
+    });
+  }
+
+  it("settle stays unconfirmed if a transaction with its nonce waits, whatever the node answered", async () => {
     const end = await run("send", {
-      eth_sendRawTransaction: () => {
-        throw new Error("transaction underpriced");
-      },
+      ...answeringWith("call rejected by upstream"),
+      eth_getTransactionCount: (_, [, tag]) =>
+        tag === "pending" ? "0x8" : "0x7",
     });
 
-    expect(end).to.include({ kind: "dropped", status: "refused" });
+    expect(end).to.include({ kind: "open", hash: HASH, status: "unconfirmed" });
     expect(sends()).to.equal(1);
   });
 
-  it("should not take a refusal for final after a send that may have arrived", async () => {
+  it("settle begins to count again after a send without an answer", async () => {
     const end = await run(
       "send",
       {
-        eth_getTransactionReceipt: () => overOnceSent(2),
+        eth_getTransactionReceipt: () => overOnceSent(9),
         eth_sendRawTransaction: (occurrence) => {
-          throw new Error(
-            occurrence === 0 ? "upstream timed out" : "transaction underpriced",
+          throw Object.assign(
+            new Error("nope"),
+            occurrence === 4 ? { code: "ECONNRESET" } : { code: -32000 },
           );
         },
       },
@@ -186,25 +247,7 @@ describe("the way of a settlement's transaction", () => {
     );
 
     expect(end).to.include({ kind: "open", hash: HASH });
-    expect(end.kind === "open" && end.reason).to.include(
-      "sending it again was refused: transaction underpriced",
-    );
-  });
-
-  it("should not take a refusal for final where another process may have sent it", async () => {
-    const end = await run(
-      "look",
-      {
-        eth_getTransactionReceipt: () => overOnceSent(1),
-        eth_sendRawTransaction: () => {
-          throw new Error("transaction underpriced");
-        },
-      },
-      { deadline: new Deadline(LONG_MS) },
-    );
-
-    expect(end).to.include({ kind: "open", hash: HASH });
-    expect(sends()).to.be.greaterThan(0);
+    expect(sends()).to.equal(9);
   });
 
   it("should wait where the nonce is used and nobody shows by whom", async () => {
@@ -235,98 +278,82 @@ describe("the way of a settlement's transaction", () => {
     );
     expect(mined).to.include({ kind: "mined", hash: HASH });
   });
-  it("should find in the blocks themselves who used the nonce, without old state", async () => {
-    const scanned: string[] = [];
-    const end = await run("look", {
-      eth_getTransactionCount: (_, [, tag]) => {
-        if (tag !== "latest") {
-          throw new Error("missing trie node 12ab (path )");
-        }
-        return `0x${(NONCE + 1).toString(16)}`;
-      },
-      eth_blockNumber: () => "0xff",
-      eth_getBlockByNumber: (_, [tag]) => {
-        scanned.push(String(tag));
-        return {
-          transactions:
-            Number(tag) === 150 ? [{ ...rival, blockNumber: tag }] : [],
-        };
-      },
+  /** Its nonce was used by another one, in block 150 of 255. */
+  const replacedIn150: Answers = {
+    eth_getTransactionCount: () => "0x8",
+    eth_blockNumber: () => "0xff",
+    eth_getBlockByNumber: (_, [tag]) => ({
+      transactions: Number(tag) === 150 ? [{ ...rival, blockNumber: tag }] : [],
+    }),
+  };
+
+  it("settle names the transaction that used its nonce, found in the blocks since", async () => {
+    const end = await run("look", replacedIn150, {
+      deadline: new Deadline(LONG_MS),
     });
 
     expect(end).to.include({ kind: "dropped", status: "unconfirmed" });
     expect(end.kind === "dropped" && end.reason).to.include(OTHER);
-    // From the first block that may have it, each one once.
-    expect(scanned.map(Number)).to.deep.equal(
-      Array.from({ length: 145 }, (_, index) => 6 + index),
+  });
+
+  for (const [depth, kind] of [
+    [11, "mined"],
+    [12, "dropped"],
+  ] as const) {
+    it(`settle with 12 confirmations is ${kind} if the transaction that used its nonce was in ${depth} blocks when a re-org mined this one`, async () => {
+      let isReorged = false;
+      const end = await run(
+        "look",
+        {
+          eth_getTransactionCount: () => "0x8",
+          eth_blockNumber: () =>
+            `0x${(isReorged ? 32 : 6 + depth - 1).toString(16)}`,
+          eth_getBlockByNumber: () => ({
+            transactions: [{ ...rival, blockNumber: "0x6" }],
+          }),
+          eth_getTransactionReceipt: (occurrence) => {
+            isReorged = occurrence > 2;
+            return isReorged ? minedIn6 : null;
+          },
+        },
+        { deadline: new Deadline(LONG_MS), confirmations: 12 },
+      );
+      expect(end).to.include({ kind, hash: HASH });
+    });
+  }
+
+  it("settle says with hash and nonce, in one sentence, that the time is over", async () => {
+    const waiting = await run("send", {
+      eth_getTransactionByHash: () => pooled,
+    });
+    expect(waiting).to.include({ kind: "open", status: "unconfirmed" });
+    expect(whyOpen(waiting)).to.equal(
+      `The time is over for transaction ${HASH} of ${transaction.from} with nonce 7: it waits in the node's pool.`,
+    );
+    asked = [];
+    const { raw: _, hash: __, ...unsigned } = transaction;
+    expect(
+      whyOpen(
+        await run("send", { eth_sendTransaction: () => null }, {}, unsigned),
+      ),
+    ).to.match(
+      /^The time is over for the transaction of 0x\S+ with nonce 7: the node does not have it, and sending it failed: /u,
     );
   });
 
-  it("should find in a few requests who used the nonce on a day of many blocks, with old state", async () => {
-    const usedIn = 123_456;
-    const end = await run("look", {
-      eth_getTransactionCount: (_, [, tag]) =>
-        tag !== "latest" && Number(tag) < usedIn
-          ? `0x${NONCE.toString(16)}`
-          : `0x${(NONCE + 1).toString(16)}`,
-      eth_blockNumber: () => "0x30d40",
-      eth_getBlockByNumber: (_, [tag]) => ({
-        transactions:
-          Number(tag) === usedIn ? [{ ...rival, blockNumber: tag }] : [],
-      }),
-    });
-
-    expect(end).to.include({ kind: "dropped", status: "unconfirmed" });
-    expect(end.kind === "dropped" && end.reason).to.include(OTHER);
-    expect(asked.length).to.be.at.most(25);
-  });
-
-  describe("when the time is over and the round is another one by then", () => {
-    const warning = /^WARNING: The next round is open\. .*nonce 7/u;
-    const checkRound = async (): Promise<SettlementStopped> =>
-      await Promise.resolve(
-        new SettlementStopped("refused", "The next round is open."),
-      );
-    const waits: Answers = {
-      eth_blockNumber: () => "0x9",
-      eth_getTransactionByHash: () => pooled,
-    };
-
-    it("should warn of a transaction that still waits, and name its nonce", async () => {
-      const troubles: string[] = [];
-      const end = await run("send", waits, {
-        checkRound,
-        emit: (event) => {
-          troubles.push(event.type === "trouble" ? event.message : "");
-        },
-      });
-
-      expect(end).to.include({ kind: "open", hash: HASH });
-      expect(end.kind === "open" && end.reason)
-        .to.match(warning)
-        .and.include("it waits in the node's pool");
-      expect(troubles.at(-1)).to.match(warning);
-    });
-
-    it("should not warn where it was that transaction", async () => {
-      let isChecked = false;
-      const end = await run(
-        "send",
-        {
-          ...waits,
-          eth_getTransactionReceipt: () => (isChecked ? minedIn6 : null),
-        },
-        {
-          checkRound: async () => {
-            isChecked = true;
-            return await checkRound();
-          },
-        },
-      );
-
-      expect(end).to.include({ kind: "open", hash: HASH });
-      expect(end.kind === "open" && end.reason).not.to.include("WARNING");
-    });
+  it("settle is unconfirmed in time if the node or the wallet that signs does not answer", async () => {
+    const { raw: _, hash: __, ...unsigned } = transaction;
+    const end = await run(
+      "send",
+      { eth_sendTransaction: async () => await never },
+      {},
+      unsigned,
+    );
+    expect(end).to.include({ kind: "open", status: "unconfirmed" });
+    expect(whyOpen(end)).to.include("with nonce 7");
+    expect(asked.filter((one) => one === "eth_sendTransaction")).to.have.length(
+      1,
+    );
   });
 
   it("should tell each confirmation once, and again after a re-org", async () => {
@@ -377,8 +404,6 @@ describe("the way of a settlement's transaction", () => {
 
   const troubles = (): string[] =>
     events.flatMap((event) => (event.type === "trouble" ? event.message : []));
-  const whyOpen = (end: FollowOutcome): string =>
-    end.kind === "open" ? end.reason : end.kind;
 
   describe("where the node does not have it and the round forbids another try", () => {
     const over = new SettlementStopped(
@@ -448,7 +473,7 @@ describe("the way of a settlement's transaction", () => {
         {
           ...answers,
           eth_getTransactionCount: (_, [, tag]) =>
-            tag === "latest" ? "0x7" : "0x8",
+            String(tag).startsWith("0x") ? "0x8" : "0x7",
         },
         changes,
       );
@@ -630,10 +655,7 @@ describe("the way of a settlement's transaction", () => {
       },
     });
     expect((await troubleWith(saying("nonce too low")))[0]).to.equal(
-      "the node says that the nonce is taken",
-    );
-    expect((await troubleWith(saying("underpriced")))[0]).to.equal(
-      "the node refused the transaction: underpriced",
+      "the node answered the transaction with an error (nonce too low); looking for it",
     );
     let unpooled = 0;
     expect(
@@ -664,80 +686,6 @@ describe("the way of a settlement's transaction", () => {
     ).to.not.deep.equal([]);
   });
 
-  it("should ask nothing more of one that is mined when the time is over", async () => {
-    let checks = 0;
-    const end = await run(
-      "look",
-      {
-        eth_blockNumber: () => "0x6",
-        eth_getTransactionReceipt: () => minedIn6,
-      },
-      {
-        confirmations: 2,
-        checkRound: async () => {
-          checks += 1;
-          return await Promise.resolve(
-            new SettlementStopped("refused", "The next round is open."),
-          );
-        },
-      },
-    );
-    expect(end).to.deep.include({ kind: "open", hash: HASH });
-    expect(whyOpen(end)).to.equal(
-      "The time is over: it is in block 6, with 1 of 2 confirmations.",
-    );
-    expect(checks).to.equal(0);
-    expect(asked).not.to.include("eth_getTransactionCount");
-  });
-
-  it("should not warn where the round is as it was, or the nonce is used", async () => {
-    const stopped = new SettlementStopped("refused", "Another round.");
-    for (const [obstacles, next] of [
-      [[undefined], "0x7"],
-      [[stopped, undefined], "0x7"],
-      [[stopped, stopped], "0x8"],
-    ] as const) {
-      const end = await run(
-        "look",
-        {
-          eth_blockNumber: () => "0x9",
-          eth_getTransactionByHash: () => pooled,
-          eth_getTransactionCount: () => next,
-        },
-        {
-          checkRound: async (block) =>
-            await Promise.resolve(
-              block === undefined ? obstacles[0] : obstacles[1],
-            ),
-        },
-      );
-      expect(whyOpen(end)).not.to.include("WARNING");
-    }
-    const failing = await run(
-      "look",
-      { eth_getTransactionByHash: () => pooled },
-      { checkRound: async () => await Promise.reject(new Error("nope")) },
-    );
-    expect(whyOpen(failing)).to.equal(
-      "The time is over: it waits in the node's pool.",
-    );
-  });
-
-  it("should say which nonce it waits for", async () => {
-    for (const [next, gap] of [
-      ["0x3", " behind a gap: its nonce is 7, and the account's next one is 3"],
-      ["0x7", ""],
-    ] as const) {
-      const end = await run("look", {
-        eth_getTransactionByHash: () => pooled,
-        eth_getTransactionCount: () => next,
-      });
-      expect(whyOpen(end)).to.equal(
-        `The time is over: it waits in the node's pool${gap}.`,
-      );
-    }
-  });
-
   it("should say what the node said last", async () => {
     for (const [answers, changes, reason] of [
       [
@@ -745,9 +693,10 @@ describe("the way of a settlement's transaction", () => {
           eth_sendRawTransaction: () => {
             throw new Error("nonce too low");
           },
+          eth_getTransactionReceipt: () => overOnceSent(2),
         },
         {},
-        "the node does not have it, and says that nonce 7 is taken",
+        "the node does not have it, and sending it failed: nonce too low",
       ],
       [
         { eth_sendRawTransaction: () => null },
@@ -764,7 +713,7 @@ describe("the way of a settlement's transaction", () => {
     ] as const) {
       events = [];
       const end = await run("send", answers, changes);
-      expect(whyOpen(end)).to.match(/^The time is over: .*[^.]\.$/u);
+      expect(whyOpen(end)).to.match(/^The time is over for .*[^.]\.$/u);
       expect(whyOpen(end)).to.include(reason);
     }
   });
