@@ -29,7 +29,7 @@ export const errorTable = {
     kind: "user",
     message:
       "{operation} needs the {contract} contract, which has no address on network {network}.",
-    fix: "Set {path}{hint}",
+    fix: "Set {path}. {hint}",
   },
   VAULT_INVALID_DEPLOYMENT_FILE: {
     kind: "user",
@@ -144,7 +144,7 @@ export const errorTable = {
     kind: "user",
     message:
       "Network {network} (chain id {chainId}, client {client}) does not look like a development node: {action}.",
-    fix: "Choose anvil, `hardhat node` or an in-process network{otherwise}. Nothing was sent.",
+    fix: "Choose anvil, `hardhat node` or an in-process network. {otherwise}",
   },
   VAULT_INVALID_FIXTURE: {
     kind: "user",
@@ -160,7 +160,7 @@ export const errorTable = {
   VAULT_CALL_REVERTED: {
     kind: "chain",
     message: "{operation} reverted: {reason} ({contract} contract {address}).",
-    fix: "The contract refused the call; {hint}.",
+    fix: "{hint}",
   },
   VAULT_RETURN_DATA_TOO_SHORT: {
     kind: "chain",
@@ -328,7 +328,7 @@ export const errorTable = {
     kind: "chain",
     message:
       "settleAll runs out of gas on network {network}: it uses all of the {gas} that {limit}.",
-    fix: "{remedy}.",
+    fix: "{remedy}",
   },
   VAULT_NOT_SETTLED: {
     kind: "chain",

@@ -19,10 +19,15 @@ export interface LocatedAddress {
   readonly source: string;
 }
 
-/** What to do about a missing address: what to set, and the rest of that sentence. */
+/** What to set for a missing address, and what else does, in whole sentences. */
 export interface MissingAddress {
   readonly path: string;
   readonly hint: string;
+}
+
+/** What does for a missing address, too. */
+export function orCallAt(role: ContractRole): string {
+  return `Or call \`vault.at({ ${role}: "0x…" })\`.`;
 }
 
 /** Looks up where the contract of a role is. */
@@ -64,7 +69,7 @@ export function fixedAddresses(
   return async (role) => {
     const address = parsed[role];
     return address === undefined
-      ? { path: `"${role}" of the client's addresses`, hint: "." }
+      ? { path: `"${role}" of the client's addresses`, hint: orCallAt(role) }
       : { address, source };
   };
 }

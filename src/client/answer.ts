@@ -49,8 +49,8 @@ export function decodeAnswer({
       // Another contract's fallback refuses without a word.
       hint:
         answer.reason.kind === "none"
-          ? `without a reason, that often is another contract: check the address, which comes from ${source}, and that network ${network} is the one it is deployed on`
-          : "its own reason is above: ask who runs it",
+          ? `The contract refused the call without a reason, as another contract would: check the address, which comes from ${source}, and that network ${network} is the one it is deployed on.`
+          : "The contract refused the call for the reason above: ask who runs it.",
     });
   }
   if (answer.length === 0 && !hasCode) {

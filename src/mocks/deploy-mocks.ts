@@ -157,7 +157,7 @@ async function deploy(
     await requireDevelopmentNode(
       vault,
       "deploying mocks there costs money",
-      ", or pass the option `allowLiveNetwork` if you mean to pay for it",
+      "Or pass the option `allowLiveNetwork`, to pay for it. Nothing was sent.",
     );
   }
   const places = await findPlaces(vault, at);

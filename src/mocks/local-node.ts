@@ -31,7 +31,7 @@ const DEVELOPMENT_METHODS = [
 export async function requireDevelopmentNode(
   vault: MockHost,
   action: string,
-  instead = "",
+  instead = "Nothing was sent.",
   methods: readonly string[] = DEVELOPMENT_METHODS,
 ): Promise<void> {
   if (isInProcess(vault)) {
@@ -63,7 +63,7 @@ export async function requireControllableNode(vault: MockHost): Promise<void> {
   await requireDevelopmentNode(
     vault,
     "mocks take the place of contracts only on a chain that is yours",
-    "",
+    undefined,
     CONTROLLABLE_METHODS,
   );
 }

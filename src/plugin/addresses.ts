@@ -1,6 +1,6 @@
 import type { NetworkConfig } from "hardhat/types/config";
 
-import { isLocated, orElse } from "../client/addresses.js";
+import { isLocated, orCallAt, orElse } from "../client/addresses.js";
 import type { AddressBook } from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
@@ -56,7 +56,7 @@ export function connectionAddresses(
     return (
       found ?? {
         path: `${path}.${role}`,
-        hint: ` in the Hardhat configuration, or call \`vault.at({ ${role}: "0x…" })\`. ${describeAbsence(networkConfig, deployment)}`,
+        hint: `${orCallAt(role)} ${describeAbsence(networkConfig, deployment)}`,
       }
     );
   };
@@ -119,7 +119,7 @@ function configuredAddresses(
     const source = `${path}.${role}`;
     const configured = contracts[role];
     if (configured === undefined) {
-      return { path: source, hint: "." };
+      return { path: source, hint: orCallAt(role) };
     }
     let value: string;
     try {

@@ -136,7 +136,7 @@ async function refusalOf(
         limit:
           "this network's hardfork allows one transaction (EIP-7825, from osaka on)",
         remedy:
-          "If the chain has no such limit, rehearse by the rules of another hardfork, as in prague",
+          "If the chain has no such limit, rehearse by the rules of another hardfork, as in prague.",
       })
     : await describeRefusal(vault, gas, blockGasLimit, failed);
 }

@@ -48,13 +48,13 @@ export async function describeRefusal(
             gas: blockGasLimit,
             limit: "a block of this chain has room for",
             remedy:
-              "No transaction may use more on this chain: the contract has to settle in parts",
+              "No transaction may use more on this chain: the contract has to settle in parts.",
           }
         : {
             gas,
             limit: "it is given",
             remedy:
-              "Give it more: `gas` of simulateSettleAll(), or of the network's configuration",
+              "Give it more: `gas` of simulateSettleAll(), or of the network's configuration.",
           },
     );
   }

@@ -211,7 +211,7 @@ async function findReason(
       gas,
       limit: "it was given",
       remedy:
-        "Give it more (gas, or gasMultiplier, of the network's configuration)",
+        "Give it more (gas, or gasMultiplier, of the network's configuration).",
     });
   }
   for (const block of [blockNumber, blockNumber - 1]) {

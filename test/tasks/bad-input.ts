@@ -670,7 +670,7 @@ describe("bad input of tasks", () => {
       expect(stderr).to.contain("VAULT_CALL_REVERTED");
       expect(
         stderr.includes(
-          "another contract: check the address, which comes from networks.live.vault.contracts.vault",
+          "another contract would: check the address, which comes from networks.live.vault.contracts.vault",
         ),
         stderr,
       ).to.equal(hinted);

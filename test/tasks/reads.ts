@@ -292,13 +292,13 @@ describe("read tasks in process", () => {
     const { stdout, exitCode } = await runVaultTask(empty, "status");
     expect(exitCode).to.equal(1);
     // Once, however many readings and contracts need it.
-    expect(stdout.split("in the Hardhat configuration")).to.have.lengthOf(2);
+    expect(stdout.split("Set networks.")).to.have.lengthOf(2);
     expect(stdout).to.match(
-      /Set networks\.default\.vault\.contracts\.underlyingAsset in the Hardhat configuration, or pass --at underlyingAsset=0x…\. .*\nLikewise for vaultFactory, publicPool, privatePool, vault\.\n$/u,
+      /Set networks\.default\.vault\.contracts\.underlyingAsset\. Or pass --at underlyingAsset=0x…\. .*\nLikewise for vaultFactory, publicPool, privatePool, vault\.\n$/u,
     );
     for (const task of ["status", "doctor"]) {
       const json = await runVaultTask(empty, task, { json: true });
-      expect(json.stdout).to.contain(" or pass --at vault=0x…. ");
+      expect(json.stdout).to.contain(" Or pass --at vault=0x…. ");
       expect(json.stdout).to.not.contain("vault.at(");
     }
   });

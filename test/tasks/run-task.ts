@@ -227,10 +227,10 @@ describe("running a task", () => {
       [
         vaultError("VAULT_LIVE_NETWORK", {
           ...{ network: "main", chainId: 1, client: "geth", action: "no" },
-          otherwise: ", or pass the option `allowLiveNetwork`",
+          otherwise: "Or pass the option `allowLiveNetwork`.",
         }),
         undefined,
-        / network, or pass --yes\. /u,
+        / network\. Or pass --yes\. /u,
       ],
     ];
     for (const [error, where, text] of refusals) {
