@@ -1,5 +1,3 @@
-import type { Buffer } from "node:buffer";
-
 import { ZeroHash, toQuantity } from "ethers";
 
 import { vaultError } from "../errors.js";
@@ -125,17 +123,9 @@ export class Chain {
     address: string,
     block: BlockId = "latest",
   ): Promise<boolean> {
-    return (await this.code(address, block)).length > 0;
-  }
-
-  /** The code at the address; empty where there is no contract. */
-  public async code(
-    address: string,
-    block: BlockId = "latest",
-  ): Promise<Buffer> {
     const method = "eth_getCode";
     const code = await this.request(method, [address, toBlockId(block)]);
-    return this.reader(method).bytes(code);
+    return this.reader(method).bytes(code).length > 0;
   }
 
   /**

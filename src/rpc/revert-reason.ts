@@ -1,7 +1,5 @@
-import { Buffer } from "node:buffer";
-
-import { AbiCoder } from "ethers";
-import type { ErrorFragment } from "ethers";
+import { ErrorFragment } from "ethers";
+import type { Interface } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { toJsonValue } from "../json.js";
@@ -37,6 +35,11 @@ const panicMeanings: ReadonlyMap<bigint, string> = new Map([
   [0x51n, "call of an uninitialised function pointer"],
 ]);
 
+const errorString = ErrorFragment.from("error Error(string)");
+const panic = ErrorFragment.from("error Panic(uint256)");
+/** Made once: a scan may have thousands of refusals. */
+let mockErrors: readonly ErrorFragment[] | undefined;
+
 /**
  * Decodes revert data: `Error(string)`, `Panic(uint256)`, a custom error of our
  * mocks or of these, else it is shown as it is. The protocol documents no errors
@@ -49,24 +52,29 @@ export function decodeRevertReason(
   errors: readonly ErrorFragment[] = [],
 ): RevertReason {
   if (data === "0x") {
-    return { kind: "none", text: NO_REASON, data };
+    return { kind: "none", text: "no reason given", data };
   }
   const selector = data.slice(0, 10).toLowerCase();
-  return (
-    (selector === ERROR_STRING_SELECTOR
-      ? decodeErrorString(data)
-      : undefined) ??
-    (selector === PANIC_SELECTOR ? decodePanic(data) : undefined) ??
-    decodeCustomError(data) ??
-    decodeWith(errors, data) ?? {
-      kind: "unknown",
-      text:
-        selector.length === 10
-          ? describeUnknown(selector, data)
-          : `unknown error data ${data}`,
-      data,
+  mockErrors ??= errorsOf(IMockErrors__factory.createInterface());
+  for (const error of [errorString, panic, ...mockErrors, ...errors]) {
+    const decoded =
+      error.selector === selector ? decodeArguments(error, data) : undefined;
+    if (decoded !== undefined) {
+      return { ...describeError(error, decoded), data };
     }
-  );
+  }
+  return {
+    kind: "unknown",
+    text:
+      selector.length === 10
+        ? describeUnknown(selector, data)
+        : `unknown error data ${data}`,
+    data,
+  };
+}
+
+function errorsOf({ fragments }: Interface): readonly ErrorFragment[] {
+  return fragments.filter((fragment) => fragment instanceof ErrorFragment);
 }
 
 function describeUnknown(selector: string, data: string): string {
@@ -74,93 +82,23 @@ function describeUnknown(selector: string, data: string): string {
   return `unknown error ${selector} with ${bytes} bytes of arguments${bytes === 0 ? "" : `: ${data}`}`;
 }
 
-function decodeWith(
-  errors: readonly ErrorFragment[],
-  data: string,
-): RevertReason | undefined {
-  const selector = data.slice(0, 10).toLowerCase();
-  for (const error of errors) {
-    const decoded =
-      error.selector === selector ? decodeArguments(error, data) : undefined;
-    if (decoded !== undefined) {
-      return {
-        kind: "custom",
-        text: describeCustomError(error, decoded),
-        data,
-      };
-    }
-  }
-  return undefined;
-}
-
 /** As in `TooEarly(end: 1700000000)`. */
-function describeCustomError(
-  { name }: Pick<ErrorFragment, "name">,
-  { values }: Pick<DecodedArguments, "values">,
-): string {
+function describeError(
+  error: ErrorFragment,
+  { values }: DecodedArguments,
+): Pick<RevertReason, "kind" | "text"> {
+  const [first] = Object.values(values);
+  if (error === errorString) {
+    return { kind: "string", text: String(first) };
+  }
+  if (error === panic && typeof first === "bigint") {
+    const meaning = panicMeanings.get(first) ?? "unknown panic code";
+    const hex = first.toString(16).padStart(2, "0");
+    return { kind: "panic", text: `panic 0x${hex}: ${meaning}` };
+  }
   const shown = Object.entries(values).map(
     ([key, value]) =>
       `${key}: ${typeof value === "bigint" ? value : JSON.stringify(toJsonValue(value))}`,
   );
-  return `${name}(${shown.join(", ")})`;
-}
-
-function decodeErrorString(data: string): RevertReason | undefined {
-  const values = decodeTypes(["bytes"], data);
-  // The coder's values are typed any; the type asked for is bytes.
-  const bytes: unknown = values?.[0];
-  return typeof bytes === "string"
-    ? {
-        kind: "string",
-        // What is not UTF-8 becomes U+FFFD and never an exception.
-        text: Buffer.from(bytes.slice(2), "hex").toString("utf8"),
-        data,
-      }
-    : undefined;
-}
-
-function decodePanic(data: string): RevertReason | undefined {
-  const code: unknown = decodeTypes(["uint256"], data)?.[0];
-  if (typeof code !== "bigint") {
-    return undefined;
-  }
-  const hex = `0x${code.toString(16).padStart(2, "0")}`;
-  const meaning = panicMeanings.get(code) ?? "unknown panic code";
-  return { kind: "panic", text: `panic ${hex}: ${meaning}`, data };
-}
-
-/** Made once: a scan may have thousands of refusals. */
-let mockErrors:
-  ReturnType<typeof IMockErrors__factory.createInterface> | undefined;
-
-function decodeCustomError(data: string): RevertReason | undefined {
-  try {
-    mockErrors ??= IMockErrors__factory.createInterface();
-    const parsed = mockErrors.parseError(data);
-    if (parsed === null) {
-      return undefined;
-    }
-    const args = parsed.fragment.inputs.map(
-      ({ name }, index) => `${name}: ${String(parsed.args[index])}`,
-    );
-    return { kind: "custom", text: `${parsed.name}(${args.join(", ")})`, data };
-  } catch {
-    // The four bytes are ours by chance, the arguments are not.
-    return undefined;
-  }
-}
-
-function decodeTypes(
-  types: readonly string[],
-  data: string,
-): readonly unknown[] | undefined {
-  try {
-    // The coder's values are typed any; callers take them as unknown.
-    const values: readonly unknown[] = AbiCoder.defaultAbiCoder()
-      .decode([...types], `0x${data.slice(10)}`)
-      .toArray();
-    return values;
-  } catch {
-    return undefined;
-  }
+  return { kind: "custom", text: `${error.name}(${shown.join(", ")})` };
 }

@@ -1,10 +1,9 @@
 import { Buffer } from "node:buffer";
 
 import { expect } from "chai";
-import { AbiCoder, getBytes, hexlify, toUtf8String } from "ethers";
+import { AbiCoder, getBytes, hexlify } from "ethers";
 import fc from "fast-check";
 
-import { Trading__factory } from "../../src/bindings/factories/Trading__factory.js";
 import { decodeResult } from "../../src/client/codec.js";
 import { operations } from "../../src/protocol/index.js";
 import { decodeGenerally } from "../helpers/general-decoder.js";
@@ -57,9 +56,6 @@ function decode(data: Uint8Array): unknown {
   return "value" in result ? result.value : undefined;
 }
 
-const fieldOf = (order: unknown, name: string): unknown =>
-  Reflect.get(Object(order), name);
-
 describe("client - decodeResult of an order", () => {
   it("should decode any order as the general decoder does", () => {
     fc.assert(
@@ -71,54 +67,6 @@ describe("client - decodeResult of an order", () => {
         );
       }),
       { numRuns: 500 },
-    );
-  });
-
-  it("should decode any order as TypeChain's contract does", () => {
-    const trading = Trading__factory.createInterface();
-    fc.assert(
-      fc.property(encodedOrder, (data) => {
-        let expected: Record<string, unknown>;
-        try {
-          expected = trading
-            .decodeFunctionResult("getOrderInfo", data)
-            .toObject();
-        } catch {
-          // ethers refuses strings that are not UTF-8, and nothing else here.
-          expect(fieldOf(decode(data), "exType")).to.include("\uFFFD");
-          return;
-        }
-        expect(decode(data)).to.deep.equal({
-          ...expected,
-          contractType: Number(expected["contractType"]),
-          state: Number(expected["state"]),
-        });
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  it("should replace what is not UTF-8 and keep the rest", () => {
-    const order = decode(
-      getBytes(
-        AbiCoder.defaultAbiCoder().encode(wireTypes, [
-          Uint8Array.from([0x42, 0xff, 0x54, 0x43]),
-          `0x${"11".repeat(20)}`,
-          ...Array.from({ length: 9 }, () => 0),
-          1,
-          2,
-        ]),
-      ),
-    );
-    expect(fieldOf(order, "exType")).to.equal("B\uFFFDTC");
-    expect(fieldOf(order, "exType")).to.equal(
-      toUtf8String(
-        Uint8Array.from([0x42, 0xff, 0x54, 0x43]),
-        (_reason, _offset, _bytes, output) => {
-          output.push(0xfffd);
-          return 0;
-        },
-      ),
     );
   });
 

@@ -47,7 +47,6 @@ describe("what a node says", () => {
     ).to.include({ baseFeePerGas: undefined });
     expect(await answering(header).gasLimit("pending")).to.equal(16n);
     expect(await answering(header).genesisHash()).to.equal(HASH);
-    expect(await answering("0x0102").code(ADDRESS)).to.have.lengthOf(2);
     expect(toBlockId(255)).to.equal("0xff");
     expect(toBlockId("safe")).to.equal("safe");
     expect(["0xff", "safe", 7].map(describeBlock)).to.deep.equal([
@@ -82,7 +81,7 @@ describe("what a node says", () => {
     const call = { from: ADDRESS, to: ADDRESS, data: "0x" };
     await chain.balance(ADDRESS);
     await chain.balance(ADDRESS, 9);
-    await chain.code(ADDRESS, "safe");
+    await chain.hasCode(ADDRESS, "safe");
     await chain.nonce(ADDRESS, 10);
     await chain.chainId();
     await chain.blockNumber();
