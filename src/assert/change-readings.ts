@@ -6,7 +6,7 @@ import { parseExpectedReadings, valuePaths } from "./expected-readings.js";
 import type { ExpectedChange } from "./expected-readings.js";
 import { readAroundTransaction } from "./sent-transaction.js";
 
-/** The values of one place before and after the transaction. */
+/** One value before and after the transaction. */
 interface Comparison {
   readonly path: string;
   readonly before: unknown;
@@ -32,114 +32,103 @@ export async function compareReadings(
     assertion,
     readable,
     "expected readings to change, but no transaction was sent: the settlement had nothing to do",
-    async (options) => await readable.snapshot(options),
+    async (options) => valuesOf(await readable.snapshot(options)),
   );
   if (readings === undefined) {
     return;
   }
   const { hash, before, after } = readings;
-  if (changes === undefined) {
-    checkAnyChange(assertion, hash, compareAll(before, after));
+  const compare = (path: string): Comparison => ({
+    path,
+    before: valueAt(before, path),
+    after: valueAt(after, path),
+  });
+  if (changes !== undefined) {
+    checkChanges(
+      assertion,
+      hash,
+      changes.map((change) => ({ ...compare(change.path), change })),
+    );
     return;
   }
-  const compared = changes.map((change) => {
-    const comparison = compareOne(before, after, change.path.split("."));
-    return { change, comparison, problem: problemOf(change, comparison) };
-  });
-  const happened = compared.filter(({ problem }) => problem === undefined);
+  // A contract without an address is left out; any other failure is thrown,
+  // since nothing can be said then.
+  const compared = [...before.keys()]
+    .filter((path) =>
+      [before, after].some((values) => !isAbsent(values.get(path))),
+    )
+    .map(compare);
+  const changed = compared.filter((value) => value.before !== value.after);
+  assertion.check(
+    changed.length > 0,
+    () =>
+      `expected transaction ${hash} to change a reading of the vault, but all ${compared.length} values are as before`,
+    () =>
+      `expected transaction ${hash} to change no reading of the vault, but it did:${list(changed.map(describeChange))}`,
+  );
+}
+
+function checkChanges(
+  assertion: Assertion,
+  hash: string,
+  compared: ReadonlyArray<Comparison & { readonly change: ExpectedChange }>,
+): void {
+  const happened = compared.filter((value) => problemOf(value) === undefined);
   assertion.check(
     assertion.negated
       ? happened.length > 0
       : happened.length === compared.length,
     () =>
-      `expected transaction ${hash} to change readings otherwise:${list(compared.flatMap(({ problem }) => problem ?? []))}`,
+      `expected transaction ${hash} to change readings otherwise:${list(compared.flatMap((value) => problemOf(value) ?? []))}`,
     () =>
-      `expected transaction ${hash} not to change readings so, but it did:${list(happened.map(({ comparison }) => describeChange(comparison)))}`,
+      `expected transaction ${hash} not to change readings so, but it did:${list(happened.map(describeChange))}`,
     // Every named reading, as it should be and as it is.
     () => ({
       expected: Object.fromEntries(
-        compared.map(({ change: { path, by, to }, comparison }) => [
+        compared.map(({ path, before, change: { by, to } }) => [
           path,
-          by !== undefined && typeof comparison.before === "bigint"
-            ? comparison.before + by
-            : to,
+          by !== undefined && typeof before === "bigint" ? before + by : to,
         ]),
       ),
       actual: Object.fromEntries(
-        compared.map(({ comparison }) => [comparison.path, comparison.after]),
+        compared.map(({ path, after }) => [path, after]),
       ),
     }),
   );
 }
 
-function checkAnyChange(
-  assertion: Assertion,
-  hash: string,
-  comparisons: readonly Comparison[],
-): void {
-  const changes = comparisons.filter(({ before, after }) => before !== after);
-  assertion.check(
-    changes.length > 0,
-    () =>
-      `expected transaction ${hash} to change a reading of the vault, but all ${comparisons.length} values are as before`,
-    () =>
-      `expected transaction ${hash} to change no reading of the vault, but it did:${list(changes.map(describeChange))}`,
+/** The values of a snapshot, or the failure of its reading, by their paths. */
+function valuesOf(snapshot: VaultSnapshot): ReadonlyMap<string, unknown> {
+  return new Map(
+    valuePaths.map((path) => {
+      const steps = path.map((_name, index) =>
+        readingAt(snapshot, path.slice(0, index + 1)),
+      );
+      return [path.join("."), steps.find(isFailedReading) ?? steps.at(-1)];
+    }),
   );
 }
 
-/**
- * Every value of two snapshots. A contract without an address is left out in
- * both; any other failure is thrown, since nothing can be said then.
- */
-function compareAll(
-  before: VaultSnapshot,
-  after: VaultSnapshot,
-): readonly Comparison[] {
-  const isPresent = (reading: unknown): boolean =>
-    !isFailedReading(reading) || !isNotConfigured(reading.error);
-  return valuePaths
-    .filter((path) =>
-      [before, after].some((each) => isPresent(valueOrFailure(each, path))),
-    )
-    .map((path) => compareOne(before, after, path));
+function isAbsent(value: unknown): boolean {
+  return isFailedReading(value) && isNotConfigured(value.error);
 }
 
-/** @throws VaultError where the reading itself failed */
-function compareOne(
-  before: VaultSnapshot,
-  after: VaultSnapshot,
-  path: readonly string[],
-): Comparison {
-  const valueIn = (snapshot: VaultSnapshot): unknown => {
-    const reading = valueOrFailure(snapshot, path);
-    if (isFailedReading(reading)) {
-      throw reading.error;
-    }
-    return reading;
-  };
-  return {
-    path: path.join("."),
-    before: valueIn(before),
-    after: valueIn(after),
-  };
-}
-
-/** What stands at a path, or the failure on the way there. */
-function valueOrFailure(
-  snapshot: VaultSnapshot,
-  path: readonly string[],
-): unknown {
-  const steps = path.map((_name, index) =>
-    readingAt(snapshot, path.slice(0, index + 1)),
-  );
-  return steps.find(isFailedReading) ?? steps.at(-1);
+/** @throws VaultError if the reading itself failed */
+function valueAt(values: ReadonlyMap<string, unknown>, path: string): unknown {
+  const value = values.get(path);
+  if (isFailedReading(value)) {
+    throw value.error;
+  }
+  return value;
 }
 
 /** Why an expected change did not happen. */
-function problemOf(
-  { path, from, to, by }: ExpectedChange,
-  { before, after }: Comparison,
-): string | undefined {
+function problemOf({
+  path,
+  before,
+  after,
+  change: { from, to, by },
+}: Comparison & { readonly change: ExpectedChange }): string | undefined {
   const wanted = by === undefined ? String(to) : `${by > 0n ? "+" : ""}${by}`;
   if (before === after) {
     return `${path}: expected a change ${by === undefined ? "to" : "by"} ${wanted}, but it is ${String(after)} as before`;

@@ -2,6 +2,7 @@ import { expect } from "chai";
 
 import "../../src/chai/index.js";
 import { VaultError } from "../../src/errors.js";
+import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import {
   SETTLED_AMOUNT,
@@ -11,6 +12,31 @@ import {
   openRound,
 } from "../helpers/matcher-world.js";
 import type { MatcherWorld } from "../helpers/matcher-world.js";
+
+/** What an assertion throws that is no failed assertion. */
+async function errorOf(assertion: PromiseLike<unknown>): Promise<unknown> {
+  const error = await assertion.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).to.be.instanceOf(Error);
+  expect(error).to.not.have.property("name", "AssertionError");
+  return error;
+}
+
+/** A matcher takes none of these for an answer: it fails with .not, too. */
+async function expectNoAnswer(
+  subject: unknown,
+  vault: HardhatVault,
+  message: RegExp,
+): Promise<void> {
+  for (const assertion of [
+    () => expect(subject).to.settleRound(vault),
+    () => expect(subject).to.not.settleRound(vault),
+  ]) {
+    expect(await failureOf(assertion)).to.match(message);
+  }
+}
 
 describe("chai - settleRound", () => {
   let world: MatcherWorld;
@@ -142,18 +168,12 @@ describe("chai - settleRound", () => {
   it("should pass on a revert neither with nor without .not", async () => {
     const { vault, mockVault } = world;
     await mockVault.settleAll();
-    const revert = /RoundAlreadySettled/u;
     for (const assertion of [
-      () => expect(mockVault.settleAll()).to.settleRound(vault),
-      () => expect(mockVault.settleAll()).to.not.settleRound(vault),
+      expect(mockVault.settleAll()).to.settleRound(vault),
+      expect(mockVault.settleAll()).to.not.settleRound(vault),
     ]) {
-      // The rejection itself comes through, not a failed assertion.
-      const error = await assertion().then(
-        () => undefined,
-        (reason: unknown) => reason,
-      );
-      expect(String(error)).to.match(revert);
-      expect(error).to.not.have.property("name", "AssertionError");
+      // The rejection itself comes through.
+      expect(String(await errorOf(assertion))).to.match(/RoundAlreadySettled/u);
     }
   });
 
@@ -164,24 +184,11 @@ describe("chai - settleRound", () => {
     await provider.request({ method: "evm_setAutomine", params: [false] });
     const tx = await mockVault.settleAll({ gasLimit: 500_000n });
     await provider.request({ method: "evm_mine", params: [] });
-    for (const assertion of [
-      () => expect(tx).to.settleRound(vault),
-      () => expect(tx).to.not.settleRound(vault),
-    ]) {
-      expect(await failureOf(assertion)).to.match(
-        /^transaction 0x[0-9a-f]{64} reverted, so it changed nothing/u,
-      );
-    }
-  });
-
-  it("should wait for a transaction that is not mined yet", async () => {
-    const { connection, vault, mockVault } = world;
-    const { provider } = connection;
-    await provider.request({ method: "evm_setAutomine", params: [false] });
-    const tx = await mockVault.settleAll({ gasLimit: 500_000n });
-    const assertion = expect(tx).to.settleRound(vault);
-    await provider.request({ method: "evm_mine", params: [] });
-    await assertion;
+    await expectNoAnswer(
+      tx,
+      vault,
+      /^transaction 0x[0-9a-f]{64} reverted, so it changed nothing/u,
+    );
   });
 
   it("should wait for a settlement that was sent and is not mined yet", async () => {
@@ -206,13 +213,8 @@ describe("chai - settleRound", () => {
     const settling = await mockVault.settleAll({ gasLimit: 500_000n });
     const other = await mockVault.setVolume(1n, { gasLimit: 500_000n });
     await provider.request({ method: "evm_mine", params: [] });
-    for (const assertion of [
-      () => expect(settling).to.settleRound(vault),
-      () => expect(other).to.settleRound(vault),
-      () => expect(other).to.not.settleRound(vault),
-    ]) {
-      expect(await failureOf(assertion)).to.match(/holds 2 transactions/u);
-    }
+    await expectNoAnswer(settling, vault, /holds 2 transactions/u);
+    await expectNoAnswer(other, vault, /holds 2 transactions/u);
   });
 
   it("should tell a settlement that sent nothing by its reason", async () => {
@@ -221,14 +223,11 @@ describe("chai - settleRound", () => {
       confirm: async () => await Promise.resolve("because"),
     });
     expect(refused.status).to.equal("refused");
-    for (const assertion of [
-      () => expect(refused).to.settleRound(vault),
-      () => expect(refused).to.not.settleRound(vault),
-    ]) {
-      expect(await failureOf(assertion)).to.match(
-        /^expected a settlement that was sent, but it was refused: .*because/u,
-      );
-    }
+    await expectNoAnswer(
+      refused,
+      vault,
+      /^expected a settlement that was sent, but it was refused: .*because/u,
+    );
   });
 
   it("should fail on a settlement with nothing to do, and pass .not", async () => {
@@ -249,14 +248,11 @@ describe("chai - settleRound", () => {
       // Another nonce than any transaction of this world has.
       const second = await elsewhere.mockVault.setVolume(123_456n);
       await tx.wait();
-      for (const assertion of [
-        () => expect(second).to.settleRound(vault),
-        () => expect(second).to.not.settleRound(vault),
-      ]) {
-        expect(await failureOf(assertion)).to.match(
-          /is not known on the vault's network.*hre\.vault and network\.create\(\) are different chains/u,
-        );
-      }
+      await expectNoAnswer(
+        second,
+        vault,
+        /is not known on the vault's network.*hre\.vault and network\.create\(\) are different chains/u,
+      );
     } finally {
       await elsewhere.connection.close();
     }
@@ -267,14 +263,10 @@ describe("chai - settleRound", () => {
     const tx = await mockVault.settleAll();
     const wrong = vault.at({ vaultFactory: await mockVault.getAddress() });
     for (const assertion of [
-      () => expect(tx).to.settleRound(wrong),
-      () => expect(tx).to.not.settleRound(wrong),
+      expect(tx).to.settleRound(wrong),
+      expect(tx).to.not.settleRound(wrong),
     ]) {
-      const error = await assertion().then(
-        () => undefined,
-        (reason: unknown) => reason,
-      );
-      expect(VaultError.isVaultError(error)).to.equal(true);
+      expect(VaultError.isVaultError(await errorOf(assertion))).to.equal(true);
     }
     await expectVaultError(
       expect(tx).to.settleRound(connection.vault),
@@ -285,9 +277,11 @@ describe("chai - settleRound", () => {
   it("should refuse what is not a transaction or not a vault", async () => {
     const { vault, mockVault } = world;
     for (const subject of [undefined, 1, "0x12", {}, { hash: 5 }]) {
-      expect(
-        await failureOf(() => expect(subject).to.not.settleRound(vault)),
-      ).to.match(/^expected a transaction, its hash or a settlement, got/u);
+      await expectNoAnswer(
+        subject,
+        vault,
+        /^expected a transaction, its hash or a settlement, got/u,
+      );
     }
     const tx = await mockVault.settleAll();
     expect(
