@@ -1,7 +1,7 @@
 import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import type { AddressBook, ContractAddresses } from "./client/addresses.js";
+import type { AddressBook } from "./client/addresses.js";
 import type {
   DuringOptions,
   ReadOptions,
@@ -12,7 +12,7 @@ import type { VaultSnapshot } from "./client/snapshot.js";
 import type { DisplaySettings } from "./protocol/index.js";
 
 /**
- * What settlement, rehearsal and mocks need of Hardhat. They take this and never
+ * What settlement and rehearsal need of Hardhat. They take this and never
  * name the vault that has them as methods, so that imports run one way.
  */
 export interface VaultHost extends VaultReader, VaultReads {
@@ -20,8 +20,6 @@ export interface VaultHost extends VaultReader, VaultReads {
   readonly connection: NetworkConnection<ChainType | string>;
   /** @internal The project's configuration, and the networks that it can open. */
   readonly context: HookContext;
-  /** The name of this set of contracts, where it is not the network's own. */
-  readonly instanceName: string | undefined;
   /** @internal How amounts of this set of contracts are shown. */
   readonly settings: DisplaySettings;
   /**
@@ -34,12 +32,8 @@ export interface VaultHost extends VaultReader, VaultReads {
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
   /** @internal See {@link VaultReader.during}; what sends is sent once. */
   during(options: DuringOptions): VaultHost;
-  /** The same vault with other addresses; `source` is for error texts. */
-  at(contracts: ContractAddresses, source?: string): VaultHost;
   /** Another set of contracts on the same network. */
   instance(name: string): VaultHost;
-  /** @internal From now on the connection's vault looks here first. */
-  bind(addresses: AddressBook): void;
   /** @internal Hash of the chain's first block; undefined where nothing persists. */
   genesisHash(): Promise<string | undefined>;
   /**

@@ -16,7 +16,6 @@ export interface HostSettings {
  * its types: a new one takes microseconds, a connection of Hardhat milliseconds.
  */
 export class BareHost extends VaultClient implements VaultHost {
-  public readonly instanceName = undefined;
   public readonly settings = {
     tokenDecimals: undefined,
     displayDecimals: undefined,
@@ -61,16 +60,8 @@ export class BareHost extends VaultClient implements VaultHost {
     );
   }
 
-  public override at(): never {
-    throw new Error("there are no other addresses");
-  }
-
   public instance(): never {
     throw new Error("there are no instances");
-  }
-
-  public bind(): void {
-    throw new Error("nothing is deployed");
   }
 
   public async genesisHash(): Promise<string | undefined> {
