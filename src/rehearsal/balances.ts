@@ -1,8 +1,6 @@
 import { isHexString } from "ethers";
 
 import { hexWord } from "../client/lens/words.js";
-import type { VaultReader } from "../client/reader.js";
-import { toBlockId } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 import { vaultError } from "../errors.js";
 import type { BalanceChange } from "./types.js";
@@ -25,37 +23,6 @@ export interface BalanceSubjects {
   readonly accounts: readonly string[];
   /** ERC-20 contracts, beside the native currency. */
   readonly tokens: readonly string[];
-}
-
-/**
- * Reads the native balance of every account, and its balance of every token.
- *
- * @throws VaultError VAULT_NOT_A_TOKEN and those of a failed request
- */
-export async function readBalances(
-  reader: VaultReader,
-  block: number,
-  subjects: BalanceSubjects,
-): Promise<readonly Balance[]> {
-  const { chain } = reader;
-  const { from } = reader.readContext({});
-  return await Promise.all(
-    balancesOf(subjects).map(async ({ account, token }) => ({
-      account,
-      token,
-      amount:
-        token === NATIVE
-          ? await chain.balance(account, block)
-          : parseTokenBalance(
-              await chain.request("eth_call", [
-                { from, to: token, data: encodeBalanceOf(account) },
-                toBlockId(block),
-              ]),
-              token,
-              chain.network,
-            ),
-    })),
-  );
 }
 
 /** What is read, account by account: the native balance comes first. */

@@ -1,13 +1,7 @@
-import { readOrders } from "../client/orders/read-orders.js";
-import {
-  failedReading,
-  isFailedReading,
-  isNotConfigured,
-} from "../client/failed-reading.js";
+import { failedReading, isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant } from "../errors.js";
-import type { VaultError } from "../errors.js";
 import {
   operationEntry,
   readingAt,
@@ -15,8 +9,6 @@ import {
 } from "../protocol/index.js";
 import type { OperationName, VaultRound } from "../protocol/index.js";
 import { asRecord } from "../json.js";
-import { isNodeRefusal } from "../rpc/errors.js";
-import { readBalances } from "./balances.js";
 import type { Balance, BalanceSubjects } from "./balances.js";
 import type { ReadingChange, ReadingValue } from "./types.js";
 
@@ -38,30 +30,6 @@ export interface ChainState {
  */
 export type Readings = ReadonlyMap<string, unknown>;
 
-/**
- * Reads all that is compared, at one block.
- *
- * @throws VaultError where the node fails, or a configured address is wrong; a
- * contract that fails is a reading
- */
-export async function readState(
-  vault: VaultHost,
-  blockNumber: number,
-  { orderIDs, ...subjects }: StateSubjects,
-): Promise<ChainState> {
-  const [snapshot, orders, balances] = await Promise.all([
-    vault.snapshot({ blockTag: blockNumber }),
-    takeOrders(vault, orderIDs, blockNumber),
-    readBalances(vault, blockNumber, subjects),
-  ]);
-  const readings = new Map([...readingsIn(snapshot), ...orders]);
-  const failure = foreignFailureAmong(readings);
-  if (failure !== undefined) {
-    throw failure;
-  }
-  return { chainId: snapshot.chainId, readings, balances };
-}
-
 /** The readings of a snapshot. */
 export function readingsIn(snapshot: VaultSnapshot): Readings {
   return new Map(
@@ -77,27 +45,6 @@ const ORDERS = "orders.";
 /** How an order is named among {@link Readings}. */
 export function orderName(orderID: bigint): string {
   return `${ORDERS}${orderID}`;
-}
-
-/** Where none can be read, each has failed. */
-async function takeOrders(
-  vault: VaultHost,
-  ids: readonly bigint[],
-  blockTag: number,
-): Promise<Readings> {
-  const orders = new Map<string, unknown>();
-  if (ids.length === 0) {
-    return orders;
-  }
-  try {
-    for await (const order of readOrders(vault, { ids, blockTag })) {
-      orders.set(orderName(order.orderID), order);
-    }
-    return orders;
-  } catch (error) {
-    const failed = failedReading(error);
-    return new Map(ids.map((id) => [orderName(id), failed]));
-  }
 }
 
 /** The round, or undefined where it cannot be read. */
@@ -116,29 +63,6 @@ export async function readRound(
     .getLatestRoundInfo({ blockTag })
     .catch(failedReading);
   return isFailedReading(round) ? undefined : round;
-}
-
-/** How nodes say that the contract's code itself failed, without a revert. */
-const executionFailure =
-  /out of ?gas|opcode|EVM error|stack (?:under|over)flow|jump|instruction/iu;
-
-/**
- * The first failure that is not the contracts' but the node's, or the
- * configuration's: a contract that nobody configured is missing, one whose
- * address is wrong is a mistake to be told.
- */
-function foreignFailureAmong(readings: Readings): VaultError | undefined {
-  return [...readings.values()]
-    .flatMap((value) => (isFailedReading(value) ? [value.error] : []))
-    .find(
-      (error) =>
-        (error.kind === "user" && !isNotConfigured(error)) ||
-        (error.kind === "rpc" &&
-          !(
-            isNodeRefusal(error) &&
-            executionFailure.test(String(error.details["problem"]))
-          )),
-    );
 }
 
 /** Every field that differs. */

@@ -7,13 +7,13 @@ import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { noCode } from "../client/answer.js";
 import { NATIVE, nativeBalanceOf } from "./balances.js";
 import type { Balance } from "./balances.js";
-import { readState } from "./compare-readings.js";
 import type { ChainState } from "./compare-readings.js";
 import { UNKNOWABLE, settlementCall } from "./question.js";
 import type { Answer, Refusal, Subject } from "./question.js";
 import { describeRefusal, isExhausted, outOfGas } from "./refusal.js";
 import type { FailedCall } from "./refusal.js";
 import { SimulatedChain } from "./simulated-chain.js";
+import { readState } from "./watch-list.js";
 
 /**
  * Calls `settleAll` in a transaction of its own block and tells what changed.
@@ -63,7 +63,7 @@ export async function executeSettlement(
   if (blockTime !== undefined && block.timestamp !== blockTime) {
     throw vaultError("VAULT_MINED_MEANWHILE", { network: vault.networkName });
   }
-  const after = await readState(vault, block.number, watched);
+  const after = await readState(vault, watched, block.number);
   return {
     ...executed,
     before,
@@ -87,23 +87,18 @@ export async function executeSettlement(
 }
 
 /**
- * The state that a settlement starts from. A call to an address without code
- * succeeds, which would look like a settlement, so the code is asked for too.
+ * A call to an address without code succeeds, which would look like a
+ * settlement.
  *
- * @throws VaultError VAULT_NO_CODE and those of {@link readState}
+ * @throws VaultError VAULT_NO_CODE
  */
-export async function readBefore(
-  { vault, target, watched }: Subject,
+export async function requireTarget(
+  { vault, target }: Subject,
   blockNumber: number,
-): Promise<ChainState> {
-  const [state, hasCode] = await Promise.all([
-    readState(vault, blockNumber, watched),
-    vault.chain.hasCode(target.address, blockNumber),
-  ]);
-  if (!hasCode) {
+): Promise<void> {
+  if (!(await vault.chain.hasCode(target.address, blockNumber))) {
     throw noCode("vault", target, vault.networkName, blockNumber);
   }
-  return state;
 }
 
 /** A refund gives back a fifth at most (EIP-3529). */

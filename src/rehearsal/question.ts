@@ -3,7 +3,7 @@ import { encodeCall } from "../client/codec.js";
 import type { VaultErrorCode } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { BlockInfo, CallRequest, Header } from "../rpc/node.js";
-import type { ChainState, StateSubjects } from "./compare-readings.js";
+import type { ChainState } from "./compare-readings.js";
 import type { ResolvedAddresses } from "./resolved-addresses.js";
 import type { WatchList } from "./watch-list.js";
 import type { Transfer } from "./types.js";
@@ -34,7 +34,7 @@ export interface Subject {
   /** The contract that is to settle. */
   readonly target: LocatedAddress;
   /** What is read before and after. */
-  readonly watched: StateSubjects;
+  readonly watched: WatchList;
   /** Gas limit of the transaction, where somebody chose one. */
   readonly gas: bigint | undefined;
   /** Of the protocol's contracts. */
@@ -43,7 +43,6 @@ export interface Subject {
 
 /** What the engines of an HTTP network are asked. */
 export interface Question extends Subject {
-  readonly watched: WatchList;
   readonly next: NextBlock;
   /** For the fork. */
   readonly hardfork: string | undefined;

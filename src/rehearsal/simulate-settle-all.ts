@@ -180,8 +180,7 @@ export async function rehearseSettlement(
   const { engines = httpEngines, hardfork, isPast = false } = request;
   const subject = await findSubject(vault, request);
   const base = next.number - 1;
-  const watched = await makeWatchList(vault, subject.target, subject.watched);
-  const question = { ...subject, watched, next, hardfork, isPast };
+  const question = { ...subject, next, hardfork, isPast };
   try {
     const [{ engine, answer }, price] = await Promise.all([
       askEngines(question, engines),
@@ -218,7 +217,11 @@ async function findSubject(
   ]);
   const contracts = addresses.requireKnown().map(({ address }) => address);
   const accounts = [...new Set([sender, ...contracts])];
-  const watched = { accounts, tokens, orderIDs };
+  const watched = await makeWatchList(vault, target, {
+    accounts,
+    tokens,
+    orderIDs,
+  });
   return { vault, sender, target, watched, gas, addresses };
 }
 

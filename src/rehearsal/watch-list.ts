@@ -5,15 +5,22 @@ import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall } from "../client/codec.js";
 import type { EncodedCall } from "../client/codec.js";
 import { absentContract, failedReading } from "../client/failed-reading.js";
-import { factsCall, parseFacts } from "../client/lens/rehearsal-lens.js";
+import {
+  NOBODYS_ADDRESS,
+  factsCall,
+  parseFacts,
+  rehearsalLensCode,
+} from "../client/lens/rehearsal-lens.js";
 import type { LensFacts } from "../client/lens/rehearsal-lens.js";
 import type { ReadCall } from "../client/lens/lens.js";
 import { prepareReading } from "../client/snapshot.js";
 import { assertInvariant } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { standaloneReadings } from "../protocol/index.js";
-import { invalidResponse } from "../rpc/errors.js";
-import type { RevertedCall } from "../rpc/request.js";
+import { invalidResponse, isNodeRefusal } from "../rpc/errors.js";
+import { toBlockId } from "../rpc/node.js";
+import { RevertedCall } from "../rpc/request.js";
+import { decodeRevertReason } from "../rpc/revert-reason.js";
 import {
   NATIVE,
   balancesOf,
@@ -124,6 +131,50 @@ export function readsOf(list: WatchList, lens: string): readonly ReadCall[] {
       })),
     ...list.orders.map(readOf),
   ];
+}
+
+/** How Hardhat's simulator says that a contract failed without a revert. */
+const executionFailure =
+  /out of ?gas|opcode|EVM error|stack (?:under|over)flow|jump|instruction/iu;
+
+/**
+ * Reads all of it on a network in this process, a call each.
+ *
+ * @throws VaultError those of {@link stateOf} and those of a failed request; a
+ * contract that fails is a reading
+ */
+export async function readState(
+  vault: VaultHost,
+  list: WatchList,
+  blockNumber: number,
+): Promise<ChainState> {
+  const { chain } = vault;
+  const { from } = vault.readContext({});
+  const method = "eth_call";
+  const answers = readsOf(list, NOBODYS_ADDRESS).map(
+    async ({ target: to, data }) => {
+      const lens = { [NOBODYS_ADDRESS]: { code: rehearsalLensCode } };
+      try {
+        const answer = await chain.request(method, [
+          { from, to, data },
+          toBlockId(blockNumber),
+          ...(to === NOBODYS_ADDRESS ? [lens] : []),
+        ]);
+        return answer instanceof RevertedCall
+          ? answer
+          : chain.reader(method).bytes(answer);
+      } catch (error) {
+        if (
+          isNodeRefusal(error) &&
+          executionFailure.test(String(error.details["problem"]))
+        ) {
+          return new RevertedCall(decodeRevertReason("0x"));
+        }
+        throw error;
+      }
+    },
+  );
+  return stateOf(vault, list, await Promise.all(answers));
 }
 
 /**

@@ -15,10 +15,11 @@ import { resolveAddresses } from "../resolved-addresses.js";
 import type { ResolvedAddresses } from "../resolved-addresses.js";
 import type { Header } from "../../rpc/node.js";
 import { roundOf } from "../compare-readings.js";
-import { executeSettlement, readBefore } from "../execute-on-chain.js";
+import { executeSettlement, requireTarget } from "../execute-on-chain.js";
 import { EngineUnable, notExecuted, settlementCall } from "../question.js";
 import type { Answer, Question } from "../question.js";
 import { SimulatedChain } from "../simulated-chain.js";
+import { readState } from "../watch-list.js";
 
 /** Options of `fork`. */
 export interface ForkOptions {
@@ -59,15 +60,13 @@ const LARGEST_PANIC = 2n ** 64n - 1n;
  * @throws VaultError those of {@link createFork}, VAULT_NO_CODE
  */
 export async function rehearseOnFork(question: Question): Promise<Answer> {
-  const { vault, sender, target, next } = question;
+  const { vault, sender, target, watched, next } = question;
   const number = next.number - 1;
-  const [header, before] = await Promise.all([
+  const [header, chainId] = await Promise.all([
     vault.chain.header(number),
-    readBefore(question, number),
+    vault.chainId(),
+    requireTarget(question, number),
   ]);
-  if (roundOf(before)?.settled === true) {
-    return notExecuted(before, null);
-  }
   const refused = await vault.chain
     .simulate(
       settlementCall(sender, target.address),
@@ -85,7 +84,7 @@ export async function rehearseOnFork(question: Question): Promise<Answer> {
     const connection = await createFork(vault, {
       ...question,
       block: header,
-      chainId: before.chainId,
+      chainId,
       instances: new Map(),
       // Whether the chain has that limit, nobody tells: it is not to be ours.
       transactionGasCap:
@@ -93,6 +92,10 @@ export async function rehearseOnFork(question: Question): Promise<Answer> {
       withAccounts: false,
     });
     try {
+      const before = await readState(connection.vault, watched, number);
+      if (roundOf(before)?.settled === true) {
+        return notExecuted(before, null);
+      }
       const chain = new SimulatedChain(connection.vault);
       await chain.command("evm_setAutomine", false);
       await chain.command("hardhat_impersonateAccount", sender);

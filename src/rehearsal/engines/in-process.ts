@@ -2,10 +2,11 @@ import type { VaultRound } from "../../protocol/index.js";
 import type { Header } from "../../rpc/node.js";
 import { asRecord, listOf } from "../../json.js";
 import { roundOf } from "../compare-readings.js";
-import { executeSettlement, readBefore } from "../execute-on-chain.js";
+import { executeSettlement, requireTarget } from "../execute-on-chain.js";
 import { notExecuted } from "../question.js";
 import type { Answer, Subject } from "../question.js";
 import { SimulatedChain } from "../simulated-chain.js";
+import { readState } from "../watch-list.js";
 
 /**
  * Rehearses on an in-process network itself, and undoes it.
@@ -22,7 +23,8 @@ export async function rehearseInProcess(
   const { vault } = subject;
   const chain = new SimulatedChain(vault);
   const header = await chain.header();
-  const before = await readBefore(subject, header.number);
+  await requireTarget(subject, header.number);
+  const before = await readState(vault, subject.watched, header.number);
   const round = roundOf(before);
   const blockTime = timeOf(header, round);
   const answer =
