@@ -8,8 +8,12 @@ import type { NextBlock, Refusal } from "../rehearsal/question.js";
 import { describeTokens } from "../rehearsal/describe-tokens.js";
 import { explainRefusal } from "../rehearsal/refusal.js";
 import { rehearseSettlement } from "../rehearsal/simulate-settle-all.js";
+import type {
+  HttpEngine,
+  Rehearsed,
+} from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
-import type { BlockInfo, CallRequest } from "../rpc/node.js";
+import type { BlockInfo, CallRequest, Chain } from "../rpc/node.js";
 import {
   currentPricePerGas,
   maxPricePerGas,
@@ -123,19 +127,20 @@ export async function rehearse(
   pricePerGas: bigint,
 ): Promise<Outcome | undefined> {
   const { gas } = vault.connection.networkConfig;
-  const found = await rehearseSettlement(
-    vault,
-    {
-      sender,
-      pricePerGas,
-      gas: gas === "auto" ? undefined : gas,
-      // A fork asks the node hundreds of times.
-      engines: ["simulateV1", "call"],
-    },
-    next,
-  ).catch(
-    otherwise(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
-  );
+  const ask = async (
+    ...engines: readonly HttpEngine[]
+  ): Promise<Rehearsed | undefined> =>
+    await rehearseSettlement(
+      vault,
+      { sender, pricePerGas, gas: gas === "auto" ? undefined : gas, engines },
+      next,
+    ).catch(
+      otherwise(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
+    );
+  // A fork asks the node hundreds of times, which takes a local one a second.
+  const found =
+    (await ask("simulateV1", "call")) ??
+    ((await isHardhatNode(vault.chain)) ? await ask("fork") : undefined);
   if (found === undefined) {
     return undefined;
   }
@@ -156,6 +161,13 @@ export async function rehearse(
         ? undefined
         : { used: gasUsed, needed: gasNeeded },
   };
+}
+
+async function isHardhatNode(chain: Chain): Promise<boolean> {
+  const version = await chain
+    .request("web3_clientVersion", [])
+    .catch(otherwise("", ({ kind }) => kind === "rpc"));
+  return String(version).startsWith("HardhatNetwork/");
 }
 
 async function callOnly(

@@ -86,7 +86,7 @@ for (const [nodeName, startNode] of nodes) {
         });
         expect(preview).to.deep.include({
           status: "settled",
-          engine: nodeName === "anvil" ? "simulateV1" : "call",
+          engine: nodeName === "anvil" ? "simulateV1" : "fork",
           differences: [],
         });
         expect(
