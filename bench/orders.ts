@@ -45,29 +45,19 @@ interface World {
  */
 type Orders = ReadonlyArray<object | string>;
 
-type Reader = (
-  world: World,
-  count: number,
-  /** Of a multicall, in bytes of call data. */
-  batchSize: number,
-) => Promise<Orders>;
+type Reader = (world: World, count: number) => Promise<Orders>;
 
 const OURS = "hardhat-vault";
 const HARDHAT_ETHERS = "hardhat-ethers, one call each";
 const RAW = "raw transport, not decoded";
-const MULTICALL = "viem multicall, best batch";
 const HTTP_CHUNK = 1_000;
 const IN_PROCESS_CHUNK = 50;
 const CONCURRENCY = 4;
 /** Single calls under way at a time. */
 const IN_FLIGHT = 100;
 const VIEM_BATCH = 1_000;
-/** Call data of one multicall; a call has 36 bytes. */
-const MULTICALL_BYTES = [1_024, 4_096, 8_192, 16_384, 32_768, 65_536];
-/** Of each, to find the best. */
-const MULTICALL_TRIES = 3;
-/** More would only make the search longer. */
-const MULTICALL_TRIED_ORDERS = 10_000;
+/** Call data of one multicall with which it was fastest; a call has 36 bytes. */
+const MULTICALL_BYTES = { http: 32_768, inProcess: 4_096 } as const;
 
 /** Reads orders over HTTP, from anvil. */
 export async function benchOrdersOverHttp(extent: Extent): Promise<Section> {
@@ -126,11 +116,10 @@ async function benchWorld(
           "ethers JsonRpcProvider, its batching": readWithEthers,
           "viem http, batches of 1,000": readWithViem,
         }),
+    "viem multicall, best batch": readWithMulticall,
   };
-  readers[MULTICALL] = readWithMulticall;
   const names = Object.keys(readers);
 
-  const batches: string[] = [];
   const rows: Array<Record<string, string | number>> = names.map((name) => ({
     contestant: name,
   }));
@@ -139,14 +128,13 @@ async function benchWorld(
     times: Record<string, readonly number[]>;
   }> = [];
   for (const size of sizes) {
-    const batchSize = await findBestBatch(world, size);
     const digests = new Map<string, string>();
     const contestants = names.map((name): Contestant<Orders> => {
       const reader = readers[name];
       if (reader === undefined) {
         throw new Error(`no reader ${name}`);
       }
-      return { name, run: async () => await reader(world, size, batchSize) };
+      return { name, run: async () => await reader(world, size) };
     });
     const times = await runInTurns(
       contestants,
@@ -166,15 +154,10 @@ async function benchWorld(
       row[`${size.toLocaleString("en")}, orders/s`] = round(
         (size / time) * 1_000,
       );
-      if (row["contestant"] === MULTICALL) {
-        batches.push(
-          `${size.toLocaleString("en")} orders: ${batchSize.toLocaleString("en")} bytes`,
-        );
-      }
     }
   }
   return {
-    title: `${title} (${MULTICALL}, ${batches.join(", ")})`,
+    title,
     rows,
     targets: ratios.flatMap(targetsOf),
   };
@@ -342,40 +325,12 @@ async function readWithViem(world: World, count: number): Promise<Orders> {
   );
 }
 
-/** The batch size with which viem's multicall is fastest here. */
-async function findBestBatch(world: World, size: number): Promise<number> {
-  const count = Math.min(size, MULTICALL_TRIED_ORDERS);
-  const contestants: Array<Contestant<Orders>> = [];
-  for (const batchSize of MULTICALL_BYTES) {
-    const run = async (): Promise<Orders> =>
-      await readWithMulticall(world, count, batchSize);
-    try {
-      await run();
-      contestants.push({ name: String(batchSize), run });
-    } catch {
-      // More than the node's gas allows.
-    }
-  }
-  const times = await runInTurns(contestants, MULTICALL_TRIES);
-  const [best] = contestants
-    .map(({ name }) => ({ name, time: median(times[name] ?? []) }))
-    .toSorted((left, right) => left.time - right.time);
-  if (best === undefined) {
-    throw new Error("no batch size works");
-  }
-  return Number(best.name);
-}
-
-async function readWithMulticall(
-  world: World,
-  count: number,
-  batchSize: number,
-): Promise<Orders> {
+async function readWithMulticall(world: World, count: number): Promise<Orders> {
   // Multicalls in a batch would be more than a node takes in one request.
   return await viemClient(world, false).multicall({
     multicallAddress: world.multicall,
     allowFailure: false,
-    batchSize,
+    batchSize: MULTICALL_BYTES[world.url === undefined ? "inProcess" : "http"],
     contracts: firstIds(count, 1).map(
       (id) =>
         ({
