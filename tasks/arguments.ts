@@ -122,7 +122,7 @@ export const taskArguments = {
     as,
     atTime:
       "Settle at this time: end (of the round), ISO date, +1h (from the chain's clock) or Unix seconds",
-    orders: "Show what changes in these orders, as in 1,2,5-9",
+    orders: "Show what changes in these orders, at most 400, as in 1,2,5-9",
     tokens: "Show what changes in balances of these ERC-20 tokens: 0x…[,0x…]",
     block:
       "Start from this block: a number, safe or finalized; the newest unless given",

@@ -4,7 +4,10 @@ import {
   describeTokens,
   describeTransfers,
 } from "../src/rehearsal/describe-tokens.js";
-import { simulateSettleAll } from "../src/rehearsal/simulate-settle-all.js";
+import {
+  checkOrderCount,
+  simulateSettleAll,
+} from "../src/rehearsal/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
 import { checkTime } from "../src/rehearsal/target-time.js";
 import type { ArgumentsOf } from "./arguments.js";
@@ -74,10 +77,12 @@ export function parseSimulateArguments(
   args: ArgumentsOf<"simulate">,
 ): SimulateSettleAllOptions {
   checkTime(args.atTime);
+  const orders = args.orders === undefined ? [] : parseOrderIds(args.orders);
+  checkOrderCount(orders, "--orders");
   return {
     as: args.as === undefined ? undefined : parseAddress(args.as, "--as"),
     atTime: args.atTime,
-    orders: args.orders === undefined ? [] : parseOrderIds(args.orders),
+    orders,
     tokens: (args.tokens?.split(",") ?? []).map((token) =>
       parseAddress(token.trim(), "--tokens"),
     ),

@@ -97,8 +97,6 @@ export interface Rehearsed {
   readonly contracts: readonly KnownContract[];
   /** How many of the orders that were named could be read. */
   readonly ordersRead: number;
-  /** The round afterwards; undefined where it cannot be read. */
-  readonly roundAfter: VaultRound | undefined;
   /** What the sender has before, in wei. */
   readonly balance: bigint;
   /**
@@ -286,7 +284,6 @@ function conclude(
     chainId: before.chainId,
     sender,
     contracts: addresses.requireKnown(),
-    roundAfter,
     ordersRead,
     balance: nativeBalanceOf(sender, before.balances),
     gasNeeded,
@@ -434,12 +431,7 @@ function checkOptions(
 ): Omit<RehearsalRequest, "sender"> {
   const configured = connection.networkConfig.gas;
   const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];
-  if (orderIDs.length > MOST_ORDERS) {
-    throw invalidArgument(
-      "orders",
-      `at most ${MOST_ORDERS} can be watched, and ${orderIDs.length} are named`,
-    );
-  }
+  checkOrderCount(orderIDs, "orders");
   return {
     orderIDs,
     tokens: [...new Set(tokens.map((token) => parseAddress(token, "tokens")))],
@@ -451,6 +443,22 @@ function checkOptions(
           ? undefined
           : configured,
   };
+}
+
+/**
+ * @param where What an error text calls the list.
+ * @throws VaultError VAULT_INVALID_ARGUMENT for more than can be watched
+ */
+export function checkOrderCount(
+  { length }: readonly bigint[],
+  where: string,
+): void {
+  if (length > MOST_ORDERS) {
+    throw invalidArgument(
+      where,
+      `at most ${MOST_ORDERS} can be watched, and ${length} are named`,
+    );
+  }
 }
 
 function chooseEngines(

@@ -273,6 +273,7 @@ describe("tasks - simulate", () => {
       ["orders", "9-5", "VAULT_INVALID_ARGUMENT"],
       ["orders", "1-2-3", "VAULT_INVALID_ARGUMENT"],
       ["orders", "1-999999999", "VAULT_INVALID_ARGUMENT"],
+      ["orders", "1-401", "VAULT_INVALID_ARGUMENT"],
       ["orders", "1,,2", "VAULT_INVALID_INTEGER"],
       ["orders", "-1", "VAULT_INVALID_INTEGER"],
       ["orders", "", "VAULT_INVALID_INTEGER"],
