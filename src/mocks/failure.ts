@@ -2,7 +2,7 @@ import { AbiCoder, Interface, concat, isHexString } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { describeInput } from "../client/inputs.js";
-import { vaultError } from "../errors.js";
+import { VaultError, invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
 import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
 import type { ScriptedReason } from "./types.js";
@@ -10,6 +10,7 @@ import type { ScriptedReason } from "./types.js";
 /**
  * The data that a mock with that reason reverts with, as 0x hex.
  *
+ * @param where What the reason is given to, named in errors.
  * @throws VaultError VAULT_INVALID_ARGUMENT
  *
  * @example
@@ -18,37 +19,28 @@ import type { ScriptedReason } from "./types.js";
  * // '0x4e487b710000000000000000000000000000000000000000000000000000000000000011'
  * ```
  */
-export function encodeRevertData(reason: ScriptedReason): string {
-  return encodeReason(reason, "The reason to revert");
-}
-
-/**
- * The same of whatever is given for a reason.
- *
- * @param where What it is given to, named in errors.
- */
-export function encodeReason(reason: unknown, where: string): string {
+export function encodeRevertData(
+  reason: ScriptedReason,
+  where = "The reason to revert",
+): string {
+  requireReason(reason, where);
   try {
-    requireReason(reason);
-    return encode(reason);
+    return encode(reason, where);
   } catch (error) {
-    throw vaultError(
-      "VAULT_INVALID_ARGUMENT",
-      {
-        where,
-        problem:
-          error instanceof InvalidReason
-            ? error.message
-            : `it cannot be encoded: ${describeInput(error instanceof Error ? error.message : error)}`,
-      },
-      error,
-    );
+    throw VaultError.isVaultError(error)
+      ? error
+      : invalidArgument(
+          where,
+          `it cannot be encoded: ${describeInput(error instanceof Error ? error.message : error)}`,
+        );
   }
 }
 
-class InvalidReason extends Error {}
-
-function requireReason(reason: unknown): asserts reason is ScriptedReason {
+/** TypeScript has checked it for most callers, but not for JavaScript. */
+export function requireReason(
+  reason: unknown,
+  where: string,
+): asserts reason is ScriptedReason {
   const given = asRecord(reason);
   const isReason =
     typeof reason === "string" ||
@@ -56,13 +48,14 @@ function requireReason(reason: unknown): asserts reason is ScriptedReason {
     typeof given["customError"] === "string" ||
     typeof given["data"] === "string";
   if (!isReason) {
-    throw new InvalidReason(
+    throw invalidArgument(
+      where,
       `a text, { panic }, { customError, args } or { data } is needed, got ${describeInput(reason)}`,
     );
   }
 }
 
-function encode(reason: ScriptedReason): string {
+function encode(reason: ScriptedReason, where: string): string {
   const coder = AbiCoder.defaultAbiCoder();
   if (typeof reason === "string") {
     // Bytes are encoded as a string is; ethers refuses lone surrogates in one.
@@ -74,16 +67,14 @@ function encode(reason: ScriptedReason): string {
   }
   if ("data" in reason) {
     if (!isHexString(reason.data, true)) {
-      throw new InvalidReason(
+      throw invalidArgument(
+        where,
         `data is not 0x hex: ${describeInput(reason.data)}`,
       );
     }
     return reason.data;
   }
-  return encodeCustomError(reason.customError, reason.args ?? []);
-}
-
-function encodeCustomError(error: string, args: readonly unknown[]): string {
+  const { customError: error, args = [] } = reason;
   const errors: Interface = error.includes("(")
     ? new Interface([`error ${error}`])
     : IMockErrors__factory.createInterface();
@@ -95,7 +86,8 @@ function encodeCustomError(error: string, args: readonly unknown[]): string {
     ? errors.getError(name)
     : null;
   if (fragment === null) {
-    throw new InvalidReason(
+    throw invalidArgument(
+      where,
       `the mocks have no error ${describeInput(error)}; give the signature of another one, as in "Paused(address account)"`,
     );
   }

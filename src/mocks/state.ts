@@ -30,7 +30,7 @@ import type {
   VaultOrder,
   Reading,
 } from "../protocol/index.js";
-import { encodeReason } from "./failure.js";
+import { encodeRevertData, requireReason } from "./failure.js";
 import { someOrder } from "./scenarios.js";
 import { settlementFields } from "./types.js";
 import type {
@@ -266,7 +266,8 @@ function checkFailures(
     const { operation, pool, reason } = requireObject(failure, place);
     requireKnownKeys(failure, { operation, pool, reason }, place);
     checkTarget({ operation, pool }, place, `${place}.`);
-    encodeReason(reason, `${place}.reason`);
+    requireReason(reason, `${place}.reason`);
+    encodeRevertData(reason, `${place}.reason`);
   });
   return failures;
 }
@@ -280,7 +281,7 @@ function checkFailures(
  * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
  * VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
  */
- 
+
 export function checkValues<Values extends object>(
   fields: readonly Field[],
   values: unknown,
