@@ -164,7 +164,9 @@ function decodeReturned(data: string): Decoded | undefined {
     const { outputs } = operationEntry(operation);
     const result =
       outputs.length === 0 ? undefined : decodeResult(operation, bytes);
-    return result !== undefined && "value" in result
+    return result !== undefined &&
+      "value" in result &&
+      result.length === bytes.length
       ? { operation, outputs, value: result.value }
       : [];
   });

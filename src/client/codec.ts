@@ -88,11 +88,12 @@ export type DecodeProblem =
  * the general coder takes a hundred times as long, and a scan has many orders.
  *
  * @param bytes As `eth_call` returned them.
+ * @returns The value, and how many of the bytes it took.
  */
 export function decodeResult(
   operation: OperationName,
   bytes: Buffer,
-): { readonly value: unknown } | DecodeProblem {
+): { readonly value: unknown; readonly length: number } | DecodeProblem {
   const { outputs } = operationEntry(operation);
   const headLength = outputs.length * WORD;
   if (bytes.length < headLength) {
@@ -125,7 +126,7 @@ export function decodeResult(
     values[name] = value;
     offset += WORD;
   }
-  return { value: outputs.length === 1 ? value : values };
+  return { value: outputs.length === 1 ? value : values, length: tail };
 }
 
 const emptyResults = new Map<OperationName, Record<string, unknown>>();
