@@ -267,7 +267,7 @@ describe("a vault that settles in its own way", () => {
       .and.include("gasMultiplier");
   });
 
-  it("should say that before it sends, where the configured gas is too little", async () => {
+  it("settle refuses with VAULT_GAS_LIMIT_TOO_LOW before it sends if the configured gas is too little", async () => {
     await odd.set("settles", 60);
     const poor = (await lane.connect({ gas: 300_000 })).at({
       vault: odd.address,
@@ -276,8 +276,11 @@ describe("a vault that settles in its own way", () => {
 
     const settlement = await poor.settleAll(POLLING);
 
-    expect(settlement).to.include({ status: "reverted", hash: null });
-    expect(settlement.reason).to.include("out of gas");
+    expect(settlement).to.include({
+      status: "refused",
+      code: "VAULT_GAS_LIMIT_TOO_LOW",
+      hash: null,
+    });
   });
 
   it("should keep the limit within the block's", async () => {

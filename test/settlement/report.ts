@@ -304,7 +304,12 @@ describe("what is said of a settlement that was followed", () => {
         ({ method, params: [call] }) =>
           method === "eth_call" &&
           JSON.stringify(call) ===
-            JSON.stringify({ from: SETTLER, to: VAULT, data: SETTLE }),
+            JSON.stringify({
+              from: SETTLER,
+              to: VAULT,
+              data: SETTLE,
+              gas: "0x186a0",
+            }),
       );
       expect(simulated.map(({ params: [, tag] }) => tag)).to.deep.equal([
         "0x6",
