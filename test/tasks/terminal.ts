@@ -125,7 +125,7 @@ describe("tasks in a terminal", () => {
             ]),
           ),
         },
-        answers: [["Settle this round now?", "n\r"]],
+        answers: [["NOT ended. Settle it", "n\r"]],
       },
     );
     expect(exitCode, lines.map(({ text }) => text).join("\n")).to.equal(0);
