@@ -140,7 +140,10 @@ export async function rehearse(
   // A fork asks the node hundreds of times, which takes a local one a second.
   const found =
     (await ask("simulateV1", "call")) ??
-    ((await isHardhatNode(vault.chain)) ? await ask("fork") : undefined);
+    (vault.connection.networkConfig.type === "http" &&
+    (await isHardhatNode(vault.chain))
+      ? await ask("fork")
+      : undefined);
   if (found === undefined) {
     return undefined;
   }
