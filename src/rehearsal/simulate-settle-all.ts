@@ -143,10 +143,7 @@ export async function simulateSettleAll(
   if (vault.connection.networkConfig.type !== "http") {
     refuseInProcess(vault, options);
     const sender = await findSender();
-    return await inOrder(
-      vault,
-      async () => await rehearseInPlace(vault, { sender, ...chosen }, atTime),
-    );
+    return await rehearseInPlace(vault, { sender, ...chosen }, atTime);
   }
   const [sender, next] = await Promise.all([
     findSender(),
@@ -161,9 +158,10 @@ export async function simulateSettleAll(
 }
 
 /**
- * Rehearses one settlement over HTTP, with the first engine that can.
+ * Rehearses one settlement: over HTTP with the first engine that can, in process
+ * on the network itself.
  *
- * @param next The block to execute in.
+ * @param next The block to execute in; in process, the network's own next one.
  * @throws VaultError VAULT_ENGINE_UNAVAILABLE where none of them can,
  * VAULT_NO_CODE, VAULT_NOT_A_TOKEN, VAULT_ARCHIVE_NODE_NEEDED,
  * VAULT_CONTRACT_NOT_CONFIGURED, what is wrong with an address that is
@@ -175,6 +173,9 @@ export async function rehearseSettlement(
   next: NextBlock,
 ): Promise<Rehearsed> {
   const vault = whole.during({});
+  if (vault.connection.networkConfig.type !== "http") {
+    return await rehearseInPlace(vault, request, undefined);
+  }
   const { engines = httpEngines, hardfork, isPast = false } = request;
   const subject = await findSubject(vault, request);
   const base = next.number - 1;
@@ -196,9 +197,12 @@ async function rehearseInPlace(
   atTime: SimulationTime | undefined,
 ): Promise<Rehearsed> {
   const subject = await findSubject(vault, request);
-  const { answer, header } = await rehearseInProcess(
-    subject,
-    ({ timestamp }, round) => targetTime(atTime, timestamp, round),
+  const { answer, header } = await inOrder(
+    vault,
+    async () =>
+      await rehearseInProcess(subject, ({ timestamp }, round) =>
+        targetTime(atTime, timestamp, round),
+      ),
   );
   const price = await findPrice(vault, header);
   const base = header.number;

@@ -140,10 +140,7 @@ export async function rehearse(
   // A fork asks the node hundreds of times, which takes a local one a second.
   const found =
     (await ask("simulateV1", "call")) ??
-    (vault.connection.networkConfig.type === "http" &&
-    (await isHardhatNode(vault.chain))
-      ? await ask("fork")
-      : undefined);
+    ((await isHardhatNode(vault.chain)) ? await ask("fork") : undefined);
   if (found === undefined) {
     return undefined;
   }

@@ -43,6 +43,68 @@ describe("settleAll in process", () => {
     expect(recorded?.caller).to.equal(first?.address);
   });
 
+  it("settleAll simulates on the network itself before it asks, undoes that, and compares afterwards", async () => {
+    const { vault, provider } = connection;
+    const blocks = async (): Promise<unknown> =>
+      await provider.request({ method: "eth_blockNumber" });
+    const before = await blocks();
+    const seen: unknown[] = [];
+
+    const { status, preview } = await vault.settleAll({
+      confirm: async ({ preview: shown }) => {
+        seen.push(
+          shown?.engine,
+          shown?.changes.find(({ field }) => field === "settledPrice")?.after,
+          await blocks(),
+        );
+        return true;
+      },
+    });
+
+    expect(seen).to.deep.equal(["in-process", 66_250n * 10n ** 18n, before]);
+    expect(status).to.equal("settled");
+    expect(preview?.differences).to.deep.equal([]);
+  });
+
+  it("settleAll leaves fees to Hardhat, asks for the pending nonce alone, and keeps no journal", async () => {
+    const { vault, provider } = connection;
+    const asked: Array<{ method: string; params: readonly unknown[] }> = [];
+    const request = provider.request.bind(provider);
+    provider.request = async (args): Promise<unknown> => {
+      // A copy: Hardhat fills in what is missing in the very object.
+      const params: unknown = structuredClone(args.params);
+      asked.push({
+        method: args.method,
+        params: Array.isArray(params) ? params : [],
+      });
+      return await request(args);
+    };
+
+    await vault.settleAll();
+
+    // The simulation sends one, too, and undoes it: ours is the last.
+    const [sent] =
+      asked.findLast(({ method }) => method === "eth_sendTransaction")
+        ?.params ?? [];
+    expect(sent).to.have.keys([
+      "from",
+      "to",
+      "data",
+      "value",
+      "chainId",
+      "nonce",
+      "gas",
+    ]);
+    expect(
+      asked
+        .filter(({ method }) => method === "eth_getTransactionCount")
+        .map(({ params: [, tag] }) => tag),
+    ).to.deep.equal(["pending"]);
+    expect(asked.map(({ method }) => method)).not.to.include(
+      "eth_signTransaction",
+    );
+  });
+
   it("should have nothing to do for a settled round", async () => {
     await connection.vault.settleAll();
 
