@@ -17,98 +17,93 @@ export interface ReadableVault {
   readonly contracts: VaultContracts | Promise<VaultContracts>;
 }
 
-function isReadableVault(value: unknown): value is ReadableVault {
-  return (
+/** What was expected and what there was, as far as they can be compared. */
+export interface Difference {
+  readonly expected?: unknown;
+  readonly actual?: unknown;
+}
+
+/** The result of a check; a failure is the message of an `AssertionError`. */
+export interface Verdict extends Difference {
+  readonly failure?: string | undefined;
+  /** The failure of the opposite assertion. */
+  readonly negatedFailure?: string | undefined;
+}
+
+/** Fails an assertion and its opposite alike: a failure is no answer. */
+export class NoVerdict extends Error {}
+
+export function requireVault(value: unknown): ReadableVault {
+  if (
     typeof value === "object" &&
     value !== null &&
     "getLatestRoundInfo" in value &&
     "snapshot" in value &&
     "contracts" in value
+  ) {
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- nothing else has all three
+    return value as ReadableVault;
+  }
+  throw new NoVerdict(
+    `a vault is needed (connection.vault, hre.vault or mocks.vault), got ${inspect(value)}`,
   );
 }
 
-/** What was expected and what there was, as far as they can be compared. */
-export interface Difference {
-  readonly expected: unknown;
-  readonly actual: unknown;
+/** Reads an expected integer, unscaled. */
+export function parseInteger(value: unknown, where: string): bigint {
+  try {
+    return parseUint256(value, where);
+  } catch (error) {
+    throw new NoVerdict(error instanceof Error ? error.message : String(error));
+  }
 }
 
-/**
- * An assertion of whichever library: the checks find what there is, and this
- * makes it pass or fail.
- */
-export abstract class Assertion {
+/** Throws what checks find, as errors of an assertion library. */
+export class Assertion {
   /**
    * The stack from the line of the test that called the assertion. Once
    * something asynchronous has run, that line is on no stack.
    */
   readonly #callSite: string;
 
-  /**
-   * @param subject What is asserted of.
-   * @param called The function that the test called.
-   * @param negated Whether the opposite is asserted.
-   */
-  protected constructor(
-    public readonly subject: unknown,
+  /** @param called The function that the test called. */
+  public constructor(
     called: unknown,
-    public readonly negated: boolean,
+    private readonly createError: (
+      message: string,
+      difference?: Difference,
+    ) => Error,
+    public readonly negated = false,
   ) {
     this.#callSite = framesAbove(called);
-    // It may be rejected before it is waited for, or never be waited for.
-    if (subject instanceof Promise) {
-      subject.catch(() => undefined);
-    }
   }
 
-  /** Ends the assertion, whether or not it is negated. */
   public fail(message: string, difference?: Difference): never {
     const error = this.createError(message, difference);
     error.stack = `${error.name}: ${error.message}${this.#callSite}`;
     throw error;
   }
 
-  /** Checks a condition by the assertion's polarity. */
-  public check(
-    condition: boolean,
-    message: () => string,
-    negatedMessage: () => string,
-    difference?: () => Difference,
-  ): void {
-    if (condition === this.negated) {
-      this.fail(
-        this.negated ? negatedMessage() : message(),
-        this.negated ? undefined : difference?.(),
-      );
+  /** @param subject If it is a promise, it may be rejected unawaited. */
+  public async check<Found extends Verdict>(
+    find: () => Promise<Found>,
+    subject?: unknown,
+  ): Promise<Found> {
+    if (subject instanceof Promise) {
+      subject.catch(() => undefined);
     }
-  }
-
-  /** Reads what a test expects, and fails where that is nothing to expect. */
-  public parse<Expected>(read: () => Expected): Expected {
-    try {
-      return read();
-    } catch (error) {
-      return this.fail(error instanceof Error ? error.message : String(error));
+    const found = await find().catch((error: unknown) => {
+      if (error instanceof NoVerdict) {
+        this.fail(error.message);
+      }
+      throw error;
+    });
+    const message = this.negated ? found.negatedFailure : found.failure;
+    if (message !== undefined) {
+      this.fail(message, this.negated ? undefined : found);
     }
+    return found;
   }
-
-  /** An integer to expect, unscaled. */
-  public parseInteger(value: unknown, where: string): bigint {
-    return this.parse(() => parseUint256(value, where));
-  }
-
-  public requireVault(value: unknown): ReadableVault {
-    return isReadableVault(value)
-      ? value
-      : this.fail(
-          `a vault is needed (connection.vault, hre.vault or mocks.vault), got ${inspect(value)}`,
-        );
-  }
-
-  protected abstract createError(
-    message: string,
-    difference?: Difference,
-  ): Error;
 }
 
 function framesAbove(called: unknown): string {

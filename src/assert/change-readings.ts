@@ -1,7 +1,8 @@
 import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { readingAt } from "../protocol/index.js";
-import type { Assertion } from "./assertion.js";
+import { requireVault } from "./assertion.js";
+import type { Verdict } from "./assertion.js";
 import { parseExpectedReadings, valuePaths } from "./expected-readings.js";
 import type { ExpectedChange } from "./expected-readings.js";
 import { readAroundTransaction } from "./sent-transaction.js";
@@ -13,29 +14,33 @@ interface Comparison {
   readonly after: unknown;
 }
 
+interface ExpectedComparison extends Comparison {
+  readonly change: ExpectedChange;
+}
+
 /**
- * Asserts that a transaction changed readings.
+ * Checks that a transaction changed readings.
  *
  * @param expected Undefined if any change will do.
  */
-export async function compareReadings(
-  assertion: Assertion,
+export async function checkReadings(
   vault: unknown,
+  transaction: unknown,
   expected: unknown,
-): Promise<void> {
-  const readable = assertion.requireVault(vault);
+): Promise<Verdict> {
+  const readable = requireVault(vault);
   const changes =
-    expected === undefined
-      ? undefined
-      : assertion.parse(() => parseExpectedReadings(expected));
+    expected === undefined ? undefined : parseExpectedReadings(expected);
   const readings = await readAroundTransaction(
-    assertion,
     readable,
-    "expected readings to change, but no transaction was sent: the settlement had nothing to do",
+    transaction,
     async (options) => valuesOf(await readable.snapshot(options)),
   );
   if (readings === undefined) {
-    return;
+    return {
+      failure:
+        "expected readings to change, but no transaction was sent: the settlement had nothing to do",
+    };
   }
   const { hash, before, after } = readings;
   const compare = (path: string): Comparison => ({
@@ -44,12 +49,10 @@ export async function compareReadings(
     after: valueAt(after, path),
   });
   if (changes !== undefined) {
-    checkChanges(
-      assertion,
+    return checkChanges(
       hash,
       changes.map((change) => ({ ...compare(change.path), change })),
     );
-    return;
   }
   // A contract without an address is left out; any other failure is thrown,
   // since nothing can be said then.
@@ -59,42 +62,38 @@ export async function compareReadings(
     )
     .map(compare);
   const changed = compared.filter((value) => value.before !== value.after);
-  assertion.check(
-    changed.length > 0,
-    () =>
-      `expected transaction ${hash} to change a reading of the vault, but all ${compared.length} values are as before`,
-    () =>
-      `expected transaction ${hash} to change no reading of the vault, but it did:${list(changed.map(describeChange))}`,
-  );
+  return changed.length === 0
+    ? {
+        failure: `expected transaction ${hash} to change a reading of the vault, but all ${compared.length} values are as before`,
+      }
+    : {
+        negatedFailure: `expected transaction ${hash} to change no reading of the vault, but it did:${list(changed.map(describeChange))}`,
+      };
 }
 
 function checkChanges(
-  assertion: Assertion,
   hash: string,
-  compared: ReadonlyArray<Comparison & { readonly change: ExpectedChange }>,
-): void {
+  compared: readonly ExpectedComparison[],
+): Verdict {
+  const problems = compared.flatMap((value) => problemOf(value) ?? []);
   const happened = compared.filter((value) => problemOf(value) === undefined);
-  assertion.check(
-    assertion.negated
-      ? happened.length > 0
-      : happened.length === compared.length,
-    () =>
-      `expected transaction ${hash} to change readings otherwise:${list(compared.flatMap((value) => problemOf(value) ?? []))}`,
-    () =>
-      `expected transaction ${hash} not to change readings so, but it did:${list(happened.map(describeChange))}`,
+  return {
+    failure:
+      problems.length === 0
+        ? undefined
+        : `expected transaction ${hash} to change readings otherwise:${list(problems)}`,
+    negatedFailure:
+      happened.length === 0
+        ? undefined
+        : `expected transaction ${hash} not to change readings so, but it did:${list(happened.map(describeChange))}`,
     // Every named reading, as it should be and as it is.
-    () => ({
-      expected: Object.fromEntries(
-        compared.map(({ path, before, change: { by, to } }) => [
-          path,
-          by !== undefined && typeof before === "bigint" ? before + by : to,
-        ]),
-      ),
-      actual: Object.fromEntries(
-        compared.map(({ path, after }) => [path, after]),
-      ),
-    }),
-  );
+    expected: Object.fromEntries(
+      compared.map((value) => [value.path, targetOf(value)]),
+    ),
+    actual: Object.fromEntries(
+      compared.map(({ path, after }) => [path, after]),
+    ),
+  };
 }
 
 /** The values of a snapshot, or the failure of its reading, by their paths. */
@@ -123,29 +122,30 @@ function valueAt(values: ReadonlyMap<string, unknown>, path: string): unknown {
 }
 
 /** Why an expected change did not happen. */
-function problemOf({
-  path,
-  before,
-  after,
-  change: { from, to, by },
-}: Comparison & { readonly change: ExpectedChange }): string | undefined {
-  const wanted = by === undefined ? String(to) : `${by > 0n ? "+" : ""}${by}`;
-  if (before === after) {
-    return `${path}: expected a change ${by === undefined ? "to" : "by"} ${wanted}, but it is ${String(after)} as before`;
+function problemOf(value: ExpectedComparison): string | undefined {
+  const { path, before, after, change } = value;
+  const { from, to, by } = change;
+  if (
+    before !== after &&
+    after === targetOf(value) &&
+    (from === undefined || before === from)
+  ) {
+    return undefined;
   }
-  if (by !== undefined) {
-    const difference =
-      typeof before === "bigint" && typeof after === "bigint"
-        ? after - before
-        : undefined;
-    return difference === by
-      ? undefined
-      : `${path}: expected a change by ${wanted}, but it changed by ${String(difference)} (${String(before)} → ${String(after)})`;
-  }
-  const isAsExpected = after === to && (from === undefined || before === from);
-  return isAsExpected
-    ? undefined
-    : `${path}: expected ${from === undefined ? "" : `${String(from)} → `}${wanted}, but it changed ${String(before)} → ${String(after)}`;
+  const wanted =
+    by !== undefined
+      ? `by ${by > 0n ? "+" : ""}${by}`
+      : `${from === undefined ? "" : `from ${from} `}to ${String(to)}`;
+  const found =
+    before === after
+      ? `is ${String(before)} as before`
+      : `changed ${String(before)} → ${String(after)}`;
+  return `${path}: expected a change ${wanted}, but it ${found}`;
+}
+
+/** The value that an expected change leads to. */
+function targetOf({ before, change: { by, to } }: ExpectedComparison): unknown {
+  return by !== undefined && typeof before === "bigint" ? before + by : to;
 }
 
 function describeChange({ path, before, after }: Comparison): string {

@@ -1,5 +1,6 @@
 import { placesOf, standaloneReadings } from "../protocol/index.js";
 import type { StandaloneReadings } from "../protocol/index.js";
+import { NoVerdict } from "./assertion.js";
 
 // Conditions in brackets, or `boolean` would be taken apart: `true` and `false`.
 
@@ -42,7 +43,7 @@ const valuePathNames: ReadonlySet<string> = new Set(
 /**
  * Reads what a test expects.
  *
- * @throws RangeError naming a reading that does not exist, or a value that is
+ * @throws NoVerdict naming a reading that does not exist, or a value that is
  * none: a typing mistake must never make an assertion pass
  */
 export function parseExpectedReadings(
@@ -50,7 +51,7 @@ export function parseExpectedReadings(
 ): readonly ExpectedChange[] {
   const changes = parseLevel(expected, []);
   if (changes.length === 0) {
-    throw new RangeError("no reading is named");
+    throw new NoVerdict("no reading is named");
   }
   return changes;
 }
@@ -67,12 +68,12 @@ function parseLevel(
     place.every((name, index) => names[index] === name),
   );
   if (!isLevel) {
-    throw new RangeError(
+    throw new NoVerdict(
       `there is no reading ${path}; there are ${[...valuePathNames].join(", ")}`,
     );
   }
   if (typeof expected !== "object" || expected === null) {
-    throw new RangeError(
+    throw new NoVerdict(
       `${path === "" ? "the expected readings" : path} must be an object of readings`,
     );
   }
@@ -99,7 +100,7 @@ function parseValue(expected: unknown, path: string): ExpectedChange {
       return { path, by };
     }
   }
-  throw new RangeError(
+  throw new NoVerdict(
     `${path} must be a value, { from, to }, or { by } with an integer that is not 0`,
   );
 }
@@ -111,7 +112,7 @@ function scalar(value: unknown, path: string): bigint | boolean {
   if (typeof value === "number" && Number.isSafeInteger(value)) {
     return BigInt(value);
   }
-  throw new RangeError(
+  throw new NoVerdict(
     `${path} is compared with ${typeof value} ${String(value)}; give an integer or a boolean`,
   );
 }

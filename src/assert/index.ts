@@ -7,15 +7,16 @@
 import { AssertionError } from "node:assert";
 import { inspect } from "node:util";
 
-import { compareReadings } from "./change-readings.js";
+import { Assertion, NoVerdict, parseInteger } from "./assertion.js";
+import type { ReadableVault } from "./assertion.js";
+import { checkReadings } from "./change-readings.js";
 import type { ExpectedReadings } from "./expected-readings.js";
-import { Assertion } from "./assertion.js";
-import type { Difference, ReadableVault } from "./assertion.js";
 import {
+  checkSettledRound,
   checkSettledWith,
-  findSettledRound,
-  findSettlement,
+  checkSettlement,
 } from "./settled-round.js";
+import type { RoundVerdict } from "./settled-round.js";
 
 export type { ExpectedReadings, ExpectedValue } from "./expected-readings.js";
 export type { ReadableVault } from "./assertion.js";
@@ -51,11 +52,10 @@ export async function settlesRound(
   transaction: unknown,
   expected: ExpectedSettlement = {},
 ): Promise<void> {
-  await assertSettled(
-    new ThrownAssertion(transaction, settlesRound),
-    vault,
-    expected,
-    findSettlement,
+  await assertionOf(settlesRound).check(
+    async () =>
+      await checkWith(expected, () => checkSettlement(vault, transaction)),
+    transaction,
   );
 }
 
@@ -75,11 +75,8 @@ export async function roundSettled(
   vault: ReadableVault,
   expected: ExpectedSettlement = {},
 ): Promise<void> {
-  await assertSettled(
-    new ThrownAssertion(vault, roundSettled),
-    vault,
-    expected,
-    findSettledRound,
+  await assertionOf(roundSettled).check(
+    async () => await checkWith(expected, () => checkSettledRound(vault)),
   );
 }
 
@@ -109,56 +106,43 @@ export async function changesReadings(
   transaction: unknown,
   expected?: ExpectedReadings,
 ): Promise<void> {
-  const assertion = new ThrownAssertion(transaction, changesReadings);
-  await compareReadings(assertion, vault, expected);
+  await assertionOf(changesReadings).check(
+    async () => await checkReadings(vault, transaction, expected),
+    transaction,
+  );
 }
 
-const fields = [
-  { key: "price", field: "settledPrice" },
-  { key: "amount", field: "settledAmount" },
-] as const;
+const fields = { price: "settledPrice", amount: "settledAmount" } as const;
 
-/** What is expected is refused first where no round could be settled with it. */
-async function assertSettled(
-  assertion: ThrownAssertion,
-  vault: ReadableVault,
+/** Refuses first what no round could be settled with. */
+async function checkWith(
   expected: ExpectedSettlement,
-  find: typeof findSettlement,
-): Promise<void> {
-  const wanted = Object.entries(expected).map(([key, value]) => {
-    const { field } =
-      fields.find((each) => each.key === key) ??
-      assertion.fail(
-        `there is no ${inspect(key)} of a settlement to expect; there are price, amount`,
-      );
-    return {
-      field,
-      value:
-        value === undefined ? undefined : assertion.parseInteger(value, key),
-    };
-  });
-  const round = await find(assertion, vault);
-  for (const { field, value } of wanted) {
-    if (round !== undefined && value !== undefined) {
-      checkSettledWith(assertion, round, field, value);
-    }
+  find: () => Promise<RoundVerdict>,
+): Promise<RoundVerdict> {
+  const unknown = Object.keys(expected).find((key) => !(key in fields));
+  if (unknown !== undefined) {
+    throw new NoVerdict(
+      `there is no ${inspect(unknown)} of a settlement to expect; there are price, amount`,
+    );
   }
+  const wanted = (["price", "amount"] as const).flatMap((key) =>
+    expected[key] === undefined
+      ? []
+      : [{ field: fields[key], value: parseInteger(expected[key], key) }],
+  );
+  const found = await find();
+  return wanted.reduce<RoundVerdict>(
+    ({ round, ...failed }, { field, value }) =>
+      round === undefined ? failed : checkSettledWith(round, field, value),
+    found,
+  );
 }
 
 /** Fails as `node:assert` does. */
-class ThrownAssertion extends Assertion {
-  readonly #operator: string;
-
-  constructor(subject: unknown, called: (...args: never) => Promise<void>) {
-    super(subject, called, false);
-    this.#operator = called.name;
-  }
-
-  protected createError(message: string, difference?: Difference): Error {
-    return new AssertionError({
-      message,
-      operator: this.#operator,
-      ...difference,
-    });
-  }
+function assertionOf(called: (...args: never) => Promise<void>): Assertion {
+  return new Assertion(
+    called,
+    (message, difference) =>
+      new AssertionError({ message, operator: called.name, ...difference }),
+  );
 }

@@ -5,7 +5,8 @@ import type { Provider } from "ethers";
 
 import type { ReadOptions } from "../client/reader.js";
 import { quoteForeignText } from "../untrusted-text.js";
-import type { Assertion, ReadableVault } from "./assertion.js";
+import { NoVerdict } from "./assertion.js";
+import type { ReadableVault } from "./assertion.js";
 
 const POLLING_INTERVAL_MS = 50;
 /** How long a node may take to learn of a transaction. */
@@ -14,34 +15,31 @@ const UNKNOWN_LIMIT_MS = 1_000;
 const PENDING_LIMIT_MS = 30_000;
 
 /**
- * Waits for the subject's transaction, and reads what it may have changed. Fails,
- * negated or not, where there is none to speak of: a matcher must not take a
- * failure for an answer.
+ * Waits for a transaction, and reads what it may have changed.
  *
- * @param nothingSent The failure where a settlement found nothing to do.
- * @returns Undefined where that is what is asserted.
+ * @returns Undefined if a settlement found nothing to do.
  */
 export async function readAroundTransaction<Value>(
-  assertion: Assertion,
   vault: ReadableVault,
-  nothingSent: string,
+  transaction: unknown,
   read: (options: ReadOptions) => Promise<Value>,
 ): Promise<
   | { readonly hash: string; readonly before: Value; readonly after: Value }
   | undefined
 > {
-  const hash = hashOf(assertion, await assertion.subject);
+  const hash = hashOf(await transaction);
   if (hash === undefined) {
-    return assertion.negated ? undefined : assertion.fail(nothingSent);
+    return undefined;
   }
   const contracts = await vault.contracts;
-  const provider =
-    contracts.vaultFactory.runner?.provider ??
-    assertion.fail("the vault's contracts have no provider");
-  const blockNumber = await waitForBlock(assertion, provider, hash);
+  const provider = contracts.vaultFactory.runner?.provider ?? undefined;
+  if (provider === undefined) {
+    throw new NoVerdict("the vault's contracts have no provider");
+  }
+  const blockNumber = await waitForBlock(provider, hash);
   const block = await provider.getBlock(blockNumber);
   if (block?.transactions.length !== 1) {
-    assertion.fail(
+    throw new NoVerdict(
       `block ${blockNumber} of transaction ${hash} holds ${String(block?.transactions.length)} transactions, so it cannot be told which of them changed what: mine it alone`,
     );
   }
@@ -56,7 +54,7 @@ export async function readAroundTransaction<Value>(
 const SENT = ["settled", "not-settled", "unconfirmed"];
 
 /** @returns Undefined where a settlement found nothing to do. */
-function hashOf(assertion: Assertion, subject: unknown): string | undefined {
+function hashOf(subject: unknown): string | undefined {
   if (isSettlement(subject)) {
     if (subject.status === "nothing-to-do") {
       return undefined;
@@ -66,7 +64,7 @@ function hashOf(assertion: Assertion, subject: unknown): string | undefined {
         typeof subject.reason === "string"
           ? `: ${quoteForeignText(subject.reason)}`
           : "";
-      assertion.fail(
+      throw new NoVerdict(
         `expected a settlement that was sent, but it was ${subject.status}${reason}`,
       );
     }
@@ -75,11 +73,12 @@ function hashOf(assertion: Assertion, subject: unknown): string | undefined {
     typeof subject === "object" && subject !== null && "hash" in subject
       ? subject.hash
       : subject;
-  return isHexString(hash, 32)
-    ? hash
-    : assertion.fail(
-        `expected a transaction, its hash or a settlement, got ${inspect(subject)}`,
-      );
+  if (!isHexString(hash, 32)) {
+    throw new NoVerdict(
+      `expected a transaction, its hash or a settlement, got ${inspect(subject)}`,
+    );
+  }
+  return hash;
 }
 
 function isSettlement(
@@ -95,32 +94,29 @@ function isSettlement(
 }
 
 /** The block of a transaction that did not revert. */
-async function waitForBlock(
-  assertion: Assertion,
-  provider: Provider,
-  hash: string,
-): Promise<number> {
+async function waitForBlock(provider: Provider, hash: string): Promise<number> {
   const startedAt = Date.now();
   for (;;) {
     const receipt = await provider.getTransactionReceipt(hash);
     if (receipt !== null) {
-      return receipt.status === 0
-        ? assertion.fail(
-            `transaction ${hash} reverted, so it changed nothing: assert the revert itself, with .revertedWith() and the like`,
-          )
-        : receipt.blockNumber;
+      if (receipt.status === 0) {
+        throw new NoVerdict(
+          `transaction ${hash} reverted, so it changed nothing: assert the revert itself, with .revertedWith() and the like`,
+        );
+      }
+      return receipt.blockNumber;
     }
     const elapsed = Date.now() - startedAt;
     if (
       elapsed > UNKNOWN_LIMIT_MS &&
       (await provider.getTransaction(hash)) === null
     ) {
-      assertion.fail(
+      throw new NoVerdict(
         `transaction ${hash} is not known on the vault's network. Was it sent over another connection? hre.vault and network.create() are different chains`,
       );
     }
     if (elapsed > PENDING_LIMIT_MS) {
-      assertion.fail(
+      throw new NoVerdict(
         `transaction ${hash} was not mined within ${PENDING_LIMIT_MS / 1000} s`,
       );
     }

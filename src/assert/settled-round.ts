@@ -3,42 +3,44 @@ import { formatUnits } from "ethers";
 import { units } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeOutcome, isSameRound } from "../protocol/round.js";
-import type { Assertion } from "./assertion.js";
+import { requireVault } from "./assertion.js";
+import type { Verdict } from "./assertion.js";
 import { readAroundTransaction } from "./sent-transaction.js";
 
-/**
- * Asserts that a transaction settled the round that was the latest before it.
- *
- * @returns The settled round; undefined where the opposite is asserted and holds.
- */
-export async function findSettlement(
-  assertion: Assertion,
+/** With the round that is settled, if the assertion holds. */
+export interface RoundVerdict extends Verdict {
+  readonly round?: VaultRound;
+}
+
+/** Checks that a transaction settled the round that was the latest before it. */
+export async function checkSettlement(
   vault: unknown,
-): Promise<VaultRound | undefined> {
-  const readable = assertion.requireVault(vault);
+  transaction: unknown,
+): Promise<RoundVerdict> {
+  const readable = requireVault(vault);
   const rounds = await readAroundTransaction(
-    assertion,
     readable,
-    "expected the vault's latest round to be settled by a transaction, but nothing was sent: the settlement had nothing to do",
+    transaction,
     async (options) => await readable.getLatestRoundInfo(options),
   );
   if (rounds === undefined) {
-    return undefined;
+    return {
+      failure:
+        "expected the vault's latest round to be settled by a transaction, but nothing was sent: the settlement had nothing to do",
+    };
   }
   const { hash, before, after } = rounds;
-  const failure = whyNotSettled(before, after);
-  assertion.check(
-    failure === undefined,
-    () =>
-      `expected transaction ${hash} to settle the vault's round, but ${String(failure)}`,
-    () =>
-      `expected transaction ${hash} not to settle the vault's round, but it did (${describeOutcome(after)})`,
-    () => ({
-      expected: { before: { ...before, settled: false }, settled: true },
-      actual: { before, settled: after.settled },
-    }),
-  );
-  return assertion.negated ? undefined : after;
+  const reason = whyNotSettled(before, after);
+  return reason === undefined
+    ? {
+        negatedFailure: `expected transaction ${hash} not to settle the vault's round, but it did (${describeOutcome(after)})`,
+        round: after,
+      }
+    : {
+        failure: `expected transaction ${hash} to settle the vault's round, but ${reason}`,
+        expected: { before: { ...before, settled: false }, settled: true },
+        actual: { before, settled: after.settled },
+      };
 }
 
 function whyNotSettled(
@@ -56,44 +58,38 @@ function whyNotSettled(
     : `it is still not settled (${describeOutcome(after)})`;
 }
 
-/**
- * Asserts that the latest round is settled.
- *
- * @returns As {@link findSettlement} does.
- */
-export async function findSettledRound(
-  assertion: Assertion,
-  vault: unknown,
-): Promise<VaultRound | undefined> {
-  const round = await assertion.requireVault(vault).getLatestRoundInfo();
-  assertion.check(
-    round.settled,
-    () =>
-      `expected the vault's latest round to be settled, but it is not (${describeOutcome(round)})`,
-    () =>
-      `expected the vault's latest round not to be settled, but it is (${describeOutcome(round)})`,
-    () => ({ expected: { ...round, settled: true }, actual: round }),
-  );
-  return assertion.negated ? undefined : round;
+/** Checks that the latest round is settled. */
+export async function checkSettledRound(vault: unknown): Promise<RoundVerdict> {
+  const round = await requireVault(vault).getLatestRoundInfo();
+  return round.settled
+    ? {
+        negatedFailure: `expected the vault's latest round not to be settled, but it is (${describeOutcome(round)})`,
+        round,
+      }
+    : {
+        failure: `expected the vault's latest round to be settled, but it is not (${describeOutcome(round)})`,
+        expected: { ...round, settled: true },
+        actual: round,
+      };
 }
 
-/** What a settlement writes to a round, and a test can expect. */
+/** The fields that a settlement writes to a round, and a test can expect. */
 export type SettledField = "settledPrice" | "settledAmount";
 
-/** Asserts what a round was settled with. */
+/** Checks what a round was settled with. */
 export function checkSettledWith(
-  assertion: Assertion,
   round: VaultRound,
   field: SettledField,
   expected: bigint,
-): void {
+): RoundVerdict {
   const actual = round[field];
-  if (actual !== expected) {
-    assertion.fail(
-      `expected the round to be settled with ${field} ${show(field, expected)}, but it is ${show(field, actual)}`,
-      { expected, actual },
-    );
-  }
+  return actual === expected
+    ? { round }
+    : {
+        failure: `expected the round to be settled with ${field} ${show(field, expected)}, but it is ${show(field, actual)}`,
+        expected,
+        actual,
+      };
 }
 
 function show(field: SettledField, value: bigint): string {

@@ -10,20 +10,23 @@ const PREVIOUS_MATCHER = "previousMatcherName";
  * chain changes the flags of the same object.
  */
 export class MatcherContext extends Assertion {
+  public readonly subject: unknown;
   readonly #assertion: object;
-  readonly #chai: Chai.ChaiStatic;
   readonly #utils: Chai.ChaiUtils;
-  readonly #prefix: string;
 
   constructor(assertion: object, chai: Chai.ChaiStatic, utils: Chai.ChaiUtils) {
     // Flags are typed any.
     const flag = (name: string): unknown => utils.flag(assertion, name);
-    super(flag("object"), flag("ssfi"), flag("negate") === true);
-    this.#assertion = assertion;
-    this.#chai = chai;
-    this.#utils = utils;
     const message = flag("message");
-    this.#prefix = typeof message === "string" ? `${message}: ` : "";
+    const prefix = typeof message === "string" ? `${message}: ` : "";
+    super(
+      flag("ssfi"),
+      (text) => new chai.AssertionError(`${prefix}${text}`),
+      flag("negate") === true,
+    );
+    this.subject = flag("object");
+    this.#assertion = assertion;
+    this.#utils = utils;
   }
 
   public flag(name: string): unknown {
@@ -47,15 +50,11 @@ export class MatcherContext extends Assertion {
   }
 
   /** Makes the assertion something to await. */
-  public settleWith(outcome: Promise<void>): object {
+  public settleWith(outcome: Promise<unknown>): object {
     return Object.assign(this.#assertion, {
       then: outcome.then.bind(outcome),
       catch: outcome.catch.bind(outcome),
       finally: outcome.finally.bind(outcome),
     });
-  }
-
-  protected createError(message: string): Error {
-    return new this.#chai.AssertionError(`${this.#prefix}${message}`);
   }
 }

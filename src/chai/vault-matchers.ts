@@ -1,12 +1,13 @@
 import type { use } from "chai";
 
-import { compareReadings } from "../assert/change-readings.js";
+import { parseInteger } from "../assert/assertion.js";
+import { checkReadings } from "../assert/change-readings.js";
 import {
+  checkSettledRound,
   checkSettledWith,
-  findSettledRound,
-  findSettlement,
+  checkSettlement,
 } from "../assert/settled-round.js";
-import type { VaultRound } from "../protocol/index.js";
+import type { RoundVerdict } from "../assert/settled-round.js";
 import { MatcherContext } from "./matcher-context.js";
 
 // By way of `use`, so that our declarations import Chai's types: the global
@@ -18,22 +19,17 @@ const PENDING_ROUND = "hardhatVaultPendingRound";
 
 /** A round that is being looked for. */
 class PendingRound {
-  public constructor(
-    /** Undefined where the assertion is negated and holds. */
-    public readonly round: Promise<VaultRound | undefined>,
-    /** Settles with the assertion. */
-    public readonly outcome: Promise<void> = round.then(() => undefined),
-  ) {}
+  public constructor(public readonly found: Promise<RoundVerdict>) {}
 }
 
 /** Makes the assertion wait for a round, which details can look at. */
 function awaitRound(
   context: MatcherContext,
-  round: Promise<VaultRound | undefined>,
+  find: () => Promise<RoundVerdict>,
 ): object {
-  const pending = new PendingRound(round);
-  context.setFlag(PENDING_ROUND, pending);
-  return context.settleWith(pending.outcome);
+  const found = context.check(find, context.subject);
+  context.setFlag(PENDING_ROUND, new PendingRound(found));
+  return context.settleWith(found);
 }
 
 /** The matchers that look at a settled round, and the field each compares. */
@@ -64,13 +60,21 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
   };
 
   addMatcher("settleRound", (context, vault) =>
-    awaitRound(context, findSettlement(context, vault)),
+    awaitRound(
+      context,
+      async () => await checkSettlement(vault, context.subject),
+    ),
   );
   addMatcher("settledRound", (context) =>
-    awaitRound(context, findSettledRound(context, context.subject)),
+    awaitRound(context, async () => await checkSettledRound(context.subject)),
   );
   addMatcher("changeReadings", (context, vault, expected) =>
-    context.settleWith(compareReadings(context, vault, expected)),
+    context.settleWith(
+      context.check(
+        async () => await checkReadings(vault, context.subject, expected),
+        context.subject,
+      ),
+    ),
   );
 
   for (const { matcher, field } of details) {
@@ -82,20 +86,18 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
         );
       }
       // From here on nobody awaits it, but what the check makes of it.
-      pending.outcome.catch(() => undefined);
-      const check = async (): Promise<VaultRound | undefined> => {
-        const expected = context.parseInteger(expectedValue, matcher);
-        const round = await pending.round;
-        if (round !== undefined) {
-          checkSettledWith(context, round, field, expected);
-        }
-        return round;
-      };
+      pending.found.catch(() => undefined);
       return context.negated
         ? context.fail(
             `.${matcher}() cannot follow .not: it would not be clear which part is denied`,
           )
-        : awaitRound(context, check());
+        : awaitRound(context, async () => {
+            const expected = parseInteger(expectedValue, matcher);
+            const { round } = await pending.found;
+            return round === undefined
+              ? {}
+              : checkSettledWith(round, field, expected);
+          });
     });
   }
 };

@@ -54,8 +54,8 @@ describe("chai - changeReadings", () => {
     expect(message.split("\n")).to.deep.equal([
       `expected transaction ${tx.hash} to change readings otherwise:`,
       "  volume: expected a change to 5, but it is 100 as before",
-      `  round.settledPrice: expected 1, but it changed 0 → ${SETTLED_PRICE}`,
-      "  round.settledAmount: expected a change by +70, but it changed by 77 (0 → 77)",
+      `  round.settledPrice: expected a change to 1, but it changed 0 → ${SETTLED_PRICE}`,
+      "  round.settledAmount: expected a change by +70, but it changed 0 → 77",
       `  round.strikePrice: expected a change to ${1_900n * 10n ** 18n}, but it is ${1_900n * 10n ** 18n} as before`,
       "  pools.public.locked: expected a change by -1, but it is 0 as before",
     ]);
@@ -65,7 +65,9 @@ describe("chai - changeReadings", () => {
           round: { settledAmount: { from: 1n, to: 77n } },
         }),
       ),
-    ).to.match(/settledAmount: expected 1 → 77, but it changed 0 → 77/u);
+    ).to.match(
+      /settledAmount: expected a change from 1 to 77, but it changed 0 → 77/u,
+    );
   });
 
   it("should fail with .not on any stated change that happened", async () => {
