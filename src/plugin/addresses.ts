@@ -1,6 +1,6 @@
 import type { NetworkConfig } from "hardhat/types/config";
 
-import { isLocated, orCallAt, orElse } from "../client/addresses.js";
+import { orCallAt, orElse } from "../client/addresses.js";
 import type { AddressBook } from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
@@ -8,15 +8,11 @@ import { toConfigVariableError } from "../rpc/errors.js";
 import type { VaultInstanceConfig } from "./config-types.js";
 import type { DeploymentAddresses } from "./deployments.js";
 
-/** Where a connection, or an instance on it, finds addresses. */
+/** The sources of a connection's addresses, or of an instance's, in order. */
 export interface ConnectionAddresses {
-  /**
-   * Mocks that were bound to it, then (on a fork) where the forked network has
-   * the contracts, then the configuration, then what `vault deploy-mocks` left
-   * behind.
-   */
+  /** Bound, configured, and deployed by `vault deploy-mocks`. */
   readonly locate: AddressBook;
-  /** The same without what was left behind. */
+  /** Without the deployed ones, which an instance does not share. */
   readonly locateNamed: AddressBook;
   /** From now on these addresses come first. */
   bind(addresses: AddressBook): void;
@@ -42,39 +38,30 @@ export function connectionAddresses(
   deployment: DeploymentAddresses | undefined,
   instance?: InstanceOfNetwork,
 ): ConnectionAddresses {
-  let bound: AddressBook | undefined;
-  let upstream: AddressBook | undefined;
   const path = `networks.${networkName}.vault${instance === undefined ? "" : `.instances.${instance.name}`}.contracts`;
   const own = configuredAddresses(
     path,
     settingsOf(networkName, networkConfig, instance?.name),
   );
-  const configured =
+  let bound: AddressBook | undefined;
+  let configured =
     instance === undefined ? own : orElse(own, instance.network.locateNamed);
-  const deployed: AddressBook = async (role) => {
-    const found = await deployment?.find(role);
-    return (
-      found ?? {
-        path: `${path}.${role}`,
-        hint: `${orCallAt(role)} ${describeAbsence(networkConfig, deployment)}`,
-      }
-    );
-  };
+  let deployed: AddressBook = async (role) =>
+    (await deployment?.find(role)) ?? {
+      path: `${path}.${role}`,
+      hint: `${orCallAt(role)} ${describeAbsence(networkConfig, deployment)}`,
+    };
   const locateNamed: AddressBook = async (role) =>
-    await orElse(bound, orElse(upstream, configured))(role);
+    await orElse(bound, configured)(role);
   return {
-    locate: async (role) => {
-      const found = await orElse(locateNamed, deployed)(role);
-      return isLocated(found) || upstream === undefined
-        ? found
-        : await upstream(role);
-    },
+    locate: async (role) => await orElse(locateNamed, deployed)(role),
     locateNamed,
     bind: (addresses) => {
       bound = addresses;
     },
-    follow: (addresses) => {
-      upstream = addresses;
+    follow: (upstream) => {
+      configured = upstream;
+      deployed = upstream;
     },
   };
 }
@@ -93,14 +80,13 @@ export function settingsOf(
     return vault;
   }
   const { instances } = vault;
-  const settings = Object.hasOwn(instances, instance)
-    ? instances[instance]
-    : undefined;
-  if (settings === undefined) {
+  const names = Object.keys(instances);
+  const settings = instances[instance];
+  if (settings === undefined || !names.includes(instance)) {
     throw vaultError("VAULT_UNKNOWN_INSTANCE", {
       network: networkName,
       instance: describeInput(instance),
-      known: listNames(Object.keys(instances)),
+      known: names.length === 0 ? "there is none" : names.join(", "),
     });
   }
   return settings;
@@ -121,15 +107,12 @@ function configuredAddresses(
     if (configured === undefined) {
       return { path: source, hint: orCallAt(role) };
     }
-    let value: string;
-    try {
-      value = await configured.get();
-    } catch (error) {
+    const value = await configured.get().catch((error: unknown) => {
       throw toConfigVariableError(error, source);
-    }
+    });
     // A variable may hold a secret by mistake.
-    const shown = "the configured value";
-    return { address: parseAddress(value, source, shown), source };
+    const address = parseAddress(value, source, "the configured value");
+    return { address, source };
   };
 }
 
@@ -144,8 +127,4 @@ function describeAbsence(
     return "What deploy-mocks wrote to vault-deployments/ is not used here: to check it, the network would have to be asked.";
   }
   return deployment.describeAbsence();
-}
-
-function listNames(names: readonly string[]): string {
-  return names.length === 0 ? "there is none" : names.join(", ");
 }

@@ -56,15 +56,17 @@ export async function writeDeployment(
   }
 }
 
-/** The files that there are, relative to the project's root, and what of. */
-export async function listDeployments(projectRoot: string): Promise<
-  ReadonlyArray<
-    Pick<MockDeployment, "instance"> & {
-      readonly file: string;
-      readonly chain: string;
-    }
-  >
-> {
+/** A file of mocks, by the parts of its name. */
+interface DeploymentFile {
+  /** Relative to the project's root. */
+  readonly file: string;
+  readonly chain: string;
+  readonly instance: string | undefined;
+}
+
+export async function listDeployments(
+  projectRoot: string,
+): Promise<readonly DeploymentFile[]> {
   return (await listProjectFiles(projectRoot)).toSorted().flatMap((name) => {
     const [, chain, instance] =
       /^([0-9]+)-[0-9a-z]+(?:-([a-z0-9_-]+))?\.json$/u.exec(name) ?? [];
@@ -101,13 +103,9 @@ export function deploymentFile({
   genesisHash,
   instance,
 }: Pick<MockDeployment, "chainId" | "genesisHash" | "instance">): string {
-  const genesis = /^0x(?<start>[0-9a-f]{8})/iu.exec(genesisHash);
-  const parts = [
-    chainId,
-    genesis?.groups?.["start"]?.toLowerCase() ?? "unknown",
-    ...(instance === undefined ? [] : [instance]),
-  ];
-  return `${PROJECT_FOLDER}/${parts.join("-")}.json`;
+  const genesis = /^0x([0-9a-f]{8})/iu.exec(genesisHash)?.[1] ?? "unknown";
+  const ofInstance = instance === undefined ? "" : `-${instance}`;
+  return `${PROJECT_FOLDER}/${chainId}-${genesis.toLowerCase()}${ofInstance}.json`;
 }
 
 /** Without the paths of this machine, which Node's errors name. */

@@ -69,10 +69,7 @@ export class DeploymentAddresses {
 
   /** Writes the file; it appears whole or not at all. */
   public async save(mocks: Omit<MockDeployment, "instance">): Promise<string> {
-    const deployment = {
-      ...mocks,
-      ...(this.instance === undefined ? {} : { instance: this.instance }),
-    };
+    const deployment = { ...mocks, instance: this.instance };
     const { deploymentFile, writeDeployment } =
       await import("./deployment-file.js");
     await writeDeployment(this.projectRoot, deployment);

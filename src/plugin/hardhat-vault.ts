@@ -24,7 +24,7 @@ import type { ForkConnection, ForkOptions } from "../rehearsal/engines/fork.js";
 import type { SimulateSettleAllOptions } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
 import { connectionAddresses, settingsOf } from "./addresses.js";
-import type { ConnectionAddresses } from "./addresses.js";
+import type { ConnectionAddresses, InstanceOfNetwork } from "./addresses.js";
 import { DeploymentAddresses } from "./deployments.js";
 import { findErrorsInProject } from "./project-abis.js";
 
@@ -35,11 +35,15 @@ import { findErrorsInProject } from "./project-abis.js";
 export type MockVaultHandle<VaultT extends MockHost = HardhatVault> =
   MockHandle<VaultT>;
 
-/** What the sets of contracts on one connection share. */
-interface NetworkOfInstances {
-  /** Of the network's own contracts. */
-  readonly addresses: ConnectionAddresses;
-  /** Those that were asked for, so that each keeps the mocks bound to it. */
+/** What the vaults of one set of contracts share. */
+interface VaultParts extends Pick<
+  HardhatVault,
+  "networkName" | "connection" | "context" | "instanceName" | "deployments"
+> {
+  /** Its addresses, below those of `at()`. */
+  readonly connectionAddresses: ConnectionAddresses;
+  readonly networkAddresses: ConnectionAddresses;
+  /** Of the network, so that each keeps the mocks bound to it. */
   readonly instances: Map<string, HardhatVault>;
 }
 
@@ -57,31 +61,17 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public readonly instanceName: string | undefined;
   /** @internal */
   public readonly context: HookContext;
-  /** @internal The instance's own addresses, below those of `at()`. */
-  public readonly connectionAddresses: ConnectionAddresses;
   /** @internal Undefined where nothing persists: on an in-process network. */
   public readonly deployments: DeploymentAddresses | undefined;
-  /** @internal What all instances on the connection share. */
-  public readonly network: NetworkOfInstances;
-  /** In the place of the configured sender, during one operation. */
-  readonly #from: string | undefined;
 
   private constructor(
-    parts: Pick<
-      HardhatVault,
-      | "networkName"
-      | "connection"
-      | "instanceName"
-      | "context"
-      | "connectionAddresses"
-      | "deployments"
-      | "network"
-    >,
+    private readonly parts: VaultParts,
     addresses: AddressBook = parts.connectionAddresses.locate,
     // The params of Hardhat's provider type are not readonly inside objects; it
     // is the same standard.
     provider: Eip1193Provider = parts.connection.provider,
-    from?: string,
+    /** In the place of the configured sender, during one operation. */
+    private readonly from?: string,
   ) {
     super(provider, addresses, {
       networkName: parts.networkName,
@@ -91,10 +81,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     this.connection = parts.connection;
     this.instanceName = parts.instanceName;
     this.context = parts.context;
-    this.connectionAddresses = parts.connectionAddresses;
     this.deployments = parts.deployments;
-    this.network = parts.network;
-    this.#from = from;
   }
 
   /**
@@ -105,7 +92,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     connection: NetworkConnection<ChainType | string>,
     context: HookContext,
     networkName = connection.networkName,
-    instance?: Pick<HardhatVault, "network"> & { readonly name: string },
+    instance?: InstanceOfNetwork & Pick<VaultParts, "instances">,
   ): HardhatVault {
     const { networkConfig, provider } = connection;
     const deployments =
@@ -117,22 +104,21 @@ export class HardhatVault extends VaultClient implements VaultHost {
             instance?.name,
           )
         : undefined;
-    const addresses = connectionAddresses(
+    const own = connectionAddresses(
       networkName,
       networkConfig,
       deployments,
-      instance === undefined
-        ? undefined
-        : { name: instance.name, network: instance.network.addresses },
+      instance,
     );
     return new HardhatVault({
       networkName,
       connection,
-      instanceName: instance?.name,
       context,
-      connectionAddresses: addresses,
+      instanceName: instance?.name,
+      connectionAddresses: own,
+      networkAddresses: instance?.network ?? own,
+      instances: instance?.instances ?? new Map<string, HardhatVault>(),
       deployments,
-      network: instance?.network ?? { addresses, instances: new Map() },
     });
   }
 
@@ -153,23 +139,23 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public instance(name: string): HardhatVault {
-    const { instances } = this.network;
+    const { instances, networkAddresses: network } = this.parts;
     const instance =
       instances.get(name) ??
       HardhatVault.forConnection(
         this.connection,
         this.context,
         this.networkName,
-        { name, network: this.network },
+        { name, network, instances },
       );
     instances.set(name, instance);
     return this.provider === this.connection.provider
       ? instance
       : new HardhatVault(
-          instance,
+          instance.parts,
           instance.addresses,
           this.provider,
-          this.#from,
+          this.from,
         );
   }
 
@@ -192,18 +178,18 @@ export class HardhatVault extends VaultClient implements VaultHost {
     source = "at()",
   ): HardhatVault {
     return new HardhatVault(
-      this,
+      this.parts,
       orElse(fixedAddresses(contracts, source), this.addresses),
       this.provider,
-      this.#from,
+      this.from,
     );
   }
 
   /** @internal See {@link VaultReader.during}. */
   public override during(options: DuringOptions): HardhatVault {
-    const { from = this.#from } = options;
+    const { from = this.from } = options;
     const provider = this.patientProvider(options);
-    return new HardhatVault(this, this.addresses, provider, from);
+    return new HardhatVault(this.parts, this.addresses, provider, from);
   }
 
   /** @inheritdoc */
@@ -376,7 +362,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal From now on the connection's vault looks here first. */
   public bind(addresses: AddressBook): void {
-    this.connectionAddresses.bind(addresses);
+    this.parts.connectionAddresses.bind(addresses);
   }
 
   /** @internal Hash of the first block; undefined where nothing persists. */
@@ -396,18 +382,17 @@ export class HardhatVault extends VaultClient implements VaultHost {
       // Of the user's networks, not of what forks are made with.
       `${this.networkName} (fork)`,
     );
-    fork.vault.connectionAddresses.follow(upstream);
+    fork.vault.parts.connectionAddresses.follow(upstream);
     for (const [name, { locate }] of instances) {
-      fork.vault.instance(name).connectionAddresses.follow(locate);
+      fork.vault.instance(name).parts.connectionAddresses.follow(locate);
     }
   }
 
   /** Checked when it is used: most connections are opened for something else. */
   protected override defaultFrom(): string {
-    if (this.#from !== undefined) {
-      return parseAddress(this.#from, "from");
-    }
-    return configuredFrom(this.networkName, this.connection.networkConfig);
+    return this.from === undefined
+      ? configuredFrom(this.networkName, this.connection.networkConfig)
+      : parseAddress(this.from, "from");
   }
 
   protected override runner(): ContractRunner {

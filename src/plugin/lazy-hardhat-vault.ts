@@ -9,7 +9,7 @@ import { assertInvariant } from "../errors.js";
 import { readOperationNames } from "../protocol/readings.js";
 import type { HardhatVault } from "./hardhat-vault.js";
 
-/** What else but readings only needs a connection once it is called. */
+/** The methods that open the connection, beside those that read. */
 const forwardedMethods = [
   "snapshot",
   "block",
