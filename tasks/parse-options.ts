@@ -51,20 +51,32 @@ export function parseReadTarget({
   };
 }
 
-/** Reads `--timeout`: seconds on the command line, milliseconds in the API. */
+/** Reads `--timeout` as milliseconds. */
 export function parseTimeout(text: string | undefined): number | undefined {
-  if (text === undefined) {
-    return undefined;
-  }
-  const milliseconds = /^[0-9]{1,9}(?:\.[0-9]+)?$/u.test(text)
-    ? Number(text) * 1000
-    : NaN;
-  if (milliseconds >= 1 && milliseconds <= MAX_DURATION_MS) {
-    return milliseconds;
+  return text === undefined
+    ? undefined
+    : parseSeconds(
+        text,
+        "--timeout",
+        0.001,
+        Math.floor(MAX_DURATION_MS / 1_000),
+      );
+}
+
+/** Reads a number of seconds as milliseconds. */
+export function parseSeconds(
+  text: string,
+  where: string,
+  least: number,
+  most: number,
+): number {
+  const seconds = /^[0-9]{1,9}(?:\.[0-9]+)?$/u.test(text) ? Number(text) : NaN;
+  if (seconds >= least && seconds <= most) {
+    return seconds * 1_000;
   }
   throw invalidArgument(
-    "--timeout",
-    `a number of seconds from 0.001 to ${Math.floor(MAX_DURATION_MS / 1000)} is needed, got ${describeInput(text)}`,
+    where,
+    `a number of seconds from ${least} to ${most} is needed, got ${describeInput(text)}`,
   );
 }
 

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { isFailedReading } from "../src/client/failed-reading.js";
-import { describeInput } from "../src/client/inputs.js";
-import { VaultError, invalidArgument, vaultError } from "../src/errors.js";
+import { VaultError, vaultError } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import {
   placesOf,
@@ -16,20 +15,14 @@ import { toJsonValue } from "../src/json.js";
 import { toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { withVault } from "./open-vault.js";
-import { writeAlong } from "./output/destination.js";
-import type { WriteText } from "./output/destination.js";
+import { writeToStdout } from "./output/destination.js";
 import { createDisplay } from "./output/watch.js";
-import type { ShowEvent, Sighting } from "./output/watch.js";
+import type { Sighting, WatchEvent } from "./output/watch.js";
 import { failuresOf, sectionsOf } from "./output/status-sections.js";
-import type { Waiting } from "./output/waiting.js";
-import { parseFutureTime } from "./parse-options.js";
+import { parseFutureTime, parseSeconds } from "./parse-options.js";
 import { taskAction, withStdoutOnStderr } from "./run-task.js";
-import type { StreamedReport } from "./run-task.js";
 
-const DEFAULT_INTERVAL_SECONDS = 5;
-const MIN_INTERVAL_SECONDS = 0.1;
-const MAX_INTERVAL_SECONDS = 86_400;
-/** A node that hangs is a node that is away, however often it is asked again. */
+/** Of one look, retries included. */
 const LOOK_TIMEOUT_MS = 10_000;
 
 export default taskAction(async (args: ArgumentsOf<"watch">, hre) => {
@@ -40,48 +33,24 @@ export default taskAction(async (args: ArgumentsOf<"watch">, hre) => {
         hre,
         "read",
         args,
-        async (vault, { inPlace, hide }) =>
-          await watchWhileRead(vault, request, args, inPlace(write), hide),
+        async (vault, { inPlace }) => {
+          const settings = { ...args, ...vault.settings };
+          const show = createDisplay(settings, process.stdout);
+          let isMet = request.until === undefined;
+          async function* shown(): AsyncGenerator<string> {
+            for await (const event of watch(vault, request)) {
+              isMet ||= event.isLast;
+              yield show(event);
+            }
+            isMet = true;
+          }
+          await writeToStdout(shown(), inPlace(write));
+          return { streamed: true, ok: isMet };
+        },
         LOOK_TIMEOUT_MS,
       ),
   );
 });
-
-/**
- * Ends a watch with its reader: in the pause after what could not be written.
- *
- * @returns Not ok where it waits for something that has not come.
- * @throws what else keeps it from being written, as a full disk
- */
-async function watchWhileRead(
-  vault: HardhatVault,
-  request: WatchRequest,
-  args: ArgumentsOf<"watch">,
-  stdout: WriteText,
-  hide: Waiting["hide"],
-): Promise<StreamedReport> {
-  const { write, failed, end } = writeAlong(stdout);
-  const show = createDisplay(
-    { ...args, ...vault.settings },
-    process.stdout,
-    (text) => write(text, () => undefined),
-  );
-  const report = await watch(vault, request, show, {
-    now: Date.now,
-    sleep: async (milliseconds) => {
-      hide();
-      await sleep(milliseconds, undefined, { signal: failed });
-    },
-  }).catch((error: unknown): StreamedReport => {
-    if (!failed.aborted) {
-      throw error;
-    }
-    return { streamed: true, ok: request.until === undefined };
-  });
-  // Of the last line, which no pause follows.
-  await end();
-  return report;
-}
 
 const untilWords = ["settled", "expired"] as const;
 
@@ -89,7 +58,8 @@ const untilWords = ["settled", "expired"] as const;
 type Until = (typeof untilWords)[number] | ((chainTime: number) => bigint);
 
 export interface WatchRequest {
-  readonly intervalSeconds: number;
+  /** Milliseconds. */
+  readonly interval: number;
   /** Undefined for a watch that somebody has to end. */
   readonly until: Until | undefined;
 }
@@ -101,30 +71,16 @@ export interface WatchRequest {
  */
 export function parseWatchArguments({
   until,
-  interval,
+  interval = "5",
 }: Pick<ArgumentsOf<"watch">, "until" | "interval">): WatchRequest {
   return {
-    intervalSeconds: parseInterval(interval),
+    interval: parseSeconds(interval, "--interval", 0.1, 86_400),
     until:
       until === undefined
         ? undefined
         : (untilWords.find((word) => word === until) ??
           parseFutureTime(until, "--until", false, untilWords)),
   };
-}
-
-function parseInterval(text: string | undefined): number {
-  if (text === undefined) {
-    return DEFAULT_INTERVAL_SECONDS;
-  }
-  const seconds = /^[0-9]+(?:\.[0-9]+)?$/u.test(text) ? Number(text) : NaN;
-  if (seconds >= MIN_INTERVAL_SECONDS && seconds <= MAX_INTERVAL_SECONDS) {
-    return seconds;
-  }
-  throw invalidArgument(
-    "--interval",
-    `seconds from ${MIN_INTERVAL_SECONDS} to ${MAX_INTERVAL_SECONDS} are needed, got ${describeInput(text)}`,
-  );
 }
 
 /** Time, so that a test need not wait for it. */
@@ -135,33 +91,34 @@ export interface WatchClock {
 }
 
 /**
- * Looks again and again and shows what changed, through outages too, until what
- * is waited for has come.
+ * Looks again and again, through outages too, until what is waited for has come.
  *
  * @throws VaultError if the first look fails, VAULT_TIME_IN_PAST,
- * VAULT_CHAIN_CHANGED, and VAULT_ROUND_CHANGED where the round that was to be
- * settled or to expire was replaced before that was seen
+ * VAULT_CHAIN_CHANGED, and VAULT_ROUND_CHANGED if another round replaced the one
+ * that was to be settled or to expire
  */
-export async function watch(
+export async function* watch(
   vault: HardhatVault,
-  { intervalSeconds, until }: WatchRequest,
-  show: ShowEvent,
-  clock: WatchClock,
-): Promise<StreamedReport> {
+  { interval, until }: WatchRequest,
+  clock: WatchClock = { now: Date.now, sleep },
+): AsyncGenerator<WatchEvent, void, undefined> {
   const startedAt = clock.now();
   let seen = await look(vault);
   const startTime = seen.envelope.block.timestamp;
-  // Chains that make no blocks have clocks that stand still; time goes on.
-  const chainNow = (): number =>
-    Math.max(
-      seen.envelope.block.timestamp,
-      startTime + Math.floor((clock.now() - startedAt) / 1_000),
-    );
   const isOver = createCondition(until, seen);
-  show({ kind: "first", seen, changed: [] });
+  // Chains that make no blocks have clocks that stand still; time goes on.
+  const isLast = (): boolean =>
+    isOver(
+      seen,
+      Math.max(
+        seen.envelope.block.timestamp,
+        startTime + Math.floor((clock.now() - startedAt) / 1_000),
+      ),
+    );
+  yield { kind: "first", seen, changed: [], isLast: isLast() };
   let lost: VaultError | undefined;
-  while (!isOver(seen, chainNow())) {
-    await clock.sleep(intervalSeconds * 1_000);
+  while (!isLast()) {
+    await clock.sleep(interval);
     try {
       const latest = await look(vault);
       const { network, chainId } = latest.envelope;
@@ -177,22 +134,20 @@ export async function watch(
       const isBack = lost !== undefined;
       [seen, lost] = [latest, undefined];
       if (isBack || changed.length > 0) {
-        show({ kind: "change", seen, changed });
+        yield { kind: "change", seen, changed, isLast: isLast() };
       }
     } catch (error) {
       if (!isOutage(error)) {
         throw error;
       }
       if (lost?.code !== error.code) {
-        show({ kind: "outage", error });
+        yield { kind: "outage", error, isLast: false };
       }
       lost = error;
     }
   }
-  return { streamed: true, ok: true };
 }
 
-/** Tells if what is waited for has come. */
 function createCondition(
   until: Until | undefined,
   first: Sighting,

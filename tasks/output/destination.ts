@@ -47,9 +47,16 @@ export async function writeWhole(
   text: string,
   write: WriteText,
 ): Promise<void> {
-  const along = writeAlong(write);
-  along.write(text, () => undefined);
-  await along.end();
+  let failure: Error | undefined;
+  write(text, (error) => {
+    failure = error ?? undefined;
+  });
+  // A file is written at once. The callback itself is not waited for: what
+  // somebody puts in the place of stdout may never call it.
+  await setImmediate();
+  if (failure !== undefined && !isReaderGone(failure)) {
+    throw failure;
+  }
 }
 
 /**
@@ -74,39 +81,6 @@ export async function writeToStdout(
   }
 }
 
-/**
- * Writes to stdout without waiting for it, for what goes on by itself.
- *
- * @returns What writes, a signal that is aborted once that failed, and what
- * throws, after the last piece, what {@link writeWhole} throws.
- */
-export function writeAlong(write: WriteText): {
-  readonly write: WriteText;
-  readonly failed: AbortSignal;
-  readonly end: () => Promise<void>;
-} {
-  const failure = new AbortController();
-  return {
-    write: (text, done) =>
-      write(text, (error) => {
-        if (error !== null && error !== undefined) {
-          failure.abort(error);
-        }
-        done(error);
-      }),
-    failed: failure.signal,
-    end: async () => {
-      // A file is written at once. The callback itself is not waited for: what
-      // somebody puts in the place of stdout may never call it.
-      await setImmediate();
-      if (failure.signal.aborted && !isReaderGone(failure.signal.reason)) {
-        throw failure.signal.reason;
-      }
-    },
-  };
-}
-
-/** Whether writing failed since the reader went away (`| head`). */
 function isReaderGone(error: unknown): boolean {
   // The second once an earlier piece met the first.
   return hasCode(error, "EPIPE") || hasCode(error, "ERR_STREAM_DESTROYED");

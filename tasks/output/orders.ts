@@ -95,7 +95,7 @@ function toCsvRows(orders: readonly ListedOrder[], header = false): string {
 }
 
 /** What of an order fits beside each other; JSON and CSV have all of it. */
-export const shownFields = fields.filter(
+const shownFields = fields.filter(
   ({ name }) => !/^(?:exFee|lockFee|newLockFee|marginFee)$/u.test(name),
 );
 
@@ -124,7 +124,7 @@ export function describeScales(context: FormatContext): string {
 const MAX_TEXT = 40;
 
 /** A value in a table; how values are scaled is said once, below it. */
-export function briefly({ type }: Field, text: string): string {
+function briefly({ type }: Field, text: string): string {
   return type === "string"
     ? cutText(text, MAX_TEXT)
     : text.replace(/ (?:raw|as configured)$/u, "");
@@ -145,7 +145,8 @@ export async function* toTable(
   }
 }
 
-function toRow(order: Order, context: FormatContext): readonly string[] {
+/** The cells of an order in a table. */
+export function toRow(order: Order, context: FormatContext): readonly string[] {
   return [
     order.orderID.toString(),
     ...shownFields.map((field) =>

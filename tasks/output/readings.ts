@@ -37,36 +37,26 @@ export function renderReadings(
   return renderFacts(facts, view);
 }
 
-/** What is shown of a reading that did not fail. */
+/** The facts of a reading that did not fail, with labels that differ. */
 export function factsOf(
   operation: ReadOperationName,
   reading: ShownReading,
   context: FormatContext,
 ): Fact[] {
+  const { outputs } = operationEntry(operation);
+  const prefix = prefixOf(reading);
   return [
-    ...valuesOf(operation, reading).map(({ label, field, value }): Fact => {
+    ...outputs.map((field): Fact => {
+      const value =
+        outputs.length === 1
+          ? reading.value
+          : readingAt(reading, ["value", field.name]);
       const { text, note = "" } = formatValue(field, value, context);
-      return [label, text, note];
+      const { label } = field;
+      return [prefix === "" ? label : prefix + lower(label), text, note];
     }),
     ...(context.raw ? [] : extraFacts(operation, reading)),
   ];
-}
-
-/** The values of a reading that did not fail, by labels that tell them apart. */
-export function valuesOf(
-  operation: ReadOperationName,
-  reading: ShownReading,
-): ReadonlyArray<{ label: string; field: Field; value: unknown }> {
-  const { outputs } = operationEntry(operation);
-  const prefix = prefixOf(reading);
-  return outputs.map((field) => ({
-    label: prefix === "" ? field.label : prefix + lower(field.label),
-    field,
-    value:
-      outputs.length === 1
-        ? reading.value
-        : readingAt(reading, ["value", field.name]),
-  }));
 }
 
 function prefixOf({ variant }: ShownReading): string {

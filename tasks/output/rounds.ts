@@ -5,6 +5,7 @@ import { fieldsOf, operations, groupDigits } from "../../src/protocol/index.js";
 import { toSafeJson } from "../../src/untrusted-text.js";
 import { toDocument } from "../parse-options.js";
 import { describeCount, formatValue } from "./format-value.js";
+import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
 import type { Envelope } from "./heading.js";
 import type { ListingForm } from "./listing.js";
@@ -64,38 +65,49 @@ function toCsv(rounds: readonly PastRound[]): string {
   );
 }
 
+export const roundColumns: readonly Column[] = [
+  ...shown.map(({ label, unit }): Column => ({
+    heading: label,
+    align: unit === "timestamp" ? "left" : "right",
+  })),
+  { heading: "First block", align: "right" },
+  { heading: "Settled in", align: "right" },
+  { heading: "Last block", align: "right" },
+];
+
+/** The cells of a round in a table. */
+export function toRoundRow(
+  round: PastRound,
+  latest: number,
+  context: FormatContext,
+): readonly string[] {
+  return [
+    ...shown.map(
+      (field) => formatValue(field, round[field.name], context).text,
+    ),
+    groupDigits(String(round.firstBlock)),
+    describeSettled(round, latest),
+    groupDigits(String(round.lastBlock)),
+  ];
+}
+
 /** A table for a person, and what has to be known about it. */
 function toText(
   envelope: Envelope,
   rounds: readonly PastRound[],
   view: View,
 ): string {
-  const columns: Column[] = [
-    ...shown.map(({ label, unit }) => ({
-      heading: label,
-      ...(unit === "timestamp" ? {} : { align: "right" as const }),
-    })),
-    { heading: "First block", align: "right" },
-    { heading: "Settled in", align: "right" },
-    { heading: "Last block", align: "right" },
-  ];
-  const rows = rounds.map((round) => [
-    ...shown.map((field) => formatValue(field, round[field.name], view).text),
-    groupDigits(String(round.firstBlock)),
-    describeSettled(round, envelope.block.number),
-    groupDigits(String(round.lastBlock)),
-  ]);
+  const latest = envelope.block.number;
+  const rows = rounds.map((round) => toRoundRow(round, latest, view));
   const settled = rounds.filter(({ settledBlock }) => settledBlock !== null);
   return `${[
     renderHeading("Rounds", envelope, view),
-    ...(rows.length === 0 ? [] : [renderTable(columns, rows, view), ""]),
+    ...(rows.length === 0 ? [] : [renderTable(roundColumns, rows, view), ""]),
     wrapText(
       [
         `${describeCount(rounds.length, "round")}; ${settled.length} seen to be settled.`,
         ...notesOnRounds(rounds).map((note) => view.warn(note)),
-        ...(rounds.some(
-          (round) => describeSettled(round, envelope.block.number) === NOT_SEEN,
-        )
+        ...(rounds.some((round) => describeSettled(round, latest) === NOT_SEEN)
           ? [
               view.dim(
                 `'${NOT_SEEN}': no block shows this round settled. It was replaced unsettled, or in the block that settled it.`,
@@ -112,7 +124,7 @@ function toText(
 const NOT_SEEN = "not seen";
 
 /** The block that settled it, or why none can be named. */
-export function describeSettled(
+function describeSettled(
   { settled, settledBlock, lastBlock }: PastRound,
   latest: number,
 ): string {

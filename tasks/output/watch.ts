@@ -22,45 +22,42 @@ import { wrapText } from "./table.js";
 export interface Sighting {
   readonly envelope: Envelope;
   readonly readings: Omit<VaultSnapshot, "chainId" | "block">;
-  /**
-   * Whether a call of settleAll is accepted; null where that cannot be tried.
-   */
+  /** True if a call of settleAll is accepted; null if that cannot be tried. */
   readonly canBeSettled: boolean | null;
   /** Why not. */
   readonly reason: string | null;
-  /** Whether the round's end is over; null where there is no round. */
+  /** Null if there is no round. */
   readonly expired: boolean | null;
 }
 
-/** What a watch shows: the first look, a change since the last, or an outage. */
-export type WatchEvent =
+/** The first look, a change since the last, or an outage. */
+export type WatchEvent = (
   | {
       readonly kind: "first" | "change";
       readonly seen: Sighting;
       /** Names, as in `round.filledVolume`; none after an outage. */
       readonly changed: readonly string[];
     }
-  | { readonly kind: "outage"; readonly error: VaultError };
+  | { readonly kind: "outage"; readonly error: VaultError }
+) & {
+  /** True if what is waited for has come. */
+  readonly isLast: boolean;
+};
 
-export type ShowEvent = (event: WatchEvent) => void;
-
-/** Writes lines for a person on a terminal, and documents elsewhere. */
+/** Lines for a person on a terminal, and documents elsewhere. */
 export function createDisplay(
   settings: DisplaySettings & {
     readonly json: boolean;
     readonly raw: boolean;
   },
   stdout: StyledStream,
-  write: (text: string) => unknown,
-): ShowEvent {
+): (event: WatchEvent) => string {
   if (stdout.isTTY !== true || settings.json) {
-    return (event) => write(`${toSafeJson(toDocument(documentOf(event)))}\n`);
+    return (event) => `${toSafeJson(toDocument(documentOf(event)))}\n`;
   }
   const style = createStyle(stdout);
   return (event) =>
-    write(
-      `${renderEvent(event, (chainTime) => ({ ...settings, ...style, chainTime }))}\n`,
-    );
+    `${renderEvent(event, (chainTime) => ({ ...settings, ...style, chainTime }))}\n`;
 }
 
 function documentOf(event: WatchEvent): unknown {

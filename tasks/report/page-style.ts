@@ -4,13 +4,13 @@ export const pageStyle = `
   color-scheme: light dark;
   --page: #ffffff; --card: #f6f8fa; --line: #d5dbe1; --grid: #e7ebef;
   --text: #1c2128; --quiet: #59636e; --bad: #b42318;
-  --fill: #0f7b6c; --rest: #cbe0dc; --mark: #1c2128;
+  --fill: #0f7b6c; --mark: #1c2128;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #0e1116; --card: #171c23; --line: #323a44; --grid: #252c35;
     --text: #e6eaef; --quiet: #9aa5b1; --bad: #ff8a80;
-    --fill: #46bfae; --rest: #244540; --mark: #e6eaef;
+    --fill: #46bfae; --mark: #e6eaef;
   }
 }
 * { box-sizing: border-box; }
@@ -31,15 +31,13 @@ footer { border-top: 1px solid var(--line); padding-top: 0.75rem; }
 .tiles dt { color: var(--quiet); font-size: 0.87rem; }
 .tiles dd { margin: 0; font-size: 1.3rem; font-weight: 600; line-height: 1.3; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .tiles small { display: block; color: var(--quiet); font-size: 0.8rem; font-weight: 400; }
-.beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); gap: 1.5rem 2.5rem; align-items: start; }
-figure { margin: 0; min-width: 0; }
+figure { margin: 0 0 1.5rem; min-width: 0; }
 figcaption { font-weight: 600; }
 figcaption span { display: block; font-weight: 400; min-height: 1.5em; }
 svg { display: block; width: 100%; max-width: 34rem; height: auto; overflow: visible; }
 svg text { font-size: 12px; fill: var(--text); }
-.key { display: inline-block; width: 0.7em; height: 0.7em; margin: 0 0.3em 0 0.6em; border-radius: 2px; background: var(--rest); }
+.key { display: inline-block; width: 0.7em; height: 0.7em; margin: 0 0.3em 0 0.6em; border-radius: 2px; background: var(--fill); }
 .key:first-child { margin-left: 0; }
-.key.fill { background: var(--fill); }
 .key.line { height: 2px; width: 1.1em; vertical-align: middle; background: var(--mark); border-radius: 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.3rem 0.9rem 0.3rem 0; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--grid); }
@@ -50,7 +48,6 @@ th:last-child, td:last-child { padding-right: 0; }
 .n { text-align: right; white-space: nowrap; }
 .facts { width: 100%; table-layout: fixed; overflow-wrap: break-word; }
 .facts th { width: 16.5rem; }
-.beside .facts th { width: 40%; }
 .facts small { display: block; color: var(--quiet); }
 .scroll { overflow-x: auto; font-size: 0.93rem; }
 .scroll table { min-width: 100%; }

@@ -8,10 +8,9 @@ import {
 } from "../output/simulation.js";
 import type { ShownRehearsal } from "../output/simulation.js";
 import type { Column } from "../output/table.js";
-import { factRow, factsTable } from "./facts.js";
 import { html } from "./html.js";
 import type { Markup } from "./html.js";
-import { renderTable } from "./table.js";
+import { factsTable, renderTable } from "./table.js";
 
 const asItIs = { good: (text: string) => text, bad: (text: string) => text };
 
@@ -26,58 +25,34 @@ export function renderRehearsal(
   { network }: Envelope,
   context: FormatContext,
 ): Markup {
-  const { changes, balances, transfers, notes } = shown.simulation;
-  return html`${factsTable(
-    outcomeFacts(shown, asItIs).map(([label, text]) =>
-      factRow(label, { text }),
-    ),
-  )}${renderTable(
+  const { changes, transfers, notes } = shown.simulation;
+  return html`${factsTable(outcomeFacts(shown, asItIs))}
+  ${renderTable(
     "Readings",
-    [{ heading: "Reading" }, ...beforeAndAfter],
-    changes.map((change) => {
-      const [label, before, after, note = ""] = changeRow(change, context);
-      return [
-        { text: label },
-        { text: before, title: String(change.before) },
-        {
-          text: [
-            after,
-            note === "" ? undefined : html` <span class="quiet">${note}</span>`,
-          ],
-          title: String(change.after),
-        },
-      ];
-    }),
-  )}${renderTable(
+    [{ heading: "Reading" }, ...beforeAndAfter, { heading: "Note" }],
+    changes.map((change) => changeRow(change, context)),
+  )}
+  ${renderTable(
     "Balances",
     [
       { heading: "Account" },
       ...beforeAndAfter,
       { heading: "Difference", align: "right" },
     ],
-    balanceRows(shown).map(([label, before, after, difference], index) => [
-      { text: label, title: balances[index]?.account },
-      { text: before, title: balances[index]?.before.toString() },
-      { text: after, title: balances[index]?.after.toString() },
-      { text: difference },
-    ]),
-  )}${renderTable(
+    balanceRows(shown),
+  )}
+  ${renderTable(
     "Transfers",
     [
+      { heading: "Amount", align: "right" },
       { heading: "From" },
       { heading: "To" },
-      { heading: "Amount", align: "right" },
     ],
-    transferRows(shown).map(([amount, from, to], index) => [
-      { text: from, title: transfers?.[index]?.from },
-      { text: to, title: transfers?.[index]?.to },
-      { text: amount, title: transfers?.[index]?.amount.toString() },
-    ]),
-  )}${
-    transfers === null
-      ? html`<p class="quiet">What executed it does not see transfers.</p> `
-      : undefined
-  }${[...notes, `Nothing was sent to ${network}.`].map(
-    (note) => html`<p class="quiet">${note}</p> `,
-  )}`;
+    transferRows(shown),
+  )}
+  ${[
+    ...(transfers === null ? ["What executed it does not see transfers."] : []),
+    ...notes,
+    `Nothing was sent to ${network}.`,
+  ].map((note) => html`<p class="quiet">${note}</p> `)}`;
 }

@@ -15,21 +15,27 @@ import {
 } from "../../src/protocol/index.js";
 import type { ContractRole } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { describeShare, fieldOf, notesOn } from "../output/format-value.js";
-import type { FormatContext } from "../output/format-value.js";
+import {
+  describeShare,
+  fieldOf,
+  formatValue,
+  notesOn,
+} from "../output/format-value.js";
+import type { FormatContext, FormattedValue } from "../output/format-value.js";
 import type { Envelope } from "../output/heading.js";
+import { factsOf } from "../output/readings.js";
 import type { ShownRehearsal } from "../output/simulation.js";
 import { failuresOf, sectionsOf } from "../output/status-sections.js";
-import { figure, poolsChart, timelineChart } from "./charts.js";
+import type { StatusSection } from "../output/status-sections.js";
 import type { ReportedRound } from "./charts.js";
-import { factRow, factsTable, figureOf, readingRows } from "./facts.js";
-import type { Figure } from "./facts.js";
-import { attribute, html } from "./html.js";
+import { html } from "./html.js";
 import type { Content, Markup } from "./html.js";
 import { renderOrders } from "./orders.js";
 import { renderPage } from "./page.js";
 import { renderRehearsal } from "./rehearsal.js";
 import { renderRounds } from "./rounds.js";
+import { factsTable } from "./table.js";
+import type { Fact } from "./table.js";
 
 /** All that a report shows. */
 export interface Report {
@@ -45,35 +51,22 @@ export interface Report {
   readonly rehearsal: ShownRehearsal | undefined;
 }
 
-/** A vault at one block, as one HTML document that needs nothing else. */
+/** A vault at one block, as one self-contained HTML document. */
 export function renderReport(report: Report): string {
   const { envelope, snapshot, context, orders, rounds, rehearsal } = report;
   const { network, block } = envelope;
-  const round = isFailedReading(snapshot.round) ? undefined : snapshot.round;
-  const rows = new Map(
-    sectionsOf(snapshot).map((ofOne) => [
-      ofOne.operation,
-      readingRows(ofOne, context),
-    ]),
-  );
+  const strike = isFailedReading(snapshot.round)
+    ? undefined
+    : snapshot.round.strikePrice;
   const sections = [
     renderHeader(report),
-    renderRound(report, rows.get("getLatestRoundInfo")),
-    renderPools(report, rows.get("getLPAmountInfo")),
     section(
-      "Rates and margins",
-      // What has no chart: an operation that is new among them.
-      factsTable(
-        [...rows].flatMap(([name, ofOne]) =>
-          name === "getLatestRoundInfo" || name === "getLPAmountInfo"
-            ? []
-            : ofOne,
-        ),
-      ),
+      "Readings",
+      sectionsOf(snapshot).map((one) => renderReadings(one, context)),
     ),
     orders === undefined
       ? undefined
-      : section("Orders", renderOrders(orders, round?.strikePrice, context)),
+      : section("Orders", renderOrders(orders, strike, context)),
     rounds === undefined
       ? undefined
       : section("Rounds", renderRounds(rounds, envelope, context)),
@@ -109,7 +102,8 @@ function renderHeader({
   const show = (
     name: "strikePrice" | "APY" | "endTime",
     value: bigint,
-  ): Figure => figureOf(fieldOf("getLatestRoundInfo", name), value, context);
+  ): FormattedValue =>
+    formatValue(fieldOf("getLatestRoundInfo", name), value, context);
   const open = (orders ?? []).filter(
     (order) => !isFailedOrder(order) && order.state === OrderState.open,
   ).length;
@@ -140,62 +134,51 @@ function renderHeader({
 }
 
 /** How long it is until then matters more than when that is. */
-function countdown({ text, note, title }: Figure): Figure {
-  return note === undefined
-    ? { text, title }
-    : { text: note, note: text, title };
+function countdown({ text, note }: FormattedValue): FormattedValue {
+  return note === undefined ? { text } : { text: note, note: text };
 }
 
-function tile(label: string, { text, note, title }: Figure): Markup {
-  return html`<div><dt>${label}</dt><dd${attribute("title", title)}>${text}${note === undefined ? undefined : html`<small>${note}</small>`}</dd></div>
-`;
+function tile(label: string, { text, note }: FormattedValue): Markup {
+  return html`<div>
+    <dt>${label}</dt>
+    <dd>
+      ${text}${note === undefined ? undefined : html`<small>${note}</small>`}
+    </dd>
+  </div> `;
 }
 
-function renderRound(
-  { snapshot: { round }, envelope }: Report,
-  rows: Content,
+/** All that one operation returns; a failure is shown in its place. */
+function renderReadings(
+  { operation, readings }: StatusSection,
+  context: FormatContext,
 ): Markup {
-  return section(
-    "Latest round",
-    html`<div class="beside">
-      ${factsTable(rows)}${
-        isFailedReading(round)
-          ? undefined
-          : figure(
-              "How far the round has come",
-              html`<i class="key fill"></i>time passed, volume filled`,
-              timelineChart(round, envelope.block),
-            )
-      }
-    </div> `,
-  );
-}
-
-function renderPools({ snapshot }: Report, rows: Content): Markup {
-  const pools = Object.entries(snapshot.pools).flatMap(([name, amounts]) =>
-    isFailedReading(amounts) ? [] : [[capitalize(name), amounts] as const],
-  );
-  return section(
-    operationEntry("getLPAmountInfo").title,
-    html`<div class="beside">
-      ${factsTable(rows)}${figure(
-        "Locked of what is deposited",
-        html`<i class="key fill"></i>locked<i class="key rest"></i>available`,
-        poolsChart(pools),
-      )}
-    </div> `,
-  );
+  const { title } = operationEntry(operation);
+  return html`<h3>${title}</h3>
+    ${factsTable(
+      readings.flatMap((reading): readonly Fact[] => {
+        const { variant = title, value } = reading;
+        return isFailedReading(value)
+          ? [
+              [
+                capitalize(variant),
+                html`<span class="bad"
+                  >failed: ${value.error.shortMessage}</span
+                >`,
+              ],
+            ]
+          : factsOf(operation, reading, context);
+      }),
+    )}`;
 }
 
 function renderContracts({ contracts }: Report): Markup {
   return section(
     "Contracts",
     factsTable(
-      [...contracts].map(([role, { address }]) =>
-        factRow(capitalize(contractRoles[role].label), {
-          text: html`<code>${address}</code>`,
-        }),
-      ),
+      [...contracts].map(([role, { address }]) => [
+        capitalize(contractRoles[role].label),
+        html`<code>${address}</code>`,
+      ]),
     ),
   );
 }
@@ -206,7 +189,6 @@ function renderFooter({ context, orders }: Report): Markup {
     .flatMap((name) => operationEntry(name).outputs);
   const notes = [
     ...notesOn(fields, context),
-    "Figures carry their integer, as on the wire, as a tooltip.",
     "This page loads nothing and sends nothing.",
   ];
   return html`<footer>${notes.map((note) => html`<p>${note}</p> `)}</footer> `;

@@ -2,17 +2,31 @@ import type { Column } from "../output/table.js";
 import { attribute, html } from "./html.js";
 import type { Content, Markup } from "./html.js";
 
-export interface Cell {
-  readonly text: Content;
-  /** The tooltip. */
-  readonly title?: string | undefined;
+/** A label, a value and an optional note. */
+export type Fact = readonly [label: string, value: Content, note?: string];
+
+/** Facts, one below the other. */
+export function factsTable(facts: readonly Fact[]): Markup {
+  return html`<table class="facts">
+    <tbody>
+      ${facts.map(
+        ([label, value, note = ""]) =>
+          html`<tr>
+            <th scope="row">${label}</th>
+            <td>
+              ${value}${note === "" ? undefined : html`<small>${note}</small>`}
+            </td>
+          </tr> `,
+      )}
+    </tbody>
+  </table> `;
 }
 
-/** A table under its title, which scrolls where it is wider than the page. */
+/** A table under its title, which scrolls if it is wider than the page. */
 export function renderTable(
   title: string,
   columns: readonly Column[],
-  rows: ReadonlyArray<readonly Cell[]>,
+  rows: ReadonlyArray<readonly string[]>,
 ): Markup | undefined {
   const classes = columns.map(({ align }) =>
     align === "right" ? attribute("class", "n") : undefined,
@@ -31,7 +45,7 @@ export function renderTable(
               ${rows.map(
                 (cells) =>
                   html`<tr>
-                    ${cells.map(({ text, title: whole }, column) => html`<td${classes[column]}${attribute("title", whole)}>${text}</td>`)}
+                    ${cells.map((cell, column) => html`<td${classes[column]}>${cell}</td>`)}
                   </tr>`,
               )}
             </tbody>

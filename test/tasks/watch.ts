@@ -9,13 +9,9 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
 import { parseWatchArguments, watch } from "../../tasks/watch.js";
-import type { WatchClock, WatchRequest } from "../../tasks/watch.js";
+import type { WatchClock } from "../../tasks/watch.js";
 import { createDisplay } from "../../tasks/output/watch.js";
-import type {
-  ShowEvent,
-  Sighting,
-  WatchEvent,
-} from "../../tasks/output/watch.js";
+import type { Sighting, WatchEvent } from "../../tasks/output/watch.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
@@ -98,9 +94,6 @@ describe("tasks - watch", () => {
     };
   };
 
-  const request = (until: string | undefined): WatchRequest =>
-    parseWatchArguments({ until, interval: "1" });
-
   const down = (): void => {
     server.handler = () => ({ error: { code: -32000, message: "down" } });
   };
@@ -112,21 +105,14 @@ describe("tasks - watch", () => {
   const watchThrough = async (
     until: string | undefined,
     steps: ReadonlyArray<() => unknown>,
-    show: ShowEvent = () => undefined,
-  ): Promise<WatchEvent[]> => {
-    const events: WatchEvent[] = [];
-    const report = await watch(
-      connection.vault,
-      request(until),
-      (event) => {
-        events.push(event);
-        show(event);
-      },
-      clockOf(steps),
+  ): Promise<WatchEvent[]> =>
+    await Array.fromAsync(
+      watch(
+        connection.vault,
+        parseWatchArguments({ until, interval: "1" }),
+        clockOf(steps),
+      ),
     );
-    expect(report).to.deep.equal({ streamed: true, ok: true });
-    return events;
-  };
 
   it("watch should show each change once, and end when the round is settled", async () => {
     const events = await watchThrough("settled", [
@@ -250,21 +236,20 @@ describe("tasks - watch", () => {
   });
 
   it("watch --json should write one document for each change, and one for an outage", async () => {
-    const lines: string[] = [];
-    const display = { json: true, raw: false, tokenDecimals: 18 };
-    await watchThrough(
-      "settled",
-      [
-        down,
-        () => undefined,
-        async () => {
-          up();
-          await connection.vault.settleAll();
-        },
-      ],
-      createDisplay(display, { isTTY: true }, (line) => lines.push(line)),
+    const display = createDisplay(
+      { json: true, raw: false, tokenDecimals: 18 },
+      { isTTY: true },
     );
-    const documents = lines.map((line): unknown => {
+    const events = await watchThrough("settled", [
+      down,
+      () => undefined,
+      async () => {
+        up();
+        await connection.vault.settleAll();
+      },
+    ]);
+    const documents = events.map((event): unknown => {
+      const line = display(event);
       expect(line).to.match(/^[^\n]+\n$/u);
       return JSON.parse(line);
     });
@@ -282,31 +267,30 @@ describe("tasks - watch", () => {
   });
 
   it("watch should show a person on a terminal the round once, then a line at every change", async () => {
-    const shown: string[] = [];
-    const display = { json: false, raw: false, tokenDecimals: 18 };
+    const display = createDisplay(
+      { json: false, raw: false, tokenDecimals: 18 },
+      { isTTY: true, columns: 200 },
+    );
     const { endTime } = await connection.vault.getLatestRoundInfo();
     await rpc("evm_setNextBlockTimestamp", Number(endTime) - 90);
     await rpc("evm_mine");
-    await watchThrough(
-      "+4s",
-      [
-        async () => {
-          await mocks.fail("queryVolume", "no\u001b[2J");
-          await mocks.fail("settleAll", "too early");
-        },
-        () => {
-          server.handler = () => ({
-            error: { code: -32000, message: "gone\u001b[2J" },
-          });
-        },
-        up,
-        async () => {
-          await mocks.set({ round: { filledVolume: 7n * 10n ** 18n } });
-        },
-      ],
-      createDisplay(display, { isTTY: true, columns: 200 }, (text) =>
-        shown.push(stripVTControlCharacters(text)),
-      ),
+    const events = await watchThrough("+4s", [
+      async () => {
+        await mocks.fail("queryVolume", "no\u001b[2J");
+        await mocks.fail("settleAll", "too early");
+      },
+      () => {
+        server.handler = () => ({
+          error: { code: -32000, message: "gone\u001b[2J" },
+        });
+      },
+      up,
+      async () => {
+        await mocks.set({ round: { filledVolume: 7n * 10n ** 18n } });
+      },
+    ]);
+    const shown = events.map((event) =>
+      stripVTControlCharacters(display(event)),
     );
     const [first = "", change, outage, back, filled] = shown;
     expect(first).to.match(/^Watching {2}remote \(chain 31337\), block \d+, /u);
@@ -332,7 +316,7 @@ describe("tasks - watch", () => {
       );
     }
     const { shortMessage } = await expectVaultError(
-      () => request("someday"),
+      () => parseWatchArguments({ until: "someday", interval: undefined }),
       "VAULT_INVALID_TIME",
     );
     expect(shortMessage).to.equal(
