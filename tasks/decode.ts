@@ -7,7 +7,7 @@ import { decodeResult, fragmentOf } from "../src/client/codec.js";
 import type { FindErrors } from "../src/client/error-abis.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import type { VaultError } from "../src/errors.js";
-import { findErrorsInProject } from "../src/plugin/project-abis.js";
+import { findInProject } from "../src/plugin/project-abis.js";
 import {
   contractRoles,
   operationEntry,
@@ -34,8 +34,7 @@ export default taskAction(async (args: ArgumentsOf<"decode">, hre) => {
   const { config } = selectedNetwork(hre);
   return await decode(args, {
     tokenDecimals: config.vault.tokenDecimals,
-    findErrors: async (selector) =>
-      await findErrorsInProject(hre.artifacts, selector),
+    findErrors: findInProject(hre.artifacts),
   });
 });
 

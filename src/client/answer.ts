@@ -46,10 +46,9 @@ export function decodeAnswer({
       reason: escapeUntrusted(answer.reason.text),
       contract,
       address,
-      // Another contract's fallback refuses without a word.
       hint:
         answer.reason.kind === "none"
-          ? `The contract refused the call without a reason, as another contract would: check the address, which comes from ${source}, and that network ${network} is the one it is deployed on.`
+          ? checkAddress(source, network)
           : "The contract refused the call for the reason above: ask who runs it.",
     });
   }
@@ -77,6 +76,11 @@ export function decodeAnswer({
     address,
     source,
   });
+}
+
+/** What to do about a revert without data: another contract's fallback makes one. */
+export function checkAddress(source: string, network: string): string {
+  return `The contract refused the call without a reason, as another contract would: check the address, which comes from ${source}, and that network ${network} is the one it is deployed on.`;
 }
 
 /** There is no contract at an address, or was none yet at that block. */

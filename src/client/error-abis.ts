@@ -7,26 +7,33 @@ import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { quoteForeignText } from "../untrusted-text.js";
 
-/**
- * Looks for custom errors by their four bytes. Asked only for what nothing else
- * explains.
- */
+/** Looks for custom errors by their four bytes. */
 export type FindErrors = (
   selector: string,
 ) => Promise<readonly ErrorFragment[]> | readonly ErrorFragment[];
 
 /**
- * The look-up in some ABIs; what is no error in them is of no use here.
+ * The look-up in some ABIs.
  *
  * @throws VaultError VAULT_INVALID_ARGUMENT
  */
 export function findInAbis(abis: readonly InterfaceAbi[]): FindErrors {
-  const errors = abis.flatMap((abi, index) =>
-    entriesOf(abi, index).flatMap((entry) => {
-      const fragment = attempt(index, () => Fragment.from(entry));
-      return fragment instanceof ErrorFragment ? [fragment] : [];
-    }),
-  );
+  const errors = abis.flatMap((abi, index) => {
+    try {
+      const entries: unknown = typeof abi === "string" ? JSON.parse(abi) : abi;
+      if (!Array.isArray(entries)) {
+        throw new TypeError("an ABI is a list");
+      }
+      return entries
+        .map((entry) => Fragment.from(entry))
+        .filter((fragment) => fragment instanceof ErrorFragment);
+    } catch (error) {
+      throw invalidArgument(
+        `abis[${index}]`,
+        quoteForeignText(messageOf(error)),
+      );
+    }
+  });
   return (wanted) => errors.filter(({ selector }) => selector === wanted);
 }
 
@@ -51,27 +58,4 @@ export async function explainReason(
       text: `${text} (nor could it be looked up: ${quoteForeignText(messageOf(error))})`,
     };
   }
-}
-
-function entriesOf(abi: InterfaceAbi, index: number): readonly unknown[] {
-  const entries: unknown =
-    typeof abi === "string"
-      ? attempt(index, (): unknown => JSON.parse(abi))
-      : abi;
-  if (Array.isArray(entries)) {
-    return entries;
-  }
-  throw invalidAbi(index, "an ABI is a list");
-}
-
-function attempt<T>(index: number, parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    throw invalidAbi(index, messageOf(error));
-  }
-}
-
-function invalidAbi(index: number, problem: string): Error {
-  return invalidArgument(`abis[${index}]`, quoteForeignText(problem));
 }

@@ -6,6 +6,7 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import { fixedAddresses, orElse } from "../client/addresses.js";
 import type { AddressBook, ContractAddresses } from "../client/addresses.js";
+import type { FindErrors } from "../client/error-abis.js";
 import { parseAddress } from "../client/inputs.js";
 import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
 import type { DuringOptions } from "../client/reader.js";
@@ -26,7 +27,7 @@ import type { Simulation } from "../rehearsal/types.js";
 import { connectionAddresses, settingsOf } from "./addresses.js";
 import type { ConnectionAddresses, InstanceOfNetwork } from "./addresses.js";
 import { DeploymentAddresses } from "./deployments.js";
-import { findErrorsInProject } from "./project-abis.js";
+import { findInProject } from "./project-abis.js";
 
 /**
  * The handle that scripts mocks; its `vault`, the plugin's unless named, is
@@ -45,6 +46,7 @@ interface VaultParts extends Pick<
   readonly networkAddresses: ConnectionAddresses;
   /** Of the network, so that each keeps the mocks bound to it. */
   readonly instances: Map<string, HardhatVault>;
+  readonly findErrors: FindErrors;
 }
 
 const IN_PROCESS_CHUNK = 50;
@@ -75,8 +77,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   ) {
     super(provider, addresses, {
       networkName: parts.networkName,
-      findErrors: async (selector) =>
-        await findErrorsInProject(parts.context.artifacts, selector),
+      findErrors: parts.findErrors,
     });
     this.connection = parts.connection;
     this.instanceName = parts.instanceName;
@@ -119,6 +120,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
       networkAddresses: instance?.network ?? own,
       instances: instance?.instances ?? new Map<string, HardhatVault>(),
       deployments,
+      findErrors: findInProject(context.artifacts),
     });
   }
 

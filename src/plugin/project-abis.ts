@@ -1,16 +1,27 @@
 import { ErrorFragment } from "ethers";
 import type { ArtifactManager } from "hardhat/types/artifacts";
 
+import type { FindErrors } from "../client/error-abis.js";
+
 /**
- * Finds the errors that have a selector in the project's artifacts. Reads every
- * artifact there is, so only for what nothing else explains.
+ * The look-up in the project's artifacts. The first one reads them all, so it is
+ * only for what nothing else explains.
  */
-export async function findErrorsInProject(
+export function findInProject(
   artifacts: Pick<
     ArtifactManager,
     "getAllFullyQualifiedNames" | "readArtifact"
   >,
-  selector: string,
+): FindErrors {
+  let errors: Promise<readonly ErrorFragment[]> | undefined;
+  return async (wanted) => {
+    errors ??= readErrors(artifacts);
+    return (await errors).filter(({ selector }) => selector === wanted);
+  };
+}
+
+async function readErrors(
+  artifacts: Parameters<typeof findInProject>[0],
 ): Promise<readonly ErrorFragment[]> {
   const found = new Map<string, ErrorFragment>();
   const names = [...(await artifacts.getAllFullyQualifiedNames())].toSorted();
@@ -19,7 +30,7 @@ export async function findErrorsInProject(
     const entries: readonly unknown[] = abi;
     for (const entry of entries) {
       const fragment = toErrorFragment(entry);
-      if (fragment?.selector === selector) {
+      if (fragment !== undefined) {
         found.set(fragment.format("full"), fragment);
       }
     }

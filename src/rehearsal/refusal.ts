@@ -1,3 +1,4 @@
+import { checkAddress } from "../client/answer.js";
 import { isUsedUp } from "../rpc/gas.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
@@ -68,8 +69,13 @@ export async function explainRefusal(
   vault: VaultHost,
   reverted: RevertReason,
 ): Promise<Refusal> {
-  const { text } = await vault.explain(reverted);
-  return { code: "VAULT_CALL_REVERTED", reason: text };
+  const { kind, text } = await vault.explain(reverted);
+  if (kind !== "none") {
+    return { code: "VAULT_CALL_REVERTED", reason: text };
+  }
+  const { source } = await vault.addressOf("vault");
+  const hint = checkAddress(source, vault.networkName);
+  return { code: "VAULT_CALL_REVERTED", reason: `${text}. ${hint}` };
 }
 
 /**

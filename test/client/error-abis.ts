@@ -3,7 +3,7 @@ import { ErrorFragment, FunctionFragment } from "ethers";
 
 import { explainReason, findInAbis } from "../../src/client/error-abis.js";
 import { encodeRevertData } from "../../src/mocks/failure.js";
-import { findErrorsInProject } from "../../src/plugin/project-abis.js";
+import { findInProject } from "../../src/plugin/project-abis.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
@@ -70,22 +70,30 @@ describe("client - the look-up of custom errors", () => {
     }
   });
 
-  it("should pass over what another tool has written into an artifact", async () => {
-    const found = await findErrorsInProject(
-      {
-        getAllFullyQualifiedNames: async () =>
-          await Promise.resolve(new Set(["A.sol:A"])),
-        readArtifact: async () =>
-          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a file's content, which Hardhat does not check either
-          await Promise.resolve({
-            abi: [
-              { type: "error", name: "Odd", inputs: [{ type: "(((" }] },
-              { type: "error", name: "Paused", inputs: [] },
-            ],
-          } as never),
+  it("findInProject reads every artifact once, and passes over what another tool wrote", async () => {
+    let reads = 0;
+    const find = findInProject({
+      getAllFullyQualifiedNames: async () =>
+        await Promise.resolve(new Set(["A.sol:A", "B.sol:B"])),
+      readArtifact: async () => {
+        reads += 1;
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a file's content, which Hardhat does not check either
+        return await Promise.resolve({
+          abi: [
+            { type: "error", name: "Odd", inputs: [{ type: "(((" }] },
+            { type: "error", name: "Paused", inputs: [] },
+          ],
+        } as never);
       },
-      paused.selector,
-    );
-    expect(found.map(({ name }) => name)).to.deep.equal(["Paused"]);
+    });
+    for (const [selector, names] of [
+      [paused.selector, ["Paused"]],
+      ["0x12345678", []],
+      ["0x12345678", []],
+    ] as const) {
+      const found = await find(selector);
+      expect(found.map(({ name }) => name)).to.deep.equal(names);
+    }
+    expect(reads).to.equal(2);
   });
 });

@@ -197,9 +197,11 @@ describe("when a settlement is refused", () => {
       expect(settlement).to.include({
         status: "reverted",
         code: "VAULT_CALL_REVERTED",
-        reason: "no reason given",
         hash: null,
       });
+      expect(settlement.reason).to.match(
+        /^no reason given\. .*check the address, which comes from at\(\)/u,
+      );
     });
   }
 

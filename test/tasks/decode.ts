@@ -3,7 +3,7 @@ import { AbiCoder, Interface, ZeroAddress, concat } from "ethers";
 
 import { IMockErrors__factory } from "../../src/bindings/factories/IMockErrors__factory.js";
 import { contractFactories } from "../../src/client/codec.js";
-import { findErrorsInProject } from "../../src/plugin/project-abis.js";
+import { findInProject } from "../../src/plugin/project-abis.js";
 import { decode } from "../../tasks/decode.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -233,12 +233,10 @@ describe("tasks - decode", () => {
               : entries,
           }),
       };
-      const findErrors: FindErrors = async (selector) =>
-        await findErrorsInProject(
-          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- of an artifact, the ABI alone is read
-          artifacts as unknown as Parameters<typeof findErrorsInProject>[0],
-          selector,
-        );
+      const findErrors = findInProject(
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- of an artifact, the ABI alone is read
+        artifacts as unknown as Parameters<typeof findInProject>[0],
+      );
       const data = abi.encodeErrorResult("TooLate", [
         [[1n, "first\u001b"]],
         "0x01020304",
