@@ -14,7 +14,6 @@ import { callLens, encodeReadCalls, encodeReadOrders } from "../lens/lens.js";
 import { entryAnswer, releaseAnswer } from "../lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "../lens/lens-answer.js";
 import type { VaultReader } from "../reader.js";
-import type { ChunkSize } from "./chunk-size.js";
 import type { ListedOrder } from "./types.js";
 
 /** What one request brought. */
@@ -33,18 +32,19 @@ export interface OrdersPiece {
 export class OrderReader {
   /**
    * @param target The trading contract.
+   * @param chunkSize Most orders in one request. It is halved when one fails.
    * @param usesLens Whether an order need not be a call of its own.
    * @param signal Once aborted, no further request is made.
    */
   constructor(
     private readonly client: VaultReader,
     private readonly target: LocatedAddress,
+    public chunkSize: number,
     private readonly usesLens: boolean,
     private readonly pinned: {
       readonly from: string;
       readonly blockTag: number;
     },
-    private readonly chunkSize: ChunkSize,
     private readonly signal: AbortSignal,
   ) {}
 
@@ -59,10 +59,7 @@ export class OrderReader {
     let at = 0;
     while (at < ids.length) {
       this.signal.throwIfAborted();
-      const chunk = ids.slice(at, at + this.chunkSize.current);
-      const piece = this.usesLens
-        ? await this.#readChunk(chunk)
-        : await this.#readFirst(chunk);
+      const piece = await this.#readChunk(ids.slice(at, at + this.chunkSize));
       if (piece !== undefined) {
         pieces.push(piece);
         at += piece.count;
@@ -71,56 +68,37 @@ export class OrderReader {
     return pieces;
   }
 
-  /** Reads as many orders as can be read at once; undefined after a failure. */
+  /**
+   * Reads as many orders as fit into the gas of one call; undefined after a
+   * failure.
+   */
   async #readChunk(ids: readonly bigint[]): Promise<OrdersPiece | undefined> {
-    const context = this.client.readContext(this.pinned);
     const count = ids.length;
-    let answer: LensAnswer;
-    try {
-      answer = await callLens(
-        count === 1
-          ? context
-          : { ...context, provider: lessPatient(context.provider) },
-        this.#encode(ids),
-      );
-      const { length } = answer.entries;
-      if (length === 0 || length > count) {
-        throw invalidResponse(
-          context.network,
-          "eth_call",
-          `${length} orders where at most ${count} were asked for`,
-        );
-      }
-    } catch (error) {
-      await this.#assertNodeAnswers(error);
+    const answer = this.usesLens ? await this.#askLens(ids) : undefined;
+    if (answer === undefined) {
       if (count === 1) {
-        return await this.#readFirst(ids);
+        const [id = 0n] = ids;
+        return { count, orders: [await this.#readAlone(id)] };
       }
-      this.chunkSize.failed(count);
+      // Those that were under way together and fail as well say nothing new.
+      this.chunkSize = Math.min(this.chunkSize, Math.floor(count / 2));
       return undefined;
     }
-    if (answer.entries.length < count) {
-      this.chunkSize.limitedTo(answer.entries.length);
-    } else {
-      this.chunkSize.succeeded(count);
-    }
     const known = new Map<LensEntry, ListedOrder>();
-    const idsRead = ids.values();
+    let index = 0;
     for (const entry of answer.entries) {
-      const { value: id = 0n } = idsRead.next();
-      if (entry.status === "unknown") {
-        known.set(entry, await this.#readAlone(id));
-      } else if (entry.status === "reverted") {
-        const reverted = entryAnswer(answer, entry);
+      const id = ids[index++] ?? 0n;
+      if (entry.status !== "returned") {
+        const given = entryAnswer(answer, entry);
         known.set(
           entry,
-          this.#decode(
-            reverted instanceof RevertedCall
-              ? new RevertedCall(await this.client.explain(reverted.reason))
-              : reverted,
-            entry,
-            id,
-          ),
+          given instanceof RevertedCall
+            ? this.#decode(
+                new RevertedCall(await this.client.explain(given.reason)),
+                entry,
+                id,
+              )
+            : await this.#readAlone(id),
         );
       }
     }
@@ -128,6 +106,31 @@ export class OrderReader {
       count: answer.entries.length,
       orders: this.#decodeAll(answer, ids, known),
     };
+  }
+
+  /** @returns Undefined if the node answers, but not this. */
+  async #askLens(ids: readonly bigint[]): Promise<LensAnswer | undefined> {
+    const context = this.client.readContext(this.pinned);
+    const { network, provider } = context;
+    const count = ids.length;
+    try {
+      const answer = await callLens(
+        count === 1 ? context : { ...context, provider: lessPatient(provider) },
+        this.#encode(ids),
+      );
+      const { length } = answer.entries;
+      if (length === 0 || length > count) {
+        throw invalidResponse(
+          network,
+          "eth_call",
+          `${length} orders where at most ${count} were asked for`,
+        );
+      }
+      return answer;
+    } catch (error) {
+      await this.#assertNodeAnswers(error);
+      return undefined;
+    }
   }
 
   /** Ids in a row need not be sent, and share the gas by what they need. */
@@ -150,10 +153,9 @@ export class OrderReader {
     ids: readonly bigint[],
     known: ReadonlyMap<LensEntry, ListedOrder>,
   ): Generator<ListedOrder, void, undefined> {
-    // The gas may have ended before all ids were read.
-    const idsRead = ids.values();
+    let index = 0;
     for (const entry of answer.entries) {
-      const { value: id = 0n } = idsRead.next();
+      const id = ids[index++] ?? 0n;
       yield (
         known.get(entry) ?? this.#decode(entryAnswer(answer, entry), entry, id)
       );
@@ -180,10 +182,6 @@ export class OrderReader {
     } catch (error) {
       return { orderID, error: errorOfOrder(error) };
     }
-  }
-
-  async #readFirst([id = 0n]: readonly bigint[]): Promise<OrdersPiece> {
-    return { count: 1, orders: [await this.#readAlone(id)] };
   }
 
   /** Reads one order with a call of its own. */

@@ -13,7 +13,6 @@ import {
 import { orAbort } from "../../rpc/deadline.js";
 import { isLensSupported } from "../lens/lens.js";
 import type { VaultReader } from "../reader.js";
-import { ChunkSize } from "./chunk-size.js";
 import { findLastOrder } from "./last-order.js";
 import type { LastOrderParts, OrdersEnd } from "./last-order.js";
 import { OrderReader } from "./order-reader.js";
@@ -21,7 +20,6 @@ import type { OrdersPiece } from "./order-reader.js";
 import { isEmptyOrder, isFailedOrder } from "./types.js";
 import type { ListedOrder, Order, OrdersOptions } from "./types.js";
 
-const INITIAL_CHUNK = 500;
 const MAX_CHUNK = 1_000;
 /**
  * The node answers one while the other is decoded. Four would be a tenth faster,
@@ -63,22 +61,19 @@ export async function* readOrders(
       signal,
     );
     const pinned = { from, blockTag };
-    const chunkSize = usesLens
-      ? new ChunkSize(INITIAL_CHUNK, maxChunk)
-      : new ChunkSize(1, 1);
     const reader = new OrderReader(
       client,
       target,
+      usesLens ? maxChunk : 1,
       usesLens,
       pinned,
-      chunkSize,
       signal,
     );
     const read = (
       list: Iterable<bigint>,
     ): AsyncIterable<readonly OrdersPiece[]> =>
       pMapIterable(
-        chunksOf(list, chunkSize),
+        chunksOf(list, reader),
         async (chunk) => await orAbort(reader.read(chunk), signal),
         {
           concurrency:
@@ -154,7 +149,7 @@ function* idsFrom(
 /** Cuts ids into chunks, each as large as is right when it is asked for. */
 function* chunksOf(
   ids: Iterable<bigint>,
-  chunkSize: ChunkSize,
+  reader: Pick<OrderReader, "chunkSize">,
 ): Generator<readonly bigint[], void, undefined> {
   let chunk: bigint[] = [];
   let isRow = true;
@@ -162,8 +157,8 @@ function* chunksOf(
     const [first = id] = chunk;
     isRow &&= id === first + BigInt(chunk.length);
     const most = isRow
-      ? chunkSize.current
-      : Math.min(chunkSize.current, MAX_SCATTERED);
+      ? reader.chunkSize
+      : Math.min(reader.chunkSize, MAX_SCATTERED);
     if (chunk.length >= most) {
       yield chunk;
       chunk = [];
