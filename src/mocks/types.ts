@@ -24,17 +24,13 @@ export interface MockHost
     VaultReads,
     Pick<
       VaultReader,
-      | "provider"
-      | "networkName"
-      | "addressOf"
-      | "readContext"
-      | "read"
-      | "block"
-      | "chainId"
+      "provider" | "networkName" | "addressOf" | "read" | "block" | "chainId"
     > {
   readonly contracts: VaultContracts;
   /** @internal What is asked of the node itself. */
   readonly chain: Chain;
+  /** @internal See {@link VaultReader.readContext}. */
+  readContext: VaultReader["readContext"];
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
   at(contracts: ContractAddresses, source?: string): MockHost;
   /** Another set of contracts on the same network has mocks of its own. */
