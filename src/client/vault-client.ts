@@ -37,7 +37,7 @@ import type {
 } from "./reader.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
-import { DEFAULT_TIMEOUT_MS, patient } from "../rpc/patient.js";
+import { DEFAULT_TIMEOUT_MS, patient, withinDeadline } from "../rpc/patient.js";
 import { RevertedCall } from "../rpc/request.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import type { VaultSnapshot } from "./snapshot.js";
@@ -71,6 +71,9 @@ export interface VaultClient extends VaultReads {}
 
 /** Kept: an `import()` is resolved anew each time, in a tenth of a snapshot's. */
 let snapshots: Promise<typeof import("./snapshot.js")> | undefined;
+
+/** What error texts call the requests that check where contracts are. */
+const ADDRESS_REQUESTS = "the requests that look up an address";
 
 /**
  * Reads the protocol's contracts over an EIP-1193 provider.
@@ -170,10 +173,14 @@ export class VaultClient implements VaultReader {
     role: ContractRole,
     operation = `the ${contractRoles[role].label}`,
   ): Promise<LocatedAddress> {
-    return await requireAddress(this.addresses, role, {
-      operation,
-      network: this.networkName,
-    });
+    return await withinDeadline(
+      this.provider,
+      ADDRESS_REQUESTS,
+      requireAddress(this.addresses, role, {
+        operation,
+        network: this.networkName,
+      }),
+    );
   }
 
   /**
@@ -195,11 +202,15 @@ export class VaultClient implements VaultReader {
   ): Promise<OperationResult<Name>> {
     const call = encodeCall(operation, args);
     const { from, blockTag } = this.readContext(options);
-    const target = await this.addressOf(call.role, operation);
     const node = this.#nodeFor({
       ...options,
       timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
     });
+    const target = await withinDeadline(
+      node.provider,
+      ADDRESS_REQUESTS,
+      this.addressOf(call.role, operation),
+    );
     const answer = await node.request("eth_call", [
       { from, to: target.address, data: call.data },
       blockTag,

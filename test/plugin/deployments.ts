@@ -189,6 +189,23 @@ describe("addresses that deploy-mocks left behind", () => {
     ).to.have.lengthOf(6);
   });
 
+  it("a read with a timeout throws VAULT_RPC_TIMEOUT while the node does not answer which chain it is", async () => {
+    await leave(deployment);
+    const vault = await open();
+    const { handler } = server;
+    server.handler = (exchange) =>
+      exchange.request.method === "eth_chainId" ? "handled" : handler(exchange);
+    for (const read of [
+      vault.queryVolume({ timeout: 50 }),
+      vault.snapshot({ timeout: 50 }),
+      vault.orders({ firstId: 1, lastId: 2, timeout: 50 }).next(),
+      vault.rounds({ timeout: 50 }).next(),
+    ]) {
+      await expectVaultError(read, "VAULT_RPC_TIMEOUT");
+    }
+    server.handler = handler;
+  });
+
   const mismatches: ReadonlyArray<
     readonly [name: string, arrange: () => void, says: string]
   > = [
