@@ -140,7 +140,9 @@ function inFlags(
         : shortMessage,
     ),
     fix:
-      code === "VAULT_INVALID_ARGUMENT"
+      code === "VAULT_INVALID_ARGUMENT" &&
+      // No help of a task lists a setting.
+      !String(where).startsWith("networks.")
         ? "Correct that value; `--help` after the task's name lists what it takes."
         : inWords(fix),
     details: {

@@ -87,7 +87,7 @@ export function toRpcError(
     if (setting !== undefined) {
       return invalidArgument(
         `networks.${network}.${setting}`,
-        quoteForeignText(sign.slice(sign.indexOf(" ") + 1)),
+        quoteForeignText(sign.slice(sign.indexOf(" ") + 1)).replace(/\.$/u, ""),
       );
     }
     const obstacle = obstacles.find(([words]) => words.test(sign));

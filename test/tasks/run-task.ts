@@ -215,6 +215,14 @@ describe("running a task", () => {
         /^Error deployMocks\(\): it is wrong/u,
       ],
       [
+        vaultError("VAULT_INVALID_ARGUMENT", {
+          where: "networks.main.url",
+          problem: "it is wrong",
+        }),
+        "networks.main.url",
+        /^Error networks\.main\.url: it is wrong\.\nCorrect that value\. /u,
+      ],
+      [
         vaultError("VAULT_NO_SENDER", { network: "main" }),
         undefined,
         /\nName an account with --as, or set/u,
