@@ -60,7 +60,6 @@ describe("package - documents", () => {
       "docs/how-the-bytes-look.md: text",
       // Used by the consumer that runs Foundry.
       "docs/solidity-tests.md: text",
-      // A formula: test/contracts/scripted-answers.ts has it.
     ]);
     const codeOf = (name: string, language: string): string =>
       others.find(

@@ -67,8 +67,10 @@ describe("when a settlement is refused", () => {
     return settlement.reason ?? "";
   };
 
-  it("should name an unknown --from and the known accounts", async () => {
+  it("settle refuses an unknown --from with VAULT_UNKNOWN_SIGNER and names the known accounts", async () => {
     const stranger = Wallet.createRandom().address;
+    const { code } = await lane.vault.settleAll({ from: stranger });
+    expect(code).to.equal("VAULT_UNKNOWN_SIGNER");
 
     expect(await expectRefused({ accounts: "remote" }, { from: stranger }))
       .to.include(stranger)

@@ -67,6 +67,19 @@ const fails =
     expect(stderr.trimEnd().split("\n")).to.have.lengthOf(2);
   };
 
+/** What the parser does not know comes to no task. */
+const isRefusedByHardhat =
+  (code: string, ...words: readonly string[]) =>
+  ({ stdout, stderr, exitCode }: CommandResult): void => {
+    expect({ stdout, exitCode }).to.deep.equal({ stdout: "", exitCode: 1 });
+    for (const word of [code, ...words]) {
+      expect(stderr).to.contain(word);
+    }
+    expect(stderr)
+      .to.not.match(/\n\s+at /u)
+      .and.not.contain("VAULT_");
+  };
+
 const failsAsJson =
   (code: string) =>
   (result: CommandResult): void => {
@@ -145,6 +158,14 @@ const commands: readonly Command[] = [
     args: ["volume", "--json"],
     env: { CI: "1", TEST_NETWORK: '{"chainId":56}' },
     check: failsAsJson("VAULT_WRONG_CHAIN"),
+  },
+  {
+    args: ["forecast"],
+    check: isRefusedByHardhat("HHE416", '"forecast"'),
+  },
+  {
+    args: ["status", "--narrow"],
+    check: isRefusedByHardhat("HHE504", '"--narrow"'),
   },
   {
     args: ["volume"],

@@ -130,8 +130,9 @@ describe("tasks - report", () => {
     );
   });
 
-  it("should show rounds and a rehearsal where asked to", async () => {
-    const page = await report({ rounds: true, simulate: true });
+  it("report should show two charts, rounds and a rehearsal where asked to", async () => {
+    const page = await report({ orders: "1-3", rounds: true, simulate: true });
+    expect(page.split("<svg")).to.have.lengthOf(1 + 2);
     expect(page).to.include("Strike against settled price");
     expect(page).to.include("If the vault were settled now");
     expect(page.replaceAll(/\s+/gu, " ")).to.match(
