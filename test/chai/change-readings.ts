@@ -160,18 +160,13 @@ describe("chai - changeReadings", () => {
     const tx = await mockVault.setVolume(1n);
     const refusals: Array<[unknown, RegExp]> = [
       [{}, /no reading is named/u],
-      [{ round: {} }, /no reading is named/u],
       [{ volum: 1n }, /there is no reading volum; there are /u],
       [{ round: { settld: true } }, /there is no reading round\.settld/u],
       [{ round: true }, /round must be an object of readings/u],
       [{ volume: "1" }, /volume is compared with string 1/u],
-      [{ volume: 1.5 }, /volume is compared with number 1.5/u],
       [{ volume: { to: 1n } }, /volume must be a value, \{ from, to \}/u],
       [{ volume: { by: 0n } }, /with an integer that is not 0/u],
-      [{ volume: { by: true } }, /with an integer that is not 0/u],
-      [{ order: { state: 1 } }, /there is no reading order/u],
       [5, /must be an object of readings/u],
-      [null, /must be an object of readings/u],
     ];
     for (const [expected, message] of refusals) {
       for (const assertion of [expect(tx).to, expect(tx).to.not]) {
@@ -184,26 +179,5 @@ describe("chai - changeReadings", () => {
         ).to.match(message);
       }
     }
-  });
-
-  it("should check names and types of what is expected", () => {
-    const { vault, mockVault } = world;
-    const never = (): void => {
-      const tx = mockVault.settleAll();
-      // @ts-expect-error -- there is no such field
-      void expect(tx).to.changeReadings(vault, { round: { settld: true } });
-      // @ts-expect-error -- a truth value is not an integer
-      void expect(tx).to.changeReadings(vault, { volume: true });
-      void expect(tx).to.changeReadings(vault, {
-        round: {
-          // @ts-expect-error -- truth values have no difference
-          settled: { by: 1n },
-        },
-      });
-      void expect(tx).to.changeReadings(vault, {
-        round: { settled: { from: false, to: true } },
-      });
-    };
-    expect(never).to.be.a("function");
   });
 });

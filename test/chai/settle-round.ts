@@ -70,8 +70,14 @@ describe("chai - settleRound", () => {
       .withAmount(Number(SETTLED_AMOUNT));
     await expect(tx).to.settleRound(vault).withAmount(SETTLED_AMOUNT);
 
+    // The first of two details must not be forgotten for the second.
     expect(
-      await failureOf(() => expect(tx).to.settleRound(vault).withPrice(5n)),
+      await failureOf(() =>
+        expect(tx)
+          .to.settleRound(vault)
+          .withPrice(5n)
+          .withAmount(SETTLED_AMOUNT),
+      ),
     ).to.equal(
       `expected the round to be settled with settledPrice 5 (real value 0.000000000000000005), but it is ${SETTLED_PRICE} (real value 2000.0)`,
     );
@@ -85,15 +91,6 @@ describe("chai - settleRound", () => {
     ).to.equal(
       "expected the round to be settled with settledAmount 78, but it is 77",
     );
-    // The first of two wrong details must not be forgotten for the second.
-    expect(
-      await failureOf(() =>
-        expect(tx)
-          .to.settleRound(vault)
-          .withPrice(5n)
-          .withAmount(SETTLED_AMOUNT),
-      ),
-    ).to.match(/settledPrice/u);
   });
 
   it("should fail on a transaction that did not settle", async () => {
@@ -130,20 +127,15 @@ describe("chai - settleRound", () => {
     }
   });
 
-  it("should fail with .not on a transaction that settled", async () => {
+  it("should fail on a later transaction, the round being settled", async () => {
     const { vault, mockVault } = world;
     expect(
       await failureOf(() =>
         expect(mockVault.settleAll()).to.not.settleRound(vault),
       ),
     ).to.match(
-      /not to settle the vault's round, but it did .*settledPrice 2000000000000000000000, settledAmount 77/u,
+      /but it did .*settledPrice 2000000000000000000000, settledAmount 77/u,
     );
-  });
-
-  it("should fail on a later transaction, the round being settled", async () => {
-    const { vault, mockVault } = world;
-    await mockVault.settleAll();
     const later = await mockVault.setVolume(1n);
     expect(await failureOf(() => expect(later).to.settleRound(vault))).to.match(
       /it was settled before/u,
@@ -294,9 +286,14 @@ describe("chai - settleRound", () => {
     );
   });
 
-  it("should refuse details after .not and without a round", async () => {
+  it("should refuse details after .not and without a round, and a second matcher", async () => {
     const { vault, mockVault } = world;
     const tx = await mockVault.setVolume(1n);
+    const first = expect(tx).to.not.settleRound(vault);
+    expect(() => first.and.to.changeReadings(vault)).to.throw(
+      "changeReadings cannot be chained after settleRound",
+    );
+    await first;
     expect(() => expect(tx).to.not.settleRound(vault).withPrice(1n)).to.throw(
       ".withPrice() cannot follow .not",
     );
@@ -314,16 +311,6 @@ describe("chai - settleRound", () => {
       );
     }
   });
-
-  it("should refuse a second matcher on the same subject", async () => {
-    const { vault, mockVault } = world;
-    const tx = await mockVault.settleAll();
-    const first = expect(tx).to.settleRound(vault);
-    expect(() => first.and.to.changeReadings(vault)).to.throw(
-      "changeReadings cannot be chained after settleRound",
-    );
-    await first;
-  });
 });
 
 describe("chai - settledRound", () => {
@@ -335,18 +322,12 @@ describe("chai - settledRound", () => {
     await world.connection.close();
   });
 
-  it("should tell an open round", async () => {
-    const { vault } = world;
+  it("should tell an open round from a settled one, and its result", async () => {
+    const { vault, mockVault } = world;
     await expect(vault).to.not.have.settledRound();
     expect(
       await failureOf(() => expect(vault).to.have.settledRound()),
-    ).to.equal(
-      "expected the vault's latest round to be settled, but it is not (the round from 2023-11-14T22:13:20Z to 2027-01-15T08:00:00Z with strike price 1900)",
-    );
-  });
-
-  it("should tell a settled round and its result", async () => {
-    const { vault, mockVault } = world;
+    ).to.match(/to be settled, but it is not .*with strike price 1900/u);
     await mockVault.settleAll();
     await expect(vault)
       .to.have.settledRound()
@@ -359,9 +340,7 @@ describe("chai - settledRound", () => {
       await failureOf(() =>
         expect(vault).to.have.settledRound().withAmount(1n),
       ),
-    ).to.equal(
-      "expected the round to be settled with settledAmount 1, but it is 77",
-    );
+    ).to.include("settledAmount 1, but it is 77");
   });
 
   it("should not take a failed read for an unsettled round", async () => {

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { fieldsOf } from "./fields.js";
+import { answerBehind } from "./lagging-pair.js";
 import { startRpcServer } from "./rpc-server.js";
 import type { Exchange, RecordedRequest, RpcReply } from "./rpc-server.js";
 
@@ -147,9 +149,7 @@ export async function startFaultyRpcServer({
     if (change === undefined) {
       return undefined;
     }
-    const { result }: Readonly<Record<string, unknown>> = {
-      ...asObject(JSON.parse(await exchange.forward())),
-    };
+    const { result } = fieldsOf(JSON.parse(await exchange.forward()));
     return { result: change(result) };
   }
 
@@ -214,18 +214,16 @@ async function asksForOldState({
   if (!stateMethods.includes(method) || !String(tag).startsWith("0x")) {
     return false;
   }
-  const { result }: Readonly<Record<string, unknown>> = {
-    ...asObject(
-      JSON.parse(
-        await forward({
-          jsonrpc: "2.0",
-          id,
-          method: "eth_blockNumber",
-          params: [],
-        }),
-      ),
+  const { result } = fieldsOf(
+    JSON.parse(
+      await forward({
+        jsonrpc: "2.0",
+        id,
+        method: "eth_blockNumber",
+        params: [],
+      }),
     ),
-  };
+  );
   return tag !== result;
 }
 
@@ -235,39 +233,6 @@ const blockMethods = ["eth_getBlockByNumber", "eth_blockNumber"];
 interface Behind {
   readonly head: number;
   readonly methods: readonly string[];
-}
-
-/** Answers as a node does that has no block after this one. */
-async function answerBehind(
-  { request, forward }: Exchange,
-  head: number,
-): Promise<RpcReply> {
-  const hex = `0x${head.toString(16)}`;
-  const { method, params } = request;
-  if (method === "eth_blockNumber") {
-    return { result: hex };
-  }
-  const block = params[stateMethods.includes(method) ? 1 : 0];
-  const { result }: Readonly<Record<string, unknown>> = {
-    ...asObject(
-      JSON.parse(
-        await forward({
-          ...request,
-          params: params.map((param) => (param === "latest" ? hex : param)),
-        }),
-      ),
-    ),
-  };
-  // What a receipt or a transaction stands in is in the answer.
-  const isLookUp =
-    !stateMethods.includes(method) && !blockMethods.includes(method);
-  if (isLookUp) {
-    const { blockNumber }: { blockNumber?: unknown } = asObject(result);
-    return { result: Number(blockNumber ?? 0) > head ? null : result };
-  }
-  return Number(block) > head
-    ? { error: { code: -32000, message: "header not found" } }
-    : { result };
 }
 
 /** What a gateway says, and what does not tell whether a node was asked. */
@@ -332,7 +297,7 @@ async function fail(
     case "wrong id": {
       body(
         JSON.stringify({
-          ...asObject(JSON.parse(await forward())),
+          ...fieldsOf(JSON.parse(await forward())),
           id: `not ${String(request.id)}`,
         }),
       );
@@ -364,10 +329,6 @@ async function fail(
       };
   }
   return "handled";
-}
-
-function asObject(value: unknown): object {
-  return typeof value === "object" && value !== null ? value : {};
 }
 
 /** All that was asked, each by its method and how often that was asked before. */

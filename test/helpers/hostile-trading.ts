@@ -1,7 +1,7 @@
 import { AbiCoder } from "ethers";
 
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
-import { compile } from "./solc.js";
+import { compileContract } from "./solc.js";
 import { deployCode } from "./transactions.js";
 
 /** Ids at which the hostile contract does not answer a good order. */
@@ -65,20 +65,9 @@ export async function deployHostileTrading(
   good: string,
 ): Promise<string> {
   const argument = AbiCoder.defaultAbiCoder().encode(["address"], [good]);
-  return await deployCode(provider, `0x${creationCode()}${argument.slice(2)}`);
-}
-
-function creationCode(): string {
-  const { errors = [], contracts } = compile(
-    "0.8.37",
-    { "HostileTrading.sol": { content: source } },
-    {},
+  const { evm } = compileContract("0.8.37", "HostileTrading", source);
+  return await deployCode(
+    provider,
+    `0x${evm.bytecode.object}${argument.slice(2)}`,
   );
-  const { HostileTrading } = contracts["HostileTrading.sol"] ?? {};
-  if (HostileTrading === undefined) {
-    throw new Error(
-      errors.map(({ formattedMessage }) => formattedMessage).join("\n"),
-    );
-  }
-  return HostileTrading.evm.bytecode.object;
 }

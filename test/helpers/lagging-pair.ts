@@ -29,35 +29,35 @@ export function laggingPair(
   blocksApart: number,
   isBehind: (request: Exchange["request"]) => boolean,
 ): RpcHandler {
-  return async ({ request, forward }) => {
-    if (!isBehind(request)) {
+  return async (exchange) => {
+    if (!isBehind(exchange.request)) {
       return undefined;
     }
-    const ask = async (
-      method: string,
-      params: readonly unknown[],
-    ): Promise<Readonly<Record<string, unknown>>> =>
-      fieldsOf(JSON.parse(await forward({ ...request, method, params })));
-    const { result: newest } = await ask("eth_blockNumber", []);
-    const head = Number(newest) - blocksApart;
-    return await answer(request, head, ask);
+    const { result: newest } = await ask(exchange, "eth_blockNumber", []);
+    return await answerBehind(exchange, Number(newest) - blocksApart);
   };
 }
 
-async function answer(
-  { method, params }: Exchange["request"],
+async function ask(
+  { request, forward }: Exchange,
+  method: string,
+  params: readonly unknown[],
+): Promise<Readonly<Record<string, unknown>>> {
+  return fieldsOf(JSON.parse(await forward({ ...request, method, params })));
+}
+
+/** Answers as a node does that has no block after this one. */
+export async function answerBehind(
+  exchange: Exchange,
   head: number,
-  ask: (
-    method: string,
-    params: readonly unknown[],
-  ) => Promise<Readonly<Record<string, unknown>>>,
 ): Promise<RpcReply | undefined> {
+  const { method, params } = exchange.request;
   const hex = (number: number): string => `0x${number.toString(16)}`;
   if (method === "eth_blockNumber") {
     return { result: hex(head) };
   }
   if (lookUps.includes(method)) {
-    const { result } = await ask(method, params);
+    const { result } = await ask(exchange, method, params);
     const { blockNumber } = fieldsOf(result);
     return {
       result:
@@ -82,7 +82,7 @@ async function answer(
     block === undefined || block === "latest" || block === "pending"
       ? hex(isMade ? head + 1 : head)
       : block;
-  const { result, error } = await ask(method, changed);
+  const { result, error } = await ask(exchange, method, changed);
   if (error !== undefined) {
     const { code, message, data } = fieldsOf(error);
     return {

@@ -1,11 +1,11 @@
 import { Contract, JsonRpcProvider, NonceManager, Wallet } from "ethers";
 
-import { compile } from "./solc.js";
+import { compileContract } from "./solc.js";
 import { DEV_KEYS } from "./settlement-world.js";
 import { mined } from "./transactions.js";
 
 /** What `settleAll` of an {@link OddVault} does. */
-export const oddModes = {
+const oddModes = {
   settles: 0,
   /** Accepts the call, and nothing else. */
   doesNothing: 1,
@@ -98,16 +98,20 @@ export interface OddVault {
 
 /** Deploys one. */
 export async function deployOddVault(url: string): Promise<OddVault> {
-  const { abi, bytecode } = compiled();
+  const { abi, evm } = compileContract("0.8.28", "OddVault", source, {
+    evmVersion: "paris",
+  });
   const provider = new JsonRpcProvider(url, undefined, {
     staticNetwork: true,
     cacheTimeout: -1,
     pollingInterval: 10,
   });
   const deployer = new NonceManager(new Wallet(DEV_KEYS[2], provider));
-  const deployment = await deployer.sendTransaction({ data: bytecode });
+  const deployment = await deployer.sendTransaction({
+    data: `0x${evm.bytecode.object}`,
+  });
   const address = (await mined(deployment)).contractAddress ?? "";
-  const contract = new Contract(address, abi, deployer);
+  const contract = new Contract(address, JSON.stringify(abi), deployer);
   const act = async (name: string, ...args: number[]): Promise<void> => {
     deployer.reset();
     const { data } = await contract
@@ -139,23 +143,5 @@ export async function deployOddVault(url: string): Promise<OddVault> {
     close: () => {
       provider.destroy();
     },
-  };
-}
-
-function compiled(): { abi: string; bytecode: string } {
-  const { errors = [], contracts } = compile(
-    "0.8.28",
-    { "OddVault.sol": { content: source } },
-    { evmVersion: "paris" },
-  );
-  const { OddVault } = contracts["OddVault.sol"] ?? {};
-  if (OddVault === undefined) {
-    throw new Error(
-      errors.map(({ formattedMessage }) => formattedMessage).join("\n"),
-    );
-  }
-  return {
-    abi: JSON.stringify(OddVault.abi),
-    bytecode: `0x${OddVault.evm.bytecode.object}`,
   };
 }

@@ -91,6 +91,28 @@ export function compile(
   return output as CompilerOutput;
 }
 
+/** One contract of a source; fails with what the compiler complains of. */
+export function compileContract(
+  version: SolcVersion,
+  name: string,
+  content: string,
+  settings: Readonly<Record<string, unknown>> = {},
+): CompiledContract {
+  const file = `${name}.sol`;
+  const { errors = [], contracts } = compile(
+    version,
+    { [file]: { content } },
+    settings,
+  );
+  const found = contracts[file]?.[name];
+  if (found === undefined) {
+    throw new Error(
+      errors.map(({ formattedMessage }) => formattedMessage).join("\n"),
+    );
+  }
+  return found;
+}
+
 function run(version: SolcVersion, input: string): string {
   // The package has no types; this is its documented interface.
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- see above

@@ -58,6 +58,8 @@ describe("package - documents", () => {
       "docs/getting-started.md: json",
       "docs/how-the-bytes-look.md: json",
       "docs/how-the-bytes-look.md: text",
+      // Units of systemd.
+      ...["docs/monitoring.md: ini", "docs/monitoring.md: ini"],
       // Used by the consumer that runs Foundry.
       "docs/solidity-tests.md: text",
     ]);

@@ -253,26 +253,27 @@ describe("package - editor", function () {
     });
   }
 
-  it("should show named results, and parameters by their names", () => {
-    expect(hover("getLatestRoundInfo").text).to.match(
-      /getLatestRoundInfo\(options\?: ReadOptions.*\): Promise<VaultRound>$/u,
-    );
-    expect(hover("getOrderInfo").text).to.match(
-      /getOrderInfo\(orderID: .*bigint.*, options\?: .*\): Promise<VaultOrder>$/u,
-    );
-    expect(hover("calMargins").text).to.match(
-      /values: CalMarginsParameters, .*Promise<MarginAmounts>$/u,
-    );
-  });
-
-  it("should show what a method does, with an example and its result", () => {
-    const { documentation } = hover("getOrderInfo");
-    expect(documentation).to.include("Reads one order.");
-    expect(documentation).to.include("@example");
-    expect(documentation).to.include("holder: '0x7099");
-  });
-
-  it("should show the scale of a value", () => {
+  it("should show named results, parameters by their names, scales, and an example", () => {
+    for (const [mark, text] of [
+      [
+        "getLatestRoundInfo",
+        /\(options\?: ReadOptions.*\): Promise<VaultRound>$/u,
+      ],
+      [
+        "getOrderInfo",
+        /\(orderID: .*bigint.*, options\?: .*\): Promise<VaultOrder>$/u,
+      ],
+      [
+        "calMargins",
+        /values: CalMarginsParameters, .*Promise<MarginAmounts>$/u,
+      ],
+    ] as const) {
+      expect(hover(mark).text).to.match(text);
+    }
+    expect(hover("getOrderInfo").documentation)
+      .to.include("Reads one order.")
+      .and.include("@example")
+      .and.include("holder: '0x7099");
     expect(hover("strikePrice").documentation).to.include(
       "real value times 1E18",
     );
@@ -282,35 +283,15 @@ describe("package - editor", function () {
   });
 
   it("should offer what is public, and nothing else", () => {
-    expect(offered("vault")).to.deep.equal([
-      "addressOf",
-      "at",
-      "block",
-      "calMargins",
-      "chainId",
-      "connection",
-      "contracts",
-      "deployMocks",
-      "fork",
-      "getFundingFeeRate",
-      "getLPAmountInfo",
-      "getLatestRoundInfo",
-      "getOrderInfo",
-      "instance",
-      "instanceName",
-      "minXMargin",
-      "mockAt",
-      "networkName",
-      "orders",
-      "provider",
-      "queryMarginBalance",
-      "queryVolume",
-      "read",
-      "rounds",
-      "settleAll",
-      "simulateSettleAll",
-      "snapshot",
-    ]);
+    expect(offered("vault").join(" ")).to.equal(
+      [
+        "addressOf at block calMargins chainId connection contracts",
+        "deployMocks fork getFundingFeeRate getLPAmountInfo",
+        "getLatestRoundInfo getOrderInfo instance instanceName minXMargin",
+        "mockAt networkName orders provider queryMarginBalance queryVolume",
+        "read rounds settleAll simulateSettleAll snapshot",
+      ].join(" "),
+    );
   });
 
   it("should show an example, with its result, of every function of every entry", () => {

@@ -88,10 +88,7 @@ describe("addresses that deploy-mocks left behind", () => {
   ): Promise<HardhatVault> => {
     const hre = await createTestHre(
       {
-        networks: {
-          local: httpNetwork(server.url, { vault: { contracts } }),
-          inProcess: { type: "edr-simulated", chainId: 1 },
-        },
+        networks: { local: httpNetwork(server.url, { vault: { contracts } }) },
       },
       { projectRoot },
     );
@@ -124,20 +121,6 @@ describe("addresses that deploy-mocks left behind", () => {
       "VAULT_INVALID_ADDRESS",
     );
     expect(message).to.contain("vault-deployments/1-abababab.json");
-  });
-
-  it("should be found when they come to be while a vault is in use", async () => {
-    const vault = await open();
-    const { message } = await expectVaultError(
-      vault.addressOf("trading"),
-      "VAULT_CONTRACT_NOT_CONFIGURED",
-    );
-    expect(message).to.contain('call `vault.at({ trading: "0x…" })`');
-    expect(message).to.not.contain("--at");
-    await leave(deployment);
-    expect((await vault.addressOf("trading")).address).to.equal(
-      documentedContracts.trading,
-    );
   });
 
   it("should be kept apart from those of other chains with the same id", async () => {
@@ -268,14 +251,7 @@ describe("addresses that deploy-mocks left behind", () => {
   it("should not take an odd first block for that of another chain", async () => {
     await leave(deployment);
     const vault = await open();
-    for (const odd of [
-      {},
-      { hash: null },
-      { hash: "0xab" },
-      { hash: `${GENESIS}ab` },
-      { hash: GENESIS.replace("a", "g") },
-      "0x0",
-    ]) {
+    for (const odd of [{}, { hash: null }, { hash: `${GENESIS}ab` }, "0x0"]) {
       genesis = odd;
       await expectVaultError(
         vault.getLatestRoundInfo(),
@@ -303,20 +279,11 @@ describe("addresses that deploy-mocks left behind", () => {
     readonly [name: string, content: unknown, says: string]
   > = [
     ["that is not JSON", "{", "not JSON"],
-    ["that is empty", "", "not JSON"],
     ["of another version", { ...deployment, version: 2 }, "version"],
     [
       "with a contract missing",
       { ...deployment, contracts: { vault: OTHER } },
       "contracts",
-    ],
-    [
-      "with an address that is none",
-      {
-        ...deployment,
-        contracts: { ...documentedContracts, trading: "0x12" },
-      },
-      "contracts.trading",
     ],
   ];
   for (const [name, content, says] of broken) {
@@ -411,10 +378,11 @@ describe("addresses that deploy-mocks left behind", () => {
 
   it("should be written whole, and be in use at once", async () => {
     const vault = await open();
-    await expectVaultError(
+    const { message } = await expectVaultError(
       vault.queryVolume(),
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
+    expect(message).to.contain('call `vault.at({ vault: "0x…" })`');
     expect(await vault.deployments?.save(deployment)).to.equal(
       "vault-deployments/1-abababab.json",
     );

@@ -105,30 +105,12 @@ for (const { name, start } of everyNode) {
         expect(await contracts.underlyingAsset.getFundingFeeRate(1)).to.equal(
           1n,
         );
-        const round = await contracts.vaultFactory.getLatestRoundInfo();
-        expect(round.APY).to.equal(12n);
-        expect(round.settled).to.equal(true);
         const order = await contracts.trading.getOrderInfo(ORDER_ID);
         expect(order.state).to.equal(255n);
-        const margins = await contracts.vault.calMargins(1, 2, 3);
-        expect(margins.xMarginAmount).to.equal(42n);
         const pool = await contracts.privatePool.getLPAmountInfo();
         expect(pool.availabe).to.equal(35n);
         expect(await contracts.vaultFactory.minSLDMargin()).to.equal(46n);
       }
-    });
-
-    it("should send with the typed contracts where there is a signer", async () => {
-      const [signer] = await connection.ethers.getSigners();
-      const { vault } = connection.vault.contracts;
-      // The round is settled: the mock refuses, and so the call got there.
-      let refused: unknown;
-      try {
-        await vault.connect(signer).settleAll.staticCall();
-      } catch (error) {
-        refused = error;
-      }
-      expect(String(refused)).to.contain("revert");
     });
 
     it("should take every standalone reading in a snapshot", async () => {
@@ -145,16 +127,6 @@ for (const { name, start } of everyNode) {
       });
       const { block: _later, ...same } = await hre.vault.snapshot();
       expect(same).to.deep.equal({ chainId, ...readings });
-    });
-
-    it("should read at an older block", async () => {
-      const { number } = await connection.vault.block();
-      await mocks.set({ volume: 99n });
-      expect(await connection.vault.queryVolume()).to.equal(99n);
-      expect(await connection.vault.queryVolume({ blockTag: number })).to.equal(
-        45n,
-      );
-      await mocks.set({ volume: 45n });
     });
 
     for (const [what, reason, text] of reverts) {

@@ -3,6 +3,7 @@ import path from "node:path";
 
 import { expect } from "chai";
 import { configVariable } from "hardhat/config";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import type { VaultNetworkUserConfig } from "../../src/plugin/config-types.js";
 import { startAnvil } from "../helpers/anvil.js";
@@ -12,7 +13,6 @@ import type { CommandResult } from "../helpers/cli.js";
 import { documentedContracts } from "../helpers/documented-answers.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
 
 const OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -32,13 +32,22 @@ const settings = {
   },
 } as const;
 
+/** Nothing listens there. */
+const NOWHERE = "http://127.0.0.1:1";
+
+async function openLive(
+  vault: VaultNetworkUserConfig,
+  url = NOWHERE,
+): Promise<HardhatRuntimeEnvironment> {
+  return await createTestHre(
+    { networks: { live: httpNetwork(url, { vault }) } },
+    { network: "live" },
+  );
+}
+
 describe("instances", () => {
   it("should have their own contracts, and the network's for the rest", async () => {
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork("http://127.0.0.1:1", { vault: settings }),
-      },
-    });
+    const hre = await openLive(settings);
     const { vault } = await hre.network.create("live");
     const usdc = vault.instance("usdc");
     expect(usdc.instanceName).to.equal("usdc");
@@ -65,11 +74,7 @@ describe("instances", () => {
   });
 
   it("should have their own scales, and the network's for the rest", async () => {
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork("http://127.0.0.1:1", { vault: settings }),
-      },
-    });
+    const hre = await openLive(settings);
     const { vault } = await hre.network.create("live");
     expect(vault.settings).to.deep.equal({
       tokenDecimals: 18,
@@ -83,12 +88,7 @@ describe("instances", () => {
   });
 
   it("should name those there are when there is no such one", async () => {
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork("http://127.0.0.1:1", { vault: settings }),
-        bare: httpNetwork("http://127.0.0.1:1"),
-      },
-    });
+    const hre = await openLive(settings);
     const { vault } = await hre.network.create("live");
     for (const name of ["usdt", "toString", ""]) {
       const { message } = await expectVaultError(
@@ -98,25 +98,17 @@ describe("instances", () => {
       expect(message).to.include("usdc, dai");
     }
     const lazy = await expectVaultError(
-      hre.vault.instance("usdt").addressOf("vault"),
+      (await createTestHre()).vault.instance("usdt").addressOf("vault"),
       "VAULT_UNKNOWN_INSTANCE",
     );
     expect(lazy.message).to.include("there is none");
-    // Before a connection is opened: nothing listens there.
-    const live = await createTestHre(
-      {
-        networks: {
-          live: httpNetwork("http://127.0.0.1:1", { vault: settings }),
-        },
-      },
-      { network: "live" },
-    );
+    // Before a connection is opened.
     for (const [task, args] of Object.entries({
       round: {},
       request: { operation: "queryVolume" },
       settle: { yes: true },
     })) {
-      const result = await runVaultTask(live, task, {
+      const result = await runVaultTask(hre, task, {
         ...args,
         instance: "usdt",
         json: true,
@@ -130,14 +122,7 @@ describe("instances", () => {
   });
 
   it("should be asked by tasks with --instance", async () => {
-    const hre = await createTestHre(
-      {
-        networks: {
-          live: httpNetwork("http://127.0.0.1:1", { vault: settings }),
-        },
-      },
-      { network: "live" },
-    );
+    const hre = await openLive(settings);
     const requestOf = async (args: object): Promise<unknown> =>
       parseDocument(
         await runVaultTask(hre, "request", {
@@ -200,80 +185,72 @@ describe("instances", () => {
       const { addresses: other } = await vault.deployMocks({
         overrides: { volume: 2n },
       });
-      const server = await startRpcServer({ upstream: node.url });
-      try {
-        const statusOf = async (
-          network: VaultNetworkUserConfig,
-          args = {},
-        ): Promise<CommandResult> => {
-          const hre = await createTestHre(
-            { networks: { live: httpNetwork(server.url, { vault: network }) } },
-            { network: "live" },
-          );
-          return await runVaultTask(hre, "status", { all: true, ...args });
-        };
-        const documentOf = async (
-          network: VaultNetworkUserConfig,
-          args = {},
-        ): Promise<unknown> =>
-          parseDocument(await statusOf(network, { json: true, ...args }));
-        const usdc = { contracts: { vault: other.vault } };
-        const configured = {
-          contracts,
-          instances: { usdc, broken: { contracts: { vault: OTHER } } },
-        };
-        const all = await documentOf(configured);
-        expect(all).to.have.all.keys(
-          ...["network", "chainId", "block", "status", "instances"],
+      const statusOf = async (
+        network: VaultNetworkUserConfig,
+        args = {},
+      ): Promise<CommandResult> => {
+        const hre = await openLive(network, node.url);
+        return await runVaultTask(hre, "status", { all: true, ...args });
+      };
+      const documentOf = async (
+        network: VaultNetworkUserConfig,
+        args = {},
+      ): Promise<unknown> =>
+        parseDocument(await statusOf(network, { json: true, ...args }));
+      const usdc = { contracts: { vault: other.vault } };
+      const configured = {
+        contracts,
+        instances: { usdc, broken: { contracts: { vault: OTHER } } },
+      };
+      const all = await documentOf(configured);
+      expect(all).to.have.all.keys(
+        ...["network", "chainId", "block", "status", "instances"],
+      );
+      expect(all).to.have.nested.property("status.volume", "1");
+      expect(all).to.have.nested.property("instances.usdc.volume", "2");
+      // What it shares with the network.
+      expect(all).to.have.nested.property(
+        "instances.usdc.round.strikePrice",
+        (65_000n * 10n ** 18n).toString(),
+      );
+      expect(all).to.have.nested.property(
+        "instances.broken.volume.error.code",
+        "VAULT_NO_CODE",
+      );
+      // A network may have contracts in its instances alone.
+      const apart = await documentOf({
+        instances: { usdc: { contracts: other } },
+      });
+      expect(apart).to.have.property("status", null);
+      expect(apart).to.have.nested.property("instances.usdc.volume", "2");
+      expect(
+        await documentOf({ instances: { usdc } }, { instance: "usdc" }),
+      ).to.have.nested.property("error.code", "VAULT_INVALID_ARGUMENT");
+      const { stdout } = await statusOf(configured);
+      const [own = "", ofUsdc = "", ofBroken = ""] =
+        stdout.split(/^Instance /mu);
+      expect(own).to.match(/^Volume +1 /mu);
+      expect(ofUsdc)
+        .to.match(/^usdc\n/u)
+        .and.match(/^Volume +2 /mu);
+      expect(ofBroken)
+        .to.match(/^broken\n/u)
+        .and.match(
+          /no contract code at 0x\w{40}.* \(address from networks\.live\.vault\.instances\.broken\.contracts\.vault\)/u,
         );
-        expect(all).to.have.nested.property("status.volume", "1");
-        expect(all).to.have.nested.property("instances.usdc.volume", "2");
-        // What it shares with the network.
-        expect(all).to.have.nested.property(
-          "instances.usdc.round.strikePrice",
-          (65_000n * 10n ** 18n).toString(),
-        );
-        expect(all).to.have.nested.property(
-          "instances.broken.volume.error.code",
-          "VAULT_NO_CODE",
-        );
-        // A network may have contracts in its instances alone.
-        const apart = await documentOf({
-          instances: { usdc: { contracts: other } },
-        });
-        expect(apart).to.have.property("status", null);
-        expect(apart).to.have.nested.property("instances.usdc.volume", "2");
-        expect(
-          await documentOf({ instances: { usdc } }, { instance: "usdc" }),
-        ).to.have.nested.property("error.code", "VAULT_INVALID_ARGUMENT");
-        const { stdout } = await statusOf(configured);
-        const [own = "", ofUsdc = "", ofBroken = ""] =
-          stdout.split(/^Instance /mu);
-        expect(own).to.match(/^Volume +1 /mu);
-        expect(ofUsdc)
-          .to.match(/^usdc\n/u)
-          .and.match(/^Volume +2 /mu);
-        expect(ofBroken)
-          .to.match(/^broken\n/u)
-          .and.match(
-            /no contract code at 0x\w{40}.* \(address from networks\.live\.vault\.instances\.broken\.contracts\.vault\)/u,
-          );
-        process.env["TEST_INSTANCE_VAULT"] = "0x12";
-        const { stdout: malformed } = await statusOf({
-          contracts,
-          instances: {
-            usdc: {
-              contracts: { vault: configVariable("TEST_INSTANCE_VAULT") },
-            },
+      process.env["TEST_INSTANCE_VAULT"] = "0x12";
+      const { stdout: malformed } = await statusOf({
+        contracts,
+        instances: {
+          usdc: {
+            contracts: { vault: configVariable("TEST_INSTANCE_VAULT") },
           },
-        });
-        delete process.env["TEST_INSTANCE_VAULT"];
-        expect(malformed).to.include(
-          "networks.live.vault.instances.usdc.contracts.vault",
-        );
-      } finally {
-        await server.stop();
-      }
+        },
+      });
+      delete process.env["TEST_INSTANCE_VAULT"];
+      expect(malformed).to.include(
+        "networks.live.vault.instances.usdc.contracts.vault",
+      );
     });
 
     it("should keep deployments and journals apart", async () => {

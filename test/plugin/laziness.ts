@@ -79,16 +79,4 @@ describe("laziness", () => {
       oursOf(modules).filter((file) => onlyWhenAsked.test(file)),
     ).to.deep.equal([]);
   });
-
-  it("should load no Hardhat with the client", () => {
-    const modules = modulesLoadedBy('await import("./src/client/index.ts");');
-    expect(modules.some((url) => url.includes("/ethers/"))).to.equal(true);
-    expect(
-      modules.filter((url) =>
-        /\/node_modules\/(?:hardhat|@nomicfoundation\/(?!hardhat-utils\/).+?)\//u.test(
-          url,
-        ),
-      ),
-    ).to.deep.equal([]);
-  });
 });

@@ -58,7 +58,7 @@ describe("hre.vault", () => {
     }
   });
 
-  it("should follow --network", async () => {
+  it("should follow --network, and reach another one by its name", async () => {
     const hre = await createTestHre(
       {
         networks: {
@@ -69,26 +69,15 @@ describe("hre.vault", () => {
       },
       { network: "live" },
     );
+    expect(await (await hre.vault.connect("default")).chainId()).to.equal(
+      31337,
+    );
     expect(await hre.vault.chainId()).to.equal(1);
     expect(await hre.vault.queryVolume()).to.equal(1n);
     expect(server.requests.map(({ method }) => method)).to.deep.equal([
       "eth_chainId",
       "eth_call",
     ]);
-  });
-
-  it("should reach another network of the configuration by its name", async () => {
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork(server.url, {
-          vault: { contracts: documentedContracts },
-        }),
-      },
-    });
-    const live = await hre.vault.connect("live");
-    expect(live.networkName).to.equal("live");
-    expect(await live.queryVolume()).to.equal(1n);
-    expect(await hre.vault.chainId()).to.equal(31337);
   });
 
   it("should keep connections apart that have the same network", async () => {
@@ -130,18 +119,5 @@ describe("hre.vault", () => {
       address: documentedContracts.trading,
       source: "at()",
     });
-  });
-
-  it("should iterate over orders", async () => {
-    const hre = await createTestHre();
-    await hre.vault.deployMocks();
-    const ids: bigint[] = [];
-    for await (const { orderID } of hre.vault.orders({
-      firstId: 1n,
-      lastId: 3n,
-    })) {
-      ids.push(orderID);
-    }
-    expect(ids).to.deep.equal([1n, 2n, 3n]);
   });
 });

@@ -6,6 +6,7 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import vaultPlugin, { ContractType, VaultError } from "../../src/index.js";
 import type {
+  ExpectedReadings,
   HardhatVault,
   LazyHardhatVault,
   MockVaultHandle,
@@ -132,6 +133,15 @@ export const badConfigs = [
   // @ts-expect-error -- an instance has none of its own
   { instances: { usdc: { instances: {} } } },
 ] satisfies VaultNetworkUserConfig[];
+
+export const badExpectations = [
+  // @ts-expect-error -- there is no such field
+  { round: { settld: true } },
+  // @ts-expect-error -- a truth value is not an integer
+  { volume: true },
+  // @ts-expect-error -- truth values have no difference
+  { round: { settled: { by: 1n } } },
+] satisfies ExpectedReadings[];
 
 export function resolvedConfig(): void {
   const network = hre.config.networks["mainnet"];

@@ -248,7 +248,7 @@ function audienceOf({
     ? "hardhat-2"
     : language === "solidity" || path.basename(document) === "solidity-tests.md"
       ? "solidity"
-      : / from "viem"/u.test(text)
+      : text.includes(' from "viem"')
         ? "viem"
         : "ethers";
 }

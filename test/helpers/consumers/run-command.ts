@@ -1,81 +1,35 @@
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
+
+import { fieldsOf } from "../fields.js";
 
 /** Far more than any command of a consumer takes, on any machine. */
-const DEFAULT_TIMEOUT_MS = 300_000;
+const TIMEOUT_MS = 300_000;
 
-const running = new Set<ChildProcess>();
-process.on("exit", () => {
-  for (const child of running) {
-    killTree(child);
-  }
-});
-
-/**
- * Runs a program to its end; fails with its output if that is not 0, or does
- * not come: then it and all that it started are killed.
- */
+/** Runs a program to its end; fails with its output if that is not 0. */
 export async function runCommand(
   command: string,
   args: readonly string[],
-  {
-    cwd,
-    env = {},
-    timeoutMs = DEFAULT_TIMEOUT_MS,
-  }: {
-    cwd: string;
-    env?: Readonly<Record<string, string>>;
-    timeoutMs?: number;
-  },
+  { cwd, env = {} }: { cwd: string; env?: Readonly<Record<string, string>> },
 ): Promise<string> {
-  const child = spawn(command, args, {
+  const running = promisify(execFile)(command, args, {
     cwd,
     env: { ...strangersEnvironment(), ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-    // In a process group of its own, which can be killed as a whole.
-    detached: true,
+    timeout: TIMEOUT_MS,
+    killSignal: "SIGKILL",
+    maxBuffer: Infinity,
   });
-  running.add(child);
-  let output = "";
-  let stdout = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output += text;
-    stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    output += text;
-  });
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const kill = (): void => {
-    killTree(child);
-  };
-  timeout.addEventListener("abort", kill);
-  try {
-    await once(child, "close");
-  } finally {
-    timeout.removeEventListener("abort", kill);
-    running.delete(child);
-  }
-  const timedOut = child.signalCode === "SIGKILL" && timeout.aborted;
-  if (child.exitCode !== 0) {
+  running.child.stdin?.end();
+  const { stdout } = await running.catch((error: unknown) => {
+    const { stdout: out, stderr } = fieldsOf(error);
     throw new Error(
-      `${path.basename(command)} ${args.join(" ")} ${timedOut ? `was killed after ${timeoutMs / 1_000} s` : `ended with ${String(child.exitCode ?? child.signalCode)}`}:\n${output}`,
+      `${path.basename(command)} ${args.join(" ")}:\n${String(out)}${String(stderr)}`,
+      { cause: error },
     );
-  }
+  });
   return stdout;
-}
-
-function killTree({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) {
-      process.kill(-pid, "SIGKILL");
-    }
-  } catch {
-    // It has just ended by itself.
-  }
 }
 
 /**
