@@ -71,13 +71,7 @@ export async function readProjectFile<Value>(
     }
     throw invalid(`it cannot be read (${reasonOf(error)})`, error);
   }
-  return parseRecorded(
-    text,
-    schema,
-    ([issue]) =>
-      `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`,
-    invalid,
-  );
+  return parseRecorded(text, schema, invalid);
 }
 
 /**

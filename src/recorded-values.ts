@@ -1,8 +1,5 @@
-import { MaxUint256, getBytes } from "ethers";
+import { MaxUint256 } from "ethers";
 import { z } from "zod";
-
-import { answerOf } from "./protocol/index.js";
-import type { OperationName, WireType } from "./protocol/index.js";
 
 // How files of this package record the values of the wire, as `toJsonValue()`
 // writes them.
@@ -17,7 +14,6 @@ export const recordedHex = z
   .string()
   .regex(/^0x(?:[0-9a-f]{2})*$/iu, "expected 0x hex data");
 
-/** Its checksum is not checked: that takes 0.15 s for ten thousand. */
 export const recordedAddress = z
   .string()
   .regex(/^0x[0-9a-f]{40}$/iu, "expected an address");
@@ -35,46 +31,14 @@ export const recordedInteger = z
     return integer;
   });
 
-const recordedValues = {
-  uint256: recordedInteger,
-  uint8: recordedCount.max(255),
-  bool: z.boolean(),
-  // Text, or its bytes where they are not UTF-8.
-  string: z.union([
-    z.string({ message: "expected a text, or its bytes as 0x hex data" }),
-    z
-      .object({ bytes: recordedHex })
-      .strict()
-      .transform(({ bytes }) => getBytes(bytes)),
-  ]),
-  address: recordedAddress.toLowerCase(),
-} as const satisfies Record<WireType, Schema>;
-
-/** What an operation answers, by its fields in the table of operations. */
-export function recordedAnswer(operation: OperationName): Schema {
-  return recordedFields(
-    answerOf(operation, ({ type }) => recordedValues[type]),
-  );
-}
-
-/** The schema itself, or that of an object with a schema for each field. */
-export function recordedFields(place: unknown): Schema {
-  return place instanceof z.ZodType
-    ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- whatever it makes, which instanceof leaves open
-      (place as Schema)
-    : z.object(Object(place)).strict();
-}
-
 /**
  * Reads a file's text.
  *
- * @param describe Says what is wrong with its values.
  * @param invalid Makes the error of a file that cannot be used.
  */
 export function parseRecorded<Value>(
   text: string,
   schema: Schema<Value>,
-  describe: (issues: readonly z.ZodIssue[]) => string,
   invalid: (problem: string, cause: unknown) => Error,
 ): Value {
   let json: unknown;
@@ -83,9 +47,13 @@ export function parseRecorded<Value>(
   } catch (error) {
     throw invalid("it is not JSON", error);
   }
-  const parsed = schema.safeParse(json);
-  if (!parsed.success) {
-    throw invalid(describe(parsed.error.issues), parsed.error);
+  const { success, data, error } = schema.safeParse(json);
+  if (!success) {
+    const [issue] = error.issues;
+    throw invalid(
+      `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`,
+      error,
+    );
   }
-  return parsed.data;
+  return data;
 }

@@ -1,15 +1,15 @@
 import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
 
-import { describeInput, notOneOf, parseEnum } from "../src/client/inputs.js";
+import { describeInput, notOneOf } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
+import { checkValue } from "../src/client/values.js";
+import type { CheckedField } from "../src/client/values.js";
 import { invalidArgument } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
 import { answers, orderFields } from "../src/mocks/state.js";
 import { settlementFields } from "../src/mocks/types.js";
 import type { MockOverrides } from "../src/mocks/types.js";
-import { isEnumName, fieldsOf, placesOf } from "../src/protocol/index.js";
-import type { Field } from "../src/protocol/index.js";
-import { parseInteger, parseWord } from "./parse-options.js";
+import { fieldsOf, placesOf } from "../src/protocol/index.js";
 
 /** A value as it is typed for a mock, as in `round.strikePrice=65000e18`. */
 export interface Assignment {
@@ -50,13 +50,17 @@ export function parseAssignments(
 }
 
 /** The fields of the values that can be set, by their paths. */
-const fieldsByPath: ReadonlyMap<string, Field> = new Map([
+const fieldsByPath: ReadonlyMap<string, CheckedField> = new Map<
+  string,
+  CheckedField
+>([
   ...answers
     .flatMap(placesOf)
     .map(({ path, field }) => [path.join("."), field] as const),
   ...fieldsOf("getLatestRoundInfo", settlementFields).map(
     (field) => [`settlement.${field.name}`, field] as const,
   ),
+  ["missingOrdersRevert", { type: "bool", unit: "none" }],
 ]);
 
 /**
@@ -105,46 +109,23 @@ function parseAt(path: string, text: string, now: number): unknown {
       path,
     );
   }
-  if (path === "missingOrdersRevert") {
-    return parseBoolean(text, path);
-  }
   throw notOneOf(
     "What is set",
-    [
-      ...fieldsByPath.keys(),
-      "missingOrdersRevert",
-      "orders.<id>=none",
-      "orders.<id>.<field>",
-    ],
+    [...fieldsByPath.keys(), "orders.<id>=none", "orders.<id>.<field>"],
     path,
   );
 }
 
-/** Values are as on the wire, but for times and the words of enumerations. */
+/** Reads an unscaled value; a time may also be a date or a span. */
 export function parseField(
-  { type, unit }: Field,
+  field: CheckedField,
   where: string,
   text: string,
   now: number,
 ): unknown {
-  switch (type) {
-    case "uint256":
-      return unit === "timestamp"
-        ? parseTime(text, where, now)
-        : parseInteger(text, where);
-    case "uint8":
-      // Also a number that the protocol does not list: a test of what shows it.
-      return isEnumName(unit) && /^[a-z]/iu.test(text)
-        ? parseEnum(unit, text, where)
-        : Number(parseInteger(text, where));
-    case "bool":
-      return parseBoolean(text, where);
-    case "address":
-    case "string":
-      return text;
-  }
-}
-
-function parseBoolean(text: string, where: string): boolean {
-  return parseWord(text, ["true", "false"], where) === "true";
+  const value =
+    field.type === "uint256" && field.unit === "timestamp"
+      ? parseTime(text, where, now)
+      : text;
+  return checkValue(field, value, where);
 }

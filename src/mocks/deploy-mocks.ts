@@ -19,31 +19,27 @@ import {
 } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { applyOverrides } from "./state.js";
-import {
-  readClock,
-  requireControllableNode,
-  requireDevelopmentNode,
-} from "./local-node.js";
+import { readClock, requireDevelopmentNode } from "./local-node.js";
 import { inOrder } from "../rpc/in-order.js";
 import { createMockSender } from "./mock-sender.js";
 import type { MockSender } from "./mock-sender.js";
+import { readFixture } from "./fixture.js";
 import { MockVaultHandle } from "./handle.js";
 import { recordOrders } from "./record-orders.js";
 import {
   addressesByRole,
   countScripts,
+  inProcessAddressOf,
   mockArtifacts,
+  placeMocks,
+  requireDistinct,
   requireMocks,
 } from "./mock-contracts.js";
 import type { MockAddresses } from "./mock-contracts.js";
-import {
-  inProcessAddressOf,
-  placeMocks,
-  requireDistinct,
-} from "./place-mocks.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
 import { call, callsForState, encodeBatch, inBatches } from "./setters.js";
+import type { ScriptCall } from "./setters.js";
 import { isInProcess } from "./types.js";
 import type { MockHost, MockOverrides, MockState } from "./types.js";
 
@@ -65,21 +61,13 @@ export interface DeployMocksOptions {
   readonly at?: MockAddresses | undefined;
   /**
    * Deploy also where it may cost money: on a node that is neither in process
-   * nor anvil, `hardhat node` or Ganache. False unless given.
+   * nor anvil or `hardhat node`. False unless given.
    */
   readonly allowLiveNetwork?: boolean | undefined;
 }
 
-/** Options of `mockAt()`. */
-export interface MockAtOptions {
-  /**
-   * What the mock answers, instead of what the contract there answered; for
-   * what cannot be read, `open-round` unless given.
-   */
-  readonly scenario?: ScenarioName | undefined;
-  /** Changes to that. */
-  readonly overrides?: MockOverrides | undefined;
-}
+/** Options of `mockAt()`; without a scenario, the mock returns what it replaces. */
+export type MockAtOptions = Pick<DeployMocksOptions, "scenario" | "overrides">;
 
 /** A vault whose `at()` gives one of its own kind. */
 export interface MockableVault<VaultT extends MockHost> extends MockHost {
@@ -168,15 +156,10 @@ async function deploy(
   }
   const addresses = places ?? (await deployToNode(vault, send));
   const { state, recording } = await recordOrders(vault, whole);
-  const script = [
-    // Code at a fixed address may have served another scenario before.
-    ...(places === undefined
-      ? []
-      : contractRoleNames.map((role) => call(role, "reset"))),
+  await load(send, addresses, contractRoleNames, [
     ...callsForState(state, addresses),
     ...recording,
-  ];
-  await send(inBatches(script).map((batch) => encodeBatch(addresses, batch)));
+  ]);
   vault.bind?.(fixedAddresses(addresses, SOURCE));
   return new MockVaultHandle(
     vault.at(addresses, SOURCE),
@@ -184,6 +167,20 @@ async function deploy(
     send,
     fixture === undefined ? (scenario ?? DEFAULT_SCENARIO) : null,
   );
+}
+
+/** Brings mocks into a state; code at an address may have served another one. */
+async function load(
+  send: MockSender,
+  addresses: MockAddresses,
+  roles: readonly ContractRole[],
+  calls: readonly ScriptCall[],
+): Promise<void> {
+  const script = [
+    ...roles.map((role) => call(role, "reset")),
+    ...calls.filter(({ role }) => roles.includes(role)),
+  ];
+  await send(inBatches(script).map((batch) => encodeBatch(addresses, batch)));
 }
 
 async function chooseState(
@@ -200,8 +197,6 @@ async function chooseState(
       "it takes a scenario or a fixture, not both",
     );
   }
-  // Loaded here since only fixtures need the validation library.
-  const { readFixture } = await import("./fixture.js");
   const state = await readFixture(
     resolve(vault.context?.config.paths.root ?? "", fixture),
   );
@@ -276,7 +271,7 @@ async function findPlaces(
       : undefined;
   }
   const book = fixedAddresses(at, "at");
-  await requireControllableNode(vault);
+  await requireDevelopmentNode(vault);
   const addresses = await addressesByRole(
     async (role) =>
       (
@@ -329,7 +324,7 @@ async function replaceByMock<VaultT extends MockHost>(
     throw notOneOf("role", contractRoleNames, role);
   }
   const createState = scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];
-  await requireControllableNode(vault);
+  await requireDevelopmentNode(vault);
   const addresses = await locate(vault, role);
   requireDistinct(addresses, [role]);
 
@@ -344,11 +339,7 @@ async function replaceByMock<VaultT extends MockHost>(
 
   await placeMocks(vault, addresses, [role]);
   const send = createMockSender(vault);
-  const script = [
-    call(role, "reset"),
-    ...callsForState(state, addresses).filter((each) => each.role === role),
-  ];
-  await send(inBatches(script).map((batch) => encodeBatch(addresses, batch)));
+  await load(send, addresses, [role], callsForState(state, addresses));
   return new MockVaultHandle(vault, addresses, send);
 }
 

@@ -1,9 +1,15 @@
-import { AbiCoder, Interface, concat, isHexString } from "ethers";
+import {
+  AbiCoder,
+  ErrorFragment,
+  Interface,
+  concat,
+  isHexString,
+} from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { describeInput } from "../client/inputs.js";
 import { VaultError, invalidArgument } from "../errors.js";
-import { asRecord } from "../json.js";
+import { asRecord, listOf } from "../json.js";
 import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
 import type { ScriptedReason } from "./types.js";
 
@@ -23,7 +29,6 @@ export function encodeRevertData(
   reason: ScriptedReason,
   where = "The reason to revert",
 ): string {
-  requireReason(reason, where);
   try {
     return encode(reason, where);
   } catch (error) {
@@ -36,25 +41,6 @@ export function encodeRevertData(
   }
 }
 
-/** TypeScript has checked it for most callers, but not for JavaScript. */
-export function requireReason(
-  reason: unknown,
-  where: string,
-): asserts reason is ScriptedReason {
-  const given = asRecord(reason);
-  const isReason =
-    typeof reason === "string" ||
-    "panic" in given ||
-    typeof given["customError"] === "string" ||
-    typeof given["data"] === "string";
-  if (!isReason) {
-    throw invalidArgument(
-      where,
-      `a text, { panic }, { customError, args } or { data } is needed, got ${describeInput(reason)}`,
-    );
-  }
-}
-
 function encode(reason: ScriptedReason, where: string): string {
   const coder = AbiCoder.defaultAbiCoder();
   if (typeof reason === "string") {
@@ -62,30 +48,43 @@ function encode(reason: ScriptedReason, where: string): string {
     const text = new TextEncoder().encode(reason);
     return concat([ERROR_STRING_SELECTOR, coder.encode(["bytes"], [text])]);
   }
-  if ("panic" in reason) {
-    return concat([PANIC_SELECTOR, coder.encode(["uint256"], [reason.panic])]);
+  // In JavaScript it can be anything.
+  const { panic, data, customError, args } = asRecord(reason);
+  if (panic !== undefined) {
+    return concat([PANIC_SELECTOR, coder.encode(["uint256"], [panic])]);
   }
-  if ("data" in reason) {
-    if (!isHexString(reason.data, true)) {
+  if (data !== undefined) {
+    if (!isHexString(data, true)) {
       throw invalidArgument(
         where,
-        `data is not 0x hex: ${describeInput(reason.data)}`,
+        `data is not 0x hex: ${describeInput(data)}`,
       );
     }
-    return reason.data;
+    return data;
   }
-  const { customError: error, args = [] } = reason;
+  if (typeof customError !== "string") {
+    throw invalidArgument(
+      where,
+      `a text, { panic }, { customError, args } or { data } is needed, got ${describeInput(reason)}`,
+    );
+  }
+  return encodeCustomError(customError, listOf(args), where);
+}
+
+function encodeCustomError(
+  error: string,
+  args: readonly unknown[],
+  where: string,
+): string {
   const errors: Interface = error.includes("(")
     ? new Interface([`error ${error}`])
     : IMockErrors__factory.createInterface();
-  // getError would also take a selector, and throws for an unknown name.
   const name = error.replace(/\(.*/su, "").trim();
-  const fragment = errors.fragments.some(
-    (known) => "name" in known && known.name === name,
-  )
-    ? errors.getError(name)
-    : null;
-  if (fragment === null) {
+  // getError would also take a selector, and throws for an unknown name.
+  const fragment = errors.fragments.find(
+    (known) => known instanceof ErrorFragment && known.name === name,
+  );
+  if (!(fragment instanceof ErrorFragment)) {
     throw invalidArgument(
       where,
       `the mocks have no error ${describeInput(error)}; give the signature of another one, as in "Paused(address account)"`,

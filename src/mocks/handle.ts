@@ -8,6 +8,7 @@ import type {
   MockVaultFactory,
 } from "../bindings/index.js";
 import { parseUint256 } from "../client/inputs.js";
+import { checkAllValues, checkValues } from "../client/values.js";
 import { byRole, fieldsOf } from "../protocol/index.js";
 import type {
   ContractRole,
@@ -31,13 +32,7 @@ import {
   mockInterfaces,
 } from "./setters.js";
 import type { ScriptCall } from "./setters.js";
-import {
-  applyOverrides,
-  checkAllValues,
-  checkTarget,
-  checkValues,
-  orderFields,
-} from "./state.js";
+import { applyOverrides, checkTarget, orderFields } from "./state.js";
 import { nextRoundFields } from "./types.js";
 import type {
   CheckedOrder,
@@ -211,12 +206,7 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     firstId: bigint | number,
     lastId: bigint | number,
   ): Promise<void> {
-    await this.set({
-      generatedOrders: {
-        firstId: parseUint256(firstId, "firstId"),
-        lastId: parseUint256(lastId, "lastId"),
-      },
-    });
+    await this.set({ generatedOrders: { firstId, lastId } });
   }
 
   /**

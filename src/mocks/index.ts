@@ -19,7 +19,7 @@ export type {
   MockVaultHandle,
   RecordedSettlement,
 } from "./handle.js";
-export { inProcessMockAddresses } from "./place-mocks.js";
+export { inProcessMockAddresses } from "./mock-contracts.js";
 export { encodeRevertData } from "./failure.js";
 export { scenarios } from "./scenarios.js";
 export type { Scenario, ScenarioName } from "./scenarios.js";

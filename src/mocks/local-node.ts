@@ -5,42 +5,39 @@ import { isInProcess } from "./types.js";
 import type { MockHost } from "./types.js";
 
 /**
- * What a node does that lets its user place code: Hardhat's and anvil. Neither
- * changes anything.
+ * Methods that change nothing and that only development nodes have, which also
+ * let their user place code: Hardhat's and anvil. A name or a chain id proves
+ * nothing: a node where a transaction costs money can have the same.
  */
-const CONTROLLABLE_METHODS = ["hardhat_metadata", "anvil_nodeInfo"] as const;
-
-/**
- * What only development nodes do. A name or a chain id proves nothing: both can
- * be those of a node where a transaction costs money.
- */
-const DEVELOPMENT_METHODS = [
-  ...CONTROLLABLE_METHODS,
-  // Ganache has no other that changes so little.
-  "evm_snapshot",
-] as const;
+const DEVELOPMENT_METHODS = ["hardhat_metadata", "anvil_nodeInfo"];
 
 /**
  * Fails unless the connection is in process or goes to a development node,
  * where nothing costs money.
  *
+ * @param action What is wrong with it elsewhere, for the error's text.
  * @param instead What else can be done about it, for the error's text.
- * @param methods Of which the node has to know one.
  * @throws VaultError VAULT_LIVE_NETWORK
  */
 export async function requireDevelopmentNode(
   vault: MockHost,
-  action: string,
+  action = "mocks take the place of contracts only on a chain that is yours",
   instead = "Nothing was sent.",
-  methods: readonly string[] = DEVELOPMENT_METHODS,
 ): Promise<void> {
   if (isInProcess(vault)) {
     return;
   }
   // First, so that a node that cannot be reached is not called a live one.
   const chainId = await vault.chainId();
-  for (const method of methods) {
-    if (await hasMethod(vault, method)) {
+  for (const method of DEVELOPMENT_METHODS) {
+    const answer = await vault.chain
+      .request(method, [])
+      .catch(otherwise(undefined, ({ kind }) => kind === "rpc"));
+    if (
+      typeof answer === "object" &&
+      answer !== null &&
+      !(answer instanceof RevertedCall)
+    ) {
       return;
     }
   }
@@ -52,35 +49,6 @@ export async function requireDevelopmentNode(
     client: typeof version === "string" ? quoteForeignText(version) : "unknown",
     otherwise: instead,
   });
-}
-
-/**
- * Fails unless the node can be told to place code where it likes.
- *
- * @throws VaultError VAULT_LIVE_NETWORK
- */
-export async function requireControllableNode(vault: MockHost): Promise<void> {
-  await requireDevelopmentNode(
-    vault,
-    "mocks take the place of contracts only on a chain that is yours",
-    undefined,
-    CONTROLLABLE_METHODS,
-  );
-}
-
-/** Whether the node does it, and not only answers something. */
-async function hasMethod(
-  { chain }: MockHost,
-  method: string,
-): Promise<boolean> {
-  const answer = await chain
-    .request(method, [])
-    .catch(otherwise(undefined, ({ kind }) => kind === "rpc"));
-  return method === "evm_snapshot"
-    ? typeof answer === "string" && /^0x[0-9a-f]+$/iu.test(answer)
-    : typeof answer === "object" &&
-        answer !== null &&
-        !(answer instanceof RevertedCall);
 }
 
 /**

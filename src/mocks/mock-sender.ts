@@ -5,7 +5,8 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import type { Chain, Receipt } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
-import { VaultError, vaultError } from "../errors.js";
+import { vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { isInProcess } from "./types.js";
 import type { MockHost } from "./types.js";
@@ -60,8 +61,8 @@ async function sendInProcess(
 ): Promise<readonly Receipt[]> {
   const [{ gasLimit, baseFeePerGas }] = await Promise.all([
     chain.header(),
-    requestOrFail(chain, "hardhat_impersonateAccount", [SCRIPTER]),
-    requestOrFail(chain, "hardhat_setBalance", [
+    chain.request("hardhat_impersonateAccount", [SCRIPTER]),
+    chain.request("hardhat_setBalance", [
       SCRIPTER,
       numberToHexString(SCRIPTER_BALANCE),
     ]),
@@ -82,7 +83,7 @@ async function sendInProcess(
   try {
     return await sendAll(chain, fields, transactions, true);
   } finally {
-    await requestOrFail(chain, "hardhat_stopImpersonatingAccount", [SCRIPTER]);
+    await chain.request("hardhat_stopImpersonatingAccount", [SCRIPTER]);
   }
 }
 
@@ -135,7 +136,7 @@ async function waitForReceipt(
     if (!mines && Date.now() < deadline) {
       await sleep(Math.min(FIRST_POLL_MS * 2 ** asked, LONGEST_POLL_MS));
     } else if (mines && asked <= MAX_BLOCKS) {
-      await requestOrFail(chain, "evm_mine", []);
+      await chain.request("evm_mine", []);
     } else {
       throw scriptFailed(
         chain,
@@ -153,9 +154,7 @@ async function firstAccount(
   from: string | undefined,
 ): Promise<string> {
   const accounts: unknown =
-    from === undefined
-      ? await requestOrFail(chain, "eth_accounts", [])
-      : [from];
+    from === undefined ? await chain.request("eth_accounts", []) : [from];
   const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined;
   if (typeof first !== "string") {
     throw vaultError("VAULT_NO_ACCOUNT", { network: chain.network });
@@ -163,46 +162,36 @@ async function firstAccount(
   return first;
 }
 
-/** Like `Chain.request()`, but a revert is a failure of the script. */
-async function requestOrFail(
-  chain: Chain,
-  method: string,
-  params: readonly unknown[],
-): Promise<unknown> {
-  const answer = await chain.request(method, params);
-  if (answer instanceof RevertedCall) {
-    throw scriptFailed(chain, answer.reason.text);
-  }
-  return answer;
-}
-
 /** @returns The transaction's hash. */
 async function send(chain: Chain, transaction: Sent): Promise<string> {
   const { from } = transaction;
   const method = "eth_sendTransaction";
-  let hash;
+  let failure: VaultError;
   try {
-    hash = await requestOrFail(chain, method, [transaction]);
-  } catch (error) {
-    // Nodes word it in ways that do not always tell what is missing.
-    if (
-      VaultError.isVaultError(error) &&
-      (error.code === "VAULT_MOCK_SCRIPT_FAILED" || isNodeRefusal(error)) &&
-      (await chain.balance(from)) === 0n
-    ) {
-      throw scriptFailed(
-        chain,
-        `account ${from} has no funds to pay for gas (${String(error.details["problem"])})`,
-        `Fund the account, or name another one in networks.${chain.network}.`,
-        error,
-      );
+    const answer = await chain.request(method, [transaction]);
+    if (typeof answer === "string") {
+      return answer;
     }
-    throw error;
+    failure =
+      answer instanceof RevertedCall
+        ? scriptFailed(chain, answer.reason.text)
+        : chain.reader(method).invalid("no transaction hash");
+  } catch (error) {
+    if (!isNodeRefusal(error)) {
+      throw error;
+    }
+    failure = error;
   }
-  if (typeof hash !== "string") {
-    throw chain.reader(method).invalid("no transaction hash");
+  // Nodes word it in ways that do not always tell what is missing.
+  if ((await chain.balance(from)) !== 0n) {
+    throw failure;
   }
-  return hash;
+  throw scriptFailed(
+    chain,
+    `account ${from} has no funds to pay for gas (${String(failure.details["problem"])})`,
+    `Fund the account, or name another one in networks.${chain.network}.`,
+    failure,
+  );
 }
 
 function scriptFailed(

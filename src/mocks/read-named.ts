@@ -48,7 +48,7 @@ async function readOrders(
   await Promise.all(
     Object.entries(changes).map(async ([key, change]) => {
       if (leavesSome("getOrderInfo", change)) {
-        const orderID = parseOrderKey(key, `orders[${key}]`);
+        const orderID = parseOrderKey(key);
         const order = await findOrder(vault, orderID);
         if (order !== undefined) {
           orders.set(orderID, order);

@@ -3,6 +3,7 @@ import { MaxUint256 as MAX, ZeroAddress } from "ethers";
 import { givenInput } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
 import { ContractType, OrderState, answerOf } from "../protocol/index.js";
+import { keysOf } from "../protocol/keys-of.js";
 import type {
   OperationResult,
   ReadOperationName,
@@ -248,17 +249,15 @@ export const scenarios = {
 
 export type ScenarioName = keyof typeof scenarios;
 
-export function isScenarioName(name: string): name is ScenarioName {
-  return Object.hasOwn(scenarios, name);
-}
-
 /** @throws VaultError VAULT_UNKNOWN_SCENARIO */
 export function requireScenario(name: string): ScenarioName {
-  if (!isScenarioName(name)) {
+  const known = keysOf(scenarios);
+  const found = known.find((each) => each === name);
+  if (found === undefined) {
     throw vaultError("VAULT_UNKNOWN_SCENARIO", {
       scenario: givenInput(name),
-      known: Object.keys(scenarios).join(", "),
+      known: known.join(", "),
     });
   }
-  return name;
+  return found;
 }

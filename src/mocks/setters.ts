@@ -40,10 +40,7 @@ export const mockInterfaces = byRole(
   (role) => new Interface(mockArtifacts[role].abi),
 );
 
-/**
- * Calls that were made before: fixtures put mocks into the same few states again
- * and again, and encoding them takes longer than the chain does.
- */
+/** Fixtures encode the same calls over and over, which is slower than the chain. */
 const encodedCalls = new Map<string, string>();
 const MOST_ENCODED_CALLS = 500;
 
@@ -72,17 +69,14 @@ export function call(
  * function that answers, or after the value.
  */
 function setterOf(role: ContractRole, operation: ReadOperationName): string {
-  const names = [
+  const found = [
     wireName(operation).replace(/^(?:get|query|cal)/u, ""),
     operationEntry(operation).key,
-  ].map(setterNamed);
-  const found = names.find((name) => mockInterfaces[role].hasFunction(name));
+  ]
+    .map((name) => `set${capitalize(name)}`)
+    .find((name) => mockInterfaces[role].hasFunction(name));
   assertInvariant(found !== undefined, `no mock answers ${operation}`);
   return found;
-}
-
-function setterNamed(name: string): string {
-  return `set${capitalize(name)}`;
 }
 
 /**
@@ -252,26 +246,18 @@ export function inBatches(
   return batches;
 }
 
-/** The transaction that makes the calls; any mock runs a script for all. */
+const SCRIPT_SELECTOR = id("script((address,bytes)[])").slice(0, 10);
+
+/**
+ * Encodes the transaction that makes the calls: any mock runs a script for all.
+ * ethers would take a quarter of the time that `deployMocks()` takes.
+ */
 export function encodeBatch(
   addresses: MockAddresses,
   batch: readonly ScriptCall[],
 ): MockTransaction {
   const [first] = batch;
   assertInvariant(first !== undefined, "an empty batch of a script");
-  return { to: addresses[first.role], data: encodeCalls(addresses, batch) };
-}
-
-const SCRIPT_SELECTOR = id("script((address,bytes)[])").slice(0, 10);
-
-/**
- * `script(Call[])`, as ethers would encode it: of the time that `deployMocks()`
- * takes in process, that would be a quarter.
- */
-function encodeCalls(
-  addresses: MockAddresses,
-  batch: readonly ScriptCall[],
-): string {
   let offsets = "";
   let tuples = "";
   for (const { role, data } of batch) {
@@ -281,5 +267,8 @@ function encodeCalls(
     tuples += hexWord(64) + hexWord(digits.length / 2);
     tuples += digits.padEnd(Math.ceil(digits.length / 64) * 64, "0");
   }
-  return `${SCRIPT_SELECTOR}${hexWord(32)}${hexWord(batch.length)}${offsets}${tuples}`;
+  return {
+    to: addresses[first.role],
+    data: `${SCRIPT_SELECTOR}${hexWord(32)}${hexWord(batch.length)}${offsets}${tuples}`,
+  };
 }

@@ -1,21 +1,19 @@
 import { getAddress, toBeHex } from "ethers";
 
+import { describeInput, notOneOf, parseUint256 } from "../client/inputs.js";
 import {
-  describeInput,
-  givenInput,
-  notOneOf,
-  parseAddress,
-  parseEnum,
-  parseUint256,
-} from "../client/inputs.js";
-import { invalidArgument, vaultError } from "../errors.js";
+  checkAllValues,
+  checkAnswer,
+  checkValue,
+  requireObject,
+} from "../client/values.js";
+import { invalidArgument } from "../errors.js";
+import { asRecord } from "../json.js";
 import {
   ContractType,
   OrderState,
   fieldsOf,
-  isEnumName,
   isOperationName,
-  operationEntry,
   operationNames,
   operations,
   placeReading,
@@ -27,10 +25,10 @@ import type {
   Field,
   OperationName,
   PoolName,
-  VaultOrder,
   Reading,
+  VaultOrder,
 } from "../protocol/index.js";
-import { encodeRevertData, requireReason } from "./failure.js";
+import { encodeRevertData } from "./failure.js";
 import { someOrder } from "./scenarios.js";
 import { settlementFields } from "./types.js";
 import type {
@@ -57,8 +55,8 @@ export const answers: readonly Reading[] = [
 /**
  * A state with some of its values changed.
  *
- * @throws VaultError VAULT_INVALID_ARGUMENT if there is no such value or only
- * half of one, VAULT_INVALID_INTEGER, VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
+ * @throws VaultError VAULT_INVALID_ARGUMENT for an unknown value or half of one,
+ * VAULT_INVALID_INTEGER, VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
  */
 export function applyOverrides(
   state: MockState,
@@ -70,29 +68,29 @@ export function applyOverrides(
   const {
     missingOrdersRevert = state.missingOrdersRevert,
     failures = state.failures,
+    settlement,
   } = overrides;
-  const generatedOrders = checkRange(
-    overrides.generatedOrders,
-    state.generatedOrders,
-  );
+  const generatedOrders =
+    overrides.generatedOrders === undefined
+      ? state.generatedOrders
+      : checkRange(overrides.generatedOrders);
   return {
     ...state,
     ...changedAnswers(state, overrides),
     orders: applyOrders({ ...state, generatedOrders }, overrides.orders),
     generatedOrders,
-    missingOrdersRevert: requireBoolean(
-      missingOrdersRevert,
-      "missingOrdersRevert",
-    ),
-    ...(overrides.settlement === undefined
+    missingOrdersRevert:
+      checkValue(
+        { type: "bool", unit: "none" },
+        missingOrdersRevert,
+        "missingOrdersRevert",
+      ) === true,
+    ...(settlement === undefined
       ? {}
       : {
           settlement: checkAllValues<ScriptedSettlement>(
             fieldsOf("getLatestRoundInfo", settlementFields),
-            {
-              ...state.settlement,
-              ...requireObject(overrides.settlement, "settlement"),
-            },
+            { ...state.settlement, ...requireObject(settlement, "settlement") },
             "settlement",
           ),
           settlementScripted: true,
@@ -101,57 +99,43 @@ export function applyOverrides(
   };
 }
 
-/** What stands in a state by the table of operations, with its changes. */
+/** The state's answers with their changes, all of them checked. */
 function changedAnswers(
-  state: MockState,
+  state: object,
   overrides: MockOverrides,
 ): Partial<MockState> {
   const changed: Record<string, unknown> = {};
   for (const { operation, path } of answers) {
     const [key, variant] = path;
     if (variant !== undefined) {
-      const given = readingAt(overrides, [key]) ?? {};
+      const { [key]: given = {} } = asRecord(overrides);
       requireKnownKeys(given, readingAt(state, [key]), key);
     }
+    const where = path.join(".");
     const before = readingAt(state, path);
-    const changes = readingAt(overrides, path);
+    const given = readingAt(overrides, path);
+    const changes = given === undefined ? before : given;
     placeReading(
       changed,
       path,
-      changes === undefined
-        ? before
-        : changedAnswer(operation, before, changes, path.join(".")),
+      checkAnswer(
+        operation,
+        typeof before === "object"
+          ? { ...before, ...requireObject(changes, where) }
+          : changes,
+        where,
+      ),
     );
   }
   return changed;
 }
 
-function changedAnswer(
-  operation: OperationName,
-  before: unknown,
-  changes: unknown,
-  where: string,
-): unknown {
-  const { outputs } = operationEntry(operation);
-  const [only] = outputs;
-  return only !== undefined && outputs.length === 1
-    ? checkValue(only, changes, where)
-    : checkAllValues(
-        outputs,
-        { ...requireObject(before, where), ...requireObject(changes, where) },
-        where,
-      );
-}
-
-function checkRange(
-  range: unknown,
-  before: MockState["generatedOrders"],
-): MockState["generatedOrders"] {
-  if (range === undefined || range === null) {
-    return range === null ? null : before;
+function checkRange(range: unknown): MockState["generatedOrders"] {
+  if (range === null) {
+    return null;
   }
   const where = "generatedOrders";
-  const { firstId, lastId } = requireObject(range, where, "an object or null");
+  const { firstId, lastId } = requireObject(range, where);
   return {
     firstId: parseUint256(firstId, `${where}.firstId`),
     lastId: parseUint256(lastId, `${where}.lastId`),
@@ -163,21 +147,11 @@ function applyOrders(
   overrides: MockOverrides["orders"] = {},
 ): MockState["orders"] {
   const orders = new Map(state.orders);
-  const keys = new Map<bigint, string>();
   for (const [key, changes] of Object.entries(
     requireObject(overrides, "orders"),
   )) {
-    const where = `orders[${describeInput(key)}]`;
-    const orderID = parseOrderKey(key, where);
-    const other = keys.get(orderID);
-    if (other !== undefined) {
-      // Of the two, one would be dropped.
-      throw invalidArgument(
-        where,
-        `it cannot be given together with ${describeInput(other)}, which is the same order`,
-      );
-    }
-    keys.set(orderID, key);
+    const where = `orders.${key}`;
+    const orderID = parseOrderKey(key);
     if (changes === null) {
       orders.set(orderID, null);
     } else if (changes !== undefined) {
@@ -191,9 +165,17 @@ function applyOrders(
   return orders;
 }
 
-/** @throws VaultError VAULT_INVALID_INTEGER for a key that is no order's id */
-export function parseOrderKey(key: string, where: string): bigint {
-  return parseUint256(/^[0-9]+$/u.test(key) ? BigInt(key) : key, where);
+/**
+ * Reads an order's id, which has one spelling only: of two keys for one order,
+ * one would be lost.
+ *
+ * @throws VaultError VAULT_INVALID_INTEGER
+ */
+export function parseOrderKey(key: string): bigint {
+  return parseUint256(
+    /^(?:0|[1-9][0-9]*)$/u.test(key) ? BigInt(key) : key,
+    "An order's id",
+  );
 }
 
 /** The order that changes are made to; of one that there is not, any. */
@@ -209,7 +191,7 @@ function existingOrder(
 }
 
 /** A misspelt key must not be an override that does nothing. */
-function requireKnownKeys(
+export function requireKnownKeys(
   changes: unknown,
   known: unknown,
   where: string,
@@ -219,7 +201,7 @@ function requireKnownKeys(
     if (!keys.includes(key)) {
       throw invalidArgument(
         where,
-        `there is no ${describeInput(key)} to change; there are ${keys.join(", ")}`,
+        `there is no ${describeInput(key)}; there are ${keys.join(", ")}`,
       );
     }
   }
@@ -242,17 +224,14 @@ export function checkTarget(
   if (typeof operation !== "string" || !isOperationName(operation)) {
     throw notOneOf(`${prefix}operation`, operationNames, operation);
   }
-  if (pool === undefined) {
-    return;
-  }
   const pools = targetsOf(operation).flatMap(({ variant = [] }) => variant);
-  if (pools.length === 0) {
+  if (pool !== undefined && pools.length === 0) {
     throw invalidArgument(
       where,
       `${operation} is no operation of the pools, so none can be named`,
     );
   }
-  if (!pools.some((known) => known === pool)) {
+  if (pool !== undefined && !pools.some((known) => known === pool)) {
     throw notOneOf(`${prefix}pool`, pools, pool);
   }
 }
@@ -260,149 +239,17 @@ export function checkTarget(
 function checkFailures(
   failures: readonly ScriptedFailure[],
 ): readonly ScriptedFailure[] {
-  requireType(Array.isArray(failures), failures, "failures", "a list");
-  failures.forEach((failure: unknown, index) => {
+  if (!Array.isArray(failures)) {
+    throw invalidArgument("failures", "a list is needed");
+  }
+  for (const [index, failure] of failures.entries()) {
     const place = `failures[${index}]`;
-    const { operation, pool, reason } = requireObject(failure, place);
+    const { operation, pool, reason } = failure;
     requireKnownKeys(failure, { operation, pool, reason }, place);
     checkTarget({ operation, pool }, place, `${place}.`);
-    requireReason(reason, `${place}.reason`);
     encodeRevertData(reason, `${place}.reason`);
-  });
+  }
   return failures;
-}
-
-/**
- * Checks values that a mock is to answer, which in JavaScript can be anything.
- *
- * @param where What the values are for, named in errors.
- * @returns The values, integers as bigints and words as numbers, without those
- * left undefined.
- * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
- * VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
- */
-
-export function checkValues<Values extends object>(
-  fields: readonly Field[],
-  values: unknown,
-  where: string,
-): Partial<Values> {
-  const checked: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(requireObject(values, where))) {
-    const field = fields.find((known) => known.name === name);
-    if (field === undefined) {
-      throw invalidArgument(
-        where,
-        `${describeInput(name)} is not a field; the fields are ${fields.map((known) => known.name).join(", ")}`,
-      );
-    }
-    if (value !== undefined) {
-      checked[name] = checkValue(field, value, `${where}.${name}`);
-    }
-  }
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each value was checked to be of the type that its field has
-  return checked as Partial<Values>;
-}
-
-/**
- * Like {@link checkValues}, for values of which none may be missing.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT if one is
- */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the type that the fields make, which the caller names
-export function checkAllValues<Values extends object>(
-  fields: readonly Field[],
-  values: unknown,
-  where: string,
-): Values {
-  const checked = checkValues<Values>(fields, values, where);
-  const missing = fields
-    .map(({ name }) => name)
-    .filter((name) => !Object.hasOwn(checked, name));
-  if (missing.length > 0) {
-    throw invalidArgument(
-      where,
-      `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing${fields.length === 2 ? ": give both" : ""}`,
-    );
-  }
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- none is missing
-  return checked as Values;
-}
-
-function checkValue(
-  { type, unit }: Field,
-  value: unknown,
-  where: string,
-): unknown {
-  switch (type) {
-    case "uint256":
-      return parseUint256(value, where);
-    case "uint8":
-      // Any number is taken: a contract may return one that is not listed.
-      return typeof value === "string" && isEnumName(unit)
-        ? parseEnum(unit, value, where)
-        : parseUint8(value, where);
-    case "address":
-      return parseAddress(value, where);
-    case "bool":
-      return requireBoolean(value, where);
-    case "string":
-      return requireType(
-        typeof value === "string" || value instanceof Uint8Array,
-        value,
-        where,
-        "a string or bytes",
-      );
-  }
-}
-
-function parseUint8(value: unknown, where: string): number {
-  if (
-    typeof value === "number" &&
-    Number.isInteger(value) &&
-    value >= 0 &&
-    value <= 255
-  ) {
-    return value;
-  }
-  throw vaultError("VAULT_INVALID_INTEGER", {
-    where,
-    bits: 8,
-    value: givenInput(value),
-  });
-}
-
-/** @throws VaultError VAULT_INVALID_ARGUMENT */
-function requireBoolean(value: unknown, where: string): boolean {
-  requireType(typeof value === "boolean", value, where, "a boolean");
-  return value === true;
-}
-
-/** An object by its keys; the keys of a list would be its indexes. */
-function requireObject(
-  value: unknown,
-  where: string,
-  type = "an object",
-): Readonly<Record<string, unknown>> {
-  const isObject =
-    typeof value === "object" && value !== null && !Array.isArray(value);
-  requireType(isObject, value, where, type);
-  return { ...(isObject ? value : {}) };
-}
-
-function requireType(
-  isOfType: boolean,
-  value: unknown,
-  where: string,
-  type: string,
-): unknown {
-  if (!isOfType) {
-    throw invalidArgument(
-      where,
-      `${type} is needed, got ${describeInput(value)}`,
-    );
-  }
-  return value;
 }
 
 const ONE = 10n ** 18n;

@@ -170,7 +170,10 @@ export interface MockOverrides {
   /** Whether an order that is not there reverts; else it is all zeros. */
   readonly missingOrdersRevert?: boolean;
   /** First and last id, included, of the orders that the mock computes. */
-  readonly generatedOrders?: MockState["generatedOrders"];
+  readonly generatedOrders?: {
+    readonly firstId: bigint | number;
+    readonly lastId: bigint | number;
+  } | null;
   /** What `calMargins` answers; its scale is not documented. */
   readonly margins?: Partial<MarginAmounts>;
   /** What `queryMarginBalance` answers; its scale is not documented. */

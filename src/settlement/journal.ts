@@ -10,6 +10,7 @@ import {
 } from "@nomicfoundation/hardhat-utils/synchronization";
 import { z } from "zod";
 
+import { checkAnswer } from "../client/values.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
@@ -20,12 +21,7 @@ import {
   readProjectFile,
   writeProjectFile,
 } from "../project-file.js";
-import {
-  recordedAddress,
-  recordedAnswer,
-  recordedCount,
-} from "../recorded-values.js";
-import type { Schema } from "../recorded-values.js";
+import { recordedAddress, recordedCount } from "../recorded-values.js";
 import { settlementCall } from "../rehearsal/question.js";
 import { refusal } from "./stopped.js";
 import { isSignedAs, transactionSchema } from "./transaction.js";
@@ -39,6 +35,16 @@ import { SETTLEMENT_STATUSES } from "./types.js";
 const LOCK_TIMEOUT_MS = 200;
 /** Nobody else's business: only the owner reads and writes it. */
 const FILE_MODE = 0o600;
+
+function checkRound(round: unknown, { addIssue }: z.RefinementCtx): VaultRound {
+  try {
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations has made both the check and the type
+    return checkAnswer("getLatestRoundInfo", round, "round") as VaultRound;
+  } catch (error) {
+    addIssue({ code: "custom", message: String(error) });
+    return z.NEVER;
+  }
+}
 
 const entrySchema = z
   .object({
@@ -55,8 +61,7 @@ const entrySchema = z
     vault: recordedAddress,
     /** The latest block before it was sent. */
     sentAfterBlock: recordedCount,
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations has made both the schema and the type
-    round: recordedAnswer("getLatestRoundInfo") as Schema<VaultRound>,
+    round: z.unknown().transform(checkRound),
     transaction: transactionSchema,
   })
   .strict();

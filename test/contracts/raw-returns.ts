@@ -16,106 +16,66 @@ const MAX_WORD = "f".repeat(64);
 
 const ORDER_ARGUMENT = word(ORDER_ID);
 
-const cases: ReadonlyArray<{
-  readonly what: string;
-  readonly role: ContractRole;
-  readonly data: string;
-  readonly expected: string;
-}> = [
-  {
-    what: "getFundingFeeRate of CALL",
-    role: "underlyingAsset",
-    data: `0xc138aa5f${word(1)}`,
-    expected: answer(word(1)),
-  },
-  {
-    what: "getFundingFeeRate of PUT",
-    role: "underlyingAsset",
-    data: `0xc138aa5f${word(2)}`,
-    expected: answer(word(2)),
-  },
-  {
-    what: "getLatestRoundInfo",
-    role: "vaultFactory",
-    data: "0x2016e80b",
-    expected: answer(
-      word(11), // strikePrice
-      word(12), // APY
-      word(13), // maxVolume
-      word(14), // filledVolume
-      word(15), // minDeposit
-      word(16), // startTime
-      word(17), // endTime
-      word(18), // settledPrice
-      MAX_WORD, // settledAmount
-      word(1), // settled
-    ),
-  },
-  {
-    what: "getOrderInfo",
-    role: "trading",
-    data: `0xd311636b${ORDER_ARGUMENT}`,
-    expected: answer(
+const words = (first: number, last: number): string[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => word(first + index));
+
+const cases: ReadonlyArray<[string, ContractRole, string, string[]]> = [
+  [
+    "getFundingFeeRate of CALL",
+    "underlyingAsset",
+    `0xc138aa5f${word(1)}`,
+    [word(1)],
+  ],
+  [
+    "getFundingFeeRate of PUT",
+    "underlyingAsset",
+    `0xc138aa5f${word(2)}`,
+    [word(2)],
+  ],
+  [
+    "getLatestRoundInfo",
+    "vaultFactory",
+    "0x2016e80b",
+    // strikePrice to settledPrice, settledAmount, settled
+    [...words(11, 18), MAX_WORD, word(1)],
+  ],
+  [
+    "getOrderInfo",
+    "trading",
+    `0xd311636b${ORDER_ARGUMENT}`,
+    [
       word(13 * 32), // exType: thirteen words before its length
       word(0x70997970c51812dc3a010c7d01b50e0d17dc79c8n), // holder
-      word(21), // number
-      word(22), // exFee
-      word(23), // lockFee
-      word(24), // newLockFee
-      word(25), // openPrice
-      word(26), // marginAmount
-      word(27), // marginFee
-      word(28), // startTime
-      word(29), // closePrice
+      ...words(21, 29), // number to closePrice
       word(7), // contractType
       word(255), // state
       word(35), // length of exType: 33 characters, of 35 bytes in UTF-8
       // "ÄTH/USDT 🚀 longer than one word"
-      "c384" +
-        "54482f55534454" +
-        "20" +
-        "f09f9a80" +
-        "20" +
-        hexOf("longer than one w"),
+      `c38454482f5553445420f09f9a8020${hexOf("longer than one w")}`,
       `${hexOf("ord")}${"00".repeat(29)}`,
-    ),
-  },
-  {
-    what: "calMargins",
-    role: "vault",
-    data: `0xb6624fb0${word(1)}${word(2)}${word(3)}`,
-    expected: answer(word(41), word(42)),
-  },
-  {
-    what: "getLPAmountInfo of the private pool",
-    role: "privatePool",
-    data: "0x53ac2d24",
-    expected: answer(word(34), word(35), word(36)),
-  },
-  {
-    what: "getLPAmountInfo of the public pool",
-    role: "publicPool",
-    data: "0x53ac2d24",
-    expected: answer(word(31), word(32), word(33)),
-  },
-  {
-    what: "queryVolume",
-    role: "vault",
-    data: "0xa69590a8",
-    expected: answer(word(45)),
-  },
-  {
-    what: "queryMarginBalance",
-    role: "vault",
-    data: "0xea17f924",
-    expected: answer(word(43), word(44)),
-  },
-  {
-    what: "minXMargin",
-    role: "vaultFactory",
-    data: "0x789f4b5a",
-    expected: answer(word(46)),
-  },
+    ],
+  ],
+  [
+    "calMargins",
+    "vault",
+    `0xb6624fb0${word(1)}${word(2)}${word(3)}`,
+    words(41, 42),
+  ],
+  [
+    "getLPAmountInfo of the private pool",
+    "privatePool",
+    "0x53ac2d24",
+    words(34, 36),
+  ],
+  [
+    "getLPAmountInfo of the public pool",
+    "publicPool",
+    "0x53ac2d24",
+    words(31, 33),
+  ],
+  ["queryVolume", "vault", "0xa69590a8", [word(45)]],
+  ["queryMarginBalance", "vault", "0xea17f924", words(43, 44)],
+  ["minXMargin", "vaultFactory", "0x789f4b5a", [word(46)]],
 ];
 
 function hexOf(ascii: string): string {
@@ -138,9 +98,9 @@ describe("contracts - raw answers of the mocks", () => {
       params: [{ to: mocks.addresses[role], data }, "latest"],
     });
 
-  for (const { what, role, data, expected } of cases) {
+  for (const [what, role, data, expected] of cases) {
     it(`should answer exactly the documented words of ${what}`, async () => {
-      expect(await call(role, data)).to.equal(expected);
+      expect(await call(role, data)).to.equal(answer(...expected));
     });
   }
 

@@ -3,6 +3,7 @@ import { concat, Contract, Interface, toBeHex, zeroPadValue } from "ethers";
 
 import { solidityScenarios } from "../../scripts/docs/render-scenarios.js";
 import type { SolidityScenario } from "../../scripts/docs/render-scenarios.js";
+import { generatedOrder } from "../../src/mocks/state.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import {
   contractRoleNames,
@@ -337,16 +338,26 @@ describe("contracts - mocks for Solidity tests", function () {
     });
   }
 
-  for (const scenario of ["settled-round", "no-liquidity"] as const) {
-    it(`should start a round after ${scenario} as in TypeScript`, async () => {
+  for (const [what, hasLength] of [
+    ["a settled round", true],
+    ["a round without a length", false],
+  ] as const) {
+    it(`should start a round after ${what} as in TypeScript`, async () => {
       await setTime(NOW);
-      await send("deploy", scenarioIn(scenario));
+      await send("deploy", scenarioIn("settled-round"));
+      if (!hasLength) {
+        await send("setTimes", NOW, NOW);
+      }
       await setTime(NOW + HOUR);
       await send("nextRound");
       const solidity = await answers(await addresses());
       await goBack();
       await setTime(NOW);
-      const typescript = await vault.deployMocks({ scenario });
+      const typescript = await vault.deployMocks({ scenario: "settled-round" });
+      if (!hasLength) {
+        const time = BigInt(NOW);
+        await typescript.set({ round: { startTime: time, endTime: time } });
+      }
       // From TypeScript a round starts with the latest block, not the next.
       await setTime(NOW + HOUR);
       await request("evm_mine");
@@ -354,27 +365,6 @@ describe("contracts - mocks for Solidity tests", function () {
       expect(await answers(typescript.addresses)).to.deep.equal(solidity);
     });
   }
-
-  it("should start a week's round after one without a length, as in TypeScript", async () => {
-    await setTime(NOW);
-    await send("deploy", scenarioIn("open-round"));
-    await send("setTimes", NOW, NOW);
-    await setTime(NOW + HOUR);
-    await send("nextRound");
-    const solidity = await answers(await addresses());
-    await goBack();
-    await setTime(NOW);
-    const typescript = await vault.deployMocks();
-    const time = BigInt(NOW);
-    await typescript.set({ round: { startTime: time, endTime: time } });
-    await setTime(NOW + HOUR);
-    await request("evm_mine");
-    await typescript.startNextRound();
-    expect(await answers(typescript.addresses)).to.deep.equal(solidity);
-    expect(await typescript.vault.getLatestRoundInfo()).to.include({
-      endTime: time + BigInt(HOUR) + 604_800n,
-    });
-  });
 
   it("should settle next rounds by their own terms, until scripted", async () => {
     await send("deploy", scenarioIn("open-round"));
@@ -405,23 +395,7 @@ describe("contracts - mocks for Solidity tests", function () {
 
   it("should set an order by the struct that reads it, and remove it", async () => {
     await send("deploy", scenarioIn("open-round"));
-    const order = {
-      exType: "SOL-USDT",
-      holder: await vault.connection.ethers
-        .getSigners()
-        .then(([signer]) => signer?.address ?? ""),
-      number: 1n,
-      exFee: 2n,
-      lockFee: 3n,
-      newLockFee: 4n,
-      openPrice: 7n,
-      marginAmount: 5n,
-      marginFee: 6n,
-      startTime: 8n,
-      closePrice: 9n,
-      contractType: 2,
-      state: 2,
-    };
+    const order = generatedOrder(12n);
     await send("setOrder", 12n, order);
     const at = vault.at(await addresses());
     expect(await at.getOrderInfo(12n)).to.deep.equal(order);
@@ -462,19 +436,5 @@ describe("contracts - mocks for Solidity tests", function () {
       .staticCall(other)
       .catch((thrown: unknown) => thrown);
     expect(revertData(refusal)).to.equal("0x");
-  });
-
-  it("should read a failing order with the mock's reason", async () => {
-    await send("deploy", scenarioIn("open-round"));
-    await send(
-      "fail",
-      operationEntry("getOrderInfo").selector,
-      "no orders today",
-    );
-    const error: unknown = await test
-      .getFunction("order")
-      .staticCall(1n)
-      .catch((thrown: unknown) => thrown);
-    expect(String(error)).to.contain("no orders today");
   });
 });

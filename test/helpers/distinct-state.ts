@@ -1,9 +1,20 @@
+import type { MockAddresses } from "../../src/mocks/mock-contracts.js";
 import type { MockOverrides } from "../../src/mocks/types.js";
 import type {
   OperationArguments,
   OperationResult,
   ReadOperationName,
 } from "../../src/protocol/index.js";
+
+/** Addresses as in a production configuration. */
+export const contracts: MockAddresses = {
+  underlyingAsset: "0x1111111111111111111111111111111111111111",
+  publicPool: "0x2222222222222222222222222222222222222222",
+  privatePool: "0x3333333333333333333333333333333333333333",
+  trading: "0x4444444444444444444444444444444444444444",
+  vaultFactory: "0x5555555555555555555555555555555555555555",
+  vault: "0x6666666666666666666666666666666666666666",
+};
 
 const MAX = 2n ** 256n - 1n;
 

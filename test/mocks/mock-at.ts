@@ -2,26 +2,16 @@ import { expect } from "chai";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { ContractAddresses } from "../../src/client/addresses.js";
-import type { MockAddresses } from "../../src/mocks/index.js";
 import { contractRoleNames } from "../../src/protocol/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
+import { contracts } from "../helpers/distinct-state.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { directProvider, deployProtocol } from "../helpers/mock-protocol.js";
 import type { MockProtocol } from "../helpers/mock-protocol.js";
 import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
-
-/** Addresses as in a production configuration. */
-const contracts: MockAddresses = {
-  underlyingAsset: "0x1111111111111111111111111111111111111111",
-  publicPool: "0x2222222222222222222222222222222222222222",
-  privatePool: "0x3333333333333333333333333333333333333333",
-  trading: "0x4444444444444444444444444444444444444444",
-  vaultFactory: "0x5555555555555555555555555555555555555555",
-  vault: "0x6666666666666666666666666666666666666666",
-};
 
 async function connect(
   url: string | undefined,
@@ -56,31 +46,6 @@ describe("mocks - at production addresses", () => {
     await live.stop();
     await anvil.stop();
   });
-
-  for (const [where, url] of [
-    ["in process", () => undefined],
-    ["on anvil", () => anvil.url],
-  ] as const) {
-    it(`should take the place of all contracts ${where}`, async () => {
-      const { vault } = await connect(url());
-      const mocks = await vault.deployMocks({ at: contracts });
-      expect(mocks.addresses).to.deep.equal(contracts);
-      // Also for whoever does not know of the binding.
-      const code = await vault.connection.ethers.provider.getCode(
-        mocks.addresses.vault,
-      );
-      expect(code).not.to.equal("0x");
-      expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
-      const again = await vault.deployMocks({
-        at: contracts,
-        scenario: "settled-round",
-      });
-      expect((await vault.getLatestRoundInfo()).settled).to.equal(true);
-      expect(await again.settlements()).to.deep.equal([]);
-      await mocks.set({ volume: 3n });
-      expect(await vault.queryVolume()).to.equal(3n);
-    });
-  }
 
   it("should count from the start where another contract left storage", async () => {
     const { vault, provider } = await connect(undefined);
@@ -135,16 +100,13 @@ describe("mocks - at production addresses", () => {
         // What it would have to do to be a development node.
         "hardhat_metadata",
         "anvil_nodeInfo",
-        "evm_snapshot",
       ]),
     );
   });
 
   for (const [client, chainId] of [
-    ["Geth/v1.16.4-stable/linux-amd64", 1337],
     ["Geth/v1.16.4-stable/linux-amd64", 31337],
     ["anvil/v1.7.1", 1],
-    ["anvil-like/v0.1", 1],
     ["HardhatNetwork/2.29.0", 56],
   ] as const) {
     it(`should not trust ${client} by its name on chain ${chainId}`, async () => {

@@ -3,21 +3,13 @@ import { expect } from "chai";
 import type { ContractAddresses } from "../../src/client/addresses.js";
 import { VaultClient } from "../../src/client/index.js";
 import { connectMocks, deployMocks } from "../../src/mocks/index.js";
-import type { MockAddresses } from "../../src/mocks/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { contracts as places } from "../helpers/distinct-state.js";
 import { everyNode } from "../helpers/every-node.js";
 import { fetchProvider } from "../helpers/fetch-provider.js";
 import { createTestHre } from "../helpers/hre.js";
-
-const places: MockAddresses = {
-  underlyingAsset: "0x1111111111111111111111111111111111111111",
-  publicPool: "0x2222222222222222222222222222222222222222",
-  privatePool: "0x3333333333333333333333333333333333333333",
-  trading: "0x4444444444444444444444444444444444444444",
-  vaultFactory: "0x5555555555555555555555555555555555555555",
-  vault: "0x6666666666666666666666666666666666666666",
-};
+import { recordCalls } from "../helpers/recording-provider.js";
 
 for (const { name, start } of everyNode) {
   describe(`mocks - over the bare provider of ${name}`, () => {
@@ -146,10 +138,18 @@ describe("mocks - over hre.vault", () => {
     expect(await mocks.vault.queryVolume()).to.equal(5n);
   });
 
-  it("should keep the addresses of at()", async () => {
+  it("deployMocks() fails with VAULT_MOCK_SCRIPT_FAILED when the node reverts a script", async () => {
     const hre = await createTestHre();
-    const { addresses } = await hre.vault.deployMocks({ at: places });
-    const mocks = await connectMocks(hre.vault.at(addresses));
-    expect(mocks.addresses).to.deep.equal(places);
+    const { provider } = await hre.network.create();
+    const reverting = recordCalls(provider, ({ method }) => {
+      if (method === "eth_sendTransaction") {
+        throw Object.assign(new Error("execution reverted"), { code: 3 });
+      }
+    });
+    const { details } = await expectVaultError(
+      deployMocks(reverting),
+      "VAULT_MOCK_SCRIPT_FAILED",
+    );
+    expect(details["problem"]).to.equal("no reason given");
   });
 });

@@ -75,63 +75,36 @@ for (const { name, start } of everyNode) {
       expect((await vault.getOrderInfo(7n)).state).to.equal(0);
     });
 
-    it("should settle with what was scripted, round after round", async () => {
-      await mocks.set({
-        settlement: { settledPrice: 111n, settledAmount: 222n },
-      });
-      expect((await vault.getLatestRoundInfo()).settledPrice).to.equal(0n);
-      expect((await vault.settleAll()).status).to.equal("settled");
-      const settled = await vault.getLatestRoundInfo();
-      expect(settled).to.deep.include({
-        settledPrice: 111n,
-        settledAmount: 222n,
-        settled: true,
-      });
-
-      await mocks.startNextRound({ strikePrice: 77n });
-      const next = await vault.getLatestRoundInfo();
-      const { timestamp } = await vault.block();
-      expect(next).to.deep.include({
-        strikePrice: 77n,
-        APY: settled.APY,
-        filledVolume: 0n,
-        settledPrice: 0n,
-        settledAmount: 0n,
-        settled: false,
-      });
-      expect(next.endTime - next.startTime).to.equal(
-        settled.endTime - settled.startTime,
-      );
-      expect(next.startTime <= BigInt(timestamp)).to.equal(true);
-
-      expect((await vault.settleAll()).status).to.equal("settled");
-      const settlements = await mocks.settlements();
-      expect(settlements).to.have.length(2);
-      const [signer] = await vault.connection.ethers.getSigners();
-      expect(settlements.map(({ caller }) => caller)).to.deep.equal([
-        signer?.address,
-        signer?.address,
-      ]);
-    });
-
-    it("should settle a next round by its own terms, until it is scripted", async () => {
+    it("startNextRound() settles by the round's own terms until a settlement is scripted", async () => {
+      const first = await vault.getLatestRoundInfo();
       await mocks.startNextRound({ strikePrice: 77n, filledVolume: 5n });
       expect((await vault.settleAll()).after).to.include({
         settledPrice: 77n,
         settledAmount: 5n,
       });
       await mocks.startNextRound({ strikePrice: 78n });
-      await mocks.set({ round: { filledVolume: 6n } });
-      expect((await vault.settleAll()).after).to.include({
-        settledPrice: 78n,
-        settledAmount: 6n,
+      const next = await vault.getLatestRoundInfo();
+      expect(next).to.include({
+        strikePrice: 78n,
+        APY: first.APY,
+        filledVolume: 0n,
+        settledPrice: 0n,
+        settled: false,
       });
-      await mocks.startNextRound();
+      expect(next.endTime - next.startTime).to.equal(
+        first.endTime - first.startTime,
+      );
       await mocks.set({ settlement: { settledPrice: 1n, settledAmount: 2n } });
-      expect((await vault.settleAll()).after).to.include({
-        settledPrice: 1n,
-        settledAmount: 2n,
-      });
+      for (let round = 0; round < 2; round += 1) {
+        expect((await vault.settleAll()).after).to.include({
+          settledPrice: 1n,
+          settledAmount: 2n,
+        });
+        await mocks.startNextRound();
+      }
+      const [signer] = await vault.connection.ethers.getSigners();
+      const callers = (await mocks.settlements()).map(({ caller }) => caller);
+      expect(callers).to.deep.equal(Array(3).fill(signer?.address));
     });
 
     it("startNextRound() starts now on a node that was idle for two minutes", async () => {
@@ -282,23 +255,6 @@ for (const { name, start } of everyNode) {
       expect((await vault.settleAll()).status).to.equal("settled");
     });
 
-    it("should fail one pool alone", async () => {
-      await mocks.fail("getLPAmountInfo", "dry", { pool: "private" });
-      await vault.getLPAmountInfo("public");
-      await expectVaultError(
-        vault.getLPAmountInfo("private"),
-        "VAULT_CALL_REVERTED",
-      );
-    });
-
-    it("should find mocks that are there already", async () => {
-      const again = await connectMocks(vault);
-      expect(again.addresses).to.deep.equal(mocks.addresses);
-      expect(again.scenario).to.equal(null);
-      await again.set({ volume: 5n });
-      expect(await vault.queryVolume()).to.equal(5n);
-    });
-
     it("should refuse to script what is not a mock", async () => {
       for (const target of [
         STRANGER,
@@ -364,12 +320,6 @@ describe("mocks - scripting", () => {
       /operation is not one of getFundingFeeRate, .*: "minSLDMargin"/u,
     ],
     [
-      "a failure of a name that every object has",
-      // @ts-expect-error -- no operation
-      async () => await mocks.succeed("toString"),
-      /operation is not one of/u,
-    ],
-    [
       "a failure of a pool that there is not",
       async () =>
         await mocks.fail("getLPAmountInfo", "dry", {
@@ -382,11 +332,6 @@ describe("mocks - scripting", () => {
       "a pool of an operation without pools",
       async () => await mocks.fail("settleAll", "no", { pool: "public" }),
       /fail\(\): settleAll is no operation of the pools/u,
-    ],
-    [
-      "a pool of an operation without pools, to succeed",
-      async () => await mocks.succeed("queryVolume", { pool: "private" }),
-      /succeed\(\): queryVolume is no operation of the pools/u,
     ],
     [
       "a reason that is none",
