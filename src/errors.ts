@@ -34,7 +34,7 @@ export const errorTable = {
   VAULT_INVALID_DEPLOYMENT_FILE: {
     kind: "user",
     message: "{file} cannot be used: {problem}.",
-    fix: "Delete it and run `npx hardhat vault deploy-mocks` again.",
+    fix: "Delete it and run {command} again.",
   },
   VAULT_INVALID_AT: {
     kind: "user",

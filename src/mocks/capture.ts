@@ -12,7 +12,10 @@ import {
   readingAt,
   standaloneReadings,
 } from "../protocol/index.js";
-import type { ReadOperationName } from "../protocol/index.js";
+import type {
+  CalMarginsParameters,
+  ReadOperationName,
+} from "../protocol/index.js";
 import { toJsonValue } from "../json.js";
 import { requireFixedBlock } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
@@ -70,22 +73,82 @@ export async function capture(
   requireFixedBlock(blockTag, "blockTag");
   const snapshot = await vault.snapshot({ blockTag });
   const { chainId, block } = snapshot;
-  const recorder = new Recorder(vault, block.number);
+  let failed = 0;
+
+  /** The call's answer as it is, at the capture's block. */
+  const call = async (
+    operation: ReadOperationName,
+    args: readonly unknown[],
+  ): Promise<unknown> => {
+    const { provider, networkName } = vault;
+    const { from } = vault.readContext({});
+    const { role, data } = encodeCall(operation, args);
+    const { address } = await vault.addressOf(role);
+    const asked = patient(provider, networkName);
+    return await requestRpc(asked, networkName, "eth_call", [
+      { from, to: address, data },
+      numberToHexString(block.number),
+    ]);
+  };
+
+  /** A value as the file has it. */
+  const record = async (
+    operation: ReadOperationName,
+    args: readonly unknown[],
+    value: unknown,
+  ): Promise<unknown> => {
+    if (!isFailedReading(value)) {
+      return toJsonValue(value);
+    }
+    const { code, kind } = value.error;
+    if (kind !== "chain") {
+      throw value.error;
+    }
+    failed += 1;
+    // The error has the reason as a text; a replay needs the bytes.
+    const answer =
+      code === "VAULT_CALL_REVERTED" ? await call(operation, args) : undefined;
+    return {
+      error:
+        answer instanceof RevertedCall
+          ? { code, revertData: answer.reason.data.toLowerCase() }
+          : { code },
+    };
+  };
+
+  /**
+   * An order as the file has it. A text that holds U+FFFD was probably not
+   * UTF-8 on the chain: then its bytes are recorded.
+   */
+  const recordOrder = async (orderID: bigint): Promise<unknown> => {
+    const order = await vault
+      .read("getOrderInfo", [orderID], { blockTag: block.number })
+      .catch(failedReading);
+    if (isFailedReading(order) || !order.exType.includes("\ufffd")) {
+      return await record("getOrderInfo", [orderID], order);
+    }
+    const answer = await call("getOrderInfo", [orderID]);
+    // The text is the first value, and is encoded as bytes are.
+    const bytes: unknown =
+      typeof answer === "string"
+        ? AbiCoder.defaultAbiCoder().decode(["bytes"], answer)[0]
+        : undefined;
+    return toJsonValue({ ...order, exType: { bytes } });
+  };
 
   const readings: Record<string, unknown> = {};
   for (const { operation, args, path } of standaloneReadings) {
-    placeReading(
-      readings,
-      path,
-      await recorder.record(operation, args, readingAt(snapshot, path)),
-    );
+    const value = readingAt(snapshot, path);
+    placeReading(readings, path, await record(operation, args, value));
   }
-  readings["margins"] = await recorder.read("calMargins", [
-    nextRoundOf(snapshot),
-  ]);
+  const terms = nextRoundOf(snapshot);
+  const margins = await vault
+    .read("calMargins", [terms], { blockTag: block.number })
+    .catch(failedReading);
+  readings["margins"] = await record("calMargins", [terms], margins);
   const recordedOrders = await pMap(
     orders,
-    async (id) => [id, await recorder.readOrder(id)] as const,
+    async (id) => [id, await recordOrder(id)] as const,
     { concurrency: CONCURRENT_ORDERS },
   );
   return {
@@ -98,103 +161,12 @@ export async function capture(
       orders: Object.fromEntries(recordedOrders),
     },
     orders: orders.length,
-    failed: recorder.failed,
+    failed,
   };
 }
 
-class Recorder {
-  public failed = 0;
-
-  constructor(
-    private readonly vault: MockHost,
-    private readonly block: number,
-  ) {}
-
-  /** Reads at the capture's block. */
-  public async read(
-    operation: ReadOperationName,
-    args: readonly unknown[],
-  ): Promise<unknown> {
-    let value: unknown;
-    try {
-      value = await this.vault.read(
-        operation,
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the encoder checks arguments, whatever their type
-        args as never,
-        { blockTag: this.block },
-      );
-    } catch (error) {
-      value = failedReading(error);
-    }
-    return await this.record(operation, args, value);
-  }
-
-  /** A value as the file has it. */
-  public async record(
-    operation: ReadOperationName,
-    args: readonly unknown[],
-    value: unknown,
-  ): Promise<unknown> {
-    if (!isFailedReading(value)) {
-      return toJsonValue(value);
-    }
-    const { error } = value;
-    if (error.kind !== "chain") {
-      throw error;
-    }
-    this.failed += 1;
-    const { code } = error;
-    // The error has the reason as a text; a replay needs the bytes.
-    const answer =
-      code === "VAULT_CALL_REVERTED"
-        ? await this.#call(operation, args)
-        : undefined;
-    return {
-      error:
-        answer instanceof RevertedCall
-          ? { code, revertData: answer.reason.data.toLowerCase() }
-          : { code },
-    };
-  }
-
-  /**
-   * An order as the file has it. A text that holds U+FFFD was probably not
-   * UTF-8 on the chain: then its bytes are recorded.
-   */
-  public async readOrder(orderID: bigint): Promise<unknown> {
-    const order = await this.read("getOrderInfo", [orderID]);
-    const exType: unknown = Reflect.get(Object(order), "exType");
-    if (typeof exType !== "string" || !exType.includes("\ufffd")) {
-      return order;
-    }
-    const answer = await this.#call("getOrderInfo", [orderID]);
-    // The text is the first value, and is encoded as bytes are.
-    const bytes: unknown =
-      typeof answer === "string"
-        ? AbiCoder.defaultAbiCoder().decode(["bytes"], answer)[0]
-        : undefined;
-    return Object.assign({}, order, { exType: { bytes } });
-  }
-
-  /** The call's answer as it is, at the capture's block. */
-  async #call(
-    operation: ReadOperationName,
-    args: readonly unknown[],
-  ): Promise<unknown> {
-    const { provider, networkName } = this.vault;
-    const { from } = this.vault.readContext({});
-    const { role, data } = encodeCall(operation, args);
-    const { address } = await this.vault.addressOf(role);
-    const asked = patient(provider, networkName);
-    return await requestRpc(asked, networkName, "eth_call", [
-      { from, to: address, data },
-      numberToHexString(this.block),
-    ]);
-  }
-}
-
 /** The terms that the latest round has, or of a round that has none. */
-function nextRoundOf({ round }: VaultSnapshot): object {
+function nextRoundOf({ round }: VaultSnapshot): CalMarginsParameters {
   return isFailedReading(round)
     ? { maxVolume: 0n, APY: 0n, endTime: 0n }
     : { maxVolume: round.maxVolume, APY: round.APY, endTime: round.endTime };

@@ -1,5 +1,6 @@
 import { isEmptyOrder } from "../client/orders/types.js";
 import { otherwise } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import { operationEntry, placeReading, readingAt } from "../protocol/index.js";
 import type { OperationName } from "../protocol/index.js";
@@ -49,14 +50,23 @@ async function readOrders(
     Object.entries(changes).map(async ([key, change]) => {
       if (leavesSome("getOrderInfo", change)) {
         const orderID = parseOrderKey(key);
-        const order = await findOrder(vault, orderID);
-        if (order !== undefined) {
+        const order = await vault
+          .getOrderInfo(orderID)
+          .catch(otherwise(undefined, isOrderNotFound));
+        if (order !== undefined && !isEmptyOrder({ orderID, ...order })) {
           orders.set(orderID, order);
         }
       }
     }),
   );
   return orders;
+}
+
+function isOrderNotFound({ code, details }: VaultError): boolean {
+  return (
+    code === "VAULT_CALL_REVERTED" &&
+    String(details["reason"]).startsWith("OrderNotFound(")
+  );
 }
 
 /** Whether changes to an answer name some of its fields, and others not. */
@@ -67,24 +77,4 @@ function leavesSome(operation: OperationName, changes: unknown): boolean {
     changes !== null &&
     outputs.some(({ name }) => Reflect.get(changes, name) === undefined)
   );
-}
-
-/** @returns Undefined where there is no such order, whatever that answers. */
-async function findOrder(
-  vault: MockHost,
-  orderID: bigint,
-): Promise<CheckedOrder | undefined> {
-  const order = await vault
-    .getOrderInfo(orderID)
-    .catch(
-      otherwise(
-        undefined,
-        ({ code, details }) =>
-          code === "VAULT_CALL_REVERTED" &&
-          String(details["reason"]).startsWith("OrderNotFound("),
-      ),
-    );
-  return order === undefined || isEmptyOrder({ orderID, ...order })
-    ? undefined
-    : order;
 }

@@ -4,7 +4,7 @@ import { dataSlice, keccak256 } from "ethers";
 
 import { hexWord } from "../client/lens/words.js";
 import { operations } from "../protocol/index.js";
-import { call, exTypeBytes } from "./setters.js";
+import { call, encodeBytes, encodeList, exTypeBytes } from "./setters.js";
 import type { ScriptCall } from "./setters.js";
 import { isInProcess } from "./types.js";
 import type { CheckedOrder, MockHost, MockState } from "./types.js";
@@ -54,7 +54,7 @@ export async function recordOrders(
     const location = keccak256(`0x${recording}${hexWord(number)}`);
     await vault.chain.request("hardhat_setCode", [
       dataSlice(location, 12),
-      encodePage(page),
+      `0x${encodeList(page.map(encodeBytes))}`,
     ]);
   }
   return {
@@ -65,25 +65,11 @@ export async function recordOrders(
 
 const { outputs } = operations.getOrderInfo;
 
-/** What `getOrderInfo` returns; ethers takes twenty times as long. */
+/** What `getOrderInfo` returns. */
 function encodeAnswer(order: CheckedOrder): string {
-  const text = exTypeBytes(order);
   const words = outputs.map(({ name }) =>
     hexWord(name === "exType" ? 32 * outputs.length : order[name]),
   );
-  const digits = Buffer.from(text).toString("hex");
-  return `${words.join("")}${hexWord(text.length)}${digits.padEnd(Math.ceil(digits.length / 64) * 64, "0")}`;
-}
-
-/** `abi.encode(bytes[])`. */
-function encodePage(answers: readonly string[]): string {
-  let offset = 32 * answers.length;
-  let offsets = "";
-  let items = "";
-  for (const answer of answers) {
-    offsets += hexWord(offset);
-    items += hexWord(answer.length / 2) + answer;
-    offset += 32 + answer.length / 2;
-  }
-  return `0x${hexWord(32)}${hexWord(answers.length)}${offsets}${items}`;
+  const text = Buffer.from(exTypeBytes(order)).toString("hex");
+  return words.join("") + encodeBytes(text);
 }

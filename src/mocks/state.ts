@@ -239,15 +239,15 @@ export function checkTarget(
 function checkFailures(
   failures: readonly ScriptedFailure[],
 ): readonly ScriptedFailure[] {
-  if (!Array.isArray(failures)) {
+  const given: unknown = failures;
+  if (!Array.isArray(given)) {
     throw invalidArgument("failures", "a list is needed");
   }
   for (const [index, failure] of failures.entries()) {
     const place = `failures[${index}]`;
-    const { operation, pool, reason } = failure;
-    requireKnownKeys(failure, { operation, pool, reason }, place);
-    checkTarget({ operation, pool }, place, `${place}.`);
-    encodeRevertData(reason, `${place}.reason`);
+    requireKnownKeys(failure, { operation: 1, pool: 1, reason: 1 }, place);
+    checkTarget(failure, place, `${place}.`);
+    encodeRevertData(failure.reason, `${place}.reason`);
   }
   return failures;
 }

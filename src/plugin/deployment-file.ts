@@ -42,17 +42,20 @@ const deploymentSchema: Schema<MockDeployment> = z
 /**
  * Writes the file; it appears whole or not at all.
  *
+ * @param command Replaces it, for the error's text.
  * @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if it cannot be written
  */
 export async function writeDeployment(
   projectRoot: string,
   deployment: MockDeployment,
+  command: string,
 ): Promise<void> {
   const name = deploymentFile(deployment);
   try {
     await writeProjectFile(projectRoot, name, deployment);
   } catch (error) {
-    throw invalidFile(name, `it cannot be written (${reasonOf(error)})`, error);
+    const problem = `it cannot be written (${reasonOf(error)})`;
+    throw invalidFile({ file: name, problem, command }, error);
   }
 }
 
@@ -78,19 +81,21 @@ export async function listDeployments(
 
 /**
  * @param file As {@link deploymentFile} names it.
+ * @param command Replaces it, for the error's text.
  * @returns Undefined if there is no file.
  * @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if it cannot be used
  */
 export async function readDeployment(
   projectRoot: string,
   file: string,
+  command: string,
 ): Promise<MockDeployment | undefined> {
   return await readProjectFile(
     projectRoot,
     file,
     deploymentSchema,
     reasonOf,
-    (problem, cause) => invalidFile(file, problem, cause),
+    (problem, cause) => invalidFile({ file, problem, command }, cause),
   );
 }
 
@@ -114,6 +119,9 @@ function reasonOf(error: unknown): string {
   return reason.replace(/, \w+ '.*$/su, "");
 }
 
-function invalidFile(file: string, problem: string, cause: unknown): Error {
-  return vaultError("VAULT_INVALID_DEPLOYMENT_FILE", { file, problem }, cause);
+function invalidFile(
+  args: Readonly<Record<"file" | "problem" | "command", string>>,
+  cause: unknown,
+): Error {
+  return vaultError("VAULT_INVALID_DEPLOYMENT_FILE", args, cause);
 }

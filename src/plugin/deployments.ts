@@ -59,12 +59,15 @@ export class DeploymentAddresses {
 
   /** What to do about mocks that are not there, or are not used. */
   public describeAbsence(): string {
+    return this.#absence === undefined
+      ? `For a local node, ${this.#command} deploys mocks.`
+      : `${this.#absence}: run ${this.#command} again.`;
+  }
+
+  get #command(): string {
     const instance =
       this.instance === undefined ? "" : ` --instance ${this.instance}`;
-    const command = `\`npx hardhat vault deploy-mocks${instance} --network ${this.network}\``;
-    return this.#absence === undefined
-      ? `For a local node, ${command} deploys mocks.`
-      : `${this.#absence}: run ${command} again.`;
+    return `\`npx hardhat vault deploy-mocks${instance} --network ${this.network}\``;
   }
 
   /** Writes the file; it appears whole or not at all. */
@@ -72,7 +75,7 @@ export class DeploymentAddresses {
     const deployment = { ...mocks, instance: this.instance };
     const { deploymentFile, writeDeployment } =
       await import("./deployment-file.js");
-    await writeDeployment(this.projectRoot, deployment);
+    await writeDeployment(this.projectRoot, deployment, this.#command);
     this.#found = Promise.resolve(deployment);
     return deploymentFile(deployment);
   }
@@ -107,7 +110,11 @@ export class DeploymentAddresses {
     }
     const genesisHash = await this.genesisHash();
     const expected = deploymentFile({ chainId, genesisHash, instance });
-    const deployment = await readDeployment(this.projectRoot, expected);
+    const deployment = await readDeployment(
+      this.projectRoot,
+      expected,
+      this.#command,
+    );
     if (
       deployment?.chainId !== chainId ||
       deployment.genesisHash !== genesisHash ||

@@ -295,6 +295,7 @@ describe("addresses that deploy-mocks left behind", () => {
       );
       expect(message)
         .to.contain("vault-deployments/1-abababab.json")
+        .and.contain("deploy-mocks --network ")
         .and.contain(says);
     });
   }
