@@ -42,10 +42,9 @@ export default taskAction(
  * Builds the request of an operation exactly as a client would send it
  * (protocol, section 4.1). Nothing is sent.
  */
-export async function buildRequest(
+async function buildRequest(
   args: ArgumentsOf<"request">,
   { addressOf, from: defaultFrom }: RequestContext,
-  now: () => number = Date.now,
 ): Promise<TaskReport> {
   const operation = parseWord(args.operation, operationNames, "<operation>");
   if (args.curl && !isReadOperation(operation)) {
@@ -74,7 +73,7 @@ export async function buildRequest(
   }
   const request = {
     jsonrpc: "2.0",
-    id: now(),
+    id: Date.now(),
     method: "eth_call",
     params: [{ from, to, data: call.data }, "latest"],
   };
