@@ -195,15 +195,11 @@ function describeUnknown(
   operation: OperationName | undefined,
 ): string {
   const length = dataLength(data);
-  if (length === 0) {
-    return "it is empty: so answer settleAll, a revert without a reason, and an address without code";
-  }
-  if (length < 4) {
-    return "there are fewer than four bytes";
-  }
-  return operation === undefined
-    ? `no operation returns such ${length} bytes, and ${data.slice(0, 10)} begins no call of an operation, no standard error, and no error in the project's artifacts`
-    : `it begins as a call of ${operation}, and what follows are not its arguments`;
+  return length === 0
+    ? "it is empty: so answer settleAll, a revert without a reason, and an address without code"
+    : operation === undefined
+      ? `no operation returns such ${length} bytes, and they begin no call of an operation, no standard error, and no error in the project's artifacts`
+      : `it begins as a call of ${operation}, and what follows are not its arguments`;
 }
 
 function render(decoded: Decoded, view: View): string {

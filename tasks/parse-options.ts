@@ -30,7 +30,7 @@ export interface ParseContext {
 /** The value of an argument, or how to tell it once the chain's clock is known. */
 export type ParsedArgument = bigint | string | ((chainTime: number) => bigint);
 
-/** What to read at, and as whom. */
+/** The block, the sender and the deadline of reads. */
 export interface ReadTarget {
   readonly blockTag: BlockTag;
   readonly from: string | undefined;

@@ -1,7 +1,4 @@
-import {
-  isFailedReading,
-  isNotConfigured,
-} from "../../src/client/failed-reading.js";
+import { isFailedReading } from "../../src/client/failed-reading.js";
 import type { VaultError } from "../../src/errors.js";
 import {
   isStandalone,
@@ -49,43 +46,23 @@ export function failuresOf(
     .flatMap(({ value }) => (isFailedReading(value) ? value.error : []));
 }
 
-/** How many failed, and what to do; nothing if none did. */
+/** How many failed, and what to do about each kind; nothing if none did. */
 export function renderFailures(
   failures: readonly VaultError[],
   style: Style,
 ): readonly string[] {
-  return failures.length === 0
-    ? []
-    : [
-        [
-          style.bad(`${failures.length} of the readings failed.`),
-          ...remedies(failures).map((remedy) => wrapText(remedy, style)),
-        ].join("\n"),
-      ];
-}
-
-/**
- * What to do. Readings often fail for the same reason, and then one remedy is
- * enough; so it is for contracts that lack an address, which differ by name.
- */
-function remedies(failures: readonly VaultError[]): string[] {
-  const alike = new Map<string, { fix: string; roles: Set<string> }>();
-  for (const failure of failures) {
-    const { details } = failure;
-    const fix = nameFlags(failure.fix);
-    const path = String(details["path"]);
-    const role = path.slice(path.lastIndexOf(".") + 1);
-    const key = isNotConfigured(failure)
-      ? fix.replace(path, "").replace(`--at ${role}=`, "")
-      : fix;
-    const group = alike.get(key) ?? { fix, roles: new Set() };
-    alike.set(key, group);
-    group.roles.add(role);
+  if (failures.length === 0) {
+    return [];
   }
-  return [...alike.values()].map(({ fix, roles }) => {
-    const [, ...others] = roles;
-    return others.length === 0
-      ? fix
-      : `${fix}\nLikewise for ${others.join(", ")}.`;
-  });
+  const remedies = new Map(
+    failures.toReversed().map(({ code, fix }) => [code, nameFlags(fix)]),
+  );
+  return [
+    [
+      style.bad(`${failures.length} of the readings failed.`),
+      ...[...remedies.values()]
+        .toReversed()
+        .map((remedy) => wrapText(remedy, style)),
+    ].join("\n"),
+  ];
 }

@@ -77,8 +77,8 @@ const documents: ReadonlyArray<
     {
       status: {
         fundingFeeRate: { call: "1", put: "2" },
-        pools,
         round,
+        pools,
         volume: "45",
         marginBalance,
         minXMargin: "46",
@@ -133,29 +133,18 @@ describe("read tasks in process", () => {
         });
         expect(result.stderr).to.equal("");
         expect(result.exitCode).to.equal(0);
-        expect(parseDocument(result)).to.deep.equal({
-          network: "default",
-          chainId: 31337,
-          block,
-          ...expected,
-        });
+        // As a text, since the order of keys is documented, too.
+        expect(JSON.stringify(parseDocument(result))).to.equal(
+          JSON.stringify({
+            network: "default",
+            chainId: 31337,
+            block,
+            ...expected,
+          }),
+        );
       }
     });
   }
-
-  it("should put the keys in the documented order", async () => {
-    for (const [task, args, expected] of documents) {
-      const text = await run(task, { ...args, json: true });
-      expect(keysOf(JSON.parse(text))).to.deep.equal([
-        "network",
-        "chainId",
-        "block",
-        ...Object.keys(expected),
-      ]);
-    }
-    const text = await run("round", { json: true });
-    expect(text).to.contain(JSON.stringify(round).slice(1, -1));
-  });
 
   it("should have a task for every read operation", () => {
     const tested = new Set(documents.map(([task]) => task));
@@ -212,43 +201,41 @@ describe("read tasks in process", () => {
   it("should send margins as scaled by the options", async () => {
     const { vault } = await hre.network.getOrCreate();
     const { timestamp } = await vault.block();
-    const sent: unknown[][] = [];
-    for (const args of [
-      { maxVolume: "1.5", apy: "12.5", endTime: "+1h" },
-      { maxVolume: ".5", apy: "0.0000000000000001", endTime: "2100-01-01" },
-      { maxVolume: "7", apy: "8", endTime: "4102444800", raw: true },
-      { maxVolume: "0x10", apy: "0", endTime: "0xf4865700", raw: true },
-    ]) {
+    for (const [args, words] of [
+      [
+        { maxVolume: "1.5", apy: "12.5", endTime: "+1h" },
+        [1_500_000n, 125n * 10n ** 15n, BigInt(timestamp) + 3_600n],
+      ],
+      [
+        { maxVolume: ".5", apy: "0.0000000000000001", endTime: "2100-01-01" },
+        [500_000n, 1n, 4_102_444_800n],
+      ],
+      [
+        { maxVolume: "0x10", apy: "8", endTime: "0xf4865700", raw: true },
+        [16n, 8n, 4_102_444_800n],
+      ],
+    ] as const) {
       const calls = await recordCallData(hre, async () => {
         await run("margins", args);
       });
-      expect(calls).to.have.lengthOf(1);
-      sent.push(wordsOf(calls[0] ?? ""));
+      expect(calls.map(wordsOf)).to.deep.equal([words]);
     }
-    expect(sent).to.deep.equal([
-      [1_500_000n, 125n * 10n ** 15n, BigInt(timestamp) + 3_600n],
-      [500_000n, 1n, 4_102_444_800n],
-      [7n, 8n, 4_102_444_800n],
-      [16n, 0n, 4_102_444_800n],
-    ]);
   });
 
   it("should read at the block that --block names, and say so", async () => {
     const connection = await hre.network.getOrCreate();
     const { number } = await connection.vault.block();
     await mocks.set({ volume: 46n });
-    for (const at of [String(number), `0x${number.toString(16)}`]) {
+    for (const [task, key] of [
+      ["volume", "volume"],
+      ["status", "status.volume"],
+    ] as const) {
       const document: unknown = JSON.parse(
-        await run("volume", { json: true, block: at }),
+        await run(task, { json: true, block: `0x${number.toString(16)}` }),
       );
-      expect(document).to.have.property("volume", "45");
+      expect(document).to.have.nested.property(key, "45");
       expect(document).to.have.nested.property("block.number", number);
     }
-    const status: unknown = JSON.parse(
-      await run("status", { json: true, block: String(number) }),
-    );
-    expect(status).to.have.nested.property("status.volume", "45");
-    expect(status).to.have.nested.property("block.number", number);
     await mocks.set({ volume: 45n });
   });
 
@@ -294,7 +281,7 @@ describe("read tasks in process", () => {
     // Once, however many readings and contracts need it.
     expect(stdout.split("Set networks.")).to.have.lengthOf(2);
     expect(stdout).to.match(
-      /Set networks\.default\.vault\.contracts\.underlyingAsset\. Or pass --at underlyingAsset=0x…\. .*\nLikewise for vaultFactory, publicPool, privatePool, vault\.\n$/u,
+      /Set networks\.default\.vault\.contracts\.underlyingAsset\. Or pass --at underlyingAsset=0x…\. .*\n$/u,
     );
     for (const task of ["status", "doctor"]) {
       const json = await runVaultTask(empty, task, { json: true });
@@ -347,8 +334,4 @@ function wordsOf(data: string): bigint[] {
   return Array.from(data.slice(10).matchAll(/.{64}/gu), ([word]) =>
     BigInt(`0x${word}`),
   );
-}
-
-function keysOf(value: unknown): string[] {
-  return typeof value === "object" && value !== null ? Object.keys(value) : [];
 }

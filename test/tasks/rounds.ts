@@ -1,7 +1,3 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
-
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
@@ -35,7 +31,6 @@ const history: History = [
 describe("tasks - rounds", () => {
   let server: RpcServer;
   let hre: HardhatRuntimeEnvironment;
-  let folder: string;
 
   const serve = (answers: History, oldestState = 0): void => {
     const provider = historyProvider(answers, HEAD, oldestState);
@@ -60,11 +55,9 @@ describe("tasks - rounds", () => {
       },
       { network: "remote" },
     );
-    folder = await mkdtemp(path.join(os.tmpdir(), "vault-rounds-"));
   });
   after(async () => {
     await server.stop();
-    await rm(folder, { recursive: true });
   });
   beforeEach(() => {
     serve(history);
@@ -159,14 +152,6 @@ describe("tasks - rounds", () => {
     expect(csv.stderr).to.equal(ndjson.stderr);
     const document = parseDocument(await rounds({ json: true }));
     expect(document).to.have.property("notes").with.length(3);
-  });
-
-  it("should write a file in the form that its name says", async () => {
-    const out = path.join(folder, "rounds.csv");
-    const { stdout, stderr } = await rounds({ out });
-    expect(stdout).to.equal("");
-    expect(stderr).to.equal(`3 rounds written to ${out}.\n${UNREAD}\n`);
-    expect((await readFile(out, "utf8")).split("\n")).to.have.length(5);
   });
 
   it("should tell how far it is", async () => {

@@ -121,49 +121,45 @@ describe("running a task", () => {
     });
   }
 
-  const failures: ReadonlyArray<
-    readonly [name: string, thrown: unknown, code: string, says: string]
-  > = [
-    [
-      "an error of ours",
-      vaultError("VAULT_UNKNOWN_SCENARIO", { scenario: "x", known: "y" }),
-      "VAULT_UNKNOWN_SCENARIO",
-      "no scenario x",
-    ],
-    [
-      "an error of Hardhat",
-      Object.assign(new Error("HHE1: wrong"), { errorCode: "HHE1" }),
-      "VAULT_HARDHAT_ERROR",
-      "HHE1: wrong",
-    ],
-    ["an error of nobody", new Error("oops"), "VAULT_INTERNAL", "oops"],
-    ["what is no error", "oops", "VAULT_INTERNAL", "oops"],
-    [
-      "an error with a URL and a control character",
-      new Error("at https://node.test/secret \u001b[31m"),
-      "VAULT_INTERNAL",
-      "at <url> \\u{1b}[31m",
-    ],
-  ];
-  for (const [name, thrown, code, says] of failures) {
-    it(`should print ${name} in both forms, without a stack`, async () => {
+  it("a failed task prints its error in both forms, without a stack", async () => {
+    const failures: ReadonlyArray<
+      readonly [thrown: unknown, code: string, says: string]
+    > = [
+      [
+        vaultError("VAULT_UNKNOWN_SCENARIO", { scenario: "x", known: "y" }),
+        "VAULT_UNKNOWN_SCENARIO",
+        "no scenario x",
+      ],
+      [
+        Object.assign(new Error("HHE1: wrong"), { errorCode: "HHE1" }),
+        "VAULT_HARDHAT_ERROR",
+        "HHE1: wrong",
+      ],
+      ["oops", "VAULT_INTERNAL", "oops"],
+      [
+        new Error("at https://node.test/secret \u001b[31m"),
+        "VAULT_INTERNAL",
+        "at <url> \\u{1b}[31m",
+      ],
+    ];
+    for (const [thrown, code, says] of failures) {
       const fail = async (): Promise<never> => {
         await Promise.resolve();
         throw thrown;
       };
       const person = streams(false);
-      expect((await runTask({ json: false }, fail, person)).success).to.equal(
-        false,
-      );
+      const script = streams(false);
+      for (const [json, output] of [
+        [false, person],
+        [true, script],
+      ] as const) {
+        const { success } = await runTask({ json }, fail, output);
+        expect(success).to.equal(false);
+      }
       expect(person.written.stdout).to.equal("");
       expect(person.written.stderr).to.match(/^Error /u);
       expect(person.written.stderr).to.contain(says).and.contain(code);
       expect(person.written.stderr.split("\n")).to.have.lengthOf(3);
-
-      const script = streams(false);
-      expect((await runTask({ json: true }, fail, script)).success).to.equal(
-        false,
-      );
       expect(script.written.stderr).to.equal("");
       const document: unknown = JSON.parse(script.written.stdout);
       expect(document).to.have.all.keys("error");
@@ -171,8 +167,8 @@ describe("running a task", () => {
       expect(document)
         .to.have.nested.property("error.message")
         .that.contains(says);
-    });
-  }
+    }
+  });
 
   it("should put a failed reading into a document without its details", () => {
     const error = vaultError("VAULT_INTERNAL", { problem: "x" });

@@ -16,78 +16,68 @@ import type { ScreenLine } from "../helpers/terminal.js";
  */
 const screens = path.join(import.meta.dirname, "screens");
 
-const noOptions = { at: undefined, block: undefined, from: undefined };
-
-type Commands = ReadonlyArray<
-  readonly [
-    typed: string,
-    task: string,
-    args?: Readonly<Record<string, unknown>>,
-  ]
->;
-
-const commands: Commands = [
-  ["deploy-mocks --scenario open-round", "deploy-mocks"],
-  ["status", "status"],
-  ["funding-rate", "funding-rate"],
-  ["round", "round"],
-  ["round --raw", "round", { raw: true }],
-  ["order 3", "order", { id: "3" }],
-  ["order 4", "order", { id: "4" }],
-  [
-    "orders --first-id 1 --last-id 20000",
-    "orders",
-    { firstId: "1", lastId: "20000" },
-  ],
-  ["pools", "pools"],
-  [
-    "margins --max-volume 1000 --apy 12.5 --end-time +7d",
-    "margins",
-    { maxVolume: "1000", apy: "12.5", endTime: "+7d" },
-  ],
-  ["margins --apy 12.5", "margins", { apy: "12.5" }],
-  ["margin-balance", "margin-balance"],
-  ["order -1", "order", { id: "-1" }],
-  [
-    "volume --at vault=0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
-    "volume",
-    { at: "vault=0x70997970C51812dc3A010C7d01b50e0d17dc79C8" },
-  ],
-  [
-    "request settleAll --curl",
-    "request",
-    { operation: "settleAll", curl: true },
-  ],
-  ["simulate --orders 1-3", "simulate", { orders: "1-3" }],
-  ["settle", "settle"],
-  ["settle --yes", "settle", { yes: true }],
+const commands = [
+  "deploy-mocks --scenario open-round",
+  "status",
+  "funding-rate",
+  "round",
+  "round --raw",
+  "order 3",
+  "order 4",
+  "orders --first-id 1 --last-id 20000",
+  "pools",
+  "margins --max-volume 1000 --apy 12.5 --end-time +7d",
+  "margins --apy 12.5",
+  "margin-balance",
+  "order -1",
+  "volume --at vault=0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+  "request settleAll --curl",
+  "simulate --orders 1-3",
+  "settle",
+  "settle --yes",
 ];
 
 /** On a node, with scales that the owner of the deployment knows. */
-const commandsOnNode: Commands = [
-  ["deploy-mocks --network live", "deploy-mocks"],
-  [
-    "deploy-mocks --instance usdc --network live",
-    "deploy-mocks",
-    { instance: "usdc" },
-  ],
-  ["status --network live", "status"],
-  ["status --all --network live", "status", { all: true }],
-  ["order 3 --network live", "order", { id: "3" }],
-  [
-    "orders --first-id 1 --last-id 4 --network live",
-    "orders",
-    { firstId: "1", lastId: "4" },
-  ],
-  ["simulate --network live", "simulate"],
-  ["settle --network live", "settle"],
-  [
-    "settle --yes --instance usdc --network live",
-    "settle",
-    { yes: true, instance: "usdc" },
-  ],
-  ["settle --resume --network live", "settle", { resume: true }],
+const commandsOnNode = [
+  "deploy-mocks --network live",
+  "deploy-mocks --instance usdc --network live",
+  "status --network live",
+  "status --all --network live",
+  "order 3 --network live",
+  "orders --first-id 1 --last-id 4 --network live",
+  "simulate --network live",
+  "settle --network live",
+  "settle --yes --instance usdc --network live",
+  "settle --resume --network live",
 ];
+
+/** The arguments of a task as they are typed. */
+function parseTyped(typed: string): readonly [task: string, args: object] {
+  const [words = "", ...options] = typed
+    .replace(" --network live", "")
+    .split(" --");
+  const [task = "", positional] = words.split(" ");
+  return [
+    task,
+    {
+      ...{ at: undefined, block: undefined, from: undefined },
+      ...(positional === undefined
+        ? {}
+        : { [task === "order" ? "id" : "operation"]: positional }),
+      ...Object.fromEntries(
+        options.map((option) => {
+          const [name = "", value = true] = option.split(" ");
+          return [
+            name.replaceAll(/-[a-z]/gu, ([, letter = ""]) =>
+              letter.toUpperCase(),
+            ),
+            value,
+          ];
+        }),
+      ),
+    },
+  ];
+}
 
 /** 21 November 2026, as the other session has it. */
 const GENESIS_SECONDS = 1_795_219_200;
@@ -118,11 +108,7 @@ describe("tasks in a terminal", () => {
           ...env,
           ...(url === "" ? {} : { TEST_NODE_URL: url }),
           TEST_COMMANDS: JSON.stringify(
-            session.map(([typed, task, args = {}]) => [
-              typed,
-              task,
-              { ...noOptions, ...args },
-            ]),
+            session.map((typed) => [typed, ...parseTyped(typed)]),
           ),
         },
         answers: [["NOT ended. Settle it", "n\r"]],
