@@ -21,10 +21,6 @@ const groups = [
     test: /[\\/]src[\\/]plugin[\\/](?:deployments|hardhat-vault)\.ts$/u,
     includeDependenciesRecursively: false,
   },
-  {
-    name: "line-update",
-    test: /[\\/]tasks[\\/]output[\\/]line-update\.ts$/u,
-  },
   // With everything, Hardhat or none.
   {
     name: "protocol",

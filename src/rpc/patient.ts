@@ -60,7 +60,7 @@ const fewAttempts: Attempts = { busy: 15, passing: 3 };
 
 /** What may be asked twice without doing anything twice. */
 const repeatable =
-  /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|feeHistory|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|net_version|web3_clientVersion)$/u;
+  /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|net_version|web3_clientVersion)$/u;
 
 /** What is known of a provider, whichever operation asks it. */
 interface Acquaintance {
@@ -264,18 +264,12 @@ async function askOnce(
   }
 }
 
-/** Of the parameters, the one that names the block. */
-const blockParameter: Readonly<Record<string, number>> = {
-  eth_getBlockByNumber: 0,
-  eth_getStorageAt: 2,
-};
-
 /** Whether a block is asked for that some node has told of. */
 function isSeen(
   { method, params = [] }: RequestArguments,
   { newestBlock }: Acquaintance,
 ): boolean {
-  const block = params[blockParameter[method] ?? 1];
+  const block = params[method === "eth_getBlockByNumber" ? 0 : 1];
   return (
     isHexString(block) &&
     Number(block) <= newestBlock &&

@@ -79,8 +79,6 @@ export function scriptedNode(options: ScriptedNodeOptions): Eip1193Provider {
         return headerOf(numberOf(params[0]), head);
       case "eth_getBalance":
         return hex(BALANCE);
-      case "eth_getStorageAt":
-        return word(0);
       case "eth_gasPrice":
         return hex(1_000_000_000);
       case "eth_maxPriorityFeePerGas":
