@@ -113,6 +113,7 @@ export function patient(
       return repeats.isOver;
     },
     attempts: maxAttempts,
+    ended: { tried: "" },
     onRetry,
   });
 }
@@ -176,6 +177,8 @@ interface Asking extends Pick<Patience, "onRetry"> {
   /** Whether requests were made again long enough, from the first failure on. */
   readonly isRepeated: () => boolean;
   readonly attempts: Attempts;
+  /** How often the request was made that the deadline ended, for all after it. */
+  readonly ended: { tried: string };
 }
 
 /** What a request came to; with a fault, it may come to something else. */
@@ -188,7 +191,7 @@ async function askPatiently(
   asking: Asking,
   deadline: Deadline,
 ): Promise<unknown> {
-  const { network, isRepeated, attempts, onRetry } = asking;
+  const { network, isRepeated, attempts, ended, onRetry } = asking;
   const { method } = args;
   const begunAt = performance.now();
   let latest: Outcome | undefined;
@@ -207,7 +210,11 @@ async function askPatiently(
     const tried =
       attempt === 1 ? "" : ` (tried ${attempt} times in ${seconds} s)`;
     if (latest === undefined) {
-      throw vaultError("VAULT_RPC_TIMEOUT", { network, method, tried });
+      throw vaultError("VAULT_RPC_TIMEOUT", {
+        network,
+        method,
+        tried: tried === "" ? ended.tried : tried,
+      });
     }
     const { fault } = latest;
     if (
@@ -219,6 +226,9 @@ async function askPatiently(
     ) {
       if ("answer" in latest) {
         return latest.answer;
+      }
+      if (deadline.isOver && attempt > 1) {
+        ended.tried = tried.replace("(", `(${method} was `);
       }
       throw attempt === 1
         ? latest.error

@@ -267,6 +267,17 @@ describe("reads that are made again", () => {
     );
   });
 
+  it("a snapshot says how often it tried the request that its timeout ended", async () => {
+    const busy = failing(Infinity, new StatusError(429));
+    const { details } = await expectVaultError(
+      busy.client.snapshot({ timeout: 200 }),
+      "VAULT_RPC_TIMEOUT",
+    );
+    expect(details["tried"]).to.match(
+      /^ \(eth_call was tried [2-9] times in 0 s\)$/u,
+    );
+  });
+
   it("should give all that a read asks five minutes where the time-out is undefined", async () => {
     let asked = 0;
     const client = new VaultClient(
