@@ -50,10 +50,14 @@ async function validateUserConfig(
   userConfig: HardhatUserConfig,
 ): Promise<HardhatUserConfigValidationError[]> {
   const errors: HardhatUserConfigValidationError[] = [];
-  for (const [networkName, vault] of vaultSettings(userConfig)) {
-    const { validateVaultNetworkUserConfig } =
-      await import("./config-schema.js");
-    errors.push(...(await validateVaultNetworkUserConfig(networkName, vault)));
+  // Not validated yet: whatever the types say, it may be anything.
+  for (const [name, network] of Object.entries(asRecord(userConfig.networks))) {
+    const { vault } = asRecord(network);
+    if (vault !== undefined) {
+      const { validateVaultNetworkUserConfig } =
+        await import("./config-schema.js");
+      errors.push(...(await validateVaultNetworkUserConfig(name, vault)));
+    }
   }
   return errors;
 }
@@ -147,17 +151,4 @@ function withForkCacheDir(
   return typeof cacheDir === "string"
     ? { ...network, forking: { ...network.forking, cacheDir } }
     : network;
-}
-
-/** The networks that have a `vault` key, before anything is validated. */
-function vaultSettings(
-  userConfig: HardhatUserConfig,
-): Array<[string, unknown]> {
-  // Not validated yet: whatever the types say, it may be anything.
-  return Object.entries(asRecord(userConfig.networks)).flatMap(
-    ([name, network]): Array<[string, unknown]> => {
-      const { vault } = asRecord(network);
-      return vault === undefined ? [] : [[name, vault]];
-    },
-  );
 }

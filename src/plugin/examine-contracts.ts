@@ -21,12 +21,7 @@ import type { Check, Finding } from "./examination.js";
 /** At least one read of each contract. */
 const reads: readonly Reading[] = [
   ...standaloneReadings,
-  {
-    operation: "getOrderInfo",
-    role: "trading",
-    args: [1],
-    path: ["order 1"],
-  },
+  { operation: "getOrderInfo", role: "trading", args: [1], path: ["order 1"] },
 ];
 
 /** Checks that every contract has an address, and that it answers there. */

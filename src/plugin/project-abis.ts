@@ -27,8 +27,7 @@ async function readErrors(
   const names = [...(await artifacts.getAllFullyQualifiedNames())].toSorted();
   for (const name of names) {
     const { abi } = await artifacts.readArtifact(name);
-    const entries: readonly unknown[] = abi;
-    for (const entry of entries) {
+    for (const entry of abi) {
       const fragment = toErrorFragment(entry);
       if (fragment !== undefined) {
         found.set(fragment.format("full"), fragment);

@@ -2,16 +2,11 @@ import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types"
 import type { HardhatUserConfig } from "hardhat/types/config";
 import type { NetworkConnection } from "hardhat/types/network";
 
-import {
-  MockLiquidityPool__factory,
-  MockUnderlyingAsset__factory,
-  MockVaultFactory__factory,
-  MockVault__factory,
-} from "../../src/bindings/index.js";
 import type { MockVault, MockVaultFactory } from "../../src/bindings/index.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { createTestHre } from "./hre.js";
+import { deployProtocol } from "./mock-protocol.js";
 
 /** Mock contracts on an in-process network, and a vault that reads them. */
 export interface MatcherWorld {
@@ -48,21 +43,12 @@ export async function createMatcherWorld(
   if (signer === undefined) {
     throw new Error("an in-process network has accounts");
   }
-  const mockVault = await new MockVault__factory(signer).deploy();
-  const mockFactory = await new MockVaultFactory__factory(signer).deploy();
-  const pool = await new MockLiquidityPool__factory(signer).deploy();
-  const underlying = await new MockUnderlyingAsset__factory(signer).deploy();
-  await mockVault.setFactory(mockFactory);
+  const { mocks, contracts } = await deployProtocol(signer);
+  const { vault: mockVault, vaultFactory: mockFactory } = mocks;
   await mockVault.setSettlement(SETTLED_PRICE, SETTLED_AMOUNT);
   await mockVault.setVolume(100n);
   await mockFactory.setRound(openRound);
-  const vault = connection.vault.at({
-    vault: await mockVault.getAddress(),
-    vaultFactory: await mockFactory.getAddress(),
-    publicPool: await pool.getAddress(),
-    privatePool: await pool.getAddress(),
-    underlyingAsset: await underlying.getAddress(),
-  });
+  const vault = connection.vault.at({ ...contracts, trading: undefined });
   return { connection, vault, mockVault, mockFactory, signer };
 }
 

@@ -104,21 +104,13 @@ export async function manifestOf(
       ? path.join(fixtures, definition.name)
       : path.join(templates, definition.template);
   const text = await readFile(path.join(folder, "package.json"), "utf8");
-  // What a package.json can hold, as far as it is looked at.
   const manifest: unknown = JSON.parse(text, (key, value: unknown) =>
-    typeof value === "string"
-      ? (definition.versions[key] ?? value.replace(/^workspace:/u, ""))
-      : value,
+    key === "forge-std"
+      ? undefined
+      : typeof value === "string"
+        ? (definition.versions[key] ?? value.replace(/^workspace:/u, ""))
+        : value,
   );
-  if (
-    typeof manifest === "object" &&
-    manifest !== null &&
-    "devDependencies" in manifest &&
-    typeof manifest.devDependencies === "object" &&
-    manifest.devDependencies !== null
-  ) {
-    Reflect.deleteProperty(manifest.devDependencies, "forge-std");
-  }
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }
 
