@@ -118,20 +118,6 @@ describe("configuration", () => {
     }
   }
 
-  it("should name every mistake at once", async () => {
-    const errors = await validate(
-      userConfig({
-        contracts: { vault: "x", trading: "y" },
-        tokenDecimals: -1,
-      }),
-    );
-    expect(errors.map(([path]) => path)).to.have.members([
-      `${contracts}.vault`,
-      `${contracts}.trading`,
-      "networks.live.vault.tokenDecimals",
-    ]);
-  });
-
   it("should accept what is right, and nothing at all", async () => {
     for (const vault of [
       undefined,
