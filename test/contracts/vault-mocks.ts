@@ -320,11 +320,8 @@ describe("contracts - mocks for Solidity tests", function () {
     ["fail", operationEntry("settleAll").selector, "paused"],
     ["succeed", operationEntry("settleAll").selector],
     ["nextRound"],
-    ["nextRoundAt", 1n],
-    ["setTimes", 1n, 2n],
     ["setSettlement", 1n, 2n],
     ["order", 1n],
-    ["removeOrder", 1n],
     ["round"],
   ] as const) {
     it(`should name deploy when ${method} is called without it`, async () => {
@@ -384,12 +381,6 @@ describe("contracts - mocks for Solidity tests", function () {
       strikePrice: 70n,
       settledPrice: 8n,
       settledAmount: 9n,
-    });
-    await send("nextRoundAt", 71n);
-    await send("settle");
-    expect(await bound.getLatestRoundInfo()).to.include({
-      strikePrice: 71n,
-      settledPrice: 8n,
     });
   });
 

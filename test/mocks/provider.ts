@@ -66,15 +66,6 @@ for (const { name, start } of everyNode) {
       );
     });
 
-    it("should leave earlier mocks as they are", async () => {
-      const first = await deployMocks(provider);
-      const second = await deployMocks(provider, {
-        overrides: { volume: 1n },
-      });
-      expect(first.addresses.vault).not.to.equal(second.addresses.vault);
-      expect(await first.vault.queryVolume()).to.equal(420n * 10n ** 18n);
-    });
-
     it("should find mocks again by their addresses", async () => {
       const { addresses } = await deployMocks(provider);
       const again = await connectMocks(provider, addresses);

@@ -147,13 +147,9 @@ describe("mocks - scenarios", () => {
       expect(round.endTime < now, scenario).to.equal(isPast);
       expect(round.startTime < now, scenario).to.equal(true);
       expect(round.settled, scenario).to.equal(scenario === "settled-round");
-    }
-  });
-
-  it("should have no negative time where the clock is young", () => {
-    for (const scenario of scenarioNames) {
-      const { startTime, endTime } = scenarios[scenario](1n).round;
-      expect(startTime >= 0n && endTime >= 0n, scenario).to.equal(true);
+      // A test's clock may start anywhere.
+      const young = scenarios[scenario](1n).round;
+      expect(young.startTime >= 0n && young.endTime >= 0n).to.equal(true);
     }
   });
 

@@ -6,38 +6,21 @@ import { VaultError } from "../../src/errors.js";
 import type { MockVaultHandle } from "../../src/types.js";
 import { connectMocks, generatedOrder } from "../../src/mocks/index.js";
 import type { ScriptedReason } from "../../src/mocks/index.js";
-import { readOperationNames } from "../../src/protocol/index.js";
-import type {
-  OperationArguments,
-  ReadOperationName,
-} from "../../src/protocol/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
+import { expectedReads } from "../helpers/distinct-state.js";
+import type { ExpectedRead } from "../helpers/distinct-state.js";
 import { everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { connectTo, createTestHre } from "../helpers/hre.js";
 
 const STRANGER = "0x00000000000000000000000000000000000000aa";
 
-const someArguments: Readonly<Record<ReadOperationName, readonly unknown[]>> = {
-  getFundingFeeRate: ["call"],
-  getLatestRoundInfo: [],
-  getOrderInfo: [1n],
-  calMargins: [{ maxVolume: 1n, APY: 2n, endTime: 3n }],
-  getLPAmountInfo: ["public"],
-  queryVolume: [],
-  queryMarginBalance: [],
-  minXMargin: [],
-};
-
 const read = async (
   vault: HardhatVault,
-  operation: ReadOperationName,
+  { operation, args }: ExpectedRead,
 ): Promise<unknown> =>
-  await vault.read(
-    operation,
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table above has what each operation takes
-    someArguments[operation] as OperationArguments<ReadOperationName>,
-  );
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of expected reads was made from these types
+  await vault.read(operation, args as never);
 
 for (const { name, start } of everyNode) {
   describe(`mocks - scripting on ${name}`, () => {
@@ -213,31 +196,28 @@ for (const { name, start } of everyNode) {
     ];
     for (const [what, reason, text] of reasons) {
       it(`should fail with ${what}, until it is to succeed`, async () => {
-        for (const operation of ["queryVolume", "getOrderInfo"] as const) {
+        for (const [operation, attempt] of [
+          ["queryVolume", async () => await vault.queryVolume()],
+          ["getOrderInfo", async () => await vault.getOrderInfo(1n)],
+        ] as const) {
           await mocks.fail(operation, reason);
-          for (let attempt = 0; attempt < 2; attempt += 1) {
-            const error = await expectVaultError(
-              read(vault, operation),
-              "VAULT_CALL_REVERTED",
-            );
-            expect(error.message).to.match(text);
-          }
+          const error = await expectVaultError(attempt, "VAULT_CALL_REVERTED");
+          expect(error.message).to.match(text);
           await mocks.succeed(operation);
-          await read(vault, operation);
+          await attempt();
         }
       });
     }
 
     it("should fail and succeed each operation by itself", async () => {
-      for (const operation of readOperationNames) {
-        await mocks.fail(operation, `no ${operation}`);
-        await expectVaultError(read(vault, operation), "VAULT_CALL_REVERTED");
-        for (const other of readOperationNames) {
-          if (other !== operation) {
-            await read(vault, other);
-          }
+      for (const failing of expectedReads) {
+        await mocks.fail(failing.operation, "closed");
+        for (const each of expectedReads) {
+          await (each.operation === failing.operation
+            ? expectVaultError(read(vault, each), "VAULT_CALL_REVERTED")
+            : read(vault, each));
         }
-        await mocks.succeed(operation);
+        await mocks.succeed(failing.operation);
       }
     });
 
