@@ -2,7 +2,7 @@ import type { Key } from "node:readline";
 
 import askToConfirm from "@inquirer/confirm";
 
-import { parseAddress, parseCount } from "../src/client/inputs.js";
+import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { describeTransfers } from "../src/rehearsal/describe-tokens.js";
@@ -110,25 +110,15 @@ export async function settle(
       ? {}
       : { confirm: createConfirm(ask) }),
   });
-  const { chainId, block, minedBlock } = located;
-  const { reason, preview, blockNumber, status } = located.settlement;
+  const { chainId, block } = located;
+  const { reason, preview, status } = located.settlement;
   const settlement = {
     ...located.settlement,
     reason: reason === null ? null : inInstance(nameFlags(reason)),
   };
-  const seen =
-    minedBlock ??
-    (blockNumber === null
-      ? undefined
-      : // The figures of the settlement are known without it.
-        await vault.block(blockNumber).catch(() => undefined)) ??
-    block;
   const where = { network: vault.networkName, chainId };
-  const envelope =
-    seen === undefined
-      ? undefined
-      : { ...where, block: { number: seen.number, timestamp: seen.timestamp } };
-  chainTime = envelope?.block.timestamp ?? chainTime;
+  const envelope = block === undefined ? undefined : { ...where, block };
+  chainTime = block?.timestamp ?? chainTime;
   return {
     json: {
       ...(envelope ?? { ...where, block: null }),
@@ -167,25 +157,18 @@ export function parseSettleArguments(
   if (args.calldata && args.ifExpired) {
     throw invalidArgument("--if-expired", "--calldata settles nothing");
   }
-  if (args.resume && args.from !== undefined) {
-    throw invalidArgument("--from", "--resume makes no new settlement");
-  }
   return {
     ifExpired: args.ifExpired,
     assertOnly: args.assert,
     resume: args.resume || (args.yes && "if-interrupted"),
     from:
       args.from === undefined ? undefined : parseAddress(args.from, "--from"),
-    confirmations: parseConfirmations(args.confirmations),
+    confirmations:
+      args.confirmations === undefined
+        ? undefined
+        : Number(parseInteger(args.confirmations, "--confirmations")),
     timeout: parseTimeout(args.timeout),
   };
-}
-
-function parseConfirmations(text: string | undefined): number | undefined {
-  const where = "--confirmations";
-  return text === undefined
-    ? undefined
-    : parseCount(Number(parseInteger(text, where)), where);
 }
 
 async function printCalldata(
@@ -193,17 +176,8 @@ async function printCalldata(
   { from, safe }: ArgumentsOf<"settle">,
   stderr: OutputStream,
 ): Promise<TaskReport> {
-  const { chainId, header, to, data, estimatedGas, refusal } =
-    await buildSettlement(vault, from);
-  const unsigned = {
-    network: vault.networkName,
-    chainId,
-    block: { number: header.number, timestamp: header.timestamp },
-    to,
-    data,
-    value: "0",
-    estimatedGas,
-  };
+  const built = await buildSettlement(vault, from);
+  const { chainId, header, to, data, estimatedGas, refusal } = built;
   if (refusal !== null) {
     const style = createStyle(stderr);
     stderr.write(
@@ -213,9 +187,18 @@ async function printCalldata(
       )}\n`,
     );
   }
+  const { number, timestamp } = header;
   const document = safe
-    ? toSafeBatch(unsigned, { chainId, timestamp: header.timestamp })
-    : unsigned;
+    ? toSafeBatch(built)
+    : {
+        network: vault.networkName,
+        chainId,
+        block: { number, timestamp },
+        to,
+        data,
+        value: "0",
+        estimatedGas,
+      };
   return {
     json: document,
     // It goes to a program in either case, the wallet's.

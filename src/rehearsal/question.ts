@@ -12,8 +12,6 @@ import type { Transfer } from "./types.js";
 export interface NextBlock extends Omit<Header, "hash"> {
   /** Of the block before it, whose state it starts from. */
   readonly gasLimit: bigint;
-  /** Timestamp of the block before it, where it came along. */
-  readonly parentTimestamp?: number;
 }
 
 /** The block after this one, where nothing else is known of it. */
@@ -22,7 +20,6 @@ export function nextBlockAfter(header: Header): NextBlock {
     ...header,
     number: header.number + 1,
     timestamp: header.timestamp + 1,
-    parentTimestamp: header.timestamp,
   };
 }
 

@@ -4,10 +4,7 @@ import type { PreparedTransaction } from "./transaction.js";
 /** What the chain shows of a transaction. */
 export type FoundTransaction =
   | { readonly kind: "mined"; readonly hash: string; readonly receipt: Receipt }
-  /**
-   * In the node's pool; without a hash if only its nonce is known to be taken
-   * there.
-   */
+  /** In the node's pool; without a hash if only its nonce is taken there. */
   | { readonly kind: "pending"; readonly hash: string | undefined }
   /** Its nonce went to another transaction: undefined if that is not found yet. */
   | { readonly kind: "replaced"; readonly by: NonceUser | undefined }
@@ -26,8 +23,8 @@ export interface NonceUser {
 }
 
 /**
- * Looks for a transaction: by its hash where that is known, else by account
- * and nonce, which only one mined transaction can have.
+ * Looks for a transaction: by its hash if that is known, else by account and
+ * nonce, which only one mined transaction can have.
  */
 export async function findTransaction(
   chain: Chain,
@@ -84,7 +81,7 @@ async function findInPool(
   return pool.find((transaction) => isSameSettlement(transaction, sent))?.hash;
 }
 
-/** So many blocks are looked through at a time: each is one whole body. */
+/** Each is one whole body. */
 const BLOCKS_AT_A_TIME = 64;
 
 /**

@@ -7,13 +7,9 @@ import type { NonceUser, SentTransaction } from "./find-transaction.js";
 import { SettlementStopped, refusal } from "./stopped.js";
 import type { SettlementEvent } from "./types.js";
 
-/**
- * So many sends that a node answers with an error, and then so many looks that
- * find nothing, say that a transaction never arrived.
- */
-export const SEVERAL = 5;
+/** So many failed sends, and then so many empty looks, say that it never arrived. */
+const SEVERAL = 5;
 
-/** How a transaction is followed, and who is told. */
 export interface FollowOptions {
   readonly confirmations: number;
   readonly deadline: Deadline;
@@ -21,10 +17,8 @@ export interface FollowOptions {
   /** What a node gets to mine or queue what it accepted. */
   readonly firstLookAfterMs: number;
   /**
-   * Whether it may be sent once more: same round, unsettled, at the newest block
-   * unless another is given.
-   *
-   * @returns Why not, or undefined.
+   * @param block Default: the newest.
+   * @returns Why it may not be sent once more, or undefined.
    * @throws VaultError if that cannot be found out now
    */
   readonly checkRound: (
@@ -35,21 +29,15 @@ export interface FollowOptions {
   readonly emit: (event: SettlementEvent) => void;
 }
 
-/** `check`: whether the round allows it once more. */
 type Step = "send" | "look" | "check";
 
-/** How it ended. */
 export type FollowOutcome =
   | { readonly kind: "mined"; readonly hash: string; readonly receipt: Receipt }
   | {
-      /**
-       * `dropped`: it will not be sent again, and the chain does not have it;
-       * `open`: time ran out, and it may still be mined.
-       */
+      /** `open`: it may still be mined; `dropped`: it cannot be, or was lost. */
       readonly kind: "dropped" | "open";
       readonly hash: string | undefined;
       readonly status: SettlementStopped["status"];
-      /** The error behind it, where there is one. */
       readonly code?: VaultErrorCode | undefined;
       readonly reason: string;
       readonly receipt?: Receipt | undefined;
@@ -109,26 +97,25 @@ export async function followTransaction(
   }
 }
 
-/** A transaction, and what has been seen of it so far. */
 class FollowedTransaction {
   readonly #search = new NonceSearch();
   #receipt: Receipt | undefined;
-  #depth = 0;
+  #confirmations = 0;
   #wasSeen = false;
   #hasSent = false;
   #wasAccepted = false;
-  /** What the node answered to the last sends, all of them errors. */
+  /** The last answers to sending, all of them errors. */
   #errors: readonly string[] = [];
   /** How often in a row, since the last send, the node did not have it. */
   #unseen = 0;
   #sendProblem = "";
   #last = "nothing was seen of it yet";
 
-  /** @param isFresh False if it may have been sent before. */
   constructor(
     private readonly chain: Chain,
     private transaction: SentTransaction,
     private readonly options: FollowOptions,
+    /** False if it may have been sent before. */
     private readonly isFresh: boolean,
   ) {}
 
@@ -187,7 +174,6 @@ class FollowedTransaction {
     return undefined;
   }
 
-  /** The round is open, and nothing of the transaction was seen several times. */
   #givenUp(): FollowOutcome | undefined {
     const { hash, from, nonce } = this.transaction;
     const error = this.#errors.at(-1);
@@ -206,9 +192,8 @@ class FollowedTransaction {
   }
 
   /**
-   * Whether its nonce is free in a block in which there is an obstacle already.
-   * What looks transactions up can be behind what reads the round: then it may
-   * be this very transaction that settled it.
+   * Whether its nonce is free in a block with an obstacle. If it is not, it may
+   * be this very transaction that settled the round: look-ups can be behind.
    */
   async #isUnused(): Promise<boolean> {
     const { from, nonce } = this.transaction;
@@ -237,7 +222,7 @@ class FollowedTransaction {
         `a re-org took the transaction out of block ${this.#receipt.blockNumber}`,
       );
       this.#receipt = undefined;
-      this.#depth = 0;
+      this.#confirmations = 0;
     }
     if (found.kind === "not-found") {
       this.#unseen += 1;
@@ -263,9 +248,7 @@ class FollowedTransaction {
       return undefined;
     }
     const { hash, receipt } = found;
-    this.#noteReceipt(receipt);
-    const depth = depthOf(receipt.blockNumber, head);
-    this.#noteDepth(hash, depth);
+    const depth = this.#noteReceipt(receipt, head);
     this.#last = `it is in block ${receipt.blockNumber}, with ${depth} of ${confirmations} confirmations`;
     return depth >= confirmations
       ? { kind: "mined", hash, receipt }
@@ -279,8 +262,7 @@ class FollowedTransaction {
     const { hash, nonce, from } = this.transaction;
     const { confirmations } = this.options;
     if (by === undefined) {
-      // Behind a load balancer the nonce can be newer than the receipts:
-      // without the other transaction at hand, ours may be the one.
+      // Nodes behind a balancer differ: ours may be the one.
       this.#last =
         "its nonce is used, and by which transaction could not be seen";
       return undefined;
@@ -353,28 +335,26 @@ class FollowedTransaction {
     await this.options.onHash(hash);
   }
 
-  #noteReceipt(receipt: Receipt): void {
-    if (this.#receipt?.blockHash === receipt.blockHash) {
-      return;
-    }
-    if (this.#receipt !== undefined) {
-      this.#trouble(
-        `a re-org moved the transaction from block ${this.#receipt.blockNumber} to ${receipt.blockNumber}`,
-      );
-    }
-    this.#receipt = receipt;
-    const { hash, blockNumber } = receipt;
-    this.options.emit({ type: "mined", hash, blockNumber });
-  }
-
-  /** @param depth Blocks that hold it, its own included. */
-  #noteDepth(hash: string, depth: number): void {
+  /** @returns How many blocks hold it. */
+  #noteReceipt(receipt: Receipt, head: number | undefined): number {
     const { confirmations: wanted, emit } = this.options;
+    const { hash, blockNumber } = receipt;
+    if (this.#receipt?.blockHash !== receipt.blockHash) {
+      if (this.#receipt !== undefined) {
+        this.#trouble(
+          `a re-org moved the transaction from block ${this.#receipt.blockNumber} to ${blockNumber}`,
+        );
+      }
+      this.#receipt = receipt;
+      emit({ type: "mined", hash, blockNumber });
+    }
+    const depth = depthOf(blockNumber, head);
     const confirmations = Math.min(depth, wanted);
-    if (wanted > 1 && confirmations > Math.min(this.#depth, wanted)) {
+    if (wanted > 1 && confirmations > this.#confirmations) {
       emit({ type: "confirmed", hash, confirmations, wanted });
     }
-    this.#depth = depth;
+    this.#confirmations = confirmations;
+    return depth;
   }
 
   #trouble(message: string): void {

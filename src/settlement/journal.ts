@@ -1,5 +1,3 @@
-import { constants } from "node:fs";
-import { access } from "node:fs/promises";
 import path from "node:path";
 
 import {
@@ -33,8 +31,10 @@ import { SETTLEMENT_STATUSES } from "./types.js";
  * others off afterwards. Who waits longer than this meets a process that hangs.
  */
 const LOCK_TIMEOUT_MS = 200;
-/** Nobody else's business: only the owner reads and writes it. */
+/** Only the owner reads and writes it. */
 const FILE_MODE = 0o600;
+/** Of a node without its first block; such chains cannot be told apart. */
+const UNKNOWN_GENESIS = "unknown";
 
 function checkRound(round: unknown, { addIssue }: z.RefinementCtx): VaultRound {
   try {
@@ -46,19 +46,19 @@ function checkRound(round: unknown, { addIssue }: z.RefinementCtx): VaultRound {
   }
 }
 
-const entrySchema = z
+const fileSchema = z
   .object({
     version: z.literal(1),
+    chainId: recordedCount,
+    /** Local nodes share a chain id; their first block tells them apart. */
+    genesisHash: z.string(),
+    vault: recordedAddress,
     /** False until its outcome is known. */
     finished: z.boolean(),
     /** The outcome, if anything was sent. */
     status: z.enum(SETTLEMENT_STATUSES).optional(),
     /** The block that holds the transaction. */
     blockNumber: recordedCount.optional(),
-    chainId: recordedCount,
-    /** Local nodes share a chain id; their first block tells them apart. */
-    genesisHash: z.string(),
-    vault: recordedAddress,
     /** The latest block before it was sent. */
     sentAfterBlock: recordedCount,
     round: z.unknown().transform(checkRound),
@@ -66,10 +66,13 @@ const entrySchema = z
   })
   .strict();
 
+type JournalFile = Readonly<z.infer<typeof fileSchema>>;
+
+/** Whose settlements a journal has. */
+type Subject = Pick<JournalFile, "chainId" | "genesisHash" | "vault">;
+
 /** What is remembered of a settlement, from before it is sent. */
-export type JournalEntry = Readonly<
-  Omit<z.infer<typeof entrySchema>, "version">
->;
+export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
 
 /**
  * The latest settlement of one vault on one chain, in a file of the project.
@@ -81,61 +84,54 @@ export class Journal {
 
   constructor(
     private readonly projectRoot: string,
-    private readonly chainId: number,
-    private readonly vault: string,
+    private readonly subject: Subject,
   ) {
+    const { chainId, vault } = subject;
     this.file = `${PROJECT_FOLDER}/settlement-${chainId}-${vault.toLowerCase()}.json`;
   }
 
   /** Undefined in process, where nothing outlives the process. */
-  public static open(
-    { connection, context }: VaultHost,
+  public static async open(
+    vault: VaultHost,
     chainId: number,
-    vault: string,
-  ): Journal | undefined {
-    return connection.networkConfig.type === "http"
-      ? new Journal(context.config.paths.root, chainId, vault)
-      : undefined;
+    address: string,
+  ): Promise<Journal | undefined> {
+    if (vault.connection.networkConfig.type !== "http") {
+      return undefined;
+    }
+    const genesisHash = (await vault.genesisHash()) ?? UNKNOWN_GENESIS;
+    const { root } = vault.context.config.paths;
+    return new Journal(root, { chainId, genesisHash, vault: address });
   }
 
   /**
-   * @returns The entry, or undefined if there is none.
+   * @returns The entry, or undefined if there is none of this very chain: what is
+   * left of a local node that was started again counts for nothing.
    * @throws VaultError VAULT_INVALID_JOURNAL
    */
   public async read(): Promise<JournalEntry | undefined> {
-    const entry = await readProjectFile(
+    const found = await readProjectFile(
       this.projectRoot,
       this.file,
-      entrySchema,
+      fileSchema,
       codeOf,
       (problem, cause) => this.#invalid(problem, cause),
     );
-    return entry === undefined ? undefined : this.#checked(entry);
-  }
-
-  /**
-   * Writes the entry; the file appears whole or not at all.
-   *
-   * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN
-   */
-  async #write(entry: JournalEntry): Promise<void> {
-    try {
-      await writeProjectFile(
-        this.projectRoot,
-        this.file,
-        { version: 1, ...entry },
-        FILE_MODE,
-      );
-    } catch (error) {
-      throw this.#notWritten(error);
+    if (found === undefined) {
+      return undefined;
     }
+    this.#check(found);
+    const hashes = [found.genesisHash, this.subject.genesisHash];
+    return hashes[0] === hashes[1] || hashes.includes(UNKNOWN_GENESIS)
+      ? found
+      : undefined;
   }
 
   /**
    * Writes the entry of a settlement that begins, unless one is under way. Of
    * several processes that do this at once, one gets through.
    *
-   * @throws SettlementStopped where one is under way, or another process does this
+   * @throws SettlementStopped if one is under way, or another process does this
    * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
    */
   public async begin(entry: JournalEntry): Promise<void> {
@@ -144,7 +140,6 @@ export class Journal {
     let release: () => Promise<void>;
     try {
       await prepareProjectFile(this.projectRoot, this.file);
-      await access(path.dirname(place), constants.W_OK);
       release = await lock.acquire();
     } catch (error) {
       throw isHeldByOther(error)
@@ -152,7 +147,7 @@ export class Journal {
         : this.#notWritten(error);
     }
     try {
-      await this.refuseUnfinished(entry.genesisHash);
+      await this.refuseUnfinished();
       await this.#write(entry);
     } finally {
       await release();
@@ -184,46 +179,51 @@ export class Journal {
    * @throws SettlementStopped if there is such a settlement
    * @throws VaultError VAULT_INVALID_JOURNAL
    */
-  public async refuseUnfinished(
-    genesisHash: string,
-    own?: PreparedTransaction,
-  ): Promise<void> {
-    const entry = await this.read();
+  public async refuseUnfinished(own?: PreparedTransaction): Promise<void> {
+    const found = await this.read();
     if (
-      entry === undefined ||
-      entry.finished ||
-      // What is left of a local node that was started anew is of no account.
-      !isSameChain(entry, genesisHash) ||
-      (own !== undefined && isSameNonce(entry.transaction, own))
+      found === undefined ||
+      found.finished ||
+      (own !== undefined && isSameNonce(found.transaction, own))
     ) {
       return;
     }
-    const { hash: known, nonce } = entry.transaction;
+    const { hash, nonce } = found.transaction;
+    const transaction =
+      hash ?? `the one with nonce ${nonce}, its hash not known`;
     throw refusal(
       "VAULT_SETTLEMENT_UNFINISHED",
-      {
-        transaction: known ?? `the one with nonce ${nonce}, its hash not known`,
-        file: this.file,
-      },
-      known,
+      { transaction, file: this.file },
+      hash,
     );
   }
 
-  #checked(entry: JournalEntry): JournalEntry {
-    const { transaction } = entry;
+  async #write(entry: JournalEntry): Promise<void> {
+    const content: JournalFile = { version: 1, ...this.subject, ...entry };
+    try {
+      await writeProjectFile(this.projectRoot, this.file, content, FILE_MODE);
+    } catch (error) {
+      throw this.#notWritten(error);
+    }
+  }
+
+  /** Nobody may have the package send what it did not prepare. */
+  #check(found: JournalFile): void {
+    const { chainId, vault } = this.subject;
+    const { transaction } = found;
     const { from, to, data, raw } = transaction;
-    const belongsHere =
-      entry.chainId === this.chainId &&
-      transaction.chainId === this.chainId &&
-      isSameAddress(entry.vault, this.vault);
-    if (!belongsHere) {
+    if (
+      found.chainId !== chainId ||
+      transaction.chainId !== chainId ||
+      !isSameAddress(found.vault, vault)
+    ) {
       throw this.#invalid(
-        `it is of vault ${entry.vault} on chain ${entry.chainId}, not of vault ${this.vault} on chain ${this.chainId}`,
+        `it is of vault ${found.vault} on chain ${found.chainId}, not of vault ${vault} on chain ${chainId}`,
       );
     }
-    if (!isSameAddress(to, this.vault)) {
+    if (!isSameAddress(to, vault)) {
       throw this.#invalid(
-        `its transaction goes to ${to}, not to the vault ${this.vault}`,
+        `its transaction goes to ${to}, not to the vault ${vault}`,
       );
     }
     if (data !== settlementCall(from, to).data) {
@@ -232,32 +232,17 @@ export class Journal {
     if (raw !== undefined && !isSignedAs(raw, transaction)) {
       throw this.#invalid("its signed bytes are not its transaction");
     }
-    return entry;
   }
 
   #notWritten(error: unknown): VaultError {
-    return vaultError(
-      "VAULT_JOURNAL_NOT_WRITTEN",
-      { file: this.file, problem: codeOf(error) },
-      error,
-    );
+    const details = { file: this.file, problem: codeOf(error) };
+    return vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
   }
 
   #invalid(problem: string, cause?: unknown): VaultError {
-    return vaultError(
-      "VAULT_INVALID_JOURNAL",
-      { file: this.file, problem },
-      cause,
-    );
+    const details = { file: this.file, problem };
+    return vaultError("VAULT_INVALID_JOURNAL", details, cause);
   }
-}
-
-/** Nodes without their first block cannot be told apart, and are not. */
-export function isSameChain(
-  { genesisHash }: JournalEntry,
-  actual: string,
-): boolean {
-  return genesisHash === actual || [genesisHash, actual].includes("unknown");
 }
 
 /** One account has one transaction with a nonce. */
@@ -272,7 +257,7 @@ function isSameAddress(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-/** Somebody else has the lock; anything else is trouble with the folder. */
+/** Anything else is trouble with the folder. */
 function isHeldByOther(error: unknown): error is Error {
   return [
     MultiProcessMutexTimeoutError,

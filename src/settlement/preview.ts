@@ -1,8 +1,6 @@
-import type { LocatedAddress } from "../client/addresses.js";
-import { VaultError, otherwise } from "../errors.js";
+import { otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
-import type { VaultRound } from "../protocol/index.js";
 import { INTRINSIC_GAS, settlementCall } from "../rehearsal/question.js";
 import type { NextBlock, Refusal } from "../rehearsal/question.js";
 import { describeTokens } from "../rehearsal/describe-tokens.js";
@@ -13,7 +11,7 @@ import type {
   Rehearsed,
 } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
-import type { BlockInfo, CallRequest, Chain } from "../rpc/node.js";
+import type { CallRequest, Chain } from "../rpc/node.js";
 import {
   currentPricePerGas,
   maxPricePerGas,
@@ -21,11 +19,11 @@ import {
   resolveGas,
 } from "../rehearsal/fees.js";
 import type { Fees, RehearsedGas } from "../rehearsal/fees.js";
+import type { Observation } from "./observe.js";
 import type { Signer } from "./signer.js";
 import { refusal, settledMeanwhile } from "./stopped.js";
 import type { SettlementPreflight } from "./types.js";
 
-/** What will happen, and the gas settings that go with it. */
 export interface Preview {
   readonly shown: SettlementPreflight;
   /** Why it would revert, or what it may use and pay. */
@@ -34,17 +32,11 @@ export interface Preview {
 
 export interface Terms {
   readonly gas: bigint;
-  /** Undefined in process, where Hardhat fills them in. */
+  /** Undefined in process: Hardhat fills them in. */
   readonly fees: Fees | undefined;
 }
 
-/** What is previewed: who settles which round of which contract. */
-export interface PreviewSubject {
-  readonly chainId: number;
-  readonly contract: LocatedAddress;
-  /** The block that `round` was read at. */
-  readonly block: BlockInfo;
-  readonly round: VaultRound;
+export interface PreviewSubject extends Observation {
   readonly signer: Signer;
   /** The block that it is rehearsed in. */
   readonly next: NextBlock;
@@ -54,8 +46,8 @@ export interface PreviewSubject {
  * Rehearses the settlement where the node does that in one request, else calls
  * it, and finds out what it costs. Sends nothing.
  *
- * @throws SettlementStopped if the round was settled meanwhile, the account
- * cannot pay for it, or the configured gas is too little
+ * @throws SettlementStopped if the round was settled meanwhile, or the
+ * configured gas is too little
  * @throws VaultError those of a failed request
  */
 export async function preview(
@@ -75,8 +67,13 @@ export async function preview(
   const tokens = await describeTokens(vault, moved).catch(
     otherwise(new Map(), ({ kind }) => kind === "rpc"),
   );
+  const estimate =
+    refused ??
+    (await resolveGas(vault.chain, networkConfig, call, next, rehearsed));
   const gas =
-    refused ?? (await resolveGasWithin(vault, call, next, balance, rehearsed));
+    estimate instanceof RevertedCall
+      ? await explainRefusal(vault, estimate.reason)
+      : estimate;
   const isRefused = typeof gas === "object";
   if (!isRefused) {
     requireGas(vault, gas, rehearsed?.used ?? INTRINSIC_GAS);
@@ -106,12 +103,9 @@ export async function preview(
   };
 }
 
-/** What a call of the contract comes to. */
 interface Outcome {
   readonly simulation: Simulation | null;
-  /** Why the contract refuses it, if it does. */
   readonly refused: Refusal | undefined;
-  /** Of the sender, in wei. */
   readonly balance: bigint;
   readonly rehearsed: RehearsedGas | undefined;
 }
@@ -199,40 +193,5 @@ function requireGas(
 ): void {
   if (limit !== "auto" && (used === undefined || limit < used)) {
     throw refusal("VAULT_GAS_LIMIT_TOO_LOW", { network, gas: limit });
-  }
-}
-
-/** Nodes differ in whether an estimate fails for want of money. */
-async function resolveGasWithin(
-  vault: VaultHost,
-  call: CallRequest,
-  next: NextBlock,
-  balance: bigint,
-  rehearsed: RehearsedGas | undefined,
-): Promise<bigint | Refusal> {
-  try {
-    const gas = await resolveGas(
-      vault.chain,
-      vault.connection.networkConfig,
-      call,
-      next,
-      rehearsed,
-    );
-    return gas instanceof RevertedCall
-      ? await explainRefusal(vault, gas.reason)
-      : gas;
-  } catch (error) {
-    if (
-      VaultError.isVaultError(error) &&
-      /insufficient funds|exceeds allowance/iu.test(error.message)
-    ) {
-      throw refusal("VAULT_INSUFFICIENT_FUNDS", {
-        from: call.from,
-        network: vault.networkName,
-        balance,
-        cost: "more",
-      });
-    }
-    throw error;
   }
 }

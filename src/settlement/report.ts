@@ -7,67 +7,40 @@ import { isUsedUp } from "../rpc/gas.js";
 import type { BlockInfo, Receipt } from "../rpc/node.js";
 import { noteBlock } from "../rpc/patient.js";
 import { explainRefusal, outOfGas } from "../rehearsal/refusal.js";
+import type { Simulation } from "../rehearsal/types.js";
+import { findDifferences } from "./compare-preview.js";
 import type { FollowOutcome } from "./follow-transaction.js";
 import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
-import type { Settlement } from "./types.js";
+import type { PreviewDifference, Settlement } from "./types.js";
 
 /** For whoever reads of a transaction that is still on its way. */
-export const TAKE_UP = "The option `resume` of settleAll() takes it up again.";
+export const RESUME_HINT =
+  "The option `resume` of settleAll() takes it up again.";
 
-/** What became of a settlement that may have left. */
-export interface Report {
+/** How a settlement ended. */
+export interface Ended {
   readonly settlement: Settlement;
-  /** Of the transaction, where its time came along. */
-  readonly minedBlock?: BlockInfo | undefined;
-  /** Undefined if it is not mined, as far as is known. */
-  readonly receipt?: Receipt | undefined;
-  /** All that there is to see of its block, where that was asked for. */
-  readonly seen?: VaultSnapshot | undefined;
-  /** False where asking again can tell more. */
+  /** The transaction's block, if it was seen. */
+  readonly block?: BlockInfo | undefined;
+  /** False if asking again can tell more. */
   readonly isFinal: boolean;
 }
 
-/**
- * Says what a transaction that was followed did. Never throws.
- *
- * @param vault Whose patience is for all that is read here together.
- * @param readsAll Whether all readings of its block are wanted.
- */
-export async function report(
-  vault: VaultHost,
-  entry: JournalEntry,
-  end: FollowOutcome,
-  readsAll: boolean,
-): Promise<Report> {
-  if (end.kind === "mined") {
-    return await reportMined(vault, entry, end.receipt, readsAll);
-  }
-  const { kind, reason } = end;
-  const isFinal = kind === "dropped";
-  // In process nothing is left to take up.
-  const canResume = !isFinal && vault.connection.networkConfig.type === "http";
-  return {
-    settlement: outcome(
-      {
-        ...end.receipt,
-        ...end,
-        reason: canResume ? `${reason} ${TAKE_UP}` : reason,
-      },
-      entry.round,
-    ),
-    isFinal,
-  };
+/** As far as it is known; see {@link outcome}. */
+interface Known extends Omit<
+  { readonly [Key in keyof Settlement]?: Settlement[Key] | undefined },
+  "before" | "preview"
+> {
+  readonly status: Settlement["status"];
+  readonly differences?: readonly PreviewDifference[] | null;
 }
 
-type Known = Pick<Settlement, "status"> & {
-  readonly [Key in keyof Settlement]?: Settlement[Key] | undefined;
-};
-
-/** A settlement of which nothing else is known. */
+/** The settlement with null for all that is not known. */
 export function outcome(
   known: Known,
   before: VaultRound | undefined,
+  previewed: Simulation | null,
 ): Settlement {
   return {
     status: known.status,
@@ -78,46 +51,113 @@ export function outcome(
     gasUsed: known.gasUsed ?? null,
     before: before ?? null,
     after: known.after ?? null,
-    preview: known.preview ?? null,
+    preview:
+      previewed === null
+        ? null
+        : { ...previewed, differences: known.differences ?? null },
   };
 }
 
-async function reportMined(
+/**
+ * Says what a transaction that was followed did.
+ *
+ * @param previewed What was to happen, to be compared with what did.
+ */
+export async function report(
   vault: VaultHost,
-  entry: JournalEntry,
-  receipt: Receipt,
-  readsAll: boolean,
-): Promise<Report> {
-  const { blockNumber } = receipt;
-  // Who gave the receipt has it; another node may be behind.
-  noteBlock(vault.provider, blockNumber);
-  const seen = await readAfter(vault, entry, blockNumber, readsAll);
-  const { round: after, timestamp, all } = seen;
-  const effect: Known = receipt.succeeded
-    ? await describeEffect(vault, entry, blockNumber, seen)
-    : { status: "reverted", ...(await findReason(vault, entry, receipt)) };
-  return {
-    settlement: outcome({ ...receipt, ...effect, after }, entry.round),
-    receipt,
-    seen: all,
-    minedBlock:
-      timestamp === undefined ? undefined : { number: blockNumber, timestamp },
-    isFinal: seen.problem !== "unreadable",
+  { round: before, transaction }: JournalEntry,
+  end: FollowOutcome,
+  previewed: Simulation | null,
+): Promise<Ended> {
+  if (end.kind !== "mined") {
+    const isFinal = end.kind === "dropped";
+    // In process nothing is left to take up.
+    const canResume =
+      !isFinal && vault.connection.networkConfig.type === "http";
+    const reason = canResume ? `${end.reason} ${RESUME_HINT}` : end.reason;
+    const known = { ...end.receipt, ...end, reason };
+    return { settlement: outcome(known, before, previewed), isFinal };
+  }
+  const { receipt } = end;
+  // The node behind this provider that gave the receipt has that block.
+  noteBlock(vault.provider, receipt.blockNumber);
+  const seen = await readAfter(vault, before, receipt.blockNumber, previewed);
+  const known: Known = {
+    ...receipt,
+    ...(receipt.succeeded
+      ? await describeEffect(vault, before, receipt.blockNumber, seen)
+      : {
+          status: "reverted" as const,
+          ...(await findReason(vault, transaction, receipt)),
+        }),
+    after: seen.round,
+    differences:
+      previewed === null || seen.all === undefined
+        ? null
+        : await findDifferences(vault, previewed, receipt, seen.all),
   };
+  return {
+    settlement: outcome(known, before, previewed),
+    block: seen.block,
+    isFinal: seen.round !== undefined || seen.isElsewhere === true,
+  };
+}
+
+/** The transaction's block, as far as it can be read. */
+interface After {
+  readonly block?: BlockInfo;
+  readonly round?: VaultRound;
+  /** All readings, for the comparison with a preview. */
+  readonly all?: VaultSnapshot;
+  /** Only a later round could be read, which says nothing. */
+  readonly isElsewhere?: boolean;
+}
+
+/**
+ * Reads the round in the transaction's own block, so that a round that opens
+ * later is not taken for it; at the newest block if the node keeps no old state,
+ * as long as that has the same round.
+ */
+async function readAfter(
+  vault: VaultHost,
+  before: VaultRound,
+  blockNumber: number,
+  previewed: Simulation | null,
+): Promise<After> {
+  try {
+    const all =
+      previewed === null
+        ? undefined
+        : await vault.snapshot({ blockTag: blockNumber });
+    return all === undefined || isFailedReading(all.round)
+      ? await observe(vault, blockNumber)
+      : { block: all.block, round: all.round, all };
+  } catch {
+    // No state of that block, or no answer: the newest block may tell.
+  }
+  try {
+    const { block, round } = await observe(vault, "latest");
+    if (block.number < blockNumber) {
+      return {};
+    }
+    return isSameRound(round, before) ? { round } : { isElsewhere: true };
+  } catch {
+    return {};
+  }
 }
 
 async function describeEffect(
   vault: VaultHost,
-  { round: before, vault: target }: JournalEntry,
+  before: VaultRound,
   blockNumber: number,
-  { round: after, problem }: RoundAfter,
+  { round: after, isElsewhere }: After,
 ): Promise<Known> {
   const mined = `It was mined in block ${blockNumber} without a revert, but`;
   const unknown: Known = {
     status: "unconfirmed",
     reason: `${mined} the node has no state of that block, or of the one before, any more, and the vault is in another round by now: which one was settled, an archive node can tell.`,
   };
-  if (problem === "moved on") {
+  if (isElsewhere === true) {
     return unknown;
   }
   if (after === undefined) {
@@ -134,14 +174,11 @@ async function describeEffect(
           reason: `${mined} ${describeRound(after)} is not settled in that block.`,
         };
   }
-  let previous: VaultRound;
-  try {
-    const seen = await observe(vault, target, blockNumber - 1);
-    previous = await seen.round();
-  } catch {
+  const previous = await observe(vault, blockNumber - 1).catch(() => undefined);
+  if (previous === undefined) {
     return unknown;
   }
-  return isSameRound(previous, before) && !previous.settled
+  return isSameRound(previous.round, before) && !previous.round.settled
     ? {
         status: "settled",
         reason: `The vault is in its next round already in block ${blockNumber}, and was in the one that was meant, unsettled, one block before. That this transaction settled it cannot be seen: another one of that block may have opened the next round first.`,
@@ -152,60 +189,15 @@ async function describeEffect(
       };
 }
 
-/** The round in the transaction's block, or why it is not known. */
-interface RoundAfter {
-  readonly round?: VaultRound;
-  /** Of that block, where it came along. */
-  readonly timestamp?: number | undefined;
-  readonly all?: VaultSnapshot;
-  /** `moved on`: only a later round could be read, which says nothing. */
-  readonly problem?: "moved on" | "unreadable";
-}
-
 /**
- * Reads the round in the transaction's own block, so that a round that opens
- * later is not taken for it; at the newest block where the node keeps no old
- * state, as long as that has the same round.
- */
-async function readAfter(
-  vault: VaultHost,
-  { round: before, vault: target }: JournalEntry,
-  blockNumber: number,
-  readsAll: boolean,
-): Promise<RoundAfter> {
-  try {
-    const all = readsAll
-      ? await vault.snapshot({ blockTag: blockNumber })
-      : undefined;
-    if (all !== undefined && !isFailedReading(all.round)) {
-      return { round: all.round, timestamp: all.block.timestamp, all };
-    }
-    const { round, timestamp } = await observe(vault, target, blockNumber);
-    return { round: await round(), timestamp };
-  } catch {
-    // No state of that block, or no answer: the newest block may tell.
-  }
-  try {
-    const { number } = await vault.block("latest");
-    if (number < blockNumber) {
-      return { problem: "unreadable" };
-    }
-    const round = await (await observe(vault, target, number)).round();
-    return isSameRound(round, before) ? { round } : { problem: "moved on" };
-  } catch {
-    return { problem: "unreadable" };
-  }
-}
-
-/**
- * A receipt has no reason, so the call is made again where it failed. What used
- * up its gas would say nothing then, with more of it.
+ * A receipt has no reason, so the call is made again at its block. What used up
+ * its gas would say nothing then, with more of it.
  */
 async function findReason(
   vault: VaultHost,
-  { transaction: { from, to, data, gas } }: JournalEntry,
+  { from, to, data, gas }: JournalEntry["transaction"],
   { blockNumber, gasUsed }: Receipt,
-): Promise<Pick<Settlement, "code" | "reason">> {
+): Promise<Pick<Known, "code" | "reason">> {
   if (isUsedUp({ gasUsed, gasGiven: gas })) {
     return outOfGas(vault.networkName, true, {
       gas,
@@ -214,19 +206,14 @@ async function findReason(
         "Give it more (gas, or gasMultiplier, of the network's configuration).",
     });
   }
-  for (const block of [blockNumber, blockNumber - 1]) {
-    try {
-      const call = { from, to, data };
-      const reverted = await vault.chain.simulate(call, block, gas);
-      if (reverted !== undefined) {
-        return await explainRefusal(vault, reverted.reason);
+  const reverted = await vault.chain
+    .simulate({ from, to, data }, blockNumber, gas)
+    // No old state, or no node: the outcome stands without its reason.
+    .catch(() => undefined);
+  return reverted === undefined
+    ? {
+        code: "VAULT_CALL_REVERTED",
+        reason: "the reason could not be found out",
       }
-    } catch {
-      // No old state, or no node: the outcome stands without its reason.
-    }
-  }
-  return {
-    code: "VAULT_CALL_REVERTED",
-    reason: "the reason could not be found out",
-  };
+    : await explainRefusal(vault, reverted.reason);
 }

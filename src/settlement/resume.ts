@@ -1,20 +1,17 @@
-import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
-import type { BlockInfo } from "../rpc/node.js";
-import { Journal, isSameChain } from "./journal.js";
+import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
-import { observe, requireConfiguredChain } from "./observe.js";
+import { observe } from "./observe.js";
+import type { Observation } from "./observe.js";
 import { outcome } from "./report.js";
 import { refusal } from "./stopped.js";
 import type { Settlement } from "./types.js";
 
 /** The settlement that the journal has. */
-export interface Interrupted {
+export interface Interrupted extends Observation {
   readonly journal: Journal;
   readonly entry: JournalEntry;
-  /** The newest block. */
-  readonly block: BlockInfo;
 }
 
 /**
@@ -25,10 +22,9 @@ export interface Interrupted {
  * VAULT_CONTRACT_NOT_CONFIGURED and those of a failed request
  */
 export async function findInterrupted(vault: VaultHost): Promise<Interrupted> {
-  const { address } = await vault.addressOf("vault", "settleAll");
-  const chainId = await vault.chainId();
-  requireConfiguredChain(vault, chainId);
-  const journal = Journal.open(vault, chainId, address);
+  const seen = await observe(vault, "latest");
+  const { address } = seen.contract;
+  const journal = await Journal.open(vault, seen.chainId, address);
   const entry = await journal?.read();
   if (journal === undefined || entry === undefined) {
     throw refusal("VAULT_NOTHING_TO_RESUME", {
@@ -37,25 +33,14 @@ export async function findInterrupted(vault: VaultHost): Promise<Interrupted> {
       file: journal?.file ?? "in process there is no journal",
     });
   }
-  const block = await vault.block("latest");
-  const genesisHash = (await vault.genesisHash()) ?? "unknown";
-  if (!isSameChain(entry, genesisHash)) {
-    throw vaultError("VAULT_INVALID_JOURNAL", {
-      file: journal.file,
-      problem: `it is of another chain with the same id ${chainId}, whose first block is ${entry.genesisHash} and not ${genesisHash}`,
-    });
-  }
-  return { journal, entry, block };
+  return { ...seen, journal, entry };
 }
 
 /** A settlement whose outcome was known before, and the round that is current now. */
-export async function describeFinished(
-  vault: VaultHost,
-  { round, status, blockNumber, transaction, vault: target }: JournalEntry,
-  block: BlockInfo,
-): Promise<Settlement> {
-  const observation = await observe(vault, target, block.number);
-  const current = await observation.round();
+export function describeFinished({
+  entry: { round, status, blockNumber, transaction },
+  round: current,
+}: Interrupted): Settlement {
   const end =
     blockNumber === undefined
       ? "without a transaction that was mined"
@@ -63,13 +48,15 @@ export async function describeFinished(
   const now = isSameRound(round, current)
     ? "It is the current round still"
     : `The current round is ${describeRound(current)}`;
+  const settled = current.settled ? "settled" : "not settled";
   return outcome(
     {
       status: "nothing-to-do",
-      reason: `The settlement of ${describeRound(round)} is finished: ${end}. ${now}, ${current.settled ? "settled" : "not settled"}.`,
+      reason: `The settlement of ${describeRound(round)} is finished: ${end}. ${now}, ${settled}.`,
       hash: blockNumber === undefined ? undefined : transaction.hash,
       blockNumber,
     },
     round,
+    null,
   );
 }

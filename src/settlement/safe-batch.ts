@@ -1,27 +1,24 @@
 import { id } from "ethers";
 
+import type { UnsignedSettlement } from "./calldata.js";
+
 /** What Safe's Transaction Builder calls a batch, as it exports and imports. */
 export interface SafeBatch extends Readonly<Record<string, unknown>> {
   readonly meta: Readonly<Record<string, string>>;
 }
 
-/** One transaction without value, as a batch to import. */
-export function toSafeBatch(
-  { to, data }: { readonly to: string; readonly data: string },
-  {
-    chainId,
-    timestamp,
-  }: {
-    readonly chainId: number;
-    /** Unix seconds. */
-    readonly timestamp: number;
-  },
-): SafeBatch {
+/** The settlement as a batch to import. */
+export function toSafeBatch({
+  to,
+  data,
+  chainId,
+  header,
+}: UnsignedSettlement): SafeBatch {
   const batch: SafeBatch = {
     version: "1.0",
     chainId: String(chainId),
     // Unix milliseconds.
-    createdAt: timestamp * 1000,
+    createdAt: header.timestamp * 1000,
     meta: {
       name: "settleAll",
       description: "Settles the round that is current when it is executed",

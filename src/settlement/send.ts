@@ -9,14 +9,12 @@ import type { PreparedTransaction } from "./transaction.js";
 
 /** What came back when a transaction was handed to a node. */
 export type SendAnswer =
-  /** The node has it. */
   | { readonly kind: "accepted"; readonly hash: string | undefined }
   /**
    * The node answered with an error. No wording proves that the transaction did
    * not arrive: a gateway may have passed it on before.
    */
   | { readonly kind: "error"; readonly problem: string }
-  /** No answer came. */
   | { readonly kind: "lost"; readonly problem: string };
 
 /** The words of geth, erigon, nethermind, besu, reth, anvil and Hardhat. */
@@ -42,16 +40,15 @@ export async function send(
     if (answer instanceof RevertedCall) {
       return { kind: "error", problem: answer.reason.text };
     }
-    return isHexString(answer, 32)
-      ? // What was signed is believed before what the node says.
-        {
-          kind: "accepted",
-          hash: raw === undefined ? answer : (hash ?? answer),
-        }
-      : {
-          kind: "lost",
-          problem: "the node answered something else than a hash",
-        };
+    if (!isHexString(answer, 32)) {
+      const problem = "the node answered something else than a hash";
+      return { kind: "lost", problem };
+    }
+    // What was signed is believed before what the node says.
+    return {
+      kind: "accepted",
+      hash: raw === undefined ? answer : (hash ?? answer),
+    };
   } catch (error) {
     const problem = describeProblem(error);
     if (!isNodeRefusal(error)) {

@@ -1,33 +1,26 @@
 import { parseCount, parseDuration } from "../client/inputs.js";
-import type { DuringOptions } from "../client/reader.js";
 import { VaultError, invalidArgument, otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound, hasEnded } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import type { BlockInfo, Chain } from "../rpc/node.js";
+import type { Chain } from "../rpc/node.js";
 import { settlementCall } from "../rehearsal/question.js";
 import { findBlock } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
-import { comparePreview } from "./compare-preview.js";
-import { SEVERAL, followTransaction } from "./follow-transaction.js";
+import { followTransaction } from "./follow-transaction.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
-import {
-  checkRound,
-  observe,
-  requireCode,
-  requireConfiguredChain,
-} from "./observe.js";
+import { checkRound, observe } from "./observe.js";
+import type { Observation } from "./observe.js";
 import { preview } from "./preview.js";
-import type { Preview, PreviewSubject, Terms } from "./preview.js";
+import type { Preview, Terms } from "./preview.js";
 import { outcome, report } from "./report.js";
-import type { Report } from "./report.js";
+import type { Ended } from "./report.js";
 import { describeFinished, findInterrupted } from "./resume.js";
-import type { Interrupted } from "./resume.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
-import { SettlementStopped, asStopped, notEnded, refusal } from "./stopped.js";
+import { SettlementStopped, notEnded, refusal } from "./stopped.js";
 import { sign } from "./transaction.js";
 import type { SettleAllOptions, SettlementEvent } from "./types.js";
 
@@ -37,22 +30,15 @@ const DEFAULT_POLLING_INTERVAL_MS = {
   "edr-simulated": 50,
 } as const;
 
-/** So many polling intervals what is read of the outcome is asked for again. */
-const OUTCOME_INTERVALS = 30;
-/** So long it may take, if the time is over before. */
+/** The outcome may be read for so long, also if the time is over before. */
 const LEAST_OUTCOME_MS = 10_000;
 
 /** A node that mines at once has done so by then. */
 const FIRST_LOOK_AFTER_MS = 100;
 
-/** A settlement, and where on the chain it was looked at. */
-export interface LocatedSettlement extends Pick<
-  Report,
-  "settlement" | "minedBlock" | "isFinal"
-> {
+/** A settlement, and the newest block that was looked at, if one was. */
+export interface LocatedSettlement extends Ended {
   readonly chainId: number;
-  /** The block of `before`; undefined if none was read. */
-  readonly block: BlockInfo | undefined;
 }
 
 /** @see HardhatVault.settleAll */
@@ -83,61 +69,38 @@ export async function settleAll(
     : next;
 }
 
-/** The whole way of a settlement, in the order in which it happens. */
+/** A settlement in the order in which it happens. */
 async function settleNext(
   vault: VaultHost,
   waiting: Waiting,
   options: SettleAllOptions,
 ): Promise<LocatedSettlement> {
-  let seen: Prepared | undefined;
+  let seen: Observation | undefined;
   let previewed: Simulation | null = null;
   try {
-    // What only reads is made again where that may help; what sends never is.
+    // What only reads is made again if that may help; what sends never is.
     const reader = vault.during({});
-    seen = await prepare(reader, options);
-    const { chainId, block, round } = seen;
-    const { signer, journal, genesisHash } = await requireOpenRound(
-      reader,
-      seen,
-      waiting,
-    );
-    const found = await preview(reader, { ...seen, signer });
+    const next = await findBlock(reader);
+    seen = await observe(reader, next.number - 1);
+    const { signer, journal } = await prepare(reader, seen, waiting, options);
+    const { chainId, contract, block, round } = seen;
+    const found = await preview(reader, { ...seen, next, signer });
     previewed = found.shown.preview;
     const { gas, fees } = await agree(vault, found, waiting, options);
     const transaction = await sign(reader.chain, signer, {
-      ...settlementCall(signer.address, seen.contract.address),
+      ...settlementCall(signer.address, contract.address),
       chainId,
       nonce: await findFreeNonce(reader.chain, signer, block.number),
       gas,
       fees,
     });
-    const entry: JournalEntry = {
-      finished: false,
-      chainId,
-      genesisHash,
-      vault: seen.contract.address,
-      sentAfterBlock: block.number,
-      round,
-      transaction,
-    };
+    const sentAfterBlock = block.number;
+    const entry = { finished: false, sentAfterBlock, round, transaction };
     // Another process may have begun one while the question was open.
     await journal?.begin(entry);
     await lookOnceMore(reader, journal, entry, waiting);
-    const { after, ...end } = await follow(vault, journal, entry, {
-      ...waiting,
-      start: "send",
-      // What reads one by one would ask for every reading, twice.
-      readsAll: previewed !== null && seen.hasCode !== undefined,
-    });
-    return {
-      ...end,
-      settlement: {
-        ...end.settlement,
-        preview: await comparePreview(after, previewed, end),
-      },
-      chainId,
-      block,
-    };
+    const end = await follow(vault, journal, entry, "send", waiting, previewed);
+    return { block, ...end, chainId };
   } catch (error) {
     return await stoppedBy(error, vault, seen, previewed);
   }
@@ -147,14 +110,19 @@ async function settleNext(
 async function stoppedBy(
   error: unknown,
   vault: VaultHost,
-  seen?: Prepared,
-  previewed: Simulation | null = null,
+  seen: Observation | undefined,
+  previewed: Simulation | null,
 ): Promise<LocatedSettlement> {
+  const isWrongChain =
+    VaultError.isVaultError(error) && error.code === "VAULT_WRONG_CHAIN";
+  const stopped = isWrongChain
+    ? new SettlementStopped("refused", error.message, error.code)
+    : error;
+  if (!(stopped instanceof SettlementStopped)) {
+    throw error;
+  }
   return {
-    settlement: {
-      ...outcome(asStopped(error), seen?.round),
-      preview: previewed === null ? null : { ...previewed, differences: null },
-    },
+    settlement: outcome(stopped, seen?.round, previewed),
     isFinal: true,
     chainId: seen?.chainId ?? (await vault.chainId()),
     block: seen?.block,
@@ -166,82 +134,46 @@ async function resume(
   vault: VaultHost,
   waiting: Waiting,
 ): Promise<LocatedSettlement> {
-  let found: Interrupted;
   try {
-    found = await findInterrupted(vault);
+    const found = await findInterrupted(vault);
+    const { journal, entry, chainId, block } = found;
+    if (entry.finished) {
+      const settlement = describeFinished(found);
+      return { settlement, isFinal: true, chainId, block };
+    }
+    const { hash = null, nonce } = entry.transaction;
+    waiting.emit({ type: "resuming", hash, nonce });
+    const end = await follow(vault, journal, entry, "look", waiting, null);
+    return { block, ...end, chainId };
   } catch (error) {
-    return await stoppedBy(error, vault);
+    return await stoppedBy(error, vault, undefined, null);
   }
-  const { journal, entry, block } = found;
-  const { chainId, transaction, finished } = entry;
-  if (finished) {
-    const settlement = await describeFinished(vault, entry, block);
-    return { settlement, isFinal: true, chainId, block };
-  }
-  const { hash = null, nonce } = transaction;
-  waiting.emit({ type: "resuming", hash, nonce });
-  const { after: _, ...end } = await follow(vault, journal, entry, {
-    ...waiting,
-    start: "look",
-    readsAll: false,
-  });
-  return { ...end, chainId, block };
-}
-
-/** What a settlement begins with. */
-interface Prepared extends Omit<PreviewSubject, "signer"> {
-  /** Whether the vault is a contract; undefined if that was not seen. */
-  readonly hasCode: boolean | undefined;
-  /** Undefined where nothing is to be sent. */
-  readonly signer: Signer | undefined;
 }
 
 /**
- * Who settles which round of which contract.
- *
- * @throws SettlementStopped if there is nobody
- * @throws VaultError VAULT_WRONG_CHAIN, VAULT_CONTRACT_NOT_CONFIGURED and
- * those of a failed request
+ * @throws SettlementStopped if nobody can settle, there is nothing to settle, or
+ * there is an earlier settlement to finish
  */
 async function prepare(
   vault: VaultHost,
-  { from, assertOnly }: SettleAllOptions,
-): Promise<Prepared> {
-  const contract = await vault.addressOf("vault", "settleAll");
-  const next = await findBlock(vault);
-  const number = next.number - 1;
-  const observation = await observe(vault, contract.address, number);
-  const chainId = await observation.chainId();
-  requireConfiguredChain(vault, chainId);
-  const signer =
-    assertOnly === true
-      ? undefined
-      : await resolveSigner(vault.chain, vault.connection.networkConfig, from);
-  const round = await observation.round();
-  const { hasCode, timestamp = next.parentTimestamp } = observation;
-  const block =
-    timestamp === undefined ? await vault.block(number) : { number, timestamp };
-  return { chainId, contract, block, next, round, hasCode, signer };
-}
-
-/** Stops where there is nothing to settle, or an earlier one to finish. */
-async function requireOpenRound(
-  vault: VaultHost,
-  { chainId, contract, block, round, hasCode, signer }: Prepared,
+  { chainId, contract, block, round }: Observation,
   { ifExpired }: Waiting,
+  { from, assertOnly }: SettleAllOptions,
 ): Promise<{
   signer: Signer;
   /** Undefined in process, where nothing outlives the process. */
   journal: Journal | undefined;
-  /** Hash of the first block; "unknown" where nothing is journalled. */
-  genesisHash: string;
 }> {
-  const journal = Journal.open(vault, chainId, contract.address);
-  let genesisHash = "unknown";
-  if (signer !== undefined) {
-    genesisHash = (await vault.genesisHash()) ?? genesisHash;
-    await journal?.refuseUnfinished(genesisHash);
-  }
+  const { networkConfig } = vault.connection;
+  const signer =
+    assertOnly === true
+      ? undefined
+      : await resolveSigner(vault.chain, networkConfig, from);
+  const journal =
+    assertOnly === true
+      ? undefined
+      : await Journal.open(vault, chainId, contract.address);
+  await journal?.refuseUnfinished();
   if (round.settled) {
     throw new SettlementStopped(
       "nothing-to-do",
@@ -254,10 +186,7 @@ async function requireOpenRound(
   if (signer === undefined) {
     throw refusal("VAULT_SETTLEMENT_NEEDED", { round: describeRound(round) });
   }
-  if (hasCode !== true) {
-    await requireCode(vault.chain, contract);
-  }
-  return { signer, journal, genesisHash };
+  return { signer, journal };
 }
 
 /** Shows what will happen and asks, unless there is a reason not to go on. */
@@ -333,13 +262,13 @@ async function lookOnceMore(
   { ifExpired }: Waiting,
 ): Promise<void> {
   try {
-    const obstacle = await checkRound(vault, entry, ifExpired);
+    const obstacle = await checkRound(vault, entry.round, ifExpired);
     if (obstacle !== undefined) {
       throw obstacle;
     }
     // Two processes that both took a dead one's lock away wrote both; one of
     // the entries is there now.
-    await journal?.refuseUnfinished(entry.genesisHash, entry.transaction);
+    await journal?.refuseUnfinished(entry.transaction);
   } catch (error) {
     // Nothing has left, so there is nothing to resume.
     await journal?.update({ ...entry, finished: true });
@@ -349,30 +278,18 @@ async function lookOnceMore(
 
 /**
  * Sends a settlement, or takes up one that may be on its way, and follows it to
- * its outcome.
- *
- * From here on the transaction may have left, so that nothing is thrown: every
- * failure is an outcome that has the hash.
+ * its outcome. It may have left, so every failure is an outcome with the hash.
  */
 async function follow(
   vault: VaultHost,
   journal: Journal | undefined,
   entry: JournalEntry,
-  {
-    start,
-    readsAll,
-    timeoutMs,
-    ifExpired,
-    ...waiting
-  }: Waiting & {
-    readonly start: "send" | "look";
-    /** See {@link report}. */
-    readonly readsAll: boolean;
-  },
-): Promise<Report & { readonly after: VaultHost }> {
+  start: "send" | "look",
+  { timeoutMs, ifExpired, ...waiting }: Waiting,
+  previewed: Simulation | null,
+): Promise<Ended> {
   const { emit, pollingIntervalMs } = waiting;
   const deadline = new Deadline(timeoutMs);
-  let after = vault;
   let current = entry;
   const record = async (change: Partial<JournalEntry>): Promise<void> => {
     current = { ...current, ...change };
@@ -383,9 +300,10 @@ async function follow(
     }
   };
   try {
+    const { round, transaction, sentAfterBlock } = entry;
     const end = await followTransaction(
       vault.chain,
-      { ...entry.transaction, sentAfterBlock: entry.sentAfterBlock },
+      { ...transaction, sentAfterBlock },
       start,
       {
         ...waiting,
@@ -395,59 +313,40 @@ async function follow(
             ? 0
             : Math.min(FIRST_LOOK_AFTER_MS, pollingIntervalMs),
         checkRound: async (block) =>
-          await checkRound(vault, entry, ifExpired, block),
-        onHash: async (found) => {
+          await checkRound(vault, round, ifExpired, block),
+        onHash: async (hash) => {
           // The signed bytes stay those of the hash they were journalled with.
-          if (current.transaction.raw === undefined) {
-            await record({
-              transaction: { ...current.transaction, hash: found },
-            });
+          if (transaction.raw === undefined) {
+            await record({ transaction: { ...transaction, hash } });
           }
         },
       },
     );
-    after = vault.during(patienceForOutcome(deadline, pollingIntervalMs));
-    const reported = await report(after, entry, end, readsAll);
-    if (reported.isFinal) {
-      const { status, blockNumber } = reported.settlement;
+    const timeout = Math.max(deadline.remaining, LEAST_OUTCOME_MS);
+    const ended = await report(
+      vault.during({ timeout }),
+      entry,
+      end,
+      previewed,
+    );
+    if (ended.isFinal) {
+      const { status, blockNumber } = ended.settlement;
       await record({
         finished: true,
         status,
         blockNumber: blockNumber ?? undefined,
       });
     }
-    return { ...reported, after };
+    return ended;
   } catch (error) {
+    const reason = describeThrown(error);
+    const { hash } = current.transaction;
+    const known = { status: "unconfirmed", reason, hash } as const;
     return {
-      settlement: outcome(
-        {
-          status: "unconfirmed",
-          reason: describeThrown(error),
-          hash: current.transaction.hash,
-        },
-        entry.round,
-      ),
+      settlement: outcome(known, entry.round, previewed),
       isFinal: false,
-      after,
     };
   }
-}
-
-/**
- * For all that is read once the transaction was seen, together: the node that
- * has it may be asked through one that has not.
- */
-function patienceForOutcome(
-  { remaining }: Deadline,
-  pollingIntervalMs: number,
-): DuringOptions {
-  return {
-    timeout: Math.max(remaining, LEAST_OUTCOME_MS),
-    repeatFor: Math.max(
-      SEVERAL * pollingIntervalMs,
-      Math.min(remaining, OUTCOME_INTERVALS * pollingIntervalMs),
-    ),
-  };
 }
 
 /** How a transaction is waited for, and who is told meanwhile. */

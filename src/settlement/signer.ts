@@ -58,8 +58,6 @@ export async function resolveSigner(
   const accounts = chain
     .reader("eth_accounts")
     .list(await chain.request("eth_accounts", []))
-    // Only the first one's checksum: each takes a twentieth of a request's time.
-    .slice(0, from === undefined ? 1 : undefined)
     .map((account) =>
       parseAddress(account, `An account of network ${network}`),
     );

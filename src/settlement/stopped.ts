@@ -1,4 +1,4 @@
-import { VaultError, vaultError } from "../errors.js";
+import { vaultError } from "../errors.js";
 import type { VaultErrorArguments, VaultErrorCode } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeTime } from "../protocol/time.js";
@@ -14,7 +14,7 @@ export class SettlementStopped extends Error {
   constructor(
     public readonly status: Exclude<SettlementStatus, "settled">,
     public readonly reason: string,
-    /** The error behind it, where there is one. */
+    /** The error behind it, if there is one. */
     public readonly code?: VaultErrorCode,
     /** A transaction that was sent before. */
     public readonly hash?: string,
@@ -41,24 +41,9 @@ export function notEnded({ endTime }: VaultRound): SettlementStopped {
   );
 }
 
-/** Somebody else was quicker. */
 export function settledMeanwhile(): SettlementStopped {
   return new SettlementStopped(
     "nothing-to-do",
     "The round was settled by somebody else meanwhile.",
   );
-}
-
-/**
- * Errors that are a refusal when they come before anything was sent; whatever
- * else it is, is thrown.
- */
-export function asStopped(error: unknown): SettlementStopped {
-  if (error instanceof SettlementStopped) {
-    return error;
-  }
-  if (VaultError.isVaultError(error) && error.code === "VAULT_WRONG_CHAIN") {
-    return new SettlementStopped("refused", error.message, error.code);
-  }
-  throw error;
 }

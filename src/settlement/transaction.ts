@@ -71,53 +71,27 @@ export async function sign(
 }
 
 /** The transaction as `eth_sendTransaction` takes it. */
-export function toRpcTransaction({
-  from,
-  to,
-  data,
-  chainId,
-  nonce,
-  gas,
-  fees,
-}: UnsignedTransaction): Readonly<Record<string, string>> {
-  const quantities: Readonly<Record<string, bigint | number>> = {
+export function toRpcTransaction(
+  unsigned: UnsignedTransaction,
+): Readonly<Record<string, string>> {
+  const { from, to, data, chainId, nonce, gas, fees } = unsigned;
+  const all: Record<string, string> = { from, to, data, value: "0x0" };
+  for (const [name, value] of Object.entries({
     chainId,
     nonce,
     gas,
     ...fees,
-  };
-  return {
-    from,
-    to,
-    data,
-    value: "0x0",
-    ...Object.fromEntries(
-      Object.entries(quantities).map(([name, value]) => [
-        name,
-        toQuantity(value),
-      ]),
-    ),
-  };
+  })) {
+    all[name] = toQuantity(value);
+  }
+  return all;
 }
 
-function toEthers({
-  to,
-  data,
-  chainId,
-  nonce,
-  gas,
-  fees,
-}: UnsignedTransaction): Transaction {
-  return Transaction.from({
-    type: fees === undefined || "gasPrice" in fees ? 0 : 2,
-    to,
-    data,
-    value: 0n,
-    chainId,
-    nonce,
-    gasLimit: gas,
-    ...fees,
-  });
+function toEthers(unsigned: UnsignedTransaction): Transaction {
+  const { to, data, chainId, nonce, gas: gasLimit, fees } = unsigned;
+  const type = fees === undefined || "gasPrice" in fees ? 0 : 2;
+  const values = { type, to, data, value: 0n, chainId, nonce, gasLimit };
+  return Transaction.from({ ...values, ...fees });
 }
 
 /** @returns Undefined if the node cannot sign without sending. */

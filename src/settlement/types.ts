@@ -9,18 +9,17 @@ import type { ReadingValue, Simulation } from "../rehearsal/types.js";
  *
  * - `settled`: mined, and the round that was meant is settled.
  * - `not-settled`: mined without a revert, and the round that was meant is not
- *   settled by it; see `reason`. This is final: the next settlement may begin.
+ *   settled by it. This is final: the next settlement may begin.
  * - `nothing-to-do`: nothing was sent now: the round is settled already, or has
- *   not ended, or the settlement to resume is finished; see `reason`.
- * - `refused`: nothing was sent, or the node did not take it; see `reason`.
+ *   not ended, or the settlement to resume is finished.
+ * - `refused`: nothing was sent, or the node did not take it.
  * - `reverted`: the contract refuses it, in the preflight (`hash` is null) or
  *   when it was mined.
  * - `unconfirmed`: it was sent, and was not seen mined in time, or its effect
- *   could not be read; see `reason`.
+ *   could not be read.
  */
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
 
-/** Every {@link SettlementStatus}. */
 export const SETTLEMENT_STATUSES = [
   "settled",
   "not-settled",
@@ -30,33 +29,32 @@ export const SETTLEMENT_STATUSES = [
   "unconfirmed",
 ] as const;
 
-/** What a settlement did; what does not apply is null. */
+/** What a settlement did; what does not apply is null. Amounts are unscaled. */
 export interface Settlement {
   readonly status: SettlementStatus;
-  /** The error code behind `refused` and `reverted`; null otherwise. */
+  /** The error code behind `refused` and `reverted`. */
   readonly code: VaultErrorCode | null;
   /**
-   * Why, in words; null where the status says everything. Can hold the
-   * contract's own words: escape it before it goes to a terminal.
+   * Why, in words; null if the status says everything. Can hold the contract's
+   * own words: escape it before it goes to a terminal.
    */
   readonly reason: string | null;
   /** Hash of the transaction, as soon as there may be one on its way. */
   readonly hash: string | null;
   /** Block that it was mined in. */
   readonly blockNumber: number | null;
-  /** Units of gas that the transaction used, as its receipt says. */
   readonly gasUsed: bigint | null;
-  /** The round before anything was sent; values unscaled. */
+  /** The round before anything was sent. */
   readonly before: VaultRound | null;
   /**
-   * The round in the block of the transaction; values unscaled. Where the node
-   * has no state of that block any more, the newest, if it is the same round.
-   * Where the settlement itself opened the next round, that one.
+   * The round in the block of the transaction, which is the next one if the
+   * settlement itself opened that. If the node has no state of that block any
+   * more, the newest, if it is the same round.
    */
   readonly after: VaultRound | null;
   /**
-   * What was to happen, as it was shown before, and what came otherwise; null
-   * where the node can rehearse nothing in one request, or with `resume`.
+   * What was to happen, as it was shown before, and what came otherwise; null if
+   * the node can rehearse nothing in one request, or with `resume`.
    */
   readonly preview: SettlementPreview | null;
 }
@@ -64,9 +62,9 @@ export interface Settlement {
 /** A settlement as it was rehearsed before it was sent. */
 export interface SettlementPreview extends Simulation {
   /**
-   * What came otherwise, in readings and transfers of tokens: none if it came as
-   * previewed; null if nothing was mined, or the node does not tell. Native
-   * currency is not compared: a receipt has no trace of it.
+   * What came otherwise, in readings and transfers of tokens; null if nothing was
+   * mined, or the node does not tell. Native currency is not compared: a receipt
+   * has no trace of it.
    */
   readonly differences: readonly PreviewDifference[] | null;
 }
@@ -81,43 +79,39 @@ export interface PreviewDifference {
   readonly happened: ReadingValue;
 }
 
-/** What is about to happen, for whoever has to agree to it. */
+/** What is about to happen. Amounts are unscaled, prices are in wei. */
 export interface SettlementPreflight {
   readonly chainId: number;
   /** Timestamp of the block that `round` was read at, Unix seconds. */
   readonly chainTime: number;
-  /** The round that would be settled; values unscaled. */
+  /** The round that would be settled. */
   readonly round: VaultRound;
   /** The vault contract. */
   readonly contract: LocatedAddress;
-  /** Address of the account that settles, with its checksum. */
+  /** The account that settles, with its checksum. */
   readonly from: string;
-  /** Who signs: a key of the configuration, the node, or Hardhat itself. */
   readonly signing: SigningKind;
-  /** Balance of `from` in wei. */
+  /** Balance of `from`. */
   readonly balance: bigint;
-  /**
-   * Gas that the transaction may use: what the rehearsal used, and a quarter
-   * more; null where it reverts.
-   */
+  /** Gas limit of the transaction; null if it reverts, as the costs are. */
   readonly gas: bigint | null;
-  /** What that gas costs at the current price, in wei. */
+  /** What that gas costs at the current price. */
   readonly cost: bigint | null;
-  /** What that gas costs at most, in wei. */
+  /** What that gas costs at most. */
   readonly maxCost: bigint | null;
   /** Outcome of the simulated call. */
   readonly outcome: "succeeds" | "reverts";
   /** Why it reverts, in the contract's own words, not escaped. */
   readonly reason: string | null;
   /**
-   * All that it would change; null where the node can rehearse nothing in one
-   * request. Its status is `not-settled` where the contract accepts the call
-   * and does not settle the round by it.
+   * All that it would change; null if the node can rehearse nothing in one
+   * request. `not-settled`: the contract accepts the call and does not settle the
+   * round by it.
    */
   readonly preview: Simulation | null;
   /**
-   * What the tokens that move say of themselves, by address: their own words, to
-   * be escaped, and nothing to rely on.
+   * Symbols and decimals of the tokens that move, by address, as the tokens state
+   * them: escape them, and do not rely on them.
    */
   readonly tokens: ReadonlyMap<string, TokenDescription>;
 }
@@ -167,16 +161,16 @@ export interface SettleAllOptions {
    */
   readonly from?: string | { readonly address: string } | undefined;
   /**
-   * Blocks that must hold the transaction, its own included; 1 unless given.
-   * On a live chain take as many as its re-orgs are deep.
+   * Blocks that must hold the transaction, its own included. Default: 1. On a
+   * live chain take as many as its re-orgs are deep.
    */
   readonly confirmations?: number | undefined;
   /**
-   * Milliseconds to wait, counted from sending, until it is `unconfirmed`;
-   * 300,000 unless given, 10,000 in process.
+   * Milliseconds to wait, counted from sending, until it is `unconfirmed`.
+   * Default: 300,000, in process 10,000.
    */
   readonly timeout?: number | undefined;
-  /** Milliseconds between two looks at the chain; 1,000 unless given. */
+  /** Milliseconds between two looks at the chain. Default: 1,000, in process 50. */
   readonly pollingInterval?: number | undefined;
   /**
    * Settles only a round that has ended by the clock of the block it is read at;
@@ -192,9 +186,8 @@ export interface SettleAllOptions {
    */
   readonly resume?: boolean | "if-interrupted" | undefined;
   /**
-   * Asked once, after the preflight: true to go on, or why not, in words, which
-   * become the settlement's `reason`, or as one of the package's errors. Nothing
-   * else goes on. Without it nobody is asked.
+   * Asked once, after the preflight. Only true goes on; a text or one of the
+   * package's errors becomes the settlement's `reason`. Default: nobody is asked.
    */
   readonly confirm?:
     | ((preflight: SettlementPreflight) => Promise<true | string | VaultError>)

@@ -5,7 +5,7 @@ import type { VaultSnapshot } from "../../src/client/snapshot.js";
 import type { VaultHost } from "../../src/host.js";
 import type { Simulation } from "../../src/rehearsal/types.js";
 import type { Receipt } from "../../src/rpc/node.js";
-import { comparePreview } from "../../src/settlement/compare-preview.js";
+import { findDifferences } from "../../src/settlement/compare-preview.js";
 import type { PreviewDifference } from "../../src/settlement/types.js";
 
 const accountOf = (byte: string): string => `0x${byte.repeat(20)}`;
@@ -78,61 +78,43 @@ const logOf = (from: string, to: string, amount: bigint): object => ({
 
 describe("the comparison of a settlement with its preview", () => {
   const compare = async (
-    previewed: Simulation | null,
+    previewed: Simulation,
     {
       seenAfter = after,
-      seenBefore = before,
+      seenBefore = async () => await Promise.resolve(before),
       mined = receipt,
     }: {
-      seenAfter?: VaultSnapshot | undefined;
-      seenBefore?: VaultSnapshot;
+      seenAfter?: VaultSnapshot;
+      seenBefore?: () => Promise<VaultSnapshot>;
       mined?: Receipt;
     } = {},
-  ): Promise<readonly PreviewDifference[] | null | undefined> => {
-    const result = await comparePreview(
+  ): Promise<readonly PreviewDifference[] | null> =>
+    await findDifferences(
       // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
       {
         snapshot: async ({ blockTag }: { blockTag: number }) => {
           expect(blockTag).to.equal(99);
-          return await Promise.resolve(seenBefore);
+          return await seenBefore();
         },
       } as unknown as VaultHost,
       previewed,
-      { receipt: mined, seen: seenAfter },
+      mined,
+      seenAfter,
     );
-    return result?.differences;
-  };
 
   it("finds nothing if all readings are as previewed", async () => {
     expect(await compare(preview())).to.deep.equal([]);
   });
 
-  it("is unknown without a preview, with a revert, or with a block that cannot be read", async () => {
-    expect(await compare(null)).to.equal(undefined);
-    expect(
-      await compare(preview(), { mined: { ...receipt, succeeded: false } }),
-    ).to.equal(null);
+  it("is unknown with a revert, or with a block before that cannot be read", async () => {
     const round = { error: vaultError("VAULT_INTERNAL", { problem: "x" }) };
-    expect(
-      await compare(preview(), { seenBefore: { ...before, round } }),
-    ).to.equal(null);
-    const { differences } =
-      (await comparePreview(
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing else
-        {
-          snapshot: async () => await Promise.reject(new Error("nope")),
-        } as unknown as VaultHost,
-        preview(),
-        { receipt, seen: after },
-      )) ?? {};
-    expect(differences).to.equal(null);
-    const unseen = await comparePreview(
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it is asked for nothing
-      {} as unknown as VaultHost,
-      preview(),
-      { receipt },
-    );
-    expect(unseen?.differences).to.equal(null);
+    for (const change of [
+      { mined: { ...receipt, succeeded: false } },
+      { seenBefore: async () => await Promise.resolve({ ...before, round }) },
+      { seenBefore: async () => await Promise.reject(new Error("nope")) },
+    ]) {
+      expect(await compare(preview(), change)).to.equal(null);
+    }
   });
 
   it("names each reading that is not as previewed, or was to stay", async () => {

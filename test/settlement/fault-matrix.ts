@@ -7,7 +7,6 @@ import { VaultError } from "../../src/errors.js";
 import type {
   SettleAllOptions,
   Settlement,
-  SettlementEvent,
 } from "../../src/settlement/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
@@ -17,6 +16,7 @@ import {
   keysOf,
 } from "../helpers/faulty-rpc-server.js";
 import type { FaultKind, RequestKey } from "../helpers/faulty-rpc-server.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { openLane } from "../helpers/settlement-lane.js";
@@ -51,7 +51,6 @@ const sendMethods = ["eth_sendRawTransaction", "eth_sendTransaction"];
 interface Result {
   readonly settlement: Settlement | undefined;
   readonly error: VaultError | undefined;
-  readonly events: readonly SettlementEvent[];
   /** What was asked, the resuming run left out. */
   readonly keys: readonly RequestKey[];
 }
@@ -144,7 +143,7 @@ async function checkLag(
   expect(settlement?.status).to.equal("settled");
   // As if the process had died before it saw that.
   const entry: unknown = JSON.parse(await readFile(lane.journal, "utf8"));
-  const unfinished = JSON.stringify({ ...asObject(entry), finished: false });
+  const unfinished = JSON.stringify({ ...fieldsOf(entry), finished: false });
   await writeFile(lane.journal, unfinished);
   lane.server.reset();
   lane.server.fallBehind(head, methods);
@@ -308,7 +307,6 @@ async function settle(
   options: SettleAllOptions,
 ): Promise<Result> {
   const { server, vault } = lane;
-  const events: SettlementEvent[] = [];
   let settlement: Settlement | undefined;
   let error: VaultError | undefined;
   try {
@@ -316,7 +314,6 @@ async function settle(
       ...(options.resume === true ? {} : { from: lane.settler }),
       pollingInterval: 20,
       timeout: 10_000,
-      onEvent: (event) => events.push(event),
       ...options,
     });
   } catch (thrown) {
@@ -325,7 +322,7 @@ async function settle(
     }
     error = thrown;
   }
-  return { settlement, error, events, keys: keysOf(server) };
+  return { settlement, error, keys: keysOf(server) };
 }
 
 /** The requests of a settlement without any fault, in order. */
@@ -387,14 +384,7 @@ async function expectMined(
 async function isJournalFinished({
   journal,
 }: SettlementLane): Promise<unknown> {
-  const entry: unknown = JSON.parse(await readFile(journal, "utf8"));
-  return typeof entry === "object" && entry !== null && "finished" in entry
-    ? entry.finished
-    : undefined;
-}
-
-function asObject(value: unknown): object {
-  return typeof value === "object" && value !== null ? value : {};
+  return fieldsOf(JSON.parse(await readFile(journal, "utf8")))["finished"];
 }
 
 /** Runs all cases, as many at a time as there are lanes, and prints how many. */

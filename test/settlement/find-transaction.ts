@@ -116,12 +116,6 @@ describe("the search for a settlement's transaction", () => {
     search = new NonceSearch(),
   ): Promise<object> => await findTransaction(chainOf(world), what, search);
 
-  it("should end with its receipt", async () => {
-    const found = await find({ receipts: { [HASH]: receiptOf(HASH) } });
-    expect(found).to.include({ kind: "mined", hash: HASH });
-    expect(found).to.have.nested.property("receipt.blockNumber", 100);
-  });
-
   it("should end with the node's pool", async () => {
     expect(await find({ known: [HASH] })).to.deep.equal({
       kind: "pending",
@@ -183,13 +177,6 @@ describe("the search for a settlement's transaction", () => {
       expect(blocks.at(-1)).to.equal(usedIn);
     });
   }
-
-  it("should wait for the receipt of the same settlement under another hash", async () => {
-    expect(await find({ usedIn: 9, transactions: [seen()] })).to.deep.equal({
-      kind: "pending",
-      hash: OTHER,
-    });
-  });
 
   for (const [what, changes] of [
     ["to another contract", { to: FROM.toLowerCase() }],

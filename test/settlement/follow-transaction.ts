@@ -1,6 +1,5 @@
 import { expect } from "chai";
 
-import { vaultError } from "../../src/errors.js";
 import { Chain } from "../../src/rpc/node.js";
 import { Deadline } from "../../src/rpc/deadline.js";
 import { followTransaction } from "../../src/settlement/follow-transaction.js";
@@ -70,8 +69,8 @@ const rival = {
   nonce: "0x7",
 };
 
-/** Where it is not the time that ends it. */
-const LONG_MS = 60_000;
+/** For what the time ends. */
+const soon = (): Partial<FollowOptions> => ({ deadline: new Deadline(400) });
 
 const never = new Promise<never>(() => undefined);
 
@@ -103,7 +102,7 @@ describe("the way of a settlement's transaction", () => {
     );
     return await followTransaction(chain, followed, start, {
       confirmations: 1,
-      deadline: new Deadline(400),
+      deadline: new Deadline(60_000),
       pollingIntervalMs: 20,
       firstLookAfterMs: 0,
       checkRound: async () => await Promise.resolve(undefined),
@@ -125,18 +124,20 @@ describe("the way of a settlement's transaction", () => {
   };
 
   it("should send again what the node does not have", async () => {
-    const end = await run(
-      "send",
-      { eth_getTransactionReceipt: () => (sends() > 1 ? minedIn6 : null) },
-      { deadline: new Deadline(LONG_MS) },
-    );
+    const end = await run("send", {
+      eth_getTransactionReceipt: () => (sends() > 1 ? minedIn6 : null),
+    });
 
     expect(end).to.include({ kind: "mined", hash: HASH });
     expect(sends()).to.equal(2);
   });
 
   it("should not send again where the round's check gave no answer in time", async () => {
-    const end = await run("send", {}, { checkRound: async () => await never });
+    const end = await run(
+      "send",
+      {},
+      { ...soon(), checkRound: async () => await never },
+    );
 
     expect(end).to.include({ kind: "open", hash: HASH });
     expect(sends()).to.equal(1);
@@ -147,7 +148,6 @@ describe("the way of a settlement's transaction", () => {
       "send",
       {},
       {
-        deadline: new Deadline(LONG_MS),
         checkRound: async () => {
           await Promise.resolve();
           endDeadlines();
@@ -172,24 +172,16 @@ describe("the way of a settlement's transaction", () => {
   for (const words of [
     "upstream request cancelled by timeout",
     "request denied by rate limiter",
-    "call rejected by upstream",
-    "gas limit exceeded",
-    "fee cap exceeded by proxy timeout",
-    "invalid signature in auth token of upstream",
     "execution reverted",
     "insufficient funds for gas * price + value",
   ]) {
     it(`settle waits for the block if a gateway passes its transaction on, answers "${words}", and then asks a node that does not see it`, async () => {
-      const end = await run(
-        "send",
-        {
-          ...answeringWith(words),
-          // Neither the first looks nor what is sent again finds it.
-          eth_getTransactionReceipt: (occurrence) =>
-            occurrence < 7 ? null : minedIn6,
-        },
-        { deadline: new Deadline(LONG_MS) },
-      );
+      const end = await run("send", {
+        ...answeringWith(words),
+        // Neither the first looks nor what is sent again finds it.
+        eth_getTransactionReceipt: (occurrence) =>
+          occurrence < 7 ? null : minedIn6,
+      });
 
       expect(end).to.include({ kind: "mined", hash: HASH });
     });
@@ -200,7 +192,6 @@ describe("the way of a settlement's transaction", () => {
       const end = await run(
         start,
         answeringWith("insufficient funds for gas * price + value"),
-        { deadline: new Deadline(LONG_MS) },
       );
 
       expect(end).to.include({
@@ -221,79 +212,33 @@ describe("the way of a settlement's transaction", () => {
   }
 
   it("settle stays unconfirmed if a transaction with its nonce waits, whatever the node answered", async () => {
-    const end = await run("send", {
-      ...answeringWith("call rejected by upstream"),
-      eth_getTransactionCount: (_, [, tag]) =>
-        tag === "pending" ? "0x8" : "0x7",
-    });
+    const end = await run(
+      "send",
+      {
+        ...answeringWith("call rejected by upstream"),
+        eth_getTransactionCount: (_, [, tag]) =>
+          tag === "pending" ? "0x8" : "0x7",
+      },
+      soon(),
+    );
 
     expect(end).to.include({ kind: "open", hash: HASH, status: "unconfirmed" });
     expect(sends()).to.equal(1);
   });
 
   it("settle begins to count again after a send without an answer", async () => {
-    const end = await run(
-      "send",
-      {
-        eth_getTransactionReceipt: () => overOnceSent(9),
-        eth_sendRawTransaction: (occurrence) => {
-          throw Object.assign(
-            new Error("nope"),
-            occurrence === 4 ? { code: "ECONNRESET" } : { code: -32000 },
-          );
-        },
+    const end = await run("send", {
+      eth_getTransactionReceipt: () => overOnceSent(9),
+      eth_sendRawTransaction: (occurrence) => {
+        throw Object.assign(
+          new Error("nope"),
+          occurrence === 4 ? { code: "ECONNRESET" } : { code: -32000 },
+        );
       },
-      { deadline: new Deadline(LONG_MS) },
-    );
+    });
 
     expect(end).to.include({ kind: "open", hash: HASH });
     expect(sends()).to.equal(9);
-  });
-
-  it("should wait where the nonce is used and nobody shows by whom", async () => {
-    // As behind a load balancer: the count is of a newer node than the blocks.
-    const used: Answers = {
-      eth_getTransactionCount: () => `0x${(NONCE + 1).toString(16)}`,
-      eth_blockNumber: () => "0x6",
-      eth_getBlockByNumber: () => ({ transactions: [] }),
-    };
-
-    const waiting = await run("look", used);
-
-    expect(waiting).to.include({ kind: "open", hash: HASH });
-    expect(waiting.kind === "open" && waiting.reason).to.include(
-      "by which transaction could not be seen",
-    );
-    expect(sends()).to.equal(0);
-
-    asked = [];
-    const mined = await run(
-      "look",
-      {
-        ...used,
-        eth_getTransactionReceipt: (occurrence) =>
-          occurrence < 2 ? null : minedIn6,
-      },
-      { deadline: new Deadline(LONG_MS) },
-    );
-    expect(mined).to.include({ kind: "mined", hash: HASH });
-  });
-  /** Its nonce was used by another one, in block 150 of 255. */
-  const replacedIn150: Answers = {
-    eth_getTransactionCount: () => "0x8",
-    eth_blockNumber: () => "0xff",
-    eth_getBlockByNumber: (_, [tag]) => ({
-      transactions: Number(tag) === 150 ? [{ ...rival, blockNumber: tag }] : [],
-    }),
-  };
-
-  it("settle names the transaction that used its nonce, found in the blocks since", async () => {
-    const end = await run("look", replacedIn150, {
-      deadline: new Deadline(LONG_MS),
-    });
-
-    expect(end).to.include({ kind: "dropped", status: "unconfirmed" });
-    expect(end.kind === "dropped" && end.reason).to.include(OTHER);
   });
 
   for (const [depth, kind] of [
@@ -316,16 +261,20 @@ describe("the way of a settlement's transaction", () => {
             return isReorged ? minedIn6 : null;
           },
         },
-        { deadline: new Deadline(LONG_MS), confirmations: 12 },
+        { confirmations: 12 },
       );
       expect(end).to.include({ kind, hash: HASH });
     });
   }
 
   it("settle says with hash and nonce, in one sentence, that the time is over", async () => {
-    const waiting = await run("send", {
-      eth_getTransactionByHash: () => pooled,
-    });
+    const waiting = await run(
+      "send",
+      {
+        eth_getTransactionByHash: () => pooled,
+      },
+      soon(),
+    );
     expect(waiting).to.include({ kind: "open", status: "unconfirmed" });
     expect(whyOpen(waiting)).to.equal(
       `The time is over for transaction ${HASH} of ${transaction.from} with nonce 7: it waits in the node's pool.`,
@@ -334,7 +283,12 @@ describe("the way of a settlement's transaction", () => {
     const { raw: _, hash: __, ...unsigned } = transaction;
     expect(
       whyOpen(
-        await run("send", { eth_sendTransaction: () => null }, {}, unsigned),
+        await run(
+          "send",
+          { eth_sendTransaction: () => null },
+          soon(),
+          unsigned,
+        ),
       ),
     ).to.match(
       /^The time is over for the transaction of 0x\S+ with nonce 7: the node does not have it, and sending it failed: /u,
@@ -346,7 +300,7 @@ describe("the way of a settlement's transaction", () => {
     const end = await run(
       "send",
       { eth_sendTransaction: async () => await never },
-      {},
+      soon(),
       unsigned,
     );
     expect(end).to.include({ kind: "open", status: "unconfirmed" });
@@ -384,7 +338,6 @@ describe("the way of a settlement's transaction", () => {
       },
       {
         confirmations: 3,
-        deadline: new Deadline(LONG_MS),
         emit: (event) => {
           if (event.type === "confirmed") {
             told.push(`${event.confirmations} of ${event.wanted}`);
@@ -418,7 +371,6 @@ describe("the way of a settlement's transaction", () => {
     it("should end with why, where it sent nothing", async () => {
       const end = await run("look", seen, {
         checkRound,
-        deadline: new Deadline(LONG_MS),
       });
       expect(end).to.include({
         kind: "dropped",
@@ -435,7 +387,6 @@ describe("the way of a settlement's transaction", () => {
     it("should leave it open, where it sent one", async () => {
       const end = await run("send", seen, {
         checkRound,
-        deadline: new Deadline(LONG_MS),
       });
       expect(end).to.include({ kind: "open", hash: HASH });
       expect(whyOpen(end)).to.match(/^The round .* it is not sent again\.$/u);
@@ -457,7 +408,6 @@ describe("the way of a settlement's transaction", () => {
           },
         },
         changes: {
-          deadline: new Deadline(LONG_MS),
           checkRound: async (block) => {
             isChecked = true;
             return await check(block);
@@ -499,12 +449,7 @@ describe("the way of a settlement's transaction", () => {
 
     for (const hash of [undefined, HASH]) {
       it(`gives a resumed transaction up after six checks without it, and sends nothing, with the hash ${hash ?? "unknown"}`, async () => {
-        const end = await run(
-          "look",
-          {},
-          { deadline: new Deadline(LONG_MS) },
-          { ...unsigned, hash },
-        );
+        const end = await run("look", {}, {}, { ...unsigned, hash });
         expect(end).to.include({
           kind: "dropped",
           hash,
@@ -529,7 +474,7 @@ describe("the way of a settlement's transaction", () => {
             },
             eth_getBlockByNumber: () => ({ transactions: [] }),
           },
-          { deadline: new Deadline(LONG_MS) },
+          {},
           { ...unsigned, hash },
         );
         expect(end).to.include({ kind: "open", status: "unconfirmed" });
@@ -543,6 +488,7 @@ describe("the way of a settlement's transaction", () => {
         "send",
         { eth_sendTransaction: () => HASH },
         {
+          ...soon(),
           onHash: async (hash) => {
             hashes.push(hash);
             await Promise.resolve();
@@ -566,155 +512,12 @@ describe("the way of a settlement's transaction", () => {
           eth_sendTransaction: (occurrence) => (occurrence > 0 ? HASH : null),
           eth_getTransactionReceipt: () => minedIn6,
         },
-        { deadline: new Deadline(LONG_MS) },
+        {},
         unsigned,
       );
       expect(end).to.include({ kind: "mined", hash: HASH });
       expect(asks()).to.equal(2);
       expect(troubles()[0]).to.match(/^the answer to sending was lost \(/u);
     });
-  });
-
-  it("should follow the same settlement under another hash", async () => {
-    const end = await run(
-      "look",
-      {
-        eth_getTransactionCount: () => "0x8",
-        eth_blockNumber: () => "0x6",
-        eth_getBlockByNumber: () => ({
-          transactions: [{ ...pooled, hash: OTHER, blockNumber: "0x6" }],
-        }),
-        eth_getTransactionReceipt: (_, [hash]) =>
-          hash === OTHER ? { ...minedIn6, transactionHash: OTHER } : null,
-      },
-      { deadline: new Deadline(LONG_MS) },
-    );
-    expect(end).to.include({ kind: "mined", hash: OTHER });
-    expect(events).to.deep.equal([
-      {
-        type: "trouble",
-        message: `the transaction was replaced by ${OTHER}, which makes the same settlement`,
-      },
-      { type: "hash", hash: OTHER },
-      { type: "mined", hash: OTHER, blockNumber: 6 },
-    ]);
-  });
-
-  it("should tell of a re-org that moved it, and once of each block", async () => {
-    const end = await run(
-      "look",
-      {
-        eth_blockNumber: (occurrence) => (occurrence < 3 ? "0x6" : "0x8"),
-        eth_getTransactionReceipt: (occurrence) =>
-          occurrence < 2
-            ? minedIn6
-            : { ...minedIn6, blockNumber: "0x7", blockHash: OTHER },
-      },
-      { confirmations: 2, deadline: new Deadline(LONG_MS) },
-    );
-    expect(end).to.include({ kind: "mined", hash: HASH });
-    expect(events.filter(({ type }) => type !== "confirmed")).to.deep.equal([
-      { type: "mined", hash: HASH, blockNumber: 6 },
-      {
-        type: "trouble",
-        message: "a re-org moved the transaction from block 6 to 7",
-      },
-      { type: "mined", hash: HASH, blockNumber: 7 },
-    ]);
-  });
-
-  it("should tell once that the node dropped it", async () => {
-    const end = await run(
-      "look",
-      {
-        eth_getTransactionReceipt: (occurrence) =>
-          occurrence < 3 ? null : minedIn6,
-        eth_getTransactionByHash: (occurrence) =>
-          occurrence === 0 ? pooled : null,
-      },
-      { deadline: new Deadline(LONG_MS) },
-      { ...transaction, raw: undefined },
-    );
-    expect(end).to.include({ kind: "mined", hash: HASH });
-    expect(troubles()).to.deep.equal(["the node dropped the transaction"]);
-  });
-
-  it("should tell what goes wrong on the way", async () => {
-    const troubleWith = async (
-      answers: Answers,
-      changes: Partial<FollowOptions> = {},
-    ): Promise<readonly string[]> => {
-      events = [];
-      asked = [];
-      await run("send", answers, changes);
-      return troubles();
-    };
-    const saying = (words: string): Answers => ({
-      eth_sendRawTransaction: () => {
-        throw new Error(words);
-      },
-    });
-    expect((await troubleWith(saying("nonce too low")))[0]).to.equal(
-      "the node answered the transaction with an error (nonce too low); looking for it",
-    );
-    let unpooled = 0;
-    expect(
-      (
-        await troubleWith(
-          {
-            eth_blockNumber: () => "0x6",
-            eth_getTransactionByHash: () => pooled,
-            eth_getTransactionReceipt: () => {
-              unpooled += 1;
-              return unpooled === 1 ? minedIn6 : null;
-            },
-          },
-          { confirmations: 2 },
-        )
-      )[0],
-    ).to.equal("a re-org took the transaction out of block 6");
-    const problem = vaultError("VAULT_NO_SIGNER", { network: "test" });
-    const end = await run(
-      "send",
-      {},
-      { checkRound: async () => await Promise.reject(problem) },
-    );
-    expect(troubles()).to.include(problem.shortMessage);
-    expect(whyOpen(end)).to.include(problem.shortMessage);
-    expect(
-      await troubleWith({ eth_getTransactionReceipt: () => 7 }),
-    ).to.not.deep.equal([]);
-  });
-
-  it("should say what the node said last", async () => {
-    for (const [answers, changes, reason] of [
-      [
-        {
-          eth_sendRawTransaction: () => {
-            throw new Error("nonce too low");
-          },
-          eth_getTransactionReceipt: () => overOnceSent(2),
-        },
-        {},
-        "the node does not have it, and sending it failed: nonce too low",
-      ],
-      [
-        { eth_sendRawTransaction: () => null },
-        {},
-        "the node does not have it, and sending it failed: the node answered something else than a hash",
-      ],
-      [
-        {
-          eth_getTransactionReceipt: () => 7,
-        },
-        {},
-        "an object was expected",
-      ],
-    ] as const) {
-      events = [];
-      const end = await run("send", answers, changes);
-      expect(whyOpen(end)).to.match(/^The time is over for .*[^.]\.$/u);
-      expect(whyOpen(end)).to.include(reason);
-    }
   });
 });

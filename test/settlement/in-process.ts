@@ -4,7 +4,6 @@ import type { NetworkConnection } from "hardhat/types/network";
 
 import type { MockVaultHandle } from "../../src/mocks/index.js";
 import type { SettlementPreflight } from "../../src/settlement/types.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 
 describe("settleAll in process", () => {
@@ -105,22 +104,6 @@ describe("settleAll in process", () => {
     );
   });
 
-  it("should have nothing to do for a settled round", async () => {
-    await connection.vault.settleAll();
-
-    const settlement = await connection.vault.settleAll();
-
-    expect(settlement).to.deep.include({
-      status: "nothing-to-do",
-      hash: null,
-      blockNumber: null,
-      gasUsed: null,
-      before: await connection.vault.getLatestRoundInfo(),
-      after: null,
-    });
-    expect(await mocks.settlements()).to.have.length(1);
-  });
-
   it("should take a signer, an address or an impersonated account", async () => {
     const { vault, ethers, provider } = connection;
     const [, second, third] = await ethers.getSigners();
@@ -149,7 +132,6 @@ describe("settleAll in process", () => {
 
   const reverts = [
     ["a string", "not yet", "not yet"],
-    ["a panic", { panic: 0x11 }, "panic 0x11: arithmetic overflow"],
     ["no data", { data: "0x" }, "no reason given"],
   ] as const;
   for (const [name, scripted, expected] of reverts) {
@@ -173,33 +155,6 @@ describe("settleAll in process", () => {
     });
   }
 
-  it("should refuse with assertOnly as long as there is a round to settle", async () => {
-    const { vault } = connection;
-
-    expect(await vault.settleAll({ assertOnly: true })).to.include({
-      status: "refused",
-      hash: null,
-    });
-    expect(await mocks.settlements()).to.deep.equal([]);
-    await vault.settleAll();
-    expect(await vault.settleAll({ assertOnly: true })).to.include({
-      status: "nothing-to-do",
-    });
-  });
-
-  it("should refuse an address without code, whose call would succeed", async () => {
-    const vault = connection.vault.at({
-      vault: "0x00000000000000000000000000000000000000AA",
-    });
-
-    const { message } = await expectVaultError(
-      vault.settleAll(),
-      "VAULT_NO_CODE",
-    );
-
-    expect(message).to.include("0x00000000000000000000000000000000000000AA");
-  });
-
   it("should be unconfirmed, hash and all, where nobody mines", async () => {
     const { vault, provider } = connection;
     await provider.request({ method: "evm_setAutomine", params: [false] });
@@ -211,71 +166,6 @@ describe("settleAll in process", () => {
     expect(settlement.reason).to.include("it waits in the node's pool");
     await provider.request({ method: "evm_mine", params: [] });
     expect((await vault.getLatestRoundInfo()).settled).to.equal(true);
-  });
-
-  it("should wait for the block that a test mines", async () => {
-    const { vault, provider } = connection;
-    await provider.request({ method: "evm_setAutomine", params: [false] });
-
-    const settlement = await vault.settleAll({
-      pollingInterval: 20,
-      onEvent: ({ type }) => {
-        if (type === "hash") {
-          void provider.request({ method: "evm_mine", params: [] });
-        }
-      },
-    });
-
-    expect(settlement).to.include({ status: "settled" });
-  });
-
-  it("should report a revert that only mining shows", async () => {
-    const { vault, provider } = connection;
-    await provider.request({ method: "evm_setAutomine", params: [false] });
-    const [, other] = await connection.ethers.getSigners();
-    // Mined in the same block, before ours: it pays more.
-    const overtake = async (): Promise<true> => {
-      await provider.request({
-        method: "eth_sendTransaction",
-        params: [
-          {
-            from: other?.address,
-            to: mocks.addresses.vault,
-            data: "0xa015aefe",
-            gas: "0x4c4b40",
-            maxFeePerGas: "0x174876e800",
-            maxPriorityFeePerGas: "0x174876e800",
-          },
-        ],
-      });
-      return true;
-    };
-
-    const settlement = await vault.settleAll({
-      pollingInterval: 20,
-      confirm: overtake,
-      onEvent: ({ type }) => {
-        if (type === "hash") {
-          void provider.request({ method: "evm_mine", params: [] });
-        }
-      },
-    });
-
-    expect(settlement, settlement.reason ?? "").to.include({
-      status: "reverted",
-    });
-    expect(settlement.reason).to.include("RoundAlreadySettled(");
-    expect(settlement.hash).to.match(/^0x[0-9a-f]{64}$/u);
-    expect(Number(settlement.gasUsed)).to.be.greaterThan(0);
-    expect(settlement.after?.settled).to.equal(true);
-    expect(await mocks.settlements()).to.have.length(1);
-  });
-
-  it("settleAll throws VAULT_INVALID_ADDRESS for a from that is none", async () => {
-    await expectVaultError(
-      connection.vault.settleAll({ from: "0x1234" }),
-      "VAULT_INVALID_ADDRESS",
-    );
   });
 
   it("should not care what a listener does", async () => {

@@ -223,13 +223,6 @@ describe("a settlement by a keeper", () => {
     ): Promise<Settlement> =>
       await settle({ resume: "if-interrupted" }, networkConfig);
 
-    it("settles, and has nothing to do the next time", async () => {
-      expect(await keep()).to.include({ status: "settled" });
-      expect(typesOf()).to.deep.equal(["preflight", "sending", "mined"]);
-      expect(await keep()).to.include({ status: "nothing-to-do" });
-      expect(sends()).to.equal(1);
-    });
-
     it("finishes an interrupted settlement of the current round with the bytes of before", async () => {
       const { hash } = await interrupt();
       expect(await keep()).to.include({ status: "settled", hash });
@@ -269,18 +262,6 @@ describe("a settlement by a keeper", () => {
       expect(await keep()).to.include({ status: "unconfirmed", hash });
       expect(typesOf()).to.not.include("resumed");
       expect(sends()).to.equal(1);
-    });
-
-    it("settles again with the same nonce what a node was to sign and never got", async () => {
-      await interrupt({ accounts: "remote" });
-      expect(await keep({ accounts: "remote" })).to.include({
-        status: "settled",
-      });
-      const [, resumed] = events;
-      expect(resumed?.type === "resumed" && resumed.settlement.code).to.equal(
-        "VAULT_SETTLEMENT_LOST",
-      );
-      expect(chain.mined.map(({ nonce }) => nonce)).to.deep.equal([0]);
     });
   });
 });

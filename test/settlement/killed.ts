@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { readFile, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 
 import { expect } from "chai";
 
@@ -104,7 +105,7 @@ for (const mode of ["local keys", "remote accounts"] as const) {
       const stderr = await settleAndKill(lane, index, kill);
 
       // Also where it is finished: what it still asked was for its report.
-      const wasJournalled = await isJournalled(lane);
+      const wasJournalled = isJournalled(lane);
       const resumed = await lane.vault.settleAll({
         pollingInterval: 20,
         resume: true,
@@ -214,11 +215,6 @@ async function settle(
   return await vault.settleAll({ from: settler, pollingInterval });
 }
 
-async function isJournalled({ journal }: SettlementLane): Promise<boolean> {
-  try {
-    const entry: unknown = JSON.parse(await readFile(journal, "utf8"));
-    return typeof entry === "object" && entry !== null && "finished" in entry;
-  } catch {
-    return false;
-  }
+function isJournalled({ journal }: SettlementLane): boolean {
+  return existsSync(journal);
 }

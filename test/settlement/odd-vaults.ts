@@ -105,21 +105,6 @@ describe("a vault that settles in its own way", () => {
     expect(settlement.reason).to.match(OPENED);
   });
 
-  it("settle says not-settled if the block before had another round", async () => {
-    await odd.set("opensNext");
-    lane.server.before(
-      { method: "eth_sendRawTransaction", occurrence: 0 },
-      async () => {
-        await odd.openNextRound();
-      },
-    );
-
-    const settlement = await vault.settleAll(POLLING);
-
-    expect(settlement).to.include({ status: "not-settled" });
-    expect(settlement.reason).to.match(/^MISMATCH/u);
-  });
-
   it("should show all that it will do, and say that it came so", async () => {
     await odd.set("settles", 3);
     let shown: SettlementPreflight | undefined;
@@ -150,26 +135,6 @@ describe("a vault that settles in its own way", () => {
       "round settledAmount 0 4200",
       "round settled false true",
       "volume volume 0 1",
-    ]);
-  });
-
-  it("should say line by line what came otherwise", async () => {
-    await odd.set("settles");
-
-    const settlement = await vault.settleAll({
-      ...POLLING,
-      confirm: async () => {
-        // Starts the count of calls anew, and adds to it.
-        await odd.set("inBatches");
-        await odd.call();
-        await odd.call();
-        return true;
-      },
-    });
-
-    expect(settlement).to.include({ status: "settled" });
-    expect(settlement.preview?.differences).to.deep.equal([
-      { reading: "volume", field: "volume", previewed: 1n, happened: 3n },
     ]);
   });
 
@@ -265,41 +230,5 @@ describe("a vault that settles in its own way", () => {
     expect(settlement.reason)
       .to.match(/^out of gas: it uses all of the \d+ that it was given/u)
       .and.include("gasMultiplier");
-  });
-
-  it("settle refuses with VAULT_GAS_LIMIT_TOO_LOW before it sends if the configured gas is too little", async () => {
-    await odd.set("settles", 60);
-    const poor = (await lane.connect({ gas: 300_000 })).at({
-      vault: odd.address,
-      vaultFactory: odd.address,
-    });
-
-    const settlement = await poor.settleAll(POLLING);
-
-    expect(settlement).to.include({
-      status: "refused",
-      code: "VAULT_GAS_LIMIT_TOO_LOW",
-      hash: null,
-    });
-  });
-
-  it("should keep the limit within the block's", async () => {
-    const { gasLimit = 0n } =
-      (await lane.world.provider.getBlock("latest")) ?? {};
-    // A slot costs 22,100 at first.
-    await odd.set("settles", Number((gasLimit * 8n) / 10n / 22_500n));
-    let gas: bigint | null = null;
-
-    await vault.settleAll({
-      ...POLLING,
-      confirm: async (preflight) => {
-        ({ gas } = preflight);
-        return await Promise.resolve("only looking");
-      },
-    });
-
-    expect(Number(gas))
-      .to.be.above(0.8 * Number(gasLimit))
-      .and.at.most(Number(gasLimit));
   });
 });

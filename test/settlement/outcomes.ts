@@ -1,12 +1,10 @@
-import { readFileSync } from "node:fs";
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { expect } from "chai";
 import { Interface, toQuantity } from "ethers";
 
-import type { DuringOptions } from "../../src/client/reader.js";
 import { vaultError } from "../../src/errors.js";
 import { settleAll } from "../../src/settlement/settle-all.js";
 import type { LocatedSettlement } from "../../src/settlement/settle-all.js";
@@ -17,7 +15,6 @@ import type {
 } from "../../src/settlement/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { BareHost } from "../helpers/bare-host.js";
-import { endDeadlines } from "../helpers/deadlines.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import {
   KEY,
@@ -94,14 +91,13 @@ describe("the outcomes of a settlement", () => {
     options: SettleAllOptions = {},
     networkConfig: Readonly<Record<string, unknown>> = {},
   ): Promise<unknown> => {
-    const { settlement, minedBlock } = await settle(options, networkConfig);
+    const { settlement } = await settle(options, networkConfig);
     expect(settlement).to.include({
       hash: null,
       blockNumber: null,
       gasUsed: null,
       after: null,
     });
-    expect(minedBlock).to.equal(undefined);
     expect(sent()).to.equal(0);
     return [settlement.status, settlement.code, settlement.reason];
   };
@@ -115,7 +111,7 @@ describe("the outcomes of a settlement", () => {
     const where = overrides ? "in one request" : "call by call";
     it(`should be all that came of it, where the node is asked ${where}`, async () => {
       chain.overrides = overrides;
-      const { settlement, chainId, block, minedBlock } = await settle();
+      const { settlement, chainId, block } = await settle();
       const [mined] = chain.mined;
       const { preview, ...rest } = settlement;
       expect({ ...rest, chainId, block }).to.deep.equal({
@@ -128,10 +124,8 @@ describe("the outcomes of a settlement", () => {
         before: OPEN_ROUND,
         after: settledRound(OPEN_ROUND),
         chainId: 31_337,
-        block: blockOf(5),
+        block: blockOf(6),
       });
-      // Only what came along.
-      expect(minedBlock).to.deep.equal(overrides ? blockOf(6) : undefined);
       expect(preview?.status).to.equal(overrides ? "settled" : undefined);
       expect(preview?.differences).to.deep.equal(overrides ? [] : undefined);
       expect(typesOf()).to.deep.equal(["preflight", "sending", "mined"]);
@@ -148,11 +142,6 @@ describe("the outcomes of a settlement", () => {
         vault: VAULT,
         sentAfterBlock: 5,
       });
-      // The code is asked for where it was not seen on the way.
-      const codes = chain.asked.filter(
-        ({ method, params }) => method === "eth_getCode" && params[0] === VAULT,
-      );
-      expect(codes).to.have.length(overrides ? 0 : 1);
     });
   }
 
@@ -188,13 +177,6 @@ describe("the outcomes of a settlement", () => {
     });
     expect(tokens?.size).to.equal(1);
     expect(preview).to.include({ status: "settled" });
-  });
-
-  it("should be refused by one of the package's errors, in its words", async () => {
-    const no = vaultError("VAULT_NO_SIGNER", { network: "scripted" });
-    expect(
-      await refusedBy({ confirm: async () => await Promise.resolve(no) }),
-    ).to.deep.equal(["refused", "VAULT_NO_SIGNER", no.message]);
   });
 
   it("should be refused by whatever is neither true nor a reason", async () => {
@@ -352,28 +334,6 @@ describe("the outcomes of a settlement", () => {
         expect(await journal()).to.include({ finished: true });
       });
     }
-
-    it("should name an unfinished one by its nonce, where no hash is known", async () => {
-      let text = "";
-      await settle({
-        onEvent: ({ type }) => {
-          if (type === "sending") {
-            text = readFileSync(journalFile(), "utf8");
-          }
-        },
-      });
-      const entry = fieldsOf(JSON.parse(text));
-      const {
-        raw: _,
-        hash: __,
-        ...transaction
-      } = fieldsOf(entry["transaction"]);
-      await writeFile(journalFile(), JSON.stringify({ ...entry, transaction }));
-      chain = new MemoryChain();
-      const [, code, reason] = listOf(await refusedBy());
-      expect(code).to.equal("VAULT_SETTLEMENT_UNFINISHED");
-      expect(reason).to.include("the one with nonce 0, its hash not known");
-    });
   });
 
   it("should be signed by the node, and its hash noted as soon as it is known", async () => {
@@ -405,45 +365,7 @@ describe("the outcomes of a settlement", () => {
     expect(await readdir(projectRoot)).to.deep.equal([]);
   });
 
-  /** What is read of the outcome, in a host that notes how patiently. */
-  const patienceOf = async (
-    options: SettleAllOptions,
-    networkConfig: Readonly<Record<string, unknown>> = {},
-  ): Promise<DuringOptions | undefined> => {
-    let found: DuringOptions | undefined;
-    const host = hostOf(networkConfig);
-    const during = host.during.bind(host);
-    host.during = (given) => {
-      found = given.repeatFor === undefined ? found : given;
-      return during(given);
-    };
-    await settleAll(host, options);
-    return found;
-  };
-
-  it("should be read as patiently as there is time for", async () => {
-    expect(
-      await patienceOf({ pollingInterval: 2, timeout: 60_000 }),
-    ).to.include({ repeatFor: 60 });
-    chain = new MemoryChain();
-    // The time is over before the outcome is read.
-    expect(
-      await patienceOf({
-        pollingInterval: 2,
-        timeout: 60_000,
-        onEvent: ({ type }) => {
-          if (type === "mined") {
-            endDeadlines();
-          }
-        },
-      }),
-    ).to.deep.equal({ timeout: 10_000, repeatFor: 10 });
-  });
-
-  it("settleAll reads a live outcome for up to 300 s and refuses waits that are none with VAULT_INVALID_ARGUMENT", async () => {
-    const live = await patienceOf({});
-    expect(live?.repeatFor).to.equal(30_000);
-    expect(live?.timeout).to.be.within(200_000, 300_000);
+  it("throws VAULT_INVALID_ARGUMENT for numbers that cannot be", async () => {
     for (const options of [
       { confirmations: 0 },
       { confirmations: 1.5 },
@@ -465,12 +387,12 @@ describe("the outcomes of a settlement", () => {
       ],
     ] as const) {
       host.during = (given) => {
-        if (given.repeatFor !== undefined) {
+        if (given.timeout !== undefined) {
           throw problem;
         }
         return during(given);
       };
-      const { settlement, minedBlock } = await settleAll(host, {
+      const { settlement } = await settleAll(host, {
         pollingInterval: 1,
       });
       expect(settlement).to.deep.include({
@@ -483,7 +405,6 @@ describe("the outcomes of a settlement", () => {
         after: null,
       });
       expect(settlement.preview?.differences).to.equal(null);
-      expect(minedBlock).to.equal(undefined);
       expect(await journal()).to.include({ finished: false });
       await rm(journalFile());
       chain.mine(() => OPEN_ROUND);
@@ -534,90 +455,6 @@ describe("the outcomes of a settlement", () => {
         null,
         "The round was settled by somebody else meanwhile.",
       ]);
-    });
-
-    it("should be told where the estimate fails for want of money", async () => {
-      chain.overrides = false;
-      for (const words of [
-        "insufficient funds for transfer",
-        "gas required exceeds allowance (0)",
-      ]) {
-        chain.on("eth_estimateGas", () => {
-          throw new Error(words);
-        });
-        const [status, code, reason] = listOf(await refusedBy());
-        expect([status, code]).to.deep.equal([
-          "refused",
-          "VAULT_INSUFFICIENT_FUNDS",
-        ]);
-        expect(reason).to.include("may cost more");
-      }
-      chain.on("eth_estimateGas", () => {
-        throw new Error("nope");
-      });
-      await expectVaultError(settle(), "VAULT_RPC_ERROR");
-    });
-
-    it("should be a revert where only the estimate reverts", async () => {
-      chain.overrides = false;
-      chain.on("eth_estimateGas", () => {
-        throw Object.assign(new Error("execution reverted"), {
-          code: 3,
-          data: NOT_YET,
-        });
-      });
-      const [status, , reason] = listOf(await refusedBy());
-      expect(status).to.equal("reverted");
-      expect(reason).to.include("not yet");
-    });
-
-    it("should be in the block after the newest, where the node has no pending one", async () => {
-      const nextOf = async (
-        pending: (answer: () => Promise<unknown>) => unknown,
-      ): Promise<unknown> => {
-        chain = new MemoryChain();
-        chain.on("eth_getBlockByNumber", async ([tag], answer) =>
-          tag === "pending" ? await pending(answer) : await answer(),
-        );
-        const { block } = await settle({
-          confirm: async () => await Promise.resolve("only looking"),
-        });
-        expect(block).to.deep.equal(blockOf(5));
-        const [request] =
-          chain.asked.find(({ method }) => method === "eth_simulateV1")
-            ?.params ?? [];
-        const [first] = listOf(fieldsOf(request)["blockStateCalls"]);
-        const { number, time } = fieldsOf(fieldsOf(first)["blockOverrides"]);
-        return [number, time];
-      };
-      const pendingWith =
-        (fields: object) =>
-        async (answer: () => Promise<unknown>): Promise<unknown> => ({
-          ...fieldsOf(await answer()),
-          ...fields,
-        });
-      expect(await nextOf(() => null)).to.deep.equal(["0x6", "0x6553f106"]);
-      expect(await nextOf(pendingWith({ number: null }))).to.deep.equal([
-        "0x6",
-        "0x6553f106",
-      ]);
-      expect(
-        await nextOf(pendingWith({ timestamp: "0x6553ffff" })),
-      ).to.deep.equal(["0x6", "0x6553ffff"]);
-    });
-
-    it("should use the configured gas", async () => {
-      let gas: bigint | null = null;
-      await settle(
-        {
-          confirm: async (preflight) => {
-            ({ gas } = preflight);
-            return await Promise.resolve("no");
-          },
-        },
-        { gas: 1_000_000n },
-      );
-      expect(gas).to.equal(1_000_000n);
     });
   });
 });

@@ -9,7 +9,6 @@ import { settle } from "../../tasks/settle.js";
 import { simulate } from "../../tasks/simulate.js";
 import { renderPreflight } from "../../tasks/output/settlement.js";
 import { createStyle } from "../../tasks/output/style.js";
-import { burnsGas } from "../helpers/bytecode.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { directProvider } from "../helpers/mock-protocol.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
@@ -136,66 +135,5 @@ describe("the preview of what a settlement moves", () => {
       { token, symbol: "TST", decimals: 6 },
     ]);
     expect(said.join()).not.to.include("\u001b");
-  });
-
-  it("should show what a chain with a cap on gas would not take, before anybody is asked", async () => {
-    await lane.world.openNextRound();
-    await provider.send("anvil_setCode", [
-      lane.world.contracts.vault,
-      burnsGas(20_000_000),
-    ]);
-    let shown = "";
-
-    await lane.vault.settleAll({
-      from: lane.settler,
-      confirm: async (preflight) => {
-        shown = renderPreflight(
-          preflight,
-          { network: "live", chainId: 31_337 },
-          view,
-        );
-        return await Promise.resolve("no");
-      },
-    });
-
-    expect(shown).to.match(/limit of \d+ may be needed: .*EIP-7825/u);
-    expect(shown).to.include("settle in parts");
-    expect(shown).not.to.include("Not known beforehand");
-  });
-
-  it("should tell which tokens moved otherwise", async () => {
-    const { vault, token, contract } = await open("PayingVault");
-
-    const { preview } = await vault.settleAll({
-      ...POLLING,
-      confirm: async () => {
-        await contract.getFunction("open").send(1);
-        return true;
-      },
-    });
-
-    const holder = (await vault.getOrderInfo(4)).holder;
-    expect(
-      preview?.differences?.filter(({ reading }) => reading === "transfers"),
-    ).to.deep.equal([
-      {
-        reading: "transfers",
-        field: `${token} from ${await contract.getAddress()} to ${holder}`,
-        previewed: 0n,
-        happened: (await vault.getOrderInfo(4)).number,
-      },
-    ]);
-  });
-
-  it("should come as previewed where native currency moves", async () => {
-    const { vault } = await open("NativeVault");
-
-    const { status, preview } = await vault.settleAll(POLLING);
-
-    expect(status).to.equal("settled");
-    expect(
-      preview?.transfers?.filter(({ token }) => token === "native"),
-    ).to.have.length(3);
-    expect(preview?.differences).to.deep.equal([]);
   });
 });

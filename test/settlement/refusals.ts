@@ -1,25 +1,17 @@
-import { readdir, rm, writeFile } from "node:fs/promises";
-import path from "node:path";
+import { rm } from "node:fs/promises";
 
 import { expect } from "chai";
-import { Wallet, toQuantity } from "ethers";
+import { Wallet } from "ethers";
 import { configVariable } from "hardhat/config";
 import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
 import { buildSettlement } from "../../src/settlement/calldata.js";
-import type {
-  SettleAllOptions,
-  SettlementPreflight,
-} from "../../src/settlement/types.js";
+import type { SettleAllOptions } from "../../src/settlement/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { STATE_OVERRIDES } from "../helpers/faulty-rpc-server.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import {
-  DEV_KEYS,
-  DEV_MNEMONIC,
-  FIRST_ROUND,
-} from "../helpers/settlement-world.js";
+import { DEV_KEYS, DEV_MNEMONIC } from "../helpers/settlement-world.js";
 import { mined } from "../helpers/transactions.js";
 
 describe("when a settlement is refused", () => {
@@ -80,40 +72,6 @@ describe("when a settlement is refused", () => {
       .and.include(lane.settler);
   });
 
-  it("should say that there is no account at all", async () => {
-    expect(await expectRefused({ accounts: [] })).to.include(
-      "has no account to settle with",
-    );
-  });
-
-  it("should want enough balance for the gas", async () => {
-    await lane.world.provider.send("anvil_setBalance", [lane.settler, "0x64"]);
-
-    expect(await expectRefused({})).to.match(
-      /has 100 wei on network live, and the settlement may cost \d+ wei/u,
-    );
-  });
-
-  it("should want enough for the highest price that it offers, not for today's", async () => {
-    let shown: SettlementPreflight | undefined;
-    await lane.vault.settleAll({
-      confirm: async (preflight) => {
-        shown = preflight;
-        return await Promise.resolve("only looking");
-      },
-    });
-    const { cost, maxCost } = shown ?? {};
-    expect((cost ?? 0n) < (maxCost ?? 0n)).to.equal(true);
-    await lane.world.provider.send("anvil_setBalance", [
-      lane.settler,
-      toQuantity((maxCost ?? 0n) - 1n),
-    ]);
-
-    expect(await expectRefused({})).to.match(
-      new RegExp(`may cost ${maxCost} wei`, "u"),
-    );
-  });
-
   for (const settings of [
     { gas: 60_000 },
     { gas: 22_000 },
@@ -134,33 +92,6 @@ describe("when a settlement is refused", () => {
       );
     });
   }
-
-  it("should tell the next round from one without length, which begins when that does", async () => {
-    const { startTime } = await lane.world.factory.getLatestRoundInfo();
-    const round = {
-      ...FIRST_ROUND,
-      startTime,
-      endTime: startTime,
-    };
-    await mined(await lane.world.factory.startNextRound(round));
-
-    const reason = await expectRefused(
-      {},
-      {
-        confirm: async () => {
-          await mined(
-            await lane.world.factory.startNextRound({
-              ...round,
-              endTime: startTime + 1n,
-            }),
-          );
-          return true;
-        },
-      },
-    );
-
-    expect(reason).to.include("This was meant for the round from");
-  });
 
   it("should keep the reason that the contract gives, before sending", async () => {
     await mined(
@@ -218,39 +149,6 @@ describe("when a settlement is refused", () => {
     expect(message).to.include(empty).and.include("at()");
   });
 
-  it("should send nothing where it cannot write its journal", async () => {
-    const folder = path.dirname(lane.journal);
-    await rm(folder, { recursive: true, force: true });
-
-    const { message } = await expectVaultError(
-      lane.vault.settleAll({
-        confirm: async () => {
-          await writeFile(folder, "a file where the folder should be");
-          return true;
-        },
-      }),
-      "VAULT_JOURNAL_NOT_WRITTEN",
-    );
-    await rm(folder);
-
-    expect(message).to.include("without a journal nothing is sent");
-  });
-
-  it("should leave nothing half-written beside its journal", async () => {
-    await expectRefused(
-      {},
-      {
-        confirm: async () => {
-          await lane.world.openNextRound();
-          return true;
-        },
-      },
-    );
-
-    const files = await readdir(path.dirname(lane.journal));
-    expect(files).to.deep.equal([path.basename(lane.journal)]);
-  });
-
   for (const [name, value] of [
     ["is not set", undefined],
     ["is not a key", "0x1234567890"],
@@ -291,22 +189,6 @@ describe("when a settlement is refused", () => {
     expect(JSON.stringify([message, details])).not.to.include("test test");
   });
 
-  it("should estimate what another wallet's transaction needs, whatever gas is configured", async () => {
-    const estimate = await lane.world.provider.estimateGas({
-      from: lane.settler,
-      to: lane.world.contracts.vault,
-      data: "0xa015aefe",
-    });
-
-    for (const settings of [{ gas: 777_777 }, { gasMultiplier: 3 }]) {
-      const { estimatedGas } = await buildSettlement(
-        await lane.connect(settings),
-        lane.settler,
-      );
-      expect(estimatedGas).to.equal(estimate);
-    }
-  });
-
   it("should have no estimate for what reverts, and an error for anything else", async () => {
     const vault = await lane.connect({ gas: 777_777 });
     lane.server.inject({
@@ -323,38 +205,6 @@ describe("when a settlement is refused", () => {
     expect((await buildSettlement(vault, lane.settler)).estimatedGas).to.equal(
       null,
     );
-  });
-
-  it("should have no estimate without a sender: another one's may be too low", async () => {
-    expect(await buildSettlement(lane.vault)).to.include({
-      estimatedGas: null,
-      refusal: null,
-    });
-  });
-
-  it("should tell of a refusal at the newest block, whatever waits", async () => {
-    const { provider } = lane.world;
-    let waiting: unknown;
-    await provider.send("evm_setAutomine", [false]);
-    try {
-      const [account] = (await provider.listAccounts()).toReversed();
-      waiting = await provider.send("eth_sendTransaction", [
-        {
-          from: account?.address,
-          to: lane.world.contracts.vault,
-          data: "0xa015aefe",
-        },
-      ]);
-      const { header, refusal } = await buildSettlement(
-        lane.vault,
-        lane.settler,
-      );
-      expect(refusal).to.equal(null);
-      expect(header.number).to.equal(await provider.getBlockNumber());
-    } finally {
-      await provider.send("anvil_dropTransaction", [waiting]);
-      await provider.send("evm_setAutomine", [true]);
-    }
   });
 
   it("should build nothing for a chain that is not the configured one", async () => {

@@ -1,13 +1,11 @@
 import { expect } from "chai";
 import { Interface } from "ethers";
 
-import { vaultError } from "../../src/errors.js";
 import { Chain } from "../../src/rpc/node.js";
 import type { Receipt } from "../../src/rpc/node.js";
 import { report } from "../../src/settlement/report.js";
-import type { Report } from "../../src/settlement/report.js";
+import type { Ended } from "../../src/settlement/report.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
-import type { BareHost } from "../helpers/bare-host.js";
 import {
   MemoryChain,
   OPEN_ROUND,
@@ -28,9 +26,6 @@ const NOT_YET = new Interface(["error Error(string)"]).encodeErrorResult(
 
 const entry: JournalEntry = {
   finished: false,
-  chainId: 31_337,
-  genesisHash: "unknown",
-  vault: VAULT,
   sentAfterBlock: 5,
   round: OPEN_ROUND,
   transaction: {
@@ -66,23 +61,16 @@ describe("what is said of a settlement that was followed", () => {
     }
     return receipt;
   };
-  const reportMined = async ({
-    readsAll = false,
-    changes = {},
-    host = chain.host({ networkConfig: { type: "http" }, projectRoot: "" }),
-  }: {
-    readsAll?: boolean;
-    changes?: Partial<Receipt>;
-    host?: BareHost;
-  } = {}): Promise<Report> => {
+  const reportMined = async (
+    changes: Partial<Receipt> = {},
+  ): Promise<Ended> => {
     const receipt = { ...(await receiptOf()), ...changes };
     const said = await report(
-      host,
+      chain.host({ networkConfig: { type: "http" }, projectRoot: "" }),
       entry,
       { kind: "mined", hash: HASH, receipt },
-      readsAll,
+      null,
     );
-    expect(said.receipt).to.equal(receipt);
     expect(said.settlement).to.include({
       hash: HASH,
       blockNumber: receipt.blockNumber,
@@ -108,7 +96,7 @@ describe("what is said of a settlement that was followed", () => {
   /** Status, code and reason. */
   const words = ({
     settlement: { status, code, reason },
-  }: Report): readonly unknown[] => [status, code, reason];
+  }: Ended): readonly unknown[] => [status, code, reason];
 
   for (const overrides of [true, false]) {
     const where = overrides ? "in one request" : "call by call";
@@ -116,41 +104,13 @@ describe("what is said of a settlement that was followed", () => {
       chain.overrides = overrides;
       mine(ours);
       chain.mine(nextRound);
-      for (const readsAll of [true, false]) {
-        const said = await reportMined({ readsAll });
-        expect(words(said)).to.deep.equal(["settled", null, null]);
-        expect(said.settlement.after).to.deep.equal(settledRound(OPEN_ROUND));
-        expect(said.isFinal).to.equal(true);
-        expect(said.minedBlock).to.deep.equal(
-          overrides || readsAll
-            ? { number: 6, timestamp: 1_700_000_006 }
-            : undefined,
-        );
-        expect(said.seen === undefined).to.equal(!readsAll);
-      }
+      const said = await reportMined();
+      expect(words(said)).to.deep.equal(["settled", null, null]);
+      expect(said.settlement.after).to.deep.equal(settledRound(OPEN_ROUND));
+      expect(said.isFinal).to.equal(true);
+      expect(said.block).to.deep.equal({ number: 6, timestamp: 1_700_000_006 });
     });
   }
-
-  it("reads the round by itself if all of the block cannot be read", async () => {
-    mine(ours);
-    const host = chain.host({
-      networkConfig: { type: "http" },
-      projectRoot: "",
-    });
-    const snapshot = host.snapshot.bind(host);
-    const round = {
-      error: vaultError("VAULT_NO_SIGNER", { network: "scripted" }),
-    };
-    for (const fails of [true, false]) {
-      host.snapshot = async (options) =>
-        fails
-          ? await Promise.reject(new Error("nope"))
-          : { ...(await snapshot(options)), round };
-      const said = await reportMined({ host, readsAll: true });
-      expect(words(said)).to.deep.equal(["settled", null, null]);
-      expect(said.seen).to.equal(undefined);
-    }
-  });
 
   it("is not-settled and final if the transaction left the round as it was", async () => {
     chain.effect = (round) => round;
@@ -162,7 +122,6 @@ describe("what is said of a settlement that was followed", () => {
     );
     expect(said.settlement.after).to.deep.equal(OPEN_ROUND);
     expect(said.isFinal).to.equal(true);
-    expect(said.seen).to.equal(undefined);
   });
 
   for (const [settled, effect] of [
@@ -237,7 +196,7 @@ describe("what is said of a settlement that was followed", () => {
       const said = await reportMined();
       expect(words(said)).to.deep.equal(["settled", null, null]);
       expect(said.isFinal).to.equal(true);
-      expect(said.minedBlock).to.equal(undefined);
+      expect(said.block).to.equal(undefined);
     });
 
     it("should be left to an archive node where the vault is in another round by now", async () => {
@@ -272,7 +231,7 @@ describe("what is said of a settlement that was followed", () => {
       });
       await isUnread();
       forget(6);
-      await isUnread();
+      chain.overrides = false;
       chain.on("eth_getBlockByNumber", () => ({
         number: "0x5",
         timestamp: "0x1",
@@ -287,7 +246,7 @@ describe("what is said of a settlement that was followed", () => {
     ): Promise<readonly unknown[]> => {
       chain.revertsWith = NOT_YET;
       mine(ours);
-      const said = await reportMined({ changes });
+      const said = await reportMined(changes);
       expect(said.settlement.after).to.deep.equal(OPEN_ROUND);
       expect(said.isFinal).to.equal(true);
       return words(said);
@@ -316,18 +275,9 @@ describe("what is said of a settlement that was followed", () => {
       ]);
     });
 
-    it("should say why, as it was before its block, or that it is not known", async () => {
-      const settles = (call: unknown): boolean =>
-        JSON.stringify(call).includes(`"data":"${SETTLE}"`);
-      chain.on("eth_call", async ([call, tag], answer) =>
-        settles(call) && tag === "0x6" ? "0x" : await answer(),
-      );
-      expect((await reverted())[2]).to.include("not yet");
-
-      chain = new MemoryChain();
-      chain.mines = false;
+    it("says that the reason is not known if its block's state is gone", async () => {
       chain.on("eth_call", async ([call], answer) => {
-        if (settles(call)) {
+        if (JSON.stringify(call).includes(`"data":"${SETTLE}"`)) {
           throw new Error("missing trie node");
         }
         return await answer();
@@ -369,12 +319,12 @@ describe("what is said of a settlement that was followed", () => {
     const say = async (
       end: Parameters<typeof report>[2],
       type = "http",
-    ): Promise<Report> =>
+    ): Promise<Ended> =>
       await report(
         chain.host({ networkConfig: { type }, projectRoot: "" }),
         entry,
         end,
-        true,
+        null,
       );
     expect(
       await say({
@@ -393,13 +343,6 @@ describe("what is said of a settlement that was followed", () => {
       },
       isFinal: true,
     });
-    const dropped = await say({
-      kind: "dropped",
-      hash: undefined,
-      status: "unconfirmed",
-      reason: "No.",
-    });
-    expect(dropped.settlement).to.include({ code: null, hash: null });
     const open = {
       kind: "open",
       status: "unconfirmed",

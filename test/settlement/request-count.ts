@@ -59,22 +59,6 @@ describe("how many requests a settlement makes", () => {
     });
   }
 
-  for (const kind of ["drop before forwarding", "500"] as const) {
-    it(`should be one more where a read of the account fails: ${kind}`, async () => {
-      await lane.world.openNextRound();
-      lane.server.reset();
-      const failing = { method: "eth_getTransactionCount", occurrence: 0 };
-      lane.server.inject({ ...failing, kind });
-      const { status } = await lane.vault.settleAll({ from: lane.settler });
-      expect(lane.server.unused).to.deep.equal([]);
-      expect(status).to.equal("settled");
-      const sent = lane.server.requests.filter(({ method }) =>
-        method.startsWith("eth_send"),
-      );
-      expect(sent).to.have.length(1);
-    });
-  }
-
   async function countOfEthers(isLocal: boolean): Promise<number> {
     const server = await startRpcServer({ upstream: lane.node.url });
     const provider = new JsonRpcProvider(server.url, undefined, {

@@ -33,10 +33,15 @@ describe("a batch for Safe's Transaction Builder", () => {
   });
 
   it("should hold the one transaction, on its chain, and its own checksum", () => {
-    const batch = toSafeBatch(
-      { to: ZeroAddress, data: "0xa015aefe" },
-      { chainId: 56, timestamp: 1_700_000_000 },
-    );
+    const header = { number: 1, timestamp: 1_700_000_000, gasLimit: 1n };
+    const batch = toSafeBatch({
+      to: ZeroAddress,
+      data: "0xa015aefe",
+      chainId: 56,
+      header: { ...header, baseFeePerGas: undefined, hash: "0x" },
+      estimatedGas: null,
+      refusal: null,
+    });
 
     const { checksum, ...meta } = batch.meta;
     expect(meta).to.deep.equal({

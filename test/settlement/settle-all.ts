@@ -105,27 +105,7 @@ for (const [nodeName, startNode] of nodes) {
           "mined",
         ]);
       });
-
-      it(`should settle with the second of ${name}`, async () => {
-        const { address } = new Wallet(DEV_KEYS[1]);
-        const vault = await lane.connect({ accounts });
-
-        const { status } = await vault.settleAll({ from: address });
-
-        expect(status).to.equal("settled");
-        expect(await world.settlers()).to.deep.equal([address]);
-      });
     }
-
-    it("should have nothing to do once the round is settled", async () => {
-      const vault = await lane.connect({ accounts: [DEV_KEYS[0]] });
-      await world.settleByOther();
-
-      const settlement = await vault.settleAll();
-
-      expect(settlement).to.include({ status: "nothing-to-do", hash: null });
-      expect(settlement.before).to.include({ settled: true });
-    });
 
     for (const accounts of [[DEV_KEYS[0]], "remote"] as const) {
       const name = accounts === "remote" ? "the node" : "a key";

@@ -114,20 +114,6 @@ describe("how a settlement is signed", () => {
     });
   }
 
-  it("should pay the gas price where the chain has no EIP-1559", async () => {
-    lane.server.rewrite("eth_getBlockByNumber", (block) => {
-      const { baseFeePerGas: _, ...legacy }: Record<string, unknown> = {
-        ...(typeof block === "object" ? block : {}),
-      };
-      return legacy;
-    });
-
-    const { type, gasPrice } = await settleWith({});
-
-    expect(type).to.equal(0);
-    expect(Number(gasPrice)).to.be.greaterThan(0);
-  });
-
   it("should let a node sign that can, and check what it signed", async () => {
     const vault = await lane.connect({ accounts: "remote" });
     lane.server.rewrite("eth_signTransaction", () => lastForeignRaw);
@@ -147,18 +133,6 @@ describe("how a settlement is signed", () => {
     const methods = lane.server.requests.map(({ method }) => method);
     expect(methods).to.include("eth_sendTransaction");
     expect(methods).not.to.include("eth_sendRawTransaction");
-  });
-
-  it("should read the raw bytes where a node wraps them, as geth does", async () => {
-    const vault = await lane.connect({ accounts: "remote" });
-    lane.server.rewrite("eth_signTransaction", (raw) => ({ raw, tx: {} }));
-
-    const settlement = await vault.settleAll({ pollingInterval: 20 });
-
-    expect(settlement.status).to.equal("settled");
-    expect(lane.server.requests.map(({ method }) => method)).to.include(
-      "eth_sendRawTransaction",
-    );
   });
 
   it("should send accounts that a plugin owns through eth_sendTransaction", async () => {

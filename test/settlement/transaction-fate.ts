@@ -1,7 +1,6 @@
 import { rm } from "node:fs/promises";
 
 import { expect } from "chai";
-import { Transaction } from "ethers";
 
 import type {
   SettleAllOptions,
@@ -128,42 +127,6 @@ describe("what can become of a settlement's transaction", () => {
     expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
   });
 
-  it("should wait for as many confirmations as asked", async () => {
-    const { settlement } = await settleAnd(
-      async () => {
-        await send("anvil_mine", "0x3");
-      },
-      { confirmations: 3 },
-    );
-
-    expect(settlement).to.include({ status: "settled" });
-    expect(await lane.world.provider.getBlockNumber()).to.equal(
-      (settlement.blockNumber ?? 0) + 2,
-    );
-  });
-
-  it("should be unconfirmed with its block when confirmations are missing", async () => {
-    const { settlement } = await settleAnd(
-      async () => {
-        await send("anvil_mine", "0x2");
-        endAtLook(2);
-      },
-      { confirmations: 3 },
-    );
-
-    expect(settlement).to.include({ status: "unconfirmed", after: null });
-    expect(settlement.blockNumber).to.be.a("number");
-    expect(settlement.gasUsed).to.be.a("bigint");
-    expect(settlement.reason).to.include("2 of 3 confirmations");
-    await send("anvil_mine", "0x1");
-    const resumed = await lane.vault.settleAll({
-      ...POLLING,
-      resume: true,
-      confirmations: 3,
-    });
-    expect(resumed).to.include({ status: "settled", hash: settlement.hash });
-  });
-
   it("should send a dropped transaction again, the same bytes", async () => {
     const { settlement, troubles } = await settleAnd(async (hash) => {
       await setMining(false);
@@ -277,114 +240,6 @@ describe("what can become of a settlement's transaction", () => {
     expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
   });
 
-  it("should say loudly that what was settled is not what was meant", async () => {
-    await setMining(true);
-    // After the last look at the round, where nobody can prevent it.
-    lane.server.before(
-      { method: "eth_sendRawTransaction", occurrence: 0 },
-      async () => {
-        await lane.world.openNextRound();
-      },
-    );
-
-    const settlement = await lane.vault.settleAll(POLLING);
-
-    expect(settlement).to.include({ status: "not-settled" });
-    expect(settlement.reason).to.match(
-      /^MISMATCH: it was meant for the round/u,
-    );
-    expect(settlement.blockNumber).to.be.a("number");
-    expect(settlement.after?.startTime).not.to.equal(
-      settlement.before?.startTime,
-    );
-  });
-
-  for (const isNext of [true, false]) {
-    const name = isNext ? "the next round is open" : "it is the round still";
-    it(`should say what can be known without old state, where ${name}`, async () => {
-      const { settlement } = await settleAnd(async () => {
-        await setMining(true);
-        await lane.world.mine();
-        await (isNext ? lane.world.openNextRound() : lane.world.mine());
-        lane.server.forgetOldState();
-      });
-
-      expect(settlement.blockNumber).to.be.a("number");
-      if (isNext) {
-        expect(settlement).to.include({ status: "unconfirmed", after: null });
-        expect(settlement.reason)
-          .to.include("archive node")
-          .and.not.include("MISMATCH");
-      } else {
-        expect(settlement).to.include({ status: "settled" });
-      }
-      // It is mined, so that it stands in the way of no other.
-      lane.server.reset();
-      expect(await lane.vault.settleAll(POLLING)).to.include({
-        status: isNext ? "settled" : "nothing-to-do",
-      });
-    });
-  }
-
-  it("should not take the round of a node that is behind for the outcome", async () => {
-    const { settlement } = await settleAnd(async () => {
-      await lane.world.mine();
-      // It has the receipt, and the round only of the block before that.
-      lane.server.fallBehind((await lane.world.provider.getBlockNumber()) - 1);
-    });
-
-    expect(settlement).to.include({ status: "unconfirmed", after: null });
-    expect(settlement.reason).to.include("could not be read");
-    lane.server.reset();
-    expect(await resume()).to.include({ status: "settled" });
-  });
-
-  it("should wait for a node that is behind until it has the outcome", async () => {
-    const { settlement } = await settleAnd(
-      async () => {
-        await lane.world.mine();
-        const head = await lane.world.provider.getBlockNumber();
-        lane.server.fallBehind(head - 1);
-        lane.server.before(
-          {
-            method: "eth_call",
-            // The second try of what is read of the outcome.
-            occurrence:
-              lane.server.requests.filter(({ method }) => method === "eth_call")
-                .length + 1,
-          },
-          async () => {
-            lane.server.fallBehind(head);
-            await Promise.resolve();
-          },
-        );
-      },
-      // The outcome is asked for again for thirty intervals.
-      { pollingInterval: 200 },
-    );
-
-    expect(settlement, settlement.reason ?? "").to.include({
-      status: "settled",
-    });
-    expect(settlement.after?.settled).to.equal(true);
-  });
-
-  it("should count no confirmations by a node that is behind its own receipt", async () => {
-    const { settlement } = await settleAnd(
-      async () => {
-        await send("anvil_mine", "0x5");
-        lane.server.fallBehind(
-          (await lane.world.provider.getBlockNumber()) - 6,
-        );
-        endAtLook(2);
-      },
-      { confirmations: 3 },
-    );
-
-    expect(settlement).to.include({ status: "unconfirmed", after: null });
-    expect(settlement.reason).to.include("with 1 of 3 confirmations");
-  });
-
   it("should ask a signer elsewhere once, and again only for a new settlement with its nonce", async () => {
     const vault = await lane.connect({ accounts: "remote" });
     lane.server.hide("eth_signTransaction");
@@ -424,22 +279,6 @@ describe("what can become of a settlement's transaction", () => {
     );
     expect(again).to.be.a("string").and.to.equal(first);
     expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
-  });
-
-  it("should believe its own signature before the node's hash", async () => {
-    await setMining(true);
-    lane.server.rewrite("eth_sendRawTransaction", () => `0x${"11".repeat(32)}`);
-
-    const settlement = await lane.vault.settleAll(POLLING);
-
-    const [raw] =
-      lane.server.requests.find(
-        ({ method }) => method === "eth_sendRawTransaction",
-      )?.params ?? [];
-    expect(settlement).to.include({
-      status: "settled",
-      hash: Transaction.from(String(raw)).hash,
-    });
   });
 });
 

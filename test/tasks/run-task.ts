@@ -4,7 +4,7 @@ import { expect } from "chai";
 
 import { vaultError } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
-import { TAKE_UP } from "../../src/settlement/report.js";
+import { RESUME_HINT } from "../../src/settlement/report.js";
 import { nameFlags } from "../../tasks/parse-options.js";
 import { runTask } from "../../tasks/run-task.js";
 import { toJsonValue } from "../../src/json.js";
@@ -179,8 +179,8 @@ describe("running a task", () => {
   });
 
   it("should name the command that takes a settlement up again", () => {
-    expect(TAKE_UP).to.not.contain("--");
-    expect(nameFlags(TAKE_UP)).to.equal(
+    expect(RESUME_HINT).to.not.contain("--");
+    expect(nameFlags(RESUME_HINT)).to.equal(
       "`vault settle --resume` takes it up again.",
     );
   });
