@@ -2,13 +2,12 @@ import { expect } from "chai";
 import { hexlify } from "ethers";
 import fc from "fast-check";
 
-import { decodeResult, encodeCall } from "../../src/client/codec.js";
+import { decodeResult } from "../../src/client/codec.js";
 import {
   operationEntry,
   readOperationNames,
 } from "../../src/protocol/index.js";
 import type { ReadOperationName } from "../../src/protocol/index.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import { decodeGenerally } from "../helpers/general-decoder.js";
 
 function decode(
@@ -65,38 +64,4 @@ describe("client - decodeResult", () => {
       );
     });
   }
-});
-
-describe("client - encodeCall", () => {
-  it("should say which pools there are where another one is named", async () => {
-    for (const [choice, shown] of [
-      ["secret", "secret"],
-      ["toString", "toString"],
-      [1, "1"],
-      [undefined, "undefined"],
-    ] as const) {
-      const { details } = await expectVaultError(
-        () => encodeCall("getLPAmountInfo", [choice]),
-        "VAULT_INVALID_ENUM",
-      );
-      expect(details).to.deep.equal({
-        where: "pool",
-        allowed: "public, private",
-        value: shown,
-      });
-    }
-  });
-
-  it("should say which fields are needed where no object is given", async () => {
-    for (const given of [undefined, null, 1n]) {
-      const { details } = await expectVaultError(
-        () => encodeCall("calMargins", [given]),
-        "VAULT_INVALID_ARGUMENT",
-      );
-      expect(details["where"]).to.equal("calMargins");
-      expect(details["problem"]).to.equal(
-        `one object with maxVolume, APY, endTime is needed, got ${given}`,
-      );
-    }
-  });
 });

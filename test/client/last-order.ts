@@ -139,13 +139,6 @@ describe("client - the last order", () => {
     expect(isMissing(unreadable(9n))).to.equal(false);
   });
 
-  it("should not be claimed to be missing where every id reverts", async () => {
-    await expectVaultError(
-      search(reverting(() => "paused")),
-      "VAULT_CALL_REVERTED",
-    );
-  });
-
   it("should be looked for among the ids that there can be", async () => {
     const { last } = await search((id) => {
       expect(id <= MaxUint256, String(id)).to.equal(true);

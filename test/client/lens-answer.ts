@@ -4,14 +4,9 @@ import { expect } from "chai";
 import { AbiCoder, Interface, id } from "ethers";
 import fc from "fast-check";
 
-import {
-  RehearsalLensArtifact,
-  VaultLensArtifact,
-} from "../../src/client/lens/artifact.js";
+import { VaultLensArtifact } from "../../src/client/lens/artifact.js";
 import { encodeReadCalls } from "../../src/client/lens/lens.js";
 import {
-  encodeRehearse,
-  factsCall,
   parseFacts,
   parseRehearsed,
 } from "../../src/client/lens/rehearsal-lens.js";
@@ -158,33 +153,6 @@ describe("client - what a lens is asked", () => {
         ]),
       );
     }
-  });
-
-  it("should be facts of accounts, as the ABI says", () => {
-    const contract = new Interface(RehearsalLensArtifact.abi);
-    for (const accounts of [[], [one], [one, two, one]]) {
-      expect(factsCall(two, accounts)).to.deep.equal({
-        target: two,
-        data: contract.encodeFunctionData("factsOf", [accounts]),
-      });
-    }
-  });
-
-  it("should be a rehearsal, each part in its place", () => {
-    const contract = new Interface(RehearsalLensArtifact.abi);
-    expect([
-      ...contract.decodeFunctionData(
-        "rehearse",
-        encodeRehearse({
-          reader: one,
-          reads: [{ target: two, data: "0x0102" }],
-          target: two,
-          data: "0x03",
-          gasLimit: 4n,
-          reserve: 5n,
-        }),
-      ),
-    ]).to.deep.equal([one, [[two, "0x0102"]], two, "0x03", 4n, 5n]);
   });
 });
 

@@ -2,21 +2,14 @@ import { expect } from "chai";
 import { getAddress } from "ethers";
 
 import { VaultClient, isFailedReading } from "../../src/client/index.js";
-import { readOne } from "../../src/client/snapshot.js";
-import type {
-  ContractAddresses,
-  VaultSnapshot,
-} from "../../src/client/index.js";
-import { vaultError } from "../../src/errors.js";
+import type { ContractAddresses } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
-import { readingsOf, standaloneReadings } from "../../src/protocol/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { recordCalls } from "../helpers/recording-provider.js";
-import { startRpcServer } from "../helpers/rpc-server.js";
 import { scriptedNode } from "../helpers/scripted-node.js";
 
 const CALLER = "0x00000000000000000000000000000000000A11cE";
@@ -41,17 +34,13 @@ function push(value: number): string {
 }
 
 /** The values and the codes of the errors, place by place. */
-function outline(snapshot: VaultSnapshot): unknown {
-  return strip(snapshot);
-}
-
-function strip(value: unknown): unknown {
+function outline(value: unknown): unknown {
   if (isFailedReading(value)) {
     return { error: value.error.code, message: value.error.message };
   }
   return typeof value === "object" && value !== null
     ? Object.fromEntries(
-        Object.entries(value).map(([key, inner]) => [key, strip(inner)]),
+        Object.entries(value).map(([key, inner]) => [key, outline(inner)]),
       )
     : value;
 }
@@ -80,27 +69,18 @@ const refusals = {
   "answers overrides with HTTP 400": (): Error =>
     Object.assign(new Error("Bad Request"), { statusCode: 400 }),
   "ignores overrides": undefined,
-} as const;
-
-type Refusal = keyof typeof refusals;
-
-const refusalNames = [
-  "refuses overrides",
-  "answers overrides with HTTP 400",
-  "ignores overrides",
-] as const satisfies readonly Refusal[];
+};
 
 /** A node that knows eth_call with two params only. */
 function withoutOverrides(
   provider: Eip1193Provider,
-  refusal: Refusal,
+  refusal: (() => Error) | undefined,
 ): Eip1193Provider {
   return {
     request: async ({ method, params = [] }) => {
       if (params.length > 2 && method === "eth_call") {
-        const error = refusals[refusal];
-        if (error !== undefined) {
-          throw error();
+        if (refusal !== undefined) {
+          throw refusal();
         }
         return await provider.request({ method, params: params.slice(0, 2) });
       }
@@ -108,8 +88,6 @@ function withoutOverrides(
     },
   };
 }
-
-const setCodeMethod = { anvil: "anvil_setCode", hardhat: "hardhat_setCode" };
 
 describe("client - snapshot", () => {
   let anvil: ServerProcess;
@@ -162,7 +140,7 @@ describe("client - snapshot", () => {
             `0x00000000000000000000000000000000c0de00${index.toString(16).padStart(2, "0")}`,
           );
           await provider.request({
-            method: setCodeMethod[node === "anvil" ? "anvil" : "hardhat"],
+            method: "hardhat_setCode",
             params: [address, codes[code]],
           });
           return address;
@@ -214,8 +192,8 @@ describe("client - snapshot", () => {
         });
       });
 
-      for (const refusal of refusalNames) {
-        it(`should be the same on a node that ${refusal}`, async () => {
+      for (const [name, refusal] of Object.entries(refusals)) {
+        it(`should be the same on a node that ${name}`, async () => {
           for (const contracts of [addresses, ...(await hostileAddresses())]) {
             const inOneCall = await new VaultClient(
               provider,
@@ -264,7 +242,7 @@ describe("client - snapshot", () => {
         const client = new VaultClient(provider, addresses);
         const { number } = await client.block();
         await provider.request({
-          method: node === "anvil" ? "anvil_mine" : "hardhat_mine",
+          method: "hardhat_mine",
           params: ["0x2"],
         });
         const past = await client.snapshot({ blockTag: number });
@@ -276,7 +254,7 @@ describe("client - snapshot", () => {
 
       it("should let the contracts see the caller that is given", async () => {
         await provider.request({
-          method: node === "anvil" ? "anvil_setCode" : "hardhat_setCode",
+          method: "hardhat_setCode",
           params: [NO_CODE.replace("dEaD", "bEEF").toLowerCase(), codes.caller],
         });
         const client = new VaultClient(provider, {
@@ -286,14 +264,6 @@ describe("client - snapshot", () => {
         const { volume } = await client.snapshot({ from: CALLER });
         expect(volume).to.equal(BigInt(CALLER));
         expect((await client.snapshot()).volume).to.equal(0n);
-      });
-
-      it("should not put itself in the place of what it reads", async () => {
-        const client = new VaultClient(provider, addresses);
-        const from = addresses.vault;
-        expect((await client.snapshot({ from })).volume).to.equal(
-          await client.queryVolume({ from }),
-        );
       });
 
       it("should fail where there is no such block, and forget nothing", async () => {
@@ -342,39 +312,6 @@ describe("client - snapshot", () => {
     }
   });
 
-  it("should hold only failures that a reading may have, and throw others", async () => {
-    const scripted = scriptedNode({
-      head: 1,
-      codeOf: () => "0x00",
-      answerOf: () => ({ reverted: false, data: "0x" }),
-    });
-    const readingThat = async (error: unknown): Promise<unknown> =>
-      await readOne(
-        Object.assign(new VaultClient(scripted, {}), {
-          read: () => {
-            throw error;
-          },
-        }),
-        { operation: "queryVolume", role: "vault", args: [], path: ["volume"] },
-        {},
-      );
-    const refused = vaultError("VAULT_RPC_TIMEOUT", {
-      tried: "",
-      network: "testnet",
-      method: "eth_call",
-    });
-    expect(await readingThat(refused)).to.deep.equal({ error: refused });
-    for (const unexpected of [
-      new TypeError("no function"),
-      vaultError("VAULT_INTERNAL", { problem: "a hole" }),
-    ]) {
-      const thrown: unknown = await readingThat(unexpected).catch(
-        (error: unknown) => error,
-      );
-      expect(thrown).to.equal(unexpected);
-    }
-  });
-
   it("should ask by itself for what fails through the lens, before it calls it failed", async () => {
     const hre = await createTestHre();
     const { provider } = await hre.network.create();
@@ -386,27 +323,6 @@ describe("client - snapshot", () => {
     const client = new VaultClient(provider, { vault: accountsOnly });
     const { volume } = await client.snapshot();
     expect(volume === 7n, "a volume of 7").to.equal(true);
-  });
-
-  it("should be a single HTTP request", async () => {
-    const server = await startRpcServer({ upstream: anvil.url });
-    try {
-      const hre = await createTestHre({
-        networks: {
-          direct: httpNetwork(anvil.url),
-          recorded: httpNetwork(server.url),
-        },
-      });
-      const { addresses } = await (
-        await hre.network.create("direct")
-      ).vault.deployMocks();
-      const { vault } = await hre.network.create("recorded");
-      await vault.at(addresses).snapshot();
-      expect(server.httpRequests).to.have.length(1);
-      expect(server.requests).to.have.length(1);
-    } finally {
-      await server.stop();
-    }
   });
 
   it("should not take a node that fails for a moment for one that refuses", async () => {
@@ -478,20 +394,5 @@ describe("client - snapshot", () => {
     );
     expect(snapshot.round).to.deep.equal(await vault.getLatestRoundInfo());
     expect(recorder.calls).to.have.length(1);
-  });
-
-  it("should have a place for every standalone reading", async () => {
-    const hre = await createTestHre();
-    const { vault } = await hre.network.create();
-    await vault.deployMocks();
-    const snapshot: Readonly<Record<string, unknown>> = {
-      ...(await vault.snapshot()),
-    };
-    for (const { path } of standaloneReadings) {
-      expect(snapshot).to.have.nested.property(
-        path.filter((part) => part !== undefined).join("."),
-      );
-    }
-    expect(readingsOf("getLPAmountInfo")).to.have.length(2);
   });
 });

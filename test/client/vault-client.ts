@@ -116,21 +116,6 @@ describe("client - VaultClient", () => {
     }
   });
 
-  it("should refuse a time to wait that is none", async () => {
-    const client = new VaultClient(node(), { vault: VAULT });
-    for (const timeout of [0, -1, Number.NaN, 2 ** 31]) {
-      const { details } = await expectVaultError(
-        client.queryVolume({ timeout }),
-        "VAULT_INVALID_ARGUMENT",
-      );
-      expect(details["where"]).to.equal("timeout");
-      expect(details["problem"]).to.include(`got ${timeout}`);
-    }
-    for (const timeout of [1_000_000, 2 ** 31 - 1]) {
-      expect((await client.queryVolume({ timeout })) > 0n).to.equal(true);
-    }
-  });
-
   it("should name a network that has no name, and a block that is not there", async () => {
     const client = new VaultClient(node(), {});
     expect(await client.block()).to.deep.equal({
@@ -156,20 +141,6 @@ describe("client - snapshots", () => {
     });
     const { volume } = await client.snapshot({ from: VAULT });
     expect(volume).to.equal(BigInt(VAULT));
-    expect(
-      recorder.calls.filter(({ params }) => params?.length === 3),
-    ).to.deep.equal([]);
-  });
-
-  it("should not ask again for what the node is known not to do", async () => {
-    const recorder = node(false);
-    const client = new VaultClient(recorder, {
-      vault: VAULT,
-      vaultFactory: FACTORY,
-    });
-    await client.snapshot();
-    recorder.calls.length = 0;
-    await client.snapshot();
     expect(
       recorder.calls.filter(({ params }) => params?.length === 3),
     ).to.deep.equal([]);
