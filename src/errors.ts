@@ -10,15 +10,7 @@ import { escapeUntrusted } from "./untrusted-text.js";
  */
 export type ErrorKind = "user" | "chain" | "rpc" | "bug";
 
-interface ErrorDescriptor {
-  readonly kind: ErrorKind;
-  /** What happened and where; `{name}` marks an argument. */
-  readonly message: string;
-  /** What to do about it. */
-  readonly fix: string;
-}
-
-/** Every error that this package raises, by its code. */
+/** What happened and where, and what to do; `{name}` marks an argument. */
 export const errorTable = {
   VAULT_INVALID_ADDRESS: {
     kind: "user",
@@ -369,9 +361,10 @@ export const errorTable = {
     message: "hardhat-vault failed in a way it should not: {problem}",
     fix: "Please report it, with what you ran.",
   },
-} as const satisfies Readonly<Record<string, ErrorDescriptor>>;
+} as const satisfies Readonly<
+  Record<string, { kind: ErrorKind; message: string; fix: string }>
+>;
 
-/** Code of an error that this package raises. */
 export type VaultErrorCode = keyof typeof errorTable;
 
 type TagsOf<Template extends string> =
@@ -379,16 +372,13 @@ type TagsOf<Template extends string> =
     ? Tag | TagsOf<Rest>
     : never;
 
-/** A value as it was given, and how a text shows it, as in quotes. */
 export interface GivenValue {
   readonly value: string;
   readonly shown: string;
 }
 
-/** What an error is about, as its texts show it. */
 export type ErrorArgument = string | number | bigint | GivenValue;
 
-/** The arguments that the texts of an error need. */
 export type VaultErrorArguments<Code extends VaultErrorCode> = Record<
   TagsOf<
     (typeof errorTable)[Code]["message"] | (typeof errorTable)[Code]["fix"]
@@ -398,22 +388,15 @@ export type VaultErrorArguments<Code extends VaultErrorCode> = Record<
 
 const brand: unique symbol = Symbol.for("hardhat-vault.VaultError");
 
-/**
- * An error of this package: a code of {@link errorTable}, a text that says what
- * happened and where, and one that says what to do.
- */
 export class VaultError extends Error {
   public override readonly name = "VaultError";
   public readonly code: VaultErrorCode;
   public readonly kind: ErrorKind;
-  /** What happened and where, without the fix. */
+  /** Without the fix. */
   public readonly shortMessage: string;
   /** What to do about it. */
   public readonly fix: string;
-  /**
-   * The values in the texts, by name, as they were given; integers as decimal
-   * strings.
-   */
+  /** The values in the texts, by name; integers as decimal strings. */
   public readonly details: Readonly<Record<string, string | number>>;
 
   constructor(
@@ -422,21 +405,7 @@ export class VaultError extends Error {
     cause?: unknown,
   ) {
     const { kind, message, fix } = errorTable[code];
-    // Whatever they come from, an error is shown as it is.
-    const readArguments = (
-      part: keyof GivenValue,
-    ): Record<string, string | number> =>
-      Object.fromEntries(
-        Object.entries(args).map(([key, argument]) => {
-          const value =
-            typeof argument === "object" ? argument[part] : argument;
-          return [
-            key,
-            typeof value === "number" ? value : escapeUntrusted(String(value)),
-          ];
-        }),
-      );
-    const shown = readArguments("shown");
+    const shown = readArguments(args, "shown");
     const shortMessage = fillTemplate(message, shown);
     const filledFix = fillTemplate(fix, shown);
     super(
@@ -447,13 +416,13 @@ export class VaultError extends Error {
     this.kind = kind;
     this.shortMessage = shortMessage;
     this.fix = filledFix;
-    this.details = readArguments("value");
-    Object.defineProperty(this, brand, { value: true });
-    // Hardhat's command line recognises errors of plugins by this property and
-    // prints their message alone, without asking people to report a bug of
-    // Hardhat. Set by hand because the client must not load Hardhat.
-    Object.defineProperty(this, "_isHardhatPluginError", { value: true });
-    Object.defineProperty(this, "pluginId", { value: "hardhat-vault" });
+    this.details = readArguments(args, "value");
+    Object.defineProperties(this, {
+      [brand]: { value: true },
+      // So Hardhat prints the message alone. The client must not load Hardhat.
+      _isHardhatPluginError: { value: true },
+      pluginId: { value: "hardhat-vault" },
+    });
   }
 
   /**
@@ -473,7 +442,6 @@ export class VaultError extends Error {
   }
 }
 
-/** Creates a {@link VaultError}, its arguments checked against its texts. */
 export function vaultError<Code extends VaultErrorCode>(
   code: Code,
   args: VaultErrorArguments<Code>,
@@ -482,12 +450,10 @@ export function vaultError<Code extends VaultErrorCode>(
   return new VaultError(code, args, cause);
 }
 
-/** VAULT_INVALID_ARGUMENT, the error of whatever has none of its own. */
 export function invalidArgument(where: string, problem: string): VaultError {
   return vaultError("VAULT_INVALID_ARGUMENT", { where, problem });
 }
 
-/** Fails with VAULT_INTERNAL if what must hold does not. */
 export function assertInvariant(
   condition: boolean,
   problem: string,
@@ -497,10 +463,7 @@ export function assertInvariant(
   }
 }
 
-/**
- * Handles a rejection: a value stands for those errors of this package that are
- * expected, and whatever else it was is thrown.
- */
+/** Handles a rejection: a value stands for expected errors, others are thrown. */
 export function otherwise<Value>(
   value: Value,
   isExpected: (error: VaultError) => boolean = () => true,
@@ -511,6 +474,21 @@ export function otherwise<Value>(
     }
     throw error;
   };
+}
+
+function readArguments(
+  args: Readonly<Record<string, ErrorArgument>>,
+  part: keyof GivenValue,
+): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(args).map(([key, argument]) => {
+      const value = typeof argument === "object" ? argument[part] : argument;
+      return [
+        key,
+        typeof value === "number" ? value : escapeUntrusted(String(value)),
+      ];
+    }),
+  );
 }
 
 function fillTemplate(

@@ -1,8 +1,6 @@
 /**
- * Characters that a terminal obeys or that hide text from a reader: controls,
- * lone surrogates, line separators, everything that Unicode calls ignorable
- * (zero-width and bidirectional marks, fillers, tags, variation selectors), and
- * the blank of Braille.
+ * Characters that a terminal obeys or that hide text: controls, lone surrogates,
+ * line separators, what Unicode calls ignorable, and the blank of Braille.
  */
 const unsafeCharacter =
   /[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]/gu;
@@ -11,10 +9,8 @@ const unsafeCharacter =
 export const MAX_FOREIGN_TEXT = 4_096;
 
 /**
- * Makes a string from the chain, a node or a configuration file safe to show:
- * every character that could move the cursor, change colours, reorder text or
- * not be seen becomes a visible `\u{…}` escape, and what is configured as a
- * secret is hidden.
+ * Makes a foreign string safe to show: unsafe characters become visible `\u{…}`
+ * escapes, and configured secrets are hidden.
  */
 export function escapeUntrusted(text: string): string {
   return bound(text).replaceAll(
@@ -24,9 +20,8 @@ export function escapeUntrusted(text: string): string {
 }
 
 /**
- * JSON with the same characters escaped the JSON way, so that a terminal is
- * safe and a parser gets the original string, but for secrets. Figures and
- * addresses are never taken for a secret, other hex data only as a whole.
+ * JSON that is safe on a terminal, and whose parser gets the original strings but
+ * for secrets. Figures and addresses are no secrets, other hex data only as a whole.
  */
 export function toSafeJson(value: unknown, indent?: number): string {
   // Line breaks between tokens are JSON's own layout: inside strings
@@ -63,10 +58,8 @@ const MIN_ANYWHERE = 8;
 /** In lower case, as they are and percent-encoded. */
 const secrets = new Set<string>();
 let secretsPattern: RegExp | undefined;
-/** Characters of the longest text that is hidden. */
 let longestSecret = 0;
 
-/** From now on none of these texts is shown, whoever repeats it. */
 export function keepSecret(...values: readonly string[]): void {
   for (const value of values.filter((text) => text !== "")) {
     for (const spelling of [
@@ -80,17 +73,11 @@ export function keepSecret(...values: readonly string[]): void {
   secretsPattern = undefined;
 }
 
-/** A private key, with and without 0x. */
 export function keepKeySecret(key: string): void {
   keepSecret(key, key.replace(/^0x/iu, ""));
 }
 
-/**
- * Every part of an endpoint that may carry a key.
- *
- * @param publicNames What is no secret wherever it stands, as the names of
- * networks.
- */
+/** @param publicNames Names of networks, which are no secret in a URL either. */
 export function keepUrlSecret(
   url: string,
   publicNames: readonly string[] = [],
@@ -159,10 +146,7 @@ function hideSecrets(text: string): string {
   return text.replaceAll(secretsPattern, HIDDEN);
 }
 
-/**
- * Removes what may carry a secret from a text of another origin: URLs (RPC
- * endpoints have keys in path, query or user part).
- */
+/** URLs of RPC endpoints have keys in path, query or user part. */
 export function redactUrls(text: string): string {
   return bound(text).replaceAll(
     // No scheme is longer; without a bound, this would go through dotted text
@@ -173,9 +157,8 @@ export function redactUrls(text: string): string {
 }
 
 /**
- * Removes from the words of a node what is configured as a secret, and what
- * looks like one: URLs, what is left of a URL without its beginning, and tokens
- * long enough to be a key. Hex data stays.
+ * Removes configured secrets, URLs, ends of URLs, and tokens long enough to be a
+ * key. Hex data stays.
  */
 export function redactSecrets(text: string): string {
   return redactUrls(text)
@@ -195,16 +178,14 @@ export function quoteForeignText(text: string, maxLength = 500): string {
 }
 
 /**
- * The beginning of a text without secrets, also one that the end would cut: what
- * is hidden makes a text shorter, which may bring that end into sight.
+ * The beginning of a text without secrets. Hiding makes a text shorter, so that a
+ * secret which the first cut has split could come into sight.
  */
 function bound(text: string): string {
   const looked = hideSecrets(text.slice(0, 2 * MAX_FOREIGN_TEXT));
-  if (text.length <= 2 * MAX_FOREIGN_TEXT) {
-    return looked.length > MAX_FOREIGN_TEXT
-      ? `${looked.slice(0, MAX_FOREIGN_TEXT)}…`
-      : looked;
-  }
-  const whole = Math.max(0, looked.length - longestSecret);
-  return `${looked.slice(0, Math.min(MAX_FOREIGN_TEXT, whole))}…`;
+  const isCut = text.length > 2 * MAX_FOREIGN_TEXT;
+  const whole = looked.length - (isCut ? longestSecret : 0);
+  return isCut || whole > MAX_FOREIGN_TEXT
+    ? `${looked.slice(0, Math.max(0, Math.min(MAX_FOREIGN_TEXT, whole)))}…`
+    : looked;
 }

@@ -42,8 +42,6 @@ export function isLocated(
 }
 
 /**
- * A book of fixed addresses.
- *
  * @param source Where they come from, for error texts.
  * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
  */

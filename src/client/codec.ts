@@ -82,12 +82,10 @@ export type DecodeProblem =
 /**
  * Decodes what an operation returned.
  *
- * Only the canonical encoding is accepted: word for word what the values encode
- * to; as in Solidity, more may follow. So shifted or cut data, a bool of 2 or an address of 21 bytes is a
- * problem and never a wrong figure. Written for words and strings alone, since
- * the general coder takes a hundred times as long, and a scan has many orders.
+ * Only the canonical encoding is accepted, so that shifted or cut data are never a
+ * wrong figure; as in Solidity, more may follow. For words and strings alone: the
+ * general coder takes a hundred times as long.
  *
- * @param bytes As `eth_call` returned them.
  * @returns The value, and how many of the bytes it took.
  */
 export function decodeResult(

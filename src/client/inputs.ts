@@ -18,10 +18,8 @@ const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
 const MAX_BLOCK = 2n ** 64n - 1n;
 
 /**
- * Checks an address and returns it with its checksum.
- *
  * @param where What the address is for, named in the error.
- * @param shown What the error shows for the value.
+ * @returns The address with its checksum.
  * @throws VaultError VAULT_INVALID_ADDRESS
  */
 export function parseAddress(
@@ -69,8 +67,6 @@ export function readInteger(text: string): bigint | undefined {
 }
 
 /**
- * Checks an unsigned 256-bit integer.
- *
  * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ARGUMENT for a number
  * that JavaScript may have rounded
  */
@@ -100,11 +96,7 @@ function isUnsigned(value: unknown, max: bigint): value is number | bigint {
   );
 }
 
-/**
- * Checks a number of things; undefined stays what it is.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT
- */
+/** @throws VaultError VAULT_INVALID_ARGUMENT */
 export function parseCount(
   value: number | undefined,
   where: string,
@@ -119,9 +111,7 @@ export function parseCount(
 }
 
 /**
- * Checks a value of an enumeration: a number that the protocol lists, or its
- * word.
- *
+ * @param value A number that the protocol lists, or its word.
  * @throws VaultError VAULT_INVALID_ENUM
  */
 export function parseEnum(
@@ -142,7 +132,6 @@ export function parseEnum(
   return found[1];
 }
 
-/** The error for what is none of the values that there are. */
 export function notOneOf(
   where: string,
   allowed: readonly string[],
@@ -163,8 +152,7 @@ export function parseInput(field: Field, value: unknown): bigint {
 }
 
 /**
- * Turns a block tag into what goes over the wire.
- *
+ * @returns The block as it goes over the wire.
  * @throws VaultError VAULT_INVALID_BLOCK
  */
 export function parseBlockTag(value: unknown, where = "blockTag"): string {
@@ -180,12 +168,7 @@ export function parseBlockTag(value: unknown, where = "blockTag"): string {
   });
 }
 
-/**
- * Refuses the block that several calls cannot be pinned to.
- *
- * @param where What named the block, for the error.
- * @throws VaultError VAULT_INVALID_ARGUMENT
- */
+/** @throws VaultError VAULT_INVALID_ARGUMENT for the pending block */
 export function requireFixedBlock(blockTag: unknown, where: string): void {
   if (blockTag === "pending") {
     throw invalidArgument(
@@ -195,12 +178,7 @@ export function requireFixedBlock(blockTag: unknown, where: string): void {
   }
 }
 
-/**
- * Refuses the block that is not mined yet.
- *
- * @param where What named the block, for the error.
- * @throws VaultError VAULT_INVALID_ARGUMENT
- */
+/** @throws VaultError VAULT_INVALID_ARGUMENT for the pending block */
 export function requirePastBlock(blockTag: unknown, where: string): void {
   if (blockTag === "pending") {
     throw invalidArgument(where, "a pending block is no part of the history");
@@ -220,11 +198,7 @@ export function givenInput(value: unknown): GivenValue {
 /** More would overflow the timer, and so not wait at all. */
 export const MAX_DURATION_MS = 2 ** 31 - 1;
 
-/**
- * Checks a number of milliseconds to wait.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT
- */
+/** @throws VaultError VAULT_INVALID_ARGUMENT */
 export function parseDuration(where: string, milliseconds: number): number {
   if (milliseconds >= 1 && milliseconds <= MAX_DURATION_MS) {
     return milliseconds;

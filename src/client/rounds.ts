@@ -18,9 +18,8 @@ import type { ReadOptions, VaultReader } from "./reader.js";
 /** Requests under way at a time: each is one small `eth_call`. */
 const CONCURRENCY = 16;
 /**
- * Where a factory was gone for a while, both ends of a stretch may show nothing
- * and there were rounds between. So a stretch with nothing at both ends is only
- * believed to be empty once it is so small a part of the range.
+ * A factory may be gone for a while, so a stretch with nothing at both ends is
+ * only believed to be empty once it is so small a part of the range.
  */
 const EMPTY_STRETCHES = 128;
 
@@ -123,13 +122,10 @@ export async function* readRounds(
 
 /**
  * Finds every two neighbouring blocks between which the round, or whether it is
- * settled, is another, in the order of the blocks. Before the first block and
- * behind the last there is none.
+ * settled, differs. Before the first block and behind the last there is no round.
  *
- * A round's start time never goes back and a settled round stays settled, so
- * where both ends of a stretch show the same, so does all between. Else the
- * stretch is halved. Many are looked at side by side, since they do not depend on
- * each other.
+ * A round's start time never goes back and a settled round stays settled, so if
+ * both ends of a stretch show the same, all between does. Else it is halved.
  */
 async function findChanges(
   [first, last]: readonly [number, number],
@@ -246,7 +242,7 @@ function* sightings(
   }
 }
 
-/** Finds the widest gap between looks in one range after the other. */
+/** Ranges come in their order. */
 function widestGaps(
   looks: readonly number[],
 ): (first: number, last: number) => number {
@@ -261,7 +257,7 @@ function widestGaps(
   };
 }
 
-/** Reads the round of one block; what the contract cannot say is no failure. */
+/** What the contract refuses is no failure. */
 function lookAt(
   client: VaultReader,
   { from }: RoundsOptions,
@@ -347,11 +343,7 @@ async function parseRange(
   return [first, last];
 }
 
-/**
- * Blocks from the first to the last, both included, to begin with: no more than
- * the search of one round takes. They show whether the order that the rest
- * relies on holds.
- */
+/** Blocks to begin with, which show if the order that the search relies on holds. */
 function equalDistances(first: number, last: number): number[] {
   const count = Math.min(
     2 * Math.ceil(Math.log2(last - first + 1)),

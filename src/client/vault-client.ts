@@ -117,8 +117,8 @@ export class VaultClient implements VaultReader {
   }
 
   /**
-   * The TypeChain-typed contracts, by role. An address that is not configured
-   * is only missed when the contract is used.
+   * The TypeChain-typed contracts, by role; a missing address fails when one is
+   * used.
    *
    * @example
    * ```ts
@@ -245,10 +245,8 @@ export class VaultClient implements VaultReader {
    *
    * A reading that fails stands as `{ error }` in its place.
    *
-   * The lens has code, so a contract that asks whether its caller has some may
-   * answer otherwise than a plain call. What fails through the lens is asked for
-   * by itself before it is called failed; another value cannot be told, and
-   * `getFundingFeeRate()` and its like read it plainly.
+   * The lens has code, and a contract may return something else to such a caller.
+   * What fails through the lens is read by itself before it is called failed.
    *
    * @throws VaultError if the block itself cannot be read
    *
@@ -269,29 +267,22 @@ export class VaultClient implements VaultReader {
    * Reads orders, in the order of their ids, all at one block: those of a range,
    * those that `ids` names, or, without `lastId`, all there are.
    *
-   * Values are unscaled, as in {@link VaultReads.getOrderInfo}. Whole ranges
-   * are read with one `eth_call` each where the node allows state overrides,
-   * else one order a call. How much is asked for at once adapts to what the
-   * node can bear. No more is read ahead than the calls under way, so memory
-   * does not grow with the range.
+   * Values are unscaled. One `eth_call` reads many orders if the node allows state
+   * overrides, else each order is a call. A call that fails is halved. No more is
+   * read ahead than the calls under way, so memory does not grow with the range.
    *
    * An order that cannot be read stands as `{ orderID, error }` in its place.
    * An id that does not exist is one of those (the contract reverts) or an
    * order whose every value is zero: `isEmptyOrder()`.
    *
-   * All there are: no function tells how many, so the last one is looked for in
-   * growing steps. It is the order behind which 500 ids in a row do not exist,
-   * and none at a distance of 2^9, 2^10, … 2^20 ids. What may lie beyond such a
-   * gap is listed with a range or with `ids`. Ids that do not exist are left out
-   * then: those that answer zeros, and those that revert with the reason that
-   * the ids behind the end give. Where every id reverts, its error is thrown:
-   * that there is no order looks just the same.
+   * Without `lastId`, the last order is searched in growing steps: the order behind
+   * which 500 ids in a row do not exist, and none at a distance of 2^9, 2^10, …
+   * 2^20 ids. A range or `ids` list what lies beyond such a gap. Ids that do not
+   * exist are left out then: those that answer zeros, and those that revert as the
+   * ids behind the end do. If every id reverts, its error is thrown.
    *
-   * @throws VaultError when iterated: VAULT_INVALID_INTEGER,
-   * VAULT_INVALID_ARGUMENT, VAULT_INVALID_ENUM, VAULT_INVALID_ADDRESS,
-   * VAULT_INVALID_BLOCK, VAULT_BLOCK_NOT_FOUND,
-   * VAULT_CONTRACT_NOT_CONFIGURED, VAULT_NO_CODE, and those of a node that
-   * does not answer; the reason of `signal` when it is aborted
+   * @throws VaultError when iterated: for a wrong option, a contract that is not
+   * there, and a node that does not answer; the reason of `signal` when aborted
    *
    * @example
    * ```ts
@@ -321,18 +312,14 @@ export class VaultClient implements VaultReader {
    * Finds every round that the vault ever had, oldest first, with the blocks in
    * which it was first and last the latest one and in which it was settled.
    *
-   * There are no events to ask for, so blocks are looked at and the stretches
-   * between them halved until each change is found: about
-   * 2 × log2(blocks between) requests a round. That needs the state of old
-   * blocks, as archive nodes have it, and relies on start times that never go
-   * back; where one does, the round says so. A round that came and went within
-   * one block is not found, as no block shows it.
+   * The protocol documents no events, so stretches of blocks are halved until each
+   * change is found: about 2 × log2(blocks between) requests a round. That needs an
+   * archive node, and start times that never go back: a round says if one does. A
+   * round that came and went within one block is not found.
    *
-   * @throws VaultError when iterated: VAULT_ARCHIVE_NODE_NEEDED,
-   * VAULT_INVALID_BLOCK, VAULT_INVALID_ARGUMENT, VAULT_INVALID_ADDRESS,
-   * VAULT_BLOCK_NOT_FOUND, VAULT_CONTRACT_NOT_CONFIGURED; why the last block
-   * has no round to be read, where none has; and those of a node that does not
-   * answer; the reason of `signal` when it is aborted
+   * @throws VaultError when iterated: VAULT_ARCHIVE_NODE_NEEDED; for a wrong option,
+   * and a node that does not answer; why the last block has no round, if none has;
+   * the reason of `signal` when aborted
    *
    * @example
    * ```ts

@@ -15,9 +15,7 @@ export interface DecodedArguments {
 /**
  * Decodes what follows the four bytes of a call or of a custom error.
  *
- * @param names What the arguments are called; as in the ABI unless given.
- * @returns Undefined where the bytes are not the canonical encoding of any
- * arguments, with or without more behind them.
+ * @returns Undefined if the bytes do not begin with a canonical encoding.
  */
 export function decodeArguments(
   { inputs }: ErrorFragment | FunctionFragment,

@@ -10,7 +10,6 @@ import {
 import { decodeRevertReason } from "./revert-reason.js";
 import type { RevertReason } from "./revert-reason.js";
 
-/** The node answered, and said no: it cannot or does not want to. */
 export function isNodeRefusal(error: unknown): error is VaultError {
   return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR";
 }
@@ -24,10 +23,9 @@ export function invalidResponse(
 }
 
 /**
- * Finds out what a failed request means. Libraries nest the interesting part
- * differently, so the whole chain of causes is looked at; but what an error
- * says of itself counts only where the error was made on this side. Whatever
- * the node sent is data: it may look like any error there is.
+ * Finds out what a failed request means, by the whole chain of causes. What an
+ * error says of itself counts only if it was made on this side: what the node
+ * sent may look like any error there is.
  *
  * @param tried How often and how long it was tried, if more than once.
  */
@@ -63,8 +61,7 @@ export function toRpcError(
     return vaultError("VAULT_RPC_TIMEOUT", { network, method, tried }, error);
   }
   if (isUnreadable) {
-    // The body is not repeated: an HTML page helps nobody, and a proxy's error
-    // page may repeat the request with its key.
+    // The body is not repeated: a proxy's page may repeat the key.
     return invalidResponse(
       network,
       method,
@@ -304,7 +301,6 @@ const MAX_REVERT_DATA = 1_000_000;
 /** JSON-RPC's code for parameters that a method does not take. */
 const INVALID_PARAMS = -32602;
 
-/** Whether the node does not take these parameters, which no time changes. */
 export function refusesParameters(error: unknown): boolean {
   return everythingIn(error).some(({ code }) => code === INVALID_PARAMS);
 }
@@ -340,10 +336,7 @@ function ganacheReturn({ data }: ErrorLink): unknown {
 
 type ErrorLink = Readonly<Record<string, unknown>>;
 
-/**
- * More than any library nests; a node may answer with as many objects as it
- * likes.
- */
+/** More than any library nests. */
 const MAX_LINKS = 100;
 const MAX_LISTED = 20;
 
@@ -411,8 +404,7 @@ function everythingIn(error: unknown): readonly ErrorLink[] {
 /**
  * Goes through what an error wraps, outermost first.
  *
- * @param inside What a link wraps beside its list of errors; undefined where the
- * link does not count.
+ * @param inside Undefined if the link does not count.
  */
 function walk(
   error: unknown,
@@ -435,7 +427,6 @@ function walk(
   return [...found];
 }
 
-/** What an error says, whatever it is. */
 export function messageOf(error: unknown): string {
   const { message } = asRecord(error);
   if (typeof message === "string") {

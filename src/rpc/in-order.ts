@@ -6,12 +6,8 @@ import { originOf } from "./patient.js";
 const mutexes = new WeakMap<object, AsyncMutex>();
 
 /**
- * Does what changes a development chain after all that was begun before on the
- * same chain: what is read and written back must not be what another changes
- * meanwhile, an account that sends has one transaction at a time, and reverting
- * the snapshot of a simulation would undo what others did since.
- *
- * @param provider The way to the chain.
+ * Changes a development chain one task after the other: what one reads and writes
+ * back, or a snapshot that it reverts, must not meet what another does meanwhile.
  */
 export async function inOrder<Result>(
   { provider }: { readonly provider: Eip1193Provider },

@@ -6,13 +6,9 @@ import { isNodeRefusal } from "./errors.js";
 import { TRANSACTION_GAS_CAP } from "./gas.js";
 import { AnswerReader, RevertedCall, requestRpc } from "./request.js";
 
-/**
- * A block as it is asked for: its number, or a tag as on the wire, which a hex
- * quantity is too.
- */
+/** The number of a block, or a tag or a hex quantity as on the wire. */
 export type BlockId = number | string;
 
-/** A block, as far as a reading has to name it. */
 export interface BlockInfo {
   readonly number: number;
   /** Unix seconds. */
@@ -32,7 +28,6 @@ export interface PendingBlock extends Omit<Header, "hash" | "number"> {
   readonly number: number | undefined;
 }
 
-/** A call as it is asked for: without value, and without a limit for gas. */
 export interface CallRequest {
   readonly from: string;
   readonly to: string;
@@ -51,7 +46,6 @@ export interface Receipt {
   readonly contractAddress: unknown;
 }
 
-/** A transaction as a node describes it. */
 export interface SeenTransaction {
   readonly hash: string;
   readonly from: string;
@@ -63,7 +57,6 @@ export interface SeenTransaction {
 
 /** What is asked of a node, each answer checked before it is believed. */
 export class Chain {
-  /** What is answered where a block is asked for. */
   readonly #ofBlock: AnswerReader;
 
   constructor(
@@ -73,7 +66,6 @@ export class Chain {
     this.#ofBlock = this.reader(BLOCK_METHOD);
   }
 
-  /** Reads what the method answers. */
   public reader(method: string): AnswerReader {
     return new AnswerReader(this.network, method);
   }
@@ -92,12 +84,10 @@ export class Chain {
     return this.reader(method).quantity(await this.request(method, params));
   }
 
-  /** The chain id. */
   public async chainId(): Promise<number> {
     return await this.#count("eth_chainId", []);
   }
 
-  /** Number of the newest block. */
   public async blockNumber(): Promise<number> {
     return await this.#count("eth_blockNumber", []);
   }
@@ -110,7 +100,6 @@ export class Chain {
     ]);
   }
 
-  /** Native balance of an account. */
   public async balance(
     address: string,
     block: BlockId = "latest",
@@ -118,7 +107,6 @@ export class Chain {
     return await this.quantity("eth_getBalance", [address, toBlockId(block)]);
   }
 
-  /** Whether there is a contract at the address. */
   public async hasCode(
     address: string,
     block: BlockId = "latest",
@@ -129,8 +117,6 @@ export class Chain {
   }
 
   /**
-   * Number and time of a block.
-   *
    * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_RPC_INVALID_RESPONSE and
    * those of a failed request
    */
@@ -138,11 +124,7 @@ export class Chain {
     return this.#blockInfo(await this.#block(block), block);
   }
 
-  /**
-   * What else a block's header has.
-   *
-   * @throws VaultError as {@link block} does
-   */
+  /** @throws VaultError as {@link block} does */
   public async header(block: BlockId = "latest"): Promise<Header> {
     const found = await this.#block(block);
     return {
@@ -158,12 +140,7 @@ export class Chain {
     return this.#ofBlock.quantity(gasLimit);
   }
 
-  /**
-   * Hash of the chain's first block; undefined where the node has pruned it.
-   *
-   * @throws VaultError VAULT_RPC_INVALID_RESPONSE for a block without a hash,
-   * which must not look like another chain, and those of a failed request
-   */
+  /** Hash of the chain's first block; undefined if the node has pruned it. */
   public async genesisHash(): Promise<string | undefined> {
     const genesis = await this.#findBlock(0);
     return genesis === undefined
@@ -172,10 +149,9 @@ export class Chain {
   }
 
   /**
-   * The block that the node would make now; undefined where it does not say. A
-   * node's clock need not be ours: development nodes can be moved in time. Some
-   * give their newest block instead: the nodes of some rollups do, and Geth's,
-   * which leaves its hash out, where it makes no blocks.
+   * The block that the node would make now; undefined if it has none to tell of.
+   * Some nodes return their newest block instead: those of some rollups, and Geth
+   * where it makes no blocks.
    */
   public async pending(): Promise<PendingBlock | undefined> {
     try {
@@ -205,8 +181,7 @@ export class Chain {
   }
 
   /**
-   * @param gas What the call may use: nodes differ in what they give without.
-   * A node that allows no more than EIP-7825 does is asked with that much.
+   * @param gas A node that allows no more than EIP-7825 is asked with that much.
    * @returns The revert if the contract refuses the call, else undefined.
    */
   public async simulate(
@@ -236,23 +211,14 @@ export class Chain {
       return undefined;
     }
     const read = this.reader(method);
-    const {
-      transactionHash,
-      blockNumber,
-      blockHash,
-      gasUsed,
-      status,
-      logs,
-      contractAddress,
-    } = read.record(answer);
+    const receipt = read.record(answer);
+    const { blockNumber, blockHash, logs, contractAddress } = receipt;
     // Some nodes answer a receipt without a block for a waiting transaction.
     if (blockNumber === null || blockHash === null) {
       return undefined;
     }
-    if (
-      typeof transactionHash !== "string" ||
-      transactionHash.toLowerCase() !== hash.toLowerCase()
-    ) {
+    const of = receipt["transactionHash"];
+    if (typeof of !== "string" || of.toLowerCase() !== hash.toLowerCase()) {
       throw read.invalid("it is the receipt of another transaction");
     }
     return {
@@ -261,8 +227,8 @@ export class Chain {
       contractAddress,
       blockNumber: read.number(blockNumber),
       blockHash: read.hash(blockHash),
-      gasUsed: read.quantity(gasUsed),
-      succeeded: read.quantity(status) === 1n,
+      gasUsed: read.quantity(receipt["gasUsed"]),
+      succeeded: read.quantity(receipt["status"]) === 1n,
     };
   }
 
@@ -291,7 +257,7 @@ export class Chain {
   async #findBlock(
     block: BlockId,
     withTransactions = false,
-  ): Promise<Readonly<Record<string, unknown>> | undefined> {
+  ): Promise<FoundBlock | undefined> {
     const answer = await this.request(BLOCK_METHOD, [
       toBlockId(block),
       withTransactions,
@@ -299,10 +265,7 @@ export class Chain {
     return answer === null ? undefined : this.#ofBlock.record(answer);
   }
 
-  async #block(
-    block: BlockId,
-    withTransactions = false,
-  ): Promise<Readonly<Record<string, unknown>>> {
+  async #block(block: BlockId, withTransactions = false): Promise<FoundBlock> {
     const found = await this.#findBlock(block, withTransactions);
     if (found === undefined) {
       throw vaultError("VAULT_BLOCK_NOT_FOUND", {
@@ -313,10 +276,7 @@ export class Chain {
     return found;
   }
 
-  #blockInfo(
-    found: Readonly<Record<string, unknown>>,
-    asked: BlockId,
-  ): BlockInfo {
+  #blockInfo(found: FoundBlock, asked: BlockId): BlockInfo {
     const number = this.#ofBlock.number(found["number"]);
     if (!isNaN(Number(asked)) && number !== Number(asked)) {
       throw this.#ofBlock.invalid(
@@ -329,19 +289,12 @@ export class Chain {
     };
   }
 
-  #gasOf({
-    gasLimit,
-    baseFeePerGas,
-  }: Readonly<Record<string, unknown>>): Pick<
-    Header,
-    "gasLimit" | "baseFeePerGas"
-  > {
+  #gasOf(block: FoundBlock): Pick<Header, "gasLimit" | "baseFeePerGas"> {
+    const baseFee = block["baseFeePerGas"] ?? undefined;
     return {
-      gasLimit: this.#ofBlock.quantity(gasLimit),
+      gasLimit: this.#ofBlock.quantity(block["gasLimit"]),
       baseFeePerGas:
-        baseFeePerGas === undefined || baseFeePerGas === null
-          ? undefined
-          : this.#ofBlock.quantity(baseFeePerGas),
+        baseFee === undefined ? undefined : this.#ofBlock.quantity(baseFee),
     };
   }
 
@@ -349,6 +302,8 @@ export class Chain {
     return this.reader(method).number(await this.request(method, params));
   }
 }
+
+type FoundBlock = Readonly<Record<string, unknown>>;
 
 const BLOCK_METHOD = "eth_getBlockByNumber";
 

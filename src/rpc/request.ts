@@ -13,12 +13,8 @@ export class RevertedCall {
 }
 
 /**
- * Sends one request.
- *
- * @returns The result, or the revert where the contract refused the call.
- * @throws VaultError VAULT_NETWORK_UNREACHABLE, VAULT_RPC_TIMEOUT,
- * VAULT_RPC_INVALID_RESPONSE, VAULT_RPC_ERROR, VAULT_WRONG_CHAIN,
- * VAULT_CONFIG_VARIABLE
+ * @returns The result, or the revert if the contract refused the call.
+ * @throws VaultError see {@link toRpcError}
  */
 export async function requestRpc(
   provider: Eip1193Provider,
@@ -37,10 +33,7 @@ export async function requestRpc(
   }
 }
 
-/**
- * Reads what a node answered to one method. What is of another type is
- * refused, with VAULT_RPC_INVALID_RESPONSE.
- */
+/** Refuses what is of another type, with VAULT_RPC_INVALID_RESPONSE. */
 export class AnswerReader {
   constructor(
     private readonly network: string,
@@ -58,9 +51,7 @@ export class AnswerReader {
   public number(value: unknown): number {
     const number = Number(this.quantity(value));
     if (!Number.isSafeInteger(number)) {
-      throw this.invalid(
-        "a number above 2^53 - 1, which is none that it can be",
-      );
+      throw this.invalid("a number above 2^53 - 1");
     }
     return number;
   }

@@ -1,5 +1,4 @@
 import { ErrorFragment } from "ethers";
-import type { Interface } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { toJsonValue } from "../json.js";
@@ -40,22 +39,18 @@ const panic = ErrorFragment.from("error Panic(uint256)");
 /** Made once: a scan may have thousands of refusals. */
 let mockErrors: readonly ErrorFragment[] | undefined;
 
-/**
- * Decodes revert data: `Error(string)`, `Panic(uint256)`, a custom error of our
- * mocks or of these, else it is shown as it is. The protocol documents no errors
- * (section 7).
- *
- * @param errors What the four bytes may stand for.
- */
+/** @param errors What the four bytes may stand for, beside errors of the mocks. */
 export function decodeRevertReason(
   data: string,
   errors: readonly ErrorFragment[] = [],
 ): RevertReason {
   if (data === "0x") {
-    return { kind: "none", text: "no reason given", data };
+    return { kind: "none", text: NO_REASON, data };
   }
   const selector = data.slice(0, 10).toLowerCase();
-  mockErrors ??= errorsOf(IMockErrors__factory.createInterface());
+  mockErrors ??= IMockErrors__factory.createInterface().fragments.filter(
+    (fragment) => fragment instanceof ErrorFragment,
+  );
   for (const error of [errorString, panic, ...mockErrors, ...errors]) {
     const decoded =
       error.selector === selector ? decodeArguments(error, data) : undefined;
@@ -63,23 +58,12 @@ export function decodeRevertReason(
       return { ...describeError(error, decoded), data };
     }
   }
-  return {
-    kind: "unknown",
-    text:
-      selector.length === 10
-        ? describeUnknown(selector, data)
-        : `unknown error data ${data}`,
-    data,
-  };
-}
-
-function errorsOf({ fragments }: Interface): readonly ErrorFragment[] {
-  return fragments.filter((fragment) => fragment instanceof ErrorFragment);
-}
-
-function describeUnknown(selector: string, data: string): string {
   const bytes = (data.length - 10) / 2;
-  return `unknown error ${selector} with ${bytes} bytes of arguments${bytes === 0 ? "" : `: ${data}`}`;
+  const text =
+    bytes < 0
+      ? `unknown error data ${data}`
+      : `unknown error ${selector} with ${bytes} bytes of arguments${bytes === 0 ? "" : `: ${data}`}`;
+  return { kind: "unknown", text, data };
 }
 
 /** As in `TooEarly(end: 1700000000)`. */

@@ -159,6 +159,17 @@ describe("hostile text", function () {
     args: Readonly<Record<string, unknown>> = {},
   ): Promise<CommandResult> => await runVaultTask(hre, task, args);
 
+  /** Does something, and sets the chain and the project's files back. */
+  async function andBack(work: () => Promise<void>): Promise<void> {
+    const { provider } = direct;
+    const snapshot: unknown = await provider.request({
+      method: "evm_snapshot",
+    });
+    await work();
+    await provider.request({ method: "evm_revert", params: [snapshot] });
+    await rm(deployments, { recursive: true, force: true });
+  }
+
   /** Has the contracts refuse with words, until the chain is set back. */
   async function refuseWithWords(): Promise<void> {
     await mocks.fail("settleAll", everythingHostile);
@@ -230,12 +241,11 @@ describe("hostile text", function () {
   }
 
   it("should reach no reader raw, whatever the task: contracts that refuse with words", async () => {
-    const snapshot: unknown = await direct.provider.request({
-      method: "evm_snapshot",
+    await andBack(async () => {
+      await refuseWithWords();
+      const harm = await harmOfEveryTask();
+      expect(harm).to.deep.equal({ found: [], isShown: true });
     });
-    await refuseWithWords();
-    expect(await harmOfEveryTask()).to.deep.equal({ found: [], isShown: true });
-    await direct.provider.request({ method: "evm_revert", params: [snapshot] });
   });
 
   it("should have its exact value in JSON", async () => {
@@ -316,27 +326,22 @@ describe("hostile text", function () {
         { networks: { test: httpNetwork(anvil.url) } },
         { network: "test", projectRoot: project.path },
       );
-      const snapshot: unknown = await direct.provider.request({
-        method: "evm_snapshot",
-      });
-      await runVaultTask(bare, "deploy-mocks", { json: true });
-      const file = await onlyFileIn(deployments);
-      const deployment = asRecord(parseJson(await readFile(file, "utf8")));
-      for (const document of [
-        ...tampered(deployment),
-        ...tampered(asRecord(deployment["contracts"])).map((contracts) => ({
-          ...deployment,
-          contracts,
-        })),
-      ]) {
-        await writeFile(file, JSON.stringify(document));
-        const { stdout, stderr } = await runVaultTask(bare, "volume");
-        expect(harmfulIn(stdout + stderr)).to.deep.equal([]);
-        expect(stdout + stderr).to.not.contain("VAULT_INTERNAL");
-      }
-      await direct.provider.request({
-        method: "evm_revert",
-        params: [snapshot],
+      await andBack(async () => {
+        await runVaultTask(bare, "deploy-mocks", { json: true });
+        const file = await onlyFileIn(deployments);
+        const deployment = asRecord(parseJson(await readFile(file, "utf8")));
+        for (const document of [
+          ...tampered(deployment),
+          ...tampered(asRecord(deployment["contracts"])).map((contracts) => ({
+            ...deployment,
+            contracts,
+          })),
+        ]) {
+          await writeFile(file, JSON.stringify(document));
+          const { stdout, stderr } = await runVaultTask(bare, "volume");
+          expect(harmfulIn(stdout + stderr)).to.deep.equal([]);
+          expect(stdout + stderr).to.not.contain("VAULT_INTERNAL");
+        }
       });
     });
 

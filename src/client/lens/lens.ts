@@ -20,9 +20,7 @@ export interface LensContext {
   readonly blockTag: string;
 }
 
-/**
- * Whether a provider's node applies state overrides, once that is known.
- */
+/** Whether a provider's node applies state overrides, once that is known. */
 const supportByProvider = new WeakMap<Eip1193Provider, boolean>();
 
 const lensInterface = new Interface(VaultLensArtifact.abi);
@@ -63,16 +61,12 @@ export function encodeReadOrders(
   ]);
 }
 
-/** What is known about overrides on this provider, without asking. */
-export function knownLensSupport(
-  provider: Eip1193Provider,
-): boolean | undefined {
+function knownLensSupport(provider: Eip1193Provider): boolean | undefined {
   return supportByProvider.get(originOf(provider));
 }
 
 /**
- * Whether the node applies state overrides. The first time it is asked, with
- * the smallest call there is; the answer is remembered.
+ * Asks once if the node applies state overrides, with the smallest call there is.
  *
  * @throws VaultError if the node does not answer anything else either
  */
@@ -122,9 +116,7 @@ const refusals: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads several contracts at once.
- *
- * @returns Undefined where that does not work, whatever the reason.
+ * @returns Undefined if the node cannot do that.
  * @throws VaultError if the node does not answer at all
  */
 export async function tryLens(
