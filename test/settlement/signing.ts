@@ -70,10 +70,6 @@ describe("how a settlement is signed", () => {
     ["a fixed gas price", { accounts: [DEV_KEYS[0]], gasPrice: 3_000_000_000 }],
     ["a fixed gas limit", { accounts: [DEV_KEYS[0]], gas: 700_000 }],
     ["a gas multiplier", { accounts: [DEV_KEYS[0]], gasMultiplier: 1.7 }],
-    [
-      "a gas multiplier beyond the block's limit",
-      { accounts: [DEV_KEYS[0]], gasMultiplier: 900 },
-    ],
   ];
   for (const [name, settings] of configurations) {
     it(`should be what Hardhat itself would send: ${name}`, async () => {
