@@ -47,7 +47,7 @@ export function parseRoundsArguments(
 }
 
 /** Finds the rounds of a range of blocks, and lists them. */
-export async function listRounds(
+async function listRounds(
   vault: HardhatVault,
   { fromBlock, toBlock, from, form }: RoundsRequest,
   {
@@ -56,7 +56,7 @@ export async function listRounds(
     stdout,
     stderr,
     say,
-  }: Omit<ReadSurroundings<ArgumentsOf<"rounds">>, "hre" | "findSender">,
+  }: ReadSurroundings<ArgumentsOf<"rounds">>,
 ): Promise<StreamedReport> {
   const envelope = await readEnvelope(vault, toBlock);
   let rounds: readonly PastRound[] = [];

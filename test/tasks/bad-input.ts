@@ -127,12 +127,6 @@ const mistakes: readonly Mistake[] = [
   [
     "VAULT_TOO_MANY_DIGITS",
     "margins",
-    { ...margins, apy: "0.12345678901234567" },
-    ["--apy", "at most 16"],
-  ],
-  [
-    "VAULT_TOO_MANY_DIGITS",
-    "margins",
     { ...margins, maxVolume: ABOVE },
     ["--max-volume", "256 bits"],
   ],
@@ -207,12 +201,6 @@ const mistakes: readonly Mistake[] = [
     [
       ["VAULT_INVALID_ENUM", "minSLDMargin", {}, "<operation>", "minXMargin"],
       ["VAULT_INVALID_ARGUMENT", "calMargins", { args: ["1"] }, "3 (", "got 1"],
-      [
-        "VAULT_INVALID_ARGUMENT",
-        "queryVolume",
-        { args: ["1"] },
-        "no arguments",
-      ],
       ["VAULT_MISSING_OPTION", "getLPAmountInfo", {}, "--pool", "public or"],
       ["VAULT_INVALID_ENUM", "getLPAmountInfo", { pool: "x" }, "--pool", '"x"'],
       ["VAULT_INVALID_ARGUMENT", "queryVolume", { pool: "public" }, "--pool"],
@@ -239,13 +227,6 @@ const mistakes: readonly Mistake[] = [
     {},
     ["networks.badVariable.vault.contracts.vault", "40 hex digits"],
     { network: "badVariable", sent: header },
-  ],
-  [
-    "VAULT_INVALID_ADDRESS",
-    "volume",
-    {},
-    ["networks.badFrom.from", BAD_CHECKSUM, "checksum"],
-    { network: "badFrom", sent: header },
   ],
   [
     "VAULT_INVALID_ADDRESS",
@@ -383,13 +364,6 @@ const mistakes: readonly Mistake[] = [
       "network live",
       "networks.live.vault.contracts.vaultFactory",
     ],
-    noCode,
-  ],
-  [
-    "VAULT_NO_CODE",
-    "min-margin",
-    { at: `vaultFactory=${ADDRESS}` },
-    [ADDRESS, "vault factory", "network live", "from --at"],
     noCode,
   ],
   [

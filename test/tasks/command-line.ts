@@ -14,7 +14,6 @@ import { everyTaskRun } from "../helpers/every-vault-task.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { connectTo } from "../helpers/hre.js";
-import { parseDocument } from "../helpers/run-vault-task.js";
 
 const KEY = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
 
@@ -35,20 +34,6 @@ const succeeds =
     for (const line of lines) {
       expect(stdout).to.match(line);
     }
-  };
-
-const prints =
-  (expected: Readonly<Record<string, unknown>>) =>
-  (result: CommandResult): void => {
-    expect(result.stderr).to.equal("");
-    expect(result.exitCode).to.equal(0);
-    expect(parseDocument(result)).to.deep.include(expected);
-    expect(parseDocument(result)).to.have.all.keys(
-      "network",
-      "chainId",
-      "block",
-      ...Object.keys(expected),
-    );
   };
 
 const fails =
@@ -80,17 +65,6 @@ const isRefusedByHardhat =
       .and.not.contain("VAULT_");
   };
 
-const failsAsJson =
-  (code: string) =>
-  (result: CommandResult): void => {
-    expect(result.exitCode).to.equal(1);
-    expect(result.stderr).to.equal("");
-    expect(parseDocument(result))
-      .to.have.nested.property("error.code")
-      .that.equals(code);
-    expect(result.stdout).to.not.contain(KEY);
-  };
-
 const orderID = ORDER_ID.toString();
 
 /** What only a shell shows; the variety is tested in process. */
@@ -98,10 +72,6 @@ const commands: readonly Command[] = [
   {
     args: ["funding-rate"],
     check: succeeds(/^Funding fee rate {2}test \(chain 31337\), block \d+/u),
-  },
-  {
-    args: ["funding-rate", "--type", "put", "--json"],
-    check: prints({ fundingFeeRate: { put: "2" } }),
   },
   {
     args: ["order", orderID],
@@ -153,11 +123,6 @@ const commands: readonly Command[] = [
     network: "withUrlVariable",
     env: { CI: "1" },
     check: fails("VAULT_CONFIG_VARIABLE", "TEST_UNSET_URL"),
-  },
-  {
-    args: ["volume", "--json"],
-    env: { CI: "1", TEST_NETWORK: '{"chainId":56}' },
-    check: failsAsJson("VAULT_WRONG_CHAIN"),
   },
   {
     args: ["forecast"],

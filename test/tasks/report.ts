@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 
@@ -149,18 +149,6 @@ describe("tasks - report", () => {
     const page = await readFile(file, "utf8");
     expect(page).to.match(/<span class="bad"\s*>failed: /u);
     expect(page).to.not.include("<img");
-  });
-
-  it("should leave a file as it was where nothing could be read", async () => {
-    await writeFile(file, "mine");
-    const result = await runVaultTask(hre, "report", {
-      out: file,
-      at: "vault=0x00000000000000000000000000000000000000AA",
-      simulate: true,
-    });
-    expect(result.exitCode).to.equal(1);
-    expect(await readFile(file, "utf8")).to.equal("mine");
-    expect(await readdir(folder)).to.deep.equal(["report.html"]);
   });
 
   it("should look for who settles within the deadline of the whole", async () => {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
-import { listRounds, parseRoundsArguments } from "../../tasks/rounds.js";
+import { parseRoundsArguments } from "../../tasks/rounds.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { CommandResult } from "../helpers/cli.js";
 import {
@@ -152,25 +152,6 @@ describe("tasks - rounds", () => {
     expect(csv.stderr).to.equal(ndjson.stderr);
     const document = parseDocument(await rounds({ json: true }));
     expect(document).to.have.property("notes").with.length(3);
-  });
-
-  it("should tell how far it is", async () => {
-    const connection = await hre.network.create("remote");
-    const args = argumentsOf("rounds", { json: true });
-    let last = "";
-    await listRounds(connection.vault, parseRoundsArguments(args), {
-      args,
-      write: (_text, done) => {
-        done();
-      },
-      stdout: {},
-      stderr: process.stderr,
-      say: (text) => {
-        last = text;
-      },
-    });
-    await connection.close();
-    expect(last).to.match(/^Reading blocks: (\d+) of \1$/u);
   });
 
   it("should ask for an archive node where the state of old blocks is gone", async () => {

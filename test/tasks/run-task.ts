@@ -4,10 +4,7 @@ import { expect } from "chai";
 
 import { vaultError } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
-import { RESUME_HINT } from "../../src/settlement/report.js";
-import { nameFlags } from "../../tasks/parse-options.js";
 import { runTask } from "../../tasks/run-task.js";
-import { toJsonValue } from "../../src/json.js";
 import type { TaskReport } from "../../tasks/run-task.js";
 
 /** Streams that remember what was written, as files or as terminals. */
@@ -43,20 +40,6 @@ describe("running a task", () => {
         '{"amount":"1180591620717411303424","text":"a\\u001b[31mb","list":["1",null,true]}\n',
       stderr: "",
     });
-  });
-
-  it("should fail with a report that says so", async () => {
-    for (const json of [false, true]) {
-      const { written, ...output } = streams(false);
-      const result = await runTask(
-        { json },
-        async () => await Promise.resolve({ ...report, ok: false }),
-        output,
-      );
-      expect(result.success).to.equal(false);
-      expect(written.stdout).to.not.equal("");
-      expect(written.stderr).to.equal("");
-    }
   });
 
   it("should keep stdout for the documents of tasks that run at once, with --json", async () => {
@@ -168,21 +151,6 @@ describe("running a task", () => {
         .to.have.nested.property("error.message")
         .that.contains(says);
     }
-  });
-
-  it("should put a failed reading into a document without its details", () => {
-    const error = vaultError("VAULT_INTERNAL", { problem: "x" });
-    expect(toJsonValue({ a: { error }, b: [error] })).to.deep.equal({
-      a: { error: { code: error.code, message: error.message } },
-      b: [{ code: error.code, message: error.message }],
-    });
-  });
-
-  it("should name the command that takes a settlement up again", () => {
-    expect(RESUME_HINT).to.not.contain("--");
-    expect(nameFlags(RESUME_HINT)).to.equal(
-      "`vault settle --resume` takes it up again.",
-    );
   });
 
   it("should name the flags where the API names its options", async () => {

@@ -190,11 +190,6 @@ describe("tasks - watch", () => {
     expect(events).to.have.length(4);
   });
 
-  it("watch should fail with VAULT_RPC_ERROR where the first look does", async () => {
-    down();
-    await expectVaultError(watchThrough(undefined, []), "VAULT_RPC_ERROR");
-  });
-
   for (const until of ["settled", "expired"]) {
     it(`watch --until ${until} should fail with VAULT_ROUND_CHANGED where another round replaces the one that was meant`, async () => {
       await expectVaultError(

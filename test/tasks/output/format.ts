@@ -4,7 +4,6 @@ import { operations } from "../../../src/protocol/index.js";
 import type { Unit } from "../../../src/protocol/index.js";
 import { describeScales } from "../../../tasks/output/orders.js";
 import {
-  describeCount,
   fieldOf,
   formatCountdown,
   formatDuration,
@@ -162,11 +161,5 @@ describe("values for a person", () => {
     expect(describeScales({ ...configured, raw: true })).to.equal(
       "Integers as on the wire.",
     );
-  });
-
-  it("should count with grouped digits", () => {
-    expect(describeCount(1, "order")).to.equal("1 order");
-    expect(describeCount(0, "order")).to.equal("0 orders");
-    expect(describeCount(20_000n, "id")).to.equal("20,000 ids");
   });
 });
