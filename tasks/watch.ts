@@ -10,7 +10,7 @@ import {
 } from "../src/protocol/index.js";
 import { describeRound, isSameRound } from "../src/protocol/round.js";
 import { explainRefusal } from "../src/rehearsal/refusal.js";
-import { settlementCall } from "../src/rehearsal/question.js";
+import { settlementCall } from "../src/rehearsal/engine.js";
 import { toJsonValue } from "../src/json.js";
 import { toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";

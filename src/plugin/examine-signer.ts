@@ -2,8 +2,8 @@ import { formatEther } from "ethers";
 
 import { otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { settlementCall } from "../rehearsal/question.js";
-import type { NextBlock } from "../rehearsal/question.js";
+import { settlementCall } from "../rehearsal/engine.js";
+import type { NextBlock } from "../rehearsal/engine.js";
 import { RevertedCall } from "../rpc/request.js";
 import {
   currentPricePerGas,

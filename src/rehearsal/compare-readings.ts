@@ -1,21 +1,19 @@
-import { failedReading, isFailedReading } from "../client/failed-reading.js";
+import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import type { VaultHost } from "../host.js";
-import { assertInvariant } from "../errors.js";
 import {
   operationEntry,
   readingAt,
   standaloneReadings,
 } from "../protocol/index.js";
-import type { OperationName, VaultRound } from "../protocol/index.js";
+import type { Field, VaultRound } from "../protocol/index.js";
 import { asRecord } from "../json.js";
-import type { Balance, BalanceSubjects } from "./balances.js";
-import type { ReadingChange, ReadingValue } from "./types.js";
-
-/** What is compared. */
-export interface StateSubjects extends BalanceSubjects {
-  readonly orderIDs: readonly bigint[];
-}
+import { NATIVE } from "./transfers.js";
+import type {
+  BalanceChange,
+  ReadingChange,
+  ReadingValue,
+  Transfer,
+} from "./types.js";
 
 /** All that is compared, at one block. */
 export interface ChainState {
@@ -30,6 +28,14 @@ export interface ChainState {
  */
 export type Readings = ReadonlyMap<string, unknown>;
 
+/** A balance at one moment. */
+export interface Balance {
+  readonly account: string;
+  /** Address of an ERC-20 contract, or {@link NATIVE}. */
+  readonly token: string;
+  readonly amount: bigint;
+}
+
 /** The readings of a snapshot. */
 export function readingsIn(snapshot: VaultSnapshot): Readings {
   return new Map(
@@ -40,29 +46,11 @@ export function readingsIn(snapshot: VaultSnapshot): Readings {
   );
 }
 
-const ORDERS = "orders.";
-
-/** How an order is named among {@link Readings}. */
-export function orderName(orderID: bigint): string {
-  return `${ORDERS}${orderID}`;
-}
-
-/** The round, or undefined where it cannot be read. */
+/** The round, or undefined if it cannot be read. */
 export function roundOf({ readings }: ChainState): VaultRound | undefined {
   const round = readings.get("round");
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what getLatestRoundInfo answers, if it does
   return isFailedReading(round) ? undefined : (round as VaultRound | undefined);
-}
-
-/** The round at a block, or undefined where it cannot be read. */
-export async function readRound(
-  vault: VaultHost,
-  blockTag: number,
-): Promise<VaultRound | undefined> {
-  const round = await vault
-    .getLatestRoundInfo({ blockTag })
-    .catch(failedReading);
-  return isFailedReading(round) ? undefined : round;
 }
 
 /** Every field that differs. */
@@ -75,16 +63,12 @@ export function changesBetween(
   );
 }
 
-/** The operation that a reading is made by, by its name. */
-export function operationOf(reading: string): OperationName {
-  if (reading.startsWith(ORDERS)) {
-    return "getOrderInfo";
-  }
+/** The fields of a reading, by its name. */
+export function fieldsOf(reading: string): readonly Field[] {
   const found = standaloneReadings.find(
     ({ path }) => path.join(".") === reading,
   );
-  assertInvariant(found !== undefined, `no operation reads ${reading}`);
-  return found.operation;
+  return operationEntry(found?.operation ?? "getOrderInfo").outputs;
 }
 
 /** The fields of one reading that differ. */
@@ -93,36 +77,82 @@ function compareValues(
   before: unknown,
   after: unknown,
 ): readonly ReadingChange[] {
-  if (isFailedReading(before) || isFailedReading(after)) {
-    const [codeBefore, codeAfter] = [codeOf(before), codeOf(after)];
-    return codeBefore === codeAfter
+  const isFailed = isFailedReading(before) || isFailedReading(after);
+  const fields = isFailed
+    ? ["error"]
+    : fieldsOf(reading).map(({ name }) => name);
+  const valueOf = isFailed ? codeOf : valueOfField;
+  return fields.flatMap((field) => {
+    const change = {
+      before: valueOf(before, field),
+      after: valueOf(after, field),
+    };
+    return change.before === change.after
       ? []
-      : [{ reading, field: "error", before: codeBefore, after: codeAfter }];
-  }
-  return operationEntry(operationOf(reading)).outputs.flatMap(({ name }) => {
-    const [one, other] = [fieldOf(before, name), fieldOf(after, name)];
-    return one === other
-      ? []
-      : [{ reading, field: name, before: one, after: other }];
+      : [{ reading, field, ...change }];
   });
 }
 
-function codeOf(value: unknown): string | null {
+function codeOf(value: unknown): ReadingValue {
   return isFailedReading(value) ? value.error.code : null;
 }
 
 /** A reading of one field is its bare value; see OperationResult. */
-function fieldOf(value: unknown, field: string): ReadingValue {
+function valueOfField(value: unknown, field: string): ReadingValue {
   const fields = asRecord(value);
-  const own = Object.hasOwn(fields, field) ? fields[field] : undefined;
-  const inner = fields === value ? own : value;
-  switch (typeof inner) {
-    case "bigint":
-    case "number":
-    case "boolean":
-    case "string":
-      return inner;
-    default:
-      return null;
-  }
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what the table of operations decodes
+  return (fields === value ? fields[field] : value) as ReadingValue;
+}
+
+/** An account's native balance among those that were read; 0 if it is not. */
+export function nativeBalanceOf(
+  wanted: string,
+  balances: readonly Balance[],
+): bigint {
+  return (
+    balances.find(
+      ({ account, token }) => account === wanted && token === NATIVE,
+    )?.amount ?? 0n
+  );
+}
+
+/**
+ * The balances that differ.
+ *
+ * @param fee What an account still has to pay. It is taken off; if the account
+ * could not have paid it, it is counted as its own from the beginning.
+ */
+export function compareBalances(
+  before: readonly Balance[],
+  after: readonly Balance[],
+  fee: { readonly account: string; readonly amount: bigint },
+): readonly BalanceChange[] {
+  return before.flatMap(({ account, token, amount }, index) => {
+    const found = after[index]?.amount ?? amount;
+    const due = token === NATIVE && account === fee.account ? fee.amount : 0n;
+    const change =
+      found >= due
+        ? { before: amount, after: found - due }
+        : { before: amount + due, after: found };
+    return change.before === change.after
+      ? []
+      : [{ account, token, ...change }];
+  });
+}
+
+/** Whether the native transfers come to what the balances of accounts show. */
+export function explainBalances(
+  transfers: readonly Transfer[],
+  before: readonly Balance[],
+  after: readonly Balance[],
+): boolean {
+  const moves = transfers.filter(({ token }) => token === NATIVE);
+  return before.every(({ account, token, amount }, index) => {
+    const expected = moves.reduce(
+      (sum, { from, to, amount: moved }) =>
+        sum + (to === account ? moved : 0n) - (from === account ? moved : 0n),
+      amount,
+    );
+    return token !== NATIVE || after[index]?.amount === expected;
+  });
 }

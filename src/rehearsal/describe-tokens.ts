@@ -7,7 +7,7 @@ import { entryAnswer } from "../client/lens/lens-answer.js";
 import { otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
-import { NATIVE } from "./balances.js";
+import { NATIVE } from "./transfers.js";
 import type { Simulation, Transfer } from "./types.js";
 
 /** What a token says of itself: its own words, to be escaped. */

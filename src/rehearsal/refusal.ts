@@ -3,19 +3,15 @@ import { isUsedUp } from "../rpc/gas.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { vaultError } from "../errors.js";
+import type { VaultErrorCode } from "../errors.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import type { VaultHost } from "../host.js";
-import type { Refusal } from "./question.js";
+import type { FailedCall, SimulationParameters } from "./engine.js";
 
-/** How a call failed, as far as a node tells. */
-export interface FailedCall {
-  /** What it reverted with, 0x hex. */
-  readonly data: string;
-  /** The node's words, where they say more than that it failed. */
-  readonly message: string | undefined;
-  readonly gasUsed: bigint;
-  /** What it was given at least. */
-  readonly gasGiven: bigint;
+/** Why the contract does not settle. */
+export interface Refusal {
+  readonly code: VaultErrorCode;
+  readonly reason: string;
 }
 
 /**
@@ -27,36 +23,37 @@ export function isExhausted(failed: FailedCall): boolean {
   return data === "0x" && (/out of ?gas/iu.test(message) || isUsedUp(failed));
 }
 
-/**
- * Why the contract refuses, in words.
- *
- * @param gas The gas limit, where somebody chose one.
- * @param blockGasLimit What it had otherwise.
- */
+/** Why the contract refuses, in words. */
 export async function describeRefusal(
-  vault: VaultHost,
-  gas: bigint | undefined,
-  blockGasLimit: bigint,
-  call: FailedCall,
+  { vault, gas, next }: SimulationParameters,
+  failed: FailedCall,
 ): Promise<Refusal> {
-  const { data, message } = call;
-  if (isExhausted(call) && !isInstruction(message)) {
+  const { data, message, gasGiven } = failed;
+  if (isExhausted(failed) && !/opcode|instruction/iu.test(message ?? "")) {
     return outOfGas(
       vault.networkName,
       message !== undefined,
-      gas === undefined
+      gas !== undefined
         ? {
-            gas: blockGasLimit,
-            limit: "a block of this chain has room for",
-            remedy:
-              "No transaction may use more on this chain: the contract has to settle in parts.",
-          }
-        : {
             gas,
             limit: "it is given",
             remedy:
               "Give it more: `gas` of simulateSettleAll(), or of the network's configuration.",
-          },
+          }
+        : gasGiven < next.gasLimit
+          ? {
+              gas: gasGiven,
+              limit:
+                "this network's hardfork allows one transaction (EIP-7825, from osaka on)",
+              remedy:
+                "If the chain has no such limit, rehearse by the rules of another hardfork, as in prague.",
+            }
+          : {
+              gas: next.gasLimit,
+              limit: "a block of this chain has room for",
+              remedy:
+                "No transaction may use more on this chain: the contract has to settle in parts.",
+            },
     );
   }
   return data === "0x" && message !== undefined
@@ -81,7 +78,7 @@ export async function explainRefusal(
 /**
  * The settlement needs more gas than it may have.
  *
- * @param isCertain Whether a node says so; an invalid instruction uses up all
+ * @param isCertain False if no node says so: an invalid instruction uses up all
  * gas too.
  */
 export function outOfGas(
@@ -103,8 +100,4 @@ export function outOfGas(
     code,
     reason: `out of gas${isCertain ? "" : ", or an invalid instruction"}: it uses all of the ${gas} that ${limit}. ${fix}`,
   };
-}
-
-function isInstruction(message: string | undefined): boolean {
-  return message !== undefined && /opcode|instruction/iu.test(message);
 }

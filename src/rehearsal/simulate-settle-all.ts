@@ -1,3 +1,4 @@
+import { noCode } from "../client/answer.js";
 import { isFailedReading } from "../client/failed-reading.js";
 import { describeInput, parseAddress, parseUint256 } from "../client/inputs.js";
 import type { ReadOptions } from "../client/reader.js";
@@ -7,41 +8,44 @@ import {
   otherwise,
   vaultError,
 } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import { inOrder } from "../rpc/in-order.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import { compareBalances, nativeBalanceOf } from "./balances.js";
 import {
   changesBetween,
-  orderName,
-  readRound,
+  compareBalances,
+  explainBalances,
+  nativeBalanceOf,
   roundOf,
 } from "./compare-readings.js";
-import type { Readings } from "./compare-readings.js";
-import { rehearseByCall } from "./engines/call.js";
-import { readUpstreamBlock, rehearseOnFork } from "./engines/fork.js";
-import type { ForkOptions } from "./engines/fork.js";
-import { rehearseInProcess } from "./engines/in-process.js";
-import { rehearseBySimulateV1 } from "./engines/simulate-v1.js";
-import { currentPricePerGas, resolveFees } from "./fees.js";
-import { EngineUnable, nextBlockAfter, notExecuted } from "./question.js";
+import {
+  EngineUnsupportedError,
+  UNKNOWABLE,
+  nextBlockAfter,
+} from "./engine.js";
 import type {
-  Answer,
+  EngineResult,
   NextBlock,
-  Question,
-  Refusal,
-  Subject,
-} from "./question.js";
+  SimulationParameters,
+} from "./engine.js";
+import { runCall } from "./engines/call.js";
+import { readUpstreamBlock, runFork } from "./engines/fork.js";
+import type { ForkOptions } from "./engines/fork.js";
+import { runInProcess } from "./engines/in-process.js";
+import { runSimulateV1 } from "./engines/simulate-v1.js";
+import { currentPricePerGas, resolveFees } from "./fees.js";
+import { describeRefusal } from "./refusal.js";
+import type { Refusal } from "./refusal.js";
 import { resolveAddresses } from "./resolved-addresses.js";
 import type { KnownContract } from "./resolved-addresses.js";
 import { checkTime, targetTime } from "./target-time.js";
 import type { SimulationTime } from "./target-time.js";
-import { explainBalances } from "./transfers.js";
+import { NATIVE } from "./transfers.js";
 import type { RehearsalEngine, Simulation } from "./types.js";
-import { makeWatchList } from "./watch-list.js";
+import { decodeState, factsOf, makeWatchList } from "./watch-list.js";
 
 /** Options of `simulateSettleAll`. */
 export interface SimulateSettleAllOptions
@@ -106,21 +110,17 @@ export interface Rehearsed {
   readonly gasNeeded: bigint | null;
 }
 
-/** A settlement to rehearse. */
-interface RehearsalRequest {
+/** A settlement to simulate. */
+interface SimulationRequest extends Partial<
+  Pick<SimulationParameters, "gas" | "hardfork" | "isPast" | "isTimed">
+> {
   readonly sender: string;
   readonly orderIDs?: readonly bigint[];
   readonly tokens?: readonly string[];
-  /** Gas limit of the transaction; see {@link SimulateSettleAllOptions}. */
-  readonly gas?: bigint | undefined;
   /** Those that may be asked, in this order. */
   readonly engines?: readonly HttpEngine[];
   /** What a unit of gas costs, in wei; what a settlement would pay unless given. */
   readonly pricePerGas?: bigint;
-  /** For the fork. */
-  readonly hardfork?: string | undefined;
-  /** Whether the newest block was not the one that was asked for. */
-  readonly isPast?: boolean;
 }
 
 const httpEngines = ["simulateV1", "call", "fork"] as const;
@@ -138,213 +138,215 @@ export async function simulateSettleAll(
   const named = as === undefined ? undefined : parseAddress(as, "as");
   const chosen = checkOptions(whole, options);
   const vault = whole.during(options);
-  const findSender = async (): Promise<string> =>
-    named ?? (await vault.defaultSender());
-  if (vault.connection.networkConfig.type !== "http") {
-    refuseInProcess(vault, options);
-    const sender = await findSender();
-    return await rehearseInPlace(vault, { sender, ...chosen }, atTime);
-  }
   const [sender, next] = await Promise.all([
-    findSender(),
+    named ?? vault.defaultSender(),
     findBlock(vault, blockNumber, atTime),
   ]);
   const isPast = blockNumber !== undefined;
+  const isTimed = atTime !== undefined;
   return await rehearseSettlement(
     vault,
-    { ...chosen, sender, hardfork, isPast },
+    { ...chosen, sender, hardfork, isPast, isTimed },
     next,
   );
 }
 
 /**
- * Rehearses one settlement: over HTTP with the first engine that can, in process
+ * Simulates one settlement: over HTTP with the first engine that can, in process
  * on the network itself.
  *
- * @param next The block to execute in; in process, the network's own next one.
- * @throws VaultError VAULT_ENGINE_UNAVAILABLE where none of them can,
+ * @param next The block to execute in.
+ * @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of them can,
  * VAULT_NO_CODE, VAULT_NOT_A_TOKEN, VAULT_ARCHIVE_NODE_NEEDED,
  * VAULT_CONTRACT_NOT_CONFIGURED, what is wrong with an address that is
  * configured, as VAULT_INVALID_ADDRESS, and those of a failed request
  */
 export async function rehearseSettlement(
   whole: VaultHost,
-  request: RehearsalRequest,
+  request: SimulationRequest,
   next: NextBlock,
 ): Promise<Rehearsed> {
   const vault = whole.during({});
-  if (vault.connection.networkConfig.type !== "http") {
-    return await rehearseInPlace(vault, request, undefined);
-  }
-  const { engines = httpEngines, hardfork, isPast = false } = request;
-  const subject = await findSubject(vault, request);
-  const base = next.number - 1;
-  const question = { ...subject, next, hardfork, isPast };
-  try {
-    const [{ engine, answer }, price] = await Promise.all([
-      askEngines(question, engines),
-      request.pricePerGas ?? findPrice(vault, next),
-    ]);
-    return { ...conclude(subject, engine, answer, price), base };
-  } catch (error) {
-    throw isPast ? toArchiveError(error, vault.networkName, base) : error;
-  }
-}
-
-async function rehearseInPlace(
-  vault: VaultHost,
-  request: RehearsalRequest,
-  atTime: SimulationTime | undefined,
-): Promise<Rehearsed> {
-  const subject = await findSubject(vault, request);
-  const { answer, header } = await inOrder(
-    vault,
-    async () =>
-      await rehearseInProcess(subject, ({ timestamp }, round) =>
-        targetTime(atTime, timestamp, round),
-      ),
-  );
-  const price = await findPrice(vault, header);
-  const base = header.number;
-  return { ...conclude(subject, "in-process", answer, price), base };
-}
-
-async function findSubject(
-  vault: VaultHost,
-  { sender, orderIDs = [], tokens = [], gas }: RehearsalRequest,
-): Promise<Subject> {
+  const { sender, orderIDs = [], tokens = [], gas, hardfork } = request;
+  const { isPast = false, isTimed = false } = request;
+  const engines =
+    vault.connection.networkConfig.type === "http"
+      ? (request.engines ?? httpEngines)
+      : (["in-process"] as const);
   const [addresses, target] = await Promise.all([
     resolveAddresses(vault),
     vault.addressOf("vault", "settleAll"),
   ]);
   const contracts = addresses.requireKnown().map(({ address }) => address);
   const accounts = [...new Set([sender, ...contracts])];
-  const watched = await makeWatchList(vault, target, {
-    accounts,
-    tokens,
-    orderIDs,
-  });
-  return { vault, sender, target, watched, gas, addresses };
+  const subjects = { accounts, tokens, orderIDs };
+  const parameters: SimulationParameters = {
+    ...{ vault, sender, target, gas, addresses, next },
+    ...{ hardfork, isPast, isTimed },
+    watched: await makeWatchList(vault, target, subjects),
+  };
+  try {
+    const [{ engine, result }, price] = await Promise.all([
+      askEngines(parameters, engines),
+      request.pricePerGas ?? findPrice(vault, next),
+    ]);
+    return await conclude(parameters, orderIDs, engine, result, price);
+  } catch (error) {
+    throw isPast
+      ? toArchiveError(error, vault.networkName, next.number - 1)
+      : error;
+  }
 }
 
-/** Asks one engine after the other, until one can answer. */
+const run: Readonly<
+  Record<
+    RehearsalEngine,
+    (parameters: SimulationParameters) => Promise<EngineResult>
+  >
+> = {
+  simulateV1: runSimulateV1,
+  call: runCall,
+  fork: runFork,
+  "in-process": runInProcess,
+};
+
+/** Asks one engine after the other, until one can. */
 async function askEngines(
-  question: Question,
-  engines: readonly HttpEngine[],
-): Promise<{ readonly engine: HttpEngine; readonly answer: Answer }> {
-  const { vault } = question;
-  const run = {
-    simulateV1: async () => await rehearseBySimulateV1(question),
-    call: async () => await rehearseByCall(question),
-    fork: async () => await rehearseOnFork(question),
-  };
-  let last: { engine: HttpEngine; unable: EngineUnable } | undefined;
+  parameters: SimulationParameters,
+  engines: readonly RehearsalEngine[],
+): Promise<{
+  readonly engine: RehearsalEngine;
+  readonly result: EngineResult;
+}> {
+  let last: VaultError | undefined;
   for (const engine of engines) {
     try {
-      return { engine, answer: await run[engine]() };
+      return { engine, result: await run[engine](parameters) };
     } catch (error) {
-      if (!(error instanceof EngineUnable)) {
+      if (!(error instanceof EngineUnsupportedError)) {
         throw error;
       }
-      last = { engine, unable: error };
+      const { networkName: network } = parameters.vault;
+      last = vaultError(
+        "VAULT_ENGINE_UNAVAILABLE",
+        { engine, network, problem: error.message },
+        error,
+      );
     }
   }
-  assertInvariant(last !== undefined, "no engine to rehearse with");
-  const { engine, unable } = last;
-  const { networkName: network } = vault;
-  throw vaultError(
-    "VAULT_ENGINE_UNAVAILABLE",
-    { engine, network, problem: unable.message },
-    unable,
-  );
+  assertInvariant(last !== undefined, "no engine to simulate with");
+  throw last;
 }
 
-/** What an answer means. */
-function conclude(
-  { vault: { networkName }, sender, watched, addresses }: Subject,
+/** What a result means. */
+async function conclude(
+  parameters: SimulationParameters,
+  orderIDs: readonly bigint[],
   engine: RehearsalEngine,
-  found: Answer,
+  result: EngineResult,
   price: bigint | undefined,
-): Omit<Rehearsed, "base"> {
-  const { before } = found;
-  const { orderIDs } = watched;
-  const roundBefore = roundOf(before);
-  const isSettled = roundBefore?.settled === true;
-  // An engine may have executed it nevertheless.
-  const answer = isSettled ? notExecuted(before, null) : found;
-  const { after, block, gasUsed, gasNeeded, transfers } = answer;
-  const roundAfter = roundOf(after);
-  const ordersRead = countOrders(orderIDs, before.readings);
-  const refusal =
-    answer.refusal ?? doubtAbout(networkName, roundBefore, roundAfter);
-  const status = isSettled
-    ? "nothing-to-do"
-    : refusal === null
-      ? "settled"
-      : answer.refusal === null
-        ? "not-settled"
-        : "reverted";
-  return {
+): Promise<Rehearsed> {
+  const { vault, sender, target, watched, addresses } = parameters;
+  const { networkName } = vault;
+  const base = result.block.number - 1;
+  const facts = factsOf(watched, result.before);
+  if (facts?.accounts.get(target.address)?.hasCode === false) {
+    // A call to it succeeds, which would look like a settlement.
+    throw noCode("vault", target, networkName, base);
+  }
+  const before = decodeState(vault, watched, result.before);
+  const ordersRead = [...before.readings].filter(
+    ([name, value]) => name.startsWith("orders.") && !isFailedReading(value),
+  ).length;
+  const known = {
+    base,
     chainId: before.chainId,
     sender,
     contracts: addresses.requireKnown(),
     ordersRead,
     balance: nativeBalanceOf(sender, before.balances),
+  };
+  const round = roundOf(before);
+  if (round?.settled === true) {
+    return { ...known, gasNeeded: null, simulation: nothingToDo(engine) };
+  }
+  const { failed, block, gasUsed, gasNeeded, transfers } = result;
+  const after = decodeState(vault, watched, result.after);
+  // The fee is taken off below, at the price of a real settlement.
+  const balances = after.balances.map((balance) =>
+    balance.account === sender && balance.token === NATIVE
+      ? { ...balance, amount: balance.amount + result.feePaid }
+      : balance,
+  );
+  const roundAfter = roundOf(after);
+  const refusal =
+    failed === undefined
+      ? doubtAbout(networkName, round, roundAfter)
+      : await describeRefusal(parameters, failed);
+  return {
+    ...known,
     gasNeeded,
     simulation: {
-      status,
+      status:
+        failed !== undefined
+          ? "reverted"
+          : refusal === null
+            ? "settled"
+            : "not-settled",
       code: refusal?.code ?? null,
-      reason: isSettled
-        ? "the round is settled already"
-        : (refusal?.reason ?? null),
+      reason: refusal?.reason ?? null,
       engine,
       gasUsed,
       block,
       changes: changesBetween(before.readings, after.readings),
-      balances: compareBalances(before.balances, after.balances, {
+      balances: compareBalances(before.balances, balances, {
         account: sender,
-        amount: (gasUsed ?? 0n) * (price ?? 0n),
+        amount: gasUsed * (price ?? 0n),
       }),
       transfers,
-      notes: isSettled
-        ? []
-        : [
-            ...(roundAfter === undefined && refusal === null
-              ? ["Whether the round is settled afterwards cannot be read."]
-              : []),
-            ...(ordersRead < orderIDs.length
-              ? [
-                  `Of ${orderIDs.length} orders that were asked about, ${orderIDs.length - ordersRead} could not be read.`,
-                ]
-              : []),
-            ...(gasNeeded !== null &&
-            answer.refusal === null &&
-            gasNeeded > TRANSACTION_GAS_CAP
-              ? [
-                  `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
-                ]
-              : []),
-            ...(transfers === null ||
-            explainBalances(transfers, before.balances, after.balances)
-              ? []
-              : [
-                  "The list of transfers is not whole: balances show that more native currency moves, as when a contract destroys itself.",
-                ]),
-            ...(price === undefined
-              ? ["What a unit of gas costs is not known: no fee is taken off."]
-              : []),
-            ...answer.notes,
-          ],
+      notes: [
+        ...(roundAfter === undefined && refusal === null
+          ? ["Whether the round is settled afterwards cannot be read."]
+          : []),
+        ...(ordersRead < orderIDs.length
+          ? [
+              `Of ${orderIDs.length} orders that were asked about, ${orderIDs.length - ordersRead} could not be read.`,
+            ]
+          : []),
+        ...(failed === undefined && gasNeeded > TRANSACTION_GAS_CAP
+          ? [
+              `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
+            ]
+          : []),
+        ...(transfers === null ||
+        explainBalances(transfers, before.balances, balances)
+          ? []
+          : [
+              "The list of transfers is not whole: balances show that more native currency moves, as when a contract destroys itself.",
+            ]),
+        ...(price === undefined
+          ? ["What a unit of gas costs is not known: no fee is taken off."]
+          : []),
+        ...result.notes,
+        UNKNOWABLE,
+      ],
     },
   };
 }
 
-/** How many of them were read, which a failed reading was not. */
-function countOrders(orderIDs: readonly bigint[], readings: Readings): number {
-  return orderIDs.filter((orderID) => {
-    const name = orderName(orderID);
-    return readings.has(name) && !isFailedReading(readings.get(name));
-  }).length;
+function nothingToDo(engine: RehearsalEngine): Simulation {
+  return {
+    status: "nothing-to-do",
+    code: null,
+    reason: "the round is settled already",
+    engine,
+    gasUsed: null,
+    block: null,
+    changes: [],
+    balances: [],
+    transfers: [],
+    notes: [],
+  };
 }
 
 /**
@@ -390,12 +392,17 @@ export async function findBlock(
   const time = targetTime(
     atTime,
     header.timestamp,
-    atTime === "end" ? await readRound(vault, header.number) : undefined,
+    atTime === "end"
+      ? await vault
+          .getLatestRoundInfo({ blockTag: header.number })
+          .catch(otherwise(undefined, ({ kind }) => kind !== "bug"))
+      : undefined,
   );
   const next = nextBlockAfter(header);
   return {
     ...next,
     timestamp: time ?? Math.max(pending?.timestamp ?? 0, next.timestamp),
+    gasLimit: (pending ?? header).gasLimit,
     baseFeePerGas: (pending ?? header).baseFeePerGas,
   };
 }
@@ -414,28 +421,22 @@ async function findPrice(
   return fees === undefined ? undefined : currentPricePerGas(fees, block);
 }
 
-function refuseInProcess(
-  { networkName }: VaultHost,
+function checkOptions(
+  { connection: { networkConfig }, networkName }: VaultHost,
   options: SimulateSettleAllOptions,
-): void {
-  const where = (["blockNumber", "hardfork", "engine"] as const).find(
+): Pick<SimulationRequest, "orderIDs" | "tokens" | "engines" | "gas"> {
+  const { orders = [], tokens = [], gas, engine, hardfork } = options;
+  const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];
+  checkOrderCount(orderIDs, "orders");
+  const ofFork = (["blockNumber", "hardfork", "engine"] as const).find(
     (name) => options[name] !== undefined,
   );
-  if (where !== undefined) {
+  if (networkConfig.type !== "http" && ofFork !== undefined) {
     throw invalidArgument(
-      where,
+      ofFork,
       `network ${networkName} runs in process and is not forked, but simulated on as it is`,
     );
   }
-}
-
-function checkOptions(
-  { connection }: VaultHost,
-  { orders = [], tokens = [], gas, engine, hardfork }: SimulateSettleAllOptions,
-): Omit<RehearsalRequest, "sender"> {
-  const configured = connection.networkConfig.gas;
-  const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];
-  checkOrderCount(orderIDs, "orders");
   return {
     orderIDs,
     tokens: [...new Set(tokens.map((token) => parseAddress(token, "tokens")))],
@@ -443,9 +444,9 @@ function checkOptions(
     gas:
       gas !== undefined
         ? parseUint256(gas, "gas")
-        : configured === "auto"
+        : networkConfig.gas === "auto"
           ? undefined
-          : configured,
+          : networkConfig.gas,
   };
 }
 

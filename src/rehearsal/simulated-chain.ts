@@ -1,24 +1,13 @@
 import { isHexString } from "ethers";
 
 import { Chain } from "../rpc/node.js";
-import type { BlockInfo } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant, vaultError } from "../errors.js";
-import type { FailedCall } from "./refusal.js";
+import type { SimulatedTransaction } from "./engine.js";
 import { nativeTransfersOf, parseLogs, transfersOf } from "./transfers.js";
-import type { Transfer } from "./types.js";
 
 const TRACE = "debug_traceTransaction";
-
-/** What became of a transaction of a simulation. */
-export interface ExecutedTransaction {
-  readonly block: BlockInfo;
-  readonly gasUsed: bigint;
-  readonly transfers: readonly Transfer[];
-  /** How it failed; undefined if it succeeded. */
-  readonly failure: Pick<FailedCall, "data" | "message"> | undefined;
-}
 
 /**
  * Hardhat's simulator, with the methods that a simulation needs.
@@ -52,26 +41,26 @@ export class SimulatedChain extends Chain {
   }
 
   /** @param hash Of a transaction that was mined. */
-  public async outcomeOf(hash: string): Promise<ExecutedTransaction> {
+  public async outcomeOf(
+    hash: string,
+    gasGiven: bigint,
+  ): Promise<SimulatedTransaction> {
     const [receipt, traced] = await Promise.all([
       this.receipt(hash),
       this.command(TRACE, hash, { tracer: "callTracer" }),
     ]);
-    if (receipt === undefined) {
-      throw this.reader("eth_getTransactionReceipt").invalid(
-        "none of a transaction that was mined",
-      );
-    }
+    assertInvariant(receipt !== undefined, "a transaction that is not mined");
+    const { gasUsed } = receipt;
+    // The outermost call tells why a transaction failed.
     const { output, error } = this.reader(TRACE).record(traced);
     return {
       block: await this.block(receipt.blockNumber),
-      gasUsed: receipt.gasUsed,
+      gasUsed,
       transfers: [
         ...nativeTransfersOf(traced),
         ...transfersOf(parseLogs(receipt.logs) ?? []),
       ],
-      // The outermost call tells why a transaction failed.
-      failure: receipt.succeeded
+      failed: receipt.succeeded
         ? undefined
         : {
             data: isHexString(output, true) ? output : "0x",
@@ -79,6 +68,8 @@ export class SimulatedChain extends Chain {
               typeof error === "string" && error !== "execution reverted"
                 ? error
                 : undefined,
+            gasUsed,
+            gasGiven,
           },
     };
   }

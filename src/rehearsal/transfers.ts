@@ -1,9 +1,10 @@
 import { getAddress, isHexString } from "ethers";
 
 import { asRecord, listOf } from "../json.js";
-import { NATIVE } from "./balances.js";
-import type { Balance } from "./balances.js";
 import type { Transfer } from "./types.js";
+
+/** Stands for the chain's own currency in the place of a token. */
+export const NATIVE = "native";
 
 /** `Transfer(address,address,uint256)` of ERC-20. */
 const TRANSFER_TOPIC =
@@ -46,23 +47,6 @@ export function transfersOf(logs: readonly Log[]): readonly Transfer[] {
         amount: BigInt(data),
       },
     ];
-  });
-}
-
-/** Whether the native transfers come to what the balances of accounts show. */
-export function explainBalances(
-  transfers: readonly Transfer[],
-  before: readonly Balance[],
-  after: readonly Balance[],
-): boolean {
-  const moves = transfers.filter(({ token }) => token === NATIVE);
-  return before.every(({ account, token, amount }, index) => {
-    const expected = moves.reduce(
-      (sum, { from, to, amount: moved }) =>
-        sum + (to === account ? moved : 0n) - (from === account ? moved : 0n),
-      amount,
-    );
-    return token !== NATIVE || after[index]?.amount === expected;
   });
 }
 

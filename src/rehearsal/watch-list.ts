@@ -2,51 +2,45 @@ import { Buffer } from "node:buffer";
 
 import { decodeAnswer } from "../client/answer.js";
 import type { LocatedAddress } from "../client/addresses.js";
-import { encodeCall } from "../client/codec.js";
 import type { EncodedCall } from "../client/codec.js";
 import { absentContract, failedReading } from "../client/failed-reading.js";
-import {
-  NOBODYS_ADDRESS,
-  factsCall,
-  parseFacts,
-  rehearsalLensCode,
-} from "../client/lens/rehearsal-lens.js";
+import { factsCall, parseFacts } from "../client/lens/rehearsal-lens.js";
 import type { LensFacts } from "../client/lens/rehearsal-lens.js";
 import type { ReadCall } from "../client/lens/lens.js";
+import { hexWord } from "../client/lens/words.js";
 import { prepareReading } from "../client/snapshot.js";
-import { assertInvariant } from "../errors.js";
+import { assertInvariant, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { standaloneReadings } from "../protocol/index.js";
-import { invalidResponse, isNodeRefusal } from "../rpc/errors.js";
-import { toBlockId } from "../rpc/node.js";
+import type { Reading } from "../protocol/index.js";
+import { invalidResponse } from "../rpc/errors.js";
 import { RevertedCall } from "../rpc/request.js";
-import { decodeRevertReason } from "../rpc/revert-reason.js";
-import {
-  NATIVE,
-  balancesOf,
-  encodeBalanceOf,
-  parseTokenBalance,
-} from "./balances.js";
-import { orderName } from "./compare-readings.js";
-import type { ChainState, StateSubjects } from "./compare-readings.js";
+import type { ChainState } from "./compare-readings.js";
+import { NATIVE } from "./transfers.js";
 
-/** A reading that is taken before and after. */
-export interface WatchedReading {
-  readonly reading: string;
-  readonly call: EncodedCall;
-  readonly target: LocatedAddress;
-}
+/** `balanceOf(address)` of ERC-20. */
+const BALANCE_OF = "0x70a08231";
 
 /** All that is read before and after a settlement. */
-export interface WatchList extends StateSubjects {
-  /** Those whose contract is known. */
+export interface WatchList {
+  /** Those whose contract is known, orders last. */
   readonly readings: readonly WatchedReading[];
-  readonly orders: readonly WatchedReading[];
+  /** Whose balances are read. */
+  readonly accounts: readonly string[];
+  /** ERC-20 contracts. */
+  readonly tokens: readonly string[];
   /**
    * The accounts, and the contracts that are read or called, each once: whom
    * the lens is asked about.
    */
   readonly witnessed: readonly string[];
+}
+
+interface WatchedReading {
+  /** As in `pools.public` or `orders.7`. */
+  readonly name: string;
+  readonly call: EncodedCall;
+  readonly target: LocatedAddress;
 }
 
 /** What a node answered to the reads, in the order of {@link readsOf}. */
@@ -62,48 +56,38 @@ export type ReadAnswers = ReadonlyArray<Buffer | RevertedCall>;
 export async function makeWatchList(
   vault: VaultHost,
   target: LocatedAddress,
-  subjects: StateSubjects,
+  {
+    accounts,
+    tokens,
+    orderIDs,
+  }: Pick<WatchList, "accounts" | "tokens"> & {
+    readonly orderIDs: readonly bigint[];
+  },
 ): Promise<WatchList> {
-  const { orderIDs, accounts } = subjects;
-  const [prepared, trading] = await Promise.all([
-    Promise.all(
-      standaloneReadings.map(
-        async (reading) => await prepareReading(vault, reading),
-      ),
+  const orders = orderIDs.map((orderID): Reading => ({
+    operation: "getOrderInfo",
+    role: "trading",
+    args: [orderID],
+    path: ["orders", String(orderID)],
+  }));
+  const prepared = await Promise.all(
+    [...standaloneReadings, ...orders].map(
+      async (reading) => await prepareReading(vault, reading),
     ),
-    orderIDs.length === 0
-      ? undefined
-      : vault.addressOf("trading").catch(absentContract),
-  ]);
+  );
   const readings = prepared.flatMap((reading) => {
     if ("error" in reading) {
       absentContract(reading.error);
       return [];
     }
-    return [
-      {
-        reading: reading.path.join("."),
-        call: reading.call,
-        target: reading.target,
-      },
-    ];
+    const { path, call, target: located } = reading;
+    return [{ name: path.join("."), call, target: located }];
   });
-  const orders =
-    trading === undefined || "error" in trading
-      ? []
-      : orderIDs.map((orderID) => ({
-          reading: orderName(orderID),
-          call: encodeCall("getOrderInfo", [orderID]),
-          target: trading,
-        }));
-  const contracts = [
-    target,
-    ...[...readings, ...orders].map((of) => of.target),
-  ];
+  const contracts = [target, ...readings.map((reading) => reading.target)];
   return {
-    ...subjects,
     readings,
-    orders,
+    accounts,
+    tokens,
     witnessed: [
       ...new Set([...contracts.map(({ address }) => address), ...accounts]),
     ],
@@ -111,128 +95,76 @@ export async function makeWatchList(
 }
 
 /**
- * The calls that take all of it, orders last.
+ * The calls that read all of it.
  *
  * @param lens Where code is that knows native balances and sizes of code.
  */
-export function readsOf(list: WatchList, lens: string): readonly ReadCall[] {
-  const readOf = ({ call, target }: WatchedReading): ReadCall => ({
-    target: target.address,
-    data: call.data,
-  });
+export function readsOf(
+  { readings, accounts, tokens, witnessed }: WatchList,
+  lens: string,
+): readonly ReadCall[] {
   return [
-    ...list.readings.map(readOf),
-    factsCall(lens, list.witnessed),
-    ...balancesOf(list)
-      .filter(({ token }) => token !== NATIVE)
-      .map(({ account, token }) => ({
+    factsCall(lens, witnessed),
+    ...readings.map(({ call, target }) => ({
+      target: target.address,
+      data: call.data,
+    })),
+    ...accounts.flatMap((account) =>
+      tokens.map((token) => ({
         target: token,
-        data: encodeBalanceOf(account),
+        // The general coder takes as long for dozens as the node for its answer.
+        data: `${BALANCE_OF}${hexWord(account)}`,
       })),
-    ...list.orders.map(readOf),
+    ),
   ];
-}
-
-/** How Hardhat's simulator says that a contract failed without a revert. */
-const executionFailure =
-  /out of ?gas|opcode|EVM error|stack (?:under|over)flow|jump|instruction/iu;
-
-/**
- * Reads all of it on a network in this process, a call each.
- *
- * @throws VaultError those of {@link stateOf} and those of a failed request; a
- * contract that fails is a reading
- */
-export async function readState(
-  vault: VaultHost,
-  list: WatchList,
-  blockNumber: number,
-): Promise<ChainState> {
-  const { chain } = vault;
-  const { from } = vault.readContext({});
-  const method = "eth_call";
-  const answers = readsOf(list, NOBODYS_ADDRESS).map(
-    async ({ target: to, data }) => {
-      const lens = { [NOBODYS_ADDRESS]: { code: rehearsalLensCode } };
-      try {
-        const answer = await chain.request(method, [
-          { from, to, data },
-          toBlockId(blockNumber),
-          ...(to === NOBODYS_ADDRESS ? [lens] : []),
-        ]);
-        return answer instanceof RevertedCall
-          ? answer
-          : chain.reader(method).bytes(answer);
-      } catch (error) {
-        if (
-          isNodeRefusal(error) &&
-          executionFailure.test(String(error.details["problem"]))
-        ) {
-          return new RevertedCall(decodeRevertReason("0x"));
-        }
-        throw error;
-      }
-    },
-  );
-  return stateOf(vault, list, await Promise.all(answers));
 }
 
 /**
  * What the lens says, among the answers to {@link readsOf}.
  *
- * @returns Undefined where it was not the lens that answered.
+ * @returns Undefined if it was not the lens that answered.
  */
 export function factsOf(
-  { readings, witnessed }: WatchList,
-  answers: ReadAnswers,
+  { witnessed }: WatchList,
+  [answer]: ReadAnswers,
 ): LensFacts | undefined {
-  return parseFacts(answers[readings.length], witnessed);
+  return parseFacts(answer, witnessed);
 }
 
 /**
- * What the answers come to.
+ * Decodes the answers.
  *
  * @param answers Those to {@link readsOf}.
  * @throws VaultError VAULT_NOT_A_TOKEN, VAULT_RPC_INVALID_RESPONSE
  */
-export function stateOf(
+export function decodeState(
   { networkName: network }: VaultHost,
   list: WatchList,
   answers: ReadAnswers,
 ): ChainState {
-  const { readings, orders, accounts, tokens } = list;
   const facts = factsOf(list, answers);
   if (facts === undefined) {
-    // Our own code says it, where the node lets it.
+    // Our own code says it, if the node lets it.
     throw invalidResponse(network, "eth_call", "no native balance");
   }
-  const firstToken = readings.length + 1;
-  const firstOrder = firstToken + accounts.length * tokens.length;
-  const ofTokens = answers.slice(firstToken, firstOrder);
-  const valueOf = (
-    { call, target }: WatchedReading,
-    place: number,
-  ): unknown => {
-    const answer = answers[place];
-    assertInvariant(answer !== undefined, "a read without an answer");
-    const hasCode = facts.accounts.get(target.address)?.hasCode !== false;
-    try {
-      return decodeAnswer({ call, target, network, answer, hasCode });
-    } catch (error) {
-      return failedReading(error);
-    }
-  };
+  const { readings, accounts, tokens } = list;
+  const ofReadings = answers.slice(1);
+  const ofTokens = ofReadings.slice(readings.length);
   return {
     chainId: facts.block.chainId,
-    readings: new Map([
-      ...readings.map(
-        (watched, index) => [watched.reading, valueOf(watched, index)] as const,
-      ),
-      ...orders.map(
-        (watched, index) =>
-          [watched.reading, valueOf(watched, firstOrder + index)] as const,
-      ),
-    ]),
+    readings: new Map(
+      readings.map(({ name, call, target }, index) => {
+        const answer = ofReadings[index];
+        assertInvariant(answer !== undefined, "a read without an answer");
+        const hasCode = facts.accounts.get(target.address)?.hasCode !== false;
+        try {
+          const answered = { call, target, network, answer, hasCode };
+          return [name, decodeAnswer(answered)] as const;
+        } catch (error) {
+          return [name, failedReading(error)] as const;
+        }
+      }),
+    ),
     balances: accounts.flatMap((account, row) => {
       const native = facts.accounts.get(account);
       assertInvariant(native !== undefined, "an account without a balance");
@@ -240,16 +172,33 @@ export function stateOf(
         { account, token: NATIVE, amount: native.balance },
         ...tokens.map((token, column) => {
           const answer = ofTokens[row * tokens.length + column];
-          assertInvariant(answer !== undefined, "a read without an answer");
-          const amount = parseTokenBalance(rawOf(answer), token, network);
-          return { account, token, amount };
+          return {
+            account,
+            token,
+            amount: decodeBalance(answer, token, network),
+          };
         }),
       ];
     }),
   };
 }
 
-/** As it went over the wire, but for a revert. */
-function rawOf(answer: ReadAnswers[number]): unknown {
-  return answer instanceof Buffer ? `0x${answer.toString("hex")}` : answer;
+function decodeBalance(
+  answer: ReadAnswers[number] | undefined,
+  token: string,
+  network: string,
+): bigint {
+  if (answer instanceof Buffer && answer.length === 32) {
+    return BigInt(`0x${answer.toString("hex")}`);
+  }
+  throw vaultError("VAULT_NOT_A_TOKEN", {
+    token,
+    network,
+    problem:
+      answer instanceof RevertedCall
+        ? "the call reverted"
+        : answer?.length === 0
+          ? "there is no code, or it returns nothing"
+          : "it returns something else than one number",
+  });
 }

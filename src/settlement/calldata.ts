@@ -6,7 +6,7 @@ import { estimateGas } from "../rehearsal/fees.js";
 import { explainRefusal } from "../rehearsal/refusal.js";
 import { RevertedCall } from "../rpc/request.js";
 import { requireCode, requireConfiguredChain } from "./observe.js";
-import { settlementCall } from "../rehearsal/question.js";
+import { settlementCall } from "../rehearsal/engine.js";
 
 /** The settlement's transaction without a sender, for another wallet. */
 export interface UnsignedSettlement {

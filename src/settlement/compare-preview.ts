@@ -2,9 +2,8 @@ import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
 import type { Receipt } from "../rpc/node.js";
-import { NATIVE } from "../rehearsal/balances.js";
 import { changesBetween, readingsIn } from "../rehearsal/compare-readings.js";
-import { parseLogs, transfersOf } from "../rehearsal/transfers.js";
+import { NATIVE, parseLogs, transfersOf } from "../rehearsal/transfers.js";
 import type {
   ReadingChange,
   Simulation,

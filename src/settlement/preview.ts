@@ -1,10 +1,11 @@
 import { otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
-import { INTRINSIC_GAS, settlementCall } from "../rehearsal/question.js";
-import type { NextBlock, Refusal } from "../rehearsal/question.js";
+import { INTRINSIC_GAS, settlementCall } from "../rehearsal/engine.js";
+import type { NextBlock } from "../rehearsal/engine.js";
 import { describeTokens } from "../rehearsal/describe-tokens.js";
 import { explainRefusal } from "../rehearsal/refusal.js";
+import type { Refusal } from "../rehearsal/refusal.js";
 import { rehearseSettlement } from "../rehearsal/simulate-settle-all.js";
 import type {
   HttpEngine,

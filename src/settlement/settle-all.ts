@@ -5,7 +5,7 @@ import { describeRound, hasEnded } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import type { Chain } from "../rpc/node.js";
-import { settlementCall } from "../rehearsal/question.js";
+import { settlementCall } from "../rehearsal/engine.js";
 import { findBlock } from "../rehearsal/simulate-settle-all.js";
 import type { Simulation } from "../rehearsal/types.js";
 import { followTransaction } from "./follow-transaction.js";

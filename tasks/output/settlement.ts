@@ -2,7 +2,7 @@ import { operations, groupDigits } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { hasEnded } from "../../src/protocol/round.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { UNKNOWABLE } from "../../src/rehearsal/question.js";
+import { UNKNOWABLE } from "../../src/rehearsal/engine.js";
 import type { Simulation } from "../../src/rehearsal/types.js";
 import type {
   PreviewDifference,

@@ -1,16 +1,12 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
-import {
-  contractRoles,
-  operationEntry,
-  standaloneReadings,
-  groupDigits,
-} from "../../src/protocol/index.js";
+import { contractRoles, groupDigits } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { NATIVE } from "../../src/rehearsal/balances.js";
+import { fieldsOf } from "../../src/rehearsal/compare-readings.js";
 import type { TokenDescription } from "../../src/rehearsal/describe-tokens.js";
 import type { Rehearsed } from "../../src/rehearsal/simulate-settle-all.js";
+import { NATIVE } from "../../src/rehearsal/transfers.js";
 import type {
   ReadingChange,
   ReadingValue,
@@ -223,10 +219,7 @@ function showCode(code: ReadingValue): string {
 }
 
 function describeField(reading: string, field: string): Field | undefined {
-  const operation =
-    standaloneReadings.find(({ path }) => path.join(".") === reading)
-      ?.operation ?? "getOrderInfo";
-  return operationEntry(operation).outputs.find(({ name }) => name === field);
+  return fieldsOf(reading).find(({ name }) => name === field);
 }
 
 /** Whose balance of what, before, after and the difference. */

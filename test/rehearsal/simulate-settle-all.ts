@@ -569,19 +569,20 @@ describe("simulation - simulateSettleAll on a fork", () => {
       );
     };
 
-    it("should find an address without code before anything is forked", async () => {
-      const vault = (await openRecorded()).at({ vault: NOBODY });
-      const error = await expectVaultError(
-        vault.simulateSettleAll({ engine: "fork" }),
-        "VAULT_NO_CODE",
-      );
-      expect(error.details).to.include({
-        address: NOBODY,
-        contract: "vault",
-        network: "live",
-        source: "at()",
-      });
-      expectNoFork();
+    it("should find an address without code, with every engine", async () => {
+      const vault = (await open()).at({ vault: NOBODY });
+      for (const engine of ["simulateV1", "call", "fork"] as const) {
+        const { details } = await expectVaultError(
+          vault.simulateSettleAll({ engine }),
+          "VAULT_NO_CODE",
+        );
+        expect(details).to.include({
+          address: NOBODY,
+          contract: "vault",
+          network: "live",
+          source: "at()",
+        });
+      }
     });
 
     it("should name the missing configuration", async () => {

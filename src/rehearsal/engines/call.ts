@@ -12,12 +12,15 @@ import {
 } from "../../client/lens/rehearsal-lens.js";
 import { refusesParameters } from "../../rpc/errors.js";
 import { RevertedCall } from "../../rpc/request.js";
-import { EngineUnable, INTRINSIC_GAS, settlementCall } from "../question.js";
-import type { Answer, Question } from "../question.js";
+import {
+  EngineUnsupportedError,
+  INTRINSIC_GAS,
+  settlementCall,
+} from "../engine.js";
+import type { EngineResult, SimulationParameters } from "../engine.js";
 import { isExhausted } from "../refusal.js";
-import { readsOf } from "../watch-list.js";
-import { EngineMethod, toAnswer } from "./on-node.js";
-import type { Part } from "./on-node.js";
+import { factsOf, readsOf } from "../watch-list.js";
+import { EngineMethod, baseFeeNotes } from "./on-node.js";
 
 const METHOD = "eth_call";
 const method = new EngineMethod(METHOD, ({ cause }) =>
@@ -28,48 +31,41 @@ const method = new EngineMethod(METHOD, ({ cause }) =>
 const RESERVE_PER_READ = 60_000n;
 
 /**
- * Rehearses with one `eth_call`, by code at the sender's address that reads,
- * settles and reads again. A plain call beside it tells what the contract says
- * to a sender without code: where the two differ, this engine cannot know.
+ * Simulates with one `eth_call`, by code at the sender's address that reads,
+ * settles and reads again. A plain call beside it shows what the contract does
+ * with a sender without code: if the two differ, this engine cannot know.
  *
- * @throws EngineUnable where the node does not do it, or not rightly
+ * @throws EngineUnsupportedError if the node does not do it, or not rightly
  */
-export async function rehearseByCall(question: Question): Promise<Answer> {
-  const [part, refused] = await Promise.all([
-    rehearse(question),
-    callPlainly(question),
+export async function runCall(
+  parameters: SimulationParameters,
+): Promise<EngineResult> {
+  const [result, refused] = await Promise.all([
+    callLens(parameters),
+    callPlainly(parameters),
   ]);
-  const { failed } = part;
+  const { failed } = result;
   if ((failed === undefined) !== (refused === undefined)) {
-    throw new EngineUnable(
+    throw new EngineUnsupportedError(
       "the contract answers a sender that has code otherwise than one that has none",
     );
   }
-  return await toAnswer(
-    question,
-    {
-      ...part,
-      failed:
-        failed === undefined || refused === undefined
-          ? undefined
-          : { ...failed, data: refused.reason.data },
-    },
-    [
-      "Transfers are not seen by this engine, nor gas that is given back.",
-      "The sender had code meanwhile: a contract that does something else for such a sender, without refusing it, is not recognised.",
-    ],
-  );
+  return failed === undefined || refused === undefined
+    ? result
+    : { ...result, failed: { ...failed, data: refused.reason.data } };
 }
 
-async function rehearse(question: Question): Promise<Part> {
-  const { vault, sender, target, watched, next, gas } = question;
+async function callLens(
+  parameters: SimulationParameters,
+): Promise<EngineResult> {
+  const { vault, sender, target, watched, next, gas } = parameters;
   const { from: reader } = vault.readContext({});
   const reads = readsOf(watched, sender);
   const allowed = gas ?? next.gasLimit;
   const gasLimit = allowed - INTRINSIC_GAS;
   const reserve = RESERVE_PER_READ * BigInt(reads.length) + 200_000n;
   const answer = await request(
-    question,
+    parameters,
     {
       from: sender,
       to: sender,
@@ -91,7 +87,7 @@ async function rehearse(question: Question): Promise<Part> {
   );
   if (answer instanceof RevertedCall) {
     // The lens never reverts: this is how some nodes say "out of gas".
-    throw new EngineUnable(`${METHOD} with code reverts`);
+    throw new EngineUnsupportedError(`${METHOD} with code reverts`);
   }
   const rehearsed = isHexString(answer, true)
     ? parseRehearsed(Buffer.from(answer.slice(2), "hex"))
@@ -100,7 +96,7 @@ async function rehearse(question: Question): Promise<Part> {
     throw method.remember(vault, "the node does not apply state overrides");
   }
   const { before, after, block } = rehearsed;
-  method.requireBlock(question, block);
+  method.requireBlock(parameters, block);
   if (
     before.length !== reads.length ||
     after.length !== reads.length ||
@@ -120,33 +116,42 @@ async function rehearse(question: Question): Promise<Part> {
     throw method.capped(gasGiven);
   }
   const used = gasUsed + INTRINSIC_GAS;
+  const answers = before.map((entry) => entryAnswer(rehearsed, entry));
+  const baseFee = factsOf(watched, answers)?.block.baseFee;
   return {
+    block: { number: block.number, timestamp: block.timestamp },
     failed: rehearsed.succeeded
       ? undefined
       : { ...failed, gasUsed: used, gasGiven: gasGiven + INTRINSIC_GAS },
     gasUsed: used,
     gasNeeded: used,
+    feePaid: 0n,
     transfers: null,
-    before: before.map((entry) => entryAnswer(rehearsed, entry)),
+    before: answers,
     after: after.map((entry) => entryAnswer(rehearsed, entry)),
+    notes: [
+      "Transfers are not seen by this engine, nor gas that is given back.",
+      "The sender had code meanwhile: a contract that does something else for such a sender, without refusing it, is not recognised.",
+      ...baseFeeNotes(next, baseFee),
+    ],
   };
 }
 
 /** What the contract says to the sender as it is; undefined if it accepts. */
 async function callPlainly(
-  question: Question,
+  parameters: SimulationParameters,
 ): Promise<RevertedCall | undefined> {
-  const { sender, target, gas, next } = question;
+  const { sender, target, gas, next } = parameters;
   const call = {
     ...settlementCall(sender, target.address),
     gas: numberToHexString(gas ?? next.gasLimit),
   };
-  const answer = await request(question, call, {});
+  const answer = await request(parameters, call, {});
   return answer instanceof RevertedCall ? answer : undefined;
 }
 
 async function request(
-  { vault, next: { number, timestamp, baseFeePerGas } }: Question,
+  { vault, next: { number, timestamp, baseFeePerGas } }: SimulationParameters,
   call: object,
   code: object,
 ): Promise<unknown> {

@@ -14,12 +14,10 @@ import { withHardforkHistory } from "../fork/hardfork-history.js";
 import { resolveAddresses } from "../resolved-addresses.js";
 import type { ResolvedAddresses } from "../resolved-addresses.js";
 import type { Header } from "../../rpc/node.js";
-import { roundOf } from "../compare-readings.js";
-import { executeSettlement, requireTarget } from "../execute-on-chain.js";
-import { EngineUnable, notExecuted, settlementCall } from "../question.js";
-import type { Answer, Question } from "../question.js";
+import { executeSettlement } from "../execute-on-chain.js";
+import { EngineUnsupportedError, settlementCall } from "../engine.js";
+import type { EngineResult, SimulationParameters } from "../engine.js";
 import { SimulatedChain } from "../simulated-chain.js";
-import { readState } from "../watch-list.js";
 
 /** Options of `fork`. */
 export interface ForkOptions {
@@ -39,7 +37,10 @@ export interface ForkOptions {
 export type ForkConnection = NetworkConnection<ChainType | string>;
 
 /** What a fork is made of, once the upstream was asked. */
-interface ForkPlan extends Pick<Question, "addresses" | "hardfork" | "isPast"> {
+interface ForkPlan extends Pick<
+  SimulationParameters,
+  "addresses" | "hardfork" | "isPast"
+> {
   readonly block: Header;
   readonly chainId: number;
   /** Those of the network's instances, by name, where somebody may ask. */
@@ -54,62 +55,55 @@ interface ForkPlan extends Pick<Question, "addresses" | "hardfork" | "isPast"> {
 const LARGEST_PANIC = 2n ** 64n - 1n;
 
 /**
- * Rehearses on a fork in this process, which fetches what the contracts touch
+ * Simulates on a fork in this process, which fetches what the contracts touch
  * from the node, piece by piece.
  *
- * @throws VaultError those of {@link createFork}, VAULT_NO_CODE
+ * @throws VaultError those of {@link createFork}
  */
-export async function rehearseOnFork(question: Question): Promise<Answer> {
-  const { vault, sender, target, watched, next } = question;
+export async function runFork(
+  parameters: SimulationParameters,
+): Promise<EngineResult> {
+  const { vault, sender, target, next, hardfork } = parameters;
   const number = next.number - 1;
-  const [header, chainId] = await Promise.all([
+  const gasLimit = parameters.gas ?? next.gasLimit;
+  const [header, chainId, reverted] = await Promise.all([
     vault.chain.header(number),
     vault.chainId(),
-    requireTarget(question, number),
+    vault.chain
+      .simulate(settlementCall(sender, target.address), number, gasLimit)
+      .catch(otherwise(undefined)),
   ]);
-  const refused = await vault.chain
-    .simulate(
-      settlementCall(sender, target.address),
-      number,
-      question.gas ?? header.gasLimit,
-    )
-    .catch(otherwise(undefined));
-  if (refused?.reason.kind === "panic") {
-    const { text, data } = refused.reason;
+  if (reverted?.reason.kind === "panic") {
+    const { text, data } = reverted.reason;
     if (BigInt(dataSlice(data, 4)) > LARGEST_PANIC) {
-      throw new EngineUnable(`Hardhat's simulator ends the process at ${text}`);
+      throw new EngineUnsupportedError(
+        `Hardhat's simulator ends the process at ${text}`,
+      );
     }
   }
-  const execute = async (): Promise<Answer> => {
+  const execute = async (): Promise<EngineResult> => {
     const connection = await createFork(vault, {
-      ...question,
-      block: header,
+      ...parameters,
+      block: { ...header, gasLimit: next.gasLimit },
       chainId,
       instances: new Map(),
       // Whether the chain has that limit, nobody tells: it is not to be ours.
-      transactionGasCap:
-        question.hardfork === undefined ? header.gasLimit : undefined,
+      transactionGasCap: hardfork === undefined ? next.gasLimit : undefined,
       withAccounts: false,
     });
     try {
-      const before = await readState(connection.vault, watched, number);
-      if (roundOf(before)?.settled === true) {
-        return notExecuted(before, null);
-      }
       const chain = new SimulatedChain(connection.vault);
       await chain.command("evm_setAutomine", false);
       await chain.command("hardhat_impersonateAccount", sender);
-      const answer = await executeSettlement(
-        { ...question, vault: connection.vault },
-        before,
+      const result = await executeSettlement(
+        { ...parameters, vault: connection.vault },
         // A node may date its pending block as the one before.
         Math.max(next.timestamp, header.timestamp + 1),
       );
       return {
-        ...answer,
+        ...result,
         notes: [
           "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
-          ...answer.notes,
         ],
       };
     } finally {

@@ -1,41 +1,22 @@
-import type { VaultRound } from "../../protocol/index.js";
-import type { Header } from "../../rpc/node.js";
 import { asRecord, listOf } from "../../json.js";
-import { roundOf } from "../compare-readings.js";
-import { executeSettlement, requireTarget } from "../execute-on-chain.js";
-import { notExecuted } from "../question.js";
-import type { Answer, Subject } from "../question.js";
+import type { EngineResult, SimulationParameters } from "../engine.js";
+import { inOrder } from "../../rpc/in-order.js";
+import { executeSettlement } from "../execute-on-chain.js";
 import { SimulatedChain } from "../simulated-chain.js";
-import { readState } from "../watch-list.js";
 
-/**
- * Rehearses on an in-process network itself, and undoes it.
- *
- * @param timeOf The date of the block, Unix seconds, once it is known after
- * which block it comes; undefined for the chain's own clock.
- * @returns With the block that it started from.
- * @throws VaultError VAULT_NO_CODE, VAULT_INVALID_ARGUMENT
- */
-export async function rehearseInProcess(
-  subject: Subject,
-  timeOf: (header: Header, round: VaultRound | undefined) => number | undefined,
-): Promise<{ readonly answer: Answer; readonly header: Header }> {
-  const { vault } = subject;
+/** Simulates on an in-process network itself, and undoes it. */
+export async function runInProcess(
+  parameters: SimulationParameters,
+): Promise<EngineResult> {
+  const { vault, sender, next, isTimed } = parameters;
+  const blockTime = isTimed ? next.timestamp : undefined;
+  const execute = async (): Promise<EngineResult> =>
+    await executeSettlement(parameters, blockTime);
   const chain = new SimulatedChain(vault);
-  const header = await chain.header();
-  await requireTarget(subject, header.number);
-  const before = await readState(vault, subject.watched, header.number);
-  const round = roundOf(before);
-  const blockTime = timeOf(header, round);
-  const answer =
-    round?.settled === true
-      ? notExecuted(before, null)
-      : await inSandbox(
-          chain,
-          subject.sender,
-          async () => await executeSettlement(subject, before, blockTime),
-        );
-  return { header, answer };
+  return await inOrder(
+    vault,
+    async () => await inSandbox(chain, sender, execute),
+  );
 }
 
 /**

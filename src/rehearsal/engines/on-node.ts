@@ -1,18 +1,13 @@
-import { noCode } from "../../client/answer.js";
 import { VaultError } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import type { BlockInfo } from "../../rpc/node.js";
 import { lessPatient, originOf } from "../../rpc/patient.js";
 import { requestRpc } from "../../rpc/request.js";
-import { EngineUnable, UNKNOWABLE } from "../question.js";
-import type { Answer, Question } from "../question.js";
-import { describeRefusal } from "../refusal.js";
-import type { FailedCall } from "../refusal.js";
-import { factsOf, stateOf } from "../watch-list.js";
-import type { ReadAnswers } from "../watch-list.js";
+import { EngineUnsupportedError } from "../engine.js";
+import type { NextBlock, SimulationParameters } from "../engine.js";
 
-/** A method by which a node rehearses. */
+/** A method by which a node simulates. */
 export class EngineMethod {
   /** By provider: why its node is known not to do it, or to do it wrongly. */
   readonly #unable = new WeakMap<Eip1193Provider, string>();
@@ -24,16 +19,19 @@ export class EngineMethod {
   ) {}
 
   /** The node is not asked again. */
-  public remember({ provider }: VaultHost, problem: string): EngineUnable {
+  public remember(
+    { provider }: VaultHost,
+    problem: string,
+  ): EngineUnsupportedError {
     this.#unable.set(originOf(provider), problem);
-    return new EngineUnable(problem);
+    return new EngineUnsupportedError(problem);
   }
 
   /**
    * Another engine may do where the request fails, unless the node is silent or
    * the configuration is wrong.
    *
-   * @throws EngineUnable where the node is known not to do it, or refuses, with
+   * @throws EngineUnsupportedError where the node is known not to do it, or refuses, with
    * the error as its cause
    */
   public async request(
@@ -43,7 +41,7 @@ export class EngineMethod {
     const { provider, networkName } = vault;
     const known = this.#unable.get(originOf(provider));
     if (known !== undefined) {
-      throw new EngineUnable(known);
+      throw new EngineUnsupportedError(known);
     }
     try {
       return await requestRpc(
@@ -62,21 +60,24 @@ export class EngineMethod {
           const refused = `the node refuses ${this.name}: ${problem}`;
           throw this.isMissing(cause)
             ? this.remember(vault, refused)
-            : new EngineUnable(refused, cause);
+            : new EngineUnsupportedError(refused, cause);
         }
         // An HTTP status, or a closed connection, as a proxy refuses.
         case "VAULT_NETWORK_UNREACHABLE":
         case "VAULT_RPC_INVALID_RESPONSE":
-          throw new EngineUnable(`${this.name} fails: ${problem}`, cause);
+          throw new EngineUnsupportedError(
+            `${this.name} fails: ${problem}`,
+            cause,
+          );
         default:
           throw cause;
       }
     }
   }
 
-  /** @throws EngineUnable where it is not the block that was asked for */
+  /** @throws EngineUnsupportedError where it is not the block that was asked for */
   public requireBlock(
-    { vault, next }: Question,
+    { vault, next }: SimulationParameters,
     { number, timestamp }: BlockInfo,
   ): void {
     if (number !== next.number || timestamp !== next.timestamp) {
@@ -88,8 +89,8 @@ export class EngineMethod {
   }
 
   /** @param settlement What `settleAll` was given, if that was too little. */
-  public capped(settlement?: bigint | number): EngineUnable {
-    return new EngineUnable(
+  public capped(settlement?: bigint | number): EngineUnsupportedError {
+    return new EngineUnsupportedError(
       settlement === undefined
         ? `the gas that the node gives ${this.name} does not suffice for the readings`
         : `the node gives ${this.name} ${settlement} gas for settleAll, which uses it up`,
@@ -97,53 +98,18 @@ export class EngineMethod {
   }
 }
 
-/** What one request found out. */
-export interface Part extends Pick<Answer, "transfers"> {
-  /** How the settlement failed; undefined if it succeeded. */
-  readonly failed: FailedCall | undefined;
-  readonly gasUsed: bigint;
-  readonly gasNeeded: bigint;
-  /** The answers to what `readsOf` lists. */
-  readonly before: ReadAnswers;
-  readonly after: ReadAnswers;
-}
-
 /**
- * What it comes to.
+ * Some nodes give contracts a base fee of their own.
  *
- * @throws VaultError VAULT_NO_CODE, VAULT_NOT_A_TOKEN,
- * VAULT_RPC_INVALID_RESPONSE and those of a failed request
+ * @param seen What a contract saw; undefined if none looked.
  */
-export async function toAnswer(
-  { vault, target, watched, next, gas }: Question,
-  { failed, ...part }: Part,
-  notes: readonly string[],
-): Promise<Answer> {
-  const base = next.number - 1;
-  const facts = factsOf(watched, part.before);
-  const { baseFeePerGas = 0n } = next;
-  const baseFee = facts?.block.baseFee ?? baseFeePerGas;
-  if (facts?.accounts.get(target.address)?.hasCode === false) {
-    throw noCode("vault", target, vault.networkName, base);
-  }
-  const before = stateOf(vault, watched, part.before);
-  return {
-    ...part,
-    block: { number: next.number, timestamp: next.timestamp },
-    before,
-    after: stateOf(vault, watched, part.after),
-    refusal:
-      failed === undefined
-        ? null
-        : await describeRefusal(vault, gas, next.gasLimit, failed),
-    notes: [
-      ...notes,
-      ...(baseFee === baseFeePerGas
-        ? []
-        : [
-            `The contracts saw a base fee of ${baseFee} in place of the block's ${baseFeePerGas}: one that reads block.basefee may do otherwise on the chain.`,
-          ]),
-      UNKNOWABLE,
-    ],
-  };
+export function baseFeeNotes(
+  { baseFeePerGas = 0n }: NextBlock,
+  seen: bigint | undefined,
+): readonly string[] {
+  return seen === undefined || seen === baseFeePerGas
+    ? []
+    : [
+        `The node simulates with a base fee of ${seen} wei instead of ${baseFeePerGas}: a contract that reads block.basefee can do something else when it is mined.`,
+      ];
 }

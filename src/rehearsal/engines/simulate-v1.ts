@@ -13,16 +13,19 @@ import type { BlockInfo } from "../../rpc/node.js";
 import { asRecord } from "../../json.js";
 import { AnswerReader, RevertedCall } from "../../rpc/request.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
-import { beforeRefunds } from "../execute-on-chain.js";
-import { EngineUnable, INTRINSIC_GAS } from "../question.js";
-import type { Answer, Question } from "../question.js";
+import {
+  EngineUnsupportedError,
+  INTRINSIC_GAS,
+  beforeRefunds,
+} from "../engine.js";
+import type { EngineResult, SimulationParameters } from "../engine.js";
 import { isExhausted } from "../refusal.js";
 import { isUsedUp } from "../../rpc/gas.js";
 import { parseLogs, transfersOf } from "../transfers.js";
 import type { Log } from "../transfers.js";
 import { factsOf, readsOf } from "../watch-list.js";
 import type { ReadAnswers } from "../watch-list.js";
-import { EngineMethod, toAnswer } from "./on-node.js";
+import { EngineMethod, baseFeeNotes } from "./on-node.js";
 
 const METHOD = "eth_simulateV1";
 
@@ -60,17 +63,17 @@ export interface SimulatedBlock extends BlockInfo {
 }
 
 /**
- * Rehearses with `eth_simulateV1`: the readings, the settlement and the readings
+ * Simulates with `eth_simulateV1`: the readings, the settlement and the readings
  * again, each a call of its own in one block that is never made. The caller of
  * every call is exact, nobody has code that he does not have on the chain, and
  * gas and logs are those of the transaction.
  *
- * @throws EngineUnable where the node does not do it, or not rightly
+ * @throws EngineUnsupportedError where the node does not do it, or not rightly
  */
-export async function rehearseBySimulateV1(
-  question: Question,
-): Promise<Answer> {
-  const { vault, sender, target, watched, next, gas } = question;
+export async function runSimulateV1(
+  parameters: SimulationParameters,
+): Promise<EngineResult> {
+  const { vault, sender, target, watched, next, gas } = parameters;
   const { from } = vault.readContext({});
   const gasGiven = gas ?? next.gasLimit;
   const reads = readsOf(watched, NOBODYS_ADDRESS);
@@ -107,7 +110,7 @@ export async function rehearseBySimulateV1(
     numberToHexString(number - 1),
   ]);
   if (answer instanceof RevertedCall) {
-    throw new EngineUnable(
+    throw new EngineUnsupportedError(
       `${METHOD} as a whole reverts: ${answer.reason.text}`,
     );
   }
@@ -125,7 +128,7 @@ export async function rehearseBySimulateV1(
       `${METHOD} answers something else than its specification says`,
     );
   }
-  method.requireBlock(question, simulated);
+  method.requireBlock(parameters, simulated);
   const { gasUsed, maxUsedGas = beforeRefunds(gasUsed) } = settle;
   if (gasUsed < INTRINSIC_GAS || maxUsedGas < gasUsed) {
     throw method.remember(
@@ -142,7 +145,7 @@ export async function rehearseBySimulateV1(
   // What its answer says and what the contracts see need not be the same.
   const seen = factsOf(watched, before.map(toReadAnswer))?.block;
   if (seen !== undefined) {
-    method.requireBlock(question, seen);
+    method.requireBlock(parameters, seen);
   } else if (!before.some(isStarved)) {
     throw method.remember(vault, `${METHOD} does not apply state overrides`);
   }
@@ -160,15 +163,17 @@ export async function rehearseBySimulateV1(
     // Geth gives one request 50 million, all its calls together.
     throw method.capped(failed.gasUsed);
   }
-  const part = {
+  return {
+    block: { number, timestamp },
     failed,
     gasUsed,
     gasNeeded: maxUsedGas,
+    feePaid: 0n,
     transfers: transfersOf(settle.logs),
     before: before.map(toReadAnswer),
     after: after.map(toReadAnswer),
+    notes: baseFeeNotes(next, seen.baseFee),
   };
-  return await toAnswer(question, part, []);
 }
 
 /** As one that asks by itself would have it. */

@@ -1,0 +1,106 @@
+import type { LocatedAddress } from "../client/addresses.js";
+import { encodeCall } from "../client/codec.js";
+import type { VaultHost } from "../host.js";
+import type { BlockInfo, CallRequest, Header } from "../rpc/node.js";
+import type { ResolvedAddresses } from "./resolved-addresses.js";
+import type { Transfer } from "./types.js";
+import type { ReadAnswers, WatchList } from "./watch-list.js";
+
+/** The block that the settlement is simulated in. */
+export interface NextBlock extends Omit<Header, "hash"> {
+  /** Of the block before it, whose state it starts from. */
+  readonly gasLimit: bigint;
+}
+
+/** The block after this one, if nothing else is known of it. */
+export function nextBlockAfter(header: Header): NextBlock {
+  return {
+    ...header,
+    number: header.number + 1,
+    timestamp: header.timestamp + 1,
+  };
+}
+
+/** A settlement, and where to simulate it. */
+export interface SimulationParameters {
+  readonly vault: VaultHost;
+  /** Who settles. */
+  readonly sender: string;
+  /** The contract that is to settle. */
+  readonly target: LocatedAddress;
+  /** Read before and after. */
+  readonly watched: WatchList;
+  /** Gas limit of the transaction, if somebody chose one. */
+  readonly gas: bigint | undefined;
+  /** Of the protocol's contracts. */
+  readonly addresses: ResolvedAddresses;
+  readonly next: NextBlock;
+  /** For the fork. */
+  readonly hardfork: string | undefined;
+  /** True if the caller chose the block to start from. */
+  readonly isPast: boolean;
+  /** True if the caller chose the time of the block. */
+  readonly isTimed: boolean;
+}
+
+/** What an engine returns, its reads not yet decoded. */
+export interface EngineResult extends SimulatedTransaction {
+  readonly before: ReadAnswers;
+  readonly after: ReadAnswers;
+  /**
+   * The least gas limit that the transaction may have, as far as it is known:
+   * what it used before refunds.
+   */
+  readonly gasNeeded: bigint;
+  /** What the sender's balance afterwards lacks for the fee, in wei. */
+  readonly feePaid: bigint;
+  /** What this engine cannot know. */
+  readonly notes: readonly string[];
+}
+
+/** What became of the transaction. */
+export interface SimulatedTransaction {
+  readonly block: BlockInfo;
+  /** Undefined if it succeeded. */
+  readonly failed: FailedCall | undefined;
+  readonly gasUsed: bigint;
+  /** Null if the engine does not see them. */
+  readonly transfers: readonly Transfer[] | null;
+}
+
+/** How a call failed, as far as a node tells. */
+export interface FailedCall {
+  /** What it reverted with, 0x hex. */
+  readonly data: string;
+  /** The node's words, if they say more than that it failed. */
+  readonly message: string | undefined;
+  readonly gasUsed: bigint;
+  /** What it was given at least. */
+  readonly gasGiven: bigint;
+}
+
+/** Of a transaction that calls `settleAll`, before any code runs. */
+export const INTRINSIC_GAS = 21_064n;
+
+/** The call that settles. */
+export function settlementCall(from: string, to: string): CallRequest {
+  return { from, to, data: encodeCall("settleAll", []).data };
+}
+
+/** A refund gives back a fifth at most (EIP-3529). */
+export function beforeRefunds(gasUsed: bigint): bigint {
+  return (gasUsed * 5n + 3n) / 4n;
+}
+
+/** What no simulation knows; a note of every one. */
+export const UNKNOWABLE =
+  "Not known beforehand: the block's randomness and who makes it, what a contract does by the gas that is left (gasleft()), and transactions of others that are mined first.";
+
+/** An engine cannot simulate this here; another one may. */
+export class EngineUnsupportedError extends Error {
+  public override readonly name = "EngineUnsupportedError";
+
+  constructor(problem: string, cause?: unknown) {
+    super(problem, { cause });
+  }
+}
