@@ -2,43 +2,33 @@ import { Buffer } from "node:buffer";
 
 import { Interface, isHexString } from "ethers";
 
-import { tryLens } from "../client/lens/lens.js";
-import { entryAnswer } from "../client/lens/lens-answer.js";
 import { otherwise } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { RevertedCall } from "../rpc/request.js";
 import { NATIVE } from "./transfers.js";
 import type { Simulation, Transfer } from "./types.js";
 
 /** What a token says of itself: its own words, to be escaped. */
 export interface TokenDescription {
-  /** Undefined where it does not tell. */
-  readonly symbol: string | undefined;
-  readonly decimals: number | undefined;
-}
-
-/** A transfer, and what its token says of itself. */
-export interface DescribedTransfer extends Transfer {
-  /** Null where the token does not tell, and for native currency. */
+  /** Null if the token has none. */
   readonly symbol: string | null;
   readonly decimals: number | null;
 }
 
-/** What a JSON document says of a simulation: each transfer by itself. */
+/** A simulation for a JSON document, each transfer with its token's own words. */
 export function describeTransfers<Found extends Simulation>(
   simulation: Found,
   tokens: ReadonlyMap<string, TokenDescription>,
 ): Omit<Found, "transfers"> & {
-  readonly transfers: readonly DescribedTransfer[] | null;
+  readonly transfers: ReadonlyArray<Transfer & TokenDescription> | null;
 } {
+  const none = { symbol: null, decimals: null };
   return {
     ...simulation,
     transfers:
-      simulation.transfers?.map((transfer) => {
-        const { symbol = null, decimals = null } =
-          tokens.get(transfer.token) ?? {};
-        return { ...transfer, symbol, decimals };
-      }) ?? null,
+      simulation.transfers?.map((transfer) => ({
+        ...transfer,
+        ...(tokens.get(transfer.token) ?? none),
+      })) ?? null,
   };
 }
 
@@ -46,9 +36,6 @@ const token = new Interface([
   "function symbol() view returns (bytes)",
   "function decimals() view returns (uint256)",
 ]);
-const calls = ["symbol", "decimals"].map((name) =>
-  token.encodeFunctionData(name),
-);
 
 /** No amount has more digits than a uint256. */
 const MOST_DECIMALS = 77n;
@@ -56,8 +43,7 @@ const MOST_DECIMALS = 77n;
 const LONGEST_SYMBOL = 32;
 
 /**
- * Asks tokens for their symbols and decimals, all of them in one request where
- * the node can.
+ * Asks tokens for their symbols and decimals.
  *
  * @param tokens Addresses, or `native`, which is none; each is asked once.
  */
@@ -65,54 +51,32 @@ export async function describeTokens(
   vault: VaultHost,
   tokens: readonly string[],
 ): Promise<ReadonlyMap<string, TokenDescription>> {
-  const addresses = [...new Set(tokens)].filter(
-    (address) => address !== NATIVE,
-  );
-  const reads = addresses.flatMap((target) =>
-    calls.map((data) => ({ target, data })),
-  );
-  if (reads.length === 0) {
-    return new Map();
-  }
-  const context = vault.readContext({});
-  const answer = await tryLens(context, reads);
-  const answers =
-    answer?.entries.length === reads.length
-      ? answer.entries.map((entry) => {
-          const found = entryAnswer(answer, entry);
-          return found instanceof RevertedCall
-            ? "0x"
-            : `0x${found.toString("hex")}`;
-        })
-      : await Promise.all(
-          reads.map(
-            async ({ target: to, data }) =>
-              await vault.chain
-                .request("eth_call", [
-                  { from: context.from, to, data },
-                  "latest",
-                ])
-                .catch(otherwise("0x")),
-          ),
-        );
-  return new Map(
-    addresses.map((address, index) => [
-      address,
-      {
-        symbol: parseSymbol(answers[2 * index]),
-        decimals: parseDecimals(answers[2 * index + 1]),
-      },
-    ]),
-  );
+  const { from } = vault.readContext({});
+  const ask = async (to: string, method: string): Promise<unknown> =>
+    await vault.chain
+      .request("eth_call", [
+        { from, to, data: token.encodeFunctionData(method) },
+        "latest",
+      ])
+      .catch(otherwise(undefined));
+  const addresses = new Set(tokens.filter((address) => address !== NATIVE));
+  const described = [...addresses].map(async (address) => {
+    const [symbol, decimals] = await Promise.all([
+      ask(address, "symbol").then(parseSymbol),
+      ask(address, "decimals").then(parseDecimals),
+    ]);
+    return [address, { symbol, decimals }] as const;
+  });
+  return new Map(await Promise.all(described));
 }
 
 /**
  * Some old tokens answer 32 bytes in place of a string. What is not UTF-8
  * becomes U+FFFD.
  */
-function parseSymbol(answer: unknown): string | undefined {
+function parseSymbol(answer: unknown): string | null {
   if (!isHexString(answer, true)) {
-    return undefined;
+    return null;
   }
   try {
     const bytes: unknown = isHexString(answer, 32)
@@ -121,14 +85,14 @@ function parseSymbol(answer: unknown): string | undefined {
     const symbol = Buffer.from(String(bytes).slice(2), "hex")
       .toString("utf8")
       .replace(/\0+$/u, "");
-    return symbol === "" ? undefined : symbol.slice(0, LONGEST_SYMBOL);
+    return symbol === "" ? null : symbol.slice(0, LONGEST_SYMBOL);
   } catch {
-    return undefined;
+    return null;
   }
 }
 
-function parseDecimals(answer: unknown): number | undefined {
+function parseDecimals(answer: unknown): number | null {
   return isHexString(answer, 32) && BigInt(answer) <= MOST_DECIMALS
     ? Number(answer)
-    : undefined;
+    : null;
 }

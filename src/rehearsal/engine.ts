@@ -12,15 +12,6 @@ export interface NextBlock extends Omit<Header, "hash"> {
   readonly gasLimit: bigint;
 }
 
-/** The block after this one, if nothing else is known of it. */
-export function nextBlockAfter(header: Header): NextBlock {
-  return {
-    ...header,
-    number: header.number + 1,
-    timestamp: header.timestamp + 1,
-  };
-}
-
 /** A settlement, and where to simulate it. */
 export interface SimulationParameters {
   readonly vault: VaultHost;

@@ -15,10 +15,6 @@ export type Fees =
 
 /** A tip of ethers' `getFeeData` for a node that suggests none, in wei. */
 const USUAL_TIP = 1_000_000_000n;
-/** A gas limit keeps below the block's, which changes from block to block. */
-const BLOCK_SHARE = { numerator: 95n, denominator: 100n };
-/** What is settled changes from block to block. */
-export const HEADROOM = { numerator: 5n, denominator: 4n };
 
 /**
  * The configured gas price, else the fees that `getFeeData` of ethers would
@@ -63,8 +59,8 @@ export async function resolveGas(
   if (gas !== "auto") {
     return gas;
   }
-  const limit =
-    (blockGasLimit * BLOCK_SHARE.numerator) / BLOCK_SHARE.denominator;
+  // Below the block's, which changes from block to block.
+  const limit = (blockGasLimit * 95n) / 100n;
   let ample = rehearsed;
   if (ample === undefined || gasMultiplier !== 1) {
     const estimate = await estimateGas(chain, call);
@@ -83,7 +79,7 @@ export async function resolveGas(
     used <= TRANSACTION_GAS_CAP
       ? min(blockGasLimit, TRANSACTION_GAS_CAP)
       : blockGasLimit;
-  const generous = (needed * HEADROOM.numerator) / HEADROOM.denominator;
+  const generous = (needed * 5n) / 4n;
   return min(rules, generous > limit ? max(needed, limit) : generous);
 }
 

@@ -9,12 +9,7 @@ import type { ContractRole } from "../protocol/index.js";
 export interface ResolvedAddresses {
   /** Finds them, or fails, as that vault did. */
   readonly locate: AddressBook;
-  /**
-   * The addresses that are known, in the order of the roles.
-   *
-   * @throws VaultError why one that is configured cannot be used, as in
-   * VAULT_INVALID_ADDRESS
-   */
+  /** Those that are known. Throws if one that is configured cannot be used. */
   readonly requireKnown: () => readonly KnownContract[];
 }
 
@@ -23,11 +18,7 @@ export interface KnownContract extends LocatedAddress {
   readonly role: ContractRole;
 }
 
-/**
- * The addresses of another vault as they are now, with their sources and with
- * the errors of those that it has not: a fork answers as its upstream did, also
- * when the upstream's connection is closed.
- */
+/** For a fork, which answers as its upstream did, also once that is closed. */
 export async function resolveAddresses(
   vault: VaultReader,
 ): Promise<ResolvedAddresses> {

@@ -21,11 +21,7 @@ import {
   nativeBalanceOf,
   roundOf,
 } from "./compare-readings.js";
-import {
-  EngineUnsupportedError,
-  UNKNOWABLE,
-  nextBlockAfter,
-} from "./engine.js";
+import { EngineUnsupportedError, UNKNOWABLE } from "./engine.js";
 import type {
   EngineResult,
   NextBlock,
@@ -86,7 +82,6 @@ export interface SimulateSettleAllOptions
   readonly engine?: HttpEngine | undefined;
 }
 
-/** An engine that there is a choice of. */
 export type HttpEngine = Exclude<RehearsalEngine, "in-process">;
 
 /** A settlement that was rehearsed, and what else is known of it. */
@@ -95,7 +90,6 @@ export interface Rehearsed {
   readonly chainId: number;
   /** Number of the block that it started from. */
   readonly base: number;
-  /** Who settled. */
   readonly sender: string;
   /** The contracts whose balances were read. */
   readonly contracts: readonly KnownContract[];
@@ -181,8 +175,17 @@ export async function rehearseSettlement(
   const accounts = [...new Set([sender, ...contracts])];
   const subjects = { accounts, tokens, orderIDs };
   const parameters: SimulationParameters = {
-    ...{ vault, sender, target, gas, addresses, next },
-    ...{ hardfork, isPast, isTimed },
+    ...{
+      vault,
+      sender,
+      target,
+      gas,
+      addresses,
+      next,
+      hardfork,
+      isPast,
+      isTimed,
+    },
     watched: await makeWatchList(vault, target, subjects),
   };
   try {
@@ -192,8 +195,17 @@ export async function rehearseSettlement(
     ]);
     return await conclude(parameters, orderIDs, engine, result, price);
   } catch (error) {
-    throw isPast
-      ? toArchiveError(error, vault.networkName, next.number - 1)
+    // A node that knows a block but refuses its state is no archive node.
+    throw isPast && isNodeRefusal(error)
+      ? vaultError(
+          "VAULT_ARCHIVE_NODE_NEEDED",
+          {
+            network: vault.networkName,
+            block: next.number - 1,
+            problem: String(error.details["problem"]),
+          },
+          error,
+        )
       : error;
   }
 }
@@ -238,7 +250,7 @@ async function askEngines(
   throw last;
 }
 
-/** What a result means. */
+/** Decodes, compares and explains what an engine returned. */
 async function conclude(
   parameters: SimulationParameters,
   orderIDs: readonly bigint[],
@@ -260,10 +272,10 @@ async function conclude(
   ).length;
   const known = {
     base,
-    chainId: before.chainId,
     sender,
-    contracts: addresses.requireKnown(),
     ordersRead,
+    chainId: before.chainId,
+    contracts: addresses.requireKnown(),
     balance: nativeBalanceOf(sender, before.balances),
   };
   const round = roundOf(before);
@@ -398,19 +410,15 @@ export async function findBlock(
           .catch(otherwise(undefined, ({ kind }) => kind !== "bug"))
       : undefined,
   );
-  const next = nextBlockAfter(header);
   return {
-    ...next,
-    timestamp: time ?? Math.max(pending?.timestamp ?? 0, next.timestamp),
+    number: header.number + 1,
+    timestamp: time ?? Math.max(pending?.timestamp ?? 0, header.timestamp + 1),
     gasLimit: (pending ?? header).gasLimit,
     baseFeePerGas: (pending ?? header).baseFeePerGas,
   };
 }
 
-/**
- * What a settlement would pay for a unit of gas now, in wei; undefined where the
- * node does not tell.
- */
+/** What a settlement would pay for a unit of gas now; undefined if not known. */
 async function findPrice(
   { chain, connection }: VaultHost,
   block: Pick<NextBlock, "baseFeePerGas">,
@@ -450,10 +458,7 @@ function checkOptions(
   };
 }
 
-/**
- * @param where What an error text calls the list.
- * @throws VaultError VAULT_INVALID_ARGUMENT for more than can be watched
- */
+/** @throws VaultError VAULT_INVALID_ARGUMENT for more than can be watched */
 export function checkOrderCount(
   { length }: readonly bigint[],
   where: string,
@@ -487,22 +492,4 @@ function chooseEngines(
     return ["fork"];
   }
   return engine === undefined ? httpEngines : [engine];
-}
-
-/**
- * A node that knows a block but refuses its state is not an archive node; its
- * own words differ from node to node, and are kept.
- */
-function toArchiveError(
-  error: unknown,
-  network: string,
-  block: number,
-): unknown {
-  return isNodeRefusal(error)
-    ? vaultError(
-        "VAULT_ARCHIVE_NODE_NEEDED",
-        { network, block, problem: String(error.details["problem"]) },
-        error,
-      )
-    : error;
 }

@@ -1,4 +1,4 @@
-import { describeInput, givenInput } from "../client/inputs.js";
+import { describeInput } from "../client/inputs.js";
 import { notATime, parseTime, requireFuture } from "../client/parse-time.js";
 import { invalidArgument } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -12,9 +12,6 @@ export type SimulationTime = string | number | bigint;
 const END = "end";
 const WHERE = "atTime";
 
-/** The largest time that is exact as a JavaScript number. */
-const MAX_TIME_SECONDS = BigInt(Number.MAX_SAFE_INTEGER);
-
 /**
  * Refuses what is no time at all, before any request.
  *
@@ -22,16 +19,15 @@ const MAX_TIME_SECONDS = BigInt(Number.MAX_SAFE_INTEGER);
  */
 export function checkTime(time: SimulationTime | undefined): void {
   if (time !== undefined && time !== END) {
-    readTime(time, 0);
+    parseTime(String(time), WHERE, 0, [END]);
   }
 }
 
 /**
  * The timestamp of the simulated block; undefined for the chain's own clock.
  *
- * `end` is the round's last second, `endTime` itself. Where that has passed,
- * the round has ended already and the chain's own clock will do: time moves
- * forwards only.
+ * `end` is the round's last second, `endTime` itself. Once that has passed, the
+ * chain's own clock will do: time moves forwards only.
  *
  * @param chainTime Timestamp of the block before, Unix seconds.
  * @throws VaultError VAULT_TIME_IN_PAST, VAULT_INVALID_TIME
@@ -44,34 +40,21 @@ export function targetTime(
   if (time === undefined) {
     return undefined;
   }
-  if (time === END) {
-    if (round === undefined) {
-      throw invalidArgument(
-        WHERE,
-        "the round's end is not known, since the round cannot be read",
-      );
-    }
-    return round.endTime <= BigInt(chainTime)
-      ? undefined
-      : withinRange(round.endTime, END);
+  let target: bigint;
+  if (time !== END) {
+    target = parseTime(String(time), WHERE, chainTime, [END]);
+    requireFuture(target, WHERE, chainTime);
+  } else if (round === undefined) {
+    throw invalidArgument(
+      WHERE,
+      "the round's end is not known, since the round cannot be read",
+    );
+  } else if (round.endTime <= BigInt(chainTime)) {
+    return undefined;
+  } else {
+    target = round.endTime;
   }
-  const target = readTime(time, chainTime);
-  requireFuture(target, WHERE, chainTime);
-  return withinRange(target, time);
-}
-
-function readTime(time: SimulationTime, chainTime: number): bigint {
-  if (typeof time === "string") {
-    return parseTime(time, WHERE, chainTime, [END]);
-  }
-  if (time < 0 || !Number.isInteger(Number(time))) {
-    throw notATime(WHERE, [END], givenInput(time));
-  }
-  return BigInt(time);
-}
-
-function withinRange(target: bigint, time: SimulationTime): number {
-  if (target > MAX_TIME_SECONDS) {
+  if (target > BigInt(Number.MAX_SAFE_INTEGER)) {
     throw notATime(
       WHERE,
       [],

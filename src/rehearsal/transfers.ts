@@ -50,6 +50,13 @@ export function transfersOf(logs: readonly Log[]): readonly Transfer[] {
   });
 }
 
+/** These call other code in the caller's own place, or without value. */
+const movesNothing: ReadonlySet<unknown> = new Set([
+  "DELEGATECALL",
+  "STATICCALL",
+  "CALLCODE",
+]);
+
 /**
  * The native currency that a call and those inside it move, by Geth's
  * `callTracer`; what reverted moves nothing.
@@ -59,27 +66,20 @@ export function nativeTransfersOf(frame: unknown): readonly Transfer[] {
   if (error !== undefined && error !== null) {
     return [];
   }
-  const moves =
-    type !== "DELEGATECALL" &&
-    type !== "STATICCALL" &&
-    // It calls other code in its own place.
-    type !== "CALLCODE" &&
-    isHexString(from, 20) &&
-    isHexString(to, 20) &&
-    typeof value === "string" &&
-    BigInt(value) > 0n;
+  const inside = listOf(calls).flatMap(nativeTransfersOf);
+  if (
+    movesNothing.has(type) ||
+    !isHexString(from, 20) ||
+    !isHexString(to, 20) ||
+    typeof value !== "string" ||
+    BigInt(value) === 0n
+  ) {
+    return inside;
+  }
+  const [payer, payee] = [toAddress(from), toAddress(to)];
   return [
-    ...(moves
-      ? [
-          {
-            token: NATIVE,
-            from: toAddress(from),
-            to: toAddress(to),
-            amount: BigInt(value),
-          },
-        ]
-      : []),
-    ...listOf(calls).flatMap(nativeTransfersOf),
+    { token: NATIVE, from: payer, to: payee, amount: BigInt(value) },
+    ...inside,
   ];
 }
 

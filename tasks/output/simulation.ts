@@ -174,16 +174,16 @@ function describeToken(
   token: string,
   tokens: ShownRehearsal["tokens"],
 ): { readonly show: (amount: bigint) => string; readonly unit: string } {
-  const { symbol = token, decimals } =
+  const { symbol, decimals } =
     token === NATIVE
       ? { symbol: "native currency", decimals: NATIVE_DECIMALS }
-      : (tokens.get(token) ?? {});
+      : (tokens.get(token) ?? { symbol: null, decimals: null });
   return {
     show: (amount) =>
-      decimals === undefined
+      decimals === null
         ? `${groupDigits(amount.toString())} raw`
         : scale(amount, decimals),
-    unit: escapeUntrusted(symbol),
+    unit: escapeUntrusted(symbol ?? token),
   };
 }
 

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 
 import { isHexString } from "ethers";
+import { max } from "@nomicfoundation/hardhat-utils/bigint";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { encodeCall } from "../../client/codec.js";
@@ -62,7 +63,7 @@ async function callLens(
   const { from: reader } = vault.readContext({});
   const reads = readsOf(watched, sender);
   const allowed = gas ?? next.gasLimit;
-  const gasLimit = allowed - INTRINSIC_GAS;
+  const gasLimit = max(allowed - INTRINSIC_GAS, 0n);
   const reserve = RESERVE_PER_READ * BigInt(reads.length) + 200_000n;
   const answer = await request(
     parameters,
@@ -76,7 +77,7 @@ async function callLens(
         reads,
         target: target.address,
         data: encodeCall("settleAll", []).data,
-        gasLimit: gasLimit < 0n ? 0n : gasLimit,
+        gasLimit,
         reserve,
       }),
     },
@@ -104,27 +105,22 @@ async function callLens(
   ) {
     throw method.capped();
   }
-  const gasUsed = BigInt(rehearsed.gasUsed);
-  const gasGiven = BigInt(rehearsed.gasGiven);
-  const failed = {
-    data: `0x${rehearsed.returned.toString("hex")}`,
-    message: undefined,
-    gasUsed,
-    gasGiven,
-  };
-  if (!rehearsed.succeeded && gasGiven < gasLimit && isExhausted(failed)) {
-    throw method.capped(gasGiven);
+  const gasUsed = BigInt(rehearsed.gasUsed) + INTRINSIC_GAS;
+  const gasGiven = BigInt(rehearsed.gasGiven) + INTRINSIC_GAS;
+  const data = `0x${rehearsed.returned.toString("hex")}`;
+  const failed = rehearsed.succeeded
+    ? undefined
+    : { data, message: undefined, gasUsed, gasGiven };
+  if (failed !== undefined && gasGiven < allowed && isExhausted(failed)) {
+    throw method.capped(gasGiven - INTRINSIC_GAS);
   }
-  const used = gasUsed + INTRINSIC_GAS;
   const answers = before.map((entry) => entryAnswer(rehearsed, entry));
   const baseFee = factsOf(watched, answers)?.block.baseFee;
   return {
     block: { number: block.number, timestamp: block.timestamp },
-    failed: rehearsed.succeeded
-      ? undefined
-      : { ...failed, gasUsed: used, gasGiven: gasGiven + INTRINSIC_GAS },
-    gasUsed: used,
-    gasNeeded: used,
+    failed,
+    gasUsed,
+    gasNeeded: gasUsed,
     feePaid: 0n,
     transfers: null,
     before: answers,

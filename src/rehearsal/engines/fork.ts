@@ -273,12 +273,9 @@ function toForkError(
   hardfork: string | undefined,
 ): Error {
   const known = toRpcError(error, network, FORK_REQUESTS);
-  if (hardfork === undefined || !/hardfork/iu.test(known.message)) {
-    return known;
-  }
   // Hardhat's text is about its own configuration, and lists what there is.
   const allowed = /Valid hardforks[^:]*: ([\w, ]+)/u.exec(known.message)?.[1];
-  return allowed === undefined
+  return hardfork === undefined || allowed === undefined
     ? known
     : vaultError(
         "VAULT_INVALID_ENUM",

@@ -31,8 +31,7 @@ export class EngineMethod {
    * Another engine may do where the request fails, unless the node is silent or
    * the configuration is wrong.
    *
-   * @throws EngineUnsupportedError where the node is known not to do it, or refuses, with
-   * the error as its cause
+   * @throws EngineUnsupportedError if the node cannot, or refuses
    */
   public async request(
     vault: VaultHost,
@@ -75,7 +74,7 @@ export class EngineMethod {
     }
   }
 
-  /** @throws EngineUnsupportedError where it is not the block that was asked for */
+  /** @throws EngineUnsupportedError if it is another block than was asked for */
   public requireBlock(
     { vault, next }: SimulationParameters,
     { number, timestamp }: BlockInfo,
@@ -88,8 +87,8 @@ export class EngineMethod {
     }
   }
 
-  /** @param settlement What `settleAll` was given, if that was too little. */
-  public capped(settlement?: bigint | number): EngineUnsupportedError {
+  /** The node limits gas: what `settleAll` used up, or none for the readings. */
+  public capped(settlement?: bigint): EngineUnsupportedError {
     return new EngineUnsupportedError(
       settlement === undefined
         ? `the gas that the node gives ${this.name} does not suffice for the readings`

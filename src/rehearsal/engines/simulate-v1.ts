@@ -8,7 +8,7 @@ import {
   NOBODYS_ADDRESS,
   rehearsalLensCode,
 } from "../../client/lens/rehearsal-lens.js";
-import { VaultError } from "../../errors.js";
+import { otherwise } from "../../errors.js";
 import type { BlockInfo } from "../../rpc/node.js";
 import { asRecord } from "../../json.js";
 import { AnswerReader, RevertedCall } from "../../rpc/request.js";
@@ -203,13 +203,10 @@ export function parseSimulated(
       };
     });
   } catch (error) {
-    if (
-      VaultError.isVaultError(error) &&
-      error.code === "VAULT_RPC_INVALID_RESPONSE"
-    ) {
-      return [];
-    }
-    throw error;
+    return otherwise(
+      [],
+      ({ code }) => code === "VAULT_RPC_INVALID_RESPONSE",
+    )(error);
   }
 }
 
@@ -234,12 +231,10 @@ function parseCall(item: unknown, read: AnswerReader): SimulatedCall {
     logs: parsedLogs,
     message:
       typeof message === "string" &&
-      code !== REVERTED &&
+      // A call that reverted has 3.
+      code !== 3 &&
       !/^execution (?:failed|reverted)$/iu.test(message)
         ? message
         : undefined,
   };
 }
-
-/** Code of a call that reverted. */
-const REVERTED = 3;
