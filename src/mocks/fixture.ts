@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 
+import { parseUint256 } from "../client/inputs.js";
 import {
   checkAllValues,
   checkAnswer,
@@ -28,7 +29,13 @@ import type {
 } from "./types.js";
 
 /** What a fixture has beside the answers. */
-const otherKeys = { format: "", version: 1, chainId: 1, block: {}, orders: {} };
+const otherKeys = {
+  format: "",
+  version: 1,
+  chainId: 1,
+  block: { number: 1, timestamp: 1 },
+  orders: {},
+};
 
 /**
  * Reads a fixture.
@@ -74,6 +81,7 @@ function fixtureState(json: unknown): MockState {
   if (fixture["version"] !== 1) {
     throw invalidArgument("version", "only version 1 can be read");
   }
+  requireOrigin(fixture);
   const places: Record<string, unknown> = {};
   const failures: ScriptedFailure[] = [];
   for (const { operation, role, path } of answers) {
@@ -113,6 +121,15 @@ function fixtureState(json: unknown): MockState {
     },
     failures,
   };
+}
+
+/** A replay needs none of it, but a file in which it is wrong is damaged. */
+function requireOrigin(fixture: Readonly<Record<string, unknown>>): void {
+  const { number, timestamp } = requireObject(fixture["block"], "block");
+  requireKnownKeys(fixture["block"], otherKeys.block, "block");
+  parseUint256(fixture["chainId"], "chainId");
+  parseUint256(number, "block.number");
+  parseUint256(timestamp, "block.timestamp");
 }
 
 function readOrders(orders: unknown): MockState["orders"] {
