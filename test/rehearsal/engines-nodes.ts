@@ -177,22 +177,6 @@ describe("simulation - on every kind of node", () => {
     );
   });
 
-  it("should read all that is not the vault's own in one call before and one after", async () => {
-    const vault = await open();
-    await vault.simulateSettleAll();
-    const [asked] = server.requests.flatMap(({ method, params }) =>
-      method === "eth_simulateV1"
-        ? listOf(fieldsOf(params[0])["blockStateCalls"])
-        : [],
-    );
-    const { calls, stateOverrides } = fieldsOf(asked);
-    const [lens] = Object.keys(fieldsOf(stateOverrides));
-    // Each call is a transaction to the node, and takes as long as one.
-    expect(
-      listOf(calls).filter((call) => fieldsOf(call)["to"] === lens),
-    ).to.have.length(2);
-  });
-
   it("should watch 400 orders in one request, and refuse the 401st before any", async () => {
     const vault = await open();
     const orders = Array.from({ length: 401 }, (_, index) => index);
@@ -274,11 +258,6 @@ describe("simulation - on every kind of node", () => {
     ).to.have.length(1);
   });
 
-  it("should fork a node that does not override blocks", async () => {
-    server.handler = refusingOverridesBeyond(1);
-    expectSettled(await (await open()).simulateSettleAll(), "fork");
-  });
-
   it("should ask a node once for what it refuses, and again for what failed for a moment", async () => {
     let failures = 2;
     server.handler = ({ request }) =>
@@ -304,11 +283,6 @@ describe("simulation - on every kind of node", () => {
     expect(await askedInVain()).to.equal(2);
     expect(await askedInVain()).to.equal(2);
     expect(await askedInVain()).to.equal(0);
-  });
-
-  it("should not believe a node that ignores the block that is asked for", async () => {
-    server.handler = ignoringOverridesBeyond(1);
-    expectSettled(await (await open()).simulateSettleAll(), "fork");
   });
 
   it("should start from the newest block of a node that gives it as pending", async () => {
@@ -352,22 +326,24 @@ describe("simulation - on every kind of node", () => {
     }
   });
 
-  it("should fork a node that has neither", async () => {
-    server.handler = refusingOverridesBeyond(0);
-    const vault = await open();
-    expectSettled(await vault.simulateSettleAll(), "fork");
-    for (const engine of ["simulateV1", "call"] as const) {
-      await expectVaultError(
-        vault.simulateSettleAll({ engine }),
-        "VAULT_ENGINE_UNAVAILABLE",
-      );
-    }
-  });
-
-  it("should fork a node that ignores code, and answers all the same", async () => {
-    server.handler = ignoringOverridesBeyond(0);
-    expectSettled(await (await open()).simulateSettleAll(), "fork");
-  });
+  for (const [node, handler] of [
+    ["refuses to override blocks", refusingOverridesBeyond(1)],
+    ["refuses all overrides", refusingOverridesBeyond(0)],
+    ["ignores the block that is asked for", ignoringOverridesBeyond(1)],
+    ["ignores code, and answers all the same", ignoringOverridesBeyond(0)],
+  ] as const) {
+    it(`should fork a node that ${node}`, async () => {
+      server.handler = handler;
+      const vault = await open();
+      expectSettled(await vault.simulateSettleAll(), "fork");
+      for (const engine of ["simulateV1", "call"] as const) {
+        await expectVaultError(
+          vault.simulateSettleAll({ engine }),
+          "VAULT_ENGINE_UNAVAILABLE",
+        );
+      }
+    });
+  }
 
   const wrong: ReadonlyArray<[name: string, handler: RpcHandler]> = [
     [
@@ -452,48 +428,30 @@ describe("simulation - on every kind of node", () => {
     });
   }
 
-  it("should ask a node again that failed for a moment", async () => {
-    server.handler = ({ request, occurrence }) =>
-      request.method === "eth_simulateV1" && occurrence === 0
-        ? { error: { code: -32000, message: "busy" } }
-        : undefined;
-    const vault = await open();
-    expectSettled(await vault.simulateSettleAll(), "call");
-    expectSettled(await vault.simulateSettleAll(), "simulateV1");
-  });
-
-  it("should not take a limit of the node's for the contract's refusal", async () => {
-    server.handler = changing((block) => {
-      Object.assign(settlementIn(block), outOfGas);
+  const readings = "does not suffice for the readings";
+  for (const [what, isStarved, problem] of [
+    ["the settlement", (at: number) => at === 0, "1000000 gas for settleAll"],
+    ["a reading after it", (at: number) => at === 2, readings],
+    ["every call", () => true, readings],
+  ] as const) {
+    it(`should ask the next engine if a limit of the node's ends ${what}, and the node again the next time`, async () => {
+      server.handler = changing((block) => {
+        const calls = listOf(block["calls"]);
+        for (const [index, call] of calls.entries()) {
+          if (isStarved(index - (calls.length - 1) / 2)) {
+            Object.assign(call ?? {}, outOfGas);
+          }
+        }
+      });
+      const vault = await open();
+      expectSettled(await vault.simulateSettleAll(), "call");
+      const { message } = await expectVaultError(
+        vault.simulateSettleAll({ engine: "simulateV1" }),
+        "VAULT_ENGINE_UNAVAILABLE",
+      );
+      expect(message).to.contain(problem);
+      server.handler = () => undefined;
+      expectSettled(await vault.simulateSettleAll(), "simulateV1");
     });
-    const vault = await open();
-    expectSettled(await vault.simulateSettleAll(), "call");
-    const { message } = await expectVaultError(
-      vault.simulateSettleAll({ engine: "simulateV1" }),
-      "VAULT_ENGINE_UNAVAILABLE",
-    );
-    expect(message).to.contain("1000000 gas for settleAll, which uses it up");
-  });
-
-  it("should not take such a limit for a node that cannot do it", async () => {
-    server.handler = changing((block) => {
-      for (const call of [block["calls"]].flat()) {
-        Object.assign(call ?? {}, outOfGas);
-      }
-    });
-    const vault = await open();
-    expectSettled(await vault.simulateSettleAll(), "call");
-    server.handler = () => undefined;
-    expectSettled(await vault.simulateSettleAll(), "simulateV1");
-  });
-
-  it("should not take a reading that such a limit ends for a change", async () => {
-    server.handler = changing((block) => {
-      const calls = [block["calls"]].flat();
-      const reading = calls[(calls.length + 1) / 2];
-      Object.assign(reading ?? {}, outOfGas);
-    });
-    const vault = await open();
-    expectSettled(await vault.simulateSettleAll(), "call");
-  });
+  }
 });

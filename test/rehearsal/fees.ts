@@ -11,6 +11,8 @@ import {
 } from "../../src/rehearsal/fees.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
+const TIP = "eth_maxPriorityFeePerGas";
+
 const call = {
   from: `0x${"a1".repeat(20)}`,
   to: `0x${"a2".repeat(20)}`,
@@ -48,41 +50,40 @@ describe("the fees of a settlement", () => {
   const market = { gasPrice: "auto" } as const;
   const london = { baseFeePerGas: 5n };
 
-  it("should be those that are configured, without a question", async () => {
-    expect(
-      await resolveFees(chainOf({}), { gasPrice: 0n }, london),
-    ).to.deep.equal({ gasPrice: 0n });
-    expect(asked).to.deep.equal([]);
-  });
-
-  it("should be a gas price where blocks have no base fee", async () => {
-    const chain = chainOf({ eth_gasPrice: "0x7" });
-    expect(
-      await resolveFees(chain, market, { baseFeePerGas: undefined }),
-    ).to.deep.equal({ gasPrice: 7n });
-    expect(asked.map(([method]) => method)).to.deep.equal(["eth_gasPrice"]);
-  });
-
-  it("should be those of ethers' getFeeData: twice the base fee, and the tip that the node suggests", async () => {
-    const chain = chainOf({ eth_maxPriorityFeePerGas: "0x3" });
-    expect(await resolveFees(chain, market, london)).to.deep.equal({
-      maxFeePerGas: 13n,
-      maxPriorityFeePerGas: 3n,
+  for (const [fees, settings, block, answers, methods] of [
+    [{ gasPrice: 0n }, { gasPrice: 0n }, london, {}, []],
+    [{ gasPrice: 7n }, market, {}, { eth_gasPrice: "0x7" }, ["eth_gasPrice"]],
+    [
+      { maxFeePerGas: 13n, maxPriorityFeePerGas: 3n },
+      market,
+      london,
+      { [TIP]: "0x3" },
+      [TIP],
+    ],
+    // As getFeeData of ethers has it if the node has no such method.
+    [
+      { maxFeePerGas: 1_000_000_010n, maxPriorityFeePerGas: 1_000_000_000n },
+      market,
+      london,
+      { [TIP]: noMethod },
+      [TIP],
+    ],
+  ] as const) {
+    it(`should be ${JSON.stringify(fees, (_, fee: unknown) => (typeof fee === "bigint" ? String(fee) : fee))}, as configured or as getFeeData of ethers has them`, async () => {
+      const chain = chainOf(answers);
+      expect(
+        await resolveFees(chain, settings, {
+          baseFeePerGas: undefined,
+          ...block,
+        }),
+      ).to.deep.equal(fees);
+      expect(asked.map(([method]) => method)).to.deep.equal(methods);
     });
-    expect(asked).to.deep.equal([["eth_maxPriorityFeePerGas", []]]);
-  });
-
-  it("should tip 1 gwei, as getFeeData does, where the node has no such method", async () => {
-    const chain = chainOf({ eth_maxPriorityFeePerGas: noMethod });
-    expect(await resolveFees(chain, market, london)).to.deep.equal({
-      maxFeePerGas: 1_000_000_010n,
-      maxPriorityFeePerGas: 1_000_000_000n,
-    });
-  });
+  }
 
   it("should not be guessed where the node cannot be reached", async () => {
     await expectVaultError(
-      resolveFees(chainOf({ eth_maxPriorityFeePerGas: lost }), market, london),
+      resolveFees(chainOf({ [TIP]: lost }), market, london),
       "VAULT_NETWORK_UNREACHABLE",
     );
   });
@@ -138,30 +139,23 @@ describe("the fees of a settlement", () => {
       expect(asked[0]).to.deep.equal(["eth_estimateGas", [call]]);
     });
 
-    it("should be a quarter more than the estimate", async () => {
+    it("should be a quarter more than the estimate, or than a rehearsal needed, which is not asked again", async () => {
+      expect(await rehearsed(80_000n, 100_000n)).to.equal(125_000n);
+      expect(asked).to.deep.equal([]);
       expect(await resolveGas(estimating(100_000), auto, call, block)).to.equal(
         125_000n,
       );
     });
 
-    it("should be a quarter more than a rehearsal needed, which is not asked again", async () => {
-      expect(await rehearsed(80_000n, 100_000n)).to.equal(125_000n);
-      expect(asked).to.deep.equal([]);
-    });
-
     it("should keep below the block's limit, unless more is needed", async () => {
-      expect(await rehearsed(760_000n, 760_000n, 1_000_000n)).to.equal(
-        950_000n,
-      );
-      expect(await rehearsed(760_001n, 760_001n, 1_000_000n)).to.equal(
-        950_000n,
-      );
-      expect(await rehearsed(960_000n, 960_000n, 1_000_000n)).to.equal(
-        960_000n,
-      );
-      expect(await rehearsed(960_000n, 1_100_000n, 1_000_000n)).to.equal(
-        1_000_000n,
-      );
+      for (const [used, needed, gas] of [
+        [760_000n, 760_000n, 950_000n],
+        [760_001n, 760_001n, 950_000n],
+        [960_000n, 960_000n, 960_000n],
+        [960_000n, 1_100_000n, 1_000_000n],
+      ] as const) {
+        expect(await rehearsed(used, needed, 1_000_000n)).to.equal(gas);
+      }
     });
 
     it("should keep what fits in a transaction's cap within it", async () => {

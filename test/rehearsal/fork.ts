@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 
 import { expect } from "chai";
-import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+import type { HardhatUserConfig } from "hardhat/types/config";
 
+import type { ForkConnection, ForkOptions } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
@@ -26,6 +27,7 @@ describe("simulation - fork", () => {
   let anvil: ServerProcess;
   let provider: ReturnType<typeof directProvider>;
   let protocol: MockProtocol;
+  let opened: ForkConnection[];
 
   before(async () => {
     anvil = await startAnvil({
@@ -40,40 +42,54 @@ describe("simulation - fork", () => {
     await anvil.stop();
   });
 
-  async function connect(settings: NetworkSettings = {}, url = anvil.url) {
+  beforeEach(() => {
+    opened = [];
+  });
+
+  afterEach(async () => {
+    await Promise.all(opened.map(async (fork) => await fork.close()));
+  });
+
+  async function connect(
+    settings: NetworkSettings = {},
+    url = anvil.url,
+    { networks, ...config }: HardhatUserConfig = {},
+  ) {
+    const live = httpNetwork(url, {
+      vault: { contracts: protocol.contracts },
+      ...settings,
+    });
     const hre = await createTestHre({
-      networks: {
-        live: httpNetwork(url, {
-          vault: { contracts: protocol.contracts },
-          ...settings,
-        }),
-      },
+      ...config,
+      networks: { live, ...networks },
     });
     return { hre, connection: await hre.network.create("live") };
   }
 
+  /** A fork that is closed after the test. */
+  async function open(
+    vault: { fork(options?: ForkOptions): Promise<ForkConnection> },
+    options?: ForkOptions,
+  ): Promise<ForkConnection> {
+    const fork = await vault.fork(options);
+    opened.push(fork);
+    return fork;
+  }
+
   it("should fork a chain whose id nothing is configured for", async () => {
-    const { connection } = await connect();
-    const fork = await connection.vault.fork();
-    try {
-      expect(await fork.vault.chainId()).to.equal(UNKNOWN_CHAIN_ID);
-      expect(await fork.vault.block()).to.deep.equal(
-        await connection.vault.block(),
-      );
-      expect(await fork.vault.getLatestRoundInfo()).to.deep.equal(
-        await connection.vault.getLatestRoundInfo(),
-      );
-      await fork.vault.settleAll();
-      const { settled, settledPrice } = await fork.vault.getLatestRoundInfo();
-      expect({ settled, settledPrice }).to.deep.equal({
-        settled: true,
-        settledPrice: SETTLEMENT.price,
-      });
-      const { settled: upstream } = await connection.vault.getLatestRoundInfo();
-      expect(upstream).to.equal(false);
-    } finally {
-      await fork.close();
-    }
+    const { vault } = (await connect()).connection;
+    const fork = await open(vault);
+    expect(await fork.vault.chainId()).to.equal(UNKNOWN_CHAIN_ID);
+    expect(await fork.vault.block()).to.deep.equal(await vault.block());
+    expect(await fork.vault.getLatestRoundInfo()).to.deep.equal(
+      await vault.getLatestRoundInfo(),
+    );
+    await fork.vault.settleAll();
+    expect(await fork.vault.getLatestRoundInfo()).to.include({
+      settled: true,
+      settledPrice: SETTLEMENT.price,
+    });
+    expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
   });
 
   for (const chainId of [1, 56, 31_337]) {
@@ -89,9 +105,8 @@ describe("simulation - fork", () => {
           node.url,
         );
         const described = hre.config.chainDescriptors.get(BigInt(chainId));
-        const fork = await connection.vault.fork();
+        const fork = await open(connection.vault);
         expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
-        await fork.close();
         // What other forks of the same chain go by is as it was.
         expect(hre.config.chainDescriptors.get(BigInt(chainId))).to.equal(
           described,
@@ -104,7 +119,7 @@ describe("simulation - fork", () => {
   }
 
   it("should keep a hardfork history that the user configured", async () => {
-    const hre = await createTestHre({
+    const { hre, connection } = await connect({}, anvil.url, {
       chainDescriptors: {
         [UNKNOWN_CHAIN_ID]: {
           name: "Mine",
@@ -112,72 +127,56 @@ describe("simulation - fork", () => {
           hardforkHistory: { cancun: { blockNumber: 0 } },
         },
       },
-      networks: {
-        live: httpNetwork(anvil.url, {
-          vault: { contracts: protocol.contracts },
-        }),
-      },
     });
-    const before = hre.config.chainDescriptors.get(BigInt(UNKNOWN_CHAIN_ID));
-    const connection = await hre.network.create("live");
-    const fork = await connection.vault.fork();
+    const configured = (): unknown =>
+      hre.config.chainDescriptors.get(BigInt(UNKNOWN_CHAIN_ID));
+    const before = configured();
+    const fork = await open(connection.vault);
     expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
-    await fork.close();
-    expect(hre.config.chainDescriptors.get(BigInt(UNKNOWN_CHAIN_ID))).to.equal(
-      before,
-    );
+    expect(configured()).to.equal(before);
   });
 
   it("should carry the chain type", async () => {
     const { connection } = await connect({ chainType: "op" });
-    const fork = await connection.vault.fork();
+    const fork = await open(connection.vault);
     expect(fork.chainType).to.equal("op");
     expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(false);
-    await fork.close();
   });
 
-  it("should fork the same network where the default one is http", async () => {
+  it("should fork the same network if the default one is http", async () => {
     // Overriding `default` with forking would silently be the live chain.
-    const hre = await createTestHre({
+    const { hre } = await connect({}, anvil.url, {
       networks: {
         default: httpNetwork(anvil.url, {
           vault: { contracts: protocol.contracts },
         }),
       },
     });
-    const fork = await hre.vault.fork();
+    const fork = await open(hre.vault);
     expect(fork.networkConfig.type).to.equal("edr-simulated");
     await fork.provider.request({ method: "evm_mine" });
     expect((await fork.vault.block()).number).to.equal(
       (await hre.vault.block()).number + 1,
     );
-    await fork.close();
     await (await hre.network.getOrCreate()).close();
   });
 
-  it("should refuse where the configuration made vaultFork something else", async () => {
-    const hre = await createTestHre({
-      networks: {
-        live: httpNetwork(anvil.url),
-        vaultFork: httpNetwork(anvil.url),
-      },
-    });
-    const connection = await hre.network.create("live");
-    await expectVaultError(connection.vault.fork(), "VAULT_FORK_NETWORK_TAKEN");
+  it("should refuse if the configuration made vaultFork something else", async () => {
+    const { vault } = (
+      await connect({}, anvil.url, {
+        networks: { vaultFork: httpNetwork(anvil.url) },
+      })
+    ).connection;
+    await expectVaultError(vault.fork(), "VAULT_FORK_NETWORK_TAKEN");
     await expectVaultError(
-      connection.vault
-        .at(protocol.contracts)
-        .simulateSettleAll({ engine: "fork", atTime: "+1h" }),
+      vault.simulateSettleAll({ engine: "fork", atTime: "+1h" }),
       "VAULT_FORK_NETWORK_TAKEN",
     );
   });
 
   it("should mine by itself, whatever vaultFork and default are set to", async () => {
-    const hre = await createTestHre({
+    const { connection } = await connect({}, anvil.url, {
       networks: {
-        live: httpNetwork(anvil.url, {
-          vault: { contracts: protocol.contracts },
-        }),
         default: {
           type: "edr-simulated",
           mining: { auto: false, interval: 10_000 },
@@ -185,36 +184,25 @@ describe("simulation - fork", () => {
         vaultFork: { type: "edr-simulated", mining: { auto: false } },
       },
     });
-    const connection = await hre.network.create("live");
-    const fork = await connection.vault.fork();
+    const fork = await open(connection.vault);
     await fork.vault.settleAll();
     expect((await fork.vault.getLatestRoundInfo()).settled).to.equal(true);
-    await fork.close();
   });
 
-  it("should have the block gas limit of its upstream", async () => {
-    const { connection } = await connect();
-    const fork = await connection.vault.fork();
-    const { ethers } = fork;
-    await ethers.provider.send("evm_mine");
-    const block = await ethers.provider.getBlock("latest");
-    expect(block?.gasLimit).to.equal(25_000_000n);
-    await fork.close();
-  });
-
-  it("should take the hardfork that it is given", async () => {
-    const { connection } = await connect();
-    const fork = await connection.vault.fork({ hardfork: "prague" });
+  it("should take the hardfork that it is given, and its upstream's block gas limit", async () => {
+    const { vault } = (await connect()).connection;
+    const { ethers } = await open(vault, { hardfork: "prague" });
     // One transaction may use more than osaka lets it.
-    const account = await fork.ethers.provider.getSigner(0);
+    const account = await ethers.provider.getSigner(0);
     const sent = await account.sendTransaction({
       to: account.address,
       gasLimit: 20_000_000n,
     });
     expect((await sent.wait())?.status).to.equal(1);
-    await fork.close();
+    const block = await ethers.provider.getBlock("latest");
+    expect(block?.gasLimit).to.equal(25_000_000n);
     const error = await expectVaultError(
-      connection.vault.fork({ hardfork: "atlantis" }),
+      vault.fork({ hardfork: "atlantis" }),
       "VAULT_INVALID_ENUM",
     );
     expect(error.message).to.contain("hardfork").and.to.contain("prague");
@@ -227,7 +215,7 @@ describe("simulation - fork", () => {
       from,
       vault: { contracts: protocol.contracts, tokenDecimals: 6 },
     });
-    const fork = await connection.vault.at({ trading: other }, "--at").fork();
+    const fork = await open(connection.vault.at({ trading: other }, "--at"));
     expect(await fork.vault.addressOf("trading")).to.deep.equal({
       address: other,
       source: "--at",
@@ -238,97 +226,93 @@ describe("simulation - fork", () => {
     });
     expect(fork.networkConfig.vault.tokenDecimals).to.equal(6);
     expect(fork.networkConfig.from).to.equal(from);
-    await fork.close();
   });
 
   it("should say of a missing address what its upstream says", async () => {
-    const { connection } = await connect({ vault: {} });
-    const fork = await connection.vault.fork();
-    const [ours, upstreams] = [
-      await expectVaultError(
-        fork.vault.minXMargin(),
-        "VAULT_CONTRACT_NOT_CONFIGURED",
+    const { vault } = (await connect({ vault: {} })).connection;
+    const fork = await open(vault);
+    const [ours, upstreams] = await Promise.all(
+      [fork.vault, vault].map(
+        async (one) =>
+          await expectVaultError(
+            one.minXMargin(),
+            "VAULT_CONTRACT_NOT_CONFIGURED",
+          ),
       ),
-      await expectVaultError(
-        connection.vault.minXMargin(),
-        "VAULT_CONTRACT_NOT_CONFIGURED",
-      ),
-    ];
-    expect(ours.details["path"]).to.equal(upstreams.details["path"]);
-    await fork.close();
+    );
+    expect(ours?.details["path"]).to.equal(upstreams?.details["path"]);
   });
 
   it("should name the network that was forked in its errors", async () => {
-    const { connection } = await connect();
-    const fork = await connection.vault.fork();
+    const { vault } = (await connect()).connection;
+    const fork = await open(vault);
     const nobody = fork.vault.at({
       vault: "0x00000000000000000000000000000000000000AA",
     });
-    for (const work of [
-      nobody.queryVolume(),
-      nobody.settleAll(),
-      connection.vault.simulateSettleAll({ gas: 100 }),
-    ]) {
-      const { message } = await caught(work);
+    for (const [work, code] of [
+      [nobody.queryVolume(), "VAULT_NO_CODE"],
+      [nobody.settleAll(), "VAULT_NO_CODE"],
+      [
+        vault.simulateSettleAll({ engine: "fork", gas: 100 }),
+        "VAULT_RPC_ERROR",
+      ],
+    ] as const) {
+      const { message } = await expectVaultError(work, code);
       expect(message).to.include("live (fork)").and.not.include("vaultFork");
     }
-    await fork.close();
   });
 
   it("should fork an older block", async () => {
-    const { connection } = await connect();
-    const head = await connection.vault.block();
-    const fork = await connection.vault.fork({ blockNumber: head.number - 1 });
+    const { vault } = (await connect()).connection;
+    const head = await vault.block();
+    const fork = await open(vault, { blockNumber: head.number - 1 });
     // The last block scripted the settlement.
     expect((await fork.vault.block()).number).to.equal(head.number - 1);
     await fork.vault.settleAll();
     const { settledPrice } = await fork.vault.getLatestRoundInfo();
     expect(settledPrice).to.equal(0n);
-    await fork.close();
   });
 
   it("should leave no cache of a local node behind", async () => {
     const { hre, connection } = await connect();
-    const forks = await Promise.all([
-      connection.vault.fork(),
-      connection.vault.fork(),
-    ]);
-    const folder = path.join(hre.config.paths.cache, "vault-forks");
-    const caches = forks.map(cacheOf);
+    const caches = await Promise.all(
+      [1, 2].map(async () => {
+        const fork = await connection.vault.fork();
+        const { networkConfig } = fork;
+        await fork.close();
+        return networkConfig.type === "edr-simulated"
+          ? (networkConfig.forking?.cacheDir ?? "")
+          : "";
+      }),
+    );
     expect(new Set(caches).size).to.equal(2);
-    await Promise.all(forks.map(async (fork) => await fork.close()));
-    expect(caches.map((cache) => path.dirname(cache))).to.deep.equal([
-      folder,
-      folder,
-    ]);
-    expect(caches.filter((cache) => existsSync(cache))).to.deep.equal([]);
+    const folder = path.join(hre.config.paths.cache, "vault-forks");
+    for (const cache of caches) {
+      expect(path.dirname(cache)).to.equal(folder);
+      expect(existsSync(cache)).to.equal(false);
+    }
   });
 
   it("should see the new chain after the node restarts on the same port", async () => {
     const port = await freePort();
     const prices: bigint[] = [];
-    for (const filledVolume of [1n, 2n]) {
+    for (const price of [1n, 2n]) {
       const node = await startAnvil({ port });
       const direct = directProvider(node.url);
       try {
         const { contracts, mocks } = await deployProtocol(
           await direct.getSigner(0),
         );
-        const { connection } = await connect(
-          { vault: { contracts } },
-          node.url,
-        );
-        await (
-          await mocks.vault.setSettlement(filledVolume, filledVolume)
-        ).wait();
-        const { number } = await connection.vault.block();
+        const { vault } = (await connect({ vault: { contracts } }, node.url))
+          .connection;
+        await (await mocks.vault.setSettlement(price, price)).wait();
+        const { number } = await vault.block();
         // Deep enough for the simulator to remember it on disk.
         await direct.send("anvil_mine", ["0x200"]);
-        const fork = await connection.vault.fork({ blockNumber: number });
+        const fork = await vault.fork({ blockNumber: number });
         await fork.vault.settleAll();
         prices.push((await fork.vault.getLatestRoundInfo()).settledPrice);
         await fork.close();
-        await connection.close();
       } finally {
         direct.destroy();
         await node.stop();
@@ -353,9 +337,8 @@ describe("simulation - fork", () => {
         { httpHeaders: { "x-api-key": "s3cret" } },
         server.url,
       );
-      const fork = await connection.vault.fork();
+      const fork = await open(connection.vault);
       await fork.vault.settleAll();
-      await fork.close();
       expect(server.httpRequests.length).to.be.greaterThan(10);
       expect(
         new Set(server.httpRequests.map(({ headers }) => headers["x-api-key"])),
@@ -363,11 +346,10 @@ describe("simulation - fork", () => {
     });
 
     it("should start at the head as it is, not behind it", async () => {
-      const { connection } = await connect({}, server.url);
-      const fork = await connection.vault.fork();
+      const { vault } = (await connect({}, server.url)).connection;
+      const fork = await open(vault);
       await fork.vault.queryVolume();
-      await fork.close();
-      const head = `0x${(await connection.vault.block()).number.toString(16)}`;
+      const head = `0x${(await vault.block()).number.toString(16)}`;
       const blocks = server.requests
         .filter(({ method }) => method === "eth_getStorageAt")
         .map(({ params }) => params[2]);
@@ -380,34 +362,26 @@ describe("simulation - fork", () => {
       {},
       `http://127.0.0.1:${await freePort()}`,
     );
-    const error = await expectVaultError(
+    await expectVaultError(
       connection.vault.fork(),
       "VAULT_NETWORK_UNREACHABLE",
     );
-    expect(error.message).to.contain("node");
   });
 
   it("should refuse a block in the future, and one without a number", async () => {
-    const { connection } = await connect();
-    const { number } = await connection.vault.block();
-    const error = await expectVaultError(
-      connection.vault.fork({ blockNumber: number + 1_000 }),
-      "VAULT_BLOCK_NOT_FOUND",
-    );
-    expect(error.details["block"]).to.equal(String(number + 1_000));
-    await expectVaultError(
-      connection.vault.fork({ blockNumber: "pending" }),
-      "VAULT_INVALID_BLOCK",
-    );
-    await expectVaultError(
-      connection.vault.fork({ blockNumber: -1 }),
-      "VAULT_INVALID_BLOCK",
-    );
+    const { vault } = (await connect()).connection;
+    const blockNumber = (await vault.block()).number + 1_000;
+    for (const [block, code] of [
+      [blockNumber, "VAULT_BLOCK_NOT_FOUND"],
+      ["pending", "VAULT_INVALID_BLOCK"],
+      [-1, "VAULT_INVALID_BLOCK"],
+    ] as const) {
+      await expectVaultError(vault.fork({ blockNumber: block }), code);
+    }
   });
 
   it("should refuse an in-process network and say what to do instead", async () => {
-    const hre: HardhatRuntimeEnvironment = await createTestHre();
-    const connection = await hre.network.create();
+    const connection = await (await createTestHre()).network.create();
     const error = await expectVaultError(
       connection.vault.fork(),
       "VAULT_CANNOT_FORK_IN_PROCESS",
@@ -415,23 +389,3 @@ describe("simulation - fork", () => {
     expect(error.fix).to.contain("simulateSettleAll");
   });
 });
-
-async function caught(work: Promise<unknown>): Promise<Error> {
-  try {
-    await work;
-  } catch (error) {
-    if (error instanceof Error) {
-      return error;
-    }
-  }
-  throw new Error("expected an error");
-}
-
-function cacheOf({
-  networkConfig,
-}: Awaited<ReturnType<HardhatRuntimeEnvironment["vault"]["fork"]>>): string {
-  if (networkConfig.type !== "edr-simulated") {
-    throw new Error("a fork is in process");
-  }
-  return networkConfig.forking?.cacheDir ?? "";
-}

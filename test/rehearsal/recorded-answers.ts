@@ -19,27 +19,25 @@ import type { RpcServer } from "../helpers/rpc-server.js";
 
 const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 
+interface RecordedError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: string;
+}
+
 interface RecordedCall {
   readonly returnData: string;
   readonly gasUsed: string;
   readonly maxUsedGas: string;
   readonly status: string;
-  readonly error?: {
-    readonly code: number;
-    readonly message: string;
-    readonly data?: string;
-  };
+  readonly error?: RecordedError;
   readonly logs: ReadonlyArray<{ readonly address: string }>;
 }
 
 interface RecordedAnswer {
   readonly name: string;
   readonly method: string;
-  readonly error?: {
-    readonly code: number;
-    readonly message: string;
-    readonly data?: string;
-  };
+  readonly error?: RecordedError;
   readonly result?: ReadonlyArray<{
     readonly number: string;
     readonly calls: readonly RecordedCall[];

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { configVariable } from "hardhat/config";
 import type { EdrNetworkUserConfig } from "hardhat/types/config";
 
 import type { HardhatVault } from "../../src/types.js";
@@ -68,19 +67,13 @@ describe("simulation - simulateSettleAll in process", () => {
     await world.close();
   });
 
-  it("should report what a settlement changes", async () => {
-    const { number } = await world.vault.block();
-    const simulation = await world.vault.simulateSettleAll();
-    expect(simulation).to.deep.include({
+  it("should report the same as what really happens", async () => {
+    const simulated = await world.vault.simulateSettleAll();
+    expect(simulated).to.deep.include({
       status: "settled",
       reason: null,
       changes: SETTLEMENT_CHANGES,
     });
-    expect(simulation.block?.number).to.equal(number + 1);
-  });
-
-  it("should report the same as what really happens", async () => {
-    const simulated = await world.vault.simulateSettleAll();
     const settlement = await world.vault.settleAll();
     expect(settlement.status).to.equal(simulated.status);
     expect(settlement.gasUsed).to.equal(simulated.gasUsed);
@@ -128,40 +121,6 @@ describe("simulation - simulateSettleAll in process", () => {
     expect(await world.send("hardhat_getAutomine")).to.equal(true);
   });
 
-  it("should name a configured address that cannot be read", async () => {
-    const trading = configVariable("TEST_UNSET_TRADING");
-    const { contracts } = world.protocol;
-    const hre = await createTestHre({
-      networks: {
-        local: {
-          type: "edr-simulated",
-          vault: { contracts: { ...contracts, trading } },
-        },
-      },
-    });
-    const connection = await hre.network.create("local");
-    try {
-      await deployProtocol(await connection.ethers.provider.getSigner(0));
-      const { message } = await expectVaultError(
-        connection.vault.simulateSettleAll({ orders: [1, 2, 7] }),
-        "VAULT_CONFIG_VARIABLE",
-      );
-      expect(message).to.contain("networks.local.vault.contracts.trading");
-    } finally {
-      await connection.close();
-    }
-  });
-
-  it("should let simulations wait for each other", async () => {
-    const [one, other, third] = await Promise.all([
-      world.vault.simulateSettleAll({ atTime: "end" }),
-      world.vault.simulateSettleAll({ atTime: "end", as: NOBODY }),
-      world.vault.simulateSettleAll({ atTime: "end" }),
-    ]);
-    expect([one.status, other.status]).to.deep.equal(["settled", "settled"]);
-    expect(third).to.deep.equal(one);
-  });
-
   describe("leaves no trace", () => {
     const simulate = async (): Promise<void> => {
       const { status } = await world.vault.simulateSettleAll({
@@ -197,6 +156,8 @@ describe("simulation - simulateSettleAll in process", () => {
         await world.send("eth_getBalance", NOBODY, "latest"),
         await world.vault.snapshot(),
         await world.protocol.mocks.vault.settlementCount(),
+        await world.send("hardhat_getAutomine"),
+        (await world.block("pending"))["baseFeePerGas"],
       ];
       const before = await look();
       await simulate();
@@ -214,35 +175,20 @@ describe("simulation - simulateSettleAll in process", () => {
       expect(timestamp - before).to.be.within(0, 20);
     });
 
-    it("should leave a time that was set for the next block", async () => {
-      await world.send("evm_setNextBlockTimestamp", 3_333_333_333);
-      await world.vault.simulateSettleAll();
-      await world.send("evm_mine");
-      expect((await world.vault.block()).timestamp).to.equal(3_333_333_333);
-    });
-
-    it("should leave the base fee of the next block, also one that was set", async () => {
-      const fee = async (): Promise<unknown> =>
-        (await world.block("pending"))["baseFeePerGas"];
-      const before = await fee();
-      await simulate();
-      expect(await fee()).to.equal(before);
-      await world.send("hardhat_setNextBlockBaseFeePerGas", "0x77359400");
-      await simulate();
-      await world.send("evm_mine");
-      expect((await world.block("latest"))["baseFeePerGas"]).to.equal(
-        "0x77359400",
-      );
-    });
-
-    it("should leave the randomness of the next block", async () => {
-      await world.send("hardhat_setPrevRandao", `0x${"12".repeat(32)}`);
-      await simulate();
-      await world.send("evm_mine");
-      expect((await world.block("latest"))["mixHash"]).to.equal(
-        `0x${"12".repeat(32)}`,
-      );
-    });
+    for (const [method, set, field] of [
+      ["evm_setNextBlockTimestamp", 3_333_333_333, "timestamp"],
+      ["hardhat_setNextBlockBaseFeePerGas", "0x77359400", "baseFeePerGas"],
+      ["hardhat_setPrevRandao", `0x${"12".repeat(32)}`, "mixHash"],
+    ] as const) {
+      it(`should leave what ${method} set for the next block`, async () => {
+        await world.send(method, set);
+        const { status } = await world.vault.simulateSettleAll();
+        expect(status).to.equal("settled");
+        await world.send("evm_mine");
+        const found = (await world.block("latest"))[field];
+        expect(typeof set === "number" ? Number(found) : found).to.equal(set);
+      });
+    }
 
     it("should leave impersonation, of who was and who was not", async () => {
       const isImpersonated = async (): Promise<unknown> =>
@@ -263,14 +209,6 @@ describe("simulation - simulateSettleAll in process", () => {
       expect(await world.vault.queryVolume()).to.equal(0n);
     });
 
-    it("should leave automatic mining on", async () => {
-      await simulate();
-      expect(await world.send("hardhat_getAutomine")).to.equal(true);
-      const { number } = await world.vault.block();
-      await world.protocol.mocks.vault.setVolume(5);
-      expect((await world.vault.block()).number).to.equal(number + 1);
-    });
-
     it("should leave automatic mining off, and what waits waiting", async () => {
       await world.send("evm_setAutomine", false);
       const waiting = await world.protocol.mocks.vault.setVolume(5);
@@ -284,19 +222,6 @@ describe("simulation - simulateSettleAll in process", () => {
       expect((await waiting.wait())?.blockNumber).to.equal(number + 1);
       expect(await world.vault.queryVolume()).to.equal(5n);
     });
-  });
-
-  it("should leave the user's mining mode: neither automatic nor timed", async () => {
-    const manual = await createWorld({ mining: { auto: false } });
-    try {
-      const before = await manual.block("latest");
-      const { status } = await manual.vault.simulateSettleAll();
-      expect(status).to.equal("settled");
-      expect(await manual.send("hardhat_getAutomine")).to.equal(false);
-      expect(await manual.block("latest")).to.deep.equal(before);
-    } finally {
-      await manual.close();
-    }
   });
 
   it("should leave the user's mining mode: timed", async () => {

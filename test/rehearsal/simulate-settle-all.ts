@@ -3,13 +3,10 @@ import { ZeroAddress } from "ethers";
 import { configVariable } from "hardhat/config";
 
 import { encodeRevertData } from "../../src/mocks/failure.js";
-import { operations } from "../../src/protocol/index.js";
 import type { HardhatVault } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import {
-  answersBlockNumber,
-  answersOrderOfBlockNumber,
   burnsGas,
   failsFromBlock,
   failsInvalid,
@@ -17,7 +14,6 @@ import {
 } from "../helpers/bytecode.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { freePort } from "../helpers/free-port.js";
 import { connectTo } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import {
@@ -143,27 +139,6 @@ describe("simulation - simulateSettleAll on a fork", () => {
     expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
   });
 
-  it("should ask for all orders that are watched at once", async () => {
-    const vault = await openRecorded();
-    const orders = Array.from({ length: 200 }, (_, index) => index);
-
-    const { changes } = await vault.simulateSettleAll({
-      engine: "fork",
-      orders,
-    });
-
-    expect(
-      changes.filter(({ reading }) => reading.startsWith("orders.")),
-    ).to.deep.equal([]);
-    expect(
-      server.requests.filter(({ params }) =>
-        JSON.stringify(params[0] ?? null).includes(
-          operations.getOrderInfo.selector,
-        ),
-      ),
-    ).to.deep.equal([]);
-  });
-
   it("should read tokens as everything else, not as one of the node's accounts", async () => {
     server.handler = ({ request: { method, params } }) =>
       method === "eth_accounts" || (method === "eth_call" && params.length > 2)
@@ -184,23 +159,6 @@ describe("simulation - simulateSettleAll on a fork", () => {
       method === "eth_call" ? [fieldsOf(params[0])["from"]] : [],
     );
     expect(new Set(callers)).to.deep.equal(new Set([ZeroAddress, NOBODY]));
-  });
-
-  it("should report the same again and again", async () => {
-    const vault = await open();
-    const blockNumber = (await vault.block()).number;
-    const first = await vault.simulateSettleAll({
-      engine: "fork",
-      blockNumber,
-    });
-    expect(
-      await vault.simulateSettleAll({ engine: "fork", blockNumber }),
-    ).to.deep.equal(first);
-    const [one, other] = await Promise.all([
-      vault.simulateSettleAll({ engine: "fork", blockNumber }),
-      vault.simulateSettleAll({ engine: "fork", blockNumber }),
-    ]);
-    expect([one, other]).to.deep.equal([first, first]);
   });
 
   it("should do nothing where the round is settled already", async () => {
@@ -250,26 +208,22 @@ describe("simulation - simulateSettleAll on a fork", () => {
 
   describe("gas", () => {
     it("should run out of what it is given", async () => {
-      const vault = await open();
-      const simulation = await vault.simulateSettleAll({
-        engine: "fork",
-        gas: 60_000,
-      });
-      expect(simulation).to.deep.include({
-        status: "reverted",
-        code: "VAULT_OUT_OF_GAS",
-        gasUsed: 60_000n,
-      });
-      expect(simulation.reason).to.match(
-        /^out of gas: .* 60000 .*`gas` of simulateSettleAll/u,
-      );
-    });
-
-    it("should take the gas of the network's configuration", async () => {
-      const vault = await open({ gas: 60_000 });
-      expect(
-        (await vault.simulateSettleAll({ engine: "fork" })).gasUsed,
-      ).to.equal(60_000n);
+      for (const [configured, options] of [
+        [{}, { gas: 60_000 }],
+        [{ gas: 60_000 }, {}],
+      ] as const) {
+        const simulation = await (
+          await open(configured)
+        ).simulateSettleAll({ engine: "fork", ...options });
+        expect(simulation).to.deep.include({
+          status: "reverted",
+          code: "VAULT_OUT_OF_GAS",
+          gasUsed: 60_000n,
+        });
+        expect(simulation.reason).to.match(
+          /^out of gas: .* 60000 .*`gas` of simulateSettleAll/u,
+        );
+      }
     });
 
     it("should have no limit that the chain has not, unless a hardfork is chosen", async () => {
@@ -319,9 +273,6 @@ describe("simulation - simulateSettleAll on a fork", () => {
     it("should be the network's from, before its first account", async () => {
       expect(await senderOf(await open({ from: NOBODY }))).to.equal(NOBODY);
       expect(await senderOf(await open())).to.equal(FIRST_ACCOUNT);
-    });
-
-    it("should be the account of the first configured key", async () => {
       expect(await senderOf(await open({ accounts: [SECOND_KEY] }))).to.equal(
         SECOND_ACCOUNT,
       );
@@ -465,35 +416,6 @@ describe("simulation - simulateSettleAll on a fork", () => {
   });
 
   describe("changes and balances", () => {
-    it("should cover every reading, and the orders that are named", async () => {
-      const { publicPool, trading } = protocol.contracts;
-      await setCode(publicPool, answersBlockNumber(3));
-      await setCode(trading, answersOrderOfBlockNumber());
-      const vault = await open();
-      const before = BigInt((await vault.block()).number);
-      const { changes } = await vault.simulateSettleAll({
-        engine: "fork",
-        orders: [7, 9n, 7],
-      });
-      const after = before + 1n;
-      expect(changes).to.deep.include({
-        reading: "pools.public",
-        field: "availabe",
-        before,
-        after,
-      });
-      expect(changes).to.deep.include({
-        reading: "orders.9",
-        field: "openPrice",
-        before,
-        after,
-      });
-      const fields = (reading: string): number =>
-        changes.filter((change) => change.reading === reading).length;
-      expect(fields("pools.public")).to.equal(3);
-      expect(fields("orders.7")).to.equal(12);
-    });
-
     it("should tell of a reading that fails afterwards", async () => {
       const vault = await open();
       const { number } = await vault.block();
@@ -508,37 +430,6 @@ describe("simulation - simulateSettleAll on a fork", () => {
         before: null,
         after: "VAULT_CALL_REVERTED",
       });
-    });
-
-    it("should show native and token balances of sender and contracts", async () => {
-      const { vault: target, privatePool } = protocol.contracts;
-      await setCode(target, paysItsCaller);
-      await provider.send("anvil_setBalance", [target, "0xde0b6b3a7640000"]);
-      const token = "0x00000000000000000000000000000000000000cc";
-      await setCode(token, answersBlockNumber(1));
-      const vault = await open();
-      const before = BigInt((await vault.block()).number);
-      const { balances } = await vault.simulateSettleAll({
-        engine: "fork",
-        tokens: [token],
-      });
-      expect(balances).to.deep.include({
-        account: target,
-        token: "native",
-        before: 10n ** 18n,
-        after: 0n,
-      });
-      expect(balances).to.deep.include({
-        account: privatePool,
-        token,
-        before,
-        after: before + 1n,
-      });
-      const [sender] = balances;
-      expect(sender?.account).to.equal(FIRST_ACCOUNT);
-      expect(sender?.after).to.satisfy(
-        (after: bigint) => after > (sender?.before ?? 0n) + 9n * 10n ** 17n,
-      );
     });
 
     it("should refuse a token that is none", async () => {
@@ -562,13 +453,6 @@ describe("simulation - simulateSettleAll on a fork", () => {
   });
 
   describe("refusals", () => {
-    /** Nothing was forked: the simulator would have asked for this. */
-    const expectNoFork = (): void => {
-      expect(server.requests.map(({ method }) => method)).not.to.include(
-        "net_version",
-      );
-    };
-
     it("should find an address without code, with every engine", async () => {
       const vault = (await open()).at({ vault: NOBODY });
       for (const engine of ["simulateV1", "call", "fork"] as const) {
@@ -583,14 +467,6 @@ describe("simulation - simulateSettleAll on a fork", () => {
           source: "at()",
         });
       }
-    });
-
-    it("should name the missing configuration", async () => {
-      const error = await expectVaultError(
-        (await open({ vault: {} })).simulateSettleAll({ engine: "fork" }),
-        "VAULT_CONTRACT_NOT_CONFIGURED",
-      );
-      expect(error.message).to.contain("networks.live.vault.contracts.vault");
     });
 
     it("should name an address that cannot be read, by every engine and before a settlement", async () => {
@@ -636,27 +512,6 @@ describe("simulation - simulateSettleAll on a fork", () => {
         expect(shown, engine).to.contain(note);
         expect(shown, engine).not.to.contain("none changes");
       }
-    });
-
-    it("should name a network that is down, and one of another chain", async () => {
-      const down = await open({}, `http://127.0.0.1:${await freePort()}`);
-      await expectVaultError(
-        down.simulateSettleAll({ engine: "fork" }),
-        "VAULT_NETWORK_UNREACHABLE",
-      );
-      await expectVaultError(
-        (await open({ chainId: 5 })).simulateSettleAll({ engine: "fork" }),
-        "VAULT_WRONG_CHAIN",
-      );
-    });
-
-    it("should refuse a block in the future", async () => {
-      const vault = await openRecorded();
-      await expectVaultError(
-        vault.simulateSettleAll({ engine: "fork", blockNumber: 1_000_000 }),
-        "VAULT_BLOCK_NOT_FOUND",
-      );
-      expectNoFork();
     });
 
     for (const [name, methods] of [
