@@ -29,9 +29,7 @@ export interface ReadOptions {
 }
 
 /** How an operation of several reads is asked for. */
-export interface DuringOptions extends Omit<ReadOptions, "blockTag"> {
-  readonly repeatFor?: Patience["repeatFor"];
-}
+export type DuringOptions = Omit<ReadOptions, "blockTag">;
 
 /** The read methods of a client, one for each read operation of the protocol. */
 export interface VaultReads extends ReadMethods<ReadOptions> {}

@@ -403,13 +403,11 @@ export class VaultClient implements VaultReader {
   /** What one operation asks. */
   protected patientProvider({
     timeout,
-    repeatFor,
     onRetry,
   }: DuringOptions): Eip1193Provider {
     return patient(this.provider, this.networkName, {
       timeout:
         timeout === undefined ? undefined : parseDuration("timeout", timeout),
-      repeatFor,
       onRetry,
     });
   }

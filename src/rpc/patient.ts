@@ -27,12 +27,6 @@ export interface RetryEvent {
 export interface Patience {
   /** Milliseconds until all of it has to be answered. */
   readonly timeout?: number | undefined;
-  /**
-   * Milliseconds in which requests are made again, all of them together, from the
-   * first failure on; as long as they may take unless given. What is under way
-   * by then may still be answered.
-   */
-  readonly repeatFor?: number | undefined;
   readonly onRetry?: ((event: RetryEvent) => void) | undefined;
 }
 
@@ -97,21 +91,16 @@ export function noteBlock(provider: Eip1193Provider, number: number): void {
 export function patient(
   provider: Eip1193Provider,
   network: string,
-  { timeout, repeatFor, onRetry }: Patience = {},
+  { timeout, onRetry }: Patience = {},
 ): Eip1193Provider {
   if (patients.has(provider)) {
     return provider;
   }
-  let repeats: Deadline | undefined;
   return calm({
     provider,
     network,
     known: acquaintanceOf(provider),
     deadline: timeout === undefined ? undefined : new Deadline(timeout),
-    isRepeated: () => {
-      repeats ??= new Deadline(repeatFor ?? Infinity);
-      return repeats.isOver;
-    },
     attempts: maxAttempts,
     ended: { tried: "" },
     onRetry,
@@ -174,8 +163,6 @@ interface Asking extends Pick<Patience, "onRetry"> {
   readonly known: Acquaintance;
   /** Of the operation; where it has none, each request has one. */
   readonly deadline: Deadline | undefined;
-  /** Whether requests were made again long enough, from the first failure on. */
-  readonly isRepeated: () => boolean;
   readonly attempts: Attempts;
   /** How often the request was made that the deadline ended, for all after it. */
   readonly ended: { tried: string };
@@ -191,7 +178,7 @@ async function askPatiently(
   asking: Asking,
   deadline: Deadline,
 ): Promise<unknown> {
-  const { network, isRepeated, attempts, ended, onRetry } = asking;
+  const { network, attempts, ended, onRetry } = asking;
   const { method } = args;
   const begunAt = performance.now();
   let latest: Outcome | undefined;
@@ -221,8 +208,7 @@ async function askPatiently(
       outcome === undefined ||
       fault === undefined ||
       attempt >= attempts[fault.kind] ||
-      deadline.isOver ||
-      isRepeated()
+      deadline.isOver
     ) {
       if ("answer" in latest) {
         return latest.answer;

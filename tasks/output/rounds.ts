@@ -155,10 +155,14 @@ export function notesOnRounds(rounds: readonly PastRound[]): string[] {
         : []),
     ];
   });
+  const most =
+    unread === 1
+      ? "1 block at a time was"
+      : `${groupDigits(String(unread))} blocks in a row were`;
   return unread === 0
     ? notes
     : [
         ...notes,
-        `Between two blocks with the same round, up to ${groupDigits(String(unread))} blocks in a row were not read: a contract that was gone there for a while is not noticed.`,
+        `Between two blocks with the same round, up to ${most} not read: a contract that was gone there for a while is not noticed.`,
       ];
 }

@@ -236,10 +236,7 @@ export function listSubjects(
   const engines = (["simulateV1", "call"] as const).map((engine): Subject => ({
     name: engine,
     run: async (host, timeout) => {
-      const { simulation } = await rehearse(
-        host.during({ repeatFor: timeout }),
-        engine,
-      );
+      const { simulation } = await rehearse(host.during({ timeout }), engine);
       return (witness) => problemOfSimulation(simulation, contracts, witness);
     },
   }));

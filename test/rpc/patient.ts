@@ -418,28 +418,6 @@ describe("reads that are made again", () => {
     expect(await timesAsked(head(5), "0x5", lessPatient)).to.equal(3);
   });
 
-  it("should make requests again only so long, all of an operation together", async () => {
-    let asked = 0;
-    const provider = patient(
-      {
-        request: () => {
-          asked += 1;
-          throw coded(-32005, "limit exceeded");
-        },
-      },
-      "testnet",
-      { repeatFor: 1 },
-    );
-    for (const method of ["eth_chainId", "eth_call", "eth_getCode"]) {
-      const error: unknown = await provider
-        .request({ method })
-        .catch((e: unknown) => e);
-      expect(error).to.be.instanceOf(Error);
-    }
-    // The first one once more, if at all, after the shortest pause.
-    expect(asked).to.be.at.most(4);
-  });
-
   it("should end other work at the deadline of its provider, by its name", async () => {
     const request = async (): Promise<unknown> => await Promise.resolve();
     const { details } = await expectVaultError(

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import { notesOnRounds } from "../../tasks/output/rounds.js";
 import { parseRoundsArguments } from "../../tasks/rounds.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { CommandResult } from "../helpers/cli.js";
@@ -100,6 +101,13 @@ describe("tasks - rounds", () => {
       UNREAD,
       "'not seen': no block shows this round settled. It was replaced unsettled, or in the block that settled it.",
       "",
+    ]);
+  });
+
+  it("notesOnRounds counts a single block that was not read as 1 block", () => {
+    const round = { ...one, firstBlock: 1, settledBlock: null, lastBlock: 5 };
+    expect(notesOnRounds([{ ...round, unreadBlocks: 1 }])).to.deep.equal([
+      UNREAD.replace("440 blocks in a row were", "1 block at a time was"),
     ]);
   });
 
