@@ -151,22 +151,4 @@ describe("answers of contracts", () => {
       "VAULT_RETURN_DATA_TOO_SHORT",
     );
   });
-
-  it("should name the missing address, and ask nobody", async () => {
-    const client = new VaultClient(
-      {
-        request: () => {
-          throw new Error("nothing may be sent");
-        },
-      },
-      { trading: undefined },
-    );
-    const { message, details } = await expectVaultError(
-      client.getOrderInfo(1n),
-      "VAULT_CONTRACT_NOT_CONFIGURED",
-    );
-    expect(details["contract"]).to.equal("trading");
-    expect(message).to.contain('"trading" of the client\'s addresses');
-    expect(message).to.not.contain("--at");
-  });
 });

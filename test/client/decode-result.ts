@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { hexlify } from "ethers";
 import fc from "fast-check";
 
 import { decodeResult } from "../../src/client/codec.js";
@@ -51,16 +50,6 @@ describe("client - decodeResult", () => {
           },
         ),
         { numRuns: 200 },
-      );
-    });
-
-    it(`should read ${name} from bytes of any number as that one does`, () => {
-      fc.assert(
-        fc.property(fc.uint8Array({ maxLength: length * 32 + 40 }), (bytes) => {
-          const data = hexlify(bytes);
-          expect(decode(name, data)).to.deep.equal(decodeGenerally(name, data));
-        }),
-        { numRuns: 100 },
       );
     });
   }

@@ -1,11 +1,9 @@
 import { Buffer } from "node:buffer";
 
 import { expect } from "chai";
-import { AbiCoder, Interface, id } from "ethers";
+import { AbiCoder, id } from "ethers";
 import fc from "fast-check";
 
-import { VaultLensArtifact } from "../../src/client/lens/artifact.js";
-import { encodeReadCalls } from "../../src/client/lens/lens.js";
 import {
   parseFacts,
   parseRehearsed,
@@ -127,32 +125,6 @@ describe("client - releaseAnswer", () => {
     const shared = Buffer.concat([encoded, Buffer.from("another's")]);
     releaseAnswer(parse(shared.subarray(0, encoded.length)));
     expect(shared.toString("utf8", encoded.length)).to.equal("another's");
-  });
-});
-
-describe("client - what a lens is asked", () => {
-  const one = "0x00000000000000000000000000000000000A11cE";
-  const two = "0x00000000000000000000000000000000000000A1";
-
-  it("should be the calls that are given, whatever was asked before", () => {
-    const contract = new Interface(VaultLensArtifact.abi);
-    for (const calls of [
-      [],
-      [{ target: one, data: "0x01" }],
-      [{ target: two, data: "0x01" }],
-      [{ target: one, data: "0x01" }],
-      [
-        { target: one, data: "0x01" },
-        { target: two, data: "0x0203" },
-      ],
-      [],
-    ]) {
-      expect(encodeReadCalls(calls)).to.equal(
-        contract.encodeFunctionData("readCalls", [
-          calls.map(({ target, data }) => [target, data]),
-        ]),
-      );
-    }
   });
 });
 

@@ -44,17 +44,6 @@ const variants: readonly Variant[] = [
       ),
   },
   {
-    name: "a node that answers overrides with HTTP 400",
-    handle: async ({ request, response }) => {
-      if (request.params.length <= 2) {
-        return undefined;
-      }
-      response.statusCode = 400;
-      response.end('{"error":"invalid request"}');
-      return await Promise.resolve("handled");
-    },
-  },
-  {
     name: "a node that ignores overrides",
     handle: async ({ request, response, forward }) => {
       response.end(

@@ -16,6 +16,7 @@ import { MAX_FOREIGN_TEXT } from "../../src/untrusted-text.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { documentedAnswer } from "../helpers/documented-answers.js";
+import { StatusError, hardhatError } from "../helpers/foreign-errors.js";
 import { connectTo } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
@@ -36,11 +37,6 @@ const reverts: ReadonlyArray<
       data: `0x08c379a0${"20".padStart(64, "0")}${"2".padStart(64, "0")}${"6e6f".padEnd(64, "0")}`,
     },
     "no",
-  ],
-  [
-    "code 3 without data",
-    { code: 3, message: "execution reverted" },
-    "no reason given",
   ],
   [
     "an error nested in data",
@@ -65,13 +61,6 @@ const reverts: ReadonlyArray<
       },
     },
     "unknown error 0x12345678 with 0 bytes of arguments",
-  ],
-  [
-    "a cause",
-    new Error("call failed", {
-      cause: { code: 3, message: "reverted", data: "0x12345678aa" },
-    }),
-    "unknown error 0x12345678 with 1 bytes of arguments: 0x12345678aa",
   ],
 ];
 
@@ -112,22 +101,6 @@ describe("failed requests", () => {
     });
   }
 
-  /** An error as Hardhat makes it, by what tells it from a copy. */
-  const hardhatError = (errorCode: string, more: object = {}): Error =>
-    Object.defineProperty(
-      Object.assign(new Error("no"), { errorCode, ...more }),
-      "_isHardhatError",
-      { value: true },
-    );
-  /** As undici's, of a class of its own. */
-  class StatusError extends Error {
-    constructor(
-      public readonly statusCode: unknown,
-      public readonly headers: unknown = {},
-    ) {
-      super("status");
-    }
-  }
   const foreignError: unknown = runInNewContext(
     `Object.assign(new Error("no"), { code: "ENOTFOUND" })`,
   );
@@ -274,15 +247,6 @@ describe("failed requests", () => {
     for (const far of ["2999-01-01T00:00:00Z", "1 Jan 2999"]) {
       expect(waits(far)).to.be.above(86_400_000);
     }
-  });
-
-  it("should survive causes that go round in circles", async () => {
-    const error: { message: string; cause?: unknown } = { message: "round" };
-    error.cause = error;
-    await expectVaultError(
-      failingClient(error).queryVolume(),
-      "VAULT_RPC_ERROR",
-    );
   });
 
   const unusual: readonly unknown[] = [
@@ -478,19 +442,6 @@ describe("failed requests over HTTP, with a key in the URL", () => {
       expect(message).to.contain(shown);
     });
   }
-
-  it("should say that nobody answers in time", async () => {
-    server.handler = () => "handled";
-    const { provider } = await connectTo(`${server.url}/${KEY}`, {
-      timeout: 50,
-      vault: { contracts: { vault: ADDRESS } },
-    });
-    const { message } = await expectVaultError(
-      requestRpc(provider, "live", "eth_gasPrice", []),
-      "VAULT_RPC_TIMEOUT",
-    );
-    expect(message).to.contain("networks.live.timeout");
-  });
 
   it("should tell a node of another chain", async () => {
     server.handler = ({ request }) => ({ result: documentedAnswer(request) });

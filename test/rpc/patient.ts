@@ -10,6 +10,7 @@ import { lessPatient, patient, withinDeadline } from "../../src/rpc/patient.js";
 import { MAX_FOREIGN_TEXT } from "../../src/untrusted-text.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
+import { StatusError, hardhatError } from "../helpers/foreign-errors.js";
 import { scriptedNode } from "../helpers/scripted-node.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -37,15 +38,6 @@ function failing(
 
 const coded = (code: string | number, message = "no"): Error =>
   Object.assign(new Error(message), { code });
-
-class StatusError extends Error {
-  constructor(
-    public readonly statusCode: number,
-    public readonly headers: Readonly<Record<string, string>> = {},
-  ) {
-    super("unexpected status");
-  }
-}
 
 /** How often a call at a block reaches a node that lacks it. */
 async function timesAsked(
@@ -75,14 +67,6 @@ async function timesAsked(
     .catch(() => undefined);
   return asked;
 }
-
-/** An error as Hardhat makes it, by what tells it from a copy. */
-const hardhatError = (errorCode: string): Error =>
-  Object.defineProperty(
-    Object.assign(new Error("no"), { errorCode }),
-    "_isHardhatError",
-    { value: true },
-  );
 
 describe("reads that are made again", () => {
   speedUpTime();
@@ -136,13 +120,6 @@ describe("reads that are made again", () => {
     ["a limit of a day", coded(-32005, "daily request count exceeded")],
     ["a block that nobody has", coded(-32000, "header not found")],
     ["a reset that the node made up", { code: "ECONNRESET", message: "no" }],
-    [
-      "a time-out of Hardhat's that the node made up",
-      Object.assign(new Error("no"), {
-        _isHardhatError: true,
-        errorCode: "HHE704",
-      }),
-    ],
     [
       "words too far back to be looked at",
       new Error(`${" ".repeat(MAX_FOREIGN_TEXT)}timed out`),
@@ -266,27 +243,6 @@ describe("reads that are made again", () => {
     await expectVaultError(
       client.queryVolume({ timeout: undefined }),
       "VAULT_RPC_TIMEOUT",
-    );
-    expect(asked).to.equal(2);
-  });
-
-  it("should take null for a wrong answer to a call, at once", async () => {
-    let asked = 0;
-    const client = new VaultClient(
-      {
-        request: async ({ method }) => {
-          asked += 1;
-          return await Promise.resolve(
-            method === "eth_call" ? null : { number: "0x5", timestamp: "0x1" },
-          );
-        },
-      },
-      { vault: ADDRESS },
-    );
-    const { number } = await client.block();
-    await expectVaultError(
-      client.queryVolume({ blockTag: number }),
-      "VAULT_RPC_INVALID_RESPONSE",
     );
     expect(asked).to.equal(2);
   });

@@ -57,12 +57,6 @@ describe("the reason of a revert", () => {
       "custom",
       "OrderNotFound(orderID: 7)",
     ],
-    [
-      "an error of the mocks without its arguments",
-      id("OrderNotFound(uint256)").slice(0, 10),
-      "unknown",
-      `unknown error ${id("OrderNotFound(uint256)").slice(0, 10)} with 0 bytes of arguments`,
-    ],
     ["three bytes", "0xabcdef", "unknown", "unknown error data 0xabcdef"],
   ];
   for (const [what, data, kind, text] of told) {
