@@ -169,8 +169,7 @@ contract RehearsalLens is VaultLens {
         RehearsalLens reader,
         Call[] calldata calls
     ) private view returns (bool, bytes memory) {
-        return
-            address(reader).staticcall(abi.encodeCall(this.read, (calls)));
+        return address(reader).staticcall(abi.encodeCall(this.read, (calls)));
     }
 
     function _entries(
