@@ -319,7 +319,7 @@ async function fail(
     case "no result":
       return { result: null };
     case "huge answer":
-      return { result: `0x${"01".repeat(HUGE)}` };
+      return { result: "01".repeat(HUGE) };
     case "JSON-RPC refusal":
       return {
         error: {

@@ -30,7 +30,6 @@ import { connectTo } from "./hre.js";
 import { scriptedNode } from "./scripted-node.js";
 import type { ContractAnswer, ContractCall } from "./scripted-node.js";
 import { sendTransaction } from "./transactions.js";
-import type { Witness } from "./witness.js";
 
 /** The newest block of a recorded node. */
 export const HEAD = 40;
@@ -45,13 +44,14 @@ export interface Recording {
   readonly answers: ReadonlyMap<string, ContractAnswer>;
 }
 
+/** Answers of contracts to a call, as 0x hex or as "revert". */
+export type Said = (call: Partial<ContractCall>) => readonly string[];
+
 /**
- * What is wrong with a result, held against what the node said.
- *
- * @param isExact Whether the node itself did nothing wrong, so that nothing but
- * what contracts said may be refused.
+ * Tells what is wrong with a result, held against what contracts said; without
+ * `said`, the node itself lied, and any well-formed value will do.
  */
-type Check = (witness: Witness, isExact: boolean) => string | undefined;
+type Check = (said: Said | undefined) => string | undefined;
 
 /** One thing that can be asked of a vault. */
 export interface Subject {
@@ -59,7 +59,7 @@ export interface Subject {
   readonly run: (host: BareHost, timeout?: number) => Promise<Check>;
 }
 
-/** The node in front of which nothing goes wrong. */
+/** A node that tells truly what its contracts say, and what they said to it. */
 export function recordedNode(
   { answers, code }: Recording,
   {
@@ -77,7 +77,8 @@ export function recordedNode(
       call: ContractCall,
     ) => ContractAnswer;
   } = {},
-): Eip1193Provider {
+): { readonly node: Eip1193Provider; readonly said: Said } {
+  const all: Array<ContractCall & { readonly answer: string }> = [];
   const answerOf = (call: ContractCall): ContractAnswer => {
     const key = keyOf({ ...call, phase: "before" });
     const recorded = answers.get(keyOf(call)) ??
@@ -86,14 +87,27 @@ export function recordedNode(
       hasHistory && call.data === operations.getLatestRoundInfo.selector
         ? { ...recorded, data: atBlock(recorded.data, call.block) }
         : recorded;
-    return change(key, then, call);
+    const answer = evenly(change(key, then, call));
+    all.push({ ...call, answer: answer.reverted ? "revert" : answer.data });
+    return answer;
   };
-  return scriptedNode({
+  const node = scriptedNode({
     head: HEAD,
     overrides,
-    answerOf: (call) => evenly(answerOf(call)),
+    answerOf,
     codeOf: (address) => code.get(address.toLowerCase()) ?? "0x",
   });
+  const said: Said = ({ to, data, block, phase }) =>
+    all
+      .filter(
+        (call) =>
+          call.to.toLowerCase() === to?.toLowerCase() &&
+          call.data === data &&
+          (block === undefined || call.block === block) &&
+          (phase === undefined || call.phase === phase),
+      )
+      .map(({ answer }) => answer);
+  return { node, said };
 }
 
 /** No contract returns half a byte. */
@@ -146,8 +160,8 @@ export function listSubjects(
           typeof method === "function"
             ? await Reflect.apply(method, host, [...args, { timeout }])
             : "no method";
-        return (witness) =>
-          problemOfValue(name, value, witness.said(callOf(name, role, args)));
+        return (said) =>
+          problemOfValue(name, value, said?.(callOf(name, role, args)));
       },
     })),
   );
@@ -155,14 +169,13 @@ export function listSubjects(
     name: "snapshot",
     run: async (host, timeout) => {
       const taken = await host.snapshot({ timeout });
-      return (witness, isExact) =>
+      return (said) =>
         firstOf(
           standaloneReadings.map(({ operation, args, role, path }) =>
             problemOfReading(
               operation,
               readingAt(taken, path),
-              witness.said(callOf(operation, role, args)),
-              isExact,
+              said?.(callOf(operation, role, args)),
             ),
           ),
         );
@@ -176,15 +189,14 @@ export function listSubjects(
         found.push(order);
       }
       const ids = found.map(({ orderID }) => orderID).join();
-      return (witness, isExact) =>
+      return (said) =>
         ids === "1,2,3,4"
           ? firstOf(
               found.map(({ orderID, ...order }) =>
                 problemOfReading(
                   "getOrderInfo",
                   order,
-                  witness.said(callOf("getOrderInfo", "trading", [orderID])),
-                  isExact,
+                  said?.(callOf("getOrderInfo", "trading", [orderID])),
                 ),
               ),
             )
@@ -198,7 +210,7 @@ export function listSubjects(
       for await (const round of host.rounds({ timeout })) {
         found.push(round);
       }
-      return (witness) =>
+      return (said) =>
         firstOf(
           found.map(
             ({
@@ -212,7 +224,7 @@ export function listSubjects(
               problemOfValue(
                 "getLatestRoundInfo",
                 round,
-                witness.said({
+                said?.({
                   ...callOf("getLatestRoundInfo", "vaultFactory", []),
                   block: lastBlock,
                 }),
@@ -237,7 +249,7 @@ export function listSubjects(
     name: engine,
     run: async (host, timeout) => {
       const { simulation } = await rehearse(host.during({ timeout }), engine);
-      return (witness) => problemOfSimulation(simulation, contracts, witness);
+      return (said) => problemOfSimulation(simulation, contracts, said);
     },
   }));
   const composed = [snapshot, orders, rounds, ...blocks, ...engines];
@@ -282,8 +294,7 @@ export async function rehearse(
 function problemOfReading(
   name: ReadOperationName,
   reading: unknown,
-  said: readonly string[],
-  isExact: boolean,
+  said: readonly string[] | undefined,
 ): string | undefined {
   const isFailed =
     typeof reading === "object" && reading !== null && "error" in reading;
@@ -293,7 +304,7 @@ function problemOfReading(
   const { error } = reading;
   return (
     problemOfError(error) ??
-    (isExact &&
+    (said !== undefined &&
     said.length > 0 &&
     said.every((data) => decodeGenerally(name, data) !== undefined)
       ? `${String(error)} instead of what was said: ${said.join()}`
@@ -305,8 +316,11 @@ function problemOfReading(
 function problemOfValue(
   name: ReadOperationName,
   value: unknown,
-  said: readonly string[],
+  said: readonly string[] | undefined,
 ): string | undefined {
+  if (said === undefined) {
+    return undefined;
+  }
   const { outputs } = operationEntry(name);
   const [only, ...others] = outputs;
   const named =
@@ -321,7 +335,7 @@ function problemOfValue(
 function problemOfSimulation(
   { status, changes }: Simulation,
   contracts: Readonly<Record<ContractRole, string>>,
-  witness: Witness,
+  said: Said | undefined,
 ): string | undefined {
   if (
     !["settled", "not-settled", "reverted", "nothing-to-do"].includes(status)
@@ -343,7 +357,7 @@ function problemOfSimulation(
       if (found === undefined) {
         return `a change of ${reading}`;
       }
-      if (field === "error") {
+      if (field === "error" || said === undefined) {
         return undefined;
       }
       const { operation, role, args } = found;
@@ -352,9 +366,9 @@ function problemOfSimulation(
         data: encodeCall(operation, args).data,
       };
       const isSaid = (phase: ContractCall["phase"], value: unknown): boolean =>
-        witness
-          .said({ ...call, phase })
-          .some((data) => decodeGenerally(operation, data)?.[field] === value);
+        said({ ...call, phase }).some(
+          (data) => decodeGenerally(operation, data)?.[field] === value,
+        );
       return isSaid("before", before) && isSaid("after", after)
         ? undefined
         : `${reading}.${field} from ${String(before)} to ${String(after)}`;

@@ -1,8 +1,8 @@
-import { Contract, JsonRpcProvider, NonceManager, Wallet } from "ethers";
+import { ContractFactory } from "ethers";
+import type { JsonRpcProvider } from "ethers";
 
 import { compileContract } from "./solc.js";
-import { DEV_KEYS } from "./settlement-world.js";
-import { mined } from "./transactions.js";
+import { deployContract, mined } from "./transactions.js";
 
 /** What `settleAll` of an {@link OddVault} does. */
 const oddModes = {
@@ -93,34 +93,27 @@ export interface OddVault {
   call(): Promise<void>;
   /** How many orders were paid. */
   paid(orders: number): Promise<number>;
-  close(): void;
 }
 
-/** Deploys one. */
-export async function deployOddVault(url: string): Promise<OddVault> {
+/** Deploys one, as an account that settles in no test. */
+export async function deployOddVault(
+  provider: JsonRpcProvider,
+): Promise<OddVault> {
   const { abi, evm } = compileContract("0.8.28", "OddVault", source, {
     evmVersion: "paris",
   });
-  const provider = new JsonRpcProvider(url, undefined, {
-    staticNetwork: true,
-    cacheTimeout: -1,
-    pollingInterval: 10,
-  });
-  const deployer = new NonceManager(new Wallet(DEV_KEYS[2], provider));
-  const deployment = await deployer.sendTransaction({
-    data: `0x${evm.bytecode.object}`,
-  });
-  const address = (await mined(deployment)).contractAddress ?? "";
-  const contract = new Contract(address, JSON.stringify(abi), deployer);
+  const contract = await deployContract(
+    new ContractFactory(
+      JSON.stringify(abi),
+      evm.bytecode.object,
+      await provider.getSigner(2),
+    ),
+  );
   const act = async (name: string, ...args: number[]): Promise<void> => {
-    deployer.reset();
-    const { data } = await contract
-      .getFunction(name)
-      .populateTransaction(...args);
-    await mined(await deployer.sendTransaction({ to: address, data }));
+    await mined(await contract.getFunction(name).send(...args));
   };
   return {
-    address,
+    address: await contract.getAddress(),
     set: async (mode, orders = 0) => {
       await act("set", oddModes[mode], orders);
     },
@@ -139,9 +132,6 @@ export async function deployOddVault(url: string): Promise<OddVault> {
         ),
       );
       return amounts.filter((amount) => amount !== 0n).length;
-    },
-    close: () => {
-      provider.destroy();
     },
   };
 }

@@ -307,15 +307,12 @@ function encodeEntry(
 }
 
 /** Of a function by its name. */
-export function selectorOf(
-  contract: Interface,
-  name: string,
-): string | undefined {
+function selectorOf(contract: Interface, name: string): string | undefined {
   return contract.getFunction(name)?.selector;
 }
 
 /** What a function of that name is called with. */
-export function decodeArguments(
+function decodeArguments(
   contract: Interface,
   name: string,
   data: string,

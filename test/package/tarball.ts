@@ -15,9 +15,6 @@ const SIZE_BUDGET_BYTES = 1_000_000;
 
 interface Manifest {
   readonly scripts: Readonly<Record<string, string>>;
-  readonly exports: Readonly<
-    Record<string, string | { readonly types: string }>
-  >;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
 }
@@ -104,49 +101,7 @@ describe("package - tarball", () => {
       Object.keys({ ...dependencies, ...peerDependencies }),
     );
   });
-
-  it("should make users load no types but those of peers and of ethers", async () => {
-    const { exports, peerDependencies } = await readManifest();
-    const entries = Object.values(exports).flatMap((entry) =>
-      typeof entry === "string" ? [] : entry.types,
-    );
-    expect(entries).to.have.length.above(5);
-    expect([...(await packagesInDeclarations(entries))]).to.have.members([
-      ...Object.keys(peerDependencies),
-      "ethers",
-    ]);
-  });
 });
-
-/** What the declarations of the entries import, directly or by way of others. */
-async function packagesInDeclarations(
-  entries: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const packages = new Set<string>();
-  const files = new Set(
-    entries.map((entry) => path.join(repositoryRoot, entry)),
-  );
-  // The set grows while it is walked.
-  for (const file of files) {
-    const text = await readFile(file, "utf8");
-    const code = text.replace(/\/\*.*?\*\//gsu, "");
-    for (const [, specifier = ""] of code.matchAll(
-      /(?:\bfrom |\bimport |\bimport\()"([^"\n]*)"/gu,
-    )) {
-      if (specifier.startsWith(".")) {
-        files.add(
-          path.resolve(
-            path.dirname(file),
-            specifier.replace(/\.js$/u, ".d.ts"),
-          ),
-        );
-      } else if (!isBuiltin(specifier)) {
-        packages.add(packageOf(specifier));
-      }
-    }
-  }
-  return packages;
-}
 
 function packageOf(specifier: string): string {
   return specifier

@@ -24,16 +24,13 @@ describe("a vault that settles in its own way", () => {
   });
   beforeEach(async () => {
     lane.server.reset();
-    odd = await deployOddVault(lane.node.url);
+    odd = await deployOddVault(lane.world.provider);
     vault = lane.vault.at({ vault: odd.address, vaultFactory: odd.address });
     journal = lane.journal.replace(
       lane.world.contracts.vault.toLowerCase(),
       odd.address.toLowerCase(),
     );
     await rm(journal, { force: true });
-  });
-  afterEach(() => {
-    odd.close();
   });
   after(async () => {
     await lane.close();
