@@ -314,11 +314,11 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
   ): Promise<void> {
     await inOrder(this.vault, async () => {
       let isDone = false;
-      while (!isDone) {
+      for (let attempt = 1; !isDone; attempt += 1) {
         const counts = await countScripts(this.vault, this.addresses);
         const script = await plan();
         requireMocks(this.vault, this.addresses, rolesOf(script), counts);
-        isDone = await this.#sendScript(script, counts);
+        isDone = await this.#sendScript(script, counts, attempt);
       }
     });
   }
@@ -327,6 +327,7 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
   async #sendScript(
     script: readonly ScriptCall[],
     counts: ScriptCounts,
+    attempt: number,
   ): Promise<boolean> {
     const known = new Map(counts);
     for (const batch of inBatches(script)) {
@@ -337,8 +338,15 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
       try {
         await this.#send([encodeBatch(this.addresses, [...turns, ...batch])]);
       } catch (error) {
+        // Another process sends from the same account, and its transaction may
+        // not be mined yet.
+        const isOvertaken =
+          attempt < MOST_ATTEMPTS && /nonce too low/iu.test(String(error));
         const now = await countScripts(this.vault, this.addresses);
-        if (roles.every((role) => now.get(role) === known.get(role))) {
+        if (
+          !isOvertaken &&
+          roles.every((role) => now.get(role) === known.get(role))
+        ) {
           throw error;
         }
         return false;
@@ -350,6 +358,9 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     return true;
   }
 }
+
+/** A node that refuses the nonce so often does so for another reason. */
+const MOST_ATTEMPTS = 20;
 
 function rolesOf(script: readonly ScriptCall[]): readonly ContractRole[] {
   return [...new Set(script.map(({ role }) => role))];

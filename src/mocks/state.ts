@@ -99,7 +99,7 @@ export function applyOverrides(
   };
 }
 
-/** The state's answers with their changes, all of them checked. */
+/** The state's answers with their changes, which are checked. */
 function changedAnswers(
   state: object,
   overrides: MockOverrides,
@@ -114,17 +114,18 @@ function changedAnswers(
     const where = path.join(".");
     const before = readingAt(state, path);
     const given = readingAt(overrides, path);
-    const changes = given === undefined ? before : given;
     placeReading(
       changed,
       path,
-      checkAnswer(
-        operation,
-        typeof before === "object"
-          ? { ...before, ...requireObject(changes, where) }
-          : changes,
-        where,
-      ),
+      given === undefined
+        ? before
+        : checkAnswer(
+            operation,
+            typeof before === "object"
+              ? { ...before, ...requireObject(given, where) }
+              : given,
+            where,
+          ),
     );
   }
   return changed;
