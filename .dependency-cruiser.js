@@ -13,8 +13,8 @@ const floors = [
   },
   { name: "settlement", paths: ["src/settlement/"] },
   {
-    name: "mocks, rehearsal and matchers",
-    paths: ["src/mocks/", "src/rehearsal/", "src/chai/", "src/assert/"],
+    name: "mocks, simulation and matchers",
+    paths: ["src/mocks/", "src/simulation/", "src/chai/", "src/assert/"],
   },
   { name: "host", paths: ["src/host\\.ts"] },
   { name: "client", paths: ["src/client/"] },

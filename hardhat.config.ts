@@ -14,7 +14,7 @@ const { resolve } = createRequire(import.meta.url);
 const slowTests = [
   "test/consumers/",
   "test/settlement/",
-  "test/rehearsal/",
+  "test/simulation/",
   "test/tasks/",
   "test/fuzz/",
   "test/plugin/read-faults",

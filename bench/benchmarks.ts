@@ -6,7 +6,7 @@ import { benchOrdersInProcess, benchOrdersOverHttp } from "./orders.js";
 import { benchPluginCost } from "./plugin-cost.js";
 import { benchRounds } from "./rounds.js";
 import { benchSettle } from "./settle.js";
-import { benchRehearse, benchSimulate } from "./simulate.js";
+import { benchSimulateOnNode, benchSimulateOnFork } from "./simulate.js";
 import { benchSnapshot } from "./snapshot.js";
 import { benchSolidityMocks } from "./solidity-mocks.js";
 
@@ -22,8 +22,8 @@ export const benchmarks: Readonly<
   "deploy-mocks": benchDeployMocks,
   "solidity-mocks": benchSolidityMocks,
   rounds: benchRounds,
-  rehearse: benchRehearse,
-  simulate: benchSimulate,
+  "simulate-on-node": benchSimulateOnNode,
+  "simulate-on-fork": benchSimulateOnFork,
   settle: benchSettle,
   "plugin-cost": benchPluginCost,
 };

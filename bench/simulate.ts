@@ -3,10 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { encodeCall } from "../src/client/codec.js";
-import {
-  contractRoleNames,
-  standaloneReadings,
-} from "../src/protocol/index.js";
+import { contractRoleNames, standaloneQueries } from "../src/protocol/index.js";
 import type { HardhatVault, SimulateSettleAllOptions } from "../src/types.js";
 import { startAnvil } from "../test/helpers/anvil.js";
 import { createTestHre, httpNetwork } from "../test/helpers/hre.js";
@@ -30,17 +27,19 @@ const LATENCY_MS = 50;
 
 const WATCHED_ORDERS = 400;
 
-const REHEARSAL = "simulateSettleAll()";
+const SIMULATION = "simulateSettleAll()";
 const PLAIN_CALL = "one plain eth_call";
 const BY_CALL = "the same with engine call";
 const WITH_ORDERS = `the same with ${WATCHED_ORDERS.toLocaleString("en")} orders`;
 
 /**
- * A settlement rehearsed in one request, with every reading and balance before
+ * A settlement simulated in one request, with every reading and balance before
  * and after and what moves between accounts, beside the least that can be asked
  * of a node; and both far from the node, where the fork asks hundreds of times.
  */
-export async function benchRehearse({ rounds }: Extent): Promise<Section[]> {
+export async function benchSimulateOnNode({
+  rounds,
+}: Extent): Promise<Section[]> {
   const node = await startAnvil();
   const counter = await startRpcServer({ upstream: node.url });
   // Whether a test only looks that it runs.
@@ -84,7 +83,7 @@ export async function benchRehearse({ rounds }: Extent): Promise<Section[]> {
       // would pay for what that leaves behind.
       ...(await runInTurns<unknown>(
         [
-          { name: REHEARSAL, run: async () => await simulate(vault) },
+          { name: SIMULATION, run: async () => await simulate(vault) },
           {
             name: PLAIN_CALL,
             run: async () => {
@@ -119,7 +118,7 @@ export async function benchRehearse({ rounds }: Extent): Promise<Section[]> {
     const distant = (await hre.network.create("far")).vault.at(addresses);
     const apart = await runInTurns<unknown>(
       [
-        { name: REHEARSAL, run: async () => await simulate(distant) },
+        { name: SIMULATION, run: async () => await simulate(distant) },
         {
           name: OURS,
           run: async () => await simulate(distant, { engine: "fork" }),
@@ -133,8 +132,8 @@ export async function benchRehearse({ rounds }: Extent): Promise<Section[]> {
     ): number => median(all[name] ?? []);
     return [
       {
-        title: "One rehearsal in one request, anvil",
-        rows: [REHEARSAL, PLAIN_CALL, BY_CALL, WITH_ORDERS].map(
+        title: "One simulation in one request, anvil",
+        rows: [SIMULATION, PLAIN_CALL, BY_CALL, WITH_ORDERS].map(
           (contestant) => ({
             contestant,
             "median ms": round(medianOf(times, contestant)),
@@ -143,7 +142,7 @@ export async function benchRehearse({ rounds }: Extent): Promise<Section[]> {
         targets: [
           target(
             "simulateSettleAll() against one plain eth_call",
-            medianRatio(times[REHEARSAL] ?? [], times[PLAIN_CALL] ?? []),
+            medianRatio(times[SIMULATION] ?? [], times[PLAIN_CALL] ?? []),
             "at most",
             6,
             "times",
@@ -172,22 +171,22 @@ export async function benchRehearse({ rounds }: Extent): Promise<Section[]> {
         ],
       },
       {
-        title: `One rehearsal, ${LATENCY_MS} ms from the node`,
-        rows: [REHEARSAL, OURS].map((contestant) => ({
+        title: `One simulation, ${LATENCY_MS} ms from the node`,
+        rows: [SIMULATION, OURS].map((contestant) => ({
           contestant,
           "median ms": round(medianOf(apart, contestant)),
         })),
         targets: [
           target(
             `simulateSettleAll() with ${LATENCY_MS} ms of latency`,
-            medianOf(apart, REHEARSAL),
+            medianOf(apart, SIMULATION),
             "at most",
             250,
             "ms",
           ),
           target(
             "the fork against it",
-            medianRatio(apart[OURS] ?? [], apart[REHEARSAL] ?? []),
+            medianRatio(apart[OURS] ?? [], apart[SIMULATION] ?? []),
             "at least",
             20,
             "times",
@@ -214,7 +213,9 @@ export async function benchRehearse({ rounds }: Extent): Promise<Section[]> {
  * also reports what the simulation does: every reading and the balances of all
  * contracts, on the chain before and on the fork after.
  */
-export async function benchSimulate({ rounds }: Extent): Promise<Section> {
+export async function benchSimulateOnFork({
+  rounds,
+}: Extent): Promise<Section> {
   const node = await startAnvil();
   const hre = await createTestHre({
     chainDescriptors: {
@@ -317,7 +318,7 @@ interface Read {
 /** What a simulation reads, a request each. */
 async function readsOf(vault: HardhatVault): Promise<readonly Read[]> {
   const readings = await Promise.all(
-    standaloneReadings.map(async ({ operation, args }) => {
+    standaloneQueries.map(async ({ operation, args }) => {
       const { role, data } = encodeCall(operation, args);
       const { address: to } = await vault.addressOf(role);
       return { method: "eth_call", target: { to, data } };

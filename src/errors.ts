@@ -337,7 +337,7 @@ export const errorTable = {
   VAULT_ENGINE_UNAVAILABLE: {
     kind: "rpc",
     message:
-      "A settlement cannot be rehearsed with engine {engine} on network {network}: {problem}.",
+      "A settlement cannot be simulated with engine {engine} on network {network}: {problem}.",
     fix: "Leave the engine open, and another one answers.",
   },
   VAULT_NO_SENDER: {
@@ -464,7 +464,7 @@ export function assertInvariant(
 }
 
 /** Handles a rejection: a value stands for expected errors, others are thrown. */
-export function otherwise<Value>(
+export function fallbackTo<Value>(
   value: Value,
   isExpected: (error: VaultError) => boolean = () => true,
 ): (error: unknown) => Value {

@@ -1,9 +1,9 @@
 import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import type { AddressBook } from "./client/addresses.js";
+import type { AddressResolver } from "./client/addresses.js";
 import type {
-  DuringOptions,
+  OperationOptions,
   ReadOptions,
   VaultReader,
   VaultReads,
@@ -12,7 +12,7 @@ import type { VaultSnapshot } from "./client/snapshot.js";
 import type { DisplaySettings } from "./protocol/index.js";
 
 /**
- * What settlement and rehearsal need of Hardhat. They take this and never
+ * What settlement and simulation need of Hardhat. They take this and never
  * name the vault that has them as methods, so that imports run one way.
  */
 export interface VaultHost extends VaultReader, VaultReads {
@@ -30,8 +30,8 @@ export interface VaultHost extends VaultReader, VaultReads {
    */
   defaultSender(): Promise<string>;
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
-  /** @internal See {@link VaultReader.during}; what sends is sent once. */
-  during(options: DuringOptions): VaultHost;
+  /** @internal See {@link VaultReader.withDeadline}; what sends is sent once. */
+  withDeadline(options: OperationOptions): VaultHost;
   /** Another set of contracts on the same network. */
   instance(name: string): VaultHost;
   /** @internal Hash of the chain's first block; undefined where nothing persists. */
@@ -44,7 +44,7 @@ export interface VaultHost extends VaultReader, VaultReads {
    */
   adoptFork(
     fork: NetworkConnection<ChainType | string>,
-    upstream: AddressBook,
-    instances: ReadonlyMap<string, { readonly locate: AddressBook }>,
+    upstream: AddressResolver,
+    instances: ReadonlyMap<string, { readonly locate: AddressResolver }>,
   ): void;
 }

@@ -70,19 +70,19 @@ export type {
   SettlementStatus,
   SigningKind,
 } from "./settlement/types.js";
-export type { ForkConnection, ForkOptions } from "./rehearsal/engines/fork.js";
-export type { TokenDescription } from "./rehearsal/describe-tokens.js";
+export type { ForkConnection, ForkOptions } from "./simulation/engines/fork.js";
+export type { TokenDescription } from "./simulation/describe-tokens.js";
 export type {
   HttpEngine,
   SimulateSettleAllOptions,
-} from "./rehearsal/simulate-settle-all.js";
-export type { SimulationTime } from "./rehearsal/target-time.js";
+} from "./simulation/simulate-settle-all.js";
+export type { SimulationTime } from "./simulation/target-time.js";
 export type {
   BalanceChange,
   ReadingChange,
   ReadingValue,
-  RehearsalEngine,
+  SimulationEngine,
   Simulation,
   SimulationStatus,
   Transfer,
-} from "./rehearsal/types.js";
+} from "./simulation/types.js";

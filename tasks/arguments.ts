@@ -92,7 +92,7 @@ export const taskArguments = {
     out: "File to write; vault-report.html unless given",
     orders: "Show these orders too, as in 1-500 or 1,2,5-9",
     rounds: { flag: "Show every round that the vault ever had" },
-    simulate: { flag: "Rehearse a settlement, and show what it would do" },
+    simulate: { flag: "Simulate a settlement, and show what it would do" },
   },
   settle: {
     ...common,
@@ -127,7 +127,7 @@ export const taskArguments = {
     block:
       "Start from this block: a number, safe or finalized; the newest unless given",
     timeout,
-    fork: { flag: "Rehearse on a fork in this process, not in one request" },
+    fork: { flag: "Simulate on a fork in this process, not in one request" },
     hardfork: "Fork, and execute by the rules of this hardfork, as in prague",
   },
   "deploy-mocks": {

@@ -60,7 +60,7 @@ async function examine(
         hre,
         access,
         args,
-        async (vault) => await work(vault.during({ timeout: left })),
+        async (vault) => await work(vault.withDeadline({ timeout: left })),
         left,
       );
     } catch (error) {

@@ -85,7 +85,7 @@ const actions: {
   ],
   settle: ["Settle the vault's current round", () => import("./settle.js")],
   simulate: [
-    "Rehearse a settlement, show every value before and after, and send nothing",
+    "Simulate a settlement, show every value before and after, and send nothing",
     () => import("./simulate.js"),
   ],
   "deploy-mocks": [

@@ -13,7 +13,7 @@ import { keepNetworkSecrets } from "../src/plugin/network-secrets.js";
 import { findSender } from "../src/plugin/sender.js";
 import { vaultError } from "../src/errors.js";
 import { contractRoleNames, isContractRole } from "../src/protocol/index.js";
-import { FORK_NETWORK } from "../src/rehearsal/fork/network.js";
+import { FORK_NETWORK } from "../src/simulation/fork/network.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import { readChainAndBlock } from "../src/client/lens/lens.js";
 import type { VaultReader } from "../src/client/reader.js";
@@ -159,7 +159,7 @@ export function readAction<
       "read",
       args,
       async (opened, { inPlace, stderr, say }) => {
-        const vault = opened.during({
+        const vault = opened.withDeadline({
           timeout,
           onRetry: ({ method, attempt }) => {
             if (attempt > 1) {

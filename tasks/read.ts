@@ -2,11 +2,7 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { settingsOf } from "../src/plugin/addresses.js";
 import { vaultError } from "../src/errors.js";
-import {
-  operationEntry,
-  placeReading,
-  readingsOf,
-} from "../src/protocol/index.js";
+import { operationEntry, set, queriesOf } from "../src/protocol/index.js";
 import type {
   Field,
   OperationArguments,
@@ -43,7 +39,7 @@ export function createReadAction(
         typeof value === "function" ? value(chainTime) : value,
       );
       const calls = given.every((value) => value === undefined)
-        ? readingsOf(operation)
+        ? queriesOf(operation)
         : [
             {
               args: toCallArguments(inputs, given),
@@ -67,7 +63,7 @@ export function createReadAction(
       );
       const places: Record<string, unknown> = {};
       calls.forEach(({ path }, index) => {
-        placeReading(places, path, withIdentity(inputs, given, values[index]));
+        set(places, path, withIdentity(inputs, given, values[index]));
       });
       return {
         json: { ...envelope, ...places },

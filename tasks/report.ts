@@ -1,6 +1,6 @@
 import { requireFixedBlock } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { assertInvariant, invalidArgument, otherwise } from "../src/errors.js";
+import { assertInvariant, invalidArgument, fallbackTo } from "../src/errors.js";
 import { contractRoleNames } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
@@ -16,7 +16,7 @@ import { countFailures, renderReport } from "./report/render.js";
 import type { Report } from "./report/render.js";
 import type { ReadSurroundings } from "./open-vault.js";
 import type { TaskReport } from "./run-task.js";
-import { rehearseToShow } from "./simulate.js";
+import { simulateToShow } from "./simulate.js";
 
 const DEFAULT_FILE = "vault-report.html";
 
@@ -138,8 +138,8 @@ async function gather(
           })),
         )
       : undefined,
-    rehearsal: simulate
-      ? await rehearseToShow(vault, {
+    simulation: simulate
+      ? await simulateToShow(vault, {
           as: from ?? (await findSender()),
           // In process, there is no other block than the newest.
           blockNumber:
@@ -162,7 +162,7 @@ async function locateContracts(
         await vault.addressOf(role).then(
           (address) => [[role, address] as const],
           // The read that needs it says why there is none.
-          otherwise([]),
+          fallbackTo([]),
         ),
     ),
   );

@@ -3,17 +3,17 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import {
   describeTokens,
   describeTransfers,
-} from "../src/rehearsal/describe-tokens.js";
+} from "../src/simulation/describe-tokens.js";
 import {
   checkOrderCount,
   simulateSettleAll,
-} from "../src/rehearsal/simulate-settle-all.js";
-import type { SimulateSettleAllOptions } from "../src/rehearsal/simulate-settle-all.js";
-import { checkTime } from "../src/rehearsal/target-time.js";
+} from "../src/simulation/simulate-settle-all.js";
+import type { SimulateSettleAllOptions } from "../src/simulation/simulate-settle-all.js";
+import { checkTime } from "../src/simulation/target-time.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { readAction } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";
-import type { ShownRehearsal } from "./output/simulation.js";
+import type { ShownSimulation } from "./output/simulation.js";
 import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
 import type { Waiting } from "./output/waiting.js";
 import type { TaskReport } from "./run-task.js";
@@ -33,7 +33,7 @@ export async function simulate(
   say: Waiting["say"],
 ): Promise<TaskReport> {
   say(`Simulating a settlement of ${vault.networkName}…`);
-  const shown = await rehearseToShow(vault, options);
+  const shown = await simulateToShow(vault, options);
   const { simulation, chainId, base } = shown;
   const { status } = simulation;
   const block = await vault.block(base);
@@ -55,16 +55,16 @@ export async function simulate(
   };
 }
 
-/** Rehearses, and asks the tokens that move what they say of themselves. */
-export async function rehearseToShow(
+/** Simulates, and asks the tokens that move what they say of themselves. */
+export async function simulateToShow(
   vault: HardhatVault,
   options: SimulateSettleAllOptions,
-): Promise<ShownRehearsal> {
-  const rehearsed = await simulateSettleAll(vault, options);
-  const { balances, transfers } = rehearsed.simulation;
+): Promise<ShownSimulation> {
+  const simulated = await simulateSettleAll(vault, options);
+  const { balances, transfers } = simulated.simulation;
   const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
   const tokens = await describeTokens(vault, moved);
-  return { ...rehearsed, tokens };
+  return { ...simulated, tokens };
 }
 
 /**

@@ -3,14 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isFailedReading } from "../src/client/failed-reading.js";
 import { VaultError, vaultError } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import {
-  placesOf,
-  readingAt,
-  standaloneReadings,
-} from "../src/protocol/index.js";
+import { placesOf, get, standaloneQueries } from "../src/protocol/index.js";
 import { describeRound, isSameRound } from "../src/protocol/round.js";
-import { explainRefusal } from "../src/rehearsal/refusal.js";
-import { settlementCall } from "../src/rehearsal/engine.js";
+import { explainRefusal } from "../src/simulation/refusal.js";
+import { settlementCall } from "../src/simulation/engine.js";
 import { toJsonValue } from "../src/json.js";
 import { toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
@@ -181,7 +177,7 @@ function createCondition(
 }
 
 async function look(opened: HardhatVault): Promise<Sighting> {
-  const vault = opened.during({ timeout: LOOK_TIMEOUT_MS });
+  const vault = opened.withDeadline({ timeout: LOOK_TIMEOUT_MS });
   const { chainId, block, ...readings } = await vault.snapshot();
   // A reading that got no answer is an outage and no value.
   const outage = failuresOf(sectionsOf(readings)).find(isOutage);
@@ -219,10 +215,10 @@ async function trySettlement(
   }
   const target = await vault.addressOf("vault");
   const sender = vault.readContext({}).from;
-  const reverted = await vault.chain.simulate(
+  const reverted = await vault.rpc.simulate(
     settlementCall(sender, target.address),
     block,
-    await vault.chain.gasLimit(block),
+    await vault.rpc.gasLimit(block),
   );
   if (reverted === undefined) {
     return { canBeSettled: true, reason: null };
@@ -242,13 +238,13 @@ function isOutage(error: unknown): error is VaultError {
 
 /** What is another than before, as in `round.filledVolume`. */
 function changesBetween(before: Sighting, after: Sighting): string[] {
-  const places = standaloneReadings.flatMap((reading) =>
-    isFailedReading(readingAt(after.readings, reading.path))
+  const places = standaloneQueries.flatMap((reading) =>
+    isFailedReading(get(after.readings, reading.path))
       ? [reading.path.filter((name) => name !== undefined)]
       : placesOf(reading).map(({ path }) => path),
   );
   const textAt = ({ readings }: Sighting, place: readonly string[]): string =>
-    toSafeJson(toJsonValue({ at: readingAt(readings, place) }));
+    toSafeJson(toJsonValue({ at: get(readings, place) }));
   return [
     ...places
       .filter((place) => textAt(before, place) !== textAt(after, place))

@@ -1,6 +1,6 @@
 import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import { readingAt } from "../protocol/index.js";
+import { get } from "../protocol/index.js";
 import { requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { parseExpectedReadings, valuePaths } from "./expected-readings.js";
@@ -101,7 +101,7 @@ function valuesOf(snapshot: VaultSnapshot): ReadonlyMap<string, unknown> {
   return new Map(
     valuePaths.map((path) => {
       const steps = path.map((_name, index) =>
-        readingAt(snapshot, path.slice(0, index + 1)),
+        get(snapshot, path.slice(0, index + 1)),
       );
       return [path.join("."), steps.find(isFailedReading) ?? steps.at(-1)];
     }),

@@ -1,4 +1,4 @@
-import { placesOf, standaloneReadings } from "../protocol/index.js";
+import { placesOf, standaloneQueries } from "../protocol/index.js";
 import type { StandaloneReadings } from "../protocol/index.js";
 import { NoVerdict } from "./assertion.js";
 
@@ -32,7 +32,7 @@ export interface ExpectedChange {
 }
 
 /** Where a snapshot has single values. */
-export const valuePaths: ReadonlyArray<readonly string[]> = standaloneReadings
+export const valuePaths: ReadonlyArray<readonly string[]> = standaloneQueries
   .flatMap(placesOf)
   .map(({ path }) => path);
 

@@ -31,7 +31,7 @@ export function orCallAt(role: ContractRole): string {
 }
 
 /** Looks up where the contract of a role is. */
-export type AddressBook = (
+export type AddressResolver = (
   role: ContractRole,
 ) => Promise<LocatedAddress | MissingAddress>;
 
@@ -48,7 +48,7 @@ export function isLocated(
 export function fixedAddresses(
   addresses: ContractAddresses,
   source: string,
-): AddressBook {
+): AddressResolver {
   const parsed: Partial<Record<ContractRole, string>> = {};
   for (const [role, address] of Object.entries(addresses)) {
     if (!isContractRole(role)) {
@@ -74,9 +74,9 @@ export function fixedAddresses(
 
 /** Looks in one book first, then in another, which says what is missing. */
 export function orElse(
-  first: AddressBook | undefined,
-  then: AddressBook,
-): AddressBook {
+  first: AddressResolver | undefined,
+  then: AddressResolver,
+): AddressResolver {
   return async (role) => {
     const found = await first?.(role);
     return found !== undefined && isLocated(found) ? found : await then(role);
@@ -90,7 +90,7 @@ export function orElse(
  * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED
  */
 export async function requireAddress(
-  addresses: AddressBook,
+  addresses: AddressResolver,
   role: ContractRole,
   { operation, network }: { operation: string; network: string },
 ): Promise<LocatedAddress> {

@@ -8,7 +8,7 @@ import type {
   ReadMethods,
   ReadOperationName,
 } from "../protocol/index.js";
-import type { BlockInfo, Chain } from "../rpc/node.js";
+import type { BlockInfo, RpcClient } from "../rpc/node.js";
 import type { LocatedAddress } from "./addresses.js";
 import type { BlockTag } from "./inputs.js";
 import type { LensContext } from "./lens/lens.js";
@@ -29,7 +29,7 @@ export interface ReadOptions {
 }
 
 /** How an operation of several reads is asked for. */
-export type DuringOptions = Omit<ReadOptions, "blockTag">;
+export type OperationOptions = Omit<ReadOptions, "blockTag">;
 
 /** The read methods of a client, one for each read operation of the protocol. */
 export interface VaultReads extends ReadMethods<ReadOptions> {}
@@ -43,7 +43,7 @@ export interface VaultReader {
   readonly provider: Eip1193Provider;
   readonly networkName: string;
   /** @internal What is asked of the node itself. */
-  readonly chain: Chain;
+  readonly rpc: RpcClient;
   /** @internal The options of a read as they go over the wire, and where to. */
   readContext(options: ReadOptions): LensContext;
   addressOf(role: ContractRole, operation?: string): Promise<LocatedAddress>;
@@ -58,7 +58,7 @@ export interface VaultReader {
    * @internal The same for one operation: its requests share one deadline, and
    * are made again where that may help.
    */
-  during(options: DuringOptions): VaultReader;
+  withDeadline(options: OperationOptions): VaultReader;
   /**
    * @internal Why a call reverted, in the words of a custom error where its ABI is
    * known: it was given, or is in the project's artifacts.

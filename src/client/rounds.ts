@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import {
   VaultError,
   invalidArgument,
-  otherwise,
+  fallbackTo,
   vaultError,
 } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
@@ -98,7 +98,7 @@ export async function* readRounds(
   options: RoundsOptions,
 ): AsyncGenerator<PastRound, void, undefined> {
   options.signal?.throwIfAborted();
-  const client = whole.during(options);
+  const client = whole.withDeadline(options);
   const [first, last] = await parseRange(client, options);
   const seen: number[] = [];
   const look = lookAt(client, options, last);
@@ -293,7 +293,7 @@ function lookAt(
 
 /** The error of a node that has the newest block's state and not an old one's. */
 async function explainMissingState(
-  { chain }: VaultReader,
+  { rpc }: VaultReader,
   refusal: VaultError,
   block: number,
   last: number,
@@ -301,9 +301,9 @@ async function explainMissingState(
   const [hasOld, hasLast] = await Promise.all(
     [block, last].map(
       async (number) =>
-        await chain
+        await rpc
           .balance(ZeroAddress, number)
-          .then(() => true, otherwise(false, isNodeRefusal)),
+          .then(() => true, fallbackTo(false, isNodeRefusal)),
     ),
   );
   return hasOld === true || hasLast !== true
@@ -311,7 +311,7 @@ async function explainMissingState(
     : vaultError(
         "VAULT_ARCHIVE_NODE_NEEDED",
         {
-          network: chain.network,
+          network: rpc.network,
           block,
           problem: String(refusal.details["problem"]),
         },

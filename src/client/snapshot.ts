@@ -1,8 +1,8 @@
-import { placeReading, standaloneReadings } from "../protocol/index.js";
+import { set, standaloneQueries } from "../protocol/index.js";
 import type {
   OperationArguments,
   ReadOperationName,
-  Reading,
+  Query,
   StandaloneReadings,
 } from "../protocol/index.js";
 import type { LocatedAddress } from "./addresses.js";
@@ -36,15 +36,15 @@ export async function takeSnapshot(
   whole: VaultReader,
   options: ReadOptions,
 ): Promise<VaultSnapshot> {
-  const client = whole.during({
+  const client = whole.withDeadline({
     ...options,
     timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
   });
   const context = client.readContext(options);
   const { from, blockTag } = options;
   const prepared = await Promise.all(
-    standaloneReadings.map(
-      async (reading) => await prepareReading(client, reading),
+    standaloneQueries.map(
+      async (reading) => await prepareQuery(client, reading),
     ),
   );
   const located = prepared.filter((reading) => "call" in reading);
@@ -75,7 +75,7 @@ export async function takeSnapshot(
   );
   const readings: Record<string, unknown> = {};
   for (const [index, { path }] of prepared.entries()) {
-    placeReading(readings, path, values[index]);
+    set(readings, path, values[index]);
   }
   return {
     chainId,
@@ -85,7 +85,7 @@ export async function takeSnapshot(
   };
 }
 
-type LocatedReading = Reading & {
+type LocatedQuery = Query & {
   readonly call: EncodedCall;
   readonly target: LocatedAddress;
 };
@@ -95,7 +95,7 @@ function valueIn(
   { networkName: network }: VaultReader,
   lens: LensAnswer | undefined,
   index: number,
-  { call, target }: LocatedReading,
+  { call, target }: LocatedQuery,
 ): unknown {
   const entry = lens?.entries[index];
   if (lens === undefined || entry === undefined || entry.status === "unknown") {
@@ -116,23 +116,23 @@ function valueIn(
   }
 }
 
-const encodedReadings = new WeakMap<Reading, EncodedCall>();
+const encodedQueries = new WeakMap<Query, EncodedCall>();
 
 /** The readings are constants, and so are their calls. */
-function encodeReading(reading: Reading): EncodedCall {
+function encodeQuery(reading: Query): EncodedCall {
   const encoded =
-    encodedReadings.get(reading) ?? encodeCall(reading.operation, reading.args);
-  encodedReadings.set(reading, encoded);
+    encodedQueries.get(reading) ?? encodeCall(reading.operation, reading.args);
+  encodedQueries.set(reading, encoded);
   return encoded;
 }
 
 /** Encodes a reading's call and finds out where it goes. */
-export async function prepareReading(
+export async function prepareQuery(
   client: VaultReader,
-  reading: Reading,
-): Promise<LocatedReading | (Reading & FailedReading)> {
+  reading: Query,
+): Promise<LocatedQuery | (Query & FailedReading)> {
   try {
-    const call = encodeReading(reading);
+    const call = encodeQuery(reading);
     const target = await client.addressOf(call.role, reading.operation);
     return { ...reading, call, target };
   } catch (error) {
@@ -143,7 +143,7 @@ export async function prepareReading(
 /** One reading in a request of its own, or why it failed. */
 export async function readOne(
   client: VaultReader,
-  { operation, args }: Reading,
+  { operation, args }: Query,
   options: ReadOptions,
 ): Promise<unknown> {
   try {

@@ -1,7 +1,7 @@
 // The types of this entry, which are those of the plugin, too.
 export type { BlockInfo } from "../rpc/node.js";
 export type {
-  AddressBook,
+  AddressResolver,
   ContractAddresses,
   LocatedAddress,
   MissingAddress,

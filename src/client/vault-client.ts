@@ -15,11 +15,11 @@ import type {
 } from "../protocol/index.js";
 import { fixedAddresses, orElse, requireAddress } from "./addresses.js";
 import type {
-  AddressBook,
+  AddressResolver,
   ContractAddresses,
   LocatedAddress,
 } from "./addresses.js";
-import { Chain } from "../rpc/node.js";
+import { RpcClient } from "../rpc/node.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { decodeAnswer } from "./answer.js";
 import { explainReason, findInAbis } from "./error-abis.js";
@@ -30,7 +30,7 @@ import { parseAddress, parseBlockTag, parseDuration } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { LensContext } from "./lens/lens.js";
 import type {
-  DuringOptions,
+  OperationOptions,
   ReadOptions,
   VaultReader,
   VaultReads,
@@ -88,7 +88,7 @@ export class VaultClient implements VaultReader {
   /** What error texts call the network. */
   public readonly networkName: string;
   /** The addresses in use. */
-  protected readonly addresses: AddressBook;
+  protected readonly addresses: AddressResolver;
   readonly #from: string;
   readonly #findErrors: FindErrors;
   #contracts: VaultContracts | undefined;
@@ -100,7 +100,7 @@ export class VaultClient implements VaultReader {
    */
   constructor(
     provider: Eip1193Provider,
-    contracts: ContractAddresses | AddressBook,
+    contracts: ContractAddresses | AddressResolver,
     options: VaultClientOptions = {},
   ) {
     this.provider = provider;
@@ -378,12 +378,12 @@ export class VaultClient implements VaultReader {
   }
 
   /** @internal See {@link VaultReader.chain}. */
-  public get chain(): Chain {
-    return new Chain(this.provider, this.networkName);
+  public get rpc(): RpcClient {
+    return new RpcClient(this.provider, this.networkName);
   }
 
-  /** @internal See {@link VaultReader.during}. */
-  public during(options: DuringOptions): VaultReader {
+  /** @internal See {@link VaultReader.withDeadline}. */
+  public withDeadline(options: OperationOptions): VaultReader {
     return new VaultClient(this.patientProvider(options), this.addresses, {
       from: options.from ?? this.defaultFrom(),
       networkName: this.networkName,
@@ -396,15 +396,15 @@ export class VaultClient implements VaultReader {
     return await explainReason(reason, this.#findErrors);
   }
 
-  #nodeFor(options: ReadOptions): Chain {
-    return new Chain(this.patientProvider(options), this.networkName);
+  #nodeFor(options: ReadOptions): RpcClient {
+    return new RpcClient(this.patientProvider(options), this.networkName);
   }
 
   /** What one operation asks. */
   protected patientProvider({
     timeout,
     onRetry,
-  }: DuringOptions): Eip1193Provider {
+  }: OperationOptions): Eip1193Provider {
     return patient(this.provider, this.networkName, {
       timeout:
         timeout === undefined ? undefined : parseDuration("timeout", timeout),

@@ -7,11 +7,7 @@ import { patient } from "../rpc/patient.js";
 import { RevertedCall, requestRpc } from "../rpc/request.js";
 import { failedReading, isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import {
-  placeReading,
-  readingAt,
-  standaloneReadings,
-} from "../protocol/index.js";
+import { set, get, standaloneQueries } from "../protocol/index.js";
 import type {
   CalMarginsParameters,
   ReadOperationName,
@@ -137,9 +133,9 @@ export async function capture(
   };
 
   const readings: Record<string, unknown> = {};
-  for (const { operation, args, path } of standaloneReadings) {
-    const value = readingAt(snapshot, path);
-    placeReading(readings, path, await record(operation, args, value));
+  for (const { operation, args, path } of standaloneQueries) {
+    const value = get(snapshot, path);
+    set(readings, path, await record(operation, args, value));
   }
   const terms = nextRoundOf(snapshot);
   const margins = await vault

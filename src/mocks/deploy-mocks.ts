@@ -9,13 +9,13 @@ import { notOneOf } from "../client/inputs.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { VaultClient } from "../client/vault-client.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { invalidArgument, otherwise } from "../errors.js";
+import { invalidArgument, fallbackTo } from "../errors.js";
 import {
   contractRoleNames,
   isContractRole,
-  placeReading,
-  readingAt,
-  standaloneReadings,
+  set,
+  get,
+  standaloneQueries,
 } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { applyOverrides } from "./state.js";
@@ -286,7 +286,7 @@ async function findPlaces(
 }
 
 async function deployToNode(
-  { chain }: MockHost,
+  { rpc }: MockHost,
   send: MockSender,
 ): Promise<MockAddresses> {
   const mined = await send(
@@ -295,7 +295,7 @@ async function deployToNode(
   return await addressesByRole((role) => {
     const address = mined[contractRoleNames.indexOf(role)]?.contractAddress;
     if (!isAddress(address)) {
-      throw chain
+      throw rpc
         .reader("eth_getTransactionReceipt")
         .invalid("a deployment has no contractAddress that is one");
     }
@@ -355,7 +355,7 @@ async function locate(
         .addressOf(role)
         .then(
           ({ address }) => address,
-          otherwise(ZeroAddress, isNotConfigured),
+          fallbackTo(ZeroAddress, isNotConfigured),
         ),
   );
 }
@@ -366,10 +366,10 @@ function readingsOfRole(
   wanted: ContractRole,
 ): MockOverrides {
   const readings: Record<string, unknown> = {};
-  for (const { role, path } of standaloneReadings) {
-    const value = readingAt(snapshot, path);
+  for (const { role, path } of standaloneQueries) {
+    const value = get(snapshot, path);
     if (role === wanted && !isFailedReading(value)) {
-      placeReading(readings, path, value);
+      set(readings, path, value);
     }
   }
   // The keys of readings are those of a scenario; overrides are checked anyway.

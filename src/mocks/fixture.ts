@@ -8,7 +8,7 @@ import {
 } from "../client/values.js";
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
-import { placeReading, readingAt, targetsOf } from "../protocol/index.js";
+import { set, get, targetsOf } from "../protocol/index.js";
 import type { PoolName } from "../protocol/index.js";
 import { requireRegularFile } from "../regular-file.js";
 import { quoteForeignText } from "../untrusted-text.js";
@@ -86,9 +86,9 @@ function fixtureState(json: unknown): MockState {
   const failures: ScriptedFailure[] = [];
   for (const { operation, role, path } of answers) {
     const where = path.join(".");
-    const answer = readingAt(fixture, path);
+    const answer = get(fixture, path);
     const reason = failureOf(answer, where);
-    placeReading(
+    set(
       places,
       path,
       reason === undefined

@@ -1,4 +1,4 @@
-import { otherwise, vaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import { RevertedCall } from "../rpc/request.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import { isInProcess } from "./types.js";
@@ -30,9 +30,9 @@ export async function requireDevelopmentNode(
   // First, so that a node that cannot be reached is not called a live one.
   const chainId = await vault.chainId();
   for (const method of DEVELOPMENT_METHODS) {
-    const answer = await vault.chain
+    const answer = await vault.rpc
       .request(method, [])
-      .catch(otherwise(undefined, ({ kind }) => kind === "rpc"));
+      .catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
     if (
       typeof answer === "object" &&
       answer !== null &&
@@ -41,7 +41,7 @@ export async function requireDevelopmentNode(
       return;
     }
   }
-  const version = await vault.chain.request("web3_clientVersion", []);
+  const version = await vault.rpc.request("web3_clientVersion", []);
   throw vaultError("VAULT_LIVE_NETWORK", {
     network: vault.networkName,
     action,
@@ -58,7 +58,7 @@ export async function requireDevelopmentNode(
 export async function readClock(vault: MockHost): Promise<bigint> {
   const [latest, pending] = await Promise.all([
     vault.block("latest"),
-    vault.chain.pending(),
+    vault.rpc.pending(),
   ]);
   return BigInt(Math.max(latest.timestamp, pending?.timestamp ?? 0));
 }

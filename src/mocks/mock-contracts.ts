@@ -50,7 +50,7 @@ export async function countScripts(
   const counts = new Map<ContractRole, bigint>();
   await Promise.all(
     contractRoleNames.map(async (role) => {
-      const info = await vault.chain.request("eth_call", [
+      const info = await vault.rpc.request("eth_call", [
         { from, to: addresses[role], data: MOCK_INFO_SELECTOR },
         "latest",
       ]);
@@ -126,7 +126,7 @@ export async function placeMocks(
   await Promise.all(
     roles.map(
       async (role) =>
-        await vault.chain.request("hardhat_setCode", [
+        await vault.rpc.request("hardhat_setCode", [
           addresses[role],
           mockArtifacts[role].deployedBytecode,
         ]),

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import type { Chain, Receipt } from "../rpc/node.js";
+import type { RpcClient, Receipt } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
@@ -28,16 +28,16 @@ export type MockSender = (
 
 /** The sender that suits the connection. */
 export function createMockSender(
-  vault: Pick<MockHost, "chain" | "connection">,
+  vault: Pick<MockHost, "rpc" | "connection">,
 ): MockSender {
-  const { chain } = vault;
+  const { rpc } = vault;
   if (isInProcess(vault)) {
-    return async (transactions) => await sendInProcess(chain, transactions);
+    return async (transactions) => await sendInProcess(rpc, transactions);
   }
   let from: Promise<string> | undefined;
   return async (transactions) => {
-    from ??= firstAccount(chain, vault.connection?.networkConfig.from);
-    return await sendAll(chain, { from: await from }, transactions, false);
+    from ??= firstAccount(rpc, vault.connection?.networkConfig.from);
+    return await sendAll(rpc, { from: await from }, transactions, false);
   };
 }
 
@@ -56,13 +56,13 @@ const SCRIPTER_BALANCE = MAX_FEE_PER_GAS * TRANSACTION_GAS_CAP * 1_000n;
 const MAX_BLOCKS = 20;
 
 async function sendInProcess(
-  chain: Chain,
+  rpc: RpcClient,
   transactions: readonly MockTransaction[],
 ): Promise<readonly Receipt[]> {
   const [{ gasLimit, baseFeePerGas }] = await Promise.all([
-    chain.header(),
-    chain.request("hardhat_impersonateAccount", [SCRIPTER]),
-    chain.request("hardhat_setBalance", [
+    rpc.header(),
+    rpc.request("hardhat_impersonateAccount", [SCRIPTER]),
+    rpc.request("hardhat_setBalance", [
       SCRIPTER,
       numberToHexString(SCRIPTER_BALANCE),
     ]),
@@ -81,9 +81,9 @@ async function sendInProcess(
         }),
   };
   try {
-    return await sendAll(chain, fields, transactions, true);
+    return await sendAll(rpc, fields, transactions, true);
   } finally {
-    await chain.request("hardhat_stopImpersonatingAccount", [SCRIPTER]);
+    await rpc.request("hardhat_stopImpersonatingAccount", [SCRIPTER]);
   }
 }
 
@@ -93,7 +93,7 @@ interface Sent extends Readonly<Record<string, string>> {
 }
 
 async function sendAll(
-  chain: Chain,
+  rpc: RpcClient,
   fields: Sent,
   transactions: readonly MockTransaction[],
   mines: boolean,
@@ -102,11 +102,11 @@ async function sendAll(
   // they share one.
   const hashes: string[] = [];
   for (const transaction of transactions) {
-    hashes.push(await send(chain, { ...fields, ...transaction }));
+    hashes.push(await send(rpc, { ...fields, ...transaction }));
   }
   const mined: Receipt[] = [];
   for (const hash of hashes) {
-    mined.push(await waitForReceipt(chain, hash, mines));
+    mined.push(await waitForReceipt(rpc, hash, mines));
   }
   return mined;
 }
@@ -120,15 +120,15 @@ const LONGEST_POLL_MS = 1_000;
  * turned automatic mining off: nobody else does.
  */
 async function waitForReceipt(
-  chain: Chain,
+  rpc: RpcClient,
   hash: string,
   mines: boolean,
 ): Promise<Receipt> {
   const deadline = Date.now() + RECEIPT_TIMEOUT_MS;
   for (let asked = 0; ; asked += 1) {
-    const receipt = await chain.receipt(hash);
+    const receipt = await rpc.receipt(hash);
     if (receipt?.succeeded === false) {
-      throw scriptFailed(chain, "the transaction was mined and failed");
+      throw scriptFailed(rpc, "the transaction was mined and failed");
     }
     if (receipt !== undefined) {
       return receipt;
@@ -136,10 +136,10 @@ async function waitForReceipt(
     if (!mines && Date.now() < deadline) {
       await sleep(Math.min(FIRST_POLL_MS * 2 ** asked, LONGEST_POLL_MS));
     } else if (mines && asked <= MAX_BLOCKS) {
-      await chain.request("evm_mine", []);
+      await rpc.request("evm_mine", []);
     } else {
       throw scriptFailed(
-        chain,
+        rpc,
         mines
           ? "the transaction does not fit into a block"
           : `transaction ${hash} was not mined within ${RECEIPT_TIMEOUT_MS / 1000} seconds; does the node mine blocks by itself?`,
@@ -150,32 +150,32 @@ async function waitForReceipt(
 
 /** The network's `from`, else its first account. */
 async function firstAccount(
-  chain: Chain,
+  rpc: RpcClient,
   from: string | undefined,
 ): Promise<string> {
   const accounts: unknown =
-    from === undefined ? await chain.request("eth_accounts", []) : [from];
+    from === undefined ? await rpc.request("eth_accounts", []) : [from];
   const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined;
   if (typeof first !== "string") {
-    throw vaultError("VAULT_NO_ACCOUNT", { network: chain.network });
+    throw vaultError("VAULT_NO_ACCOUNT", { network: rpc.network });
   }
   return first;
 }
 
 /** @returns The transaction's hash. */
-async function send(chain: Chain, transaction: Sent): Promise<string> {
+async function send(rpc: RpcClient, transaction: Sent): Promise<string> {
   const { from } = transaction;
   const method = "eth_sendTransaction";
   let failure: VaultError;
   try {
-    const answer = await chain.request(method, [transaction]);
+    const answer = await rpc.request(method, [transaction]);
     if (typeof answer === "string") {
       return answer;
     }
     failure =
       answer instanceof RevertedCall
-        ? scriptFailed(chain, answer.reason.text)
-        : chain.reader(method).invalid("no transaction hash");
+        ? scriptFailed(rpc, answer.reason.text)
+        : rpc.reader(method).invalid("no transaction hash");
   } catch (error) {
     if (!isNodeRefusal(error)) {
       throw error;
@@ -183,19 +183,19 @@ async function send(chain: Chain, transaction: Sent): Promise<string> {
     failure = error;
   }
   // Nodes word it in ways that do not always tell what is missing.
-  if ((await chain.balance(from)) !== 0n) {
+  if ((await rpc.balance(from)) !== 0n) {
     throw failure;
   }
   throw scriptFailed(
-    chain,
+    rpc,
     `account ${from} has no funds to pay for gas (${String(failure.details["problem"])})`,
-    `Fund the account, or name another one in networks.${chain.network}.`,
+    `Fund the account, or name another one in networks.${rpc.network}.`,
     failure,
   );
 }
 
 function scriptFailed(
-  { network }: Chain,
+  { network }: RpcClient,
   problem: string,
   advice = "Correct what the message names, and script the mocks again.",
   cause?: unknown,

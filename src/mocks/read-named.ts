@@ -1,8 +1,8 @@
 import { isEmptyOrder } from "../client/orders/types.js";
-import { otherwise } from "../errors.js";
+import { fallbackTo } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
-import { operationEntry, placeReading, readingAt } from "../protocol/index.js";
+import { operationEntry, set, get } from "../protocol/index.js";
 import type { OperationName } from "../protocol/index.js";
 import { scenarios } from "./scenarios.js";
 import { answers, parseOrderKey } from "./state.js";
@@ -25,11 +25,11 @@ export async function readNamed(
   const places: Record<string, unknown> = {
     ...scenarios["open-round"](0n),
     settlement: {},
-    orders: await readOrders(vault, asRecord(readingAt(changes, ["orders"]))),
+    orders: await readOrders(vault, asRecord(get(changes, ["orders"]))),
   };
   for (const { operation, args, path } of answers) {
-    if (leavesSome(operation, readingAt(changes, path))) {
-      placeReading(
+    if (leavesSome(operation, get(changes, path))) {
+      set(
         places,
         path,
         // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the arguments of a reading are what its operation takes
@@ -52,7 +52,7 @@ async function readOrders(
         const orderID = parseOrderKey(key);
         const order = await vault
           .getOrderInfo(orderID)
-          .catch(otherwise(undefined, isOrderNotFound));
+          .catch(fallbackTo(undefined, isOrderNotFound));
         if (order !== undefined && !isEmptyOrder({ orderID, ...order })) {
           orders.set(orderID, order);
         }

@@ -52,7 +52,7 @@ export async function recordOrders(
   const recording = hash.digest("hex");
   for (const [number, page] of pages) {
     const location = keccak256(`0x${recording}${hexWord(number)}`);
-    await vault.chain.request("hardhat_setCode", [
+    await vault.rpc.request("hardhat_setCode", [
       dataSlice(location, 12),
       `0x${encodeList(page.map(encodeBytes))}`,
     ]);

@@ -8,13 +8,13 @@ import {
   byRole,
   operationEntry,
   wireName,
-  readingAt,
+  get,
   targetsOf,
 } from "../protocol/index.js";
 import type {
   ContractRole,
   ReadOperationName,
-  Reading,
+  Query,
 } from "../protocol/index.js";
 import { encodeRevertData } from "./failure.js";
 import { mockArtifacts } from "./mock-contracts.js";
@@ -84,7 +84,7 @@ function setterOf(role: ContractRole, operation: ReadOperationName): string {
  * contract type where the operation takes one.
  */
 function setAnswer(
-  { operation, role, args }: Reading,
+  { operation, role, args }: Query,
   answer: unknown,
 ): ScriptCall {
   const setter = setterOf(role, operation);
@@ -165,7 +165,7 @@ export function callsForState(
   const isOff = new Set<unknown>([undefined, null, false]);
   return [
     call("vault", "setFactory", vaultFactory),
-    ...callsFor(state, (path) => !isOff.has(readingAt(state, [path[0]]))),
+    ...callsFor(state, (path) => !isOff.has(get(state, [path[0]]))),
   ];
 }
 
@@ -176,13 +176,13 @@ export function callsForChanges(
 ): ScriptCall[] {
   return callsFor(state, (path) => {
     const [key] = path;
-    return key === "orders" || readingAt(changes, path) !== undefined;
+    return key === "orders" || get(changes, path) !== undefined;
   });
 }
 
 function callsFor(
   state: MockState,
-  isNamed: (path: Reading["path"]) => boolean,
+  isNamed: (path: Query["path"]) => boolean,
 ): ScriptCall[] {
   const { generatedOrders: range, orders, settlement, failures } = state;
   const when = (
@@ -192,7 +192,7 @@ function callsFor(
   return [
     ...answers
       .filter(({ path }) => isNamed(path))
-      .map((answer) => setAnswer(answer, readingAt(state, answer.path))),
+      .map((answer) => setAnswer(answer, get(state, answer.path))),
     ...when("missingOrdersRevert", () => [
       call("trading", "setMissingOrdersRevert", state.missingOrdersRevert),
     ]),

@@ -16,16 +16,16 @@ import {
   isOperationName,
   operationNames,
   operations,
-  placeReading,
-  readingAt,
-  standaloneReadings,
+  set,
+  get,
+  standaloneQueries,
   targetsOf,
 } from "../protocol/index.js";
 import type {
   Field,
   OperationName,
   PoolName,
-  Reading,
+  Query,
   VaultOrder,
 } from "../protocol/index.js";
 import { encodeRevertData } from "./failure.js";
@@ -42,8 +42,8 @@ import type {
 export const orderFields: readonly Field[] = operations.getOrderInfo.outputs;
 
 /** The readings that mocks answer alike whatever they are asked. */
-export const answers: readonly Reading[] = [
-  ...standaloneReadings,
+export const answers: readonly Query[] = [
+  ...standaloneQueries,
   {
     operation: "calMargins",
     role: "vault",
@@ -109,12 +109,12 @@ function changedAnswers(
     const [key, variant] = path;
     if (variant !== undefined) {
       const { [key]: given = {} } = asRecord(overrides);
-      requireKnownKeys(given, readingAt(state, [key]), key);
+      requireKnownKeys(given, get(state, [key]), key);
     }
     const where = path.join(".");
-    const before = readingAt(state, path);
-    const given = readingAt(overrides, path);
-    placeReading(
+    const before = get(state, path);
+    const given = get(overrides, path);
+    set(
       changed,
       path,
       given === undefined

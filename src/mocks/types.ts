@@ -1,4 +1,7 @@
-import type { AddressBook, ContractAddresses } from "../client/addresses.js";
+import type {
+  AddressResolver,
+  ContractAddresses,
+} from "../client/addresses.js";
 import type { ReadOptions, VaultReader, VaultReads } from "../client/reader.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { VaultContracts } from "../client/vault-client.js";
@@ -13,7 +16,7 @@ import type {
   StandaloneReadings,
   VaultRound,
 } from "../protocol/index.js";
-import type { Chain } from "../rpc/node.js";
+import type { RpcClient } from "../rpc/node.js";
 
 /**
  * What mocks need of the vault that they stand behind, be it a `VaultClient`
@@ -28,7 +31,7 @@ export interface MockHost
     > {
   readonly contracts: VaultContracts;
   /** @internal What is asked of the node itself. */
-  readonly chain: Chain;
+  readonly rpc: RpcClient;
   /** @internal See {@link VaultReader.readContext}. */
   readContext: VaultReader["readContext"];
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
@@ -46,7 +49,7 @@ export interface MockHost
     readonly config: { readonly paths: { readonly root: string } };
   };
   /** @internal From now on whoever has this vault looks here first. */
-  bind?(addresses: AddressBook): void;
+  bind?(addresses: AddressResolver): void;
 }
 
 /** Whether the chain lives in this process, with nobody else on it. */

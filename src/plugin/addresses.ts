@@ -1,7 +1,7 @@
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { orCallAt, orElse } from "../client/addresses.js";
-import type { AddressBook } from "../client/addresses.js";
+import type { AddressResolver } from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
 import { toConfigVariableError } from "../rpc/errors.js";
@@ -11,13 +11,13 @@ import type { DeploymentAddresses } from "./deployments.js";
 /** The sources of a connection's addresses, or of an instance's, in order. */
 export interface ConnectionAddresses {
   /** Bound, configured, and deployed by `vault deploy-mocks`. */
-  readonly locate: AddressBook;
+  readonly locate: AddressResolver;
   /** Without the deployed ones, which an instance does not share. */
-  readonly locateNamed: AddressBook;
+  readonly locateNamed: AddressResolver;
   /** From now on these addresses come first. */
-  bind(addresses: AddressBook): void;
+  bind(addresses: AddressResolver): void;
   /** This connection is a fork: what is not bound is where it is upstream. */
-  follow(upstream: AddressBook): void;
+  follow(upstream: AddressResolver): void;
 }
 
 /** One of the sets of contracts on a network. */
@@ -43,15 +43,15 @@ export function connectionAddresses(
     path,
     settingsOf(networkName, networkConfig, instance?.name),
   );
-  let bound: AddressBook | undefined;
+  let bound: AddressResolver | undefined;
   let configured =
     instance === undefined ? own : orElse(own, instance.network.locateNamed);
-  let deployed: AddressBook = async (role) =>
+  let deployed: AddressResolver = async (role) =>
     (await deployment?.find(role)) ?? {
       path: `${path}.${role}`,
       hint: `${orCallAt(role)} ${describeAbsence(networkConfig, deployment)}`,
     };
-  const locateNamed: AddressBook = async (role) =>
+  const locateNamed: AddressResolver = async (role) =>
     await orElse(bound, configured)(role);
   return {
     locate: async (role) => await orElse(locateNamed, deployed)(role),
@@ -100,7 +100,7 @@ export function settingsOf(
 function configuredAddresses(
   path: string,
   { contracts }: VaultInstanceConfig,
-): AddressBook {
+): AddressResolver {
   return async (role) => {
     const source = `${path}.${role}`;
     const configured = contracts[role];

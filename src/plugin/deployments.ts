@@ -1,7 +1,7 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { parseAddress } from "../client/inputs.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { Chain } from "../rpc/node.js";
+import { RpcClient } from "../rpc/node.js";
 import { patient } from "../rpc/patient.js";
 import { contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
@@ -14,7 +14,7 @@ const UNKNOWN_GENESIS = "unknown";
  * it is the same chain and the code is still there.
  */
 export class DeploymentAddresses {
-  readonly #chain: Chain;
+  readonly #rpc: RpcClient;
   #found: Promise<MockDeployment | undefined> | undefined;
   #absence: string | undefined;
 
@@ -25,7 +25,7 @@ export class DeploymentAddresses {
     private readonly projectRoot: string,
     private readonly instance?: string,
   ) {
-    this.#chain = new Chain(patient(provider, network), network);
+    this.#rpc = new RpcClient(patient(provider, network), network);
   }
 
   /**
@@ -89,7 +89,7 @@ export class DeploymentAddresses {
   public async genesisHash(): Promise<string> {
     // Some archives are pruned so far that they have no first block; then
     // nothing can be matched, and nothing is.
-    return (await this.#chain.genesisHash()) ?? UNKNOWN_GENESIS;
+    return (await this.#rpc.genesisHash()) ?? UNKNOWN_GENESIS;
   }
 
   async #load(): Promise<MockDeployment | undefined> {
@@ -100,7 +100,7 @@ export class DeploymentAddresses {
     if (found.length === 0) {
       return undefined;
     }
-    const chainId = await this.#chain.chainId();
+    const chainId = await this.#rpc.chainId();
     const { instance } = this;
     const others = found
       .filter((of) => of.chain === `${chainId}` && of.instance === instance)
@@ -125,7 +125,7 @@ export class DeploymentAddresses {
     }
     const haveCode = await Promise.all(
       Object.values(deployment.contracts).map(
-        async (address) => await this.#chain.hasCode(address),
+        async (address) => await this.#rpc.hasCode(address),
       ),
     );
     if (haveCode.includes(false)) {

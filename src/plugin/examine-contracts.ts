@@ -11,16 +11,16 @@ import type { VaultHost } from "../host.js";
 import {
   contractRoleNames,
   contractRoles,
-  standaloneReadings,
+  standaloneQueries,
 } from "../protocol/index.js";
-import type { ContractRole, Reading } from "../protocol/index.js";
+import type { ContractRole, Query } from "../protocol/index.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
 import { fail, ok, warn } from "./examination.js";
 import type { Check, Finding } from "./examination.js";
 
 /** At least one read of each contract. */
-const reads: readonly Reading[] = [
-  ...standaloneReadings,
+const reads: readonly Query[] = [
+  ...standaloneQueries,
   { operation: "getOrderInfo", role: "trading", args: [1], path: ["order 1"] },
 ];
 

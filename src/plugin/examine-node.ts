@@ -2,8 +2,8 @@ import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import {
   findBlock,
-  rehearseSettlement,
-} from "../rehearsal/simulate-settle-all.js";
+  simulateSettlement,
+} from "../simulation/simulate-settle-all.js";
 import type { BlockInfo } from "../rpc/node.js";
 import { check, fail, ok, warn } from "./examination.js";
 import type { Check, Finding } from "./examination.js";
@@ -74,7 +74,7 @@ function examineHead(
   return age > 0
     ? fail(
         detail,
-        "Check that the node follows its chain, and this machine's clock.",
+        "Check that the node follows its rpc, and this machine's clock.",
       )
     : warn(detail, "Set this machine's clock.");
 }
@@ -88,7 +88,7 @@ async function examineEngine(
     return ok("in-process: the network executes a settlement and undoes it");
   }
   try {
-    const { simulation } = await rehearseSettlement(
+    const { simulation } = await simulateSettlement(
       vault,
       {
         sender: vault.readContext({}).from,

@@ -1,19 +1,19 @@
 import { formatEther } from "ethers";
 
-import { otherwise } from "../errors.js";
+import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { settlementCall } from "../rehearsal/engine.js";
-import type { NextBlock } from "../rehearsal/engine.js";
+import { settlementCall } from "../simulation/engine.js";
+import type { NextBlock } from "../simulation/engine.js";
 import { RevertedCall } from "../rpc/request.js";
 import {
   currentPricePerGas,
   maxPricePerGas,
   resolveFees,
   resolveGas,
-} from "../rehearsal/fees.js";
-import type { Fees } from "../rehearsal/fees.js";
-import { findBlock } from "../rehearsal/simulate-settle-all.js";
-import { rehearse } from "../settlement/preview.js";
+} from "../simulation/fees.js";
+import type { Fees } from "../simulation/fees.js";
+import { findBlock } from "../simulation/simulate-settle-all.js";
+import { simulate } from "../settlement/preview.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
 import { SettlementStopped } from "../settlement/stopped.js";
@@ -31,7 +31,7 @@ export async function examineSigner(
   const { networkConfig, networkName } = vault.connection;
   let signer: Signer;
   try {
-    signer = await resolveSigner(vault.chain, networkConfig, undefined);
+    signer = await resolveSigner(vault.rpc, networkConfig, undefined);
   } catch (error) {
     if (error instanceof SettlementStopped) {
       return [
@@ -67,16 +67,16 @@ async function examineBalance(
   vault: VaultHost,
   from: string,
 ): Promise<Finding> {
-  const { chain } = vault;
+  const { rpc } = vault;
   const next = await findBlock(vault);
-  const fees = await resolveFees(chain, vault.connection.networkConfig, next);
+  const fees = await resolveFees(rpc, vault.connection.networkConfig, next);
   const [balance, found] = await Promise.all([
-    chain.balance(from),
+    rpc.balance(from),
     findGas(vault, from, next, fees).catch((error: unknown) =>
       error instanceof SettlementStopped
         ? undefined
         : // Nodes differ in how they refuse an estimate for want of money.
-          otherwise(undefined)(error),
+          fallbackTo(undefined)(error),
     ),
   ]);
   const gas = found instanceof RevertedCall ? undefined : found;
@@ -97,13 +97,13 @@ async function findGas(
   fees: Fees,
 ): Promise<bigint | RevertedCall> {
   const { address } = await vault.addressOf("vault");
-  const { rehearsed } =
-    (await rehearse(vault, from, next, currentPricePerGas(fees, next))) ?? {};
+  const { simulated } =
+    (await simulate(vault, from, next, currentPricePerGas(fees, next))) ?? {};
   return await resolveGas(
-    vault.chain,
+    vault.rpc,
     vault.connection.networkConfig,
     settlementCall(from, address),
     next,
-    rehearsed,
+    simulated,
   );
 }

@@ -5,11 +5,14 @@ import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import { fixedAddresses, orElse } from "../client/addresses.js";
-import type { AddressBook, ContractAddresses } from "../client/addresses.js";
+import type {
+  AddressResolver,
+  ContractAddresses,
+} from "../client/addresses.js";
 import type { FindErrors } from "../client/error-abis.js";
 import { parseAddress } from "../client/inputs.js";
 import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
-import type { DuringOptions } from "../client/reader.js";
+import type { OperationOptions } from "../client/reader.js";
 import { VaultClient } from "../client/vault-client.js";
 import type {
   DeployMocksOptions,
@@ -21,9 +24,12 @@ import type { VaultHost } from "../host.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import type { Settlement, SettleAllOptions } from "../settlement/types.js";
-import type { ForkConnection, ForkOptions } from "../rehearsal/engines/fork.js";
-import type { SimulateSettleAllOptions } from "../rehearsal/simulate-settle-all.js";
-import type { Simulation } from "../rehearsal/types.js";
+import type {
+  ForkConnection,
+  ForkOptions,
+} from "../simulation/engines/fork.js";
+import type { SimulateSettleAllOptions } from "../simulation/simulate-settle-all.js";
+import type { Simulation } from "../simulation/types.js";
 import { connectionAddresses, settingsOf } from "./addresses.js";
 import type { ConnectionAddresses, InstanceOfNetwork } from "./addresses.js";
 import { DeploymentAddresses } from "./deployments.js";
@@ -68,7 +74,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   private constructor(
     private readonly parts: VaultParts,
-    addresses: AddressBook = parts.connectionAddresses.locate,
+    addresses: AddressResolver = parts.connectionAddresses.locate,
     // The params of Hardhat's provider type are not readonly inside objects; it
     // is the same standard.
     provider: Eip1193Provider = parts.connection.provider,
@@ -187,8 +193,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
     );
   }
 
-  /** @internal See {@link VaultReader.during}. */
-  public override during(options: DuringOptions): HardhatVault {
+  /** @internal See {@link VaultReader.withDeadline}. */
+  public override withDeadline(options: OperationOptions): HardhatVault {
     const { from = this.from } = options;
     const provider = this.patientProvider(options);
     return new HardhatVault(this.parts, this.addresses, provider, from);
@@ -236,7 +242,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /**
-   * Rehearses the settlement of the current round and reports every value
+   * Simulates the settlement of the current round and reports every value
    * before and after. Nothing is sent to the chain.
    *
    * Over HTTP the node executes it where it can, else a fork in this process;
@@ -261,7 +267,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     options: SimulateSettleAllOptions = {},
   ): Promise<Simulation> {
     const { simulateSettleAll } =
-      await import("../rehearsal/simulate-settle-all.js");
+      await import("../simulation/simulate-settle-all.js");
     return (await simulateSettleAll(this, options)).simulation;
   }
 
@@ -285,7 +291,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public async fork(options: ForkOptions = {}): Promise<ForkConnection> {
-    const { fork } = await import("../rehearsal/engines/fork.js");
+    const { fork } = await import("../simulation/engines/fork.js");
     return await fork(this, options);
   }
 
@@ -363,7 +369,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /** @internal From now on the connection's vault looks here first. */
-  public bind(addresses: AddressBook): void {
+  public bind(addresses: AddressResolver): void {
     this.parts.connectionAddresses.bind(addresses);
   }
 
@@ -375,8 +381,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
   /** @internal Gives a fork of this network its vault. */
   public adoptFork(
     fork: ForkConnection,
-    upstream: AddressBook,
-    instances: ReadonlyMap<string, { readonly locate: AddressBook }>,
+    upstream: AddressResolver,
+    instances: ReadonlyMap<string, { readonly locate: AddressResolver }>,
   ): void {
     fork.vault = HardhatVault.forConnection(
       fork,

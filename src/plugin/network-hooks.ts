@@ -1,7 +1,7 @@
 import type { HookContext, NetworkHooks } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { FORK_NETWORK } from "../rehearsal/fork/network.js";
+import { FORK_NETWORK } from "../simulation/fork/network.js";
 import { keepNetworkSecrets } from "./network-secrets.js";
 
 export default async (): Promise<Partial<NetworkHooks>> => ({
@@ -39,7 +39,7 @@ async function closeConnection<ChainTypeT extends ChainType | string>(
 ): Promise<void> {
   await next(context, connection);
   if (connection.networkName === FORK_NETWORK) {
-    const { removeForkCacheOf } = await import("../rehearsal/fork/cache.js");
+    const { removeForkCacheOf } = await import("../simulation/fork/cache.js");
     await removeForkCacheOf(connection.networkConfig);
   }
 }

@@ -3,7 +3,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 import { parseAddress } from "../client/inputs.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { vaultError } from "../errors.js";
-import { Chain } from "../rpc/node.js";
+import { RpcClient } from "../rpc/node.js";
 import { originOf, patient } from "../rpc/patient.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { resolveSigner } from "../settlement/signer.js";
@@ -36,7 +36,7 @@ export async function findSender(
   }
   try {
     const signer = await resolveSigner(
-      new Chain(patient(provider, network), network),
+      new RpcClient(patient(provider, network), network),
       config,
       undefined,
     );

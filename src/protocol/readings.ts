@@ -11,7 +11,7 @@ import type {
 } from "./types.js";
 
 /** One call of a read operation, complete with its arguments. */
-export interface Reading {
+export interface Query {
   readonly operation: ReadOperationName;
   readonly role: ContractRole;
   /** The operation's arguments, as the client's method takes them. */
@@ -130,9 +130,9 @@ export function isStandalone(name: ReadOperationName): boolean {
  * The calls that read everything one operation has to say: one for each
  * contract it can be asked of and for each value of its enum argument.
  */
-export function readingsOf(name: ReadOperationName): readonly Reading[] {
+export function queriesOf(name: ReadOperationName): readonly Query[] {
   const { inputs, key } = operationEntry(name);
-  return targetsOf(name).flatMap(({ variant, role }): Reading[] => {
+  return targetsOf(name).flatMap(({ variant, role }): Query[] => {
     if (variant !== undefined) {
       return [{ operation: name, role, args: [variant], path: [key, variant] }];
     }
@@ -149,15 +149,15 @@ export function readingsOf(name: ReadOperationName): readonly Reading[] {
 }
 
 /** Every reading that needs no argument from a person, in table order. */
-export const standaloneReadings: readonly Reading[] = readOperationNames
+export const standaloneQueries: readonly Query[] = readOperationNames
   .filter(isStandalone)
-  .flatMap(readingsOf);
+  .flatMap(queriesOf);
 
 /** The single values of a reading, and where each stands, as in `round.settled`. */
 export function placesOf({
   operation,
   path: [key, variant],
-}: Reading): ReadonlyArray<{
+}: Query): ReadonlyArray<{
   readonly path: readonly string[];
   readonly field: Field;
 }> {
@@ -170,9 +170,9 @@ export function placesOf({
 }
 
 /** Puts a value at a reading's place in the object under construction. */
-export function placeReading(
+export function set(
   into: Record<string, unknown>,
-  [key, variant]: Reading["path"],
+  [key, variant]: Query["path"],
   value: unknown,
 ): void {
   if (variant === undefined) {
@@ -186,7 +186,7 @@ export function placeReading(
  * What stands at a reading's place, or at that of one of its fields; undefined
  * where the path leads nowhere.
  */
-export function readingAt(
+export function get(
   from: object,
   path: ReadonlyArray<string | undefined>,
 ): unknown {

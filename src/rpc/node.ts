@@ -4,7 +4,7 @@ import { vaultError } from "../errors.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { isNodeRefusal } from "./errors.js";
 import { TRANSACTION_GAS_CAP } from "./gas.js";
-import { AnswerReader, RevertedCall, requestRpc } from "./request.js";
+import { ResponseParser, RevertedCall, requestRpc } from "./request.js";
 
 /** The number of a block, or a tag or a hex quantity as on the wire. */
 export type BlockId = number | string;
@@ -56,8 +56,8 @@ export interface SeenTransaction {
 }
 
 /** What is asked of a node, each answer checked before it is believed. */
-export class Chain {
-  readonly #ofBlock: AnswerReader;
+export class RpcClient {
+  readonly #ofBlock: ResponseParser;
 
   constructor(
     public readonly provider: Eip1193Provider,
@@ -66,8 +66,8 @@ export class Chain {
     this.#ofBlock = this.reader(BLOCK_METHOD);
   }
 
-  public reader(method: string): AnswerReader {
-    return new AnswerReader(this.network, method);
+  public reader(method: string): ResponseParser {
+    return new ResponseParser(this.network, method);
   }
 
   public async request(
@@ -309,7 +309,7 @@ const BLOCK_METHOD = "eth_getBlockByNumber";
 
 function seenTransaction(
   transaction: unknown,
-  read: AnswerReader,
+  read: ResponseParser,
 ): SeenTransaction {
   const { hash, from, to, input, nonce, blockNumber } =
     read.record(transaction);

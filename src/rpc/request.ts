@@ -34,7 +34,7 @@ export async function requestRpc(
 }
 
 /** Refuses what is of another type, with VAULT_RPC_INVALID_RESPONSE. */
-export class AnswerReader {
+export class ResponseParser {
   constructor(
     private readonly network: string,
     private readonly method: string,

@@ -2,11 +2,11 @@ import { ZeroAddress } from "ethers";
 
 import type { VaultHost } from "../host.js";
 import type { Header } from "../rpc/node.js";
-import { estimateGas } from "../rehearsal/fees.js";
-import { explainRefusal } from "../rehearsal/refusal.js";
+import { estimateGas } from "../simulation/fees.js";
+import { explainRefusal } from "../simulation/refusal.js";
 import { RevertedCall } from "../rpc/request.js";
 import { requireCode, requireConfiguredChain } from "./observe.js";
-import { settlementCall } from "../rehearsal/engine.js";
+import { settlementCall } from "../simulation/engine.js";
 
 /** The settlement's transaction without a sender, for another wallet. */
 export interface UnsignedSettlement {
@@ -37,13 +37,13 @@ export async function buildSettlement(
   const contract = await vault.addressOf("vault", "settleAll");
   const chainId = await vault.chainId();
   requireConfiguredChain(vault, chainId);
-  const { chain } = vault;
-  await requireCode(chain, contract);
-  const header = await chain.header();
+  const { rpc } = vault;
+  await requireCode(rpc, contract);
+  const header = await rpc.header();
   const call = settlementCall(from ?? ZeroAddress, contract.address);
   const gas =
-    (await chain.simulate(call, header.number, header.gasLimit)) ??
-    (from === undefined ? null : await estimateGas(chain, call, header.number));
+    (await rpc.simulate(call, header.number, header.gasLimit)) ??
+    (from === undefined ? null : await estimateGas(rpc, call, header.number));
   return {
     chainId,
     header,

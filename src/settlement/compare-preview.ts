@@ -2,13 +2,13 @@ import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
 import type { Receipt } from "../rpc/node.js";
-import { changesBetween, readingsIn } from "../rehearsal/compare-readings.js";
-import { NATIVE, parseLogs, transfersOf } from "../rehearsal/transfers.js";
+import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
+import { NATIVE, parseLogs, transfersOf } from "../simulation/transfers.js";
 import type {
   ReadingChange,
   Simulation,
   Transfer,
-} from "../rehearsal/types.js";
+} from "../simulation/types.js";
 import type { PreviewDifference } from "./types.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { Chain, Receipt, SeenTransaction } from "../rpc/node.js";
+import type { RpcClient, Receipt, SeenTransaction } from "../rpc/node.js";
 import type { PreparedTransaction } from "./transaction.js";
 
 /** What the chain shows of a transaction. */
@@ -27,57 +27,57 @@ export interface NonceUser {
  * nonce, which only one mined transaction can have.
  */
 export async function findTransaction(
-  chain: Chain,
+  rpc: RpcClient,
   sent: SentTransaction,
   search: NonceSearch,
 ): Promise<FoundTransaction> {
   const { hash, from, nonce } = sent;
-  const byHash = hash === undefined ? undefined : await findByHash(chain, hash);
+  const byHash = hash === undefined ? undefined : await findByHash(rpc, hash);
   if (byHash !== undefined) {
     return byHash;
   }
-  if ((await chain.nonce(from, "latest")) <= nonce) {
-    return (await chain.nonce(from, "pending")) <= nonce
+  if ((await rpc.nonce(from, "latest")) <= nonce) {
+    return (await rpc.nonce(from, "pending")) <= nonce
       ? { kind: "not-found" }
       : {
           kind: "pending",
-          hash: hash === undefined ? await findInPool(chain, sent) : undefined,
+          hash: hash === undefined ? await findInPool(rpc, sent) : undefined,
         };
   }
-  const winner = await search.step(chain, sent);
+  const winner = await search.step(rpc, sent);
   // Raised fees in a wallet make another hash of the same settlement; and
   // a transaction mined since the first look is found here.
   if (winner !== undefined && isSameSettlement(winner.transaction, sent)) {
-    return await minedOrPending(chain, winner.transaction.hash);
+    return await minedOrPending(rpc, winner.transaction.hash);
   }
   return { kind: "replaced", by: winner };
 }
 
 async function findByHash(
-  chain: Chain,
+  rpc: RpcClient,
   hash: string,
 ): Promise<FoundTransaction | undefined> {
-  const found = await minedOrPending(chain, hash);
-  return found.kind === "mined" || (await chain.transaction(hash)) !== undefined
+  const found = await minedOrPending(rpc, hash);
+  return found.kind === "mined" || (await rpc.transaction(hash)) !== undefined
     ? found
     : undefined;
 }
 
 async function minedOrPending(
-  chain: Chain,
+  rpc: RpcClient,
   hash: string,
 ): Promise<FoundTransaction> {
-  const receipt = await chain.receipt(hash);
+  const receipt = await rpc.receipt(hash);
   return receipt === undefined
     ? { kind: "pending", hash }
     : { kind: "mined", hash, receipt };
 }
 
 async function findInPool(
-  chain: Chain,
+  rpc: RpcClient,
   sent: SentTransaction,
 ): Promise<string | undefined> {
-  const pool = await chain.transactionsOf("pending");
+  const pool = await rpc.transactionsOf("pending");
   return pool.find((transaction) => isSameSettlement(transaction, sent))?.hash;
 }
 
@@ -94,14 +94,14 @@ export class NonceSearch {
 
   /** @returns Undefined if it was not found, or not yet. */
   public async step(
-    chain: Chain,
+    rpc: RpcClient,
     { from, nonce, sentAfterBlock }: SentTransaction,
   ): Promise<NonceUser | undefined> {
-    const head = await chain.blockNumber();
+    const head = await rpc.blockNumber();
     const first = Math.max(this.#next, sentAfterBlock + 1);
     const last = Math.min(first + BLOCKS_AT_A_TIME - 1, head);
     for (let block = first; block <= last; block += 1) {
-      const transaction = (await chain.transactionsOf(block)).find(
+      const transaction = (await rpc.transactionsOf(block)).find(
         (seen) => seen.nonce === nonce && seen.from === from.toLowerCase(),
       );
       if (transaction !== undefined) {

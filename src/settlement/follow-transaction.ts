@@ -1,5 +1,5 @@
 import type { VaultErrorCode } from "../errors.js";
-import type { Chain, Receipt } from "../rpc/node.js";
+import type { RpcClient, Receipt } from "../rpc/node.js";
 import type { Deadline } from "../rpc/deadline.js";
 import { describeProblem, send } from "./send.js";
 import { NonceSearch, findTransaction } from "./find-transaction.js";
@@ -50,14 +50,14 @@ export type FollowOutcome =
  * @param start `send` if the round was checked just now, else `look`.
  */
 export async function followTransaction(
-  chain: Chain,
+  rpc: RpcClient,
   transaction: SentTransaction,
   start: "send" | "look",
   options: FollowOptions,
 ): Promise<FollowOutcome> {
   const { deadline, pollingIntervalMs, firstLookAfterMs } = options;
   const state = new FollowedTransaction(
-    chain,
+    rpc,
     transaction,
     options,
     start === "send",
@@ -112,7 +112,7 @@ class FollowedTransaction {
   #last = "nothing was seen of it yet";
 
   constructor(
-    private readonly chain: Chain,
+    private readonly rpc: RpcClient,
     private transaction: SentTransaction,
     private readonly options: FollowOptions,
     /** False if it may have been sent before. */
@@ -127,7 +127,7 @@ class FollowedTransaction {
     this.#hasSent = true;
     this.#unseen = 0;
     const answer = (await this.options.deadline.within(
-      send(this.chain, this.transaction),
+      send(this.rpc, this.transaction),
     )) ?? { kind: "lost", problem: "no answer in time" };
     if (answer.kind === "accepted") {
       this.#errors = [];
@@ -197,10 +197,10 @@ class FollowedTransaction {
    */
   async #isUnused(): Promise<boolean> {
     const { from, nonce } = this.transaction;
-    const head = await this.chain.blockNumber();
+    const head = await this.rpc.blockNumber();
     return (
       (await this.options.checkRound(head)) !== undefined &&
-      (await this.chain.nonce(from, head)) <= nonce
+      (await this.rpc.nonce(from, head)) <= nonce
     );
   }
 
@@ -209,10 +209,10 @@ class FollowedTransaction {
     const { confirmations, deadline } = this.options;
     const head =
       confirmations > 1
-        ? await deadline.within(this.chain.blockNumber())
+        ? await deadline.within(this.rpc.blockNumber())
         : undefined;
     const found = await deadline.within(
-      findTransaction(this.chain, this.transaction, this.#search),
+      findTransaction(this.rpc, this.transaction, this.#search),
     );
     if (found === undefined) {
       return undefined;

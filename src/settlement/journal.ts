@@ -20,7 +20,7 @@ import {
   writeProjectFile,
 } from "../project-file.js";
 import { recordedAddress, recordedCount } from "../recorded-values.js";
-import { settlementCall } from "../rehearsal/engine.js";
+import { settlementCall } from "../simulation/engine.js";
 import { refusal } from "./stopped.js";
 import { isSignedAs, transactionSchema } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";

@@ -7,7 +7,7 @@ import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../protocol/round.js";
-import type { BlockInfo, Chain } from "../rpc/node.js";
+import type { BlockInfo, RpcClient } from "../rpc/node.js";
 import { notEnded, refusal, settledMeanwhile } from "./stopped.js";
 import type { SettlementStopped } from "./stopped.js";
 
@@ -38,7 +38,7 @@ export async function observe(
   }
   const chainId = await vault.chainId();
   requireConfiguredChain(vault, chainId);
-  await requireCode(vault.chain, contract);
+  await requireCode(vault.rpc, contract);
   return {
     chainId,
     contract,
@@ -134,10 +134,10 @@ export function requireConfiguredChain(
  * @throws VaultError VAULT_NO_CODE
  */
 export async function requireCode(
-  chain: Chain,
+  rpc: RpcClient,
   contract: LocatedAddress,
 ): Promise<void> {
-  if (!(await chain.hasCode(contract.address))) {
-    throw noCode("vault", contract, chain.network);
+  if (!(await rpc.hasCode(contract.address))) {
+    throw noCode("vault", contract, rpc.network);
   }
 }

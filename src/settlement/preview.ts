@@ -1,25 +1,25 @@
-import { otherwise } from "../errors.js";
+import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
-import { INTRINSIC_GAS, settlementCall } from "../rehearsal/engine.js";
-import type { NextBlock } from "../rehearsal/engine.js";
-import { describeTokens } from "../rehearsal/describe-tokens.js";
-import { explainRefusal } from "../rehearsal/refusal.js";
-import type { Refusal } from "../rehearsal/refusal.js";
-import { rehearseSettlement } from "../rehearsal/simulate-settle-all.js";
+import { INTRINSIC_GAS, settlementCall } from "../simulation/engine.js";
+import type { NextBlock } from "../simulation/engine.js";
+import { describeTokens } from "../simulation/describe-tokens.js";
+import { explainRefusal } from "../simulation/refusal.js";
+import type { Refusal } from "../simulation/refusal.js";
+import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import type {
   HttpEngine,
-  Rehearsed,
-} from "../rehearsal/simulate-settle-all.js";
-import type { Simulation } from "../rehearsal/types.js";
-import type { CallRequest, Chain } from "../rpc/node.js";
+  Simulated,
+} from "../simulation/simulate-settle-all.js";
+import type { Simulation } from "../simulation/types.js";
+import type { CallRequest, RpcClient } from "../rpc/node.js";
 import {
   currentPricePerGas,
   maxPricePerGas,
   resolveFees,
   resolveGas,
-} from "../rehearsal/fees.js";
-import type { Fees, RehearsedGas } from "../rehearsal/fees.js";
+} from "../simulation/fees.js";
+import type { Fees, SimulatedGas } from "../simulation/fees.js";
 import type { Observation } from "./observe.js";
 import type { Signer } from "./signer.js";
 import { refusal, settledMeanwhile } from "./stopped.js";
@@ -39,12 +39,12 @@ export interface Terms {
 
 export interface PreviewSubject extends Observation {
   readonly signer: Signer;
-  /** The block that it is rehearsed in. */
+  /** The block that it is simulated in. */
   readonly next: NextBlock;
 }
 
 /**
- * Rehearses the settlement where the node does that in one request, else calls
+ * Simulates the settlement where the node does that in one request, else calls
  * it, and finds out what it costs. Sends nothing.
  *
  * @throws SettlementStopped if the round was settled meanwhile, or the
@@ -58,26 +58,26 @@ export async function preview(
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
   const call = settlementCall(signer.address, contract.address);
-  const fees = await resolveFees(vault.chain, networkConfig, next);
+  const fees = await resolveFees(vault.rpc, networkConfig, next);
   const price = currentPricePerGas(fees, next);
-  const { simulation, refused, balance, rehearsed } =
-    (await rehearse(vault, call.from, next, price)) ??
+  const { simulation, refused, balance, simulated } =
+    (await simulate(vault, call.from, next, price)) ??
     (await callOnly(vault, call, next));
   const moved = (simulation?.transfers ?? []).map(({ token }) => token);
   // What moves is shown, whether or not they can be asked what they are.
   const tokens = await describeTokens(vault, moved).catch(
-    otherwise(new Map(), ({ kind }) => kind === "rpc"),
+    fallbackTo(new Map(), ({ kind }) => kind === "rpc"),
   );
   const estimate =
     refused ??
-    (await resolveGas(vault.chain, networkConfig, call, next, rehearsed));
+    (await resolveGas(vault.rpc, networkConfig, call, next, simulated));
   const gas =
     estimate instanceof RevertedCall
       ? await explainRefusal(vault, estimate.reason)
       : estimate;
   const isRefused = typeof gas === "object";
   if (!isRefused) {
-    requireGas(vault, gas, rehearsed?.used ?? INTRINSIC_GAS);
+    requireGas(vault, gas, simulated?.used ?? INTRINSIC_GAS);
   } else if (gas.code === "VAULT_OUT_OF_GAS") {
     requireGas(vault, networkConfig.gas, undefined);
   }
@@ -108,14 +108,14 @@ interface Outcome {
   readonly simulation: Simulation | null;
   readonly refused: Refusal | undefined;
   readonly balance: bigint;
-  readonly rehearsed: RehearsedGas | undefined;
+  readonly simulated: SimulatedGas | undefined;
 }
 
 /**
  * @returns Undefined where the node has no engine for that.
  * @throws SettlementStopped where the round is settled already
  */
-export async function rehearse(
+export async function simulate(
   vault: VaultHost,
   sender: string,
   next: NextBlock,
@@ -124,18 +124,18 @@ export async function rehearse(
   const { gas } = vault.connection.networkConfig;
   const ask = async (
     ...engines: readonly HttpEngine[]
-  ): Promise<Rehearsed | undefined> =>
-    await rehearseSettlement(
+  ): Promise<Simulated | undefined> =>
+    await simulateSettlement(
       vault,
       { sender, pricePerGas, gas: gas === "auto" ? undefined : gas, engines },
       next,
     ).catch(
-      otherwise(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
+      fallbackTo(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
     );
   // A fork asks the node hundreds of times, which takes a local one a second.
   const found =
     (await ask("simulateV1", "call")) ??
-    ((await isHardhatNode(vault.chain)) ? await ask("fork") : undefined);
+    ((await isHardhatNode(vault.rpc)) ? await ask("fork") : undefined);
   if (found === undefined) {
     return undefined;
   }
@@ -151,17 +151,17 @@ export async function rehearse(
         ? { code: code ?? "VAULT_CALL_REVERTED", reason: reason ?? "" }
         : undefined,
     balance,
-    rehearsed:
+    simulated:
       gasUsed === null || gasNeeded === null
         ? undefined
         : { used: gasUsed, needed: gasNeeded },
   };
 }
 
-async function isHardhatNode(chain: Chain): Promise<boolean> {
-  const version = await chain
+async function isHardhatNode(rpc: RpcClient): Promise<boolean> {
+  const version = await rpc
     .request("web3_clientVersion", [])
-    .catch(otherwise("", ({ kind }) => kind === "rpc"));
+    .catch(fallbackTo("", ({ kind }) => kind === "rpc"));
   return String(version).startsWith("HardhatNetwork/");
 }
 
@@ -172,8 +172,8 @@ async function callOnly(
 ): Promise<Outcome> {
   const { gas } = vault.connection.networkConfig;
   const [reverted, balance] = await Promise.all([
-    vault.chain.simulate(call, "latest", gas === "auto" ? gasLimit : gas),
-    vault.chain.balance(call.from),
+    vault.rpc.simulate(call, "latest", gas === "auto" ? gasLimit : gas),
+    vault.rpc.balance(call.from),
   ]);
   return {
     simulation: null,
@@ -182,7 +182,7 @@ async function callOnly(
         ? undefined
         : await explainRefusal(vault, reverted.reason),
     balance,
-    rehearsed: undefined,
+    simulated: undefined,
   };
 }
 

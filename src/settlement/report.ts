@@ -6,8 +6,8 @@ import { describeRound, isSameRound } from "../protocol/round.js";
 import { isUsedUp } from "../rpc/gas.js";
 import type { BlockInfo, Receipt } from "../rpc/node.js";
 import { noteBlock } from "../rpc/patient.js";
-import { explainRefusal, outOfGas } from "../rehearsal/refusal.js";
-import type { Simulation } from "../rehearsal/types.js";
+import { explainRefusal, outOfGas } from "../simulation/refusal.js";
+import type { Simulation } from "../simulation/types.js";
 import { findDifferences } from "./compare-preview.js";
 import type { FollowOutcome } from "./follow-transaction.js";
 import type { JournalEntry } from "./journal.js";
@@ -206,7 +206,7 @@ async function findReason(
         "Give it more (gas, or gasMultiplier, of the network's configuration).",
     });
   }
-  const reverted = await vault.chain
+  const reverted = await vault.rpc
     .simulate({ from, to, data }, blockNumber, gas)
     // No old state, or no node: the outcome stands without its reason.
     .catch(() => undefined);

@@ -3,7 +3,7 @@ import { isHexString } from "ethers";
 import { RevertedCall } from "../rpc/request.js";
 import { VaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import type { Chain } from "../rpc/node.js";
+import type { RpcClient } from "../rpc/node.js";
 import { toRpcTransaction } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
 
@@ -26,17 +26,17 @@ const alreadyKnown =
  * transaction may have left.
  */
 export async function send(
-  chain: Chain,
+  rpc: RpcClient,
   transaction: PreparedTransaction,
 ): Promise<SendAnswer> {
   const { raw, hash } = transaction;
   try {
     const answer =
       raw === undefined
-        ? await chain.request("eth_sendTransaction", [
+        ? await rpc.request("eth_sendTransaction", [
             toRpcTransaction(transaction),
           ])
-        : await chain.request("eth_sendRawTransaction", [raw]);
+        : await rpc.request("eth_sendRawTransaction", [raw]);
     if (answer instanceof RevertedCall) {
       return { kind: "error", problem: answer.reason.text };
     }

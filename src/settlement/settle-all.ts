@@ -1,13 +1,13 @@
 import { parseCount, parseDuration } from "../client/inputs.js";
-import { VaultError, invalidArgument, otherwise } from "../errors.js";
+import { VaultError, invalidArgument, fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound, hasEnded } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import type { Chain } from "../rpc/node.js";
-import { settlementCall } from "../rehearsal/engine.js";
-import { findBlock } from "../rehearsal/simulate-settle-all.js";
-import type { Simulation } from "../rehearsal/types.js";
+import type { RpcClient } from "../rpc/node.js";
+import { settlementCall } from "../simulation/engine.js";
+import { findBlock } from "../simulation/simulate-settle-all.js";
+import type { Simulation } from "../simulation/types.js";
 import { followTransaction } from "./follow-transaction.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
@@ -79,7 +79,7 @@ async function settleNext(
   let previewed: Simulation | null = null;
   try {
     // What only reads is made again if that may help; what sends never is.
-    const reader = vault.during({});
+    const reader = vault.withDeadline({});
     const next = await findBlock(reader);
     seen = await observe(reader, next.number - 1);
     const { signer, journal } = await prepare(reader, seen, waiting, options);
@@ -87,10 +87,10 @@ async function settleNext(
     const found = await preview(reader, { ...seen, next, signer });
     previewed = found.shown.preview;
     const { gas, fees } = await agree(vault, found, waiting, options);
-    const transaction = await sign(reader.chain, signer, {
+    const transaction = await sign(reader.rpc, signer, {
       ...settlementCall(signer.address, contract.address),
       chainId,
-      nonce: await findFreeNonce(reader.chain, signer, block.number),
+      nonce: await findFreeNonce(reader.rpc, signer, block.number),
       gas,
       fees,
     });
@@ -168,7 +168,7 @@ async function prepare(
   const signer =
     assertOnly === true
       ? undefined
-      : await resolveSigner(vault.chain, networkConfig, from);
+      : await resolveSigner(vault.rpc, networkConfig, from);
   const journal =
     assertOnly === true
       ? undefined
@@ -223,30 +223,30 @@ async function agree(
  * be stuck with them, and one of them may be a settlement.
  */
 async function findFreeNonce(
-  chain: Chain,
+  rpc: RpcClient,
   { address, kind }: Signer,
   observed: number,
 ): Promise<number> {
   const countAll = async (): Promise<number> =>
-    await chain.nonce(address, "pending");
+    await rpc.nonce(address, "pending");
   if (kind === "in-process") {
     return await countAll();
   }
   const [counted, pending] = await Promise.all([
     // A node that is behind does not have that block, so its count is right. The
     // state may be gone by the time that a person has answered.
-    chain.nonce(address, observed).catch(otherwise(0, isNodeRefusal)),
+    rpc.nonce(address, observed).catch(fallbackTo(0, isNodeRefusal)),
     countAll(),
   ]);
   // Some of them may have been mined since.
   const mined =
     pending > counted
-      ? Math.max(counted, await chain.nonce(address, "latest"))
+      ? Math.max(counted, await rpc.nonce(address, "latest"))
       : counted;
   if (pending > mined) {
     throw refusal("VAULT_PENDING_TRANSACTIONS", {
       from: address,
-      network: chain.network,
+      network: rpc.network,
       count: pending - mined,
       nonce: mined,
     });
@@ -302,7 +302,7 @@ async function follow(
   try {
     const { round, transaction, sentAfterBlock } = entry;
     const end = await followTransaction(
-      vault.chain,
+      vault.rpc,
       { ...transaction, sentAfterBlock },
       start,
       {
@@ -324,7 +324,7 @@ async function follow(
     );
     const timeout = Math.max(deadline.remaining, LEAST_OUTCOME_MS);
     const ended = await report(
-      vault.during({ timeout }),
+      vault.withDeadline({ timeout }),
       entry,
       end,
       previewed,

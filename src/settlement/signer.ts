@@ -8,7 +8,7 @@ import type {
 import { parseAddress } from "../client/inputs.js";
 import { toRpcError } from "../rpc/errors.js";
 import { vaultError } from "../errors.js";
-import type { Chain } from "../rpc/node.js";
+import type { RpcClient } from "../rpc/node.js";
 import { keepKeySecret, keepSecret } from "../untrusted-text.js";
 import { refusal } from "./stopped.js";
 import type { SigningKind } from "./types.js";
@@ -33,14 +33,14 @@ export interface Signer {
  * VAULT_INVALID_KEY, VAULT_INVALID_MNEMONIC and those of a failed request
  */
 export async function resolveSigner(
-  chain: Chain,
+  rpc: RpcClient,
   config: NetworkConfig,
   given: string | { readonly address: string } | undefined,
 ): Promise<Signer> {
   const from = parseFrom(given, config);
   const kind = config.type === "http" ? "remote" : "in-process";
   if (config.type === "http") {
-    const local = await findLocalKey(chain, config.accounts, from);
+    const local = await findLocalKey(rpc, config.accounts, from);
     if (local !== undefined) {
       return {
         address: local.address,
@@ -54,10 +54,10 @@ export async function resolveSigner(
     return { address: from, kind };
   }
   // The node's accounts, or those of a plugin such as a hardware wallet's.
-  const { network } = chain;
-  const accounts = chain
+  const { network } = rpc;
+  const accounts = rpc
     .reader("eth_accounts")
-    .list(await chain.request("eth_accounts", []))
+    .list(await rpc.request("eth_accounts", []))
     .map((account) =>
       parseAddress(account, `An account of network ${network}`),
     );
@@ -88,7 +88,7 @@ function parseFrom(
 }
 
 async function findLocalKey(
-  { network }: Chain,
+  { network }: RpcClient,
   accounts: Extract<NetworkConfig, { type: "http" }>["accounts"],
   from: string | undefined,
 ): Promise<BaseWallet | undefined> {

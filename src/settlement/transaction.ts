@@ -1,9 +1,9 @@
 import { Transaction, isHexString, toQuantity } from "ethers";
 import { z } from "zod";
 
-import type { Chain } from "../rpc/node.js";
+import type { RpcClient } from "../rpc/node.js";
 import { asRecord } from "../json.js";
-import { otherwise } from "../errors.js";
+import { fallbackTo } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import {
   recordedAddress,
@@ -55,14 +55,14 @@ type UnsignedTransaction = Omit<PreparedTransaction, "hash" | "raw">;
 
 /** Signs as far as that is possible without sending. */
 export async function sign(
-  chain: Chain,
+  rpc: RpcClient,
   signer: Signer,
   unsigned: UnsignedTransaction,
 ): Promise<PreparedTransaction> {
   const raw =
     signer.sign === undefined
       ? signer.kind === "remote"
-        ? await signByNode(chain, unsigned)
+        ? await signByNode(rpc, unsigned)
         : undefined
       : await signer.sign(toEthers(unsigned));
   return raw === undefined
@@ -96,14 +96,14 @@ function toEthers(unsigned: UnsignedTransaction): Transaction {
 
 /** @returns Undefined if the node cannot sign without sending. */
 async function signByNode(
-  chain: Chain,
+  rpc: RpcClient,
   unsigned: UnsignedTransaction,
 ): Promise<string | undefined> {
   // Signing sends nothing, so whatever the node has against it, there is still
   // the other way. A node that cannot be reached is another matter.
-  const answer = await chain
+  const answer = await rpc
     .request("eth_signTransaction", [toRpcTransaction(unsigned)])
-    .catch(otherwise(undefined, isNodeRefusal));
+    .catch(fallbackTo(undefined, isNodeRefusal));
   const { raw = answer } = asRecord(answer);
   return typeof raw === "string" && isSignedAs(raw, unsigned) ? raw : undefined;
 }

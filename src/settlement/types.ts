@@ -1,8 +1,8 @@
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import type { VaultRound } from "../protocol/index.js";
-import type { TokenDescription } from "../rehearsal/describe-tokens.js";
-import type { ReadingValue, Simulation } from "../rehearsal/types.js";
+import type { TokenDescription } from "../simulation/describe-tokens.js";
+import type { ReadingValue, Simulation } from "../simulation/types.js";
 
 /**
  * How a settlement ended:
@@ -54,12 +54,12 @@ export interface Settlement {
   readonly after: VaultRound | null;
   /**
    * What was to happen, as it was shown before, and what came otherwise; null if
-   * the node can rehearse nothing in one request, or with `resume`.
+   * the node can simulate nothing in one request, or with `resume`.
    */
   readonly preview: SettlementPreview | null;
 }
 
-/** A settlement as it was rehearsed before it was sent. */
+/** A settlement as it was simulated before it was sent. */
 export interface SettlementPreview extends Simulation {
   /**
    * What came otherwise, in readings and transfers of tokens; null if nothing was
@@ -104,7 +104,7 @@ export interface SettlementPreflight {
   /** Why it reverts, in the contract's own words, not escaped. */
   readonly reason: string | null;
   /**
-   * All that it would change; null if the node can rehearse nothing in one
+   * All that it would change; null if the node can simulate nothing in one
    * request. `not-settled`: the contract accepts the call and does not settle the
    * round by it.
    */

@@ -3,7 +3,7 @@ import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { isEmptyOrder } from "../../src/client/orders/types.js";
 import type { ListedOrder } from "../../src/client/orders/types.js";
 import { isFailedReading } from "../../src/client/failed-reading.js";
-import { operationEntry, readingAt } from "../../src/protocol/index.js";
+import { operationEntry, get } from "../../src/protocol/index.js";
 import type { Field, ReadOperationName } from "../../src/protocol/index.js";
 import { formatValue, notesOn, utilisationBar } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
@@ -50,7 +50,7 @@ export function factsOf(
       const value =
         outputs.length === 1
           ? reading.value
-          : readingAt(reading, ["value", field.name]);
+          : get(reading, ["value", field.name]);
       const { text, note = "" } = formatValue(field, value, context);
       const { label } = field;
       return [prefix === "" ? label : prefix + lower(label), text, note];
@@ -90,9 +90,7 @@ function extraFacts(
   reading: ShownReading,
 ): Fact[] {
   const bar = (...names: readonly [part: string, whole: string]): string => {
-    const [part, whole] = names.map((name) =>
-      readingAt(reading, ["value", name]),
-    );
+    const [part, whole] = names.map((name) => get(reading, ["value", name]));
     return typeof part === "bigint" && typeof whole === "bigint"
       ? utilisationBar(part, whole)
       : "";

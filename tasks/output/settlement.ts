@@ -2,8 +2,8 @@ import { operations, groupDigits } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { hasEnded } from "../../src/protocol/round.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { UNKNOWABLE } from "../../src/rehearsal/engine.js";
-import type { Simulation } from "../../src/rehearsal/types.js";
+import { UNKNOWABLE } from "../../src/simulation/engine.js";
+import type { Simulation } from "../../src/simulation/types.js";
 import type {
   PreviewDifference,
   Settlement,
@@ -59,7 +59,7 @@ export function renderPreflight(
                 groupDigits(gas.toString()),
                 used === null
                   ? "limit"
-                  : `limit; ${groupDigits(used.toString())} used when rehearsed`,
+                  : `limit; ${groupDigits(used.toString())} used when simulated`,
               ],
               ["Cost", formatNative(cost), `at most ${formatNative(maxCost)}`],
             ] as const)),

@@ -3,15 +3,15 @@ import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { contractRoles, groupDigits } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { fieldsOf } from "../../src/rehearsal/compare-readings.js";
-import type { TokenDescription } from "../../src/rehearsal/describe-tokens.js";
-import type { Rehearsed } from "../../src/rehearsal/simulate-settle-all.js";
-import { NATIVE } from "../../src/rehearsal/transfers.js";
+import { fieldsOf } from "../../src/simulation/compare-readings.js";
+import type { TokenDescription } from "../../src/simulation/describe-tokens.js";
+import type { Simulated } from "../../src/simulation/simulate-settle-all.js";
+import { NATIVE } from "../../src/simulation/transfers.js";
 import type {
   ReadingChange,
   ReadingValue,
-  RehearsalEngine,
-} from "../../src/rehearsal/types.js";
+  SimulationEngine,
+} from "../../src/simulation/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import {
   NATIVE_DECIMALS,
@@ -32,14 +32,14 @@ import {
 } from "./table.js";
 import type { Column, Fact } from "./table.js";
 
-/** A rehearsed settlement, and what its tokens say of themselves. */
-export interface ShownRehearsal extends Rehearsed {
+/** A simulated settlement, and what its tokens say of themselves. */
+export interface ShownSimulation extends Simulated {
   readonly tokens: ReadonlyMap<string, TokenDescription>;
 }
 
 /** A simulated settlement for a person. */
 export function renderSimulation(
-  shown: ShownRehearsal,
+  shown: ShownSimulation,
   envelope: Envelope,
   view: View,
 ): string {
@@ -75,7 +75,7 @@ export function renderEffect(shown: Effect, view: View): readonly string[] {
 }
 
 type Effect = Pick<
-  ShownRehearsal,
+  ShownSimulation,
   "simulation" | "sender" | "contracts" | "tokens"
 >;
 
@@ -100,7 +100,7 @@ function renderChanges({ simulation }: Effect, view: View): readonly string[] {
 function unchangedOrders({
   simulation: { changes, status },
   ordersRead,
-}: ShownRehearsal): readonly string[] {
+}: ShownSimulation): readonly string[] {
   const isChanged = changes.some(({ reading }) =>
     reading.startsWith("orders."),
   );
@@ -111,7 +111,7 @@ function unchangedOrders({
 
 /** How it ended, by whom, where and by what. */
 export function outcomeFacts(
-  { simulation, sender }: Pick<ShownRehearsal, "simulation" | "sender">,
+  { simulation, sender }: Pick<ShownSimulation, "simulation" | "sender">,
   style: Pick<Style, "good" | "bad">,
 ): readonly Fact[] {
   const { status, reason, engine, gasUsed, block } = simulation;
@@ -136,7 +136,7 @@ export function outcomeFacts(
   ]);
 }
 
-export const engineNames: Readonly<Record<RehearsalEngine, string>> = {
+export const engineNames: Readonly<Record<SimulationEngine, string>> = {
   simulateV1: "the node (eth_simulateV1)",
   call: "the node (eth_call with code at the sender)",
   fork: "a fork in this process",
@@ -172,7 +172,7 @@ function renderTransfers(shown: Effect, style: Style): readonly string[] {
 /** How a token's amounts are shown: by what it tells of itself, as far as it does. */
 function describeToken(
   token: string,
-  tokens: ShownRehearsal["tokens"],
+  tokens: ShownSimulation["tokens"],
 ): { readonly show: (amount: bigint) => string; readonly unit: string } {
   const { symbol, decimals } =
     token === NATIVE

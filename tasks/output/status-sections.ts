@@ -3,8 +3,8 @@ import type { VaultError } from "../../src/errors.js";
 import {
   isStandalone,
   operationEntry,
-  readingAt,
-  readingsOf,
+  get,
+  queriesOf,
   readOperationNames,
 } from "../../src/protocol/index.js";
 import type { ReadOperationName } from "../../src/protocol/index.js";
@@ -30,9 +30,9 @@ export const shownFields = shownOperations.flatMap(
 export function sectionsOf(snapshot: object): readonly StatusSection[] {
   return shownOperations.map((operation) => ({
     operation,
-    readings: readingsOf(operation).map(({ path }) => ({
+    readings: queriesOf(operation).map(({ path }) => ({
       variant: path[1],
-      value: readingAt(snapshot, path),
+      value: get(snapshot, path),
     })),
   }));
 }

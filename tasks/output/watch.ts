@@ -1,11 +1,7 @@
 import type { VaultSnapshot } from "../../src/client/index.js";
 import { isFailedReading } from "../../src/client/failed-reading.js";
 import type { VaultError } from "../../src/errors.js";
-import {
-  placesOf,
-  readingAt,
-  standaloneReadings,
-} from "../../src/protocol/index.js";
+import { placesOf, get, standaloneQueries } from "../../src/protocol/index.js";
 import type { DisplaySettings } from "../../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
 import { toDocument } from "../parse-options.js";
@@ -108,7 +104,7 @@ function renderEvent(
 }
 
 const fields = new Map(
-  standaloneReadings
+  standaloneQueries
     .flatMap(placesOf)
     .map(({ path, field }) => [path.join("."), field]),
 );
@@ -122,7 +118,7 @@ function renderChange(
   const yesOrNo = (value: boolean | null): string =>
     value === null ? "unknown" : value ? "yes" : "no";
   const field = fields.get(name);
-  const value = readingAt(readings, name.split("."));
+  const value = get(readings, name.split("."));
   const text = isFailedReading(value)
     ? `failed: ${value.error.shortMessage}`
     : field !== undefined

@@ -24,7 +24,7 @@ import {
 import type { FormatContext, FormattedValue } from "../output/format-value.js";
 import type { Envelope } from "../output/heading.js";
 import { factsOf } from "../output/readings.js";
-import type { ShownRehearsal } from "../output/simulation.js";
+import type { ShownSimulation } from "../output/simulation.js";
 import { failuresOf, sectionsOf } from "../output/status-sections.js";
 import type { StatusSection } from "../output/status-sections.js";
 import type { ReportedRound } from "./charts.js";
@@ -32,7 +32,7 @@ import { html } from "./html.js";
 import type { Content, Markup } from "./html.js";
 import { renderOrders } from "./orders.js";
 import { renderPage } from "./page.js";
-import { renderRehearsal } from "./rehearsal.js";
+import { renderSimulationPage } from "./simulation.js";
 import { renderRounds } from "./rounds.js";
 import { factsTable } from "./table.js";
 import type { Fact } from "./table.js";
@@ -48,12 +48,12 @@ export interface Report {
   /** Undefined where nobody asked for them, as below. */
   readonly orders: readonly ListedOrder[] | undefined;
   readonly rounds: readonly ReportedRound[] | undefined;
-  readonly rehearsal: ShownRehearsal | undefined;
+  readonly simulation: ShownSimulation | undefined;
 }
 
 /** A vault at one block, as one self-contained HTML document. */
 export function renderReport(report: Report): string {
-  const { envelope, snapshot, context, orders, rounds, rehearsal } = report;
+  const { envelope, snapshot, context, orders, rounds, simulation } = report;
   const { network, block } = envelope;
   const strike = isFailedReading(snapshot.round)
     ? undefined
@@ -70,11 +70,11 @@ export function renderReport(report: Report): string {
     rounds === undefined
       ? undefined
       : section("Rounds", renderRounds(rounds, envelope, context)),
-    rehearsal === undefined
+    simulation === undefined
       ? undefined
       : section(
           "If the vault were settled now",
-          renderRehearsal(rehearsal, envelope, context),
+          renderSimulationPage(simulation, envelope, context),
         ),
     renderContracts(report),
   ];

@@ -6,8 +6,8 @@ import fc from "fast-check";
 
 import {
   parseFacts,
-  parseRehearsed,
-} from "../../src/client/lens/rehearsal-lens.js";
+  parseLensResult,
+} from "../../src/client/lens/simulation-lens.js";
 import {
   parseLensAnswer,
   releaseAnswer,
@@ -174,8 +174,8 @@ describe("client - parseFacts", () => {
   });
 });
 
-describe("client - parseRehearsed", () => {
-  const FORMAT = BigInt(id("hardhat-vault/RehearsalLens/1"));
+describe("client - parseLensResult", () => {
+  const FORMAT = BigInt(id("hardhat-vault/SimulationLens/1"));
   const part = Buffer.concat([
     Buffer.from([1, 1]),
     Buffer.alloc(29),
@@ -184,7 +184,7 @@ describe("client - parseRehearsed", () => {
   /** Block 7 at time 8 of chain 9, 10 of 11 gas, then these lengths. */
   const header = [FORMAT, 7, 8, 9, 1, 10, 11, 3, 34, 68];
   const body = Buffer.concat([Buffer.from([1, 2, 3]), part, part, part]);
-  const rehearsed = (
+  const simulated = (
     changes: Readonly<Record<number, bigint | number>> = {},
     rest = body,
   ): Buffer =>
@@ -194,8 +194,8 @@ describe("client - parseRehearsed", () => {
     ]);
 
   it("should find what came of it, and the entries before and after", () => {
-    const bytes = rehearsed();
-    const parsed = parseRehearsed(bytes);
+    const bytes = simulated();
+    const parsed = parseLensResult(bytes);
     const entryAt = (start: number): unknown => ({
       status: "returned",
       hasCode: true,
@@ -212,27 +212,27 @@ describe("client - parseRehearsed", () => {
       after: [entryAt(357), entryAt(391)],
       bytes,
     });
-    expect(parseRehearsed(rehearsed({ 4: 0 }))?.succeeded).to.equal(false);
+    expect(parseLensResult(simulated({ 4: 0 }))?.succeeded).to.equal(false);
     // As many bytes as the header alone has.
     expect(
-      parseRehearsed(rehearsed({ 7: 0, 8: 0, 9: 0 }, Buffer.alloc(0)))?.after,
+      parseLensResult(simulated({ 7: 0, 8: 0, 9: 0 }, Buffer.alloc(0)))?.after,
     ).to.deep.equal([]);
   });
 
-  it("should refuse what is no rehearsal, cut off, or with more behind it", () => {
-    const bytes = rehearsed();
+  it("should refuse what is no simulation, cut off, or with more behind it", () => {
+    const bytes = simulated();
     for (let size = 0; size < bytes.length; size += 1) {
-      expect(parseRehearsed(bytes.subarray(0, size)), String(size)).to.equal(
+      expect(parseLensResult(bytes.subarray(0, size)), String(size)).to.equal(
         undefined,
       );
     }
-    expect(parseRehearsed(Buffer.concat([bytes, Buffer.alloc(1)]))).to.equal(
+    expect(parseLensResult(Buffer.concat([bytes, Buffer.alloc(1)]))).to.equal(
       undefined,
     );
-    expect(parseRehearsed(rehearsed({ 0: FORMAT + 1n }))).to.equal(undefined);
+    expect(parseLensResult(simulated({ 0: FORMAT + 1n }))).to.equal(undefined);
     for (const place of [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
       expect(
-        parseRehearsed(rehearsed({ [place]: TOO_LARGE })),
+        parseLensResult(simulated({ [place]: TOO_LARGE })),
         String(place),
       ).to.equal(undefined);
     }
@@ -242,7 +242,7 @@ describe("client - parseRehearsed", () => {
       { 8: 35, 9: 67 },
       { 7: 4, 8: 33 },
     ]) {
-      expect(parseRehearsed(rehearsed(lengths))).to.equal(undefined);
+      expect(parseLensResult(simulated(lengths))).to.equal(undefined);
     }
   });
 });

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import pMap from "p-map";
 
-import { standaloneReadings } from "../../src/protocol/index.js";
+import { standaloneQueries } from "../../src/protocol/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { collectGarbage } from "../../bench/measure.js";
 import { startAnvil } from "../helpers/anvil.js";
@@ -19,7 +19,7 @@ import {
   problemOfError,
   record,
   recordedNode,
-  rehearse,
+  simulate,
 } from "../helpers/fuzz-subjects.js";
 import type { Recording, Subject } from "../helpers/fuzz-subjects.js";
 import {
@@ -101,8 +101,8 @@ const anyCase: fc.Arbitrary<Case> = fc.oneof(
   }),
 );
 
-/** Where a rehearsal's calls are: readings, facts, orders, and that once more. */
-const FACTS_BEFORE = standaloneReadings.length;
+/** Where a simulation's calls are: readings, facts, orders, and that once more. */
+const FACTS_BEFORE = standaloneQueries.length;
 const SETTLEMENT = FACTS_BEFORE + 1 + WATCHED_ORDERS.length;
 const FACTS_AFTER = SETTLEMENT + 1 + FACTS_BEFORE;
 
@@ -171,10 +171,10 @@ describe("fuzz - reads of a hostile node and hostile contracts", function () {
     const { block: _block, ...real } = await vault.snapshot();
     expect(await scripted.snapshot()).to.deep.include(real);
     for (const engine of ["simulateV1", "call"] as const) {
-      const rehearsed = await vault.simulateSettleAll({ engine, as: SENDER });
-      const { simulation } = await rehearse(scripted, engine);
-      expect(rehearsed.status).to.equal("settled");
-      expect(simulation.changes, engine).to.deep.equal(rehearsed.changes);
+      const simulated = await vault.simulateSettleAll({ engine, as: SENDER });
+      const { simulation } = await simulate(scripted, engine);
+      expect(simulated.status).to.equal("settled");
+      expect(simulation.changes, engine).to.deep.equal(simulated.changes);
       expect(simulation.status).to.equal("settled");
     }
   });

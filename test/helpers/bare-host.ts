@@ -1,6 +1,6 @@
 import { VaultClient } from "../../src/client/index.js";
 import type { ContractAddresses } from "../../src/client/index.js";
-import type { DuringOptions } from "../../src/client/reader.js";
+import type { OperationOptions } from "../../src/client/reader.js";
 import type { VaultHost } from "../../src/host.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 
@@ -51,7 +51,7 @@ export class BareHost extends VaultClient implements VaultHost {
     return await Promise.resolve(this.sender);
   }
 
-  public override during(options: DuringOptions): BareHost {
+  public override withDeadline(options: OperationOptions): BareHost {
     return new BareHost(
       this.patientProvider(options),
       this.contractAddresses,

@@ -6,8 +6,8 @@ import {
   operationEntry,
   operations,
   readOperationNames,
-  readingAt,
-  standaloneReadings,
+  get,
+  standaloneQueries,
   targetsOf,
 } from "../../src/protocol/index.js";
 import type {
@@ -16,10 +16,10 @@ import type {
 } from "../../src/protocol/index.js";
 import {
   findBlock,
-  rehearseSettlement,
-} from "../../src/rehearsal/simulate-settle-all.js";
-import type { HttpEngine } from "../../src/rehearsal/simulate-settle-all.js";
-import type { Simulation } from "../../src/rehearsal/types.js";
+  simulateSettlement,
+} from "../../src/simulation/simulate-settle-all.js";
+import type { HttpEngine } from "../../src/simulation/simulate-settle-all.js";
+import type { Simulation } from "../../src/simulation/types.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import type { ListedOrder, PastRound } from "../../src/client/index.js";
 import type { BareHost } from "./bare-host.js";
@@ -33,7 +33,7 @@ import { sendTransaction } from "./transactions.js";
 
 /** The newest block of a recorded node. */
 export const HEAD = 40;
-/** Who settles in a rehearsal. */
+/** Who settles in a simulation. */
 export const SENDER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const ORDERS = { firstId: 1n, lastId: 4n };
 
@@ -171,10 +171,10 @@ export function listSubjects(
       const taken = await host.snapshot({ timeout });
       return (said) =>
         firstOf(
-          standaloneReadings.map(({ operation, args, role, path }) =>
+          standaloneQueries.map(({ operation, args, role, path }) =>
             problemOfReading(
               operation,
-              readingAt(taken, path),
+              get(taken, path),
               said?.(callOf(operation, role, args)),
             ),
           ),
@@ -248,7 +248,10 @@ export function listSubjects(
   const engines = (["simulateV1", "call"] as const).map((engine): Subject => ({
     name: engine,
     run: async (host, timeout) => {
-      const { simulation } = await rehearse(host.during({ timeout }), engine);
+      const { simulation } = await simulate(
+        host.withDeadline({ timeout }),
+        engine,
+      );
       return (said) => problemOfSimulation(simulation, contracts, said);
     },
   }));
@@ -277,14 +280,14 @@ export function callsOf(
   }));
 }
 
-/** Those that a rehearsal reads before and after. */
+/** Those that a simulation reads before and after. */
 export const WATCHED_ORDERS = [1n, 2n];
 
-export async function rehearse(
+export async function simulate(
   host: BareHost,
   engine: HttpEngine,
 ): Promise<{ readonly simulation: Simulation }> {
-  return await rehearseSettlement(
+  return await simulateSettlement(
     host,
     { sender: SENDER, orderIDs: WATCHED_ORDERS, engines: [engine] },
     await findBlock(host),
@@ -343,7 +346,7 @@ function problemOfSimulation(
     return `status ${status}`;
   }
   const readings = [
-    ...standaloneReadings,
+    ...standaloneQueries,
     ...[1n, 2n].map((orderID) => ({
       operation: "getOrderInfo" as const,
       role: "trading" as const,
@@ -408,7 +411,7 @@ export async function record(url: string): Promise<Recording> {
     ...readOperationNames.flatMap((name) =>
       callsOf(name).map(({ role, args }) => ({ role, name, args })),
     ),
-    ...standaloneReadings.map(({ operation: name, role, args }) => ({
+    ...standaloneQueries.map(({ operation: name, role, args }) => ({
       role,
       name,
       args,

@@ -15,7 +15,7 @@ export const KEY = `0x${"11".repeat(32)}`;
 export const SETTLER = new Wallet(KEY).address;
 export const SETTLE = operations.settleAll.selector;
 
-/** What `scriptedNode` says that every call of a rehearsal uses. */
+/** What `scriptedNode` says that every call of a simulation uses. */
 const CODE_GAS = 60_000;
 const PLAIN_GAS = 21_000;
 const FIRST_HEAD = 5;

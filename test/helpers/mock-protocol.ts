@@ -19,7 +19,7 @@ import { deployContract } from "./transactions.js";
 /** `settledPrice` and `settledAmount` that a settlement writes. */
 export const SETTLEMENT = { price: 1_875n * 10n ** 18n, amount: 4_200n };
 
-/** The `changes` of a rehearsal of that settlement. */
+/** The `changes` of a simulation of that settlement. */
 export const SETTLEMENT_CHANGES = [
   {
     reading: "round",

@@ -1,7 +1,7 @@
 import { AbiCoder, Interface, id } from "ethers";
 
 import {
-  RehearsalLensArtifact,
+  SimulationLensArtifact,
   VaultLensArtifact,
 } from "../../src/client/lens/artifact.js";
 import { operations } from "../../src/protocol/index.js";
@@ -14,7 +14,7 @@ export interface ContractCall {
   readonly data: string;
   /** Whose state it sees. */
   readonly block: number;
-  /** Before or after a settlement that is only rehearsed. */
+  /** Before or after a settlement that is only simulated. */
   readonly phase: "before" | "after";
 }
 
@@ -44,13 +44,13 @@ const SETTLE_GAS = 60_000n;
 const REVERTED = 3;
 
 const lens = new Interface(VaultLensArtifact.abi);
-const rehearsalLens = new Interface(RehearsalLensArtifact.abi);
+const simulationLens = new Interface(SimulationLensArtifact.abi);
 const coder = AbiCoder.defaultAbiCoder();
 
 /**
  * A node in this process whose contracts answer as told, and which executes the
  * lenses as the EVM does: the same answers whether contracts are asked one by
- * one, all at once or inside a rehearsal. Nothing here is shared with what reads
+ * one, all at once or inside a simulation. Nothing here is shared with what reads
  * those answers.
  */
 export function scriptedNode(options: ScriptedNodeOptions): Eip1193Provider {
@@ -161,13 +161,13 @@ function callOf(
   }
   if (
     params.length > 2 &&
-    selector === selectorOf(rehearsalLens, "rehearse") &&
-    // Only what stands in for the sender knows how to rehearse.
+    selector === selectorOf(simulationLens, "simulate") &&
+    // Only what stands in for the sender knows how to simulate.
     call.to === fieldsOf(params[0])["from"]
   ) {
     const [, reads, target, settlement] = decodeArguments(
-      rehearsalLens,
-      "rehearse",
+      simulationLens,
+      "simulate",
       call.data,
     );
     const settled = answerOf({
@@ -182,7 +182,7 @@ function callOf(
     const parts = [settled.data.slice(2), before ?? "", after ?? ""];
     const place = Math.min(head, block) + 1;
     return `0x${[
-      id("hardhat-vault/RehearsalLens/1"),
+      id("hardhat-vault/SimulationLens/1"),
       ...[place, TIME_OF_GENESIS + place, SCRIPTED_CHAIN].map(word),
       ...[settled.reverted ? 0 : 1, SETTLE_GAS, 29_000_000].map(word),
       ...parts.map(({ length }) => word(length / 2)),
@@ -256,8 +256,8 @@ function lensAnswer(
   switch (selector) {
     case BALANCE_OF:
       return answerWith(BALANCE);
-    case selectorOf(rehearsalLens, "factsOf"): {
-      const [accounts] = decodeArguments(rehearsalLens, "factsOf", data);
+    case selectorOf(simulationLens, "factsOf"): {
+      const [accounts] = decodeArguments(simulationLens, "factsOf", data);
       return answerWith(
         block + 1,
         TIME_OF_GENESIS + block + 1,

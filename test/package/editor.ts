@@ -288,7 +288,7 @@ describe("package - editor", function () {
       [...missing].map(([type, from]) => `${type}, by ${from}`).join("\n"),
     ).to.equal(
       [
-        "ChaiPlugin DuringOptions Expected Fault Field IsStandalone Operations",
+        "ChaiPlugin OperationOptions Expected Fault Field IsStandalone Operations",
         "Patience Places ReadMethods StandaloneOperationName Unit Unscaled",
         "VaultHost VaultReader WireType",
       ].join(" "),

@@ -44,7 +44,7 @@ export default defineConfig({
 const mochaTest = `import { network } from "hardhat";
 import "../../../../src/chai/index.js";
 
-it("replays a capture, settles and rehearses", async () => {
+it("replays a capture, settles and simulates", async () => {
   const { vault } = await network.create();
   await vault.deployMocks({ fixture: "fixture.json" });
   await vault.simulateSettleAll();

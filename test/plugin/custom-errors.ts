@@ -109,11 +109,11 @@ describe("custom errors of other contracts", () => {
       }
       return undefined;
     },
-    "a rehearsal by eth_simulateV1": async () =>
+    "a simulation by eth_simulateV1": async () =>
       (await mocks.vault.simulateSettleAll({ engine: "simulateV1" })).reason,
-    "a rehearsal by eth_call": async () =>
+    "a simulation by eth_call": async () =>
       (await mocks.vault.simulateSettleAll({ engine: "call" })).reason,
-    "a rehearsal on a fork": async () =>
+    "a simulation on a fork": async () =>
       (await mocks.vault.simulateSettleAll({ engine: "fork" })).reason,
     "a settlement": async () => (await mocks.vault.settleAll()).reason,
     "a settlement in process": async () => {

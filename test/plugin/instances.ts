@@ -320,7 +320,7 @@ describe("instances", () => {
             `settlement-31337-${addressOf(other).toLowerCase()}.json`,
           ),
         );
-        // Rehearsed where the instance is, on a fork.
+        // Simulated where the instance is, on a fork.
         const { vault } = await hre.network.create("live");
         const fork = await vault.instance("usdc").fork();
         expect((await fork.vault.addressOf("vault")).address).to.equal(

@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, "../..");
 const heavy = [
   /\/node_modules\/(?:ethers|zod|fast-wrap-ansi|@inquirer|write-file-atomic)\//u,
   /\/node_modules\/@nomicfoundation\/(?:hardhat-ethers|hardhat-zod-utils|edr)\//u,
-  /\/src\/(?:bindings|abi|client|plugin|rpc|mocks|settlement|rehearsal|chai)\//u,
+  /\/src\/(?:bindings|abi|client|plugin|rpc|mocks|settlement|simulation|chai)\//u,
 ];
 
 function heavyOf(modules: readonly string[]): string[] {
@@ -21,7 +21,7 @@ const startUpHooks = [
   "src/plugin/config.ts",
   "src/plugin/hre-hooks.ts",
   "src/plugin/lazy-hardhat-vault.ts",
-  "src/rehearsal/fork/network.ts",
+  "src/simulation/fork/network.ts",
 ];
 
 /** Loaded for settings, or for a connection. */
@@ -33,7 +33,7 @@ const onlyWhenUsed: readonly string[] = [
 
 /** Loaded by the method that needs it, and not with a connection. */
 const onlyWhenAsked =
-  /^src\/(?:settlement|rehearsal\/engines|mocks|client\/(?:lens\/(?!words)|orders\/|rounds|snapshot))/u;
+  /^src\/(?:settlement|simulation\/engines|mocks|client\/(?:lens\/(?!words)|orders\/|rounds|snapshot))/u;
 
 /** Those of this repository, by their paths in it. */
 function oursOf(modules: readonly string[]): string[] {

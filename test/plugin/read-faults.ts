@@ -179,7 +179,7 @@ describe("reads under faults", function () {
     report("operations", cases, failures);
   });
 
-  it("should rehearse, capture and examine where every request fails once", async () => {
+  it("should simulate, capture and examine where every request fails once", async () => {
     const server = await startRpcServer({ upstream: anvil.url });
     const { hre } = await open(server.url);
     const out = path.join(folder, "capture.json");

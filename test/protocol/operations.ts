@@ -15,8 +15,8 @@ import {
   operationEntry,
   operationNames,
   readOperationNames,
-  readingsOf,
-  standaloneReadings,
+  queriesOf,
+  standaloneQueries,
   targetsOf,
   units,
 } from "../../src/protocol/index.js";
@@ -138,11 +138,11 @@ describe("the operations table", () => {
 
   it("should list every reading that needs no argument", () => {
     expect(
-      readOperationNames.filter(isStandalone).flatMap(readingsOf),
-    ).to.deep.equal(standaloneReadings);
+      readOperationNames.filter(isStandalone).flatMap(queriesOf),
+    ).to.deep.equal(standaloneQueries);
 
     expect(
-      standaloneReadings.map(({ path: place }) => place.join(".")),
+      standaloneQueries.map(({ path: place }) => place.join(".")),
     ).to.deep.equal([
       "fundingFeeRate.call",
       "fundingFeeRate.put",

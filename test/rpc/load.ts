@@ -9,10 +9,10 @@ import { collectGarbage } from "../../bench/measure.js";
 import { VaultClient } from "../../src/client/index.js";
 import {
   operationEntry,
-  readingAt,
-  standaloneReadings,
+  get,
+  standaloneQueries,
 } from "../../src/protocol/index.js";
-import type { Reading } from "../../src/protocol/index.js";
+import type { Query } from "../../src/protocol/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { documentedContracts } from "../helpers/documented-answers.js";
@@ -44,7 +44,7 @@ function tellingNode(head: number, overrides: boolean): Eip1193Provider {
     overrides,
     codeOf: () => "0x00",
     answerOf: ({ data, block }) => {
-      const reading = standaloneReadings.find(({ operation }) =>
+      const reading = standaloneQueries.find(({ operation }) =>
         data.startsWith(operationEntry(operation).selector),
       );
       return {
@@ -61,7 +61,7 @@ function tellingNode(head: number, overrides: boolean): Eip1193Provider {
 }
 
 /** Whether all of a reading is of that block. */
-function isOf(value: unknown, { operation }: Reading, block: number): boolean {
+function isOf(value: unknown, { operation }: Query, block: number): boolean {
   const { outputs } = operationEntry(operation);
   return outputs.every(({ name, type }) => {
     const figure = outputs.length === 1 ? value : fieldsOf(value)[name];
@@ -99,8 +99,8 @@ describe("reads of a pair of nodes", () => {
           );
           const taken = await client.snapshot();
           seen.add(taken.block.number);
-          for (const reading of standaloneReadings) {
-            const value = readingAt(taken, reading.path);
+          for (const reading of standaloneQueries) {
+            const value = get(taken, reading.path);
             if (!isOf(value, reading, taken.block.number)) {
               failures.push(`${index}: ${reading.path.join(".")}`);
             }
@@ -186,8 +186,8 @@ describe("reads under load", () => {
     server.closeAllConnections();
     server.close();
     const whole = taken.filter((snapshot) =>
-      standaloneReadings.every((reading) =>
-        isOf(readingAt(snapshot, reading.path), reading, snapshot.block.number),
+      standaloneQueries.every((reading) =>
+        isOf(get(snapshot, reading.path), reading, snapshot.block.number),
       ),
     );
     process.stdout.write(

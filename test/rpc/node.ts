@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
-import { Chain, describeBlock, toBlockId } from "../../src/rpc/node.js";
+import { RpcClient, describeBlock, toBlockId } from "../../src/rpc/node.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 
@@ -16,8 +16,11 @@ const header = {
 };
 
 /** A node that gives the same answer to everything. */
-const answering = (answer: unknown): Chain =>
-  new Chain({ request: async () => await Promise.resolve(answer) }, "testnet");
+const answering = (answer: unknown): RpcClient =>
+  new RpcClient(
+    { request: async () => await Promise.resolve(answer) },
+    "testnet",
+  );
 
 describe("what a node says", () => {
   it("should be read as it is", async () => {
@@ -63,7 +66,7 @@ describe("what a node says", () => {
 
   it("should be asked for at the block that is meant", async () => {
     const asked: unknown[] = [];
-    const chain = new Chain(
+    const rpc = new RpcClient(
       {
         request: async ({ method, params }) => {
           asked.push([method, ...(params ?? ["nothing"])]);
@@ -79,19 +82,19 @@ describe("what a node says", () => {
       "testnet",
     );
     const call = { from: ADDRESS, to: ADDRESS, data: "0x" };
-    await chain.balance(ADDRESS);
-    await chain.balance(ADDRESS, 9);
-    await chain.hasCode(ADDRESS, "safe");
-    await chain.nonce(ADDRESS, 10);
-    await chain.chainId();
-    await chain.blockNumber();
-    await chain.quantity("eth_gasPrice");
-    expect(await chain.simulate(call, 12, 99n)).to.equal(undefined);
-    await chain.receipt(HASH);
-    await chain.transaction(HASH);
-    await chain.transactionsOf("pending");
-    await chain.header();
-    await chain.genesisHash();
+    await rpc.balance(ADDRESS);
+    await rpc.balance(ADDRESS, 9);
+    await rpc.hasCode(ADDRESS, "safe");
+    await rpc.nonce(ADDRESS, 10);
+    await rpc.chainId();
+    await rpc.blockNumber();
+    await rpc.quantity("eth_gasPrice");
+    expect(await rpc.simulate(call, 12, 99n)).to.equal(undefined);
+    await rpc.receipt(HASH);
+    await rpc.transaction(HASH);
+    await rpc.transactionsOf("pending");
+    await rpc.header();
+    await rpc.genesisHash();
     expect(asked).to.deep.equal([
       ["eth_getBalance", ADDRESS, "latest"],
       ["eth_getBalance", ADDRESS, "0x9"],
@@ -119,7 +122,7 @@ describe("what a node says", () => {
       [3, "execution reverted", ["0x1c9c380"]],
     ] as const) {
       const asked: unknown[] = [];
-      const chain = new Chain(
+      const rpc = new RpcClient(
         {
           request: async ({ params = [] }) => {
             const { gas } = fieldsOf([...params][0]);
@@ -133,7 +136,7 @@ describe("what a node says", () => {
         "testnet",
       );
       const call = { from: ADDRESS, to: ADDRESS, data: "0x" };
-      const reverted = await chain.simulate(call, 12, 30_000_000n);
+      const reverted = await rpc.simulate(call, 12, 30_000_000n);
       expect(asked).to.deep.equal(expected);
       expect(reverted !== undefined).to.equal(code === 3);
     }
@@ -223,7 +226,7 @@ describe("what a node says", () => {
     };
     /** A node whose newest block is 5. */
     const offering = async (block: unknown): Promise<unknown> =>
-      await new Chain(
+      await new RpcClient(
         {
           request: async ({ method }) =>
             await Promise.resolve(method === "eth_blockNumber" ? "0x5" : block),

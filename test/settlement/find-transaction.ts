@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { Chain } from "../../src/rpc/node.js";
+import { RpcClient } from "../../src/rpc/node.js";
 import {
   NonceSearch,
   findTransaction,
@@ -74,7 +74,7 @@ describe("the search for a settlement's transaction", () => {
     pendingNonce = 7,
     pool = [],
     head = 200,
-  }: World): Chain => {
+  }: World): RpcClient => {
     const answer = (
       method: string,
       [first, second]: readonly unknown[],
@@ -102,7 +102,7 @@ describe("the search for a settlement's transaction", () => {
         }
       }
     };
-    return new Chain(
+    return new RpcClient(
       {
         request: async ({ method, params = [] }) =>
           await Promise.resolve(answer(method, [...params])),

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { Chain } from "../../src/rpc/node.js";
+import { RpcClient } from "../../src/rpc/node.js";
 import { Deadline } from "../../src/rpc/deadline.js";
 import { followTransaction } from "../../src/settlement/follow-transaction.js";
 import type {
@@ -90,7 +90,7 @@ describe("the way of a settlement's transaction", () => {
     followed = transaction,
   ): Promise<FollowOutcome> => {
     const all = { ...unseen, ...answers };
-    const chain = new Chain(
+    const rpc = new RpcClient(
       {
         request: async ({ method, params = [] }) => {
           const occurrence = asked.filter((one) => one === method).length;
@@ -100,7 +100,7 @@ describe("the way of a settlement's transaction", () => {
       },
       "test",
     );
-    return await followTransaction(chain, followed, start, {
+    return await followTransaction(rpc, followed, start, {
       confirmations: 1,
       deadline: new Deadline(60_000),
       pollingIntervalMs: 20,

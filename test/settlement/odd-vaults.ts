@@ -161,7 +161,7 @@ describe("a vault that settles in its own way", () => {
   }
 
   for (const hasEngine of [true, false]) {
-    const how = hasEngine ? "a rehearsal" : "an estimate";
+    const how = hasEngine ? "a simulation" : "an estimate";
     it(`should have gas to spare by ${how}, for orders that come meanwhile`, async () => {
       if (!hasEngine) {
         lane.server.hide("eth_simulateV1", STATE_OVERRIDES);
@@ -171,7 +171,7 @@ describe("a vault that settles in its own way", () => {
         });
       }
       await odd.set("settles", 20);
-      // Of a rehearsal, nodes do not tell what it used before refunds, and the
+      // Of a simulation, nodes do not tell what it used before refunds, and the
       // most that those may be is added too.
       const orders = hasEngine ? 28 : 22;
 

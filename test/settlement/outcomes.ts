@@ -159,7 +159,7 @@ describe("the outcomes of a settlement", () => {
       "only looking",
     ]);
     const { preview, tokens, ...rest } = shown ?? {};
-    // Of a rehearsal a fifth is added for refunds, and a quarter to all of it.
+    // Of a simulation a fifth is added for refunds, and a quarter to all of it.
     expect(rest).to.deep.equal({
       chainId: 31_337,
       chainTime: 1_700_000_005,
@@ -378,7 +378,7 @@ describe("the outcomes of a settlement", () => {
 
   it("should keep its hash whatever happens once it may have left", async () => {
     const host = hostOf({});
-    const during = host.during.bind(host);
+    const withDeadline = host.withDeadline.bind(host);
     for (const [problem, reason] of [
       [new Error("a bug"), "Error: a bug"],
       [
@@ -386,11 +386,11 @@ describe("the outcomes of a settlement", () => {
         vaultError("VAULT_NO_SIGNER", { network: "scripted" }).message,
       ],
     ] as const) {
-      host.during = (given) => {
+      host.withDeadline = (given) => {
         if (given.timeout !== undefined) {
           throw problem;
         }
-        return during(given);
+        return withDeadline(given);
       };
       const { settlement } = await settleAll(host, {
         pollingInterval: 1,
@@ -444,7 +444,7 @@ describe("the outcomes of a settlement", () => {
     }
   });
 
-  describe("while it is rehearsed", () => {
+  describe("while it is simulated", () => {
     it("should have nothing to do where somebody settles meanwhile", async () => {
       chain.on("eth_maxPriorityFeePerGas", async (_, answer) => {
         chain.mine(settledRound);

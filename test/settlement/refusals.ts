@@ -113,7 +113,7 @@ describe("when a settlement is refused", () => {
   });
 
   for (const [how, hidden] of [
-    ["a rehearsal", []],
+    ["a simulation", []],
     ["a call", ["eth_simulateV1", STATE_OVERRIDES]],
   ] as const) {
     it(`should not send to a contract that cannot settle, seen by ${how}`, async () => {

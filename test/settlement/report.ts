@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Interface } from "ethers";
 
-import { Chain } from "../../src/rpc/node.js";
+import { RpcClient } from "../../src/rpc/node.js";
 import type { Receipt } from "../../src/rpc/node.js";
 import { report } from "../../src/settlement/report.js";
 import type { Ended } from "../../src/settlement/report.js";
@@ -55,7 +55,9 @@ describe("what is said of a settlement that was followed", () => {
   });
 
   const receiptOf = async (): Promise<Receipt> => {
-    const receipt = await new Chain(chain.provider, "scripted").receipt(HASH);
+    const receipt = await new RpcClient(chain.provider, "scripted").receipt(
+      HASH,
+    );
     if (receipt === undefined) {
       throw new Error("it is not mined");
     }

@@ -8,7 +8,7 @@ import { Transaction, Wallet } from "ethers";
 import { describeRound } from "../../src/protocol/round.js";
 import type { Settlement } from "../../src/settlement/types.js";
 import { toJsonValue } from "../../src/json.js";
-import { Chain } from "../../src/rpc/node.js";
+import { RpcClient } from "../../src/rpc/node.js";
 import { Journal } from "../../src/settlement/journal.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
 import { findInterrupted } from "../../src/settlement/resume.js";
@@ -169,7 +169,7 @@ describe("a settlement that is taken up", () => {
       };
       const wallet = new Wallet(KEY);
       const signed = await sign(
-        new Chain(chain.provider, "scripted"),
+        new RpcClient(chain.provider, "scripted"),
         {
           address: SETTLER,
           kind: "local",
@@ -258,9 +258,9 @@ describe("a settlement that is taken up", () => {
         false,
       );
 
-      const chainOf = (answer: () => unknown): Chain => {
+      const chainOf = (answer: () => unknown): RpcClient => {
         chain.on("eth_signTransaction", answer);
-        return new Chain(chain.provider, "scripted");
+        return new RpcClient(chain.provider, "scripted");
       };
       const remote = { address: SETTLER, kind: "remote" } as const;
       const signedBy = async (answer: () => unknown): Promise<unknown> =>

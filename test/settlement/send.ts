@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { Chain } from "../../src/rpc/node.js";
+import { RpcClient } from "../../src/rpc/node.js";
 import { send } from "../../src/settlement/send.js";
 import type { PreparedTransaction } from "../../src/settlement/transaction.js";
 
@@ -36,8 +36,8 @@ const errors: ReadonlyArray<readonly [node: string, message: string]> = [
 ];
 
 describe("the answer of a node to a sent transaction", () => {
-  const refusing = (message: string, more: object = {}): Chain =>
-    new Chain(
+  const refusing = (message: string, more: object = {}): RpcClient =>
+    new RpcClient(
       {
         request: async () =>
           await Promise.reject(
@@ -71,19 +71,19 @@ describe("the answer of a node to a sent transaction", () => {
     ["a hash with a digit that is none", `0x${"zz".repeat(32)}`],
   ] as const) {
     it(`should take ${name} for a lost answer`, async () => {
-      const chain = new Chain(
+      const rpc = new RpcClient(
         { request: async () => await Promise.resolve(result) },
         "test",
       );
 
-      expect((await send(chain, transaction)).kind).to.equal("lost");
+      expect((await send(rpc, transaction)).kind).to.equal("lost");
     });
   }
 
   it("should be handed what was signed, or what is to be signed", async () => {
     const asked: unknown[] = [];
     const other = `0x${"cd".repeat(32)}`;
-    const chain = new Chain(
+    const rpc = new RpcClient(
       {
         request: async ({ method, params }) => {
           asked.push([method, params]);
@@ -94,14 +94,15 @@ describe("the answer of a node to a sent transaction", () => {
     );
     const { raw: _raw, ...unsigned } = transaction;
     // What was signed has the hash of its bytes, whatever the node says.
-    expect(await send(chain, transaction)).to.deep.equal({
+    expect(await send(rpc, transaction)).to.deep.equal({
       kind: "accepted",
       hash: HASH,
     });
-    expect(
-      await send(chain, { ...transaction, hash: undefined }),
-    ).to.deep.equal({ kind: "accepted", hash: other });
-    expect(await send(chain, { ...unsigned, raw: undefined })).to.deep.equal({
+    expect(await send(rpc, { ...transaction, hash: undefined })).to.deep.equal({
+      kind: "accepted",
+      hash: other,
+    });
+    expect(await send(rpc, { ...unsigned, raw: undefined })).to.deep.equal({
       kind: "accepted",
       hash: other,
     });
@@ -124,13 +125,13 @@ describe("the answer of a node to a sent transaction", () => {
   });
 
   it("is lost if there is none", async () => {
-    const chain = refusing("connect", { code: "ECONNREFUSED" });
-    expect(await send(chain, transaction)).to.have.property("kind", "lost");
+    const rpc = refusing("connect", { code: "ECONNREFUSED" });
+    expect(await send(rpc, transaction)).to.have.property("kind", "lost");
   });
 
   it("is an error if the node says that it reverted", async () => {
-    const chain = refusing("execution reverted", { code: 3, data: "0x" });
-    expect(await send(chain, transaction)).to.deep.equal({
+    const rpc = refusing("execution reverted", { code: 3, data: "0x" });
+    expect(await send(rpc, transaction)).to.deep.equal({
       kind: "error",
       problem: "no reason given",
     });

@@ -101,7 +101,7 @@ describe("how a settlement is signed", () => {
         theirs.gasLimit = ours.gasLimit;
       }
       if (!("gasPrice" in settings)) {
-        // As getFeeData of ethers has them: test/rehearsal/fees.ts.
+        // As getFeeData of ethers has them: test/simulation/fees.ts.
         theirs.maxFeePerGas = ours.maxFeePerGas;
         theirs.maxPriorityFeePerGas = ours.maxPriorityFeePerGas;
       }

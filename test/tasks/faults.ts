@@ -237,7 +237,7 @@ describe("tasks under faults", function () {
 /**
  * Whether an outcome that is another than the right one owns up to it: by its
  * error, or, where a task examines a network, by what failed. What another engine,
- * or another way to a price, makes of a rehearsal is right but for gas and fees.
+ * or another way to a price, makes of a simulation is right but for gas and fees.
  */
 function saysWhatIsWrong(outcome: Outcome, right: Outcome): boolean {
   if ("code" in outcome) {
@@ -261,15 +261,15 @@ function saysWhatIsWrong(outcome: Outcome, right: Outcome): boolean {
   );
 }
 
-/** Of a rehearsal, what it says of contracts. */
+/** Of a simulation, what it says of contracts. */
 function contractsIn(outcome: Outcome): string | undefined {
-  const { simulation, rehearsals } = fieldsOf(documentOf(outcome));
+  const { simulation, simulations } = fieldsOf(documentOf(outcome));
   const { status, reason, changes: changed } = fieldsOf(simulation);
   return simulation !== undefined
     ? JSON.stringify([status, reason, changed])
-    : rehearsals !== undefined
+    : simulations !== undefined
       ? JSON.stringify(
-          listOf(rehearsals).map((one) => ({ ...fieldsOf(one), gasUsed: "" })),
+          listOf(simulations).map((one) => ({ ...fieldsOf(one), gasUsed: "" })),
         )
       : undefined;
 }

@@ -130,7 +130,7 @@ describe("tasks - report", () => {
     );
   });
 
-  it("report should show two charts, rounds and a rehearsal where asked to", async () => {
+  it("report should show two charts, rounds and a simulation where asked to", async () => {
     const page = await report({ orders: "1-3", rounds: true, simulate: true });
     expect(page.split("<svg")).to.have.lengthOf(1 + 2);
     expect(page).to.include("Strike against settled price");

@@ -124,7 +124,7 @@ describe("vault settle", () => {
       "Cost",
       "succeeds",
       "What it will do",
-      "used when rehearsed",
+      "used when simulated",
       "by the node (eth_simulateV1)",
     ]) {
       expect(stderr).to.include(shown);

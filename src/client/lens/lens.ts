@@ -1,10 +1,10 @@
 import { Interface } from "ethers";
 
-import { VaultError, otherwise, vaultError } from "../../errors.js";
+import { VaultError, fallbackTo, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../untrusted-text.js";
 import type { Eip1193Provider } from "../../rpc/eip1193.js";
 import { noteBlock, originOf } from "../../rpc/patient.js";
-import { AnswerReader, RevertedCall, requestRpc } from "../../rpc/request.js";
+import { ResponseParser, RevertedCall, requestRpc } from "../../rpc/request.js";
 import { VaultLensArtifact } from "./artifact.js";
 import { parseLensAnswer } from "./lens-answer.js";
 import type { LensAnswer } from "./lens-answer.js";
@@ -104,7 +104,7 @@ export async function readChainAndBlock(
   }
   return await callLens(context, encodeReadCalls([])).then(
     ({ chainId, block }) => ({ chainId, block }),
-    otherwise(undefined, ({ code }) => refusals.has(code)),
+    fallbackTo(undefined, ({ code }) => refusals.has(code)),
   );
 }
 
@@ -168,7 +168,7 @@ export async function callLens(
       problem: quoteForeignText(answer.reason.text),
     });
   }
-  const read = new AnswerReader(network, "eth_call");
+  const read = new ResponseParser(network, "eth_call");
   const parsed = parseLensAnswer(read.bytes(answer));
   if (parsed === undefined) {
     throw read.invalid("a call with a state override has no such answer");

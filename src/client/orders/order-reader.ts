@@ -211,7 +211,7 @@ export class OrderReader {
       throw error;
     }
     this.signal.throwIfAborted();
-    await this.client.chain.balance(this.target.address, this.pinned.blockTag);
+    await this.client.rpc.balance(this.target.address, this.pinned.blockTag);
   }
 }
 

@@ -38,7 +38,7 @@ export async function* readOrders(
   whole: VaultReader,
   options: OrdersOptions,
 ): AsyncGenerator<ListedOrder, void, undefined> {
-  const client = whole.during(options);
+  const client = whole.withDeadline(options);
   const { ids, matches, maxChunk, concurrency } = parseOptions(options);
   const context = client.readContext(options);
   const { from } = context;

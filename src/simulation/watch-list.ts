@@ -4,15 +4,15 @@ import { decodeAnswer } from "../client/answer.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import type { EncodedCall } from "../client/codec.js";
 import { absentContract, failedReading } from "../client/failed-reading.js";
-import { factsCall, parseFacts } from "../client/lens/rehearsal-lens.js";
-import type { LensFacts } from "../client/lens/rehearsal-lens.js";
+import { factsCall, parseFacts } from "../client/lens/simulation-lens.js";
+import type { LensFacts } from "../client/lens/simulation-lens.js";
 import type { ReadCall } from "../client/lens/lens.js";
 import { hexWord } from "../client/lens/words.js";
-import { prepareReading } from "../client/snapshot.js";
+import { prepareQuery } from "../client/snapshot.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { standaloneReadings } from "../protocol/index.js";
-import type { Reading } from "../protocol/index.js";
+import { standaloneQueries } from "../protocol/index.js";
+import type { Query } from "../protocol/index.js";
 import { invalidResponse } from "../rpc/errors.js";
 import { RevertedCall } from "../rpc/request.js";
 import type { ChainState } from "./compare-readings.js";
@@ -64,15 +64,15 @@ export async function makeWatchList(
     readonly orderIDs: readonly bigint[];
   },
 ): Promise<WatchList> {
-  const orders = orderIDs.map((orderID): Reading => ({
+  const orders = orderIDs.map((orderID): Query => ({
     operation: "getOrderInfo",
     role: "trading",
     args: [orderID],
     path: ["orders", String(orderID)],
   }));
   const prepared = await Promise.all(
-    [...standaloneReadings, ...orders].map(
-      async (reading) => await prepareReading(vault, reading),
+    [...standaloneQueries, ...orders].map(
+      async (reading) => await prepareQuery(vault, reading),
     ),
   );
   const readings = prepared.flatMap((reading) => {

@@ -1,4 +1,4 @@
-import type { AddressBook, LocatedAddress } from "../client/addresses.js";
+import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import { absentContract, failedReading } from "../client/failed-reading.js";
 import type { VaultReader } from "../client/reader.js";
 import { assertInvariant } from "../errors.js";
@@ -8,7 +8,7 @@ import type { ContractRole } from "../protocol/index.js";
 /** The addresses of a vault as they were at one time. */
 export interface ResolvedAddresses {
   /** Finds them, or fails, as that vault did. */
-  readonly locate: AddressBook;
+  readonly locate: AddressResolver;
   /** Those that are known. Throws if one that is configured cannot be used. */
   readonly requireKnown: () => readonly KnownContract[];
 }

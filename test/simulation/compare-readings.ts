@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { changesBetween } from "../../src/rehearsal/compare-readings.js";
+import { changesBetween } from "../../src/simulation/compare-readings.js";
 
 describe("simulation - readings before and after", () => {
   it("should differ by their fields, or by themselves if they are one value", () => {

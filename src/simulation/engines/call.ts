@@ -7,10 +7,10 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { encodeCall } from "../../client/codec.js";
 import { entryAnswer } from "../../client/lens/lens-answer.js";
 import {
-  encodeRehearse,
-  parseRehearsed,
-  rehearsalLensCode,
-} from "../../client/lens/rehearsal-lens.js";
+  encodeSimulate,
+  parseLensResult,
+  simulationLensCode,
+} from "../../client/lens/simulation-lens.js";
 import { refusesParameters } from "../../rpc/errors.js";
 import { RevertedCall } from "../../rpc/request.js";
 import {
@@ -72,7 +72,7 @@ async function callLens(
       to: sender,
       // What calls another passes on 63/64 of its gas.
       gas: numberToHexString((allowed * 64n) / 63n + 2n * reserve),
-      data: encodeRehearse({
+      data: encodeSimulate({
         reader,
         reads,
         target: target.address,
@@ -82,21 +82,21 @@ async function callLens(
       }),
     },
     {
-      [sender]: { code: rehearsalLensCode },
-      [reader]: { code: rehearsalLensCode },
+      [sender]: { code: simulationLensCode },
+      [reader]: { code: simulationLensCode },
     },
   );
   if (answer instanceof RevertedCall) {
     // The lens never reverts: this is how some nodes say "out of gas".
     throw new EngineUnsupportedError(`${METHOD} with code reverts`);
   }
-  const rehearsed = isHexString(answer, true)
-    ? parseRehearsed(Buffer.from(answer.slice(2), "hex"))
+  const simulated = isHexString(answer, true)
+    ? parseLensResult(Buffer.from(answer.slice(2), "hex"))
     : undefined;
-  if (rehearsed === undefined) {
+  if (simulated === undefined) {
     throw method.remember(vault, "the node does not apply state overrides");
   }
-  const { before, after, block } = rehearsed;
+  const { before, after, block } = simulated;
   method.requireBlock(parameters, block);
   if (
     before.length !== reads.length ||
@@ -105,16 +105,16 @@ async function callLens(
   ) {
     throw method.capped();
   }
-  const gasUsed = BigInt(rehearsed.gasUsed) + INTRINSIC_GAS;
-  const gasGiven = BigInt(rehearsed.gasGiven) + INTRINSIC_GAS;
-  const data = `0x${rehearsed.returned.toString("hex")}`;
-  const failed = rehearsed.succeeded
+  const gasUsed = BigInt(simulated.gasUsed) + INTRINSIC_GAS;
+  const gasGiven = BigInt(simulated.gasGiven) + INTRINSIC_GAS;
+  const data = `0x${simulated.returned.toString("hex")}`;
+  const failed = simulated.succeeded
     ? undefined
     : { data, message: undefined, gasUsed, gasGiven };
   if (failed !== undefined && gasGiven < allowed && isExhausted(failed)) {
     throw method.capped(gasGiven - INTRINSIC_GAS);
   }
-  const answers = before.map((entry) => entryAnswer(rehearsed, entry));
+  const answers = before.map((entry) => entryAnswer(simulated, entry));
   const baseFee = factsOf(watched, answers)?.block.baseFee;
   return {
     block: { number: block.number, timestamp: block.timestamp },
@@ -124,7 +124,7 @@ async function callLens(
     feePaid: 0n,
     transfers: null,
     before: answers,
-    after: after.map((entry) => entryAnswer(rehearsed, entry)),
+    after: after.map((entry) => entryAnswer(simulated, entry)),
     notes: [
       "Transfers are not seen by this engine, nor gas that is given back.",
       "The sender had code meanwhile: a contract that does something else for such a sender, without refusing it, is not recognised.",

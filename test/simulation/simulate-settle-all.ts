@@ -25,7 +25,7 @@ import type { MockProtocol } from "../helpers/mock-protocol.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
-import { rehearseToShow, simulate } from "../../tasks/simulate.js";
+import { simulateToShow, simulate } from "../../tasks/simulate.js";
 import { createStyle } from "../../tasks/output/style.js";
 
 /** Of anvil's development accounts. */
@@ -150,7 +150,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
       "PayingVault",
     );
     const address = await token.getAddress();
-    const { tokens } = await rehearseToShow(
+    const { tokens } = await simulateToShow(
       await openRecorded({ vault: { contracts } }),
       { engine: "fork", as: NOBODY, tokens: [address] },
     );

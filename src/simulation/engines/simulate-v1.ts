@@ -6,12 +6,12 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { encodeCall } from "../../client/codec.js";
 import {
   NOBODYS_ADDRESS,
-  rehearsalLensCode,
-} from "../../client/lens/rehearsal-lens.js";
-import { otherwise } from "../../errors.js";
+  simulationLensCode,
+} from "../../client/lens/simulation-lens.js";
+import { fallbackTo } from "../../errors.js";
 import type { BlockInfo } from "../../rpc/node.js";
 import { asRecord } from "../../json.js";
-import { AnswerReader, RevertedCall } from "../../rpc/request.js";
+import { ResponseParser, RevertedCall } from "../../rpc/request.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import {
   EngineUnsupportedError,
@@ -102,7 +102,7 @@ export async function runSimulateV1(
         ? {}
         : { baseFeePerGas: numberToHexString(baseFeePerGas) }),
     },
-    stateOverrides: { [NOBODYS_ADDRESS]: { code: rehearsalLensCode } },
+    stateOverrides: { [NOBODYS_ADDRESS]: { code: simulationLensCode } },
     calls: [...readCalls, settlement, ...readCalls],
   };
   const answer = await method.request(vault, [
@@ -192,7 +192,7 @@ export function parseSimulated(
   answer: unknown,
   network: string,
 ): readonly SimulatedBlock[] {
-  const read = new AnswerReader(network, METHOD);
+  const read = new ResponseParser(network, METHOD);
   try {
     return read.list(answer).map((item) => {
       const { number, timestamp, calls } = asRecord(item);
@@ -203,14 +203,14 @@ export function parseSimulated(
       };
     });
   } catch (error) {
-    return otherwise(
+    return fallbackTo(
       [],
       ({ code }) => code === "VAULT_RPC_INVALID_RESPONSE",
     )(error);
   }
 }
 
-function parseCall(item: unknown, read: AnswerReader): SimulatedCall {
+function parseCall(item: unknown, read: ResponseParser): SimulatedCall {
   const { status, returnData, gasUsed, maxUsedGas, logs, error } =
     asRecord(item);
   const parsedLogs = parseLogs(logs ?? []);

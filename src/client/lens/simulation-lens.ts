@@ -3,23 +3,24 @@ import { Buffer } from "node:buffer";
 import { Interface, dataSlice, getAddress, id } from "ethers";
 
 import type { RevertedCall } from "../../rpc/request.js";
-import { RehearsalLensArtifact } from "./artifact.js";
+import { SimulationLensArtifact } from "./artifact.js";
 import type { ReadCall } from "./lens.js";
 import { parseLensEntries, readBlock } from "./lens-answer.js";
 import type { ExecutedBlock, LensEntry } from "./lens-answer.js";
 import { WORD, hexWord, readSmallWord, readWord, viewOf } from "./words.js";
 
-const lensInterface = new Interface(RehearsalLensArtifact.abi);
+const lensInterface = new Interface(SimulationLensArtifact.abi);
 
 /** Its code, for a state override. */
-export const rehearsalLensCode: string = RehearsalLensArtifact.deployedBytecode;
+export const simulationLensCode: string =
+  SimulationLensArtifact.deployedBytecode;
 
 /** Nobody's address: where the lens stands when it must be nobody. */
 export const NOBODYS_ADDRESS = getAddress(
-  dataSlice(id("hardhat-vault/RehearsalLens"), 12),
+  dataSlice(id("hardhat-vault/SimulationLens"), 12),
 );
 
-const REHEARSED = id("hardhat-vault/RehearsalLens/1").slice(2);
+const SIMULATED = id("hardhat-vault/SimulationLens/1").slice(2);
 const HEADER = 10 * WORD;
 const FACTS_HEADER = 4 * WORD;
 
@@ -73,8 +74,8 @@ export function parseFacts(
   };
 }
 
-/** What is rehearsed inside one call; see contracts/lens/RehearsalLens.sol. */
-export interface LensRehearsal {
+/** What is simulated inside one call; see contracts/lens/SimulationLens.sol. */
+export interface LensSimulation {
   /** Whom the readings see; the lens stands there too. */
   readonly reader: string;
   readonly reads: readonly ReadCall[];
@@ -85,15 +86,15 @@ export interface LensRehearsal {
   readonly reserve: bigint;
 }
 
-export function encodeRehearse({
+export function encodeSimulate({
   reader,
   reads,
   target,
   data,
   gasLimit,
   reserve,
-}: LensRehearsal): string {
-  return lensInterface.encodeFunctionData("rehearse", [
+}: LensSimulation): string {
+  return lensInterface.encodeFunctionData("simulate", [
     reader,
     reads.map((read) => [read.target, read.data]),
     target,
@@ -104,7 +105,7 @@ export function encodeRehearse({
 }
 
 /** What came of it. */
-export interface RehearsedCall {
+export interface LensResult {
   readonly block: ExecutedBlock;
   readonly succeeded: boolean;
   readonly gasUsed: number;
@@ -117,9 +118,9 @@ export interface RehearsedCall {
   readonly bytes: Buffer;
 }
 
-/** @returns Undefined where the bytes are not what `rehearse` answers. */
-export function parseRehearsed(bytes: Buffer): RehearsedCall | undefined {
-  if (bytes.length < HEADER || bytes.toString("hex", 0, WORD) !== REHEARSED) {
+/** @returns Undefined where the bytes are not what `simulate` answers. */
+export function parseLensResult(bytes: Buffer): LensResult | undefined {
+  if (bytes.length < HEADER || bytes.toString("hex", 0, WORD) !== SIMULATED) {
     return undefined;
   }
   const block = readBlock(bytes, WORD);

@@ -46,7 +46,7 @@ export async function describeRefusal(
               limit:
                 "this network's hardfork allows one transaction (EIP-7825, from osaka on)",
               remedy:
-                "If the chain has no such limit, rehearse by the rules of another hardfork, as in prague.",
+                "If the chain has no such limit, simulate by the rules of another hardfork, as in prague.",
             }
           : {
               gas: next.gasLimit,

@@ -1,6 +1,6 @@
 import { isHexString } from "ethers";
 
-import { Chain } from "../rpc/node.js";
+import { RpcClient } from "../rpc/node.js";
 import { RevertedCall } from "../rpc/request.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant, vaultError } from "../errors.js";
@@ -15,7 +15,7 @@ const TRACE = "debug_traceTransaction";
  * It can only be made for an in-process network, so that nothing in here ever
  * reaches a live chain.
  */
-export class SimulatedChain extends Chain {
+export class SimulatedChain extends RpcClient {
   constructor({ connection, provider, networkName }: VaultHost) {
     assertInvariant(
       connection.networkConfig.type === "edr-simulated",

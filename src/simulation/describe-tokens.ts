@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 
 import { Interface, isHexString } from "ethers";
 
-import { otherwise } from "../errors.js";
+import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { NATIVE } from "./transfers.js";
 import type { Simulation, Transfer } from "./types.js";
@@ -53,12 +53,12 @@ export async function describeTokens(
 ): Promise<ReadonlyMap<string, TokenDescription>> {
   const { from } = vault.readContext({});
   const ask = async (to: string, method: string): Promise<unknown> =>
-    await vault.chain
+    await vault.rpc
       .request("eth_call", [
         { from, to, data: token.encodeFunctionData(method) },
         "latest",
       ])
-      .catch(otherwise(undefined));
+      .catch(fallbackTo(undefined));
   const addresses = new Set(tokens.filter((address) => address !== NATIVE));
   const described = [...addresses].map(async (address) => {
     const [symbol, decimals] = await Promise.all([

@@ -1,10 +1,6 @@
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
-import {
-  operationEntry,
-  readingAt,
-  standaloneReadings,
-} from "../protocol/index.js";
+import { operationEntry, get, standaloneQueries } from "../protocol/index.js";
 import type { Field, VaultRound } from "../protocol/index.js";
 import { asRecord } from "../json.js";
 import { NATIVE } from "./transfers.js";
@@ -39,10 +35,7 @@ export interface Balance {
 /** The readings of a snapshot. */
 export function readingsIn(snapshot: VaultSnapshot): Readings {
   return new Map(
-    standaloneReadings.map(({ path }) => [
-      path.join("."),
-      readingAt(snapshot, path),
-    ]),
+    standaloneQueries.map(({ path }) => [path.join("."), get(snapshot, path)]),
   );
 }
 
@@ -65,7 +58,7 @@ export function changesBetween(
 
 /** The fields of a reading, by its name. */
 export function fieldsOf(reading: string): readonly Field[] {
-  const found = standaloneReadings.find(
+  const found = standaloneQueries.find(
     ({ path }) => path.join(".") === reading,
   );
   return operationEntry(found?.operation ?? "getOrderInfo").outputs;

@@ -1,14 +1,14 @@
 import { expect } from "chai";
 
 import { TRANSACTION_GAS_CAP } from "../../src/rpc/gas.js";
-import { Chain } from "../../src/rpc/node.js";
+import { RpcClient } from "../../src/rpc/node.js";
 import { RevertedCall } from "../../src/rpc/request.js";
 import {
   currentPricePerGas,
   maxPricePerGas,
   resolveFees,
   resolveGas,
-} from "../../src/rehearsal/fees.js";
+} from "../../src/simulation/fees.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
 const TIP = "eth_maxPriorityFeePerGas";
@@ -27,8 +27,8 @@ describe("the fees of a settlement", () => {
   });
 
   /** A node that answers by method; what is an error, it throws. */
-  const chainOf = (answers: Readonly<Record<string, unknown>>): Chain =>
-    new Chain(
+  const chainOf = (answers: Readonly<Record<string, unknown>>): RpcClient =>
+    new RpcClient(
       {
         request: async ({ method, params = [] }) => {
           asked.push([method, [...params]]);
@@ -70,9 +70,9 @@ describe("the fees of a settlement", () => {
     ],
   ] as const) {
     it(`should be ${JSON.stringify(fees, (_, fee: unknown) => (typeof fee === "bigint" ? String(fee) : fee))}, as configured or as getFeeData of ethers has them`, async () => {
-      const chain = chainOf(answers);
+      const rpc = chainOf(answers);
       expect(
-        await resolveFees(chain, settings, {
+        await resolveFees(rpc, settings, {
           baseFeePerGas: undefined,
           ...block,
         }),
@@ -105,9 +105,9 @@ describe("the fees of a settlement", () => {
   describe("its gas", () => {
     const block = { gasLimit: 1_000_000n };
     const auto = { gas: "auto", gasMultiplier: 1 } as const;
-    const estimating = (gas: number): Chain =>
+    const estimating = (gas: number): RpcClient =>
       chainOf({ eth_estimateGas: `0x${gas.toString(16)}` });
-    const rehearsed = async (
+    const simulated = async (
       used: bigint,
       needed = used,
       gasLimit = 60_000_000n,
@@ -139,8 +139,8 @@ describe("the fees of a settlement", () => {
       expect(asked[0]).to.deep.equal(["eth_estimateGas", [call]]);
     });
 
-    it("should be a quarter more than the estimate, or than a rehearsal needed, which is not asked again", async () => {
-      expect(await rehearsed(80_000n, 100_000n)).to.equal(125_000n);
+    it("should be a quarter more than the estimate, or than a simulation needed, which is not asked again", async () => {
+      expect(await simulated(80_000n, 100_000n)).to.equal(125_000n);
       expect(asked).to.deep.equal([]);
       expect(await resolveGas(estimating(100_000), auto, call, block)).to.equal(
         125_000n,
@@ -154,15 +154,15 @@ describe("the fees of a settlement", () => {
         [960_000n, 960_000n, 960_000n],
         [960_000n, 1_100_000n, 1_000_000n],
       ] as const) {
-        expect(await rehearsed(used, needed, 1_000_000n)).to.equal(gas);
+        expect(await simulated(used, needed, 1_000_000n)).to.equal(gas);
       }
     });
 
     it("should keep what fits in a transaction's cap within it", async () => {
       const cap = TRANSACTION_GAS_CAP;
-      expect(await rehearsed(cap - 1n)).to.equal(cap);
-      expect(await rehearsed(cap)).to.equal(cap);
-      expect(await rehearsed(cap + 1n)).to.equal(((cap + 1n) * 5n) / 4n);
+      expect(await simulated(cap - 1n)).to.equal(cap);
+      expect(await simulated(cap)).to.equal(cap);
+      expect(await simulated(cap + 1n)).to.equal(((cap + 1n) * 5n) / 4n);
     });
 
     it("should be the revert that an estimate runs into", async () => {

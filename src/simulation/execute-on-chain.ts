@@ -2,8 +2,8 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import {
   NOBODYS_ADDRESS,
-  rehearsalLensCode,
-} from "../client/lens/rehearsal-lens.js";
+  simulationLensCode,
+} from "../client/lens/simulation-lens.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
@@ -31,22 +31,22 @@ export async function executeSettlement(
   blockTime: number | undefined,
 ): Promise<EngineResult> {
   const { vault, sender, target, gas, next } = parameters;
-  const chain = new SimulatedChain(vault);
+  const rpc = new SimulatedChain(vault);
   const [before, gasPrice, balance] = await Promise.all([
     readAll(parameters, "latest"),
-    chain.quantity("eth_gasPrice"),
-    chain.balance(sender),
+    rpc.quantity("eth_gasPrice"),
+    rpc.balance(sender),
   ]);
   const send = async (gasGiven: bigint) => {
     const cost = gasGiven * gasPrice;
     // A simulation shows what the contract does, not if the account is rich.
     const given = balance >= cost ? 0n : cost;
-    await chain.command(
+    await rpc.command(
       "hardhat_setBalance",
       sender,
       numberToHexString(balance + given),
     );
-    const hash = await chain.command("eth_sendTransaction", {
+    const hash = await rpc.command("eth_sendTransaction", {
       ...settlementCall(sender, target.address),
       gas: numberToHexString(gasGiven),
       gasPrice: numberToHexString(gasPrice),
@@ -63,8 +63,8 @@ export async function executeSettlement(
       return await send(cap);
     },
   );
-  await mineAt(chain, hash, blockTime);
-  const executed = await chain.outcomeOf(hash, gasGiven);
+  await mineAt(rpc, hash, blockTime);
+  const executed = await rpc.outcomeOf(hash, gasGiven);
   const { block, gasUsed } = executed;
   if (blockTime !== undefined && block.timestamp !== blockTime) {
     throw vaultError("VAULT_MINED_MEANWHILE", { network: vault.networkName });
@@ -88,21 +88,21 @@ async function readAll(
   { vault, watched }: SimulationParameters,
   block: BlockId,
 ): Promise<ReadAnswers> {
-  const { chain } = vault;
+  const { rpc } = vault;
   const { from } = vault.readContext({});
   const method = "eth_call";
-  const lens = { [NOBODYS_ADDRESS]: { code: rehearsalLensCode } };
+  const lens = { [NOBODYS_ADDRESS]: { code: simulationLensCode } };
   const answers = readsOf(watched, NOBODYS_ADDRESS).map(
     async ({ target: to, data }) => {
       try {
-        const answer = await chain.request(method, [
+        const answer = await rpc.request(method, [
           { from, to, data },
           toBlockId(block),
           ...(to === NOBODYS_ADDRESS ? [lens] : []),
         ]);
         return answer instanceof RevertedCall
           ? answer
-          : chain.reader(method).bytes(answer);
+          : rpc.reader(method).bytes(answer);
       } catch (error) {
         if (
           isNodeRefusal(error) &&
@@ -118,18 +118,18 @@ async function readAll(
 }
 
 async function mineAt(
-  chain: SimulatedChain,
+  rpc: SimulatedChain,
   hash: string,
   blockTime: number | undefined,
 ): Promise<void> {
   try {
-    await chain.command(
+    await rpc.command(
       "evm_mine",
       ...(blockTime === undefined ? [] : [numberToHexString(blockTime)]),
     );
   } catch (error) {
     // It may be in a block already, which the network has mined by itself.
-    if ((await chain.receipt(hash)) === undefined) {
+    if ((await rpc.receipt(hash)) === undefined) {
       throw error;
     }
   }

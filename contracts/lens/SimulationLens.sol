@@ -3,17 +3,17 @@ pragma solidity ^0.8.20;
 
 import {VaultLens} from "./VaultLens.sol";
 
-/// @title Rehearsal lens
+/// @title Simulation lens
 /// @notice Reads, makes a call that changes state, and reads again, all inside
 /// one `eth_call`; and answers what only code can: native balances, the size of
 /// code, the block that it runs in.
-/// @dev Never deployed, see `VaultLens`. For `rehearse` it is put at the
+/// @dev Never deployed, see `VaultLens`. For `simulate` it is put at the
 /// address of the sender, and at that of the caller whom the readings see; for
 /// its small readings, at any address that nobody uses.
-contract RehearsalLens is VaultLens {
-    /// @dev The first word of an answer of `rehearse`.
-    bytes32 private constant REHEARSED = keccak256(
-        "hardhat-vault/RehearsalLens/1"
+contract SimulationLens is VaultLens {
+    /// @dev The first word of an answer of `simulate`.
+    bytes32 private constant SIMULATED = keccak256(
+        "hardhat-vault/SimulationLens/1"
     );
 
     /// @dev The most bytes of a refusal that are passed on.
@@ -21,7 +21,7 @@ contract RehearsalLens is VaultLens {
 
     /// @dev Nobody's address, which has no code.
     address private constant NOBODY = address(
-        uint160(uint256(keccak256("hardhat-vault/RehearsalLens/nobody")))
+        uint160(uint256(keccak256("hardhat-vault/SimulationLens/nobody")))
     );
 
     /// @dev The account whose place this takes may be paid.
@@ -70,7 +70,7 @@ contract RehearsalLens is VaultLens {
     /// @notice Reads by another address and reverts with the entries, so that all
     /// that was touched is cold again (EIP-2929).
     function readAndForget(
-        RehearsalLens reader,
+        SimulationLens reader,
         Call[] calldata calls
     ) external view {
         (, bytes memory entries) = _read(reader, calls);
@@ -86,7 +86,7 @@ contract RehearsalLens is VaultLens {
     }
 
     /// @notice Reads, calls, and reads again.
-    /// @dev Answers words of 32 bytes: `REHEARSED` | block number | timestamp |
+    /// @dev Answers words of 32 bytes: `SIMULATED` | block number | timestamp |
     /// chain id | whether the call succeeded | gas it used | gas it was given |
     /// length of what it returned | length of the entries before | of those
     /// after | and then these three, not padded.
@@ -96,8 +96,8 @@ contract RehearsalLens is VaultLens {
     /// @param data The call.
     /// @param gasLimit The most gas that the call may use.
     /// @param reserve Gas that is left for the readings after the call.
-    function rehearse(
-        RehearsalLens reader,
+    function simulate(
+        SimulationLens reader,
         Call[] calldata calls,
         address target,
         bytes calldata data,
@@ -121,7 +121,7 @@ contract RehearsalLens is VaultLens {
         );
         (, bytes memory afterCall) = _read(reader, calls);
         bytes memory answer = abi.encodePacked(
-            REHEARSED,
+            SIMULATED,
             _blockNumber(),
             block.timestamp,
             block.chainid,
@@ -166,7 +166,7 @@ contract RehearsalLens is VaultLens {
     }
 
     function _read(
-        RehearsalLens reader,
+        SimulationLens reader,
         Call[] calldata calls
     ) private view returns (bool, bytes memory) {
         return address(reader).staticcall(abi.encodeCall(this.read, (calls)));

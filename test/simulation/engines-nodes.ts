@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Interface } from "ethers";
 
-import { RehearsalLensArtifact } from "../../src/client/lens/artifact.js";
+import { SimulationLensArtifact } from "../../src/client/lens/artifact.js";
 import type { HardhatVault, Simulation } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -301,8 +301,8 @@ describe("simulation - on every kind of node", () => {
   });
 
   it("should name the gas of every call that tries a settlement", async () => {
-    const lens = new Interface(RehearsalLensArtifact.abi);
-    const tries = ["0xa015aefe", lens.getFunction("rehearse")?.selector ?? ""];
+    const lens = new Interface(SimulationLensArtifact.abi);
+    const tries = ["0xa015aefe", lens.getFunction("simulate")?.selector ?? ""];
     for (const [most, calls] of [
       [2, 2],
       [0, 1],

@@ -6,7 +6,7 @@ import {
   outcomeFacts,
   transferRows,
 } from "../output/simulation.js";
-import type { ShownRehearsal } from "../output/simulation.js";
+import type { ShownSimulation } from "../output/simulation.js";
 import type { Column } from "../output/table.js";
 import { html } from "./html.js";
 import type { Markup } from "./html.js";
@@ -20,8 +20,8 @@ const beforeAndAfter: readonly Column[] = [
 ];
 
 /** What a settlement would do: before, after, and what moves. */
-export function renderRehearsal(
-  shown: ShownRehearsal,
+export function renderSimulationPage(
+  shown: ShownSimulation,
   { network }: Envelope,
   context: FormatContext,
 ): Markup {

@@ -18,7 +18,7 @@ export type SimulationStatus =
  * at the sender's address, a fork in this process, or the in-process network
  * itself.
  */
-export type RehearsalEngine = "simulateV1" | "call" | "fork" | "in-process";
+export type SimulationEngine = "simulateV1" | "call" | "fork" | "in-process";
 
 /** A field of a reading that the settlement changes; values unscaled. */
 export interface ReadingChange {
@@ -67,7 +67,7 @@ export interface Simulation {
    * terminal.
    */
   readonly reason: string | null;
-  readonly engine: RehearsalEngine;
+  readonly engine: SimulationEngine;
   /** As the transaction would use it. */
   readonly gasUsed: bigint | null;
   /** The block that the simulated transaction was mined in. */

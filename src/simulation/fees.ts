@@ -1,12 +1,12 @@
 import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 import type { NetworkConfig } from "hardhat/types/config";
 
-import { otherwise } from "../errors.js";
+import { fallbackTo } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { RevertedCall } from "../rpc/request.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { toBlockId } from "../rpc/node.js";
-import type { BlockId, CallRequest, Chain, Header } from "../rpc/node.js";
+import type { BlockId, CallRequest, RpcClient, Header } from "../rpc/node.js";
 
 /** What a transaction offers to pay for gas, in wei. */
 export type Fees =
@@ -21,7 +21,7 @@ const USUAL_TIP = 1_000_000_000n;
  * give: twice the base fee and the tip that the node suggests.
  */
 export async function resolveFees(
-  chain: Chain,
+  rpc: RpcClient,
   { gasPrice }: Pick<NetworkConfig, "gasPrice">,
   { baseFeePerGas }: Pick<Header, "baseFeePerGas">,
 ): Promise<Fees> {
@@ -29,11 +29,11 @@ export async function resolveFees(
     return { gasPrice };
   }
   if (baseFeePerGas === undefined) {
-    return { gasPrice: await chain.quantity("eth_gasPrice") };
+    return { gasPrice: await rpc.quantity("eth_gasPrice") };
   }
-  const maxPriorityFeePerGas = await chain
+  const maxPriorityFeePerGas = await rpc
     .quantity("eth_maxPriorityFeePerGas")
-    .catch(otherwise(USUAL_TIP, isNodeRefusal));
+    .catch(fallbackTo(USUAL_TIP, isNodeRefusal));
   return {
     maxFeePerGas: 2n * baseFeePerGas + maxPriorityFeePerGas,
     maxPriorityFeePerGas,
@@ -42,28 +42,28 @@ export async function resolveFees(
 
 /**
  * The gas limit, or the revert that an estimate runs into. A configured limit
- * or multiplier has it as Hardhat would; else it is what a rehearsal with ample
+ * or multiplier has it as Hardhat would; else it is what a simulation with ample
  * gas needed, or the node's estimate, and a quarter more: the round may have
  * grown by then, and the least gas that "succeeds" is not enough for a contract
  * that goes on when its own calls run out.
  *
- * @param rehearsed Undefined without a rehearsal.
+ * @param simulated Undefined without a simulation.
  */
 export async function resolveGas(
-  chain: Chain,
+  rpc: RpcClient,
   { gas, gasMultiplier }: Pick<NetworkConfig, "gas" | "gasMultiplier">,
   call: CallRequest,
   { gasLimit: blockGasLimit }: Pick<Header, "gasLimit">,
-  rehearsed?: RehearsedGas,
+  simulated?: SimulatedGas,
 ): Promise<bigint | RevertedCall> {
   if (gas !== "auto") {
     return gas;
   }
   // Below the block's, which changes from block to block.
   const limit = (blockGasLimit * 95n) / 100n;
-  let ample = rehearsed;
+  let ample = simulated;
   if (ample === undefined || gasMultiplier !== 1) {
-    const estimate = await estimateGas(chain, call);
+    const estimate = await estimateGas(rpc, call);
     if (estimate instanceof RevertedCall) {
       return estimate;
     }
@@ -83,8 +83,8 @@ export async function resolveGas(
   return min(rules, generous > limit ? max(needed, limit) : generous);
 }
 
-/** What a rehearsal used of ample gas. */
-export interface RehearsedGas {
+/** What a simulation used of ample gas. */
+export interface SimulatedGas {
   readonly used: bigint;
   /** The same before refunds, or as much as that may have been. */
   readonly needed: bigint;
@@ -97,18 +97,18 @@ export interface RehearsedGas {
  * of transactions that wait.
  */
 export async function estimateGas(
-  chain: Chain,
+  rpc: RpcClient,
   call: CallRequest,
   block?: BlockId,
 ): Promise<bigint | RevertedCall> {
   const method = "eth_estimateGas";
-  const answer = await chain.request(method, [
+  const answer = await rpc.request(method, [
     call,
     ...(block === undefined ? [] : [toBlockId(block)]),
   ]);
   return answer instanceof RevertedCall
     ? answer
-    : chain.reader(method).quantity(answer);
+    : rpc.reader(method).quantity(answer);
 }
 
 /** The most that a unit of gas can cost, in wei. */

@@ -5,7 +5,7 @@ import type { ReadOptions } from "../client/reader.js";
 import {
   assertInvariant,
   invalidArgument,
-  otherwise,
+  fallbackTo,
   vaultError,
 } from "../errors.js";
 import type { VaultError } from "../errors.js";
@@ -40,7 +40,7 @@ import type { KnownContract } from "./resolved-addresses.js";
 import { checkTime, targetTime } from "./target-time.js";
 import type { SimulationTime } from "./target-time.js";
 import { NATIVE } from "./transfers.js";
-import type { RehearsalEngine, Simulation } from "./types.js";
+import type { SimulationEngine, Simulation } from "./types.js";
 import { decodeState, factsOf, makeWatchList } from "./watch-list.js";
 
 /** Options of `simulateSettleAll`. */
@@ -82,10 +82,10 @@ export interface SimulateSettleAllOptions
   readonly engine?: HttpEngine | undefined;
 }
 
-export type HttpEngine = Exclude<RehearsalEngine, "in-process">;
+export type HttpEngine = Exclude<SimulationEngine, "in-process">;
 
-/** A settlement that was rehearsed, and what else is known of it. */
-export interface Rehearsed {
+/** A settlement that was simulated, and what else is known of it. */
+export interface Simulated {
   readonly simulation: Simulation;
   readonly chainId: number;
   /** Number of the block that it started from. */
@@ -126,19 +126,19 @@ const MOST_ORDERS = 400;
 export async function simulateSettleAll(
   whole: VaultHost,
   options: SimulateSettleAllOptions,
-): Promise<Rehearsed> {
+): Promise<Simulated> {
   const { as, atTime, blockNumber, hardfork } = options;
   checkTime(atTime);
   const named = as === undefined ? undefined : parseAddress(as, "as");
   const chosen = checkOptions(whole, options);
-  const vault = whole.during(options);
+  const vault = whole.withDeadline(options);
   const [sender, next] = await Promise.all([
     named ?? vault.defaultSender(),
     findBlock(vault, blockNumber, atTime),
   ]);
   const isPast = blockNumber !== undefined;
   const isTimed = atTime !== undefined;
-  return await rehearseSettlement(
+  return await simulateSettlement(
     vault,
     { ...chosen, sender, hardfork, isPast, isTimed },
     next,
@@ -155,12 +155,12 @@ export async function simulateSettleAll(
  * VAULT_CONTRACT_NOT_CONFIGURED, what is wrong with an address that is
  * configured, as VAULT_INVALID_ADDRESS, and those of a failed request
  */
-export async function rehearseSettlement(
+export async function simulateSettlement(
   whole: VaultHost,
   request: SimulationRequest,
   next: NextBlock,
-): Promise<Rehearsed> {
-  const vault = whole.during({});
+): Promise<Simulated> {
+  const vault = whole.withDeadline({});
   const { sender, orderIDs = [], tokens = [], gas, hardfork } = request;
   const { isPast = false, isTimed = false } = request;
   const engines =
@@ -212,7 +212,7 @@ export async function rehearseSettlement(
 
 const run: Readonly<
   Record<
-    RehearsalEngine,
+    SimulationEngine,
     (parameters: SimulationParameters) => Promise<EngineResult>
   >
 > = {
@@ -225,9 +225,9 @@ const run: Readonly<
 /** Asks one engine after the other, until one can. */
 async function askEngines(
   parameters: SimulationParameters,
-  engines: readonly RehearsalEngine[],
+  engines: readonly SimulationEngine[],
 ): Promise<{
-  readonly engine: RehearsalEngine;
+  readonly engine: SimulationEngine;
   readonly result: EngineResult;
 }> {
   let last: VaultError | undefined;
@@ -254,10 +254,10 @@ async function askEngines(
 async function conclude(
   parameters: SimulationParameters,
   orderIDs: readonly bigint[],
-  engine: RehearsalEngine,
+  engine: SimulationEngine,
   result: EngineResult,
   price: bigint | undefined,
-): Promise<Rehearsed> {
+): Promise<Simulated> {
   const { vault, sender, target, watched, addresses } = parameters;
   const { networkName } = vault;
   const base = result.block.number - 1;
@@ -346,7 +346,7 @@ async function conclude(
   };
 }
 
-function nothingToDo(engine: RehearsalEngine): Simulation {
+function nothingToDo(engine: SimulationEngine): Simulation {
   return {
     status: "nothing-to-do",
     code: null,
@@ -383,7 +383,7 @@ function doubtAbout(
 }
 
 /**
- * The block that the settlement is rehearsed in: the node's next one, unless a
+ * The block that the settlement is simulated in: the node's next one, unless a
  * block or a time is asked for.
  *
  * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK,
@@ -396,7 +396,7 @@ export async function findBlock(
   atTime?: SimulationTime,
 ): Promise<NextBlock> {
   const pending =
-    blockNumber === undefined ? await vault.chain.pending() : undefined;
+    blockNumber === undefined ? await vault.rpc.pending() : undefined;
   if (atTime === undefined && pending?.number !== undefined) {
     return { ...pending, number: pending.number };
   }
@@ -407,7 +407,7 @@ export async function findBlock(
     atTime === "end"
       ? await vault
           .getLatestRoundInfo({ blockTag: header.number })
-          .catch(otherwise(undefined, ({ kind }) => kind !== "bug"))
+          .catch(fallbackTo(undefined, ({ kind }) => kind !== "bug"))
       : undefined,
   );
   return {
@@ -420,11 +420,11 @@ export async function findBlock(
 
 /** What a settlement would pay for a unit of gas now; undefined if not known. */
 async function findPrice(
-  { chain, connection }: VaultHost,
+  { rpc, connection }: VaultHost,
   block: Pick<NextBlock, "baseFeePerGas">,
 ): Promise<bigint | undefined> {
-  const fees = await resolveFees(chain, connection.networkConfig, block).catch(
-    otherwise(undefined, ({ kind }) => kind === "rpc"),
+  const fees = await resolveFees(rpc, connection.networkConfig, block).catch(
+    fallbackTo(undefined, ({ kind }) => kind === "rpc"),
   );
   return fees === undefined ? undefined : currentPricePerGas(fees, block);
 }

@@ -4,8 +4,8 @@ import path from "node:path";
 import { expect } from "chai";
 import { getAddress } from "ethers";
 
-import { parseSimulated } from "../../src/rehearsal/engines/simulate-v1.js";
-import { transfersOf } from "../../src/rehearsal/transfers.js";
+import { parseSimulated } from "../../src/simulation/engines/simulate-v1.js";
+import { transfersOf } from "../../src/simulation/transfers.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 import type { HardhatVault } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";

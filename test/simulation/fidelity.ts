@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { TransactionReceipt } from "ethers";
 import fc from "fast-check";
 
-import { explainRefusal } from "../../src/rehearsal/refusal.js";
+import { explainRefusal } from "../../src/simulation/refusal.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 import { encodeRevertData } from "../../src/mocks/failure.js";
 import type { HardhatVault, Simulation } from "../../src/types.js";
@@ -13,7 +13,7 @@ import { connectTo } from "../helpers/hre.js";
 import { deployProtocol, directProvider } from "../helpers/mock-protocol.js";
 import type { MockProtocol } from "../helpers/mock-protocol.js";
 
-const { REHEARSAL_SCENARIOS } = process.env;
+const { SIMULATION_SCENARIOS } = process.env;
 /** How many each engine has to predict; a fork takes ten times as long for one. */
 const scenariosOf = { simulateV1: 100, call: 100, fork: 30 } as const;
 
@@ -118,7 +118,7 @@ describe("simulation - fidelity", () => {
   });
 
   for (const engine of ["simulateV1", "call", "fork"] as const) {
-    const scenarios = Number(REHEARSAL_SCENARIOS ?? scenariosOf[engine]);
+    const scenarios = Number(SIMULATION_SCENARIOS ?? scenariosOf[engine]);
     it(`should predict what happens in ${scenarios} random scenarios, with ${engine}`, async () => {
       const counts = {
         settled: 0,

@@ -7,7 +7,7 @@ import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/errors.js";
 import { withinDeadline } from "../../rpc/patient.js";
 import type { VaultHost } from "../../host.js";
-import { assertInvariant, otherwise, vaultError } from "../../errors.js";
+import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import { chooseForkCache, removeForkCache } from "../fork/cache.js";
 import { FORK_NETWORK } from "../fork/network.js";
 import { withHardforkHistory } from "../fork/hardfork-history.js";
@@ -67,11 +67,11 @@ export async function runFork(
   const number = next.number - 1;
   const gasLimit = parameters.gas ?? next.gasLimit;
   const [header, chainId, reverted] = await Promise.all([
-    vault.chain.header(number),
+    vault.rpc.header(number),
     vault.chainId(),
-    vault.chain
+    vault.rpc
       .simulate(settlementCall(sender, target.address), number, gasLimit)
-      .catch(otherwise(undefined)),
+      .catch(fallbackTo(undefined)),
   ]);
   if (reverted?.reason.kind === "panic") {
     const { text, data } = reverted.reason;
@@ -92,9 +92,9 @@ export async function runFork(
       withAccounts: false,
     });
     try {
-      const chain = new SimulatedChain(connection.vault);
-      await chain.command("evm_setAutomine", false);
-      await chain.command("hardhat_impersonateAccount", sender);
+      const rpc = new SimulatedChain(connection.vault);
+      await rpc.command("evm_setAutomine", false);
+      await rpc.command("hardhat_impersonateAccount", sender);
       const result = await executeSettlement(
         { ...parameters, vault: connection.vault },
         // A node may date its pending block as the one before.
@@ -123,7 +123,7 @@ export async function fork(
   { blockNumber, hardfork }: ForkOptions,
 ): Promise<ForkConnection> {
   requireHttp(whole);
-  const vault = whole.during({});
+  const vault = whole.withDeadline({});
   const { instances } = vault.connection.networkConfig.vault;
   const [block, chainId, addresses, ...ofInstances] = await Promise.all([
     readUpstreamBlock(vault, blockNumber),
@@ -152,7 +152,7 @@ export async function fork(
  * VAULT_RPC_INVALID_RESPONSE and those of a failed request
  */
 export async function readUpstreamBlock(
-  { chain }: VaultHost,
+  { rpc }: VaultHost,
   blockNumber: BlockTag | undefined,
 ): Promise<Header> {
   const tag = parseBlockTag(blockNumber ?? "latest", "blockNumber");
@@ -162,7 +162,7 @@ export async function readUpstreamBlock(
       value: "pending, which has no number yet",
     });
   }
-  return await chain.header(tag);
+  return await rpc.header(tag);
 }
 
 /**

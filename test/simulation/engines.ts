@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { getAddress } from "ethers";
 import type { JsonRpcSigner } from "ethers";
 
-import type { HttpEngine } from "../../src/rehearsal/simulate-settle-all.js";
+import type { HttpEngine } from "../../src/simulation/simulate-settle-all.js";
 import type {
   HardhatVault,
   Simulation,
@@ -318,7 +318,7 @@ describe("simulation - every engine against what happens", () => {
 
   describe("373 orders, more gas than EIP-7825 allows a transaction", () => {
     const orders = Array.from({ length: 373 }, (_, index) => index + 1);
-    const rehearsed = new Map<HttpEngine, Simulation>();
+    const simulated = new Map<HttpEngine, Simulation>();
     let vault: HardhatVault;
     let deployed: SettlingVault;
     let real: Reality;
@@ -331,7 +331,7 @@ describe("simulation - every engine against what happens", () => {
       vault = await open(deployed);
       const token = await deployed.token.getAddress();
       for (const engine of engines) {
-        rehearsed.set(
+        simulated.set(
           engine,
           await vault.simulateSettleAll({ engine, orders, tokens: [token] }),
         );
@@ -352,9 +352,9 @@ describe("simulation - every engine against what happens", () => {
 
     for (const engine of engines) {
       it(`should come as ${engine} said`, () => {
-        const simulation = rehearsed.get(engine);
+        const simulation = simulated.get(engine);
         if (simulation === undefined) {
-          throw new Error("it was not rehearsed");
+          throw new Error("it was not simulated");
         }
         expect(simulation.status, String(simulation.reason)).to.equal(
           "settled",
