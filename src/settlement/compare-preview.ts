@@ -3,7 +3,7 @@ import type { VaultSnapshot } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
 import type { Receipt } from "../rpc/node.js";
 import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
-import { NATIVE, parseLogs, transfersOf } from "../simulation/transfers.js";
+import { NATIVE, transfersIn } from "../simulation/transfers.js";
 import type {
   ReadingChange,
   Simulation,
@@ -30,12 +30,12 @@ export async function findDifferences(
     return null;
   }
   const changes = changesBetween(readingsIn(before), readingsIn(after));
-  const happened = parseLogs(logs);
+  const happened = transfersIn(logs);
   return transfers === null || happened === undefined
     ? compareChanges(previewed, changes)
     : compareChanges(
         [...previewed, ...sumsOf(transfers)],
-        [...changes, ...sumsOf(transfersOf(happened))],
+        [...changes, ...sumsOf(happened)],
       );
 }
 

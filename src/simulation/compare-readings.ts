@@ -4,12 +4,7 @@ import { operationEntry, get, standaloneQueries } from "../protocol/index.js";
 import type { Field, VaultRound } from "../protocol/index.js";
 import { asRecord } from "../json.js";
 import { NATIVE } from "./transfers.js";
-import type {
-  BalanceChange,
-  ReadingChange,
-  ReadingValue,
-  Transfer,
-} from "./types.js";
+import type { BalanceChange, ReadingChange, ReadingValue } from "./types.js";
 
 /** All that is compared, at one block. */
 export interface ChainState {
@@ -130,22 +125,5 @@ export function compareBalances(
     return change.before === change.after
       ? []
       : [{ account, token, ...change }];
-  });
-}
-
-/** Whether the native transfers come to what the balances of accounts show. */
-export function explainBalances(
-  transfers: readonly Transfer[],
-  before: readonly Balance[],
-  after: readonly Balance[],
-): boolean {
-  const moves = transfers.filter(({ token }) => token === NATIVE);
-  return before.every(({ account, token, amount }, index) => {
-    const expected = moves.reduce(
-      (sum, { from, to, amount: moved }) =>
-        sum + (to === account ? moved : 0n) - (from === account ? moved : 0n),
-      amount,
-    );
-    return token !== NATIVE || after[index]?.amount === expected;
   });
 }

@@ -29,6 +29,7 @@ import type { ReadAnswers } from "./watch-list.js";
 export async function executeSettlement(
   parameters: SimulationParameters,
   blockTime: number | undefined,
+  ...notes: readonly string[]
 ): Promise<EngineResult> {
   const { vault, sender, target, gas, next } = parameters;
   const rpc = new SimulatedChain(vault);
@@ -75,7 +76,7 @@ export async function executeSettlement(
     after: await readAll(parameters, block.number),
     gasNeeded: beforeRefunds(gasUsed),
     feePaid: gasUsed * gasPrice - given,
-    notes: [],
+    notes,
   };
 }
 

@@ -17,7 +17,6 @@ import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import {
   changesBetween,
   compareBalances,
-  explainBalances,
   nativeBalanceOf,
   roundOf,
 } from "./compare-readings.js";
@@ -330,12 +329,6 @@ async function conclude(
               `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
             ]
           : []),
-        ...(transfers === null ||
-        explainBalances(transfers, before.balances, balances)
-          ? []
-          : [
-              "The list of transfers is not whole: balances show that more native currency moves, as when a contract destroys itself.",
-            ]),
         ...(price === undefined
           ? ["What a unit of gas costs is not known: no fee is taken off."]
           : []),

@@ -5,7 +5,7 @@ import { RevertedCall } from "../rpc/request.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import type { SimulatedTransaction } from "./engine.js";
-import { nativeTransfersOf, parseLogs, transfersOf } from "./transfers.js";
+import { nativeTransfersOf, transfersIn } from "./transfers.js";
 
 const TRACE = "debug_traceTransaction";
 
@@ -58,7 +58,7 @@ export class SimulatedChain extends RpcClient {
       gasUsed,
       transfers: [
         ...nativeTransfersOf(traced),
-        ...transfersOf(parseLogs(receipt.logs) ?? []),
+        ...(transfersIn(receipt.logs) ?? []),
       ],
       failed: receipt.succeeded
         ? undefined

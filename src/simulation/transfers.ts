@@ -13,41 +13,45 @@ const TRANSFER_TOPIC =
 /** Where `eth_simulateV1` says that native currency comes from. */
 const NATIVE_LOG_ADDRESS = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 
-/** A log, as far as transfers need it. */
-export interface Log {
-  readonly address: string;
-  readonly topics: readonly string[];
-  readonly data: string;
-}
-
 /**
- * The transfers among logs. ERC-721 has the same event with a fourth topic in
- * place of the data: what it moves is no amount, and is left out.
+ * The transfers among a node's logs. ERC-721 has the same event with a fourth
+ * topic in place of the data: what it moves is no amount, and is left out.
+ *
+ * @returns Undefined if they are no logs.
  */
-export function transfersOf(logs: readonly Log[]): readonly Transfer[] {
-  return logs.flatMap(({ address, topics, data }) => {
+export function transfersIn(logs: unknown): readonly Transfer[] | undefined {
+  if (!Array.isArray(logs)) {
+    return undefined;
+  }
+  const transfers: Transfer[] = [];
+  for (const log of logs) {
+    const { address, topics, data } = asRecord(log);
+    if (
+      !isHexString(address, 20) ||
+      !Array.isArray(topics) ||
+      !topics.every((topic): topic is string => isHexString(topic, 32)) ||
+      !isHexString(data, true)
+    ) {
+      return undefined;
+    }
     const [topic, from, to, ...more] = topics;
     if (
-      topic?.toLowerCase() !== TRANSFER_TOPIC ||
-      from === undefined ||
-      to === undefined ||
-      more.length > 0 ||
-      !isHexString(data, 32)
+      topic?.toLowerCase() === TRANSFER_TOPIC &&
+      from !== undefined &&
+      to !== undefined &&
+      more.length === 0 &&
+      isHexString(data, 32)
     ) {
-      return [];
-    }
-    return [
-      {
-        token:
-          address.toLowerCase() === NATIVE_LOG_ADDRESS
-            ? NATIVE
-            : toAddress(address),
+      const isNative = address.toLowerCase() === NATIVE_LOG_ADDRESS;
+      transfers.push({
+        token: isNative ? NATIVE : toAddress(address),
         from: toAddress(from),
         to: toAddress(to),
         amount: BigInt(data),
-      },
-    ];
-  });
+      });
+    }
+  }
+  return transfers;
 }
 
 /** These call other code in the caller's own place, or without value. */
@@ -81,27 +85,6 @@ export function nativeTransfersOf(frame: unknown): readonly Transfer[] {
     { token: NATIVE, from: payer, to: payee, amount: BigInt(value) },
     ...inside,
   ];
-}
-
-/**
- * Reads a node's logs.
- *
- * @returns Undefined where they are none.
- */
-export function parseLogs(value: unknown): readonly Log[] | undefined {
-  if (!Array.isArray(value)) {
-    return undefined;
-  }
-  const logs = value.flatMap((item: unknown) => {
-    const { address, topics, data } = asRecord(item);
-    return isHexString(address, 20) &&
-      Array.isArray(topics) &&
-      topics.every((topic): topic is string => isHexString(topic, 32)) &&
-      isHexString(data, true)
-      ? [{ address, topics, data }]
-      : [];
-  });
-  return logs.length === value.length ? logs : undefined;
 }
 
 /** A node's case is no checksum of its. */

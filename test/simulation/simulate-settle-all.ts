@@ -2,7 +2,6 @@ import { expect } from "chai";
 import { ZeroAddress } from "ethers";
 import { configVariable } from "hardhat/config";
 
-import { encodeRevertData } from "../../src/mocks/failure.js";
 import type { HardhatVault } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -178,21 +177,6 @@ describe("simulation - simulateSettleAll on a fork", () => {
         notes: [],
       });
     }
-  });
-
-  it("should refuse with VAULT_ENGINE_UNAVAILABLE to execute a panic code of more than 64 bits, at which the simulator ends the process", async () => {
-    const { vault: mock } = protocol.mocks;
-    await (
-      await mock.setRevert(
-        mock.settleAll.fragment.selector,
-        encodeRevertData({ panic: 2n ** 256n - 1n }),
-      )
-    ).wait();
-    const { message } = await expectVaultError(
-      (await open()).simulateSettleAll({ engine: "fork" }),
-      "VAULT_ENGINE_UNAVAILABLE",
-    );
-    expect(message).to.match(/panic 0xf{64}/u);
   });
 
   it("should name an invalid instruction", async () => {

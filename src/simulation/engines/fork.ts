@@ -1,4 +1,3 @@
-import { dataSlice } from "ethers";
 import type { NetworkConfig } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
@@ -7,7 +6,7 @@ import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/errors.js";
 import { withinDeadline } from "../../rpc/patient.js";
 import type { VaultHost } from "../../host.js";
-import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
+import { assertInvariant, vaultError } from "../../errors.js";
 import { chooseForkCache, removeForkCache } from "../fork/cache.js";
 import { FORK_NETWORK } from "../fork/network.js";
 import { withHardforkHistory } from "../fork/hardfork-history.js";
@@ -15,7 +14,6 @@ import { resolveAddresses } from "../resolved-addresses.js";
 import type { ResolvedAddresses } from "../resolved-addresses.js";
 import type { Header } from "../../rpc/node.js";
 import { executeSettlement } from "../execute-on-chain.js";
-import { EngineUnsupportedError, settlementCall } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { SimulatedChain } from "../simulated-chain.js";
 
@@ -51,9 +49,6 @@ interface ForkPlan extends Pick<
   readonly withAccounts: boolean;
 }
 
-/** A larger panic code ends the process of Hardhat's simulator. */
-const LARGEST_PANIC = 2n ** 64n - 1n;
-
 /**
  * Simulates on a fork in this process, which fetches what the contracts touch
  * from the node, piece by piece.
@@ -63,31 +58,18 @@ const LARGEST_PANIC = 2n ** 64n - 1n;
 export async function runFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, sender, target, next, hardfork } = parameters;
-  const number = next.number - 1;
-  const gasLimit = parameters.gas ?? next.gasLimit;
-  const [header, chainId, reverted] = await Promise.all([
-    vault.rpc.header(number),
-    vault.chainId(),
-    vault.rpc
-      .simulate(settlementCall(sender, target.address), number, gasLimit)
-      .catch(fallbackTo(undefined)),
-  ]);
-  if (reverted?.reason.kind === "panic") {
-    const { text, data } = reverted.reason;
-    if (BigInt(dataSlice(data, 4)) > LARGEST_PANIC) {
-      throw new EngineUnsupportedError(
-        `Hardhat's simulator ends the process at ${text}`,
-      );
-    }
-  }
+  const { vault, sender, next, hardfork } = parameters;
   const execute = async (): Promise<EngineResult> => {
+    const [header, chainId] = await Promise.all([
+      vault.rpc.header(next.number - 1),
+      vault.chainId(),
+    ]);
     const connection = await createFork(vault, {
       ...parameters,
       block: { ...header, gasLimit: next.gasLimit },
       chainId,
       instances: new Map(),
-      // Whether the chain has that limit, nobody tells: it is not to be ours.
+      // No node tells if the chain has that limit: it is not to be ours.
       transactionGasCap: hardfork === undefined ? next.gasLimit : undefined,
       withAccounts: false,
     });
@@ -95,17 +77,12 @@ export async function runFork(
       const rpc = new SimulatedChain(connection.vault);
       await rpc.command("evm_setAutomine", false);
       await rpc.command("hardhat_impersonateAccount", sender);
-      const result = await executeSettlement(
+      return await executeSettlement(
         { ...parameters, vault: connection.vault },
         // A node may date its pending block as the one before.
         Math.max(next.timestamp, header.timestamp + 1),
+        "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
       );
-      return {
-        ...result,
-        notes: [
-          "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
-        ],
-      };
     } finally {
       await connection.close();
     }
@@ -185,10 +162,10 @@ async function createFork(
   let cacheDir: string | undefined;
   try {
     const url = await config.url.getUrl();
-    cacheDir = chooseForkCache(context.config.paths.cache, url, {
-      hash: block.hash,
-      isHead: !plan.isPast,
-    });
+    cacheDir = chooseForkCache(
+      context.config.paths.cache,
+      plan.isPast ? block.hash : undefined,
+    );
     const override = {
       ...(plan.withAccounts ? {} : { accounts: [] }),
       blockGasLimit: block.gasLimit,

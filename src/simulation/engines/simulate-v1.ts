@@ -21,8 +21,8 @@ import {
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { isExhausted } from "../refusal.js";
 import { isUsedUp } from "../../rpc/gas.js";
-import { parseLogs, transfersOf } from "../transfers.js";
-import type { Log } from "../transfers.js";
+import { transfersIn } from "../transfers.js";
+import type { Transfer } from "../types.js";
 import { factsOf, readsOf } from "../watch-list.js";
 import type { ReadAnswers } from "../watch-list.js";
 import { EngineMethod, baseFeeNotes } from "./on-node.js";
@@ -52,7 +52,7 @@ interface SimulatedCall {
   readonly gasUsed: bigint;
   /** Before refunds; undefined where the node does not tell. */
   readonly maxUsedGas: bigint | undefined;
-  readonly logs: readonly Log[];
+  readonly transfers: readonly Transfer[];
   /** The node's words where it failed, if they say more than that. */
   readonly message: string | undefined;
 }
@@ -169,7 +169,7 @@ export async function runSimulateV1(
     gasUsed,
     gasNeeded: maxUsedGas,
     feePaid: 0n,
-    transfers: transfersOf(settle.logs),
+    transfers: settle.transfers,
     before: before.map(toReadAnswer),
     after: after.map(toReadAnswer),
     notes: baseFeeNotes(next, seen.baseFee),
@@ -213,9 +213,9 @@ export function parseSimulated(
 function parseCall(item: unknown, read: ResponseParser): SimulatedCall {
   const { status, returnData, gasUsed, maxUsedGas, logs, error } =
     asRecord(item);
-  const parsedLogs = parseLogs(logs ?? []);
+  const transfers = transfersIn(logs ?? []);
   const { data, message, code } = asRecord(error);
-  if (!isHexString(returnData, true) || parsedLogs === undefined) {
+  if (!isHexString(returnData, true) || transfers === undefined) {
     throw read.invalid("a call without data or logs");
   }
   return {
@@ -228,7 +228,7 @@ function parseCall(item: unknown, read: ResponseParser): SimulatedCall {
     gasUsed: read.quantity(gasUsed),
     maxUsedGas:
       maxUsedGas === undefined ? undefined : read.quantity(maxUsedGas),
-    logs: parsedLogs,
+    transfers,
     message:
       typeof message === "string" &&
       // A call that reverted has 3.

@@ -13,20 +13,17 @@ const TEMPORARY_PREFIX = "fork-";
  *
  * The simulator's own cache tells chains apart by host, port and chain id, so a
  * local node that was restarted would be answered with the state of the old
- * one. Only what was asked of a remote chain at a chosen block is worth
- * keeping, and that goes by the block's hash; everything else is forgotten when
- * the fork is closed.
+ * one. Only a block that somebody chose is worth keeping, and that goes by its
+ * hash; everything else is forgotten when the fork is closed.
  */
 export function chooseForkCache(
   cachePath: string,
-  url: string,
-  { hash, isHead }: { readonly hash: string; readonly isHead: boolean },
+  chosenBlockHash: string | undefined,
 ): string {
-  const isWorthKeeping = !isHead && !isLocal(url);
   return path.join(
     cachePath,
     CACHE_FOLDER,
-    isWorthKeeping ? hash : `${TEMPORARY_PREFIX}${randomUUID()}`,
+    chosenBlockHash ?? `${TEMPORARY_PREFIX}${randomUUID()}`,
   );
 }
 
@@ -45,15 +42,4 @@ export async function removeForkCacheOf(config: NetworkConfig): Promise<void> {
   if (config.type === "edr-simulated" && config.forking !== undefined) {
     await removeForkCache(config.forking.cacheDir);
   }
-}
-
-function isLocal(url: string): boolean {
-  const { hostname } = new URL(url);
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    hostname === "0.0.0.0" ||
-    hostname.startsWith("127.")
-  );
 }
