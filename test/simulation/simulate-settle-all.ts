@@ -157,7 +157,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
     const callers = server.requests.flatMap(({ method, params }) =>
       method === "eth_call" ? [fieldsOf(params[0])["from"]] : [],
     );
-    expect(new Set(callers)).to.deep.equal(new Set([ZeroAddress, NOBODY]));
+    expect(new Set(callers)).to.deep.equal(new Set([ZeroAddress]));
   });
 
   it("should do nothing where the round is settled already", async () => {
