@@ -18,9 +18,10 @@ import type {
   VaultNetworkConfig,
   VaultNetworkUserConfig,
 } from "./config-types.js";
+import { validateVaultSettings } from "./validate-settings.js";
 
-// Hardhat runs these hooks at every start and again for every connection with
-// an override, so the schema is only loaded where there is something to check.
+// Hardhat runs these hooks at every start, and again for every connection with an
+// override.
 export default async (): Promise<Partial<ConfigHooks>> => ({
   extendUserConfig,
   validateUserConfig,
@@ -54,9 +55,7 @@ async function validateUserConfig(
   for (const [name, network] of Object.entries(asRecord(userConfig.networks))) {
     const { vault } = asRecord(network);
     if (vault !== undefined) {
-      const { validateVaultNetworkUserConfig } =
-        await import("./config-schema.js");
-      errors.push(...(await validateVaultNetworkUserConfig(name, vault)));
+      errors.push(...validateVaultSettings(vault, ["networks", name, "vault"]));
     }
   }
   return errors;

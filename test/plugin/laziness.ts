@@ -21,12 +21,11 @@ const startUpHooks = [
   "src/plugin/config.ts",
   "src/plugin/hre-hooks.ts",
   "src/plugin/lazy-hardhat-vault.ts",
+  "src/plugin/validate-settings.ts",
   "src/simulation/fork/network.ts",
 ];
 
-/** Loaded for settings, or for a connection. */
-const onlyWhenUsed: readonly string[] = [
-  "src/plugin/config-schema.ts",
+const onlyForConnections: readonly string[] = [
   "src/plugin/network-hooks.ts",
   "src/plugin/hardhat-vault.ts",
 ];
@@ -65,16 +64,16 @@ describe("laziness", () => {
     `);
     expect(oursOf(heavyOf(modules))).to.have.members(startUpHooks);
     expect(
-      oursOf(modules).filter((file) => onlyWhenUsed.includes(file)),
+      oursOf(modules).filter((file) => onlyForConnections.includes(file)),
     ).to.deep.equal([]);
     expect(
       modules.filter((url) => url.includes("/node_modules/ethers/")),
     ).to.deep.equal([]);
   });
 
-  it("should load the schema for settings, and the rest for a connection", () => {
+  it("should load for a connection what every connection needs", () => {
     const modules = modulesLoadedBy(openConnection("./src/index.ts"));
-    expect(oursOf(modules)).to.include.members([...onlyWhenUsed]);
+    expect(oursOf(modules)).to.include.members([...onlyForConnections]);
     expect(
       oursOf(modules).filter((file) => onlyWhenAsked.test(file)),
     ).to.deep.equal([]);

@@ -1,0 +1,102 @@
+import { isObject } from "@nomicfoundation/hardhat-utils/lang";
+import type { HardhatUserConfigValidationError } from "hardhat/types/hooks";
+
+import { asRecord } from "../json.js";
+import { byRole } from "../protocol/contracts.js";
+import { displayDecimalsKeys } from "../protocol/display-decimals.js";
+
+// By hand, and without hashing for checksums: at every start of Hardhat, a schema
+// library and the hash took 50 ms.
+
+/** More decimals than any token has; above it, 10^decimals exceeds uint256. */
+const MAX_DECIMALS = 77;
+
+/** Becomes part of file names, on disks that may ignore case. */
+const INSTANCE_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/u;
+
+type Path = readonly string[];
+type Mistakes = HardhatUserConfigValidationError[];
+type Validate = (value: unknown, path: Path) => Mistakes;
+
+const mistake = (path: Path, message: string): Mistakes => [
+  { path: [...path], message },
+];
+
+/** Accepts an object with these optional properties and no others. */
+function objectOf(
+  what: string,
+  properties: Readonly<Record<string, Validate>>,
+): Validate {
+  return (value, path) => {
+    if (!isObject(value)) {
+      return mistake(path, "expected an object");
+    }
+    const unknown = Object.keys(value).filter(
+      (key) => !Object.hasOwn(properties, key),
+    );
+    return [
+      ...(unknown.length === 0
+        ? []
+        : mistake(
+            path,
+            `unknown ${what} ${unknown.map((key) => JSON.stringify(key)).join(", ")}; the ${what}s are ${Object.keys(properties).join(", ")}`,
+          )),
+      ...Object.entries(properties).flatMap(([key, validate]) =>
+        value[key] === undefined ? [] : validate(value[key], [...path, key]),
+      ),
+    ];
+  };
+}
+
+const validateAddress: Validate = (value, path) => {
+  const { _type: type, name } = asRecord(value);
+  return (typeof value === "string" && /^0x[0-9a-f]{40}$/iu.test(value)) ||
+    (type === "ConfigurationVariable" && typeof name === "string")
+    ? []
+    : mistake(
+        path,
+        "expected an address (0x and 40 hex digits) or a configuration variable",
+      );
+};
+
+const validateDecimals: Validate = (value, path) =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_DECIMALS
+    ? []
+    : mistake(path, `expected a whole number from 0 to ${MAX_DECIMALS}`);
+
+const settings = {
+  contracts: objectOf(
+    "contract",
+    byRole(() => validateAddress),
+  ),
+  tokenDecimals: validateDecimals,
+  displayDecimals: objectOf(
+    "value of unknown scale",
+    Object.fromEntries(
+      displayDecimalsKeys.map((key) => [key, validateDecimals]),
+    ),
+  ),
+};
+
+const validateInstance = objectOf("setting", settings);
+
+const validateInstances: Validate = (value, path) =>
+  isObject(value)
+    ? Object.entries(value).flatMap(([name, instance]) =>
+        INSTANCE_NAME.test(name)
+          ? validateInstance(instance, [...path, name])
+          : mistake(
+              [...path, name],
+              "expected the name of an instance: lower-case letters, digits, - and _",
+            ),
+      )
+    : mistake(path, "expected an object");
+
+/**
+ * Validates `networks.<name>.vault`. Checksums, and the values of configuration
+ * variables, are checked when an address is first used.
+ */
+export const validateVaultSettings = objectOf("setting", {
+  ...settings,
+  instances: validateInstances,
+});
