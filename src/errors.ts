@@ -124,7 +124,7 @@ export const errorTable = {
   VAULT_MOCK_SCRIPT_FAILED: {
     kind: "chain",
     message: "The mocks on network {network} could not be scripted: {problem}.",
-    fix: "{advice}",
+    fix: "Correct what the message names, and script the mocks again.",
   },
   VAULT_NOT_A_MOCK: {
     kind: "chain",

@@ -29,7 +29,11 @@ export interface VaultHost extends VaultReader, VaultReads {
    * @internal
    */
   defaultSender(): Promise<string>;
+  /** The name of this set of contracts, where it is not the network's own. */
+  readonly instanceName: string | undefined;
   snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
+  /** @internal From now on the connection's vault looks here first. */
+  bind(addresses: AddressResolver): void;
   /** @internal See {@link VaultReader.withDeadline}; what sends is sent once. */
   withDeadline(options: OperationOptions): VaultHost;
   /** Another set of contracts on the same network. */

@@ -41,12 +41,9 @@ export type {
   CaptureOptions,
   CheckedOrder,
   DeployMocksOptions,
-  MockableVault,
   MockAddresses,
-  MockAnswers,
   MockAtOptions,
   MockContracts,
-  MockHost,
   MockOrder,
   MockOverrides,
   MockState,
@@ -58,7 +55,6 @@ export type {
   ScriptedFailure,
   ScriptedReason,
   ScriptedSettlement,
-  UnopenedVault,
 } from "./mocks/index.js";
 export type {
   PreviewDifference,

@@ -134,6 +134,7 @@ export class VaultClient implements VaultReader {
   /**
    * The same client with other addresses: those named replace its own.
    *
+   * @param source Where they come from, for error texts.
    * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
    *
    * @example
@@ -143,10 +144,10 @@ export class VaultClient implements VaultReader {
    * // '0x00000000000000000000000000000000000000A1'
    * ```
    */
-  public at(contracts: ContractAddresses): VaultClient {
+  public at(contracts: ContractAddresses, source = "at()"): VaultClient {
     return new VaultClient(
       this.provider,
-      orElse(fixedAddresses(contracts, "at()"), this.addresses),
+      orElse(fixedAddresses(contracts, source), this.addresses),
       {
         from: this.#from,
         networkName: this.networkName,

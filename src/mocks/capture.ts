@@ -1,23 +1,17 @@
-import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { AbiCoder } from "ethers";
-import pMap from "p-map";
 
 import { encodeCall } from "../client/codec.js";
-import { patient } from "../rpc/patient.js";
-import { RevertedCall, requestRpc } from "../rpc/request.js";
 import { failedReading, isFailedReading } from "../client/failed-reading.js";
-import type { VaultSnapshot } from "../client/snapshot.js";
-import { set, get, standaloneQueries } from "../protocol/index.js";
-import type {
-  CalMarginsParameters,
-  ReadOperationName,
-} from "../protocol/index.js";
-import { toJsonValue } from "../json.js";
 import { requireFixedBlock } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
-import type { MockHost } from "./types.js";
+import type { VaultClient } from "../client/vault-client.js";
+import { asRecord, toJsonValue } from "../json.js";
+import { get, set, standaloneQueries } from "../protocol/index.js";
+import type { ReadOperationName } from "../protocol/index.js";
+import { toBlockId } from "../rpc/node.js";
+import { RevertedCall } from "../rpc/request.js";
 
-/** What to capture beside the readings that need no argument. */
+/** Options of `capture()`. */
 export interface CaptureOptions {
   /** Ids of orders. */
   readonly orders?: readonly bigint[] | undefined;
@@ -34,15 +28,13 @@ export interface CapturedFixture {
   readonly [reading: string]: unknown;
 }
 
-/** What a capture gives: the fixture, and how much of it failed. */
+/** The fixture, and how much of it failed. */
 export interface Capture {
   readonly fixture: CapturedFixture;
   readonly orders: number;
   /** Readings and orders that the contracts refused, recorded as such. */
   readonly failed: number;
 }
-
-const CONCURRENT_ORDERS = 16;
 
 /**
  * Records every reading of a vault at one block. What the contracts refuse is
@@ -63,27 +55,26 @@ const CONCURRENT_ORDERS = 16;
  * ```
  */
 export async function capture(
-  vault: MockHost,
-  { orders = [], blockTag }: CaptureOptions = {},
+  vault: VaultClient,
+  { orders: ids = [], blockTag }: CaptureOptions = {},
 ): Promise<Capture> {
   requireFixedBlock(blockTag, "blockTag");
   const snapshot = await vault.snapshot({ blockTag });
-  const { chainId, block } = snapshot;
+  const { chainId, block, round } = snapshot;
+  const pinned = { blockTag: block.number };
   let failed = 0;
 
-  /** The call's answer as it is, at the capture's block. */
+  /** The bytes that a call returned or reverted with. */
   const call = async (
     operation: ReadOperationName,
     args: readonly unknown[],
   ): Promise<unknown> => {
-    const { provider, networkName } = vault;
-    const { from } = vault.readContext({});
     const { role, data } = encodeCall(operation, args);
-    const { address } = await vault.addressOf(role);
-    const asked = patient(provider, networkName);
-    return await requestRpc(asked, networkName, "eth_call", [
-      { from, to: address, data },
-      numberToHexString(block.number),
+    const { address: to } = await vault.addressOf(role);
+    const { from } = vault.readContext({});
+    return await vault.rpc.request("eth_call", [
+      { from, to, data },
+      toBlockId(block.number),
     ]);
   };
 
@@ -93,43 +84,36 @@ export async function capture(
     args: readonly unknown[],
     value: unknown,
   ): Promise<unknown> => {
-    if (!isFailedReading(value)) {
+    if (isFailedReading(value)) {
+      const { code, kind } = value.error;
+      if (kind !== "chain") {
+        throw value.error;
+      }
+      failed += 1;
+      // The error has the reason as a text; a replay needs the bytes.
+      const answer =
+        code === "VAULT_CALL_REVERTED"
+          ? await call(operation, args)
+          : undefined;
+      return {
+        error:
+          answer instanceof RevertedCall
+            ? { code, revertData: answer.reason.data.toLowerCase() }
+            : { code },
+      };
+    }
+    const text = asRecord(value)["exType"];
+    if (typeof text !== "string" || !text.includes("\ufffd")) {
       return toJsonValue(value);
     }
-    const { code, kind } = value.error;
-    if (kind !== "chain") {
-      throw value.error;
-    }
-    failed += 1;
-    // The error has the reason as a text; a replay needs the bytes.
-    const answer =
-      code === "VAULT_CALL_REVERTED" ? await call(operation, args) : undefined;
-    return {
-      error:
-        answer instanceof RevertedCall
-          ? { code, revertData: answer.reason.data.toLowerCase() }
-          : { code },
-    };
-  };
-
-  /**
-   * An order as the file has it. A text that holds U+FFFD was probably not
-   * UTF-8 on the chain: then its bytes are recorded.
-   */
-  const recordOrder = async (orderID: bigint): Promise<unknown> => {
-    const order = await vault
-      .read("getOrderInfo", [orderID], { blockTag: block.number })
-      .catch(failedReading);
-    if (isFailedReading(order) || !order.exType.includes("\ufffd")) {
-      return await record("getOrderInfo", [orderID], order);
-    }
-    const answer = await call("getOrderInfo", [orderID]);
-    // The text is the first value, and is encoded as bytes are.
-    const bytes: unknown =
-      typeof answer === "string"
-        ? AbiCoder.defaultAbiCoder().decode(["bytes"], answer)[0]
-        : undefined;
-    return toJsonValue({ ...order, exType: { bytes } });
+    // A text that holds U+FFFD was probably not UTF-8 on the chain. It is the
+    // first value, and encoded as bytes are.
+    const answer = await call(operation, args);
+    const [bytes]: unknown[] = AbiCoder.defaultAbiCoder().decode(
+      ["bytes"],
+      String(answer),
+    );
+    return toJsonValue({ ...asRecord(value), exType: { bytes } });
   };
 
   const readings: Record<string, unknown> = {};
@@ -137,16 +121,20 @@ export async function capture(
     const value = get(snapshot, path);
     set(readings, path, await record(operation, args, value));
   }
-  const terms = nextRoundOf(snapshot);
-  const margins = await vault
-    .read("calMargins", [terms], { blockTag: block.number })
-    .catch(failedReading);
+  const terms = isFailedReading(round)
+    ? { maxVolume: 0n, APY: 0n, endTime: 0n }
+    : { maxVolume: round.maxVolume, APY: round.APY, endTime: round.endTime };
+  const margins = await vault.calMargins(terms, pinned).catch(failedReading);
   readings["margins"] = await record("calMargins", [terms], margins);
-  const recordedOrders = await pMap(
-    orders,
-    async (id) => [id, await recordOrder(id)] as const,
-    { concurrency: CONCURRENT_ORDERS },
-  );
+  const orders: Record<string, unknown> = {};
+  if (ids.length > 0) {
+    for await (const { orderID, ...order } of vault.orders({
+      ids,
+      ...pinned,
+    })) {
+      orders[String(orderID)] = await record("getOrderInfo", [orderID], order);
+    }
+  }
   return {
     fixture: {
       format: "hardhat-vault/fixture",
@@ -154,16 +142,9 @@ export async function capture(
       chainId,
       block: { number: block.number, timestamp: block.timestamp },
       ...readings,
-      orders: Object.fromEntries(recordedOrders),
+      orders,
     },
-    orders: orders.length,
+    orders: ids.length,
     failed,
   };
-}
-
-/** The terms that the latest round has, or of a round that has none. */
-function nextRoundOf({ round }: VaultSnapshot): CalMarginsParameters {
-  return isFailedReading(round)
-    ? { maxVolume: 0n, APY: 0n, endTime: 0n }
-    : { maxVolume: round.maxVolume, APY: round.APY, endTime: round.endTime };
 }

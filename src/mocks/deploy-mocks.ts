@@ -2,50 +2,51 @@ import { resolve } from "node:path";
 
 import { ZeroAddress, getAddress, isAddress } from "ethers";
 
-import { fixedAddresses, requireAddress } from "../client/addresses.js";
+import { fixedAddresses } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
 import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
 import { notOneOf } from "../client/inputs.js";
-import type { VaultSnapshot } from "../client/snapshot.js";
 import { VaultClient } from "../client/vault-client.js";
-import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { invalidArgument, fallbackTo } from "../errors.js";
+import { fallbackTo, invalidArgument } from "../errors.js";
 import {
   contractRoleNames,
+  get,
   isContractRole,
   set,
-  get,
   standaloneQueries,
 } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import { applyOverrides } from "./state.js";
-import { readClock, requireDevelopmentNode } from "./local-node.js";
+import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { inOrder } from "../rpc/in-order.js";
-import { createMockSender } from "./mock-sender.js";
-import type { MockSender } from "./mock-sender.js";
 import { readFixture } from "./fixture.js";
 import { MockVaultHandle } from "./handle.js";
-import { recordOrders } from "./record-orders.js";
+import {
+  hasHost,
+  isInProcess,
+  readClock,
+  requireDevelopmentNode,
+} from "./local-node.js";
 import {
   addressesByRole,
   countScripts,
   inProcessAddressOf,
   mockArtifacts,
   placeMocks,
-  requireDistinct,
   requireMocks,
 } from "./mock-contracts.js";
 import type { MockAddresses } from "./mock-contracts.js";
+import { sendToMocks } from "./mock-sender.js";
+import { recordOrders } from "./record-orders.js";
 import { requireScenario, scenarios } from "./scenarios.js";
-import type { ScenarioName } from "./scenarios.js";
-import { call, callsForState, encodeBatch, inBatches } from "./setters.js";
+import type { Scenario, ScenarioName } from "./scenarios.js";
+import { call, callsForState, sendScript } from "./setters.js";
 import type { ScriptCall } from "./setters.js";
-import { isInProcess } from "./types.js";
-import type { MockHost, MockOverrides, MockState } from "./types.js";
+import { applyOverrides } from "./state.js";
+import type { MockOverrides } from "./types.js";
 
 /** Options of `deployMocks()`. */
 export interface DeployMocksOptions {
-  /** The canned state; `open-round` unless given. */
+  /** The canned state. Default: `open-round`. */
   readonly scenario?: ScenarioName | undefined;
   /**
    * Replays what `vault capture` recorded, instead of a scenario: a path, from
@@ -61,7 +62,7 @@ export interface DeployMocksOptions {
   readonly at?: MockAddresses | undefined;
   /**
    * Deploy also where it may cost money: on a node that is neither in process
-   * nor anvil or `hardhat node`. False unless given.
+   * nor anvil or `hardhat node`. Default: false.
    */
   readonly allowLiveNetwork?: boolean | undefined;
 }
@@ -69,26 +70,17 @@ export interface DeployMocksOptions {
 /** Options of `mockAt()`; without a scenario, the mock returns what it replaces. */
 export type MockAtOptions = Pick<DeployMocksOptions, "scenario" | "overrides">;
 
-/** A vault whose `at()` gives one of its own kind. */
-export interface MockableVault<VaultT extends MockHost> extends MockHost {
-  at(contracts: ContractAddresses, source?: string): VaultT;
-}
-
-/** A vault that is not open yet, as `hre.vault`. */
-export interface UnopenedVault<VaultT extends MockHost> {
-  connect(): Promise<MockableVault<VaultT>>;
-}
-
 const DEFAULT_SCENARIO = "open-round";
 
 /** What error texts say of addresses that `deployMocks()` bound. */
 const SOURCE = "deployMocks()";
 
 /**
- * Deploys the six mocks over any EIP-1193 provider: Hardhat 2's
+ * Deploys the six mocks over a vault, or over any EIP-1193 provider: Hardhat 2's
  * `hre.network.provider`, viem's test client, a node's.
  *
- * @returns The handle that scripts them; its `vault` reads them.
+ * @returns The handle that scripts them; its `vault` reads them. A vault of the
+ * plugin is bound to them, too.
  * @throws VaultError VAULT_UNKNOWN_SCENARIO, VAULT_LIVE_NETWORK,
  * VAULT_NO_ACCOUNT, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
  * VAULT_INVALID_FIXTURE and those of a failed request
@@ -99,13 +91,6 @@ const SOURCE = "deployMocks()";
  * (await mocks.vault.getLatestRoundInfo()).settled;
  * // false
  * ```
- */
-export async function deployMocks(
-  provider: Eip1193Provider,
-  options?: DeployMocksOptions,
-): Promise<MockVaultHandle<VaultClient>>;
-/**
- * Like `vault.deployMocks()`.
  *
  * @example
  * ```ts
@@ -114,34 +99,31 @@ export async function deployMocks(
  * // 5n
  * ```
  */
-export async function deployMocks<VaultT extends MockHost>(
-  vault: MockableVault<VaultT>,
-  options?: DeployMocksOptions,
-): Promise<MockVaultHandle<VaultT>>;
-export async function deployMocks(
-  target: Eip1193Provider | MockableVault<MockHost>,
+export async function deployMocks<VaultT extends VaultClient = VaultClient>(
+  target: VaultT | Eip1193Provider,
   options: DeployMocksOptions = {},
-): Promise<MockVaultHandle> {
-  const vault = isProvider(target) ? new VaultClient(target, {}) : target;
+): Promise<MockVaultHandle<VaultT>> {
+  const vault = vaultOf<VaultT>(target);
   return await inOrder(vault, async () => await deploy(vault, options));
 }
 
-function isProvider(target: object): target is Eip1193Provider {
-  return "request" in target && typeof target.request === "function";
+function vaultOf<VaultT extends VaultClient>(
+  target: VaultT | Eip1193Provider,
+  contracts: ContractAddresses = {},
+): VaultT {
+  return "request" in target
+    ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a provider names no other kind of vault
+      (new VaultClient(target, contracts) as VaultT)
+    : target;
 }
 
-async function deploy(
-  vault: MockHost,
-  {
-    scenario,
-    fixture,
-    overrides = {},
-    at,
-    allowLiveNetwork = false,
-  }: DeployMocksOptions,
-): Promise<MockVaultHandle> {
+async function deploy<VaultT extends VaultClient>(
+  vault: VaultT,
+  options: DeployMocksOptions,
+): Promise<MockVaultHandle<VaultT>> {
+  const { scenario, fixture, overrides = {}, at } = options;
   const createState = await chooseState(vault, scenario, fixture);
-  if (!allowLiveNetwork) {
+  if (options.allowLiveNetwork !== true) {
     await requireDevelopmentNode(
       vault,
       "deploying mocks there costs money",
@@ -149,63 +131,71 @@ async function deploy(
     );
   }
   const places = await findPlaces(vault, at);
-  const whole = applyOverrides(createState(await readClock(vault)), overrides);
-  const send = createMockSender(vault);
+  const state = applyOverrides(createState(await readClock(vault)), overrides);
   if (places !== undefined) {
     await placeMocks(vault, places);
   }
-  const addresses = places ?? (await deployToNode(vault, send));
-  const { state, recording } = await recordOrders(vault, whole);
-  await load(send, addresses, contractRoleNames, [
-    ...callsForState(state, addresses),
+  const addresses = places ?? (await deployToNode(vault));
+  const { unrecorded, recording } = await recordOrders(vault, state.orders);
+  await load(vault, addresses, contractRoleNames, [
+    ...callsForState({ ...state, orders: unrecorded }, overrides, addresses),
     ...recording,
   ]);
-  vault.bind?.(fixedAddresses(addresses, SOURCE));
-  return new MockVaultHandle(
-    vault.at(addresses, SOURCE),
+  if (hasHost(vault)) {
+    vault.bind(fixedAddresses(addresses, SOURCE));
+  }
+  return handleOf(
+    vault,
     addresses,
-    send,
+    SOURCE,
     fixture === undefined ? (scenario ?? DEFAULT_SCENARIO) : null,
   );
 }
 
+function handleOf<VaultT extends VaultClient>(
+  vault: VaultT,
+  addresses: MockAddresses,
+  source: string,
+  scenario?: ScenarioName | null,
+): MockVaultHandle<VaultT> {
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- at() of every vault makes one of its own kind
+  const bound = vault.at(addresses, source) as VaultT;
+  return new MockVaultHandle(bound, addresses, scenario);
+}
+
 /** Brings mocks into a state; code at an address may have served another one. */
 async function load(
-  send: MockSender,
+  vault: VaultClient,
   addresses: MockAddresses,
   roles: readonly ContractRole[],
   calls: readonly ScriptCall[],
 ): Promise<void> {
-  const script = [
+  await sendScript(vault, addresses, [
     ...roles.map((role) => call(role, "reset")),
     ...calls.filter(({ role }) => roles.includes(role)),
-  ];
-  await send(inBatches(script).map((batch) => encodeBatch(addresses, batch)));
+  ]);
 }
 
 async function chooseState(
-  vault: MockHost,
+  vault: VaultClient,
   scenario: ScenarioName | undefined,
   fixture: string | undefined,
-): Promise<(chainTime: bigint) => MockState> {
+): Promise<Scenario> {
   if (fixture === undefined) {
     return scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];
   }
   if (scenario !== undefined) {
-    throw invalidArgument(
-      "deployMocks()",
-      "it takes a scenario or a fixture, not both",
-    );
+    throw invalidArgument(SOURCE, "it takes a scenario or a fixture, not both");
   }
-  const state = await readFixture(
-    resolve(vault.context?.config.paths.root ?? "", fixture),
-  );
+  const root = hasHost(vault) ? vault.context.config.paths.root : "";
+  const state = await readFixture(resolve(root, fixture));
   return () => state;
 }
 
 /**
  * A handle for mocks that are there already, such as those of
- * `vault deploy-mocks`, at the addresses that the vault has now.
+ * `vault deploy-mocks`, at the addresses that the vault has now, or that are
+ * given for a provider.
  *
  * @throws VaultError VAULT_NOT_A_MOCK, VAULT_CONTRACT_NOT_CONFIGURED and those
  * of a failed request
@@ -217,12 +207,6 @@ async function chooseState(
  * await vault.queryVolume();
  * // 5n
  * ```
- */
-export async function connectMocks<VaultT extends MockHost>(
-  vault: MockableVault<VaultT> | UnopenedVault<VaultT>,
-): Promise<MockVaultHandle<VaultT>>;
-/**
- * The same over any EIP-1193 provider.
  *
  * @example
  * ```ts
@@ -233,69 +217,50 @@ export async function connectMocks<VaultT extends MockHost>(
  * // 5n
  * ```
  */
-export async function connectMocks(
-  provider: Eip1193Provider,
-  addresses: ContractAddresses,
-): Promise<MockVaultHandle<VaultClient>>;
-export async function connectMocks(
-  target: MockableVault<MockHost> | UnopenedVault<MockHost> | Eip1193Provider,
-  contracts: ContractAddresses = {},
-): Promise<MockVaultHandle> {
-  const vault = isProvider(target)
-    ? new VaultClient(target, contracts)
-    : "connect" in target
-      ? await target.connect()
-      : target;
+export async function connectMocks<VaultT extends VaultClient = VaultClient>(
+  target: VaultT | { connect(): Promise<VaultT> } | Eip1193Provider,
+  contracts?: ContractAddresses,
+): Promise<MockVaultHandle<VaultT>> {
+  const vault = vaultOf<VaultT>(
+    "connect" in target ? await target.connect() : target,
+    contracts,
+  );
   const addresses = await addressesByRole(
     async (role) => (await vault.addressOf(role)).address,
   );
   const counts = await countScripts(vault, addresses);
   requireMocks(vault, addresses, contractRoleNames, counts);
-  return new MockVaultHandle(
-    vault.at(addresses, "connectMocks()"),
-    addresses,
-    createMockSender(vault),
-  );
+  return handleOf(vault, addresses, "connectMocks()");
 }
 
-/** Where to place code, or undefined where contracts have to be deployed. */
+/** Where to place code, or undefined if contracts have to be deployed. */
 async function findPlaces(
-  vault: MockHost,
+  vault: VaultClient,
   at: ContractAddresses | undefined,
 ): Promise<MockAddresses | undefined> {
-  if (at === undefined) {
-    return isInProcess(vault)
-      ? await addressesByRole((role) =>
-          inProcessAddressOf(role, vault.instanceName),
-        )
-      : undefined;
+  if (at !== undefined) {
+    await requireDevelopmentNode(vault);
+    const placed = vault.at(at, "at");
+    return await addressesByRole(
+      async (role) =>
+        (await placed.addressOf(role, "deployMocks({ at })")).address,
+    );
   }
-  const book = fixedAddresses(at, "at");
-  await requireDevelopmentNode(vault);
-  const addresses = await addressesByRole(
-    async (role) =>
-      (
-        await requireAddress(book, role, {
-          operation: "deployMocks({ at })",
-          network: vault.networkName,
-        })
-      ).address,
-  );
-  requireDistinct(addresses, contractRoleNames);
-  return addresses;
+  const instance = hasHost(vault) ? vault.instanceName : undefined;
+  return isInProcess(vault)
+    ? await addressesByRole((role) => inProcessAddressOf(role, instance))
+    : undefined;
 }
 
-async function deployToNode(
-  { rpc }: MockHost,
-  send: MockSender,
-): Promise<MockAddresses> {
-  const mined = await send(
+async function deployToNode(vault: VaultClient): Promise<MockAddresses> {
+  const mined = await sendToMocks(
+    vault,
     contractRoleNames.map((role) => ({ data: mockArtifacts[role].bytecode })),
   );
   return await addressesByRole((role) => {
     const address = mined[contractRoleNames.indexOf(role)]?.contractAddress;
     if (!isAddress(address)) {
-      throw rpc
+      throw vault.rpc
         .reader("eth_getTransactionReceipt")
         .invalid("a deployment has no contractAddress that is one");
     }
@@ -304,7 +269,7 @@ async function deployToNode(
 }
 
 /** @see HardhatVault.mockAt */
-export async function mockAt<VaultT extends MockHost>(
+export async function mockAt<VaultT extends VaultClient>(
   vault: VaultT,
   role: ContractRole,
   options: MockAtOptions,
@@ -315,7 +280,7 @@ export async function mockAt<VaultT extends MockHost>(
   );
 }
 
-async function replaceByMock<VaultT extends MockHost>(
+async function replaceByMock<VaultT extends VaultClient>(
   vault: VaultT,
   role: ContractRole,
   { scenario, overrides = {} }: MockAtOptions,
@@ -325,46 +290,33 @@ async function replaceByMock<VaultT extends MockHost>(
   }
   const createState = scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];
   await requireDevelopmentNode(vault);
-  const addresses = await locate(vault, role);
-  requireDistinct(addresses, [role]);
-
-  const snapshot = await vault.snapshot();
-  const original = createState(await readClock(vault));
-  const state = applyOverrides(
-    scenario === undefined
-      ? applyOverrides(original, readingsOfRole(snapshot, role))
-      : original,
-    overrides,
-  );
-
-  await placeMocks(vault, addresses, [role]);
-  const send = createMockSender(vault);
-  await load(send, addresses, [role], callsForState(state, addresses));
-  return new MockVaultHandle(vault, addresses, send);
-}
-
-/** The role's address, and those of the others as far as they have one. */
-async function locate(
-  vault: MockHost,
-  wanted: ContractRole,
-): Promise<MockAddresses> {
-  await vault.addressOf(wanted, "mockAt()");
-  return await addressesByRole(
-    async (role) =>
+  await vault.addressOf(role, "mockAt()");
+  const addresses = await addressesByRole(
+    async (each) =>
       await vault
-        .addressOf(role)
+        .addressOf(each)
         .then(
           ({ address }) => address,
           fallbackTo(ZeroAddress, isNotConfigured),
         ),
   );
+  const replaced =
+    scenario === undefined ? await readingsOfRole(vault, role) : {};
+  const original = createState(await readClock(vault));
+  const state = applyOverrides(applyOverrides(original, replaced), overrides);
+
+  await placeMocks(vault, addresses, [role]);
+  const calls = callsForState(state, overrides, addresses);
+  await load(vault, addresses, [role], calls);
+  return new MockVaultHandle(vault, addresses);
 }
 
 /** What a contract answers now, as far as it does. */
-function readingsOfRole(
-  snapshot: VaultSnapshot,
+async function readingsOfRole(
+  vault: VaultClient,
   wanted: ContractRole,
-): MockOverrides {
+): Promise<MockOverrides> {
+  const snapshot = await vault.snapshot();
   const readings: Record<string, unknown> = {};
   for (const { role, path } of standaloneQueries) {
     const value = get(snapshot, path);

@@ -16,7 +16,7 @@ import type { ScriptedReason } from "./types.js";
 /**
  * The data that a mock with that reason reverts with, as 0x hex.
  *
- * @param where What the reason is given to, named in errors.
+ * @param where The place of the reason, named in errors.
  * @throws VaultError VAULT_INVALID_ARGUMENT
  *
  * @example
@@ -29,53 +29,52 @@ export function encodeRevertData(
   reason: ScriptedReason,
   where = "The reason to revert",
 ): string {
+  const coder = AbiCoder.defaultAbiCoder();
+  const invalid = (problem: string): VaultError =>
+    invalidArgument(where, problem);
   try {
-    return encode(reason, where);
+    if (typeof reason === "string") {
+      // Bytes are encoded as a string is; ethers refuses lone surrogates in one.
+      const text = new TextEncoder().encode(reason);
+      return concat([ERROR_STRING_SELECTOR, coder.encode(["bytes"], [text])]);
+    }
+    // In JavaScript it can be anything.
+    const { panic, data, customError, args } = asRecord(reason);
+    if (panic !== undefined) {
+      return concat([PANIC_SELECTOR, coder.encode(["uint256"], [panic])]);
+    }
+    if (typeof customError === "string") {
+      const { errors, fragment } = findError(customError);
+      if (fragment === undefined) {
+        throw invalid(
+          `the mocks have no error ${describeInput(customError)}; give the signature of another one, as in "Paused(address account)"`,
+        );
+      }
+      return errors.encodeErrorResult(fragment, [...listOf(args)]);
+    }
+    if (data === undefined) {
+      throw invalid(
+        `a text, { panic }, { customError, args } or { data } is needed, got ${describeInput(reason)}`,
+      );
+    }
+    if (!isHexString(data, true)) {
+      throw invalid(`data is not 0x hex: ${describeInput(data)}`);
+    }
+    return data;
   } catch (error) {
     throw VaultError.isVaultError(error)
       ? error
-      : invalidArgument(
-          where,
+      : invalid(
           `it cannot be encoded: ${describeInput(error instanceof Error ? error.message : error)}`,
         );
   }
 }
 
-function encode(reason: ScriptedReason, where: string): string {
-  const coder = AbiCoder.defaultAbiCoder();
-  if (typeof reason === "string") {
-    // Bytes are encoded as a string is; ethers refuses lone surrogates in one.
-    const text = new TextEncoder().encode(reason);
-    return concat([ERROR_STRING_SELECTOR, coder.encode(["bytes"], [text])]);
-  }
-  // In JavaScript it can be anything.
-  const { panic, data, customError, args } = asRecord(reason);
-  if (panic !== undefined) {
-    return concat([PANIC_SELECTOR, coder.encode(["uint256"], [panic])]);
-  }
-  if (data !== undefined) {
-    if (!isHexString(data, true)) {
-      throw invalidArgument(
-        where,
-        `data is not 0x hex: ${describeInput(data)}`,
-      );
-    }
-    return data;
-  }
-  if (typeof customError !== "string") {
-    throw invalidArgument(
-      where,
-      `a text, { panic }, { customError, args } or { data } is needed, got ${describeInput(reason)}`,
-    );
-  }
-  return encodeCustomError(customError, listOf(args), where);
-}
-
-function encodeCustomError(
-  error: string,
-  args: readonly unknown[],
-  where: string,
-): string {
+/** An error of the mocks by its name, or any by its signature. */
+function findError(error: string): {
+  readonly errors: Interface;
+  readonly fragment: ErrorFragment | undefined;
+} {
   const errors: Interface = error.includes("(")
     ? new Interface([`error ${error}`])
     : IMockErrors__factory.createInterface();
@@ -84,11 +83,8 @@ function encodeCustomError(
   const fragment = errors.fragments.find(
     (known) => known instanceof ErrorFragment && known.name === name,
   );
-  if (!(fragment instanceof ErrorFragment)) {
-    throw invalidArgument(
-      where,
-      `the mocks have no error ${describeInput(error)}; give the signature of another one, as in "Paused(address account)"`,
-    );
-  }
-  return errors.encodeErrorResult(fragment, [...args]);
+  return {
+    errors,
+    fragment: fragment instanceof ErrorFragment ? fragment : undefined,
+  };
 }

@@ -1,41 +1,16 @@
 import { readFile } from "node:fs/promises";
 
-import { parseUint256 } from "../client/inputs.js";
-import {
-  checkAllValues,
-  checkAnswer,
-  requireObject,
-} from "../client/values.js";
+import { checkAnswer, requireObject } from "../client/values.js";
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
-import { set, get, targetsOf } from "../protocol/index.js";
-import type { PoolName } from "../protocol/index.js";
+import { get, set, targetsOf } from "../protocol/index.js";
+import type { PoolName, VaultRound } from "../protocol/index.js";
 import { requireRegularFile } from "../regular-file.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import { encodeRevertData } from "./failure.js";
-import { zeroAnswer } from "./scenarios.js";
-import {
-  answers,
-  orderFields,
-  parseOrderKey,
-  requireKnownKeys,
-} from "./state.js";
-import type {
-  CheckedOrder,
-  MockAnswers,
-  MockState,
-  ScriptedFailure,
-  ScriptedReason,
-} from "./types.js";
-
-/** What a fixture has beside the answers. */
-const otherKeys = {
-  format: "",
-  version: 1,
-  chainId: 1,
-  block: { number: 1, timestamp: 1 },
-  orders: {},
-};
+import { scenarios, zeroAnswer } from "./scenarios.js";
+import { answers, applyOverrides } from "./state.js";
+import type { MockState, ScriptedFailure, ScriptedReason } from "./types.js";
 
 /**
  * Reads a fixture.
@@ -68,80 +43,69 @@ function describeProblem(error: unknown): string {
 }
 
 /**
- * What failed reverts with the bytes it reverted with. Failures of one contract
- * type alone make both fail, and an order that failed is a missing one that
- * reverts: a mock fails by function. What a settlement writes cannot be
- * recorded before it happens: the strike price and the filled volume.
+ * A fixture names what overrides name, every reading of it, and `{ error }` in
+ * the place of what failed. That reverts with the bytes it reverted with; an
+ * order that failed is a missing one that reverts, since a mock fails by
+ * function. What a settlement writes cannot be recorded before it happens: the
+ * strike price and the filled volume.
  */
 function fixtureState(json: unknown): MockState {
-  const fixture = requireObject(json, "The file");
-  if (fixture["format"] !== "hardhat-vault/fixture") {
+  const {
+    format,
+    version,
+    chainId: _id,
+    block: _block,
+    orders,
+    ...readings
+  } = requireObject(json, "The file");
+  if (format !== "hardhat-vault/fixture") {
     throw invalidArgument("format", "it is not hardhat-vault/fixture");
   }
-  if (fixture["version"] !== 1) {
+  if (version !== 1) {
     throw invalidArgument("version", "only version 1 can be read");
   }
-  requireOrigin(fixture);
-  const places: Record<string, unknown> = {};
+  const values: Record<string, unknown> = { ...readings };
   const failures: ScriptedFailure[] = [];
   for (const { operation, role, path } of answers) {
     const where = path.join(".");
-    const answer = get(fixture, path);
+    const answer = get(readings, path);
     const reason = failureOf(answer, where);
-    set(
-      places,
-      path,
+    const value =
       reason === undefined
         ? checkAnswer(operation, answer, where)
-        : zeroAnswer(operation),
-    );
+        : zeroAnswer(operation);
+    set(values, path, value);
     if (reason !== undefined) {
-      failures.push({
-        operation,
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table calls an operation's contracts by these words
-        pool: targetsOf(operation).find((target) => target.role === role)
-          ?.variant as PoolName | undefined,
-        reason,
-      });
+      const target = targetsOf(operation).find((each) => each.role === role);
+      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table calls an operation's contracts by these words
+      const pool = target?.variant as PoolName | undefined;
+      failures.push({ operation, pool, reason });
     }
   }
-  requireKnownKeys(fixture, { ...otherKeys, ...places }, "The file");
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop fills exactly the places that the type names
-  const values = places as unknown as MockAnswers;
-  const { round } = values;
-  return {
-    ...values,
-    orders: readOrders(fixture["orders"]),
-    generatedOrders: null,
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop has checked it
+  const round = values["round"] as VaultRound;
+  const base = {
+    ...scenarios["empty-vault"](0n),
     // Of an order that was not captured nothing is known.
     missingOrdersRevert: true,
     settlement: {
       settledPrice: round.settled ? round.settledPrice : round.strikePrice,
       settledAmount: round.settled ? round.settledAmount : round.filledVolume,
     },
-    failures,
   };
+  const overrides = { ...values, orders: recordedOrders(orders), failures };
+  return applyOverrides(base, overrides, {});
 }
 
-/** A replay needs none of it, but a file in which it is wrong is damaged. */
-function requireOrigin(fixture: Readonly<Record<string, unknown>>): void {
-  const { number, timestamp } = requireObject(fixture["block"], "block");
-  requireKnownKeys(fixture["block"], otherKeys.block, "block");
-  parseUint256(fixture["chainId"], "chainId");
-  parseUint256(number, "block.number");
-  parseUint256(timestamp, "block.timestamp");
-}
-
-function readOrders(orders: unknown): MockState["orders"] {
-  return new Map(
+function recordedOrders(orders: unknown): Record<string, object | null> {
+  return Object.fromEntries(
     Object.entries(requireObject(orders, "orders")).map(([key, order]) => {
       const where = `orders.${key}`;
-      const isFailure = failureOf(order, where) !== undefined;
       return [
-        parseOrderKey(key),
-        isFailure
-          ? null
-          : checkAllValues<CheckedOrder>(orderFields, order, where),
+        key,
+        failureOf(order, where) === undefined
+          ? requireObject(order, where)
+          : null,
       ];
     }),
   );

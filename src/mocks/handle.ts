@@ -8,37 +8,47 @@ import type {
   MockVaultFactory,
 } from "../bindings/index.js";
 import { parseUint256 } from "../client/inputs.js";
+import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
 import { checkAllValues, checkValues } from "../client/values.js";
-import { byRole, fieldsOf } from "../protocol/index.js";
-import type {
-  ContractRole,
-  OperationName,
-  PoolName,
+import type { VaultClient } from "../client/vault-client.js";
+import type { VaultError } from "../errors.js";
+import { asRecord } from "../json.js";
+import {
+  byRole,
+  fieldsOf,
+  get,
+  operationEntry,
+  set,
 } from "../protocol/index.js";
+import type { OperationName, PoolName } from "../protocol/index.js";
 import { inOrder } from "../rpc/in-order.js";
 import { readClock } from "./local-node.js";
 import { countScripts, requireMocks } from "./mock-contracts.js";
-import type { MockAddresses, ScriptCounts } from "./mock-contracts.js";
-import type { MockSender } from "./mock-sender.js";
-import { readNamed } from "./read-named.js";
+import type { MockAddresses } from "./mock-contracts.js";
+import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
 import {
   call,
   callsForChanges,
   callsForFailure,
   callsForOrders,
-  encodeBatch,
-  inBatches,
   mockInterfaces,
+  sendScript,
 } from "./setters.js";
 import type { ScriptCall } from "./setters.js";
-import { applyOverrides, checkTarget, orderFields } from "./state.js";
+import {
+  answers,
+  applyOverrides,
+  checkTarget,
+  orderFields,
+  parseOrderKey,
+} from "./state.js";
 import { nextRoundFields } from "./types.js";
 import type {
   CheckedOrder,
-  MockHost,
   MockOrder,
   MockOverrides,
+  MockState,
   NextRound,
   ScriptedReason,
 } from "./types.js";
@@ -61,7 +71,7 @@ export interface RecordedSettlement {
   readonly blockNumber: bigint;
 }
 
-/** Length of a next round where the latest one has none. */
+/** Length of a next round if the latest one has none. */
 const DEFAULT_ROUND_SECONDS = 7n * 86_400n;
 
 /**
@@ -74,8 +84,7 @@ const DEFAULT_ROUND_SECONDS = 7n * 86_400n;
  * transaction fails. Those that keep what is not named read it first, and fail
  * as that reading does.
  */
-export class MockVaultHandle<VaultT extends MockHost = MockHost> {
-  readonly #send: MockSender;
+export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   #contracts: MockContracts | undefined;
 
   /** @internal Use `deployMocks()`. */
@@ -83,12 +92,9 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     /** A vault bound to the mocks, whatever the connection is bound to later. */
     public readonly vault: VaultT,
     public readonly addresses: MockAddresses,
-    send: MockSender,
     /** The scenario they were deployed with; null if that is not known. */
     public readonly scenario: ScenarioName | null = null,
-  ) {
-    this.#send = send;
-  }
+  ) {}
 
   /**
    * The typed mock contracts, for what the other methods do not cover.
@@ -127,7 +133,7 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
    */
   public async set(changes: MockOverrides): Promise<void> {
     await this.#script(async () => {
-      const current = await readNamed(this.vault, changes);
+      const current = await this.#readNamed(changes);
       return callsForChanges(applyOverrides(current, changes), changes);
     });
   }
@@ -149,24 +155,29 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
    * ```
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
-    const terms: Partial<NextRound> = {
-      filledVolume: 0n,
-      ...checkValues<NextRound>(
-        fieldsOf("getLatestRoundInfo", nextRoundFields),
-        round,
-        "round",
-      ),
-    };
-    const isWhole = nextRoundFields.every((name) => Object.hasOwn(terms, name));
-    await this.#script(async () => [
-      call(
-        "vaultFactory",
-        "startNextRound",
-        isWhole
-          ? terms
-          : { ...(await this.#latestTerms(terms.startTime)), ...terms },
-      ),
-    ]);
+    const terms = checkValues<NextRound>(
+      fieldsOf("getLatestRoundInfo", nextRoundFields),
+      round,
+      "round",
+    );
+    await this.#script(async () => {
+      const [latest, now] = await Promise.all([
+        this.vault.getLatestRoundInfo(),
+        readClock(this.vault),
+      ]);
+      const length = latest.endTime - latest.startTime;
+      const startTime = terms.startTime ?? now;
+      const endTime =
+        startTime + (length > 0n ? length : DEFAULT_ROUND_SECONDS);
+      const next: NextRound = {
+        ...latest,
+        filledVolume: 0n,
+        startTime,
+        endTime: endTime > MaxUint256 ? MaxUint256 : endTime,
+        ...terms,
+      };
+      return [call("vaultFactory", "startNextRound", next)];
+    });
   }
 
   /**
@@ -286,82 +297,102 @@ export class MockVaultHandle<VaultT extends MockHost = MockHost> {
     );
   }
 
-  /** The terms of the latest round, from a start on that is now unless given. */
-  async #latestTerms(startTime?: bigint): Promise<NextRound> {
-    const [latest, now] = await Promise.all([
-      this.vault.getLatestRoundInfo(),
-      readClock(this.vault),
-    ]);
-    const start = startTime ?? now;
-    const length = latest.endTime - latest.startTime;
-    const end = start + (length > 0n ? length : DEFAULT_ROUND_SECONDS);
-    return {
-      ...latest,
-      startTime: start,
-      endTime: end > MaxUint256 ? MaxUint256 : end,
+  /**
+   * The state that changes are made to: what they name in part is read, and what
+   * they do not name may be anything. A settlement cannot be read before it
+   * happens.
+   */
+  async #readNamed(changes: MockOverrides): Promise<MockState> {
+    const state: Record<string, unknown> = {
+      ...scenarios["open-round"](0n),
+      settlement: {},
+      orders: await this.#readOrders(get(changes, ["orders"])),
     };
+    for (const { operation, args, path } of answers) {
+      if (leavesSome(operation, get(changes, path))) {
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the arguments of a query are what its operation takes
+        set(state, path, await this.vault.read(operation, args as never));
+      }
+    }
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a scenario, of which the settlement is checked to be named whole
+    return state as unknown as MockState;
+  }
+
+  async #readOrders(changes: unknown): Promise<MockState["orders"]> {
+    const ids = Object.entries(asRecord(changes))
+      .filter(([, change]) => leavesSome("getOrderInfo", change))
+      .map(([key]) => parseOrderKey(key));
+    const orders = new Map<bigint, CheckedOrder>();
+    for await (const order of ids.length === 0
+      ? []
+      : this.vault.orders({ ids })) {
+      if (isFailedOrder(order)) {
+        if (!isOrderNotFound(order.error)) {
+          throw order.error;
+        }
+      } else {
+        const { orderID, ...values } = order;
+        if (!isEmptyOrder(order)) {
+          orders.set(orderID, values);
+        }
+      }
+    }
+    return orders;
   }
 
   /**
-   * Makes calls, in as few transactions as they fit into, and after everything
-   * that was begun before. If another process scripted the same mocks meanwhile,
-   * the calls are planned again.
+   * Makes calls, after everything that was begun before. If another process
+   * scripted the same mocks meanwhile, the calls are planned again.
    *
-   * @param plan What the calls are; it may read first what they do not change.
+   * @param plan Makes the calls; it may read first what they do not change.
    */
   async #script(
     plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
   ): Promise<void> {
-    await inOrder(this.vault, async () => {
-      let isDone = false;
-      for (let attempt = 1; !isDone; attempt += 1) {
-        const counts = await countScripts(this.vault, this.addresses);
+    const { vault, addresses } = this;
+    await inOrder(vault, async () => {
+      for (let attempt = 1; ; attempt += 1) {
+        const counts = await countScripts(vault, addresses);
         const script = await plan();
-        requireMocks(this.vault, this.addresses, rolesOf(script), counts);
-        isDone = await this.#sendScript(script, counts, attempt);
+        const roles = [...new Set(script.map(({ role }) => role))];
+        requireMocks(vault, addresses, roles, counts);
+        const turns = roles.map((role) =>
+          call(role, "countScript", counts.get(role)),
+        );
+        try {
+          await sendScript(vault, addresses, [...turns, ...script]);
+          return;
+        } catch (error) {
+          const now = await countScripts(vault, addresses);
+          const isOvertaken =
+            // Its transaction, from the same account, may not be mined yet.
+            /nonce too low/iu.test(String(error)) ||
+            roles.some((role) => now.get(role) !== counts.get(role));
+          if (!isOvertaken || attempt === MOST_ATTEMPTS) {
+            throw error;
+          }
+        }
       }
     });
   }
-
-  /** @returns False if the mocks were scripted since they were counted. */
-  async #sendScript(
-    script: readonly ScriptCall[],
-    counts: ScriptCounts,
-    attempt: number,
-  ): Promise<boolean> {
-    const known = new Map(counts);
-    for (const batch of inBatches(script)) {
-      const roles = rolesOf(batch);
-      const turns = roles.map((role) =>
-        call(role, "countScript", known.get(role)),
-      );
-      try {
-        await this.#send([encodeBatch(this.addresses, [...turns, ...batch])]);
-      } catch (error) {
-        // Another process sends from the same account, and its transaction may
-        // not be mined yet.
-        const isOvertaken =
-          attempt < MOST_ATTEMPTS && /nonce too low/iu.test(String(error));
-        const now = await countScripts(this.vault, this.addresses);
-        if (
-          !isOvertaken &&
-          roles.every((role) => now.get(role) === known.get(role))
-        ) {
-          throw error;
-        }
-        return false;
-      }
-      for (const role of roles) {
-        known.set(role, (known.get(role) ?? 0n) + 1n);
-      }
-    }
-    return true;
-  }
 }
 
-/** A node that refuses the nonce so often does so for another reason. */
+/** A node that refuses a script so often does so for another reason. */
 const MOST_ATTEMPTS = 20;
 
-function rolesOf(script: readonly ScriptCall[]): readonly ContractRole[] {
-  return [...new Set(script.map(({ role }) => role))];
+function isOrderNotFound({ code, details }: VaultError): boolean {
+  return (
+    code === "VAULT_CALL_REVERTED" &&
+    String(details["reason"]).startsWith("OrderNotFound(")
+  );
+}
+
+/** True if changes to an answer name some of its fields, and others not. */
+function leavesSome(operation: OperationName, changes: unknown): boolean {
+  const { outputs } = operationEntry(operation);
+  return (
+    typeof changes === "object" &&
+    changes !== null &&
+    outputs.some(({ name }) => get(changes, [name]) === undefined)
+  );
 }

@@ -7,12 +7,7 @@ export * from "./artifacts.js";
 export { capture } from "./capture.js";
 export type { Capture, CapturedFixture, CaptureOptions } from "./capture.js";
 export { connectMocks, deployMocks } from "./deploy-mocks.js";
-export type {
-  DeployMocksOptions,
-  MockableVault,
-  MockAtOptions,
-  UnopenedVault,
-} from "./deploy-mocks.js";
+export type { DeployMocksOptions, MockAtOptions } from "./deploy-mocks.js";
 export { generatedOrder } from "./state.js";
 export type {
   MockContracts,
@@ -26,8 +21,6 @@ export type { Scenario, ScenarioName } from "./scenarios.js";
 export type { MockAddresses } from "./mock-contracts.js";
 export type {
   CheckedOrder,
-  MockAnswers,
-  MockHost,
   MockOrder,
   MockOverrides,
   MockState,

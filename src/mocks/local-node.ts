@@ -1,8 +1,20 @@
+import type { VaultClient } from "../client/vault-client.js";
 import { fallbackTo, vaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
 import { quoteForeignText } from "../untrusted-text.js";
-import { isInProcess } from "./types.js";
-import type { MockHost } from "./types.js";
+
+/** True for a vault over a connection of Hardhat's, which has its settings. */
+export function hasHost(vault: VaultClient): vault is VaultClient & VaultHost {
+  return "connection" in vault;
+}
+
+/** True if the chain lives in this process, with nobody else on it. */
+export function isInProcess(vault: VaultClient): boolean {
+  return (
+    hasHost(vault) && vault.connection.networkConfig.type === "edr-simulated"
+  );
+}
 
 /**
  * Methods that change nothing and that only development nodes have, which also
@@ -15,12 +27,12 @@ const DEVELOPMENT_METHODS = ["hardhat_metadata", "anvil_nodeInfo"];
  * Fails unless the connection is in process or goes to a development node,
  * where nothing costs money.
  *
- * @param action What is wrong with it elsewhere, for the error's text.
- * @param instead What else can be done about it, for the error's text.
+ * @param action The problem with it elsewhere, for the error's text.
+ * @param instead Other remedies, for the error's text.
  * @throws VaultError VAULT_LIVE_NETWORK
  */
 export async function requireDevelopmentNode(
-  vault: MockHost,
+  vault: VaultClient,
   action = "mocks take the place of contracts only on a chain that is yours",
   instead = "Nothing was sent.",
 ): Promise<void> {
@@ -55,7 +67,7 @@ export async function requireDevelopmentNode(
  * The mocks' clock in Unix seconds: that of the next block, which on a node that
  * was idle is ahead of the latest one.
  */
-export async function readClock(vault: MockHost): Promise<bigint> {
+export async function readClock(vault: VaultClient): Promise<bigint> {
   const [latest, pending] = await Promise.all([
     vault.block("latest"),
     vault.rpc.pending(),

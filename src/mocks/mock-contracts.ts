@@ -1,6 +1,7 @@
 import { getAddress, id } from "ethers";
 
-import { invalidArgument, vaultError } from "../errors.js";
+import type { VaultClient } from "../client/vault-client.js";
+import { vaultError } from "../errors.js";
 import { contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import {
@@ -10,7 +11,6 @@ import {
   MockVaultArtifact,
   MockVaultFactoryArtifact,
 } from "./artifacts.js";
-import type { MockHost } from "./types.js";
 
 /** The artifact of each role's mock. */
 export const mockArtifacts = {
@@ -43,7 +43,7 @@ const MOCK_INFO_SELECTOR = id("mockInfo()").slice(0, 10);
 
 /** Asks each role's contract if it is its mock, and how often it was scripted. */
 export async function countScripts(
-  vault: MockHost,
+  vault: VaultClient,
   addresses: MockAddresses,
 ): Promise<ScriptCounts> {
   const { from } = vault.readContext({});
@@ -70,7 +70,7 @@ export async function countScripts(
  * @throws VaultError VAULT_NOT_A_MOCK
  */
 export function requireMocks(
-  vault: MockHost,
+  vault: VaultClient,
   addresses: MockAddresses,
   roles: readonly ContractRole[],
   counts: ScriptCounts,
@@ -119,7 +119,7 @@ export function inProcessAddressOf(
  * Anvil knows these methods by Hardhat's names too.
  */
 export async function placeMocks(
-  vault: MockHost,
+  vault: VaultClient,
   addresses: MockAddresses,
   roles: readonly ContractRole[] = contractRoleNames,
 ): Promise<void> {
@@ -132,26 +132,4 @@ export async function placeMocks(
         ]),
     ),
   );
-}
-
-/**
- * Fails if two contracts have the same address: there is room for one mock.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT
- */
-export function requireDistinct(
-  addresses: MockAddresses,
-  roles: readonly ContractRole[],
-): void {
-  for (const role of roles) {
-    const other = contractRoleNames.find(
-      (each) => each !== role && addresses[each] === addresses[role],
-    );
-    if (other !== undefined) {
-      throw invalidArgument(
-        `The address ${addresses[role]}`,
-        `it is both ${role} and ${other}, and one mock cannot be two contracts`,
-      );
-    }
-  }
 }

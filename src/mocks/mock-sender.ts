@@ -2,43 +2,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
-import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import type { RpcClient, Receipt } from "../rpc/node.js";
-import { RevertedCall } from "../rpc/request.js";
+import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { isNodeRefusal } from "../rpc/errors.js";
-import { isInProcess } from "./types.js";
-import type { MockHost } from "./types.js";
+import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
+import type { Receipt, RpcClient } from "../rpc/node.js";
+import { RevertedCall } from "../rpc/request.js";
+import { hasHost, isInProcess } from "./local-node.js";
 
 /** A transaction that deploys a mock (without `to`) or scripts some. */
 export interface MockTransaction {
   readonly to?: string;
   readonly data: string;
-}
-
-/**
- * Sends transactions in order, and waits until all of them have succeeded.
- *
- * @throws VaultError VAULT_MOCK_SCRIPT_FAILED and those of a request
- */
-export type MockSender = (
-  transactions: readonly MockTransaction[],
-) => Promise<readonly Receipt[]>;
-
-/** The sender that suits the connection. */
-export function createMockSender(
-  vault: Pick<MockHost, "rpc" | "connection">,
-): MockSender {
-  const { rpc } = vault;
-  if (isInProcess(vault)) {
-    return async (transactions) => await sendInProcess(rpc, transactions);
-  }
-  let from: Promise<string> | undefined;
-  return async (transactions) => {
-    from ??= firstAccount(rpc, vault.connection?.networkConfig.from);
-    return await sendAll(rpc, { from: await from }, transactions, false);
-  };
 }
 
 /**
@@ -52,13 +27,25 @@ const SCRIPTER = "0x7661756c740000000000000000000000000000ff";
 const MAX_FEE_PER_GAS = 2n ** 96n;
 const SCRIPTER_BALANCE = MAX_FEE_PER_GAS * TRANSACTION_GAS_CAP * 1_000n;
 
-/** Blocks to mine for a transaction that others stand before. */
-const MAX_BLOCKS = 20;
-
-async function sendInProcess(
-  rpc: RpcClient,
+/**
+ * Sends transactions in order, and waits until all of them have succeeded.
+ *
+ * @throws VaultError VAULT_NO_ACCOUNT, VAULT_MOCK_SCRIPT_FAILED and those of a
+ * request
+ */
+export async function sendToMocks(
+  vault: VaultClient,
   transactions: readonly MockTransaction[],
 ): Promise<readonly Receipt[]> {
+  const { rpc } = vault;
+  if (!isInProcess(vault)) {
+    return await sendAll(
+      rpc,
+      { from: await firstAccount(vault) },
+      transactions,
+      false,
+    );
+  }
   const [{ gasLimit, baseFeePerGas }] = await Promise.all([
     rpc.header(),
     rpc.request("hardhat_impersonateAccount", [SCRIPTER]),
@@ -80,21 +67,25 @@ async function sendInProcess(
           maxPriorityFeePerGas: "0x0",
         }),
   };
-  try {
-    return await sendAll(rpc, fields, transactions, true);
-  } finally {
-    await rpc.request("hardhat_stopImpersonatingAccount", [SCRIPTER]);
+  return await sendAll(rpc, fields, transactions, true);
+}
+
+/** The network's `from`, else its first account. */
+async function firstAccount(vault: VaultClient): Promise<string> {
+  const from = hasHost(vault) ? vault.connection.networkConfig.from : undefined;
+  const accounts: unknown =
+    from === undefined ? await vault.rpc.request("eth_accounts", []) : [from];
+  const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined;
+  if (typeof first !== "string") {
+    throw vaultError("VAULT_NO_ACCOUNT", { network: vault.networkName });
   }
+  return first;
 }
 
-/** What is sent, as on the wire. */
-interface Sent extends Readonly<Record<string, string>> {
-  readonly from: string;
-}
-
+/** @param mines True to mine blocks, where nobody else does. */
 async function sendAll(
   rpc: RpcClient,
-  fields: Sent,
+  fields: Readonly<Record<string, string>>,
   transactions: readonly MockTransaction[],
   mines: boolean,
 ): Promise<readonly Receipt[]> {
@@ -102,7 +93,12 @@ async function sendAll(
   // they share one.
   const hashes: string[] = [];
   for (const transaction of transactions) {
-    hashes.push(await send(rpc, { ...fields, ...transaction }));
+    const method = "eth_sendTransaction";
+    const hash = await rpc.request(method, [{ ...fields, ...transaction }]);
+    if (hash instanceof RevertedCall) {
+      throw scriptFailed(rpc, hash.reason.text);
+    }
+    hashes.push(rpc.reader(method).hash(hash));
   }
   const mined: Receipt[] = [];
   for (const hash of hashes) {
@@ -111,21 +107,17 @@ async function sendAll(
   return mined;
 }
 
-const RECEIPT_TIMEOUT_MS = 120_000;
 const FIRST_POLL_MS = 10;
 const LONGEST_POLL_MS = 1_000;
+/** Some two minutes, or so many blocks in process. */
+const MOST_POLLS = 127;
 
-/**
- * @param mines Whether it mines a block, with all that is pending, where the user
- * turned automatic mining off: nobody else does.
- */
 async function waitForReceipt(
   rpc: RpcClient,
   hash: string,
   mines: boolean,
 ): Promise<Receipt> {
-  const deadline = Date.now() + RECEIPT_TIMEOUT_MS;
-  for (let asked = 0; ; asked += 1) {
+  for (let poll = 0; poll < MOST_POLLS; poll += 1) {
     const receipt = await rpc.receipt(hash);
     if (receipt?.succeeded === false) {
       throw scriptFailed(rpc, "the transaction was mined and failed");
@@ -133,76 +125,19 @@ async function waitForReceipt(
     if (receipt !== undefined) {
       return receipt;
     }
-    if (!mines && Date.now() < deadline) {
-      await sleep(Math.min(FIRST_POLL_MS * 2 ** asked, LONGEST_POLL_MS));
-    } else if (mines && asked <= MAX_BLOCKS) {
-      await rpc.request("evm_mine", []);
-    } else {
-      throw scriptFailed(
-        rpc,
-        mines
-          ? "the transaction does not fit into a block"
-          : `transaction ${hash} was not mined within ${RECEIPT_TIMEOUT_MS / 1000} seconds; does the node mine blocks by itself?`,
-      );
-    }
-  }
-}
-
-/** The network's `from`, else its first account. */
-async function firstAccount(
-  rpc: RpcClient,
-  from: string | undefined,
-): Promise<string> {
-  const accounts: unknown =
-    from === undefined ? await rpc.request("eth_accounts", []) : [from];
-  const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined;
-  if (typeof first !== "string") {
-    throw vaultError("VAULT_NO_ACCOUNT", { network: rpc.network });
-  }
-  return first;
-}
-
-/** @returns The transaction's hash. */
-async function send(rpc: RpcClient, transaction: Sent): Promise<string> {
-  const { from } = transaction;
-  const method = "eth_sendTransaction";
-  let failure: VaultError;
-  try {
-    const answer = await rpc.request(method, [transaction]);
-    if (typeof answer === "string") {
-      return answer;
-    }
-    failure =
-      answer instanceof RevertedCall
-        ? scriptFailed(rpc, answer.reason.text)
-        : rpc.reader(method).invalid("no transaction hash");
-  } catch (error) {
-    if (!isNodeRefusal(error)) {
-      throw error;
-    }
-    failure = error;
-  }
-  // Nodes word it in ways that do not always tell what is missing.
-  if ((await rpc.balance(from)) !== 0n) {
-    throw failure;
+    await (mines
+      ? rpc.request("evm_mine", [])
+      : sleep(Math.min(FIRST_POLL_MS * 2 ** poll, LONGEST_POLL_MS)));
   }
   throw scriptFailed(
     rpc,
-    `account ${from} has no funds to pay for gas (${String(failure.details["problem"])})`,
-    `Fund the account, or name another one in networks.${rpc.network}.`,
-    failure,
+    `transaction ${hash} was not mined within two minutes; does the node mine blocks by itself?`,
   );
 }
 
-function scriptFailed(
-  { network }: RpcClient,
-  problem: string,
-  advice = "Correct what the message names, and script the mocks again.",
-  cause?: unknown,
-): VaultError {
-  return vaultError(
-    "VAULT_MOCK_SCRIPT_FAILED",
-    { network, problem: problem.replace(/\.$/u, ""), advice },
-    cause,
-  );
+function scriptFailed({ network }: RpcClient, problem: string): VaultError {
+  return vaultError("VAULT_MOCK_SCRIPT_FAILED", {
+    network,
+    problem: problem.replace(/\.$/u, ""),
+  });
 }

@@ -3,11 +3,12 @@ import { createHash } from "node:crypto";
 import { dataSlice, keccak256 } from "ethers";
 
 import { hexWord } from "../client/lens/words.js";
+import type { VaultClient } from "../client/vault-client.js";
 import { operations } from "../protocol/index.js";
+import { isInProcess } from "./local-node.js";
 import { call, encodeBytes, encodeList, exTypeBytes } from "./setters.js";
 import type { ScriptCall } from "./setters.js";
-import { isInProcess } from "./types.js";
-import type { CheckedOrder, MockHost, MockState } from "./types.js";
+import type { CheckedOrder, MockState } from "./types.js";
 
 /** From this many orders on, a recording is quicker than a script. */
 const FEWEST_ORDERS = 100;
@@ -16,28 +17,28 @@ const FEWEST_ORDERS = 100;
 const ORDERS_PER_PAGE = 16n;
 
 /**
- * Puts a state's orders into code, as `MockTrading.setRecording` reads it, where
- * the node lets it: to store ten thousand takes seconds.
+ * Puts orders into code, as `MockTrading.setRecording` reads it, in process: to
+ * store ten thousand takes seconds.
  *
- * @returns What of the state is still to be scripted, and the call that hands
- * the recording to the mock.
+ * @returns The orders that are still to be scripted, and the call that hands the
+ * recording to the mock.
  */
 export async function recordOrders(
-  vault: MockHost,
-  state: MockState,
+  vault: VaultClient,
+  orders: MockState["orders"],
 ): Promise<{
-  readonly state: MockState;
+  readonly unrecorded: MockState["orders"];
   readonly recording: readonly ScriptCall[];
 }> {
-  if (state.orders.size < FEWEST_ORDERS || !isInProcess(vault)) {
-    return { state, recording: [] };
+  if (orders.size < FEWEST_ORDERS || !isInProcess(vault)) {
+    return { unrecorded: orders, recording: [] };
   }
   const hash = createHash("sha256");
   const pages = new Map<bigint, string[]>();
-  const removed = new Map<bigint, null>();
-  for (const [id, order] of state.orders) {
+  const unrecorded = new Map<bigint, null>();
+  for (const [id, order] of orders) {
     if (order === null) {
-      removed.set(id, null);
+      unrecorded.set(id, null);
       continue;
     }
     const page =
@@ -58,7 +59,7 @@ export async function recordOrders(
     ]);
   }
   return {
-    state: { ...state, orders: removed },
+    unrecorded,
     recording: [call("trading", "setRecording", `0x${recording}`)],
   };
 }

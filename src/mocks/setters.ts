@@ -3,22 +3,25 @@ import { Interface, id } from "ethers";
 
 import { parseEnum } from "../client/inputs.js";
 import { hexWord } from "../client/lens/words.js";
+import type { VaultClient } from "../client/vault-client.js";
 import { assertInvariant } from "../errors.js";
+import { asRecord } from "../json.js";
 import {
   byRole,
-  operationEntry,
-  wireName,
   get,
+  operationEntry,
   targetsOf,
+  wireName,
 } from "../protocol/index.js";
 import type {
   ContractRole,
-  ReadOperationName,
   Query,
+  ReadOperationName,
 } from "../protocol/index.js";
 import { encodeRevertData } from "./failure.js";
 import { mockArtifacts } from "./mock-contracts.js";
 import type { MockAddresses } from "./mock-contracts.js";
+import { sendToMocks } from "./mock-sender.js";
 import type { MockTransaction } from "./mock-sender.js";
 import { answers } from "./state.js";
 import type {
@@ -29,7 +32,7 @@ import type {
   ScriptedReason,
 } from "./types.js";
 
-/** One call of a script: which mock, and what it is told. */
+/** One call of a script, to the mock of a role. */
 export interface ScriptCall {
   readonly role: ContractRole;
   readonly data: string;
@@ -40,28 +43,16 @@ export const mockInterfaces = byRole(
   (role) => new Interface(mockArtifacts[role].abi),
 );
 
-/** Fixtures encode the same calls over and over, which is slower than the chain. */
-const encodedCalls = new Map<string, string>();
-const MOST_ENCODED_CALLS = 500;
-
 /** A call of one of the mock's own functions. */
 export function call(
   role: ContractRole,
   setter: string,
   ...args: readonly unknown[]
 ): ScriptCall {
-  const key = JSON.stringify([role, setter, args], (_key, value: unknown) =>
-    typeof value === "bigint" ? `${value}n` : value,
-  );
-  let data = encodedCalls.get(key);
-  if (data === undefined) {
-    data = mockInterfaces[role].encodeFunctionData(setter, [...args]);
-    if (encodedCalls.size === MOST_ENCODED_CALLS) {
-      encodedCalls.clear();
-    }
-    encodedCalls.set(key, data);
-  }
-  return { role, data };
+  return {
+    role,
+    data: mockInterfaces[role].encodeFunctionData(setter, [...args]),
+  };
 }
 
 /**
@@ -95,7 +86,7 @@ function setAnswer(
   const values =
     outputs.length === 1
       ? [answer]
-      : outputs.map(({ name }): unknown => Reflect.get(Object(answer), name));
+      : outputs.map(({ name }) => asRecord(answer)[name]);
   const [first] = mockInterfaces[role].getFunction(setter)?.inputs ?? [];
   return call(
     role,
@@ -104,7 +95,7 @@ function setAnswer(
   );
 }
 
-/** Makes an operation revert, or succeed again where the reason is null. */
+/** Makes an operation revert, or succeed again if the reason is null. */
 export function callsForFailure({
   operation,
   pool,
@@ -122,33 +113,16 @@ export function callsForFailure({
     );
 }
 
-/** How many orders one call sets: about 300,000 gas each. */
-const ORDERS_PER_CALL = 20;
-
-/** Sets and removes orders, in calls small enough to share a transaction. */
+/** Sets orders, and removes those that are null. */
 export function callsForOrders(orders: MockState["orders"]): ScriptCall[] {
-  const set: Array<[bigint, object]> = [];
-  const removals: ScriptCall[] = [];
-  for (const [orderID, order] of orders) {
-    if (order === null) {
-      removals.push(call("trading", "removeOrder", orderID));
-    } else {
-      set.push([orderID, { ...order, exType: exTypeBytes(order) }]);
-    }
-  }
-  const settings: ScriptCall[] = [];
-  for (let at = 0; at < set.length; at += ORDERS_PER_CALL) {
-    const chunk = set.slice(at, at + ORDERS_PER_CALL);
-    settings.push(
-      call(
-        "trading",
-        "setOrders",
-        chunk.map(([orderID]) => orderID),
-        chunk.map(([, order]) => order),
-      ),
-    );
-  }
-  return [...settings, ...removals];
+  return [...orders].map(([orderID, order]) =>
+    order === null
+      ? call("trading", "removeOrder", orderID)
+      : call("trading", "setOrder", orderID, {
+          ...order,
+          exType: exTypeBytes(order),
+        }),
+  );
 }
 
 /** A lone surrogate becomes U+FFFD; ethers would throw. */
@@ -159,13 +133,18 @@ export function exTypeBytes({ exType }: CheckedOrder): Uint8Array {
 /** The calls that bring fresh mocks into a state. */
 export function callsForState(
   state: MockState,
+  overrides: MockOverrides,
   { vaultFactory }: MockAddresses,
 ): ScriptCall[] {
   // What is off or none is so in a fresh mock.
   const isOff = new Set<unknown>([undefined, null, false]);
   return [
     call("vault", "setFactory", vaultFactory),
-    ...callsFor(state, (path) => !isOff.has(get(state, [path[0]]))),
+    ...callsForChanges(
+      state,
+      overrides,
+      ([key]) => !isOff.has(get(state, [key])),
+    ),
   ];
 }
 
@@ -173,31 +152,15 @@ export function callsForState(
 export function callsForChanges(
   state: MockState,
   changes: MockOverrides,
+  isNamed = (path: Query["path"]): boolean => get(changes, path) !== undefined,
 ): ScriptCall[] {
-  return callsFor(state, (path) => {
-    const [key] = path;
-    return key === "orders" || get(changes, path) !== undefined;
-  });
-}
-
-function callsFor(
-  state: MockState,
-  isNamed: (path: Query["path"]) => boolean,
-): ScriptCall[] {
-  const { generatedOrders: range, orders, settlement, failures } = state;
-  const when = (
-    key: keyof MockState,
-    some: () => ScriptCall[],
-  ): ScriptCall[] => (isNamed([key]) ? some() : []);
-  return [
-    ...answers
-      .filter(({ path }) => isNamed(path))
-      .map((answer) => setAnswer(answer, get(state, answer.path))),
-    ...when("missingOrdersRevert", () => [
+  const { generatedOrders: range, settlement } = state;
+  const calls: Partial<Record<keyof MockState, () => ScriptCall[]>> = {
+    missingOrdersRevert: () => [
       call("trading", "setMissingOrdersRevert", state.missingOrdersRevert),
-    ]),
-    ...when("orders", () => callsForOrders(orders)),
-    ...when("generatedOrders", () => [
+    ],
+    orders: () => callsForOrders(state.orders),
+    generatedOrders: () => [
       // A range that ends before it begins is empty.
       call(
         "trading",
@@ -205,18 +168,26 @@ function callsFor(
         range?.firstId ?? 1n,
         range?.lastId ?? 0n,
       ),
-    ]),
-    ...when("settlement", () => [
+    ],
+    settlement: () => [
       call(
         "vault",
-        state.settlementScripted === true
-          ? "setSettlement"
-          : "setFirstSettlement",
+        changes.settlement === undefined
+          ? "setFirstSettlement"
+          : "setSettlement",
         settlement.settledPrice,
         settlement.settledAmount,
       ),
-    ]),
-    ...when("failures", () => failures.flatMap(callsForFailure)),
+    ],
+    failures: () => state.failures.flatMap(callsForFailure),
+  };
+  return [
+    ...answers
+      .filter(({ path }) => isNamed(path))
+      .map((answer) => setAnswer(answer, get(state, answer.path))),
+    ...Object.entries(calls).flatMap(([key, some]) =>
+      isNamed([key]) ? some() : [],
+    ),
   ];
 }
 
@@ -226,43 +197,38 @@ function callsFor(
  */
 const BYTES_PER_TRANSACTION = 500 * 32;
 
-/** Calls in order, as few at a time as fit into a transaction. */
-export function inBatches(
-  script: readonly ScriptCall[],
-): ReadonlyArray<readonly ScriptCall[]> {
-  const batches: ScriptCall[][] = [];
-  let room = 0;
-  for (const next of script) {
-    const size = (next.data.length - 2) / 2;
-    const last = batches.at(-1);
-    if (last === undefined || size > room) {
-      batches.push([next]);
-      room = BYTES_PER_TRANSACTION - size;
-    } else {
-      last.push(next);
-      room -= size;
-    }
-  }
-  return batches;
-}
-
 const SCRIPT_SELECTOR = id("script((address,bytes)[])").slice(0, 10);
 
-/** Encodes the transaction that makes the calls: any mock runs a script for all. */
-export function encodeBatch(
+/**
+ * Makes calls in order, in as few transactions as they fit into: any mock runs a
+ * script for all.
+ *
+ * @throws VaultError as {@link sendToMocks} does
+ */
+export async function sendScript(
+  vault: VaultClient,
   addresses: MockAddresses,
-  batch: readonly ScriptCall[],
-): MockTransaction {
-  const [first] = batch;
-  assertInvariant(first !== undefined, "an empty batch of a script");
-  const calls = batch.map(
-    ({ role, data }) =>
+  script: readonly ScriptCall[],
+): Promise<void> {
+  const transactions: MockTransaction[] = [];
+  let batch: string[] = [];
+  let room = BYTES_PER_TRANSACTION;
+  for (const [index, { role, data }] of script.entries()) {
+    batch.push(
       hexWord(addresses[role]) + hexWord(64) + encodeBytes(data.slice(2)),
-  );
-  return {
-    to: addresses[first.role],
-    data: `${SCRIPT_SELECTOR}${encodeList(calls)}`,
-  };
+    );
+    room -= data.length / 2;
+    const next = script[index + 1];
+    if (next === undefined || next.data.length / 2 > room) {
+      transactions.push({
+        to: addresses[role],
+        data: `${SCRIPT_SELECTOR}${encodeList(batch)}`,
+      });
+      batch = [];
+      room = BYTES_PER_TRANSACTION;
+    }
+  }
+  await sendToMocks(vault, transactions);
 }
 
 /** Encodes hex digits as the ABI's bytes. */

@@ -8,16 +8,15 @@ import {
   requireObject,
 } from "../client/values.js";
 import { invalidArgument } from "../errors.js";
-import { asRecord } from "../json.js";
 import {
   ContractType,
   OrderState,
   fieldsOf,
+  get,
   isOperationName,
   operationNames,
   operations,
   set,
-  get,
   standaloneQueries,
   targetsOf,
 } from "../protocol/index.js";
@@ -53,18 +52,19 @@ export const answers: readonly Query[] = [
 ];
 
 /**
- * A state with some of its values changed.
+ * A state with some of its values changed, each of which is checked. A value that
+ * the state does not have has to be whole.
  *
+ * @param unknownOrder Completes orders that the state does not have.
  * @throws VaultError VAULT_INVALID_ARGUMENT for an unknown value or half of one,
  * VAULT_INVALID_INTEGER, VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
  */
 export function applyOverrides(
   state: MockState,
   overrides: MockOverrides,
+  unknownOrder: Partial<CheckedOrder> = someOrder,
 ): MockState {
-  // It follows from the settlement.
-  const { settlementScripted: _scripted, ...changeable } = state;
-  requireKnownKeys(overrides, changeable, "The changes to the mocks");
+  requireKnownKeys(overrides, state, "The changes to the mocks");
   const {
     missingOrdersRevert = state.missingOrdersRevert,
     failures = state.failures,
@@ -77,56 +77,48 @@ export function applyOverrides(
   return {
     ...state,
     ...changedAnswers(state, overrides),
-    orders: applyOrders({ ...state, generatedOrders }, overrides.orders),
     generatedOrders,
+    orders: changedOrders(
+      { ...state, generatedOrders },
+      overrides,
+      unknownOrder,
+    ),
     missingOrdersRevert:
       checkValue(
         { type: "bool", unit: "none" },
         missingOrdersRevert,
         "missingOrdersRevert",
       ) === true,
-    ...(settlement === undefined
-      ? {}
-      : {
-          settlement: checkAllValues<ScriptedSettlement>(
+    settlement:
+      settlement === undefined
+        ? state.settlement
+        : checkAllValues<ScriptedSettlement>(
             fieldsOf("getLatestRoundInfo", settlementFields),
             { ...state.settlement, ...requireObject(settlement, "settlement") },
             "settlement",
           ),
-          settlementScripted: true,
-        }),
     failures: checkFailures(failures),
   };
 }
 
-/** The state's answers with their changes, which are checked. */
-function changedAnswers(
-  state: object,
-  overrides: MockOverrides,
-): Partial<MockState> {
-  const changed: Record<string, unknown> = {};
+function changedAnswers(state: object, overrides: object): Partial<MockState> {
+  const changed: Record<string, unknown> = { ...state };
   for (const { operation, path } of answers) {
     const [key, variant] = path;
-    if (variant !== undefined) {
-      const { [key]: given = {} } = asRecord(overrides);
-      requireKnownKeys(given, get(state, [key]), key);
+    const group = get(overrides, [key]);
+    if (variant !== undefined && group !== undefined) {
+      requireKnownKeys(group, get(state, [key]), key);
     }
-    const where = path.join(".");
-    const before = get(state, path);
     const given = get(overrides, path);
-    set(
-      changed,
-      path,
-      given === undefined
-        ? before
-        : checkAnswer(
-            operation,
-            typeof before === "object"
-              ? { ...before, ...requireObject(given, where) }
-              : given,
-            where,
-          ),
-    );
+    if (given !== undefined) {
+      const where = path.join(".");
+      const before = get(state, path);
+      const whole =
+        typeof before === "object"
+          ? { ...before, ...requireObject(given, where) }
+          : given;
+      set(changed, path, checkAnswer(operation, whole, where));
+    }
   }
   return changed;
 }
@@ -143,27 +135,31 @@ function checkRange(range: unknown): MockState["generatedOrders"] {
   };
 }
 
-function applyOrders(
-  state: MockState,
-  overrides: MockOverrides["orders"] = {},
+function changedOrders(
+  { orders, generatedOrders: range }: MockState,
+  { orders: overrides = {} }: MockOverrides,
+  unknownOrder: Partial<CheckedOrder>,
 ): MockState["orders"] {
-  const orders = new Map(state.orders);
+  const changed = new Map(orders);
   for (const [key, changes] of Object.entries(
     requireObject(overrides, "orders"),
   )) {
     const where = `orders.${key}`;
-    const orderID = parseOrderKey(key);
+    const id = parseOrderKey(key);
     if (changes === null) {
-      orders.set(orderID, null);
+      changed.set(id, null);
     } else if (changes !== undefined) {
+      const isGenerated =
+        range !== null && id >= range.firstId && id <= range.lastId;
       const order = {
-        ...existingOrder(state, orderID),
+        ...(orders.get(id) ??
+          (isGenerated ? generatedOrder(id) : unknownOrder)),
         ...requireObject(changes, where),
       };
-      orders.set(orderID, checkAllValues(orderFields, order, where));
+      changed.set(id, checkAllValues<CheckedOrder>(orderFields, order, where));
     }
   }
-  return orders;
+  return changed;
 }
 
 /**
@@ -176,18 +172,6 @@ export function parseOrderKey(key: string): bigint {
   return parseUint256(
     /^(?:0|[1-9][0-9]*)$/u.test(key) ? BigInt(key) : key,
     "An order's id",
-  );
-}
-
-/** The order that changes are made to; of one that there is not, any. */
-function existingOrder(
-  { orders, generatedOrders: range }: MockState,
-  orderID: bigint,
-): CheckedOrder {
-  const isGenerated =
-    range !== null && orderID >= range.firstId && orderID <= range.lastId;
-  return (
-    orders.get(orderID) ?? (isGenerated ? generatedOrder(orderID) : someOrder)
   );
 }
 

@@ -19,7 +19,6 @@ import type {
   MockAtOptions,
 } from "../mocks/deploy-mocks.js";
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
-import type { MockHost } from "../mocks/types.js";
 import type { VaultHost } from "../host.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
@@ -39,7 +38,7 @@ import { findInProject } from "./project-abis.js";
  * The handle that scripts mocks; its `vault`, the plugin's unless named, is
  * bound to them.
  */
-export type MockVaultHandle<VaultT extends MockHost = HardhatVault> =
+export type MockVaultHandle<VaultT extends VaultClient = HardhatVault> =
   MockHandle<VaultT>;
 
 /** What the vaults of one set of contracts share. */

@@ -60,6 +60,12 @@ export class BareHost extends VaultClient implements VaultHost {
     );
   }
 
+  public readonly instanceName = undefined;
+
+  public bind(): void {
+    throw new Error("nothing is bound");
+  }
+
   public instance(): never {
     throw new Error("there are no instances");
   }

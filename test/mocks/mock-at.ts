@@ -59,24 +59,6 @@ describe("mocks - at production addresses", () => {
     expect(await vault.queryVolume()).to.equal(420n * 10n ** 18n);
   });
 
-  it("should refuse one address for two contracts", async () => {
-    const { vault } = await connect(undefined, {
-      ...contracts,
-      privatePool: contracts.publicPool,
-    });
-    await expectVaultError(
-      vault.deployMocks({
-        at: { ...contracts, privatePool: contracts.publicPool },
-      }),
-      "VAULT_INVALID_ARGUMENT",
-    );
-    await expectVaultError(
-      vault.mockAt("publicPool"),
-      "VAULT_INVALID_ARGUMENT",
-    );
-    await vault.mockAt("vault");
-  });
-
   it("should refuse a network that looks live, and send nothing", async () => {
     const { vault } = await connect(live.url);
     live.requests.length = 0;

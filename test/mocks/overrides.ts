@@ -204,12 +204,6 @@ describe("mocks - overrides", () => {
       /missingOrdersRevert is not one of true, false/u,
     ],
     [
-      "what follows from a settlement",
-      // @ts-expect-error -- it is settlement
-      { settlementScripted: "yes" },
-      /there is no "settlementScripted"; there are (?!.*settlementScripted)/u,
-    ],
-    [
       "failures that are no list",
       // @ts-expect-error -- a list
       { failures: { operation: "queryVolume", reason: "no" } },
