@@ -1,10 +1,10 @@
 // @ts-check
 
 /**
- * The floors of the house, top to bottom: what is on one imports from its own
- * floor and from those below it, type imports counted.
+ * The layers, top to bottom. A file imports from its own layer and from those
+ * below it, type imports counted.
  */
-const floors = [
+const layers = [
   { name: "the plugin's entry", paths: ["src/index\\.ts"] },
   { name: "tasks", paths: ["tasks/"] },
   {
@@ -39,13 +39,13 @@ const floors = [
 const anyOf = (paths) => `^(?:${paths.join("|")})`;
 
 /** @type {import("dependency-cruiser").IForbiddenRuleType[]} */
-const arrows = floors.slice(1).map(({ name, paths }, index) => ({
+const arrows = layers.slice(1).map(({ name, paths }, index) => ({
   name: `down-from-${name.replaceAll(/\W+/gu, "-")}`,
-  comment: `"${name}" imports nothing of the floors above it. Move what it needs down to where both can use it, or take it as a parameter whose type is declared on this floor. The floors are in .dependency-cruiser.js.`,
+  comment: `"${name}" imports nothing of the layers above it. Move what it needs down to where both can use it, or take it as a parameter whose type is declared in this layer. The layers are in .dependency-cruiser.js.`,
   severity: "error",
   from: { path: anyOf(paths) },
   to: {
-    path: anyOf(floors.slice(0, index + 1).flatMap((floor) => floor.paths)),
+    path: anyOf(layers.slice(0, index + 1).flatMap((layer) => layer.paths)),
   },
 }));
 
@@ -62,13 +62,13 @@ export default {
     },
     ...arrows,
     {
-      name: "every-file-has-a-floor",
+      name: "every-file-has-a-layer",
       comment:
-        "This file is on no floor: move it into a folder of one, or list it in .dependency-cruiser.js.",
+        "This file is in no layer: move it into a folder of one, or list it in .dependency-cruiser.js.",
       severity: "error",
       from: {
         path: "^(?:src|tasks)/",
-        pathNot: anyOf(floors.flatMap((floor) => floor.paths)),
+        pathNot: anyOf(layers.flatMap((layer) => layer.paths)),
       },
       to: {},
     },
@@ -93,7 +93,7 @@ export default {
       comment:
         "This part works without Hardhat, over any EIP-1193 provider. What it needs of Hardhat it takes as a parameter.",
       severity: "error",
-      from: { path: anyOf(floors.slice(-3).flatMap((floor) => floor.paths)) },
+      from: { path: anyOf(layers.slice(-3).flatMap((layer) => layer.paths)) },
       to: {
         path: "(?:^|/)node_modules/(?:hardhat|@nomicfoundation/hardhat-(?!utils/)[^/]+)/",
       },

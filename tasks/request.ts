@@ -2,7 +2,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import {
   fixedAddresses,
-  orElse,
+  inOrder,
   requireAddress,
 } from "../src/client/addresses.js";
 import type { LocatedAddress } from "../src/client/addresses.js";
@@ -157,7 +157,7 @@ async function addressesWithoutRequests(
   const addresses =
     overrides === undefined
       ? locate
-      : orElse(fixedAddresses(overrides, "--at"), locate);
+      : inOrder(fixedAddresses(overrides, "--at"), locate);
   return {
     from,
     addressOf: async (role, operation) =>

@@ -35,7 +35,7 @@ export type AddressResolver = (
   role: ContractRole,
 ) => Promise<LocatedAddress | MissingAddress>;
 
-export function isLocated(
+function isLocated(
   found: LocatedAddress | MissingAddress,
 ): found is LocatedAddress {
   return "address" in found;
@@ -72,14 +72,17 @@ export function fixedAddresses(
   };
 }
 
-/** Looks in one book first, then in another, which says what is missing. */
-export function orElse(
-  first: AddressResolver | undefined,
-  then: AddressResolver,
+/** Asks each source in turn; the last one describes what none of them has. */
+export function inOrder(
+  first: AddressResolver,
+  ...others: readonly AddressResolver[]
 ): AddressResolver {
   return async (role) => {
-    const found = await first?.(role);
-    return found !== undefined && isLocated(found) ? found : await then(role);
+    let found = await first(role);
+    for (const source of others) {
+      found = isLocated(found) ? found : await source(role);
+    }
+    return found;
   };
 }
 

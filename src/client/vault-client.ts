@@ -13,7 +13,7 @@ import type {
   OperationResult,
   ReadOperationName,
 } from "../protocol/index.js";
-import { fixedAddresses, orElse, requireAddress } from "./addresses.js";
+import { fixedAddresses, inOrder, requireAddress } from "./addresses.js";
 import type {
   AddressResolver,
   ContractAddresses,
@@ -147,7 +147,7 @@ export class VaultClient implements VaultReader {
   public at(contracts: ContractAddresses, source = "at()"): VaultClient {
     return new VaultClient(
       this.provider,
-      orElse(fixedAddresses(contracts, source), this.addresses),
+      inOrder(fixedAddresses(contracts, source), this.addresses),
       {
         from: this.#from,
         networkName: this.networkName,

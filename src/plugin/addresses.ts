@@ -1,6 +1,6 @@
 import type { NetworkConfig } from "hardhat/types/config";
 
-import { orCallAt, orElse } from "../client/addresses.js";
+import { inOrder, orCallAt } from "../client/addresses.js";
 import type { AddressResolver } from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
@@ -8,23 +8,38 @@ import { toConfigVariableError } from "../rpc/errors.js";
 import type { VaultInstanceConfig } from "./config-types.js";
 import type { DeploymentAddresses } from "./deployments.js";
 
-/** The sources of a connection's addresses, or of an instance's, in order. */
+/** The addresses of a connection, or of an instance on it. */
 export interface ConnectionAddresses {
-  /** Bound, configured, and deployed by `vault deploy-mocks`. */
+  /** Finds bound, then configured ones, then those that deploy-mocks left. */
   readonly locate: AddressResolver;
-  /** Without the deployed ones, which an instance does not share. */
+  /** Leaves out the last ones, which instances do not share. */
   readonly locateNamed: AddressResolver;
-  /** From now on these addresses come first. */
+  /** From now on these come first, in the place of those bound before. */
   bind(addresses: AddressResolver): void;
-  /** This connection is a fork: what is not bound is where it is upstream. */
-  follow(upstream: AddressResolver): void;
+}
+
+/** @param deployed Looked at after those, where instances do not look. */
+export function bindableAddresses(
+  configured: AddressResolver,
+  deployed?: AddressResolver,
+): ConnectionAddresses {
+  let named = configured;
+  const locateNamed: AddressResolver = async (role) => await named(role);
+  return {
+    locate:
+      deployed === undefined ? locateNamed : inOrder(locateNamed, deployed),
+    locateNamed,
+    bind: (bound) => {
+      named = inOrder(bound, configured);
+    },
+  };
 }
 
 /** One of the sets of contracts on a network. */
 export interface InstanceOfNetwork {
   readonly name: string;
   /** Where what the instance leaves out is. */
-  readonly network: ConnectionAddresses;
+  readonly network: Pick<ConnectionAddresses, "locateNamed">;
 }
 
 /**
@@ -39,31 +54,21 @@ export function connectionAddresses(
   instance?: InstanceOfNetwork,
 ): ConnectionAddresses {
   const path = `networks.${networkName}.vault${instance === undefined ? "" : `.instances.${instance.name}`}.contracts`;
-  const own = configuredAddresses(
+  const configured = configuredAddresses(
     path,
     settingsOf(networkName, networkConfig, instance?.name),
   );
-  let bound: AddressResolver | undefined;
-  let configured =
-    instance === undefined ? own : orElse(own, instance.network.locateNamed);
-  let deployed: AddressResolver = async (role) =>
+  const deployed: AddressResolver = async (role) =>
     (await deployment?.find(role)) ?? {
       path: `${path}.${role}`,
       hint: `${orCallAt(role)} ${describeAbsence(networkConfig, deployment)}`,
     };
-  const locateNamed: AddressResolver = async (role) =>
-    await orElse(bound, configured)(role);
-  return {
-    locate: async (role) => await orElse(locateNamed, deployed)(role),
-    locateNamed,
-    bind: (addresses) => {
-      bound = addresses;
-    },
-    follow: (upstream) => {
-      configured = upstream;
-      deployed = upstream;
-    },
-  };
+  return bindableAddresses(
+    instance === undefined
+      ? configured
+      : inOrder(configured, instance.network.locateNamed),
+    deployed,
+  );
 }
 
 /**

@@ -4,7 +4,7 @@ import type { NetworkConfig } from "hardhat/types/config";
 import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { fixedAddresses, orElse } from "../client/addresses.js";
+import { fixedAddresses, inOrder } from "../client/addresses.js";
 import type {
   AddressResolver,
   ContractAddresses,
@@ -29,8 +29,12 @@ import type {
 } from "../simulation/engines/fork.js";
 import type { SimulateSettleAllOptions } from "../simulation/simulate-settle-all.js";
 import type { Simulation } from "../simulation/types.js";
-import { connectionAddresses, settingsOf } from "./addresses.js";
-import type { ConnectionAddresses, InstanceOfNetwork } from "./addresses.js";
+import {
+  bindableAddresses,
+  connectionAddresses,
+  settingsOf,
+} from "./addresses.js";
+import type { ConnectionAddresses } from "./addresses.js";
 import { DeploymentAddresses } from "./deployments.js";
 import { findInProject } from "./project-abis.js";
 
@@ -46,12 +50,16 @@ interface VaultParts extends Pick<
   HardhatVault,
   "networkName" | "connection" | "context" | "instanceName" | "deployments"
 > {
-  /** Its addresses, below those of `at()`. */
-  readonly connectionAddresses: ConnectionAddresses;
-  readonly networkAddresses: ConnectionAddresses;
-  /** Of the network, so that each keeps the mocks bound to it. */
-  readonly instances: Map<string, HardhatVault>;
+  /** Those below `at()`. */
+  readonly addresses: ConnectionAddresses;
+  readonly network: NetworkParts;
   readonly findErrors: FindErrors;
+}
+
+/** What the instances on a network share with it. */
+interface NetworkParts extends Pick<ConnectionAddresses, "locateNamed"> {
+  /** By name, so that each keeps the mocks bound to it. */
+  readonly instances: Map<string, HardhatVault>;
 }
 
 const IN_PROCESS_CHUNK = 50;
@@ -73,7 +81,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   private constructor(
     private readonly parts: VaultParts,
-    addresses: AddressResolver = parts.connectionAddresses.locate,
+    addresses: AddressResolver = parts.addresses.locate,
     // The params of Hardhat's provider type are not readonly inside objects; it
     // is the same standard.
     provider: Eip1193Provider = parts.connection.provider,
@@ -92,13 +100,15 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /**
    * @param networkName What error texts call the network.
+   * @param upstream Where a fork's contracts are, in the place of its own settings.
    * @internal
    */
   public static forConnection(
     connection: NetworkConnection<ChainType | string>,
     context: HookContext,
     networkName = connection.networkName,
-    instance?: InstanceOfNetwork & Pick<VaultParts, "instances">,
+    instance?: { readonly name: string; readonly network: NetworkParts },
+    upstream?: AddressResolver,
   ): HardhatVault {
     const { networkConfig, provider } = connection;
     const deployments =
@@ -110,20 +120,17 @@ export class HardhatVault extends VaultClient implements VaultHost {
             instance?.name,
           )
         : undefined;
-    const own = connectionAddresses(
-      networkName,
-      networkConfig,
-      deployments,
-      instance,
-    );
+    const addresses =
+      upstream === undefined
+        ? connectionAddresses(networkName, networkConfig, deployments, instance)
+        : bindableAddresses(upstream);
     return new HardhatVault({
       networkName,
       connection,
       context,
       instanceName: instance?.name,
-      connectionAddresses: own,
-      networkAddresses: instance?.network ?? own,
-      instances: instance?.instances ?? new Map<string, HardhatVault>(),
+      addresses,
+      network: instance?.network ?? { ...addresses, instances: new Map() },
       deployments,
       findErrors: findInProject(context.artifacts),
     });
@@ -146,16 +153,16 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public instance(name: string): HardhatVault {
-    const { instances, networkAddresses: network } = this.parts;
+    const { network } = this.parts;
     const instance =
-      instances.get(name) ??
+      network.instances.get(name) ??
       HardhatVault.forConnection(
         this.connection,
         this.context,
         this.networkName,
-        { name, network, instances },
+        { name, network },
       );
-    instances.set(name, instance);
+    network.instances.set(name, instance);
     return this.provider === this.connection.provider
       ? instance
       : new HardhatVault(
@@ -186,7 +193,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   ): HardhatVault {
     return new HardhatVault(
       this.parts,
-      orElse(fixedAddresses(contracts, source), this.addresses),
+      inOrder(fixedAddresses(contracts, source), this.addresses),
       this.provider,
       this.from,
     );
@@ -369,7 +376,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal From now on the connection's vault looks here first. */
   public bind(addresses: AddressResolver): void {
-    this.parts.connectionAddresses.bind(addresses);
+    this.parts.addresses.bind(addresses);
   }
 
   /** @internal Hash of the first block; undefined where nothing persists. */
@@ -383,15 +390,23 @@ export class HardhatVault extends VaultClient implements VaultHost {
     upstream: AddressResolver,
     instances: ReadonlyMap<string, { readonly locate: AddressResolver }>,
   ): void {
-    fork.vault = HardhatVault.forConnection(
-      fork,
-      this.context,
-      // Of the user's networks, not of what forks are made with.
-      `${this.networkName} (fork)`,
-    );
-    fork.vault.parts.connectionAddresses.follow(upstream);
+    // Of the user's networks, not of what forks are made with.
+    const networkName = `${this.networkName} (fork)`;
+    const adopt = (
+      addresses: AddressResolver,
+      instance?: Parameters<typeof HardhatVault.forConnection>[3],
+    ): HardhatVault =>
+      HardhatVault.forConnection(
+        fork,
+        this.context,
+        networkName,
+        instance,
+        addresses,
+      );
+    fork.vault = adopt(upstream);
+    const { network } = fork.vault.parts;
     for (const [name, { locate }] of instances) {
-      fork.vault.instance(name).parts.connectionAddresses.follow(locate);
+      network.instances.set(name, adopt(locate, { name, network }));
     }
   }
 
