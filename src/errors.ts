@@ -10,7 +10,10 @@ import { escapeUntrusted } from "./untrusted-text.js";
  */
 export type ErrorKind = "user" | "chain" | "rpc" | "bug";
 
-/** What happened and where, and what to do; `{name}` marks an argument. */
+/**
+ * What happened and where, and what to do; `{name}` marks an argument. `refuses`:
+ * the error ends a settlement as `refused`, before anything is sent.
+ */
 export const errorTable = {
   VAULT_INVALID_ADDRESS: {
     kind: "user",
@@ -168,6 +171,7 @@ export const errorTable = {
   },
   VAULT_WRONG_CHAIN: {
     kind: "user",
+    refuses: true,
     message:
       "Network {network} is configured for chain id {expected}, but the node answers {actual}.",
     fix: "Correct networks.{network}.chainId or the URL. Nothing was sent.",
@@ -195,11 +199,13 @@ export const errorTable = {
   },
   VAULT_NO_SIGNER: {
     kind: "user",
+    refuses: true,
     message: "Network {network} has no account to settle with.",
     fix: "Set networks.{network}.accounts, or use a node that holds keys.",
   },
   VAULT_UNKNOWN_SIGNER: {
     kind: "user",
+    refuses: true,
     message:
       "{from} is not an account of network {network}; its accounts are: {known}.",
     fix: "Give one of these with the option `from`, or add its key to networks.{network}.accounts. Nothing was sent.",
@@ -217,6 +223,7 @@ export const errorTable = {
   },
   VAULT_ROUND_CHANGED: {
     kind: "chain",
+    refuses: true,
     message: "This was meant for {expected}, but the vault is in {actual} now.",
     fix: "Look at `vault round`, and start again if that is the round to settle.",
   },
@@ -228,57 +235,60 @@ export const errorTable = {
   },
   VAULT_INSUFFICIENT_FUNDS: {
     kind: "user",
+    refuses: true,
     message:
       "{from} has {balance} wei on network {network}, and the settlement may cost {cost} wei.",
     fix: "Fund the account, or choose another one with the option `from`. Nothing was sent.",
   },
   VAULT_GAS_LIMIT_TOO_LOW: {
     kind: "user",
+    refuses: true,
     message:
       "The settings of network {network} limit the settlement to {gas} gas, which is less than it uses.",
     fix: "Raise `gas` or `gasMultiplier` in networks.{network}, or omit both. Nothing was sent.",
   },
   VAULT_PENDING_TRANSACTIONS: {
     kind: "user",
+    refuses: true,
     message:
       "{count} transactions of {from} are not mined yet on network {network}, from nonce {nonce} on; the settlement would wait behind them.",
     fix: "Wait for them, or replace them in the wallet that sent them. Nothing was sent.",
   },
   VAULT_NOT_CONFIRMED: {
     kind: "user",
+    refuses: true,
     message: "The question was not answered with Yes.",
     fix: "Nothing was sent.",
   },
   VAULT_NO_TERMINAL: {
     kind: "user",
+    refuses: true,
     message: "There is no terminal to ask on.",
     fix: "Pass --yes to settle without a question. Nothing was sent.",
   },
   VAULT_SETTLEMENT_NEEDED: {
     kind: "chain",
+    refuses: true,
     message: "There is a round to settle: {round}.",
     fix: "`vault settle` settles it. Nothing was sent.",
   },
   VAULT_SETTLEMENT_UNFINISHED: {
     kind: "user",
+    refuses: true,
     message:
       "The outcome of an earlier settlement is not known yet: transaction {transaction}.",
     fix: "Find it out with the option `resume` of settleAll(); the journal is {file}. Nothing was sent.",
   },
-  VAULT_SETTLEMENT_LOCKED: {
-    kind: "user",
-    message:
-      "Another process begins a settlement of this vault right now: {problem}.",
-    fix: "Look what became of it with the option `resume` of settleAll(). Nothing was sent.",
-  },
   VAULT_NOTHING_TO_RESUME: {
     kind: "user",
+    refuses: true,
     message:
       "There is no settlement of vault {vault} on network {network} to resume ({file}).",
     fix: "Start one with `vault settle`. Nothing was sent.",
   },
   VAULT_SETTLEMENT_LOST: {
     kind: "user",
+    refuses: true,
     message:
       "The interrupted settlement never left, or the node lost it: no transaction of {from} with nonce {nonce} is mined, and none waits.",
     fix: "Settle again with the same account: the new transaction takes the same nonce, so that only one of the two can be mined.",
@@ -362,7 +372,10 @@ export const errorTable = {
     fix: "Please report it, with what you ran.",
   },
 } as const satisfies Readonly<
-  Record<string, { kind: ErrorKind; message: string; fix: string }>
+  Record<
+    string,
+    { kind: ErrorKind; refuses?: true; message: string; fix: string }
+  >
 >;
 
 export type VaultErrorCode = keyof typeof errorTable;
@@ -448,6 +461,11 @@ export function vaultError<Code extends VaultErrorCode>(
   cause?: unknown,
 ): VaultError {
   return new VaultError(code, args, cause);
+}
+
+/** True for an error that is the outcome `refused` of a settlement. */
+export function refusesSettlement(error: unknown): error is VaultError {
+  return VaultError.isVaultError(error) && "refuses" in errorTable[error.code];
 }
 
 export function invalidArgument(where: string, problem: string): VaultError {

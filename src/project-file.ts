@@ -1,4 +1,5 @@
-import { mkdir, readFile, readdir, realpath } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { link, mkdir, readFile, readdir, realpath, rm } from "node:fs/promises";
 import path from "node:path";
 
 import writeFileAtomic from "write-file-atomic";
@@ -29,21 +30,39 @@ export async function writeProjectFile(
   value: unknown,
   mode?: number,
 ): Promise<void> {
-  await prepareProjectFile(projectRoot, file);
+  const place = await locate(projectRoot, file);
+  await mkdir(path.dirname(place), { recursive: true });
   await writeFileAtomic(
-    path.join(projectRoot, file),
+    place,
     `${JSON.stringify(toJsonValue(value), undefined, 2)}\n`,
     { mode },
   );
 }
 
-/** Makes the folder of a file, which may be written then. */
-export async function prepareProjectFile(
+/**
+ * Writes a file that must not exist yet, on disk when this returns. Of several
+ * processes that do this at once, one succeeds.
+ *
+ * @throws Error of the system; its code is EEXIST if the file exists
+ */
+export async function createProjectFile(
   projectRoot: string,
   file: string,
+  value: unknown,
+  mode: number,
 ): Promise<void> {
-  const place = await locate(projectRoot, file);
-  await mkdir(path.dirname(place), { recursive: true });
+  // A link is exclusive as the flag "wx" is, and the file is never seen half
+  // written, not even after a crash.
+  const written = `${file}.${randomUUID()}`;
+  await writeProjectFile(projectRoot, written, value, mode);
+  try {
+    await link(
+      path.join(projectRoot, written),
+      await locate(projectRoot, file),
+    );
+  } finally {
+    await rm(path.join(projectRoot, written));
+  }
 }
 
 /**

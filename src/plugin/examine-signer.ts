@@ -1,6 +1,6 @@
 import { formatEther } from "ethers";
 
-import { fallbackTo } from "../errors.js";
+import { fallbackTo, refusesSettlement } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { settlementCall } from "../simulation/engine.js";
 import type { NextBlock } from "../simulation/engine.js";
@@ -16,7 +16,6 @@ import { findBlock } from "../simulation/simulate-settle-all.js";
 import { simulate } from "../settlement/preview.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
-import { SettlementStopped } from "../settlement/stopped.js";
 import { check, fail, failed, ok, warn } from "./examination.js";
 import type { Check, Finding } from "./examination.js";
 
@@ -33,12 +32,12 @@ export async function examineSigner(
   try {
     signer = await resolveSigner(vault.rpc, networkConfig, undefined);
   } catch (error) {
-    if (error instanceof SettlementStopped) {
+    if (refusesSettlement(error)) {
       return [
         {
           name,
           ...warn(
-            error.reason,
+            error.message,
             `Nothing to do where only reads are made; to settle, set networks.${networkName}.accounts.`,
           ),
         },
@@ -72,12 +71,8 @@ async function examineBalance(
   const fees = await resolveFees(rpc, vault.connection.networkConfig, next);
   const [balance, found] = await Promise.all([
     rpc.balance(from),
-    findGas(vault, from, next, fees).catch((error: unknown) =>
-      error instanceof SettlementStopped
-        ? undefined
-        : // Nodes differ in how they refuse an estimate for want of money.
-          fallbackTo(undefined)(error),
-    ),
+    // Nodes differ in how they refuse an estimate for want of money.
+    findGas(vault, from, next, fees).catch(fallbackTo(undefined)),
   ]);
   const gas = found instanceof RevertedCall ? undefined : found;
   const cost = (gas ?? SUPPOSED_GAS) * maxPricePerGas(fees);

@@ -2,12 +2,11 @@ import type { NetworkConfig } from "hardhat/types/config";
 
 import { parseAddress } from "../client/inputs.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { vaultError } from "../errors.js";
+import { refusesSettlement, vaultError } from "../errors.js";
 import { RpcClient } from "../rpc/node.js";
 import { originOf, patient } from "../rpc/patient.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { resolveSigner } from "../settlement/signer.js";
-import { SettlementStopped } from "../settlement/stopped.js";
 
 const sendersByProvider = new WeakMap<Eip1193Provider, string>();
 
@@ -44,7 +43,7 @@ export async function findSender(
     return signer.address;
   } catch (error) {
     // Public endpoints hold no keys: some answer an empty list, some refuse.
-    if (error instanceof SettlementStopped || isNodeRefusal(error)) {
+    if (refusesSettlement(error) || isNodeRefusal(error)) {
       throw vaultError("VAULT_NO_SENDER", { network }, error);
     }
     throw error;

@@ -23,44 +23,47 @@ export interface NonceUser {
 }
 
 /**
+ * Where to go on looking for what used the nonce, in the blocks themselves, which
+ * every node has: some at a time, from the first that can hold it.
+ */
+export interface Scan {
+  next: number;
+}
+
+/** Each is one whole body. */
+const BLOCKS_AT_A_TIME = 64;
+
+/**
  * Looks for a transaction: by its hash if that is known, else by account and
  * nonce, which only one mined transaction can have.
  */
 export async function findTransaction(
   rpc: RpcClient,
   sent: SentTransaction,
-  search: NonceSearch,
+  scan: Scan,
 ): Promise<FoundTransaction> {
   const { hash, from, nonce } = sent;
-  const byHash = hash === undefined ? undefined : await findByHash(rpc, hash);
-  if (byHash !== undefined) {
-    return byHash;
+  if (hash !== undefined) {
+    const found = await minedOrPending(rpc, hash);
+    if (found.kind === "mined" || (await rpc.transaction(hash)) !== undefined) {
+      return found;
+    }
   }
   if ((await rpc.nonce(from, "latest")) <= nonce) {
-    return (await rpc.nonce(from, "pending")) <= nonce
-      ? { kind: "not-found" }
-      : {
-          kind: "pending",
-          hash: hash === undefined ? await findInPool(rpc, sent) : undefined,
-        };
+    if ((await rpc.nonce(from, "pending")) <= nonce) {
+      return { kind: "not-found" };
+    }
+    const pool = hash === undefined ? await rpc.transactionsOf("pending") : [];
+    const ours = pool.find((seen) => isSameSettlement(seen, sent));
+    return { kind: "pending", hash: ours?.hash };
   }
-  const winner = await search.step(rpc, sent);
+  const winner = await findNonceUser(rpc, sent, scan);
   // Raised fees in a wallet make another hash of the same settlement; and
   // a transaction mined since the first look is found here.
   if (winner !== undefined && isSameSettlement(winner.transaction, sent)) {
     return await minedOrPending(rpc, winner.transaction.hash);
   }
   return { kind: "replaced", by: winner };
-}
-
-async function findByHash(
-  rpc: RpcClient,
-  hash: string,
-): Promise<FoundTransaction | undefined> {
-  const found = await minedOrPending(rpc, hash);
-  return found.kind === "mined" || (await rpc.transaction(hash)) !== undefined
-    ? found
-    : undefined;
 }
 
 async function minedOrPending(
@@ -73,46 +76,27 @@ async function minedOrPending(
     : { kind: "mined", hash, receipt };
 }
 
-async function findInPool(
+/** @returns Undefined if it was not found, or not yet. */
+async function findNonceUser(
   rpc: RpcClient,
-  sent: SentTransaction,
-): Promise<string | undefined> {
-  const pool = await rpc.transactionsOf("pending");
-  return pool.find((transaction) => isSameSettlement(transaction, sent))?.hash;
-}
-
-/** Each is one whole body. */
-const BLOCKS_AT_A_TIME = 64;
-
-/**
- * Looks for the transaction that used the nonce in the blocks themselves, which
- * every node has, from the first that can hold it: some at a time, each time
- * from where the last one ended.
- */
-export class NonceSearch {
-  #next = 0;
-
-  /** @returns Undefined if it was not found, or not yet. */
-  public async step(
-    rpc: RpcClient,
-    { from, nonce, sentAfterBlock }: SentTransaction,
-  ): Promise<NonceUser | undefined> {
-    const head = await rpc.blockNumber();
-    const first = Math.max(this.#next, sentAfterBlock + 1);
-    const last = Math.min(first + BLOCKS_AT_A_TIME - 1, head);
-    for (let block = first; block <= last; block += 1) {
-      const transaction = (await rpc.transactionsOf(block)).find(
-        (seen) => seen.nonce === nonce && seen.from === from.toLowerCase(),
-      );
-      if (transaction !== undefined) {
-        this.#next = block;
-        return { transaction, block };
-      }
+  { from, nonce, sentAfterBlock }: SentTransaction,
+  scan: Scan,
+): Promise<NonceUser | undefined> {
+  const head = await rpc.blockNumber();
+  const first = Math.max(scan.next, sentAfterBlock + 1);
+  const last = Math.min(first + BLOCKS_AT_A_TIME - 1, head);
+  for (let block = first; block <= last; block += 1) {
+    const transaction = (await rpc.transactionsOf(block)).find(
+      (seen) => seen.nonce === nonce && seen.from === from.toLowerCase(),
+    );
+    if (transaction !== undefined) {
+      scan.next = block;
+      return { transaction, block };
     }
-    // From the start again after the newest: a re-org may have moved it.
-    this.#next = last < head ? last + 1 : 0;
-    return undefined;
   }
+  // From the start again after the newest: a re-org may have moved it.
+  scan.next = last < head ? last + 1 : 0;
+  return undefined;
 }
 
 function isSameSettlement(

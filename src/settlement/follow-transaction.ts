@@ -1,11 +1,10 @@
-import type { VaultErrorCode } from "../errors.js";
+import { vaultError } from "../errors.js";
 import type { RpcClient, Receipt } from "../rpc/node.js";
 import type { Deadline } from "../rpc/deadline.js";
 import { describeProblem, send } from "./send.js";
-import { NonceSearch, findTransaction } from "./find-transaction.js";
-import type { NonceUser, SentTransaction } from "./find-transaction.js";
-import { SettlementStopped, refusal } from "./stopped.js";
-import type { SettlementEvent } from "./types.js";
+import { findTransaction } from "./find-transaction.js";
+import type { NonceUser, Scan, SentTransaction } from "./find-transaction.js";
+import type { SettlementEvent, Stop } from "./types.js";
 
 /** So many failed sends, and then so many empty looks, say that it never arrived. */
 const SEVERAL = 5;
@@ -21,27 +20,43 @@ export interface FollowOptions {
    * @returns Why it may not be sent once more, or undefined.
    * @throws VaultError if that cannot be found out now
    */
-  readonly checkRound: (
-    block?: number,
-  ) => Promise<SettlementStopped | undefined>;
+  readonly checkRound: (block?: number) => Promise<Stop | undefined>;
   /** Told a hash that was not known before. */
   readonly onHash: (hash: string) => Promise<void>;
   readonly emit: (event: SettlementEvent) => void;
 }
 
-type Step = "send" | "look" | "check";
-
 export type FollowOutcome =
   | { readonly kind: "mined"; readonly hash: string; readonly receipt: Receipt }
-  | {
+  | (Stop & {
       /** `open`: it may still be mined; `dropped`: it cannot be, or was lost. */
       readonly kind: "dropped" | "open";
       readonly hash: string | undefined;
-      readonly status: SettlementStopped["status"];
-      readonly code?: VaultErrorCode | undefined;
-      readonly reason: string;
       readonly receipt?: Receipt | undefined;
-    };
+    });
+
+/** A transaction on its way, and what is known of it. */
+interface Followed extends FollowOptions {
+  readonly rpc: RpcClient;
+  transaction: SentTransaction;
+  /** False if it may have been sent before. */
+  readonly isFresh: boolean;
+  hasSent: boolean;
+  /** The node answered to sending, with a hash or an error. */
+  wasAnswered: boolean;
+  /** The last answers to sending, all of them errors. */
+  errors: readonly string[];
+  /** How often in a row, since the last send, the node did not have it. */
+  unseen: number;
+  wasSeen: boolean;
+  receipt: Receipt | undefined;
+  /** How many were told. */
+  confirmed: number;
+  readonly scan: Scan;
+  sendProblem: string;
+  /** What was seen last, in words. */
+  last: string;
+}
 
 /**
  * Follows a transaction until it is mined deep enough, can never be mined, or
@@ -56,13 +71,23 @@ export async function followTransaction(
   options: FollowOptions,
 ): Promise<FollowOutcome> {
   const { deadline, pollingIntervalMs, firstLookAfterMs } = options;
-  const state = new FollowedTransaction(
+  const followed: Followed = {
+    ...options,
     rpc,
     transaction,
-    options,
-    start === "send",
-  );
-  let next: Step = start;
+    isFresh: start === "send",
+    hasSent: false,
+    wasAnswered: false,
+    errors: [],
+    unseen: 0,
+    wasSeen: false,
+    receipt: undefined,
+    confirmed: 0,
+    scan: { next: 0 },
+    sendProblem: "",
+    last: "nothing was seen of it yet",
+  };
+  let next: "send" | "look" | "check" = start;
   for (;;) {
     const step = next;
     // Whatever fails, the next thing is to look, never to send.
@@ -70,12 +95,12 @@ export async function followTransaction(
     try {
       // No answer in time: nothing is known of the round, nothing is sent.
       const checked =
-        step === "check" ? await deadline.within(state.check()) : step;
+        step === "check" ? await deadline.within(check(followed)) : step;
       if (checked === "send" && (step === "send" || !deadline.isOver)) {
-        await state.send();
+        await sendOnce(followed);
         await deadline.pause(firstLookAfterMs);
       }
-      const seen = await state.look();
+      const seen = await look(followed);
       if (typeof seen === "object") {
         return seen;
       }
@@ -88,278 +113,259 @@ export async function followTransaction(
         next = "check";
       }
     } catch (error) {
-      state.fail(error, step);
+      followed.last = describeProblem(error);
+      if (step === "check") {
+        followed.sendProblem = `, and it could not be sent again: ${followed.last}`;
+      }
+      warn(followed, followed.last);
     }
     if (deadline.isOver) {
-      return state.timedOut();
+      return timedOut(followed);
     }
     await deadline.pause(pollingIntervalMs);
   }
 }
 
-class FollowedTransaction {
-  readonly #search = new NonceSearch();
-  #receipt: Receipt | undefined;
-  #confirmations = 0;
-  #wasSeen = false;
-  #hasSent = false;
-  #wasAccepted = false;
-  /** The last answers to sending, all of them errors. */
-  #errors: readonly string[] = [];
-  /** How often in a row, since the last send, the node did not have it. */
-  #unseen = 0;
-  #sendProblem = "";
-  #last = "nothing was seen of it yet";
-
-  constructor(
-    private readonly rpc: RpcClient,
-    private transaction: SentTransaction,
-    private readonly options: FollowOptions,
-    /** False if it may have been sent before. */
-    private readonly isFresh: boolean,
-  ) {}
-
-  public async send(): Promise<void> {
-    if (!this.#hasSent) {
-      const { hash, nonce } = this.transaction;
-      this.options.emit({ type: "sending", hash: hash ?? null, nonce });
-    }
-    this.#hasSent = true;
-    this.#unseen = 0;
-    const answer = (await this.options.deadline.within(
-      send(this.rpc, this.transaction),
-    )) ?? { kind: "lost", problem: "no answer in time" };
-    if (answer.kind === "accepted") {
-      this.#errors = [];
-      this.#sendProblem = "";
-      this.#wasAccepted = true;
-      await this.#learnHash(answer.hash);
-      return;
-    }
-    const { kind, problem } = answer;
-    this.#errors = kind === "error" ? [...this.#errors, problem] : [];
-    this.#sendProblem = `, and sending it failed: ${problem}`;
-    this.#trouble(
-      kind === "error"
-        ? `the node answered the transaction with an error (${problem}); looking for it`
-        : `the answer to sending was lost (${problem}); looking for the transaction`,
-    );
+async function sendOnce(followed: Followed): Promise<void> {
+  const { rpc, transaction, deadline, emit } = followed;
+  if (!followed.hasSent) {
+    const { hash = null, nonce } = transaction;
+    emit({ type: "sending", hash, nonce });
   }
-
-  /**
-   * Signed bytes can be sent as often as one likes. What another one signs is
-   * not asked for again once there was an answer, nor by another process: a
-   * person may have to press a button each time, and some nodes do not show what
-   * waits.
-   */
-  get #maySendAgain(): boolean {
-    return this.transaction.raw === undefined
-      ? this.isFresh && !this.#wasAccepted && this.#errors.length === 0
-      : this.#errors.length < SEVERAL;
+  followed.hasSent = true;
+  followed.unseen = 0;
+  const answer = (await deadline.within(send(rpc, transaction))) ?? {
+    kind: "lost",
+    problem: "no answer in time",
+  };
+  followed.wasAnswered ||= answer.kind !== "lost";
+  if (answer.kind === "accepted") {
+    followed.errors = [];
+    followed.sendProblem = "";
+    await learnHash(followed, answer.hash);
+    return;
   }
+  const { kind, problem } = answer;
+  followed.errors = kind === "error" ? [...followed.errors, problem] : [];
+  followed.sendProblem = `, and sending it failed: ${problem}`;
+  warn(
+    followed,
+    kind === "error"
+      ? `the node answered the transaction with an error (${problem}); looking for it`
+      : `the answer to sending was lost (${problem}); looking for the transaction`,
+  );
+}
 
-  /**
-   * @returns Whether to send again, or how it ends if it is not found once more;
-   * undefined if neither can be told yet.
-   */
-  public async check(): Promise<"send" | FollowOutcome | undefined> {
-    const obstacle = await this.options.checkRound();
-    if (obstacle === undefined) {
-      return this.#maySendAgain ? "send" : this.#givenUp();
-    }
-    if (await this.#isUnused()) {
-      return this.#stopped(obstacle);
-    }
-    this.#sendProblem = ", though it may be what settled the round";
+/**
+ * @returns That it may be sent again, or how it ends if it is not found once
+ * more; undefined if neither can be told yet.
+ */
+async function check(
+  followed: Followed,
+): Promise<"send" | FollowOutcome | undefined> {
+  const obstacle = await followed.checkRound();
+  if (obstacle === undefined) {
+    return maySendAgain(followed) ? "send" : givenUp(followed);
+  }
+  const { rpc, transaction, hasSent } = followed;
+  const { hash, from, nonce } = transaction;
+  const head = await rpc.blockNumber();
+  // If its nonce is used in a block with an obstacle, it may be this very
+  // transaction that settled the round: look-ups can be behind.
+  if (
+    (await followed.checkRound(head)) === undefined ||
+    (await rpc.nonce(from, head)) > nonce
+  ) {
+    followed.sendProblem = ", though it may be what settled the round";
     return undefined;
   }
+  const reason = `${obstacle.reason} The node does not have the transaction that was sent before, and it is not sent again.`;
+  // What was sent a moment ago may still be on its way, so only who sent nothing
+  // takes a transaction that is not found for lost.
+  return hasSent
+    ? { kind: "open", hash, status: "unconfirmed", reason }
+    : {
+        ...obstacle,
+        kind: "dropped",
+        hash,
+        reason: `${reason} Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`,
+      };
+}
 
-  #givenUp(): FollowOutcome | undefined {
-    const { hash, from, nonce } = this.transaction;
-    const error = this.#errors.at(-1);
-    if (this.#unseen < SEVERAL || (this.#hasSent && error === undefined)) {
-      return undefined;
-    }
-    const { status, code, reason } =
-      error === undefined
-        ? refusal("VAULT_SETTLEMENT_LOST", { from, nonce })
-        : new SettlementStopped(
-            "refused",
-            `The node does not have the transaction, and answered it with an error: ${error}`,
-            "VAULT_RPC_ERROR",
-          );
-    return { kind: "dropped", hash, status, code, reason };
+/**
+ * Signed bytes can be sent as often as one likes. What another one signs is not
+ * asked for again once there was an answer, nor by another process: a person may
+ * have to press a button each time, and some nodes do not show what waits.
+ */
+function maySendAgain(followed: Followed): boolean {
+  return followed.transaction.raw === undefined
+    ? followed.isFresh && !followed.wasAnswered
+    : followed.errors.length < SEVERAL;
+}
+
+function givenUp({
+  transaction: { hash, from, nonce },
+  errors,
+  unseen,
+  hasSent,
+}: Followed): FollowOutcome | undefined {
+  const error = errors.at(-1);
+  if (unseen < SEVERAL || (hasSent && error === undefined)) {
+    return undefined;
   }
-
-  /**
-   * Whether its nonce is free in a block with an obstacle. If it is not, it may
-   * be this very transaction that settled the round: look-ups can be behind.
-   */
-  async #isUnused(): Promise<boolean> {
-    const { from, nonce } = this.transaction;
-    const head = await this.rpc.blockNumber();
-    return (
-      (await this.options.checkRound(head)) !== undefined &&
-      (await this.rpc.nonce(from, head)) <= nonce
-    );
-  }
-
-  /** @returns How it ends, or that the node does not have it, if either is so. */
-  public async look(): Promise<FollowOutcome | "not-found" | undefined> {
-    const { confirmations, deadline } = this.options;
-    const head =
-      confirmations > 1
-        ? await deadline.within(this.rpc.blockNumber())
-        : undefined;
-    const found = await deadline.within(
-      findTransaction(this.rpc, this.transaction, this.#search),
-    );
-    if (found === undefined) {
-      return undefined;
-    }
-    if (found.kind !== "mined" && this.#receipt !== undefined) {
-      this.#trouble(
-        `a re-org took the transaction out of block ${this.#receipt.blockNumber}`,
-      );
-      this.#receipt = undefined;
-      this.#confirmations = 0;
-    }
-    if (found.kind === "not-found") {
-      this.#unseen += 1;
-      this.#last = `the node does not have it${this.#sendProblem}`;
-      if (this.#wasSeen) {
-        this.#trouble("the node dropped the transaction");
-        this.#wasSeen = false;
-      }
-      return "not-found";
-    }
-    this.#unseen = 0;
-    this.#errors = [];
-    if (found.kind === "replaced") {
-      return this.#replaced(found.by, head);
-    }
-    this.#wasSeen = true;
-    await this.#learnHash(found.hash);
-    if (found.kind === "pending") {
-      this.#last =
-        found.hash === undefined
-          ? "a transaction with its nonce waits in the node's pool"
-          : "it waits in the node's pool";
-      return undefined;
-    }
-    const { hash, receipt } = found;
-    const depth = this.#noteReceipt(receipt, head);
-    this.#last = `it is in block ${receipt.blockNumber}, with ${depth} of ${confirmations} confirmations`;
-    return depth >= confirmations
-      ? { kind: "mined", hash, receipt }
-      : undefined;
-  }
-
-  #replaced(
-    by: NonceUser | undefined,
-    head: number | undefined,
-  ): FollowOutcome | undefined {
-    const { hash, nonce, from } = this.transaction;
-    const { confirmations } = this.options;
-    if (by === undefined) {
-      // Nodes behind a balancer differ: ours may be the one.
-      this.#last =
-        "its nonce is used, and by which transaction could not be seen";
-      return undefined;
-    }
-    const other = `transaction ${by.transaction.hash}`;
-    const depth = depthOf(by.block, head);
-    if (depth < confirmations) {
-      // A re-org may take the other one out again.
-      this.#last = `${other} used its nonce, with ${depth} of ${confirmations} confirmations`;
-      return undefined;
-    }
-    return {
-      kind: "dropped",
-      hash,
-      status: "unconfirmed",
-      reason: `It was replaced: ${other} of ${from} used its nonce ${nonce}, so it can never be mined.`,
-    };
-  }
-
-  public fail(error: unknown, step: Step): void {
-    const problem = describeProblem(error);
-    if (step === "check") {
-      this.#sendProblem = `, and it could not be sent again: ${problem}`;
-    }
-    this.#last = problem;
-    this.#trouble(problem);
-  }
-
-  /**
-   * What was sent a moment ago may still be on its way, so only who sent
-   * nothing takes a transaction that is not found for lost.
-   */
-  #stopped({ status, code, reason }: SettlementStopped): FollowOutcome {
-    const { hash, from, nonce } = this.transaction;
-    const found = `${reason} The node does not have the transaction that was sent before, and it is not sent again.`;
-    return this.#hasSent
-      ? { kind: "open", hash, status: "unconfirmed", reason: found }
+  const { code, message } = vaultError("VAULT_SETTLEMENT_LOST", {
+    from,
+    nonce,
+  });
+  return {
+    kind: "dropped",
+    hash,
+    status: "refused",
+    ...(error === undefined
+      ? { code, reason: message }
       : {
-          kind: "dropped",
-          hash,
-          status,
-          code,
-          reason: `${found} Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`,
-        };
-  }
+          code: "VAULT_RPC_ERROR",
+          reason: `The node does not have the transaction, and answered it with an error: ${error}`,
+        }),
+  };
+}
 
-  public timedOut(): FollowOutcome {
-    const { hash, from, nonce } = this.transaction;
-    const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
-    return {
-      kind: "open",
-      hash,
-      status: "unconfirmed",
-      receipt: this.#receipt,
-      reason: `The time is over for ${what} of ${from} with nonce ${nonce}: ${this.#last.replace(/\.$/u, "")}.`,
-    };
+/** @returns How it ends, or that the node does not have it, if either is so. */
+async function look(
+  followed: Followed,
+): Promise<FollowOutcome | "not-found" | undefined> {
+  const { rpc, transaction, confirmations, deadline, scan } = followed;
+  const head =
+    confirmations > 1 ? await deadline.within(rpc.blockNumber()) : undefined;
+  const found = await deadline.within(findTransaction(rpc, transaction, scan));
+  if (found === undefined) {
+    return undefined;
   }
-
-  async #learnHash(hash: string | undefined): Promise<void> {
-    if (hash === undefined || hash === this.transaction.hash) {
-      return;
+  if (found.kind !== "mined" && followed.receipt !== undefined) {
+    warn(
+      followed,
+      `a re-org took the transaction out of block ${followed.receipt.blockNumber}`,
+    );
+    followed.receipt = undefined;
+    followed.confirmed = 0;
+  }
+  if (found.kind === "not-found") {
+    followed.unseen += 1;
+    followed.last = `the node does not have it${followed.sendProblem}`;
+    if (followed.wasSeen) {
+      warn(followed, "the node dropped the transaction");
+      followed.wasSeen = false;
     }
-    if (this.transaction.hash !== undefined) {
-      this.#trouble(
-        `the transaction was replaced by ${hash}, which makes the same settlement`,
+    return "not-found";
+  }
+  followed.unseen = 0;
+  followed.errors = [];
+  if (found.kind === "replaced") {
+    return replaced(followed, found.by, head);
+  }
+  followed.wasSeen = true;
+  await learnHash(followed, found.hash);
+  if (found.kind === "pending") {
+    followed.last =
+      found.hash === undefined
+        ? "a transaction with its nonce waits in the node's pool"
+        : "it waits in the node's pool";
+    return undefined;
+  }
+  const { hash, receipt } = found;
+  const depth = noteReceipt(followed, receipt, head);
+  followed.last = `it is in block ${receipt.blockNumber}, with ${depth} of ${confirmations} confirmations`;
+  return depth >= confirmations ? { kind: "mined", hash, receipt } : undefined;
+}
+
+function replaced(
+  followed: Followed,
+  by: NonceUser | undefined,
+  head: number | undefined,
+): FollowOutcome | undefined {
+  const { hash, nonce, from } = followed.transaction;
+  const { confirmations } = followed;
+  if (by === undefined) {
+    // Nodes behind a balancer differ: ours may be the one.
+    followed.last =
+      "its nonce is used, and by which transaction could not be seen";
+    return undefined;
+  }
+  const other = `transaction ${by.transaction.hash}`;
+  const depth = depthOf(by.block, head);
+  if (depth < confirmations) {
+    // A re-org may take the other one out again.
+    followed.last = `${other} used its nonce, with ${depth} of ${confirmations} confirmations`;
+    return undefined;
+  }
+  return {
+    kind: "dropped",
+    hash,
+    status: "unconfirmed",
+    reason: `It was replaced: ${other} of ${from} used its nonce ${nonce}, so it can never be mined.`,
+  };
+}
+
+function timedOut({ transaction, receipt, last }: Followed): FollowOutcome {
+  const { hash, from, nonce } = transaction;
+  const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
+  return {
+    kind: "open",
+    hash,
+    status: "unconfirmed",
+    receipt,
+    reason: `The time is over for ${what} of ${from} with nonce ${nonce}: ${last.replace(/\.$/u, "")}.`,
+  };
+}
+
+async function learnHash(
+  followed: Followed,
+  hash: string | undefined,
+): Promise<void> {
+  const { transaction } = followed;
+  if (hash === undefined || hash === transaction.hash) {
+    return;
+  }
+  if (transaction.hash !== undefined) {
+    warn(
+      followed,
+      `the transaction was replaced by ${hash}, which makes the same settlement`,
+    );
+  }
+  followed.transaction = { ...transaction, hash };
+  followed.emit({ type: "hash", hash });
+  await followed.onHash(hash);
+}
+
+/** @returns How many blocks hold it. */
+function noteReceipt(
+  followed: Followed,
+  receipt: Receipt,
+  head: number | undefined,
+): number {
+  const { confirmations: wanted, emit, receipt: known } = followed;
+  const { hash, blockNumber } = receipt;
+  if (known?.blockHash !== receipt.blockHash) {
+    if (known !== undefined) {
+      warn(
+        followed,
+        `a re-org moved the transaction from block ${known.blockNumber} to ${blockNumber}`,
       );
     }
-    this.transaction = { ...this.transaction, hash };
-    this.options.emit({ type: "hash", hash });
-    await this.options.onHash(hash);
+    followed.receipt = receipt;
+    emit({ type: "mined", hash, blockNumber });
   }
+  const depth = depthOf(blockNumber, head);
+  const confirmations = Math.min(depth, wanted);
+  if (wanted > 1 && confirmations > followed.confirmed) {
+    emit({ type: "confirmed", hash, confirmations, wanted });
+  }
+  followed.confirmed = confirmations;
+  return depth;
+}
 
-  /** @returns How many blocks hold it. */
-  #noteReceipt(receipt: Receipt, head: number | undefined): number {
-    const { confirmations: wanted, emit } = this.options;
-    const { hash, blockNumber } = receipt;
-    if (this.#receipt?.blockHash !== receipt.blockHash) {
-      if (this.#receipt !== undefined) {
-        this.#trouble(
-          `a re-org moved the transaction from block ${this.#receipt.blockNumber} to ${blockNumber}`,
-        );
-      }
-      this.#receipt = receipt;
-      emit({ type: "mined", hash, blockNumber });
-    }
-    const depth = depthOf(blockNumber, head);
-    const confirmations = Math.min(depth, wanted);
-    if (wanted > 1 && confirmations > this.#confirmations) {
-      emit({ type: "confirmed", hash, confirmations, wanted });
-    }
-    this.#confirmations = confirmations;
-    return depth;
-  }
-
-  #trouble(message: string): void {
-    this.options.emit({ type: "trouble", message });
-  }
+function warn({ emit }: Followed, message: string): void {
+  emit({ type: "trouble", message });
 }
 
 /** Blocks that hold what is in a block, that one included. */

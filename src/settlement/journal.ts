@@ -1,11 +1,6 @@
+import { rename, rm } from "node:fs/promises";
 import path from "node:path";
 
-import {
-  IncompatibleMultiProcessMutexError,
-  MultiProcessMutex,
-  MultiProcessMutexTimeoutError,
-  StaleMultiProcessMutexError,
-} from "@nomicfoundation/hardhat-utils/synchronization";
 import { z } from "zod";
 
 import { checkAnswer } from "../client/values.js";
@@ -15,22 +10,15 @@ import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import {
   PROJECT_FOLDER,
-  prepareProjectFile,
+  createProjectFile,
   readProjectFile,
   writeProjectFile,
 } from "../project-file.js";
 import { recordedAddress, recordedCount } from "../recorded-values.js";
 import { settlementCall } from "../simulation/engine.js";
-import { refusal } from "./stopped.js";
 import { isSignedAs, transactionSchema } from "./transaction.js";
-import type { PreparedTransaction } from "./transaction.js";
 import { SETTLEMENT_STATUSES } from "./types.js";
 
-/**
- * The lock is held for a moment only: it is the unfinished entry that keeps
- * others off afterwards. Who waits longer than this meets a process that hangs.
- */
-const LOCK_TIMEOUT_MS = 200;
 /** Only the owner reads and writes it. */
 const FILE_MODE = 0o600;
 /** Of a node without its first block; such chains cannot be told apart. */
@@ -53,12 +41,14 @@ const fileSchema = z
     /** Local nodes share a chain id; their first block tells them apart. */
     genesisHash: z.string(),
     vault: recordedAddress,
-    /** False until its outcome is known. */
-    finished: z.boolean(),
-    /** The outcome, if anything was sent. */
-    status: z.enum(SETTLEMENT_STATUSES).optional(),
-    /** The block that holds the transaction. */
-    blockNumber: recordedCount.optional(),
+    /** The outcome of a finished one whose transaction is in a block. */
+    mined: z
+      .object({
+        status: z.enum(SETTLEMENT_STATUSES),
+        blockNumber: recordedCount,
+      })
+      .strict()
+      .optional(),
     /** The latest block before it was sent. */
     sentAfterBlock: recordedCount,
     round: z.unknown().transform(checkRound),
@@ -75,19 +65,24 @@ type Subject = Pick<JournalFile, "chainId" | "genesisHash" | "vault">;
 export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
 
 /**
- * The latest settlement of one vault on one chain, in a file of the project.
- * It holds no key: the signed transaction can only do what was confirmed.
+ * The latest settlement of one vault on one chain, in a file of the project. The
+ * file is the lock, too: it is created exclusively, and renamed as soon as the
+ * outcome is known. It holds no key: the signed transaction can only do what was
+ * confirmed.
  */
 export class Journal {
   /** Relative to the project's root, for texts. */
   public readonly file: string;
+  readonly #finishedFile: string;
 
   constructor(
     private readonly projectRoot: string,
     private readonly subject: Subject,
   ) {
     const { chainId, vault } = subject;
-    this.file = `${PROJECT_FOLDER}/settlement-${chainId}-${vault.toLowerCase()}.json`;
+    const name = `${PROJECT_FOLDER}/settlement-${chainId}-${vault.toLowerCase()}`;
+    this.file = `${name}.json`;
+    this.#finishedFile = `${name}.finished.json`;
   }
 
   /** Undefined in process, where nothing outlives the process. */
@@ -105,110 +100,110 @@ export class Journal {
   }
 
   /**
-   * @returns The entry, or undefined if there is none of this very chain: what is
-   * left of a local node that was started again counts for nothing.
+   * @returns The settlement whose outcome is not known yet, or the last one that
+   * was finished. What is left of a local node that was started again is none.
    * @throws VaultError VAULT_INVALID_JOURNAL
    */
-  public async read(): Promise<JournalEntry | undefined> {
-    const found = await readProjectFile(
-      this.projectRoot,
-      this.file,
-      fileSchema,
-      codeOf,
-      (problem, cause) => this.#invalid(problem, cause),
+  public async read(
+    which: "unfinished" | "finished" = "unfinished",
+  ): Promise<JournalEntry | undefined> {
+    const found = await this.#read(
+      which === "finished" ? this.#finishedFile : this.file,
     );
-    if (found === undefined) {
-      return undefined;
-    }
-    this.#check(found);
-    const hashes = [found.genesisHash, this.subject.genesisHash];
-    return hashes[0] === hashes[1] || hashes.includes(UNKNOWN_GENESIS)
-      ? found
-      : undefined;
-  }
-
-  /**
-   * Writes the entry of a settlement that begins, unless one is under way. Of
-   * several processes that do this at once, one gets through.
-   *
-   * @throws SettlementStopped if one is under way, or another process does this
-   * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
-   */
-  public async begin(entry: JournalEntry): Promise<void> {
-    const place = path.join(this.projectRoot, this.file);
-    const lock = new MultiProcessMutex(`${place}.lock`, LOCK_TIMEOUT_MS);
-    let release: () => Promise<void>;
-    try {
-      await prepareProjectFile(this.projectRoot, this.file);
-      release = await lock.acquire();
-    } catch (error) {
-      throw isHeldByOther(error)
-        ? refusal("VAULT_SETTLEMENT_LOCKED", { problem: error.message })
-        : this.#notWritten(error);
-    }
-    try {
-      await this.refuseUnfinished();
-      await this.#write(entry);
-    } finally {
-      await release();
-    }
-  }
-
-  /**
-   * Writes what became of a settlement, unless the next one has begun: another
-   * process may have taken this one up and seen its end.
-   *
-   * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
-   */
-  public async update(entry: JournalEntry): Promise<void> {
-    const present = await this.read();
-    if (
-      present === undefined ||
-      isSameNonce(present.transaction, entry.transaction)
-    ) {
-      await this.#write(entry);
-    }
+    return this.#isOfThisChain(found) ? found : undefined;
   }
 
   /**
    * A settlement whose outcome is not known yet, on this very chain, is never
    * followed by another one: two transactions could settle two rounds.
    *
-   * @param own The one that is about to leave. Of two processes that take away
-   * the lock of a dead one at once, both may begin; the file holds one.
-   * @throws SettlementStopped if there is such a settlement
-   * @throws VaultError VAULT_INVALID_JOURNAL
+   * @throws VaultError VAULT_SETTLEMENT_UNFINISHED, VAULT_INVALID_JOURNAL
    */
-  public async refuseUnfinished(own?: PreparedTransaction): Promise<void> {
-    const found = await this.read();
-    if (
-      found === undefined ||
-      found.finished ||
-      (own !== undefined && isSameNonce(found.transaction, own))
-    ) {
-      return;
+  public async refuseUnfinished(): Promise<void> {
+    const found = await this.#read(this.file);
+    if (found !== undefined && !this.#isOfThisChain(found)) {
+      await rm(path.join(this.projectRoot, this.file), { force: true });
+    } else if (found !== undefined) {
+      const { hash, nonce } = found.transaction;
+      throw vaultError("VAULT_SETTLEMENT_UNFINISHED", {
+        transaction: hash ?? `the one with nonce ${nonce}, its hash not known`,
+        file: this.file,
+      });
     }
-    const { hash, nonce } = found.transaction;
-    const transaction =
-      hash ?? `the one with nonce ${nonce}, its hash not known`;
-    throw refusal(
-      "VAULT_SETTLEMENT_UNFINISHED",
-      { transaction, file: this.file },
-      hash,
+  }
+
+  /**
+   * Writes the entry of a settlement that begins. Of several processes that do
+   * this at once, one succeeds.
+   *
+   * @throws VaultError VAULT_SETTLEMENT_UNFINISHED if one is under way,
+   * VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
+   */
+  public async begin(entry: JournalEntry): Promise<void> {
+    try {
+      await this.#write(createProjectFile, entry);
+    } catch (error) {
+      await this.refuseUnfinished();
+      throw error;
+    }
+  }
+
+  /**
+   * Writes what became of a settlement, unless another process took it up and
+   * finished it: the file may be the next one's by now.
+   *
+   * @param isFinished Lets the next one begin.
+   * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
+   */
+  public async update(entry: JournalEntry, isFinished = false): Promise<void> {
+    const { nonce, from } = entry.transaction;
+    const present = (await this.read())?.transaction;
+    if (present?.nonce === nonce && isSameAddress(present.from, from)) {
+      await this.#write(writeProjectFile, entry);
+      if (isFinished) {
+        const { projectRoot: root, file } = this;
+        await rename(
+          path.join(root, file),
+          path.join(root, this.#finishedFile),
+        ).catch(this.#notWritten);
+      }
+    }
+  }
+
+  async #write(
+    write: typeof createProjectFile,
+    entry: JournalEntry,
+  ): Promise<void> {
+    const content: JournalFile = { version: 1, ...this.subject, ...entry };
+    await write(this.projectRoot, this.file, content, FILE_MODE).catch(
+      this.#notWritten,
     );
   }
 
-  async #write(entry: JournalEntry): Promise<void> {
-    const content: JournalFile = { version: 1, ...this.subject, ...entry };
-    try {
-      await writeProjectFile(this.projectRoot, this.file, content, FILE_MODE);
-    } catch (error) {
-      throw this.#notWritten(error);
+  async #read(file: string): Promise<JournalFile | undefined> {
+    const invalid = (problem: string, cause?: unknown): VaultError =>
+      vaultError("VAULT_INVALID_JOURNAL", { file, problem }, cause);
+    const found = await readProjectFile(
+      this.projectRoot,
+      file,
+      fileSchema,
+      codeOf,
+      invalid,
+    );
+    const problem = found === undefined ? undefined : this.#problemOf(found);
+    if (problem !== undefined) {
+      throw invalid(problem);
     }
+    return found;
+  }
+
+  #isOfThisChain(found: JournalFile | undefined): boolean {
+    const hashes = [found?.genesisHash, this.subject.genesisHash];
+    return hashes[0] === hashes[1] || hashes.includes(UNKNOWN_GENESIS);
   }
 
   /** Nobody may have the package send what it did not prepare. */
-  #check(found: JournalFile): void {
+  #problemOf(found: JournalFile): string | undefined {
     const { chainId, vault } = this.subject;
     const { transaction } = found;
     const { from, to, data, raw } = transaction;
@@ -217,53 +212,27 @@ export class Journal {
       transaction.chainId !== chainId ||
       !isSameAddress(found.vault, vault)
     ) {
-      throw this.#invalid(
-        `it is of vault ${found.vault} on chain ${found.chainId}, not of vault ${vault} on chain ${chainId}`,
-      );
+      return `it is of vault ${found.vault} on chain ${found.chainId}, not of vault ${vault} on chain ${chainId}`;
     }
     if (!isSameAddress(to, vault)) {
-      throw this.#invalid(
-        `its transaction goes to ${to}, not to the vault ${vault}`,
-      );
+      return `its transaction goes to ${to}, not to the vault ${vault}`;
     }
     if (data !== settlementCall(from, to).data) {
-      throw this.#invalid("its transaction does not call settleAll");
+      return "its transaction does not call settleAll";
     }
-    if (raw !== undefined && !isSignedAs(raw, transaction)) {
-      throw this.#invalid("its signed bytes are not its transaction");
-    }
+    return raw === undefined || isSignedAs(raw, transaction)
+      ? undefined
+      : "its signed bytes are not its transaction";
   }
 
-  #notWritten(error: unknown): VaultError {
+  readonly #notWritten = (error: unknown): never => {
     const details = { file: this.file, problem: codeOf(error) };
-    return vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
-  }
-
-  #invalid(problem: string, cause?: unknown): VaultError {
-    const details = { file: this.file, problem };
-    return vaultError("VAULT_INVALID_JOURNAL", details, cause);
-  }
-}
-
-/** One account has one transaction with a nonce. */
-function isSameNonce(
-  one: PreparedTransaction,
-  other: PreparedTransaction,
-): boolean {
-  return one.nonce === other.nonce && isSameAddress(one.from, other.from);
+    throw vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
+  };
 }
 
 function isSameAddress(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
-}
-
-/** Anything else is trouble with the folder. */
-function isHeldByOther(error: unknown): error is Error {
-  return [
-    MultiProcessMutexTimeoutError,
-    IncompatibleMultiProcessMutexError,
-    StaleMultiProcessMutexError,
-  ].some((kind) => error instanceof kind);
 }
 
 /** The system's code for what went wrong, or for what caused that. */

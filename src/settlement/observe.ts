@@ -7,9 +7,9 @@ import { vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../protocol/round.js";
+import { describeTime } from "../protocol/time.js";
 import type { BlockInfo, RpcClient } from "../rpc/node.js";
-import { notEnded, refusal, settledMeanwhile } from "./stopped.js";
-import type { SettlementStopped } from "./stopped.js";
+import type { Stop } from "./types.js";
 
 /** The chain at one block, as far as a settlement depends on it. */
 export interface Observation {
@@ -100,20 +100,32 @@ export async function checkRound(
   meant: VaultRound,
   ifExpired: boolean,
   at: number | "latest" = "latest",
-): Promise<SettlementStopped | undefined> {
+): Promise<Stop | undefined> {
   const { block, round } = await observe(vault, at);
   if (!isSameRound(round, meant)) {
-    return refusal("VAULT_ROUND_CHANGED", {
+    const { code, message: reason } = vaultError("VAULT_ROUND_CHANGED", {
       expected: describeRound(meant),
       actual: describeRound(round),
     });
+    return { status: "refused", code, reason };
   }
   if (round.settled) {
-    return settledMeanwhile();
+    return settledMeanwhile;
   }
   return ifExpired && !hasEnded(round, block.timestamp)
     ? notEnded(round)
     : undefined;
+}
+
+export const settledMeanwhile: Stop = {
+  status: "nothing-to-do",
+  reason: "The round was settled by somebody else meanwhile.",
+};
+
+/** For `ifExpired`. */
+export function notEnded({ endTime }: VaultRound): Stop {
+  const reason = `The round has not ended yet: it ends at ${describeTime(endTime)}.`;
+  return { status: "nothing-to-do", reason };
 }
 
 /** @throws VaultError VAULT_WRONG_CHAIN */

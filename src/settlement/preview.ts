@@ -1,4 +1,4 @@
-import { fallbackTo } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { RevertedCall } from "../rpc/request.js";
 import { INTRINSIC_GAS, settlementCall } from "../simulation/engine.js";
@@ -20,15 +20,15 @@ import {
   resolveGas,
 } from "../simulation/fees.js";
 import type { Fees, SimulatedGas } from "../simulation/fees.js";
+import { settledMeanwhile } from "./observe.js";
 import type { Observation } from "./observe.js";
 import type { Signer } from "./signer.js";
-import { refusal, settledMeanwhile } from "./stopped.js";
-import type { SettlementPreflight } from "./types.js";
+import type { SettlementPreflight, Stop } from "./types.js";
 
 export interface Preview {
   readonly shown: SettlementPreflight;
   /** Why it would revert, or what it may use and pay. */
-  readonly terms: Refusal | Terms;
+  readonly terms: Stop | Terms;
 }
 
 export interface Terms {
@@ -37,7 +37,7 @@ export interface Terms {
   readonly fees: Fees | undefined;
 }
 
-export interface PreviewSubject extends Observation {
+export interface Prepared extends Observation {
   readonly signer: Signer;
   /** The block that it is simulated in. */
   readonly next: NextBlock;
@@ -47,14 +47,13 @@ export interface PreviewSubject extends Observation {
  * Simulates the settlement where the node does that in one request, else calls
  * it, and finds out what it costs. Sends nothing.
  *
- * @throws SettlementStopped if the round was settled meanwhile, or the
- * configured gas is too little
- * @throws VaultError those of a failed request
+ * @returns A stop if the round was settled meanwhile.
+ * @throws VaultError VAULT_GAS_LIMIT_TOO_LOW and those of a failed request
  */
 export async function preview(
   vault: VaultHost,
-  { chainId, contract, block, round, signer, next }: PreviewSubject,
-): Promise<Preview> {
+  { chainId, contract, block, round, signer, next }: Prepared,
+): Promise<Preview | Stop> {
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
   const call = settlementCall(signer.address, contract.address);
@@ -63,6 +62,9 @@ export async function preview(
   const { simulation, refused, balance, simulated } =
     (await simulate(vault, call.from, next, price)) ??
     (await callOnly(vault, call, next));
+  if (simulation?.status === "nothing-to-do") {
+    return settledMeanwhile;
+  }
   const moved = (simulation?.transfers ?? []).map(({ token }) => token);
   // What moves is shown, whether or not they can be asked what they are.
   const tokens = await describeTokens(vault, moved).catch(
@@ -75,32 +77,33 @@ export async function preview(
     estimate instanceof RevertedCall
       ? await explainRefusal(vault, estimate.reason)
       : estimate;
-  const isRefused = typeof gas === "object";
-  if (!isRefused) {
-    requireGas(vault, gas, simulated?.used ?? INTRINSIC_GAS);
-  } else if (gas.code === "VAULT_OUT_OF_GAS") {
-    requireGas(vault, networkConfig.gas, undefined);
+  const shown = {
+    chainId,
+    chainTime: block.timestamp,
+    round,
+    contract,
+    from: signer.address,
+    signing: signer.kind,
+    balance,
+    preview: simulation,
+    tokens,
+  };
+  if (typeof gas === "object") {
+    const { code, reason } = gas;
+    if (code === "VAULT_OUT_OF_GAS") {
+      requireGas(vault, networkConfig.gas, undefined);
+    }
+    const costs = { gas: null, cost: null, maxCost: null };
+    return {
+      shown: { ...shown, ...costs, outcome: "reverts", reason },
+      terms: { status: "reverted", code, reason },
+    };
   }
+  requireGas(vault, gas, simulated?.used ?? INTRINSIC_GAS);
+  const costs = { gas, cost: gas * price, maxCost: gas * maxPricePerGas(fees) };
   return {
-    shown: {
-      chainId,
-      chainTime: block.timestamp,
-      round,
-      contract,
-      from: signer.address,
-      signing: signer.kind,
-      balance,
-      preview: simulation,
-      tokens,
-      gas: isRefused ? null : gas,
-      cost: isRefused ? null : gas * price,
-      maxCost: isRefused ? null : gas * maxPricePerGas(fees),
-      outcome: isRefused ? "reverts" : "succeeds",
-      reason: isRefused ? gas.reason : null,
-    },
-    terms: isRefused
-      ? gas
-      : { gas, fees: signer.kind === "in-process" ? undefined : fees },
+    shown: { ...shown, ...costs, outcome: "succeeds", reason: null },
+    terms: { gas, fees: signer.kind === "in-process" ? undefined : fees },
   };
 }
 
@@ -111,10 +114,7 @@ interface Outcome {
   readonly simulated: SimulatedGas | undefined;
 }
 
-/**
- * @returns Undefined where the node has no engine for that.
- * @throws SettlementStopped where the round is settled already
- */
+/** @returns Undefined where the node has no engine for that. */
 export async function simulate(
   vault: VaultHost,
   sender: string,
@@ -141,9 +141,6 @@ export async function simulate(
   }
   const { simulation, balance, gasNeeded } = found;
   const { status, code, reason, gasUsed } = simulation;
-  if (status === "nothing-to-do") {
-    throw settledMeanwhile();
-  }
   return {
     simulation,
     refused:
@@ -193,6 +190,6 @@ function requireGas(
   used: bigint | undefined,
 ): void {
   if (limit !== "auto" && (used === undefined || limit < used)) {
-    throw refusal("VAULT_GAS_LIMIT_TOO_LOW", { network, gas: limit });
+    throw vaultError("VAULT_GAS_LIMIT_TOO_LOW", { network, gas: limit });
   }
 }

@@ -58,6 +58,28 @@ export function outcome(
   };
 }
 
+/** A settlement whose outcome was known before, and the round that is current now. */
+export function describeFinished(
+  { round, mined, transaction }: JournalEntry,
+  current: VaultRound,
+): Settlement {
+  const end =
+    mined === undefined
+      ? "without a transaction that was mined"
+      : `${mined.status} in block ${mined.blockNumber}`;
+  const now = isSameRound(round, current)
+    ? "It is the current round still"
+    : `The current round is ${describeRound(current)}`;
+  const settled = current.settled ? "settled" : "not settled";
+  const known = {
+    status: "nothing-to-do",
+    reason: `The settlement of ${describeRound(round)} is finished: ${end}. ${now}, ${settled}.`,
+    hash: mined === undefined ? undefined : transaction.hash,
+    blockNumber: mined?.blockNumber,
+  } as const;
+  return outcome(known, round, null);
+}
+
 /**
  * Says what a transaction that was followed did.
  *

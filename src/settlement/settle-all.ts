@@ -1,5 +1,13 @@
+import { isHexString } from "ethers";
+
 import { parseCount, parseDuration } from "../client/inputs.js";
-import { VaultError, invalidArgument, fallbackTo } from "../errors.js";
+import {
+  VaultError,
+  fallbackTo,
+  invalidArgument,
+  refusesSettlement,
+  vaultError,
+} from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { describeRound, hasEnded } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
@@ -11,18 +19,16 @@ import type { Simulation } from "../simulation/types.js";
 import { followTransaction } from "./follow-transaction.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
-import { checkRound, observe } from "./observe.js";
+import { checkRound, notEnded, observe } from "./observe.js";
 import type { Observation } from "./observe.js";
 import { preview } from "./preview.js";
 import type { Preview, Terms } from "./preview.js";
-import { outcome, report } from "./report.js";
+import { describeFinished, outcome, report } from "./report.js";
 import type { Ended } from "./report.js";
-import { describeFinished, findInterrupted } from "./resume.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
-import { SettlementStopped, notEnded, refusal } from "./stopped.js";
 import { sign } from "./transaction.js";
-import type { SettleAllOptions, SettlementEvent } from "./types.js";
+import type { SettleAllOptions, SettlementEvent, Stop } from "./types.js";
 
 const DEFAULT_TIMEOUT_MS = { http: 300_000, "edr-simulated": 10_000 } as const;
 const DEFAULT_POLLING_INTERVAL_MS = {
@@ -76,57 +82,54 @@ async function settleNext(
   options: SettleAllOptions,
 ): Promise<LocatedSettlement> {
   let seen: Observation | undefined;
-  let previewed: Simulation | null = null;
+  let simulation: Simulation | null = null;
+  const stop = async (why: Stop): Promise<LocatedSettlement> =>
+    await stopped(why, vault, seen, simulation);
   try {
-    // What only reads is made again if that may help; what sends never is.
+    // What only reads is retried if that may help; what sends never is.
     const reader = vault.withDeadline({});
     const next = await findBlock(reader);
     seen = await observe(reader, next.number - 1);
-    const { signer, journal } = await prepare(reader, seen, waiting, options);
     const { chainId, contract, block, round } = seen;
+    const prepared = await prepare(reader, seen, waiting, options);
+    if ("status" in prepared) {
+      return await stop(prepared);
+    }
+    const { signer, journal } = prepared;
     const found = await preview(reader, { ...seen, next, signer });
-    previewed = found.shown.preview;
-    const { gas, fees } = await agree(vault, found, waiting, options);
+    if ("status" in found) {
+      return await stop(found);
+    }
+    simulation = found.shown.preview;
+    const agreed = await agree(vault, found, waiting, options);
+    if ("status" in agreed) {
+      return await stop(agreed);
+    }
     const transaction = await sign(reader.rpc, signer, {
       ...settlementCall(signer.address, contract.address),
       chainId,
       nonce: await findFreeNonce(reader.rpc, signer, block.number),
-      gas,
-      fees,
+      ...agreed,
     });
-    const sentAfterBlock = block.number;
-    const entry = { finished: false, sentAfterBlock, round, transaction };
+    const entry = { sentAfterBlock: block.number, round, transaction };
     // Another process may have begun one while the question was open.
     await journal?.begin(entry);
-    await lookOnceMore(reader, journal, entry, waiting);
-    const end = await follow(vault, journal, entry, "send", waiting, previewed);
+    const obstacle = await lookOnceMore(reader, journal, entry, waiting);
+    if (obstacle !== undefined) {
+      return await stop(obstacle);
+    }
+    const end = await follow(
+      vault,
+      journal,
+      entry,
+      "send",
+      waiting,
+      simulation,
+    );
     return { block, ...end, chainId };
   } catch (error) {
-    return await stoppedBy(error, vault, seen, previewed);
+    return await stop(refusalOf(error));
   }
-}
-
-/** @throws VaultError what is no outcome */
-async function stoppedBy(
-  error: unknown,
-  vault: VaultHost,
-  seen: Observation | undefined,
-  previewed: Simulation | null,
-): Promise<LocatedSettlement> {
-  const isWrongChain =
-    VaultError.isVaultError(error) && error.code === "VAULT_WRONG_CHAIN";
-  const stopped = isWrongChain
-    ? new SettlementStopped("refused", error.message, error.code)
-    : error;
-  if (!(stopped instanceof SettlementStopped)) {
-    throw error;
-  }
-  return {
-    settlement: outcome(stopped, seen?.round, previewed),
-    isFinal: true,
-    chainId: seen?.chainId ?? (await vault.chainId()),
-    block: seen?.block,
-  };
 }
 
 /** Enters the same way where an earlier process left it. */
@@ -135,74 +138,113 @@ async function resume(
   waiting: Waiting,
 ): Promise<LocatedSettlement> {
   try {
-    const found = await findInterrupted(vault);
-    const { journal, entry, chainId, block } = found;
-    if (entry.finished) {
-      const settlement = describeFinished(found);
-      return { settlement, isFinal: true, chainId, block };
+    const { chainId, contract, block, round } = await observe(vault, "latest");
+    const journal = await Journal.open(vault, chainId, contract.address);
+    const entry = await journal?.read();
+    if (entry !== undefined) {
+      const { hash = null, nonce } = entry.transaction;
+      waiting.emit({ type: "resuming", hash, nonce });
+      const end = await follow(vault, journal, entry, "look", waiting, null);
+      return { block, ...end, chainId };
     }
-    const { hash = null, nonce } = entry.transaction;
-    waiting.emit({ type: "resuming", hash, nonce });
-    const end = await follow(vault, journal, entry, "look", waiting, null);
-    return { block, ...end, chainId };
+    const last = await journal?.read("finished");
+    if (last === undefined) {
+      throw vaultError("VAULT_NOTHING_TO_RESUME", {
+        vault: contract.address,
+        network: vault.networkName,
+        file: journal?.file ?? "in process there is no journal",
+      });
+    }
+    const settlement = describeFinished(last, round);
+    return { settlement, isFinal: true, chainId, block };
   } catch (error) {
-    return await stoppedBy(error, vault, undefined, null);
+    return await stopped(refusalOf(error), vault, undefined, null);
   }
 }
 
-/**
- * @throws SettlementStopped if nobody can settle, there is nothing to settle, or
- * there is an earlier settlement to finish
- */
+/** @throws VaultError what does not refuse a settlement */
+function refusalOf(error: unknown): Stop {
+  if (!refusesSettlement(error)) {
+    throw error;
+  }
+  const { code, message: reason, details } = error;
+  // Of the settlement that is not finished.
+  const { transaction } = details;
+  const hash = isHexString(transaction, 32) ? transaction : undefined;
+  return { status: "refused", code, reason, hash };
+}
+
+/** A settlement of which nothing was sent now. */
+async function stopped(
+  why: Stop,
+  vault: VaultHost,
+  seen: Observation | undefined,
+  simulation: Simulation | null,
+): Promise<LocatedSettlement> {
+  return {
+    settlement: outcome(why, seen?.round, simulation),
+    isFinal: true,
+    chainId: seen?.chainId ?? (await vault.chainId()),
+    block: seen?.block,
+  };
+}
+
+/** @throws VaultError if nobody can settle, or there is an earlier settlement to finish */
 async function prepare(
   vault: VaultHost,
   { chainId, contract, block, round }: Observation,
   { ifExpired }: Waiting,
   { from, assertOnly }: SettleAllOptions,
-): Promise<{
-  signer: Signer;
-  /** Undefined in process, where nothing outlives the process. */
-  journal: Journal | undefined;
-}> {
+): Promise<
+  | Stop
+  | {
+      readonly signer: Signer;
+      /** Undefined in process, where nothing outlives the process. */
+      readonly journal: Journal | undefined;
+    }
+> {
   const { networkConfig } = vault.connection;
-  const signer =
+  const prepared =
     assertOnly === true
       ? undefined
-      : await resolveSigner(vault.rpc, networkConfig, from);
-  const journal =
-    assertOnly === true
-      ? undefined
-      : await Journal.open(vault, chainId, contract.address);
-  await journal?.refuseUnfinished();
+      : {
+          signer: await resolveSigner(vault.rpc, networkConfig, from),
+          journal: await Journal.open(vault, chainId, contract.address),
+        };
+  await prepared?.journal?.refuseUnfinished();
   if (round.settled) {
-    throw new SettlementStopped(
-      "nothing-to-do",
-      "The round is settled already.",
-    );
+    return { status: "nothing-to-do", reason: "The round is settled already." };
   }
   if (ifExpired && !hasEnded(round, block.timestamp)) {
-    throw notEnded(round);
+    return notEnded(round);
   }
-  if (signer === undefined) {
-    throw refusal("VAULT_SETTLEMENT_NEEDED", { round: describeRound(round) });
+  if (prepared === undefined) {
+    throw vaultError("VAULT_SETTLEMENT_NEEDED", {
+      round: describeRound(round),
+    });
   }
-  return { signer, journal };
+  return prepared;
 }
 
-/** Shows what will happen and asks, unless there is a reason not to go on. */
+/**
+ * Shows what will happen and asks, unless there is a reason not to go on.
+ *
+ * @throws VaultError VAULT_INSUFFICIENT_FUNDS, VAULT_NOT_CONFIRMED
+ */
 async function agree(
   { networkName: network }: VaultHost,
   { shown, terms }: Preview,
   { emit }: Waiting,
   { confirm }: SettleAllOptions,
-): Promise<Terms> {
+): Promise<Terms | Stop> {
   emit({ type: "preflight", preflight: shown });
-  if ("reason" in terms) {
-    throw new SettlementStopped("reverted", terms.reason, terms.code);
+  if ("status" in terms) {
+    return terms;
   }
   const { from, balance, maxCost: cost } = shown;
   if (cost !== null && balance < cost) {
-    throw refusal("VAULT_INSUFFICIENT_FUNDS", { from, network, balance, cost });
+    const args = { from, network, balance, cost };
+    throw vaultError("VAULT_INSUFFICIENT_FUNDS", args);
   }
   // Whatever JavaScript may return: nothing but true is a Yes.
   const answer: unknown = confirm === undefined ? true : await confirm(shown);
@@ -210,12 +252,14 @@ async function agree(
     return terms;
   }
   if (VaultError.isVaultError(answer)) {
-    throw new SettlementStopped("refused", answer.message, answer.code);
+    const { code, message: reason } = answer;
+    return { status: "refused", code, reason };
   }
   if (typeof answer === "string" && answer !== "") {
-    throw new SettlementStopped("refused", answer, "VAULT_NOT_CONFIRMED");
+    const code = "VAULT_NOT_CONFIRMED";
+    return { status: "refused", code, reason: answer };
   }
-  throw refusal("VAULT_NOT_CONFIRMED", {});
+  throw vaultError("VAULT_NOT_CONFIRMED", {});
 }
 
 /**
@@ -244,7 +288,7 @@ async function findFreeNonce(
       ? Math.max(counted, await rpc.nonce(address, "latest"))
       : counted;
   if (pending > mined) {
-    throw refusal("VAULT_PENDING_TRANSACTIONS", {
+    throw vaultError("VAULT_PENDING_TRANSACTIONS", {
       from: address,
       network: rpc.network,
       count: pending - mined,
@@ -254,25 +298,23 @@ async function findFreeNonce(
   return mined;
 }
 
-/** The last look at the round before the transaction leaves, and at the journal. */
+/** The last look at the round before the transaction leaves. */
 async function lookOnceMore(
   vault: VaultHost,
   journal: Journal | undefined,
   entry: JournalEntry,
   { ifExpired }: Waiting,
-): Promise<void> {
+): Promise<Stop | undefined> {
+  let isClear = false;
   try {
     const obstacle = await checkRound(vault, entry.round, ifExpired);
-    if (obstacle !== undefined) {
-      throw obstacle;
+    isClear = obstacle === undefined;
+    return obstacle;
+  } finally {
+    if (!isClear) {
+      // Nothing has left, so there is nothing to resume.
+      await journal?.update(entry, true);
     }
-    // Two processes that both took a dead one's lock away wrote both; one of
-    // the entries is there now.
-    await journal?.refuseUnfinished(entry.transaction);
-  } catch (error) {
-    // Nothing has left, so there is nothing to resume.
-    await journal?.update({ ...entry, finished: true });
-    throw error;
   }
 }
 
@@ -291,10 +333,13 @@ async function follow(
   const { emit, pollingIntervalMs } = waiting;
   const deadline = new Deadline(timeoutMs);
   let current = entry;
-  const record = async (change: Partial<JournalEntry>): Promise<void> => {
+  const record = async (
+    change: Partial<JournalEntry>,
+    isFinished?: boolean,
+  ): Promise<void> => {
     current = { ...current, ...change };
     try {
-      await journal?.update(current);
+      await journal?.update(current, isFinished);
     } catch (error) {
       emit({ type: "trouble", message: describeThrown(error) });
     }
@@ -331,11 +376,8 @@ async function follow(
     );
     if (ended.isFinal) {
       const { status, blockNumber } = ended.settlement;
-      await record({
-        finished: true,
-        status,
-        blockNumber: blockNumber ?? undefined,
-      });
+      const mined = blockNumber === null ? undefined : { status, blockNumber };
+      await record({ mined }, true);
     }
     return ended;
   } catch (error) {

@@ -10,7 +10,6 @@ import { toRpcError } from "../rpc/errors.js";
 import { vaultError } from "../errors.js";
 import type { RpcClient } from "../rpc/node.js";
 import { keepKeySecret, keepSecret } from "../untrusted-text.js";
-import { refusal } from "./stopped.js";
 import type { SigningKind } from "./types.js";
 
 /** The account that settles, and how its transactions get signed. */
@@ -28,8 +27,7 @@ export interface Signer {
  * Finds the account that settles: the given one, else the network's `from`,
  * else its first.
  *
- * @throws SettlementStopped if there is none
- * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE,
+ * @throws VaultError VAULT_NO_SIGNER, VAULT_UNKNOWN_SIGNER, VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE,
  * VAULT_INVALID_KEY, VAULT_INVALID_MNEMONIC and those of a failed request
  */
 export async function resolveSigner(
@@ -63,11 +61,11 @@ export async function resolveSigner(
     );
   const address = from ?? accounts[0];
   if (address === undefined) {
-    throw refusal("VAULT_NO_SIGNER", { network });
+    throw vaultError("VAULT_NO_SIGNER", { network });
   }
   if (!accounts.includes(address)) {
     const known = accounts.length === 0 ? "none" : accounts.join(", ");
-    throw refusal("VAULT_UNKNOWN_SIGNER", { from: address, network, known });
+    throw vaultError("VAULT_UNKNOWN_SIGNER", { from: address, network, known });
   }
   return { address, kind };
 }

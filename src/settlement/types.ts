@@ -29,6 +29,16 @@ export const SETTLEMENT_STATUSES = [
   "unconfirmed",
 ] as const;
 
+/** Why a settlement ends without its effect. */
+export interface Stop {
+  readonly status: Exclude<SettlementStatus, "settled">;
+  /** The error behind it, if there is one. */
+  readonly code?: VaultErrorCode | undefined;
+  readonly reason: string;
+  /** A transaction that was sent before. */
+  readonly hash?: string | undefined;
+}
+
 /** What a settlement did; what does not apply is null. Amounts are unscaled. */
 export interface Settlement {
   readonly status: SettlementStatus;

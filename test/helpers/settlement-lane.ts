@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import path from "node:path";
 
 import { Wallet } from "ethers";
@@ -26,6 +27,9 @@ export interface SettlementLane {
   readonly settler: string;
   /** The vault's journal file, whether or not it exists. */
   readonly journal: string;
+  /** The journal of its last finished settlement. */
+  readonly finishedJournal: string;
+  readonly removeJournals: () => Promise<void>;
   /** Another connection through the same server, from another configuration. */
   connect(settings: Partial<HttpNetworkUserConfig>): Promise<HardhatVault>;
   close(): Promise<void>;
@@ -83,16 +87,23 @@ export async function openLane({
     connections.push(connection);
     return connection.vault;
   };
+  const journal = path.join(
+    projectRoot,
+    "vault-deployments",
+    `settlement-31337-${world.contracts.vault.toLowerCase()}.json`,
+  );
+  const finishedJournal = journal.replace(/json$/u, "finished.json");
   return {
     world,
     server,
     vault: await connect(settings),
     settler: new Wallet(key).address,
-    journal: path.join(
-      projectRoot,
-      "vault-deployments",
-      `settlement-31337-${world.contracts.vault.toLowerCase()}.json`,
-    ),
+    journal,
+    finishedJournal,
+    removeJournals: async () => {
+      await rm(journal, { force: true });
+      await rm(finishedJournal, { force: true });
+    },
     connect,
     close: async () => {
       world.close();

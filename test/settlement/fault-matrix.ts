@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 
 import { expect } from "chai";
 
@@ -16,7 +16,6 @@ import {
   keysOf,
 } from "../helpers/faulty-rpc-server.js";
 import type { FaultKind, RequestKey } from "../helpers/faulty-rpc-server.js";
-import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { openLane } from "../helpers/settlement-lane.js";
@@ -142,9 +141,7 @@ async function checkLag(
   const { settlement } = await settle(lane, {});
   expect(settlement?.status).to.equal("settled");
   // As if the process had died before it saw that.
-  const entry: unknown = JSON.parse(await readFile(lane.journal, "utf8"));
-  const unfinished = JSON.stringify({ ...fieldsOf(entry), finished: false });
-  await writeFile(lane.journal, unfinished);
+  await rename(lane.finishedJournal, lane.journal);
   lane.server.reset();
   lane.server.fallBehind(head, methods);
 
@@ -155,7 +152,7 @@ async function checkLag(
     hash: settlement?.hash,
   });
   expect(early.settlement?.reason).not.to.include("somebody else");
-  expect(await isJournalFinished(lane)).to.equal(false);
+  expect(existsSync(lane.journal)).to.equal(true);
   lane.server.reset();
   const late = await settle(lane, { resume: true });
   expect(late.settlement).to.deep.equal({ ...settlement, preview: null });
@@ -219,7 +216,8 @@ async function checkFault(
     expect(ours, "settlements on chain").to.deep.equal([lane.settler]);
     expect(after.round).to.deep.equal({ ...before.round, settled: true });
     await expectMined(lane, settlement);
-    expect(await isJournalFinished(lane)).to.equal(true);
+    expect(existsSync(lane.journal)).to.equal(false);
+    expect(existsSync(lane.finishedJournal)).to.equal(true);
     return;
   }
   // An account of the node is not asked again to sign what the node answered.
@@ -349,12 +347,12 @@ async function requestsOfSettlement([lane]: readonly SettlementLane[]): Promise<
 async function startCase({
   world,
   server,
-  journal,
+  removeJournals,
 }: SettlementLane): Promise<void> {
   await server.idle();
   server.reset();
   await world.openNextRound();
-  await rm(journal, { force: true });
+  await removeJournals();
 }
 
 async function chainState({ world, settler }: SettlementLane): Promise<{
@@ -379,12 +377,6 @@ async function expectMined(
   );
   expect(receipt?.from).to.equal(settler);
   expect(settlement?.blockNumber).to.equal(receipt?.blockNumber);
-}
-
-async function isJournalFinished({
-  journal,
-}: SettlementLane): Promise<unknown> {
-  return fieldsOf(JSON.parse(await readFile(journal, "utf8")))["finished"];
 }
 
 /** Runs all cases, as many at a time as there are lanes, and prints how many. */

@@ -1,10 +1,7 @@
 import { expect } from "chai";
 
 import { RpcClient } from "../../src/rpc/node.js";
-import {
-  NonceSearch,
-  findTransaction,
-} from "../../src/settlement/find-transaction.js";
+import { findTransaction } from "../../src/settlement/find-transaction.js";
 import type { SentTransaction } from "../../src/settlement/find-transaction.js";
 
 const FROM = "0x00000000000000000000000000000000000000A1";
@@ -113,8 +110,8 @@ describe("the search for a settlement's transaction", () => {
   const find = async (
     world: World,
     what = sent,
-    search = new NonceSearch(),
-  ): Promise<object> => await findTransaction(chainOf(world), what, search);
+    scan = { next: 0 },
+  ): Promise<object> => await findTransaction(chainOf(world), what, scan);
 
   it("should end with the node's pool", async () => {
     expect(await find({ known: [HASH] })).to.deep.equal({
@@ -206,9 +203,9 @@ describe("the search for a settlement's transaction", () => {
   });
 
   it("is looked for in 64 blocks at a time, from where the last look ended, and again where it was found", async () => {
-    const search = new NonceSearch();
+    const scan = { next: 0 };
     const world = { usedIn: 100, transactions: [seen()] };
-    expect(await find(world, sent, search)).to.deep.equal({
+    expect(await find(world, sent, scan)).to.deep.equal({
       kind: "replaced",
       by: undefined,
     });
@@ -216,22 +213,22 @@ describe("the search for a settlement's transaction", () => {
       Array.from({ length: 64 }, (_, index) => 6 + index),
     );
     blocks = [];
-    expect(await find(world, sent, search)).to.include({ kind: "pending" });
+    expect(await find(world, sent, scan)).to.include({ kind: "pending" });
     expect(blocks).to.deep.equal(
       Array.from({ length: 31 }, (_, index) => 70 + index),
     );
     blocks = [];
-    expect(await find(world, sent, search)).to.include({ kind: "pending" });
+    expect(await find(world, sent, scan)).to.include({ kind: "pending" });
     expect(blocks).to.deep.equal([100]);
   });
 
   it("is looked for from the first block again after the newest", async () => {
-    const search = new NonceSearch();
+    const scan = { next: 0 };
     // Used, but in no block that this node shows.
     const world = { usedIn: 9, head: 9 };
     for (let time = 0; time < 2; time += 1) {
       blocks = [];
-      await find(world, sent, search);
+      await find(world, sent, scan);
       expect(blocks).to.deep.equal([6, 7, 8, 9]);
     }
   });

@@ -8,8 +8,7 @@ import type {
   FollowOptions,
 } from "../../src/settlement/follow-transaction.js";
 import type { SentTransaction } from "../../src/settlement/find-transaction.js";
-import { SettlementStopped } from "../../src/settlement/stopped.js";
-import type { SettlementEvent } from "../../src/settlement/types.js";
+import type { SettlementEvent, Stop } from "../../src/settlement/types.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 
 const HASH = `0x${"ab".repeat(32)}`;
@@ -359,13 +358,12 @@ describe("the way of a settlement's transaction", () => {
     events.flatMap((event) => (event.type === "trouble" ? event.message : []));
 
   describe("where the node does not have it and the round forbids another try", () => {
-    const over = new SettlementStopped(
-      "nothing-to-do",
-      "The round is settled.",
-      "VAULT_WRONG_CHAIN",
-    );
-    const checkRound = async (): Promise<SettlementStopped> =>
-      await Promise.resolve(over);
+    const over: Stop = {
+      status: "nothing-to-do",
+      reason: "The round is settled.",
+      code: "VAULT_WRONG_CHAIN",
+    };
+    const checkRound = async (): Promise<Stop> => await Promise.resolve(over);
     const seen: Answers = { eth_blockNumber: () => "0x6" };
 
     it("should end with why, where it sent nothing", async () => {
@@ -395,7 +393,7 @@ describe("the way of a settlement's transaction", () => {
 
     /** It is mined two looks after the round was checked. */
     const minedLater = (
-      check: (block?: number) => Promise<SettlementStopped | undefined>,
+      check: (block?: number) => Promise<Stop | undefined>,
     ): { answers: Answers; changes: Partial<FollowOptions> } => {
       let isChecked = false;
       let looks = 0;

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -75,11 +75,8 @@ describe("a settlement by a keeper", () => {
   const sends = (): number =>
     SENDS.reduce((sum, method) => sum + chain.count(method), 0);
   const typesOf = (): readonly string[] => events.map(({ type }) => type);
-  const journal = async (): Promise<unknown> => {
-    const folder = path.join(projectRoot, "vault-deployments");
-    const [file = ""] = await readdir(folder);
-    return JSON.parse(await readFile(path.join(folder, file), "utf8"));
-  };
+  const journals = async (): Promise<string> =>
+    (await readdir(path.join(projectRoot, "vault-deployments"))).join();
   /** The node takes no transaction any more, or each answer is lost on the way. */
   const loseTransactions = (meanwhile: () => void = () => undefined): void => {
     for (const method of SENDS) {
@@ -140,7 +137,7 @@ describe("a settlement by a keeper", () => {
           reason: notEnded(NOW),
         });
         expect([sends(), typesOf()]).to.deep.equal([0, ["preflight"]]);
-        expect(await journal()).to.include({ finished: true });
+        expect(await journals()).to.match(/\.finished\.json$/u);
       });
     }
 

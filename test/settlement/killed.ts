@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
 
 import { expect } from "chai";
 
@@ -201,11 +200,11 @@ async function stages(lane: SettlementLane | undefined): Promise<Kill[]> {
 async function reset({
   server,
   world,
-  journal,
+  removeJournals,
 }: SettlementLane): Promise<void> {
   server.reset();
   await world.openNextRound();
-  await rm(journal, { force: true });
+  await removeJournals();
 }
 
 async function settle(
@@ -215,6 +214,6 @@ async function settle(
   return await vault.settleAll({ from: settler, pollingInterval });
 }
 
-function isJournalled({ journal }: SettlementLane): boolean {
-  return existsSync(journal);
+function isJournalled({ journal, finishedJournal }: SettlementLane): boolean {
+  return existsSync(journal) || existsSync(finishedJournal);
 }

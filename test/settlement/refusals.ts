@@ -1,5 +1,3 @@
-import { rm } from "node:fs/promises";
-
 import { expect } from "chai";
 import { Wallet } from "ethers";
 import { configVariable } from "hardhat/config";
@@ -24,7 +22,7 @@ describe("when a settlement is refused", () => {
   });
   beforeEach(async () => {
     lane.server.reset();
-    await rm(lane.journal, { force: true });
+    await lane.removeJournals();
   });
   afterEach(async () => {
     // Whatever the reason: nothing was sent.

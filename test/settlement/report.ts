@@ -25,7 +25,6 @@ const NOT_YET = new Interface(["error Error(string)"]).encodeErrorResult(
 );
 
 const entry: JournalEntry = {
-  finished: false,
   sentAfterBlock: 5,
   round: OPEN_ROUND,
   transaction: {

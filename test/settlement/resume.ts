@@ -11,9 +11,7 @@ import { toJsonValue } from "../../src/json.js";
 import { RpcClient } from "../../src/rpc/node.js";
 import { Journal } from "../../src/settlement/journal.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
-import { findInterrupted } from "../../src/settlement/resume.js";
 import { settleAll } from "../../src/settlement/settle-all.js";
-import { SettlementStopped } from "../../src/settlement/stopped.js";
 import {
   isSignedAs,
   sign,
@@ -35,6 +33,7 @@ import {
 const GENESIS = `0x${"ee".repeat(32)}`;
 const HASH = `0x${"ab".repeat(32)}`;
 const FILE = `vault-deployments/settlement-31337-${VAULT.toLowerCase()}.json`;
+const FINISHED = FILE.replace(/json$/u, "finished.json");
 
 const transaction = {
   from: SETTLER,
@@ -45,7 +44,6 @@ const transaction = {
   gas: 100_000n,
 };
 const entry: JournalEntry = {
-  finished: false,
   sentAfterBlock: 5,
   round: OPEN_ROUND,
   transaction,
@@ -71,9 +69,10 @@ describe("a settlement that is taken up", () => {
 
   const write = async (
     changes: Readonly<Record<string, unknown>> = {},
+    file = FILE,
   ): Promise<void> => {
     await writeFile(
-      path.join(projectRoot, FILE),
+      path.join(projectRoot, file),
       JSON.stringify(
         toJsonValue({ version: 1, ...subject, ...entry, ...changes }),
       ),
@@ -95,42 +94,33 @@ describe("a settlement that is taken up", () => {
       projectRoot,
       genesisHash,
     });
-  const refusalOf = async (work: Promise<unknown>): Promise<string> => {
-    try {
-      await work;
-    } catch (error) {
-      if (error instanceof SettlementStopped) {
-        expect(error.status).to.equal("refused");
-        return `${error.code}: ${error.reason}`;
-      }
-      throw error;
-    }
-    return "it went on";
-  };
-
   it("should be the one of the journal, at the newest block", async () => {
-    expect(await refusalOf(findInterrupted(hostOf()))).to.include(FILE);
-    expect(
-      await refusalOf(findInterrupted(hostOf({ type: "edr-simulated" }))),
-    ).to.match(/^VAULT_NOTHING_TO_RESUME: .*in process there is no journal/u);
-    for (const genesisHash of [GENESIS, "unknown"]) {
-      await write({ genesisHash });
-      const { journal, ...found } = await findInterrupted(hostOf());
-      expect(journal.file).to.equal(FILE);
-      expect(found).to.deep.include({
-        entry: { version: 1, ...subject, ...entry, genesisHash },
-        block: { number: 5, timestamp: 1_700_000_005 },
+    const reasonOf = async (host: BareHost): Promise<string | null> => {
+      const { settlement } = await settleAll(host, {
+        resume: true,
+        pollingInterval: 1,
       });
-    }
+      expect(settlement.status).to.equal("refused");
+      expect(settlement.before).to.equal(
+        settlement.code === "VAULT_NOTHING_TO_RESUME" ? null : OPEN_ROUND,
+      );
+      return `${settlement.code}: ${settlement.reason}`;
+    };
+    expect(await reasonOf(hostOf()))
+      .to.match(/^VAULT_NOTHING_TO_RESUME/u)
+      .and.include(FILE);
+    expect(await reasonOf(hostOf({ type: "edr-simulated" }))).to.match(
+      /^VAULT_NOTHING_TO_RESUME: .*in process there is no journal/u,
+    );
     await write({ genesisHash: HASH });
-    expect(await refusalOf(findInterrupted(hostOf()))).to.match(
-      /^VAULT_NOTHING_TO_RESUME/u,
-    );
+    await write({ genesisHash: HASH }, FINISHED);
+    expect(await reasonOf(hostOf())).to.match(/^VAULT_NOTHING_TO_RESUME/u);
     await write();
-    await expectVaultError(
-      findInterrupted(hostOf({ chainId: 1 })),
-      "VAULT_WRONG_CHAIN",
-    );
+    const wrong = await settleAll(hostOf({ chainId: 1 }), { resume: true });
+    expect(wrong.settlement).to.include({
+      status: "refused",
+      code: "VAULT_WRONG_CHAIN",
+    });
   });
 
   describe("and followed", () => {
@@ -193,14 +183,12 @@ describe("a settlement that is taken up", () => {
 
     it("has nothing to do for a finished settlement, also on a node that lost its block and state", async () => {
       const block = {
-        finished: true,
-        status: "settled",
-        blockNumber: 4,
+        mined: { status: "settled", blockNumber: 4 },
         transaction: { ...transaction, hash: HASH },
       } as const;
       const resumed = async (): Promise<Settlement> =>
         (await settleAll(hostOf(), { resume: true })).settlement;
-      await write(block);
+      await write(block, FINISHED);
       chain.mine(nextRound);
       expect(await resumed()).to.deep.equal({
         status: "nothing-to-do",
@@ -217,7 +205,7 @@ describe("a settlement that is taken up", () => {
       expect((await resumed()).reason).to.include(
         "It is the current round still, settled.",
       );
-      await write({ finished: true });
+      await write({}, FINISHED);
       const { hash, reason } = await resumed();
       expect(hash).to.equal(null);
       expect(reason).to.include("without a transaction that was mined");
@@ -301,34 +289,65 @@ describe("a settlement that is taken up", () => {
       new Journal(projectRoot, { ...subject, genesisHash });
 
     it("should be begun once, and given way to by no other", async () => {
+      const refused = async (work: Promise<void>): Promise<void> => {
+        const { message } = await expectVaultError(
+          work,
+          "VAULT_SETTLEMENT_UNFINISHED",
+        );
+        expect(message).to.include("nonce 0").and.include(FILE);
+      };
       await journal().begin(entry);
-      const own = { ...transaction, from: SETTLER.toLowerCase() };
-      await journal().refuseUnfinished(own);
-      for (const changes of [{ nonce: 1 }, { from: VAULT }]) {
-        expect(
-          await refusalOf(journal().refuseUnfinished({ ...own, ...changes })),
-        ).to.match(/^VAULT_SETTLEMENT_UNFINISHED: .*nonce 0/u);
-      }
-      expect(await refusalOf(journal().begin(entry))).to.include(FILE);
-      // Of another chain, or where chains cannot be told apart.
-      await journal(HASH).refuseUnfinished();
-      expect(await refusalOf(journal("unknown").refuseUnfinished())).to.include(
-        FILE,
-      );
-      await journal().update({ ...entry, finished: true });
+      await refused(journal().refuseUnfinished());
+      // Where chains cannot be told apart.
+      await refused(journal("unknown").refuseUnfinished());
+      await refused(journal().begin(entry));
+      await journal().update(entry, true);
       await journal().refuseUnfinished();
+      await journal().begin(entry);
+      // Of a node that was started again.
+      await journal(HASH).refuseUnfinished();
+      await journal(HASH).begin(entry);
+      await refused(journal(HASH).begin(entry));
     });
 
-    it("should be updated only while it is the one", async () => {
-      await journal().update(entry);
-      expect(await journal().read()).to.deep.include(entry);
-      await journal().update({
-        ...entry,
-        transaction: { ...transaction, nonce: 1 },
-      });
+    it("should be begun by one of many at once, and be whole whenever it is read", async () => {
+      const begun = await Promise.allSettled(
+        Array.from({ length: 20 }, async (_, nonce) => {
+          await journal().begin({
+            ...entry,
+            transaction: { ...transaction, nonce },
+          });
+          return nonce;
+        }),
+      );
+      const [first, ...others] = begun.flatMap((one) =>
+        one.status === "fulfilled" ? [one.value] : [],
+      );
+      expect(others).to.deep.equal([]);
+      expect((await journal().read())?.transaction.nonce).to.equal(first);
+      for (const one of begun) {
+        if (one.status === "rejected") {
+          expect(one.reason).to.include({
+            code: "VAULT_SETTLEMENT_UNFINISHED",
+          });
+        }
+      }
+    });
+
+    it("should be updated only while it is the one, and be kept when it is finished", async () => {
+      await journal().update(entry, true);
+      expect(await journal().read()).to.equal(undefined);
+      await journal().begin(entry);
+      await journal().update(
+        { ...entry, transaction: { ...transaction, nonce: 1 } },
+        true,
+      );
       expect((await journal().read())?.transaction.nonce).to.equal(0);
       await journal().update({ ...entry, sentAfterBlock: 6 });
       expect((await journal().read())?.sentAfterBlock).to.equal(6);
+      await journal().update(entry, true);
+      expect(await journal().read()).to.equal(undefined);
+      expect(await journal().read("finished")).to.deep.include(entry);
     });
 
     it("should be refused where anything in it is odd", async () => {
@@ -367,13 +386,11 @@ describe("a settlement that is taken up", () => {
       await rm(folder, { recursive: true });
       await writeFile(folder, "a file");
       expect(await journal().read()).to.equal(undefined);
-      for (const work of [journal().begin(entry), journal().update(entry)]) {
-        const failed = await expectVaultError(
-          work,
-          "VAULT_JOURNAL_NOT_WRITTEN",
-        );
-        expect(failed.message).to.match(/EEXIST|ENOTDIR/u);
-      }
+      const failed = await expectVaultError(
+        journal().begin(entry),
+        "VAULT_JOURNAL_NOT_WRITTEN",
+      );
+      expect(failed.message).to.match(/EEXIST|ENOTDIR/u);
       await rm(folder);
     });
   });

@@ -1,4 +1,5 @@
-import { readFile, rm, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
 
 import { expect } from "chai";
 import { Wallet } from "ethers";
@@ -49,7 +50,7 @@ for (const [nodeName, startNode] of nodes) {
     });
     beforeEach(async () => {
       lane.server.reset();
-      await rm(lane.journal, { force: true });
+      await lane.removeJournals();
     });
     afterEach(async () => {
       await restore();
@@ -142,11 +143,11 @@ for (const [nodeName, startNode] of nodes) {
       const vault = await lane.connect({ accounts: [DEV_KEYS[0]] });
       const { hash } = await vault.settleAll();
 
-      const text = await readFile(lane.journal, "utf8");
-      expect(JSON.parse(text)).to.deep.include({ finished: true });
+      const text = await readFile(lane.finishedJournal, "utf8");
+      expect(existsSync(lane.journal)).to.equal(false);
       expect(text).to.include(hash);
       expect(text).not.to.include(DEV_KEYS[0].slice(2));
-      expect((await stat(lane.journal)).mode & 0o777).to.equal(0o600);
+      expect((await stat(lane.finishedJournal)).mode & 0o777).to.equal(0o600);
     });
   });
 }

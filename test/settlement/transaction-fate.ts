@@ -1,5 +1,3 @@
-import { rm } from "node:fs/promises";
-
 import { expect } from "chai";
 
 import type {
@@ -26,7 +24,7 @@ describe("what can become of a settlement's transaction", () => {
   });
   beforeEach(async () => {
     lane.server.reset();
-    await rm(lane.journal, { force: true });
+    await lane.removeJournals();
     await setMining(false);
   });
   afterEach(async () => {

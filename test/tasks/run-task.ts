@@ -192,7 +192,9 @@ describe("running a task", () => {
         /\nName an account with --as, or set/u,
       ],
       [
-        vaultError("VAULT_SETTLEMENT_LOCKED", { problem: "it runs" }),
+        vaultError("VAULT_SETTLEMENT_UNFINISHED", {
+          ...{ transaction: "0x12", file: "settlement.json" },
+        }),
         undefined,
         / with `vault settle --resume --instance usdc`\. /u,
       ],

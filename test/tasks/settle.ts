@@ -1,5 +1,4 @@
 import { encodeRevertData } from "../../src/mocks/failure.js";
-import { rm } from "node:fs/promises";
 
 import { expect } from "chai";
 
@@ -28,7 +27,7 @@ describe("vault settle", () => {
   });
   beforeEach(async () => {
     lane.server.reset();
-    await rm(lane.journal, { force: true });
+    await lane.removeJournals();
   });
   afterEach(async () => {
     await restore();
