@@ -66,7 +66,6 @@ export async function createProjectFile(
 }
 
 /**
- * @param reasonOf How a text says why a file cannot be read.
  * @param invalid Makes the error of a file that cannot be used.
  * @returns Undefined where there is no file.
  */
@@ -74,7 +73,6 @@ export async function readProjectFile<Value>(
   projectRoot: string,
   file: string,
   schema: Schema<Value>,
-  reasonOf: (error: unknown) => string,
   invalid: (problem: string, cause: unknown) => Error,
 ): Promise<Value | undefined> {
   let text: string;
@@ -91,6 +89,12 @@ export async function readProjectFile<Value>(
     throw invalid(`it cannot be read (${reasonOf(error)})`, error);
   }
   return parseRecorded(text, schema, invalid);
+}
+
+/** Without the paths of this machine, which Node's errors name. */
+export function reasonOf(error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return reason.replace(/, \w+ '.*$/su, "");
 }
 
 /**

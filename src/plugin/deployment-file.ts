@@ -5,6 +5,7 @@ import {
   PROJECT_FOLDER,
   listProjectFiles,
   readProjectFile,
+  reasonOf,
   writeProjectFile,
 } from "../project-file.js";
 import { byRole } from "../protocol/index.js";
@@ -94,7 +95,6 @@ export async function readDeployment(
     projectRoot,
     file,
     deploymentSchema,
-    reasonOf,
     (problem, cause) => invalidFile({ file, problem, command }, cause),
   );
 }
@@ -111,12 +111,6 @@ export function deploymentFile({
   const genesis = /^0x([0-9a-f]{8})/iu.exec(genesisHash)?.[1] ?? "unknown";
   const ofInstance = instance === undefined ? "" : `-${instance}`;
   return `${PROJECT_FOLDER}/${chainId}-${genesis.toLowerCase()}${ofInstance}.json`;
-}
-
-/** Without the paths of this machine, which Node's errors name. */
-function reasonOf(error: unknown): string {
-  const reason = error instanceof Error ? error.message : String(error);
-  return reason.replace(/, \w+ '.*$/su, "");
 }
 
 function invalidFile(

@@ -12,6 +12,7 @@ import {
   PROJECT_FOLDER,
   createProjectFile,
   readProjectFile,
+  reasonOf,
   writeProjectFile,
 } from "../project-file.js";
 import { recordedAddress, recordedCount } from "../recorded-values.js";
@@ -187,7 +188,6 @@ export class Journal {
       this.projectRoot,
       file,
       fileSchema,
-      codeOf,
       invalid,
     );
     const problem = found === undefined ? undefined : this.#problemOf(found);
@@ -226,23 +226,11 @@ export class Journal {
   }
 
   readonly #notWritten = (error: unknown): never => {
-    const details = { file: this.file, problem: codeOf(error) };
+    const details = { file: this.file, problem: reasonOf(error) };
     throw vaultError("VAULT_JOURNAL_NOT_WRITTEN", details, error);
   };
 }
 
 function isSameAddress(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
-}
-
-/** The system's code for what went wrong, or for what caused that. */
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) {
-    return String(error);
-  }
-  return "code" in error
-    ? String(error.code)
-    : error.cause === undefined
-      ? error.message
-      : codeOf(error.cause);
 }

@@ -196,7 +196,7 @@ describe("running a task", () => {
           ...{ transaction: "0x12", file: "settlement.json" },
         }),
         undefined,
-        / with `vault settle --resume --instance usdc`\. /u,
+        / with `vault settle --resume --instance usdc`; /u,
       ],
       [
         vaultError("VAULT_LIVE_NETWORK", {
