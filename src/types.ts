@@ -33,7 +33,6 @@ export type {
   ExpectedReadings,
   ExpectedSettlement,
   ExpectedValue,
-  ReadableVault,
 } from "./assert/index.js";
 export type {
   Capture,

@@ -1,157 +1,212 @@
-import { isFailedReading, isNotConfigured } from "../client/failed-reading.js";
-import type { VaultSnapshot } from "../client/snapshot.js";
-import { get } from "../protocol/index.js";
-import { requireVault } from "./assertion.js";
+import { isFailedReading } from "../client/failed-reading.js";
+import { checkValue } from "../client/values.js";
+import { asRecord } from "../json.js";
+import { placesOf, standaloneQueries } from "../protocol/index.js";
+import type { Field, StandaloneReadings } from "../protocol/index.js";
+import { NoVerdict } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
-import { parseExpectedReadings, valuePaths } from "./expected-readings.js";
-import type { ExpectedChange } from "./expected-readings.js";
 import { readAroundTransaction } from "./sent-transaction.js";
 
-/** One value before and after the transaction. */
-interface Comparison {
+/**
+ * The new value of a reading, both values, or (for an integer) the difference.
+ */
+// Conditions in brackets, or `boolean` would be taken apart: `true` and `false`.
+export type ExpectedValue<Value> = [Value] extends [bigint]
+  ? | bigint
+    | number
+    | { readonly from: bigint | number; readonly to: bigint | number }
+    | { readonly by: bigint | number }
+  : Value | { readonly from: Value; readonly to: Value };
+
+type Expected<Value> = [Value] extends [bigint | number | boolean | string]
+  ? ExpectedValue<Value>
+  : { readonly [Key in keyof Value]?: Expected<Value[Key]> };
+
+/** Expected changes, laid out as a snapshot is. */
+export type ExpectedReadings = Expected<StandaloneReadings>;
+
+interface ExpectedChange {
+  /** Where the value stands in a snapshot, as in `round.settled`. */
   readonly path: string;
-  readonly before: unknown;
-  readonly after: unknown;
+  /** Completes "expected a change …". */
+  readonly wanted?: string;
+  readonly from?: unknown;
+  readonly to?: unknown;
+  readonly by?: bigint;
 }
 
-interface ExpectedComparison extends Comparison {
-  readonly change: ExpectedChange;
-}
+/** The single values of a snapshot, by their paths. */
+const fields: ReadonlyMap<string, Field> = new Map(
+  standaloneQueries
+    .flatMap(placesOf)
+    .map(({ path, field }) => [path.join("."), field]),
+);
 
 /**
  * Checks that a transaction changed readings.
  *
  * @param expected Undefined if any change will do.
+ * @param negated If one of the expected changes is enough to pass.
  */
 export async function checkReadings(
   vault: unknown,
   transaction: unknown,
   expected: unknown,
+  negated = false,
 ): Promise<Verdict> {
-  const readable = requireVault(vault);
-  const changes =
-    expected === undefined ? undefined : parseExpectedReadings(expected);
-  const readings = await readAroundTransaction(
-    readable,
-    transaction,
-    async (options) => valuesOf(await readable.snapshot(options)),
+  const sent = await transaction;
+  const changes = expected === undefined ? undefined : parseLevel(expected, "");
+  const snapshots = await readAroundTransaction(
+    vault,
+    sent,
+    async (client, options) => await client.snapshot(options),
   );
-  if (readings === undefined) {
+  if (snapshots === undefined) {
     return {
-      failure:
+      pass: false,
+      message:
         "expected readings to change, but no transaction was sent: the settlement had nothing to do",
     };
   }
-  const { hash, before, after } = readings;
-  const compare = (path: string): Comparison => ({
-    path,
-    before: valueAt(before, path),
-    after: valueAt(after, path),
-  });
-  if (changes !== undefined) {
-    return checkChanges(
-      hash,
-      changes.map((change) => ({ ...compare(change.path), change })),
-    );
+  const { hash, before, after } = snapshots;
+  const wanted = changes ?? [...fields.keys()].map((path) => ({ path }));
+  const compared = wanted.map((change) => compare(change, before, after));
+  const problems = compared.flatMap(({ problem }) => problem ?? []);
+  const happened = compared.filter(({ problem }) => problem === undefined);
+  const done = list(happened.map(({ change }) => change));
+  if (changes === undefined) {
+    return happened.length > 0
+      ? {
+          pass: true,
+          message: `expected transaction ${hash} to change no reading of the vault, but it did:${done}`,
+        }
+      : {
+          pass: false,
+          message: `expected transaction ${hash} to change a reading of the vault, but all ${compared.length} values are as before`,
+        };
   }
-  // A contract without an address is left out; any other failure is thrown,
-  // since nothing can be said then.
-  const compared = [...before.keys()]
-    .filter((path) =>
-      [before, after].some((values) => !isAbsent(values.get(path))),
-    )
-    .map(compare);
-  const changed = compared.filter((value) => value.before !== value.after);
-  return changed.length === 0
-    ? {
-        failure: `expected transaction ${hash} to change a reading of the vault, but all ${compared.length} values are as before`,
-      }
-    : {
-        negatedFailure: `expected transaction ${hash} to change no reading of the vault, but it did:${list(changed.map(describeChange))}`,
-      };
-}
-
-function checkChanges(
-  hash: string,
-  compared: readonly ExpectedComparison[],
-): Verdict {
-  const problems = compared.flatMap((value) => problemOf(value) ?? []);
-  const happened = compared.filter((value) => problemOf(value) === undefined);
+  const pass = negated ? happened.length > 0 : problems.length === 0;
   return {
-    failure:
-      problems.length === 0
-        ? undefined
-        : `expected transaction ${hash} to change readings otherwise:${list(problems)}`,
-    negatedFailure:
-      happened.length === 0
-        ? undefined
-        : `expected transaction ${hash} not to change readings so, but it did:${list(happened.map(describeChange))}`,
+    pass,
+    message: pass
+      ? `expected transaction ${hash} not to change readings so, but it did:${done}`
+      : `expected transaction ${hash} to change readings otherwise:${list(problems)}`,
     // Every named reading, as it should be and as it is.
-    expected: Object.fromEntries(
-      compared.map((value) => [value.path, targetOf(value)]),
-    ),
-    actual: Object.fromEntries(
-      compared.map(({ path, after }) => [path, after]),
-    ),
+    expected: Object.fromEntries(compared.map((one) => [one.path, one.target])),
+    actual: Object.fromEntries(compared.map((one) => [one.path, one.after])),
   };
 }
 
-/** The values of a snapshot, or the failure of its reading, by their paths. */
-function valuesOf(snapshot: VaultSnapshot): ReadonlyMap<string, unknown> {
-  return new Map(
-    valuePaths.map((path) => {
-      const steps = path.map((_name, index) =>
-        get(snapshot, path.slice(0, index + 1)),
-      );
-      return [path.join("."), steps.find(isFailedReading) ?? steps.at(-1)];
-    }),
-  );
-}
-
-function isAbsent(value: unknown): boolean {
-  return isFailedReading(value) && isNotConfigured(value.error);
-}
-
-/** @throws VaultError if the reading itself failed */
-function valueAt(values: ReadonlyMap<string, unknown>, path: string): unknown {
-  const value = values.get(path);
-  if (isFailedReading(value)) {
-    throw value.error;
+/** @throws VaultError if the reading failed */
+function valueAt(snapshot: object, path: string): unknown {
+  let value: unknown = snapshot;
+  for (const name of path.split(".")) {
+    value = asRecord(value)[name];
+    if (isFailedReading(value)) {
+      throw value.error;
+    }
   }
   return value;
 }
 
-/** Why an expected change did not happen. */
-function problemOf(value: ExpectedComparison): string | undefined {
-  const { path, before, after, change } = value;
-  const { from, to, by } = change;
-  if (
-    before !== after &&
-    after === targetOf(value) &&
-    (from === undefined || before === from)
-  ) {
-    return undefined;
-  }
-  const wanted =
-    by !== undefined
-      ? `by ${by > 0n ? "+" : ""}${by}`
-      : `${from === undefined ? "" : `from ${from} `}to ${String(to)}`;
+interface Comparison {
+  readonly path: string;
+  readonly after: unknown;
+  /** The value that the expected change leads to. */
+  readonly target: unknown;
+  readonly change: string;
+  /** Says why the expected change did not happen. */
+  readonly problem: string | undefined;
+}
+
+function compare(
+  { path, wanted, from, to, by }: ExpectedChange,
+  ...snapshots: readonly [before: object, after: object]
+): Comparison {
+  const [before, after] = snapshots.map((one) => valueAt(one, path));
+  const change = `${String(before)} → ${String(after)}`;
+  const target =
+    by !== undefined && typeof before === "bigint"
+      ? before + by
+      : (to ?? after);
+  const happened =
+    before !== after && after === target && before === (from ?? before);
   const found =
-    before === after
-      ? `is ${String(before)} as before`
-      : `changed ${String(before)} → ${String(after)}`;
-  return `${path}: expected a change ${wanted}, but it ${found}`;
-}
-
-/** The value that an expected change leads to. */
-function targetOf({ before, change: { by, to } }: ExpectedComparison): unknown {
-  return by !== undefined && typeof before === "bigint" ? before + by : to;
-}
-
-function describeChange({ path, before, after }: Comparison): string {
-  return `${path}: ${String(before)} → ${String(after)}`;
+    before === after ? `is ${String(before)} as before` : `changed ${change}`;
+  return {
+    path,
+    after,
+    target,
+    change: `${path}: ${change}`,
+    problem: happened
+      ? undefined
+      : `${path}: expected a change ${wanted}, but it ${found}`,
+  };
 }
 
 function list(lines: readonly string[]): string {
   return lines.map((line) => `\n  ${line}`).join("");
+}
+
+/**
+ * @throws NoVerdict, VaultError for a reading that does not exist, or a value that
+ * it cannot have: a typing mistake must never make an assertion pass
+ */
+function parseLevel(
+  expected: unknown,
+  path: string,
+): readonly ExpectedChange[] {
+  const field = fields.get(path);
+  if (field !== undefined) {
+    return [parseChange(field, expected, path)];
+  }
+  const prefix = path === "" ? "" : `${path}.`;
+  if (![...fields.keys()].some((key) => key.startsWith(prefix))) {
+    throw new NoVerdict(
+      `there is no reading ${path}; there are ${[...fields.keys()].join(", ")}`,
+    );
+  }
+  const changes = Object.entries(asRecord(expected)).flatMap(([name, value]) =>
+    parseLevel(value, `${prefix}${name}`),
+  );
+  if (changes.length === 0) {
+    throw new NoVerdict(
+      `${path === "" ? "the expected readings" : path} must be an object that names a reading`,
+    );
+  }
+  return changes;
+}
+
+function parseChange(
+  field: Field,
+  expected: unknown,
+  path: string,
+): ExpectedChange {
+  if (typeof expected !== "object" || expected === null) {
+    const to = checkValue(field, expected, path);
+    return { path, to, wanted: `to ${String(to)}` };
+  }
+  const keys = Object.keys(expected).sort().join();
+  const given = asRecord(expected);
+  if (keys === "from,to") {
+    const from = checkValue(field, given["from"], path);
+    const to = checkValue(field, given["to"], path);
+    return { path, from, to, wanted: `from ${String(from)} to ${String(to)}` };
+  }
+  const { by: difference } = given;
+  const by =
+    typeof difference === "number" && Number.isSafeInteger(difference)
+      ? BigInt(difference)
+      : difference;
+  if (
+    keys === "by" &&
+    field.type === "uint256" &&
+    typeof by === "bigint" &&
+    by !== 0n
+  ) {
+    return { path, by, wanted: `by ${by > 0n ? "+" : ""}${by}` };
+  }
+  throw new NoVerdict(
+    `${path} must be a value, { from, to }, or { by } with an integer that is not 0`,
+  );
 }

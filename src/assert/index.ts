@@ -7,10 +7,11 @@
 import { AssertionError } from "node:assert";
 import { inspect } from "node:util";
 
-import { Assertion, NoVerdict, parseInteger } from "./assertion.js";
-import type { ReadableVault } from "./assertion.js";
+import type { VaultClient } from "../client/vault-client.js";
+import { NoVerdict, assertVerdict } from "./assertion.js";
+import type { Verdict } from "./assertion.js";
 import { checkReadings } from "./change-readings.js";
-import type { ExpectedReadings } from "./expected-readings.js";
+import type { ExpectedReadings } from "./change-readings.js";
 import {
   checkSettledRound,
   checkSettledWith,
@@ -18,10 +19,9 @@ import {
 } from "./settled-round.js";
 import type { RoundVerdict } from "./settled-round.js";
 
-export type { ExpectedReadings, ExpectedValue } from "./expected-readings.js";
-export type { ReadableVault } from "./assertion.js";
+export type { ExpectedReadings, ExpectedValue } from "./change-readings.js";
 
-/** What a round was settled with, unscaled; what is not named may be anything. */
+/** Values that a round was settled with, unscaled; omitted ones may be anything. */
 export interface ExpectedSettlement {
   /** Real value times 1E18. */
   readonly price?: bigint | number | undefined;
@@ -48,14 +48,13 @@ export interface ExpectedSettlement {
  * ```
  */
 export async function settlesRound(
-  vault: ReadableVault,
+  vault: VaultClient,
   transaction: unknown,
   expected: ExpectedSettlement = {},
 ): Promise<void> {
-  await assertionOf(settlesRound).check(
-    async () =>
-      await checkWith(expected, () => checkSettlement(vault, transaction)),
-    transaction,
+  await assertCheck(
+    checkWith(checkSettlement(vault, transaction), expected),
+    settlesRound,
   );
 }
 
@@ -72,11 +71,12 @@ export async function settlesRound(
  * ```
  */
 export async function roundSettled(
-  vault: ReadableVault,
+  vault: VaultClient,
   expected: ExpectedSettlement = {},
 ): Promise<void> {
-  await assertionOf(roundSettled).check(
-    async () => await checkWith(expected, () => checkSettledRound(vault)),
+  await assertCheck(
+    checkWith(checkSettledRound(vault), expected),
+    roundSettled,
   );
 }
 
@@ -102,47 +102,45 @@ export async function roundSettled(
  * ```
  */
 export async function changesReadings(
-  vault: ReadableVault,
+  vault: VaultClient,
   transaction: unknown,
   expected?: ExpectedReadings,
 ): Promise<void> {
-  await assertionOf(changesReadings).check(
-    async () => await checkReadings(vault, transaction, expected),
-    transaction,
+  await assertCheck(
+    checkReadings(vault, transaction, expected),
+    changesReadings,
   );
 }
 
-const fields = { price: "settledPrice", amount: "settledAmount" } as const;
-
-/** Refuses first what no round could be settled with. */
 async function checkWith(
+  check: Promise<RoundVerdict>,
   expected: ExpectedSettlement,
-  find: () => Promise<RoundVerdict>,
 ): Promise<RoundVerdict> {
-  const unknown = Object.keys(expected).find((key) => !(key in fields));
+  const { price, amount, ...others } = expected;
+  const [unknown] = Object.keys(others);
+  let found = await check;
   if (unknown !== undefined) {
     throw new NoVerdict(
       `there is no ${inspect(unknown)} of a settlement to expect; there are price, amount`,
     );
   }
-  const wanted = (["price", "amount"] as const).flatMap((key) =>
-    expected[key] === undefined
-      ? []
-      : [{ field: fields[key], value: parseInteger(expected[key], key) }],
-  );
-  const found = await find();
-  return wanted.reduce<RoundVerdict>(
-    ({ round, ...failed }, { field, value }) =>
-      round === undefined ? failed : checkSettledWith(round, field, value),
-    found,
-  );
+  if (price !== undefined) {
+    found = checkSettledWith(found, "settledPrice", price);
+  }
+  return amount === undefined
+    ? found
+    : checkSettledWith(found, "settledAmount", amount);
 }
 
 /** Fails as `node:assert` does. */
-function assertionOf(called: (...args: never) => Promise<void>): Assertion {
-  return new Assertion(
+async function assertCheck(
+  check: Promise<Verdict>,
+  called: (...args: never) => Promise<void>,
+): Promise<void> {
+  await assertVerdict(
+    check,
     called,
-    (message, difference) =>
-      new AssertionError({ message, operator: called.name, ...difference }),
+    ({ message, expected, actual }) =>
+      new AssertionError({ message, operator: called.name, expected, actual }),
   );
 }

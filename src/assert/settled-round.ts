@@ -1,5 +1,6 @@
 import { formatUnits } from "ethers";
 
+import { checkValue } from "../client/values.js";
 import { units } from "../protocol/index.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeOutcome, isSameRound } from "../protocol/round.js";
@@ -7,7 +8,6 @@ import { requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { readAroundTransaction } from "./sent-transaction.js";
 
-/** With the round that is settled, if the assertion holds. */
 export interface RoundVerdict extends Verdict {
   readonly round?: VaultRound;
 }
@@ -17,83 +17,81 @@ export async function checkSettlement(
   vault: unknown,
   transaction: unknown,
 ): Promise<RoundVerdict> {
-  const readable = requireVault(vault);
   const rounds = await readAroundTransaction(
-    readable,
+    vault,
     transaction,
-    async (options) => await readable.getLatestRoundInfo(options),
+    async (client, options) => await client.getLatestRoundInfo(options),
   );
   if (rounds === undefined) {
     return {
-      failure:
+      pass: false,
+      message:
         "expected the vault's latest round to be settled by a transaction, but nothing was sent: the settlement had nothing to do",
     };
   }
   const { hash, before, after } = rounds;
-  const reason = whyNotSettled(before, after);
-  return reason === undefined
-    ? {
-        negatedFailure: `expected transaction ${hash} not to settle the vault's round, but it did (${describeOutcome(after)})`,
-        round: after,
-      }
-    : {
-        failure: `expected transaction ${hash} to settle the vault's round, but ${reason}`,
-        expected: { before: { ...before, settled: false }, settled: true },
-        actual: { before, settled: after.settled },
-      };
-}
-
-function whyNotSettled(
-  before: VaultRound,
-  after: VaultRound,
-): string | undefined {
-  if (before.settled) {
-    return `it was settled before (${describeOutcome(before)})`;
-  }
-  if (!isSameRound(before, after)) {
-    return `another round took its place\n  before: ${describeOutcome(before)}\n   after: ${describeOutcome(after)}`;
-  }
-  return after.settled
-    ? undefined
-    : `it is still not settled (${describeOutcome(after)})`;
+  const reason = before.settled
+    ? `it was settled before (${describeOutcome(before)})`
+    : !isSameRound(before, after)
+      ? `another round took its place\n  before: ${describeOutcome(before)}\n   after: ${describeOutcome(after)}`
+      : after.settled
+        ? undefined
+        : `it is still not settled (${describeOutcome(after)})`;
+  return {
+    pass: reason === undefined,
+    message: `expected transaction ${hash} ${
+      reason === undefined
+        ? `not to settle the vault's round, but it did (${describeOutcome(after)})`
+        : `to settle the vault's round, but ${reason}`
+    }`,
+    expected: { before: { ...before, settled: false }, settled: true },
+    actual: { before, settled: after.settled },
+    round: after,
+  };
 }
 
 /** Checks that the latest round is settled. */
 export async function checkSettledRound(vault: unknown): Promise<RoundVerdict> {
   const round = await requireVault(vault).getLatestRoundInfo();
-  return round.settled
-    ? {
-        negatedFailure: `expected the vault's latest round not to be settled, but it is (${describeOutcome(round)})`,
-        round,
-      }
-    : {
-        failure: `expected the vault's latest round to be settled, but it is not (${describeOutcome(round)})`,
-        expected: { ...round, settled: true },
-        actual: round,
-      };
+  const [wanted, found] = round.settled
+    ? ["not to be settled", "it is"]
+    : ["to be settled", "it is not"];
+  return {
+    pass: round.settled,
+    message: `expected the vault's latest round ${wanted}, but ${found} (${describeOutcome(round)})`,
+    expected: { ...round, settled: true },
+    actual: round,
+    round,
+  };
 }
 
-/** The fields that a settlement writes to a round, and a test can expect. */
+/** A field that a settlement writes to a round, and that a test can expect. */
 export type SettledField = "settledPrice" | "settledAmount";
 
-/** Checks what a round was settled with. */
+/** Checks what the round was settled with, if it was. */
 export function checkSettledWith(
-  round: VaultRound,
+  found: RoundVerdict,
   field: SettledField,
-  expected: bigint,
+  value: unknown,
 ): RoundVerdict {
+  const expected = checkValue({ type: "uint256", unit: "raw" }, value, field);
+  const { pass, round } = found;
+  if (!pass || round === undefined) {
+    return found;
+  }
   const actual = round[field];
-  return actual === expected
-    ? { round }
-    : {
-        failure: `expected the round to be settled with ${field} ${show(field, expected)}, but it is ${show(field, actual)}`,
-        expected,
-        actual,
-      };
+  return {
+    pass: actual === expected,
+    message: `expected the round to be settled with ${field} ${show(field, expected)}, but it is ${show(field, actual)}`,
+    expected,
+    actual,
+    round,
+  };
 }
 
-function show(field: SettledField, value: bigint): string {
+function show(field: SettledField, value: unknown): string {
+  const integer = String(value);
   return field === "settledPrice"
-    ? `${value} (real value ${formatUnits(value, units.price.decimals)})`
-    : value.toString();
+    ? `${integer} (real value ${formatUnits(integer, units.price.decimals)})`
+    : integer;
 }

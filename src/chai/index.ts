@@ -19,8 +19,7 @@ export type * from "./type-extensions.js";
 export type {
   ExpectedReadings,
   ExpectedValue,
-} from "../assert/expected-readings.js";
-export type { ReadableVault } from "../assert/assertion.js";
+} from "../assert/change-readings.js";
 
 use(vaultMatchers);
 

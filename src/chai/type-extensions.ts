@@ -1,5 +1,5 @@
-import type { ExpectedReadings } from "../assert/expected-readings.js";
-import type { ReadableVault } from "../assert/assertion.js";
+import type { ExpectedReadings } from "../assert/change-readings.js";
+import type { VaultClient } from "../client/vault-client.js";
 
 // `declare global`, because that is what @types/chai does.
 declare global {
@@ -15,14 +15,13 @@ declare global {
        * to, or a promise of one of these. A rejected promise and a reverted
        * transaction fail, with `.not` too.
        *
-       * @param vault Where the round is read: `connection.vault`, `hre.vault`
-       * or the `vault` of mocks.
+       * @param vault `connection.vault`, or the `vault` of mocks.
        * @example
        * await expect(vault.settleAll())
        *   .to.settleRound(vault)
        *   .withPrice(2_000n * 10n ** 18n);
        */
-      settleRound(vault: ReadableVault): SettledRoundAssertion;
+      settleRound(vault: VaultClient): SettledRoundAssertion;
 
       /**
        * Asserts that the latest round of a vault is settled. `await` it.
@@ -50,7 +49,7 @@ declare global {
        * });
        */
       changeReadings(
-        vault: ReadableVault,
+        vault: VaultClient,
         expected?: ExpectedReadings,
       ): VaultAssertion;
     }

@@ -1,103 +1,114 @@
 import type { use } from "chai";
 
-import { parseInteger } from "../assert/assertion.js";
+import { NoVerdict, assertVerdict } from "../assert/assertion.js";
 import { checkReadings } from "../assert/change-readings.js";
 import {
   checkSettledRound,
   checkSettledWith,
   checkSettlement,
 } from "../assert/settled-round.js";
-import type { RoundVerdict } from "../assert/settled-round.js";
-import { MatcherContext } from "./matcher-context.js";
+import type { RoundVerdict, SettledField } from "../assert/settled-round.js";
 
 // By way of `use`, so that our declarations import Chai's types: the global
 // namespace of a consumer has them only if something does.
 type ChaiPlugin = Parameters<typeof use>[0];
 
-/** The flag that holds the {@link PendingRound} of an assertion. */
-const PENDING_ROUND = "hardhatVaultPendingRound";
+/** The flag by which hardhat-ethers-chai-matchers knows an earlier matcher. */
+const PREVIOUS_MATCHER = "previousMatcherName";
+/** The flag that holds the {@link PendingCheck} of an assertion. */
+const PENDING_CHECK = "hardhatVaultPendingCheck";
 
-/** A round that is being looked for. */
-class PendingRound {
+class PendingCheck {
   public constructor(public readonly found: Promise<RoundVerdict>) {}
 }
 
-/** Makes the assertion wait for a round, which details can look at. */
-function awaitRound(
-  context: MatcherContext,
-  find: () => Promise<RoundVerdict>,
-): object {
-  const found = context.check(find, context.subject);
-  context.setFlag(PENDING_ROUND, new PendingRound(found));
-  return context.settleWith(found);
+/** An assertion, as its flags are when a matcher is called. */
+interface MatcherContext {
+  readonly subject: unknown;
+  /** A later `.not` in the same chain changes the flag. */
+  readonly negated: boolean;
+  readonly previous: unknown;
+  readonly pending: unknown;
 }
-
-/** The matchers that look at a settled round, and the field each compares. */
-const details = [
-  { matcher: "withPrice", field: "settledPrice" },
-  { matcher: "withAmount", field: "settledAmount" },
-] as const;
 
 /** The matchers, as a Chai plugin. */
 export const vaultMatchers: ChaiPlugin = (chai, utils) => {
   const addMethod = (
     name: string,
-    match: (context: MatcherContext, ...args: readonly unknown[]) => object,
+    check: (
+      context: MatcherContext,
+      ...args: readonly unknown[]
+    ) => Promise<RoundVerdict>,
   ): void => {
     utils.addMethod(
       chai.Assertion.prototype,
       name,
       function (this: object, ...args: readonly unknown[]): object {
-        return match(new MatcherContext(this, chai, utils), ...args);
+        // Flags are typed any.
+        const flag = (key: string): unknown => utils.flag(this, key);
+        const prefix = flag("message");
+        const context = {
+          subject: flag("object"),
+          negated: flag("negate") === true,
+          previous: flag(PREVIOUS_MATCHER),
+          pending: flag(PENDING_CHECK),
+        };
+        const found = assertVerdict(
+          check(context, ...args),
+          flag("ssfi"),
+          ({ message }) =>
+            new chai.AssertionError(
+              typeof prefix === "string" ? `${prefix}: ${message}` : message,
+            ),
+          context.negated,
+        );
+        utils.flag(this, PREVIOUS_MATCHER, name);
+        utils.flag(this, PENDING_CHECK, new PendingCheck(found));
+        // The assertion is something to await from now on.
+        return Object.assign(this, {
+          then: found.then.bind(found),
+          catch: found.catch.bind(found),
+          finally: found.finally.bind(found),
+        });
       },
     );
   };
-  const addMatcher: typeof addMethod = (name, match) => {
-    addMethod(name, (context, ...args) => {
-      context.preventChaining(name);
-      return match(context, ...args);
-    });
-  };
 
-  addMatcher("settleRound", (context, vault) =>
-    awaitRound(
-      context,
-      async () => await checkSettlement(vault, context.subject),
-    ),
-  );
-  addMatcher("settledRound", (context) =>
-    awaitRound(context, async () => await checkSettledRound(context.subject)),
-  );
-  addMatcher("changeReadings", (context, vault, expected) =>
-    context.settleWith(
-      context.check(
-        async () => await checkReadings(vault, context.subject, expected),
-        context.subject,
-      ),
-    ),
-  );
-
-  for (const { matcher, field } of details) {
-    addMethod(matcher, (context, expectedValue) => {
-      const pending = context.flag(PENDING_ROUND);
-      if (!(pending instanceof PendingRound)) {
-        return context.fail(
-          `.${matcher}() must follow .settleRound() or .settledRound()`,
+  const addMatcher: typeof addMethod = (name, check) => {
+    addMethod(name, async (context, ...args) => {
+      // Of two asynchronous matchers, the result of one would be lost.
+      if (typeof context.previous === "string") {
+        throw new NoVerdict(
+          `${name} cannot be chained after ${context.previous}: write a second expect()`,
         );
       }
-      // From here on nobody awaits it, but what the check makes of it.
-      pending.found.catch(() => undefined);
-      return context.negated
-        ? context.fail(
-            `.${matcher}() cannot follow .not: it would not be clear which part is denied`,
-          )
-        : awaitRound(context, async () => {
-            const expected = parseInteger(expectedValue, matcher);
-            const { round } = await pending.found;
-            return round === undefined
-              ? {}
-              : checkSettledWith(round, field, expected);
-          });
+      return await check(context, ...args);
     });
-  }
+  };
+  addMatcher("settleRound", ({ subject }, vault) =>
+    checkSettlement(vault, subject),
+  );
+  addMatcher("settledRound", ({ subject }) => checkSettledRound(subject));
+  addMatcher("changeReadings", ({ subject, negated }, vault, expected) =>
+    checkReadings(vault, subject, expected, negated),
+  );
+
+  const addDetail = (name: string, field: SettledField): void => {
+    addMethod(name, async ({ negated, pending }, expected) => {
+      if (!(pending instanceof PendingCheck)) {
+        throw new NoVerdict(
+          `.${name}() must follow .settleRound() or .settledRound()`,
+        );
+      }
+      const found = await pending.found;
+      if (negated) {
+        throw new NoVerdict(
+          `.${name}() cannot follow .not: it would not be clear which part is denied`,
+        );
+      }
+      return checkSettledWith(found, field, expected);
+    });
+  };
+  addDetail("withPrice", "settledPrice");
+  addDetail("withAmount", "settledAmount");
 };

@@ -8,6 +8,7 @@ import {
   settlesRound,
 } from "../../src/assert/index.js";
 import "../../src/chai/index.js";
+import { expectVaultError } from "../helpers/assertions.js";
 import {
   SETTLED_AMOUNT,
   SETTLED_PRICE,
@@ -145,10 +146,6 @@ describe("assert", () => {
         /there is no 'strike' of a settlement to expect; there are price, amount/u,
       ],
       [
-        () => roundSettled(vault, { price: -1n }),
-        /price is not a whole number/u,
-      ],
-      [
         () =>
           // @ts-expect-error -- no such reading
           changesReadings(vault, mockVault.setVolume(3n), { volumes: 1n }),
@@ -156,6 +153,7 @@ describe("assert", () => {
       ],
       [
         // @ts-expect-error -- a vault
+        // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- wrong on purpose
         () => settlesRound({}, mockVault.setVolume(4n)),
         /a vault is needed/u,
       ],
@@ -163,6 +161,16 @@ describe("assert", () => {
       const { message } = await assertionError(assertion);
       expect(message).to.match(text);
     }
+  });
+
+  it("should refuse a price that no round can have, whether it is settled or not", async () => {
+    const { vault, mockVault } = world;
+    const assertion = async (): Promise<void> => {
+      await roundSettled(vault, { price: -1n });
+    };
+    await expectVaultError(assertion, "VAULT_INVALID_INTEGER");
+    await mockVault.settleAll();
+    await expectVaultError(assertion, "VAULT_INVALID_INTEGER");
   });
 
   it("should not take a transaction that was refused for an answer", async () => {

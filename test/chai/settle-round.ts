@@ -279,36 +279,50 @@ describe("chai - settleRound", () => {
     expect(
       await failureOf(() =>
         // @ts-expect-error -- a contract is not a vault that can be read
+        // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- wrong on purpose
         expect(tx).to.settleRound(mockVault),
       ),
     ).to.contain(
-      "a vault is needed (connection.vault, hre.vault or mocks.vault)",
+      "a vault is needed (connection.vault, mocks.vault or await hre.vault.connect())",
     );
   });
 
   it("should refuse details after .not and without a round, and a second matcher", async () => {
     const { vault, mockVault } = world;
     const tx = await mockVault.setVolume(1n);
-    const first = expect(tx).to.not.settleRound(vault);
-    expect(() => first.and.to.changeReadings(vault)).to.throw(
-      "changeReadings cannot be chained after settleRound",
-    );
-    await first;
-    expect(() => expect(tx).to.not.settleRound(vault).withPrice(1n)).to.throw(
-      ".withPrice() cannot follow .not",
-    );
-    expect(() => {
-      const assertion: unknown = expect(tx);
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types have it only after a round
-      void (assertion as Chai.SettledRoundAssertion).withAmount(1n);
-    }).to.throw(".withAmount() must follow");
+    const unsettled = expect(tx).to.not.settleRound(vault);
+    const bare: unknown = expect(tx);
     for (const [assertion, message] of [
-      [expect(tx).to.settleRound(vault).withPrice(-1n), "withPrice"],
-      [expect(tx).to.settleRound(vault).withAmount(1.5), "withAmount"],
+      [
+        () => unsettled.and.to.changeReadings(vault),
+        "changeReadings cannot be chained after settleRound",
+      ],
+      [
+        () => expect(tx).to.not.settleRound(vault).withPrice(1n),
+        ".withPrice() cannot follow .not",
+      ],
+      [
+        () =>
+          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types have it only after a round
+          (bare as Chai.SettledRoundAssertion).withAmount(1n),
+        ".withAmount() must follow",
+      ],
     ] as const) {
-      expect(await failureOf(() => assertion)).to.contain(
-        `${message} is not a whole number`,
-      );
+      expect(await failureOf(assertion)).to.contain(message);
+    }
+    await unsettled;
+    const settling = await mockVault.settleAll();
+    for (const [assertion, message] of [
+      [
+        expect(settling).to.settleRound(vault).withPrice(-1n),
+        "settledPrice is not a whole number",
+      ],
+      [
+        expect(settling).to.settleRound(vault).withAmount(1.5),
+        "settledAmount is not a whole number",
+      ],
+    ] as const) {
+      expect(String(await errorOf(assertion))).to.contain(message);
     }
   });
 });
