@@ -1,13 +1,18 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { parseAddress } from "../client/inputs.js";
+import { vaultError } from "../errors.js";
+import { contractRoles } from "../protocol/index.js";
+import type { ContractRole } from "../protocol/index.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { RpcClient } from "../rpc/node.js";
 import { patient } from "../rpc/patient.js";
-import { contractRoles } from "../protocol/index.js";
-import type { ContractRole } from "../protocol/index.js";
 import type { MockDeployment } from "./deployment-file.js";
 
 const UNKNOWN_GENESIS = "unknown";
+
+/** Kept from a connection, which need not load zod for it. */
+const loadFiles = async (): Promise<typeof import("./deployment-file.js")> =>
+  await import("./deployment-file.js");
 
 /**
  * The addresses of mocks that were deployed to a persistent network, as long as
@@ -47,7 +52,7 @@ export class DeploymentAddresses {
     if (deployment === undefined) {
       return undefined;
     }
-    const { deploymentFile } = await import("./deployment-file.js");
+    const { deploymentFile } = await loadFiles();
     const source = deploymentFile(deployment);
     // A file may have it in any case, and addresses are compared as they are.
     const address = parseAddress(
@@ -70,14 +75,24 @@ export class DeploymentAddresses {
     return `\`npx hardhat vault deploy-mocks${instance} --network ${this.network}\``;
   }
 
+  #invalid(file: string, problem: string, cause: unknown): Error {
+    const args = { file, problem, command: this.#command };
+    return vaultError("VAULT_INVALID_DEPLOYMENT_FILE", args, cause);
+  }
+
   /** Writes the file; it appears whole or not at all. */
   public async save(mocks: Omit<MockDeployment, "instance">): Promise<string> {
     const deployment = { ...mocks, instance: this.instance };
-    const { deploymentFile, writeDeployment } =
-      await import("./deployment-file.js");
-    await writeDeployment(this.projectRoot, deployment, this.#command);
+    const { deploymentFile, reasonOf, writeProjectFile } = await loadFiles();
+    const file = deploymentFile(deployment);
+    await writeProjectFile(this.projectRoot, file, deployment).catch(
+      (error: unknown) => {
+        const problem = `it cannot be written (${reasonOf(error)})`;
+        throw this.#invalid(file, problem, error);
+      },
+    );
     this.#found = Promise.resolve(deployment);
-    return deploymentFile(deployment);
+    return file;
   }
 
   /**
@@ -94,26 +109,26 @@ export class DeploymentAddresses {
 
   async #load(): Promise<MockDeployment | undefined> {
     this.#absence = undefined;
-    const { deploymentFile, listDeployments, readDeployment } =
-      await import("./deployment-file.js");
-    const found = await listDeployments(this.projectRoot);
+    const files = await loadFiles();
+    const { instance, projectRoot } = this;
+    const found = await files.listDeployments(projectRoot, instance);
     if (found.length === 0) {
       return undefined;
     }
     const chainId = await this.#rpc.chainId();
-    const { instance } = this;
     const others = found
-      .filter((of) => of.chain === `${chainId}` && of.instance === instance)
+      .filter(({ chain }) => chain === `${chainId}`)
       .map(({ file }) => file);
     if (others.length === 0) {
       return undefined;
     }
     const genesisHash = await this.genesisHash();
-    const expected = deploymentFile({ chainId, genesisHash, instance });
-    const deployment = await readDeployment(
-      this.projectRoot,
+    const expected = files.deploymentFile({ chainId, genesisHash, instance });
+    const deployment = await files.readProjectFile(
+      projectRoot,
       expected,
-      this.#command,
+      files.deploymentSchema,
+      (problem, cause) => this.#invalid(expected, problem, cause),
     );
     if (
       deployment?.chainId !== chainId ||
