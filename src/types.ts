@@ -14,10 +14,7 @@ export type {
 } from "./client/index.js";
 export type * from "./client/types.js";
 export type { HardhatVault, MockVaultHandle } from "./plugin/hardhat-vault.js";
-export type {
-  LazyHardhatVault,
-  LazyVaultReads,
-} from "./plugin/lazy-hardhat-vault.js";
+export type { LazyHardhatVault } from "./plugin/lazy-hardhat-vault.js";
 export type {
   VaultInstanceConfig,
   VaultInstanceUserConfig,

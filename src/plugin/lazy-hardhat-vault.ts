@@ -9,7 +9,7 @@ import { assertInvariant } from "../errors.js";
 import { readOperationNames } from "../protocol/readings.js";
 import type { HardhatVault } from "./hardhat-vault.js";
 
-/** The methods that open the connection, beside those that read. */
+/** The methods that open the connection, besides those that read. */
 const forwardedMethods = [
   "snapshot",
   "block",
@@ -23,22 +23,14 @@ const forwardedMethods = [
 ] as const;
 
 /**
- * The read methods, each of which opens the connection when it is called. As
- * properties: they work when they are taken off, too.
- */
-export type LazyVaultReads = Pick<VaultReads, keyof VaultReads>;
-
-/**
  * `hre.vault`: a vault whose connection is opened by the first call, so that it
- * can stand on the runtime environment at no cost.
+ * can stand on the runtime environment at no cost. Its methods work when they are
+ * taken off, too.
  */
-export interface LazyHardhatVault
-  extends
-    LazyVaultReads,
-    Pick<
-      HardhatVault,
-      (typeof forwardedMethods)[number] | "orders" | "rounds"
-    > {
+export interface LazyHardhatVault extends Pick<
+  HardhatVault,
+  keyof VaultReads | (typeof forwardedMethods)[number] | "orders" | "rounds"
+> {
   /**
    * The TypeChain-typed contracts, by role; opens the connection.
    *
