@@ -1,383 +1,339 @@
+import { keysOf } from "./protocol/keys-of.js";
 import { escapeUntrusted } from "./untrusted-text.js";
 
 /**
- * Who has to act on an error:
- *
- * - `user`: what was typed or configured is wrong; nothing was sent.
- * - `chain`: the contracts refused or answered something else than documented.
- * - `rpc`: the node, or the way to it, failed.
- * - `bug`: a state that this package believes impossible.
+ * What happened and where, and what to do, by who has to act. `{name}` marks an
+ * argument. `refuses`: the error ends a settlement as `refused`, before anything
+ * is sent.
  */
-export type ErrorKind = "user" | "chain" | "rpc" | "bug";
+type Errors = Readonly<
+  Record<string, { refuses?: true; message: string; fix: string }>
+>;
 
-/**
- * What happened and where, and what to do; `{name}` marks an argument. `refuses`:
- * the error ends a settlement as `refused`, before anything is sent.
- */
-export const errorTable = {
+/** What was typed or configured is wrong; nothing was sent. */
+const userErrors = {
   VAULT_INVALID_ADDRESS: {
-    kind: "user",
     message: "{where} is not a valid address: {value} ({problem}).",
     fix: "Give 0x and 40 hex digits, all lower case or with a correct checksum.",
   },
   VAULT_CONTRACT_NOT_CONFIGURED: {
-    kind: "user",
     message:
       "{operation} needs the {contract} contract, which has no address on network {network}.",
     fix: "Set {path}. {hint}",
   },
   VAULT_INVALID_DEPLOYMENT_FILE: {
-    kind: "user",
     message: "{file} cannot be used: {problem}.",
     fix: "Delete it and run {command} again.",
   },
   VAULT_INVALID_AT: {
-    kind: "user",
     message: "--at cannot be read: {problem}.",
     fix: "Write --at role=0x…[,role=0x…]; the roles are {roles}.",
   },
   VAULT_INVALID_INTEGER: {
-    kind: "user",
     message: "{where} is not a whole number from 0 to 2^{bits} - 1: {value}.",
     fix: "Give a non-negative whole number in that range, in decimal or 0x hex.",
   },
   VAULT_INVALID_ENUM: {
-    kind: "user",
     message: "{where} is not one of {allowed}: {value}.",
     fix: "Use one of the listed values; nothing was sent.",
   },
   VAULT_INVALID_DECIMAL: {
-    kind: "user",
     message: "{where} is not a decimal number of at least 0: {value}.",
     fix: "Write it with digits and at most one point, as in 12.5.",
   },
   VAULT_TOO_MANY_DIGITS: {
-    kind: "user",
     message:
       "{where} has more digits than its scale holds: {value} (at most {decimals} after the point, and the integer must fit 256 bits).",
     fix: "Round it yourself; it is never rounded silently.",
   },
   VAULT_INVALID_TIME: {
-    kind: "user",
     message: "{where} is not {form}: {value}.",
     fix: "Use an ISO date (2026-01-31 or 2026-01-31T12:00:00Z), a span from the chain's clock (+7d, +12h, +30m) or Unix seconds.",
   },
   VAULT_TIME_IN_PAST: {
-    kind: "user",
     message:
       "{where} is {value}, which is not after the chain's clock ({chainTime}).",
     fix: "Give a later time.",
   },
   VAULT_TOKEN_DECIMALS_NOT_CONFIGURED: {
-    kind: "user",
     message:
       "{where} is an amount in tokens, and the token precision of network {network} is not configured.",
     fix: "Set networks.{network}.vault.tokenDecimals, or pass --raw and integers as on the wire.",
   },
   VAULT_INVALID_BLOCK: {
-    kind: "user",
     message: "{where} is not a block: {value}.",
     fix: "Use a block number or one of latest, safe, finalized, earliest, pending.",
   },
-  VAULT_BLOCK_NOT_FOUND: {
-    kind: "chain",
-    message: "Network {network} has no block {block}.",
-    fix: "Check the number, and that the node is synchronised that far.",
-  },
   VAULT_INVALID_ARGUMENT: {
-    kind: "user",
     message: "{where}: {problem}.",
     fix: "Correct that value.",
   },
   VAULT_MISSING_OPTION: {
-    kind: "user",
     message: "{where} is required and was not given.",
     fix: "{form}.",
   },
   VAULT_NOT_DECODABLE: {
-    kind: "user",
     message: "These bytes cannot be decoded: {problem}.",
     fix: "Check that they are whole; `npx hardhat build` writes the artifacts of the project's own contracts.",
   },
   VAULT_UNKNOWN_NETWORK: {
-    kind: "user",
     message: "There is no network {network} in the Hardhat configuration.",
     fix: "Use one of: {known}.",
   },
   VAULT_UNKNOWN_INSTANCE: {
-    kind: "user",
     message: "The network {network} has no instance {instance}.",
     fix: "Those of this network, as networks.{network}.vault.instances has them: {known}.",
   },
   VAULT_CONFIG_VARIABLE: {
-    kind: "user",
     message: "{where} could not be resolved: {problem}",
     fix: "Set the configuration variable, in the environment or with a keystore; correct it if it is set.",
   },
   VAULT_UNKNOWN_SCENARIO: {
-    kind: "user",
     message: "There is no scenario {scenario}.",
     fix: "Use one of: {known}.",
   },
   VAULT_NO_ACCOUNT: {
-    kind: "user",
     message: "Network {network} has no account to deploy mocks from.",
     fix: "Set networks.{network}.accounts, or use a local node that has accounts.",
   },
-  VAULT_MOCK_SCRIPT_FAILED: {
-    kind: "chain",
-    message: "The mocks on network {network} could not be scripted: {problem}.",
-    fix: "Correct what the message names, and script the mocks again.",
-  },
-  VAULT_NOT_A_MOCK: {
-    kind: "chain",
-    message:
-      "The {contract} contract {address} on network {network} is not a mock, so it cannot be scripted.",
-    fix: "Script what deployMocks(), mockAt() or `vault deploy-mocks` put there; after a snapshot was reverted, deploy again.",
-  },
   VAULT_LIVE_NETWORK: {
-    kind: "user",
     message:
       "Network {network} (chain id {chainId}, client {client}) does not look like a development node: {action}.",
     fix: "Choose anvil, `hardhat node` or an in-process network. {otherwise}",
   },
   VAULT_INVALID_FIXTURE: {
-    kind: "user",
     message: "The fixture {file} cannot be used: {problem}.",
     fix: "Record it again with `npx hardhat vault capture --out {file}`.",
   },
-  VAULT_NO_CODE: {
-    kind: "chain",
-    message:
-      "There is no contract code at {address}{when}, the {contract} contract on network {network} (address from {source}).",
-    fix: "Check that address, that network {network} is the chain it is deployed on, and that it was deployed by the block that was read.",
-  },
-  VAULT_CALL_REVERTED: {
-    kind: "chain",
-    message: "{operation} reverted: {reason} ({contract} contract {address}).",
-    fix: "{hint}",
-  },
-  VAULT_RETURN_DATA_TOO_SHORT: {
-    kind: "chain",
-    message:
-      "{operation} answered {actual} bytes where the ABI needs {expected} ({contract} contract {address}).",
-    fix: "The address probably belongs to another contract; check where it comes from: {source}.",
-  },
-  VAULT_RETURN_DATA_MALFORMED: {
-    kind: "chain",
-    message:
-      "{operation} answered bytes that are not what the ABI says: {problem} ({contract} contract {address}).",
-    fix: "The address probably belongs to another contract; check where it comes from: {source}.",
-  },
   VAULT_WRONG_CHAIN: {
-    kind: "user",
     refuses: true,
     message:
       "Network {network} is configured for chain id {expected}, but the node answers {actual}.",
     fix: "Correct networks.{network}.chainId or the URL. Nothing was sent.",
   },
-  VAULT_NETWORK_UNREACHABLE: {
-    kind: "rpc",
-    message: "Network {network} cannot be reached: {problem}.",
-    fix: "{remedy}",
-  },
-  VAULT_RPC_TIMEOUT: {
-    kind: "rpc",
-    message: "Network {network} did not answer {method} in time{tried}.",
-    fix: "Try again, or allow more time: networks.{network}.timeout for each request, the option `timeout` for a whole read.",
-  },
-  VAULT_RPC_ERROR: {
-    kind: "rpc",
-    message: "Network {network} refused {method}: {problem}",
-    fix: "The text is the node's own.",
-  },
-  VAULT_RPC_INVALID_RESPONSE: {
-    kind: "rpc",
-    message:
-      "Network {network} answered {method} with something that is not JSON-RPC: {problem}",
-    fix: "Check that the configured URL is an Ethereum JSON-RPC endpoint.",
-  },
   VAULT_NO_SIGNER: {
-    kind: "user",
     refuses: true,
     message: "Network {network} has no account to settle with.",
     fix: "Set networks.{network}.accounts, or use a node that holds keys.",
   },
   VAULT_UNKNOWN_SIGNER: {
-    kind: "user",
     refuses: true,
     message:
       "{from} is not an account of network {network}; its accounts are: {known}.",
     fix: "Give one of these with the option `from`, or add its key to networks.{network}.accounts. Nothing was sent.",
   },
   VAULT_INVALID_KEY: {
-    kind: "user",
     message: "Private key number {index} of network {network} is not valid.",
     fix: "Check networks.{network}.accounts, or the configuration variable it names; keys count from 0.",
   },
   VAULT_INVALID_MNEMONIC: {
-    kind: "user",
     message:
       "The mnemonic of network {network} is not valid: a word is not in the BIP-39 list, or the last one does not match the others.",
     fix: "Check networks.{network}.accounts.mnemonic, or the configuration variable it names.",
   },
-  VAULT_ROUND_CHANGED: {
-    kind: "chain",
-    refuses: true,
-    message: "This was meant for {expected}, but the vault is in {actual} now.",
-    fix: "Look at `vault round`, and start again if that is the round to settle.",
-  },
-  VAULT_CHAIN_CHANGED: {
-    kind: "rpc",
-    message:
-      "Network {network} answered chain id {expected} at first and {actual} now.",
-    fix: "Check what the configured URL points to.",
-  },
   VAULT_INSUFFICIENT_FUNDS: {
-    kind: "user",
     refuses: true,
     message:
       "{from} has {balance} wei on network {network}, and the settlement may cost {cost} wei.",
     fix: "Fund the account, or choose another one with the option `from`. Nothing was sent.",
   },
   VAULT_GAS_LIMIT_TOO_LOW: {
-    kind: "user",
     refuses: true,
     message:
       "The settings of network {network} limit the settlement to {gas} gas, which is less than it uses.",
     fix: "Raise `gas` or `gasMultiplier` in networks.{network}, or omit both. Nothing was sent.",
   },
   VAULT_PENDING_TRANSACTIONS: {
-    kind: "user",
     refuses: true,
     message:
       "{count} transactions of {from} are not mined yet on network {network}, from nonce {nonce} on; the settlement would wait behind them.",
     fix: "Wait for them, or replace them in the wallet that sent them. Nothing was sent.",
   },
   VAULT_NOT_CONFIRMED: {
-    kind: "user",
     refuses: true,
     message: "The question was not answered with Yes.",
     fix: "Nothing was sent.",
   },
   VAULT_NO_TERMINAL: {
-    kind: "user",
     refuses: true,
     message: "There is no terminal to ask on.",
     fix: "Pass --yes to settle without a question. Nothing was sent.",
   },
-  VAULT_SETTLEMENT_NEEDED: {
-    kind: "chain",
-    refuses: true,
-    message: "There is a round to settle: {round}.",
-    fix: "`vault settle` settles it. Nothing was sent.",
-  },
   VAULT_SETTLEMENT_UNFINISHED: {
-    kind: "user",
     refuses: true,
     message:
       "The outcome of an earlier settlement is not known yet: transaction {transaction}.",
     fix: "Find it out with the option `resume` of settleAll(); the journal is {file}. Nothing was sent.",
   },
   VAULT_NOTHING_TO_RESUME: {
-    kind: "user",
     refuses: true,
     message:
       "There is no settlement of vault {vault} on network {network} to resume ({file}).",
     fix: "Start one with `vault settle`. Nothing was sent.",
   },
   VAULT_SETTLEMENT_LOST: {
-    kind: "user",
     refuses: true,
     message:
       "The interrupted settlement never left, or the node lost it: no transaction of {from} with nonce {nonce} is mined, and none waits.",
     fix: "Settle again with the same account: the new transaction takes the same nonce, so that only one of the two can be mined.",
   },
   VAULT_INVALID_JOURNAL: {
-    kind: "user",
     message: "The settlement journal {file} cannot be used: {problem}.",
     fix: "It may be the only record of a transaction that was sent: look at it, check the account on the chain, and delete it only then.",
   },
   VAULT_JOURNAL_NOT_WRITTEN: {
-    kind: "user",
     message: "The settlement journal {file} could not be written: {problem}.",
     fix: "Make that folder writable, and room on its disk; without a journal nothing is sent.",
   },
   VAULT_OUTPUT_NOT_WRITTEN: {
-    kind: "user",
     message: "What the task has to say could not be written: {problem}.",
     fix: "What it did is done. Make room where its output goes, and look at the chain before you run a task again that sends.",
   },
   VAULT_CANNOT_FORK_IN_PROCESS: {
-    kind: "user",
     message:
       "Network {network} runs in process and cannot be forked: there is no node to fork from.",
     fix: "Call simulateSettleAll() on it, which undoes what it did; or fork a network of type http.",
   },
   VAULT_FORK_NETWORK_TAKEN: {
-    kind: "user",
     message:
       "The configuration defines networks.{network} as something else than an edr-simulated network, and forks are made with that one.",
     fix: "Give that network another name.",
   },
-  VAULT_ARCHIVE_NODE_NEEDED: {
-    kind: "rpc",
-    message:
-      "Network {network} has block {block}, but not the state of the chain at that block: {problem}",
-    fix: "Use an archive node, or a newer block.",
-  },
-  VAULT_OUT_OF_GAS: {
-    kind: "chain",
-    message:
-      "settleAll runs out of gas on network {network}: it uses all of the {gas} that {limit}.",
-    fix: "{remedy}",
-  },
-  VAULT_NOT_SETTLED: {
-    kind: "chain",
-    message:
-      "The contract accepts the call on network {network}, but the round is not settled by it.",
-    fix: "See what it does change: a contract that settles in several parts has to be called again, and another may need something else first.",
-  },
   VAULT_MINED_MEANWHILE: {
-    kind: "user",
     message:
       "Network {network} mined a block by itself while the settlement was simulated, with another date than was asked for.",
     fix: "Stop its interval mining meanwhile, with evm_setIntervalMining and 0.",
   },
-  VAULT_ENGINE_UNAVAILABLE: {
-    kind: "rpc",
-    message:
-      "A settlement cannot be simulated with engine {engine} on network {network}: {problem}.",
-    fix: "Leave the engine open, and another one answers.",
-  },
   VAULT_NO_SENDER: {
-    kind: "user",
     message: "It is not known who would settle on network {network}.",
     fix: "Name an account with the option `as`, or set networks.{network}.from; no key is needed for it.",
   },
   VAULT_NOT_A_TOKEN: {
-    kind: "user",
     message:
       "{token} does not answer balanceOf as a token does on network {network}: {problem}.",
     fix: "Check the address; tokens are ERC-20 contracts.",
   },
   VAULT_HARDHAT_ERROR: {
-    kind: "user",
     message: "Hardhat refused: {problem}",
     fix: "The text is Hardhat's own.",
   },
+} as const satisfies Errors;
+
+/** The contracts refused, or answered something else than documented. */
+const chainErrors = {
+  VAULT_BLOCK_NOT_FOUND: {
+    message: "Network {network} has no block {block}.",
+    fix: "Check the number, and that the node is synchronised that far.",
+  },
+  VAULT_MOCK_SCRIPT_FAILED: {
+    message: "The mocks on network {network} could not be scripted: {problem}.",
+    fix: "Correct what the message names, and script the mocks again.",
+  },
+  VAULT_NOT_A_MOCK: {
+    message:
+      "The {contract} contract {address} on network {network} is not a mock, so it cannot be scripted.",
+    fix: "Script what deployMocks(), mockAt() or `vault deploy-mocks` put there; after a snapshot was reverted, deploy again.",
+  },
+  VAULT_NO_CODE: {
+    message:
+      "There is no contract code at {address}{when}, the {contract} contract on network {network} (address from {source}).",
+    fix: "Check that address, that network {network} is the chain it is deployed on, and that it was deployed by the block that was read.",
+  },
+  VAULT_CALL_REVERTED: {
+    message: "{operation} reverted: {reason} ({contract} contract {address}).",
+    fix: "{hint}",
+  },
+  VAULT_RETURN_DATA_TOO_SHORT: {
+    message:
+      "{operation} answered {actual} bytes where the ABI needs {expected} ({contract} contract {address}).",
+    fix: "The address probably belongs to another contract; check where it comes from: {source}.",
+  },
+  VAULT_RETURN_DATA_MALFORMED: {
+    message:
+      "{operation} answered bytes that are not what the ABI says: {problem} ({contract} contract {address}).",
+    fix: "The address probably belongs to another contract; check where it comes from: {source}.",
+  },
+  VAULT_ROUND_CHANGED: {
+    refuses: true,
+    message: "This was meant for {expected}, but the vault is in {actual} now.",
+    fix: "Look at `vault round`, and start again if that is the round to settle.",
+  },
+  VAULT_SETTLEMENT_NEEDED: {
+    refuses: true,
+    message: "There is a round to settle: {round}.",
+    fix: "`vault settle` settles it. Nothing was sent.",
+  },
+  VAULT_OUT_OF_GAS: {
+    message:
+      "settleAll runs out of gas on network {network}: it uses all of the {gas} that {limit}.",
+    fix: "{remedy}",
+  },
+  VAULT_NOT_SETTLED: {
+    message:
+      "The contract accepts the call on network {network}, but the round is not settled by it.",
+    fix: "See what it does change: a contract that settles in several parts has to be called again, and another may need something else first.",
+  },
+} as const satisfies Errors;
+
+/** The node, or the way to it, failed. */
+const rpcErrors = {
+  VAULT_NETWORK_UNREACHABLE: {
+    message: "Network {network} cannot be reached: {problem}.",
+    fix: "{remedy}",
+  },
+  VAULT_RPC_TIMEOUT: {
+    message: "Network {network} did not answer {method} in time{tried}.",
+    fix: "Try again, or allow more time: networks.{network}.timeout for each request, the option `timeout` for a whole read.",
+  },
+  VAULT_RPC_ERROR: {
+    message: "Network {network} refused {method}: {problem}",
+    fix: "The text is the node's own.",
+  },
+  VAULT_RPC_INVALID_RESPONSE: {
+    message:
+      "Network {network} answered {method} with something that is not JSON-RPC: {problem}",
+    fix: "Check that the configured URL is an Ethereum JSON-RPC endpoint.",
+  },
+  VAULT_CHAIN_CHANGED: {
+    message:
+      "Network {network} answered chain id {expected} at first and {actual} now.",
+    fix: "Check what the configured URL points to.",
+  },
+  VAULT_ARCHIVE_NODE_NEEDED: {
+    message:
+      "Network {network} has block {block}, but not the state of the chain at that block: {problem}",
+    fix: "Use an archive node, or a newer block.",
+  },
+  VAULT_ENGINE_UNAVAILABLE: {
+    message:
+      "A settlement cannot be simulated with engine {engine} on network {network}: {problem}.",
+    fix: "Leave the engine open, and another one answers.",
+  },
+} as const satisfies Errors;
+
+/** A state that this package believes impossible. */
+const bugErrors = {
   VAULT_INTERNAL: {
-    kind: "bug",
     message: "hardhat-vault failed in a way it should not: {problem}",
     fix: "Please report it, with what you ran.",
   },
-} as const satisfies Readonly<
-  Record<
-    string,
-    { kind: ErrorKind; refuses?: true; message: string; fix: string }
-  >
->;
+} as const satisfies Errors;
 
+/** The texts of every error, by kind: who has to act. */
+export const errorsByKind = {
+  user: userErrors,
+  chain: chainErrors,
+  rpc: rpcErrors,
+  bug: bugErrors,
+};
+const errorTable = {
+  ...userErrors,
+  ...chainErrors,
+  ...rpcErrors,
+  ...bugErrors,
+};
+
+export type ErrorKind = keyof typeof errorsByKind;
 export type VaultErrorCode = keyof typeof errorTable;
 
 type TagsOf<Template extends string> =
@@ -417,7 +373,7 @@ export class VaultError extends Error {
     args: Readonly<Record<string, ErrorArgument>>,
     cause?: unknown,
   ) {
-    const { kind, message, fix } = errorTable[code];
+    const { message, fix } = errorTable[code];
     const shown = readArguments(args, "shown");
     const shortMessage = fillTemplate(message, shown);
     const filledFix = fillTemplate(fix, shown);
@@ -426,7 +382,8 @@ export class VaultError extends Error {
       cause === undefined ? undefined : { cause },
     );
     this.code = code;
-    this.kind = kind;
+    this.kind =
+      keysOf(errorsByKind).find((kind) => code in errorsByKind[kind]) ?? "bug";
     this.shortMessage = shortMessage;
     this.fix = filledFix;
     this.details = readArguments(args, "value");

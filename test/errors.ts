@@ -4,7 +4,7 @@ import { HardhatPluginError } from "hardhat/plugins";
 import {
   VaultError,
   assertInvariant,
-  errorTable,
+  errorsByKind,
   vaultError,
 } from "../src/errors.js";
 import type { VaultErrorCode } from "../src/errors.js";
@@ -18,10 +18,13 @@ const ofTasks: readonly string[] = [
 ] satisfies VaultErrorCode[];
 
 describe("errors", () => {
-  for (const [code, { message, fix, kind }] of Object.entries(errorTable)) {
+  for (const [kind, code, { message, fix }] of Object.entries(
+    errorsByKind,
+  ).flatMap(([kind, errors]) =>
+    Object.entries(errors).map(([code, texts]) => [kind, code, texts] as const),
+  )) {
     it(`should say what ${code} is and what to do`, () => {
       expect(code).to.match(/^VAULT_[A-Z0-9_]+$/u);
-      expect(kind).to.be.oneOf(["user", "chain", "rpc", "bug"]);
       expect(fix).to.match(/[.}]$/u);
       expect(message).to.match(/[.}]$/u);
       const tags = [...`${message} ${fix}`.matchAll(/\{(\w+)\}/gu)].map(
@@ -38,6 +41,7 @@ describe("errors", () => {
         code as VaultErrorCode,
         Object.fromEntries(tags.map((tag) => [tag, `<${tag}>`])),
       );
+      expect(error.kind).to.equal(kind);
       expect(error.message).to.equal(`${error.shortMessage} ${error.fix}`);
       expect(error.message).to.not.match(/[{}]/u);
       for (const tag of tags) {

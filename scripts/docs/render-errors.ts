@@ -1,5 +1,6 @@
-import { errorTable } from "../../src/errors.js";
+import { errorsByKind } from "../../src/errors.js";
 import type { ErrorKind } from "../../src/errors.js";
+import { keysOf } from "../../src/protocol/keys-of.js";
 
 const introduction = `<!-- Generated from src/errors.ts by \`npm run docs\`. Do not edit. -->
 
@@ -23,14 +24,12 @@ const kinds: Readonly<Record<ErrorKind, string>> = {
 
 /** What to do about each error, from the table of errors, as Markdown. */
 export function renderErrors(): string {
-  const sections = Object.entries(kinds).map(([kind, title]) => {
-    const entries = Object.entries(errorTable)
-      .filter(([, descriptor]) => descriptor.kind === kind)
-      .map(
-        ([code, { message, fix }]) =>
-          `### ${code}\n\n${asText(message)}\n\n${asText(fix)}\n`,
-      );
-    return [`## ${title}\n`, ...entries].join("\n");
+  const sections = keysOf(kinds).map((kind) => {
+    const entries = Object.entries(errorsByKind[kind]).map(
+      ([code, { message, fix }]) =>
+        `### ${code}\n\n${asText(message)}\n\n${asText(fix)}\n`,
+    );
+    return [`## ${kinds[kind]}\n`, ...entries].join("\n");
   });
   return [introduction, ...sections].join("\n");
 }
