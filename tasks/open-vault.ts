@@ -17,7 +17,7 @@ import { FORK_NETWORK } from "../src/simulation/fork/network.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import { readChainAndBlock } from "../src/client/lens/lens.js";
 import type { VaultReader } from "../src/client/reader.js";
-import { lessPatient } from "../src/rpc/patient.js";
+import { fewRetries } from "../src/rpc/retry.js";
 import type { OutputStream, WriteText } from "./output/destination.js";
 import type { Envelope } from "./output/heading.js";
 import type { StyledStream } from "./output/style.js";
@@ -177,8 +177,7 @@ export function readAction<
           stderr,
           say,
           findSender: async () => {
-            const { name, config } = selectedNetwork(hre);
-            return await findSender(vault.provider, name, config);
+            return await findSender(vault.rpc, selectedNetwork(hre).config);
           },
         });
       },
@@ -196,9 +195,9 @@ export async function readEnvelope(
   blockTag?: BlockTag,
 ): Promise<Envelope> {
   const context = vault.readContext({ blockTag });
-  const { network } = context;
-  const provider = lessPatient(context.provider);
-  const atOnce = await readChainAndBlock({ ...context, provider });
+  const { network } = context.rpc;
+  const rpc = context.rpc.withRetries(fewRetries);
+  const atOnce = await readChainAndBlock({ ...context, rpc });
   if (atOnce !== undefined) {
     return { network, ...atOnce };
   }

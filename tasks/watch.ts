@@ -218,12 +218,12 @@ async function trySettlement(
   const reverted = await vault.rpc.simulate(
     settlementCall(sender, target.address),
     block,
-    await vault.rpc.gasLimit(block),
+    (await vault.rpc.getBlock(block)).gasLimit,
   );
   if (reverted === undefined) {
     return { canBeSettled: true, reason: null };
   }
-  const { reason } = await explainRefusal(vault, reverted.reason);
+  const { reason } = await explainRefusal(vault, reverted);
   return { canBeSettled: false, reason };
 }
 

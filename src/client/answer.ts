@@ -1,5 +1,3 @@
-import type { Buffer } from "node:buffer";
-
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { contractRoles } from "../protocol/index.js";
@@ -8,9 +6,8 @@ import { escapeUntrusted } from "../untrusted-text.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeResult } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
-import { describeBlock } from "../rpc/node.js";
-import type { BlockId } from "../rpc/node.js";
-import { RevertedCall } from "../rpc/request.js";
+import { describeBlock } from "../rpc/rpc-client.js";
+import type { BlockId, CallResult } from "../rpc/rpc-client.js";
 
 /** A call that was answered, and what its errors have to name. */
 interface AnsweredCall {
@@ -19,8 +16,7 @@ interface AnsweredCall {
   readonly network: string;
   /** Where it was read, as on the wire; `latest` unless given. */
   readonly blockTag?: string;
-  /** The returned bytes, or the revert. */
-  readonly answer: Buffer | RevertedCall;
+  readonly answer: CallResult;
   /** Whether the target is a contract; only matters if nothing was returned. */
   readonly hasCode: boolean;
 }
@@ -40,29 +36,31 @@ export function decodeAnswer({
   hasCode,
 }: AnsweredCall): unknown {
   const contract = contractRoles[role].label;
-  if (answer instanceof RevertedCall) {
+  if ("reverted" in answer) {
+    const { text, kind } = answer.reverted;
     throw vaultError("VAULT_CALL_REVERTED", {
       operation,
-      reason: escapeUntrusted(answer.reason.text),
+      reason: escapeUntrusted(text),
       contract,
       address,
       hint:
-        answer.reason.kind === "none"
+        kind === "none"
           ? checkAddress(source, network)
           : "The contract refused the call for the reason above: ask who runs it.",
     });
   }
-  if (answer.length === 0 && !hasCode) {
+  const { data } = answer;
+  if (data.length === 0 && !hasCode) {
     throw noCode(role, { address, source }, network, blockTag);
   }
-  const decoded = decodeResult(operation, answer);
+  const decoded = decodeResult(operation, data);
   if ("value" in decoded) {
     return decoded.value;
   }
   if (decoded.problem === "short") {
     throw vaultError("VAULT_RETURN_DATA_TOO_SHORT", {
       operation,
-      actual: answer.length,
+      actual: data.length,
       expected: decoded.expected,
       contract,
       address,

@@ -1,5 +1,4 @@
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import type { Patience } from "../rpc/patient.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import type {
   ContractRole,
@@ -8,7 +7,11 @@ import type {
   ReadMethods,
   ReadOperationName,
 } from "../protocol/index.js";
-import type { BlockInfo, RpcClient } from "../rpc/node.js";
+import type {
+  BlockInfo,
+  RequestOptions,
+  RpcClient,
+} from "../rpc/rpc-client.js";
 import type { LocatedAddress } from "./addresses.js";
 import type { BlockTag } from "./inputs.js";
 import type { LensContext } from "./lens/lens.js";
@@ -25,7 +28,7 @@ export interface ReadOptions {
    */
   readonly timeout?: number | undefined;
   /** Called each time a request failed that is made again. */
-  readonly onRetry?: Patience["onRetry"];
+  readonly onRetry?: RequestOptions["onRetry"];
 }
 
 /** How an operation of several reads is asked for. */

@@ -7,8 +7,8 @@ import type {
 } from "../protocol/index.js";
 import type { LocatedAddress } from "./addresses.js";
 import { decodeAnswer } from "./answer.js";
-import type { BlockInfo } from "../rpc/node.js";
-import { DEFAULT_TIMEOUT_MS } from "../rpc/patient.js";
+import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
+import type { BlockInfo } from "../rpc/rpc-client.js";
 import { encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
 import { failedReading } from "./failed-reading.js";

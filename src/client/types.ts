@@ -1,5 +1,5 @@
 // The types of this entry, which are those of the plugin, too.
-export type { BlockInfo } from "../rpc/node.js";
+export type { BlockInfo } from "../rpc/rpc-client.js";
 export type {
   AddressResolver,
   ContractAddresses,
@@ -7,7 +7,7 @@ export type {
   MissingAddress,
 } from "./addresses.js";
 export type { Eip1193Provider } from "../rpc/eip1193.js";
-export type { RetryEvent } from "../rpc/patient.js";
+export type { RetryEvent } from "../rpc/retry.js";
 export type { BlockTag } from "./inputs.js";
 export type {
   FailedOrder,

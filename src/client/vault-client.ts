@@ -19,8 +19,8 @@ import type {
   ContractAddresses,
   LocatedAddress,
 } from "./addresses.js";
-import { RpcClient } from "../rpc/node.js";
-import type { BlockInfo } from "../rpc/node.js";
+import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
+import type { BlockInfo } from "../rpc/rpc-client.js";
 import { decodeAnswer } from "./answer.js";
 import { explainReason, findInAbis } from "./error-abis.js";
 import type { FindErrors } from "./error-abis.js";
@@ -37,8 +37,6 @@ import type {
 } from "./reader.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
-import { DEFAULT_TIMEOUT_MS, patient, withinDeadline } from "../rpc/patient.js";
-import { RevertedCall } from "../rpc/request.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import type { VaultSnapshot } from "./snapshot.js";
 
@@ -55,6 +53,8 @@ export interface VaultClientOptions {
   readonly abis?: readonly InterfaceAbi[] | undefined;
   /** @internal In the place of `abis`. */
   readonly findErrors?: FindErrors | undefined;
+  /** @internal The way to the node, where there is one already. */
+  readonly rpc?: RpcClient | undefined;
 }
 
 /** The TypeChain-typed contracts, by role. */
@@ -87,6 +87,8 @@ export class VaultClient implements VaultReader {
   public readonly provider: Eip1193Provider;
   /** What error texts call the network. */
   public readonly networkName: string;
+  /** @internal The way to the node. */
+  public readonly rpc: RpcClient;
   /** The addresses in use. */
   protected readonly addresses: AddressResolver;
   readonly #from: string;
@@ -105,6 +107,7 @@ export class VaultClient implements VaultReader {
   ) {
     this.provider = provider;
     this.networkName = options.networkName ?? "of the given provider";
+    this.rpc = options.rpc ?? new RpcClient(provider, this.networkName);
     this.addresses =
       typeof contracts === "function"
         ? contracts
@@ -152,6 +155,7 @@ export class VaultClient implements VaultReader {
         from: this.#from,
         networkName: this.networkName,
         findErrors: this.#findErrors,
+        rpc: this.rpc,
       },
     );
   }
@@ -174,8 +178,7 @@ export class VaultClient implements VaultReader {
     role: ContractRole,
     operation = `the ${contractRoles[role].label}`,
   ): Promise<LocatedAddress> {
-    return await withinDeadline(
-      this.provider,
+    return await this.rpc.withinDeadline(
       ADDRESS_REQUESTS,
       requireAddress(this.addresses, role, {
         operation,
@@ -203,34 +206,32 @@ export class VaultClient implements VaultReader {
   ): Promise<OperationResult<Name>> {
     const call = encodeCall(operation, args);
     const { from, blockTag } = this.readContext(options);
-    const node = this.#nodeFor({
+    const rpc = this.rpcFor({
       ...options,
       timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
     });
-    const target = await withinDeadline(
-      node.provider,
+    const target = await rpc.withinDeadline(
       ADDRESS_REQUESTS,
       this.addressOf(call.role, operation),
     );
-    const answer = await node.request("eth_call", [
+    const answer = await rpc.call(
       { from, to: target.address, data: call.data },
       blockTag,
-    ]);
-    const bytes =
-      answer instanceof RevertedCall
-        ? new RevertedCall(await this.explain(answer.reason))
-        : node.reader("eth_call").bytes(answer);
+    );
     const value = decodeAnswer({
       call,
       target,
       network: this.networkName,
       blockTag,
-      answer: bytes,
+      answer:
+        "reverted" in answer
+          ? { reverted: await this.explain(answer.reverted) }
+          : answer,
       hasCode:
         // An account without code answers too: with nothing.
-        bytes instanceof RevertedCall ||
-        bytes.length > 0 ||
-        (await node.hasCode(target.address, blockTag)),
+        "reverted" in answer ||
+        answer.data.length > 0 ||
+        (await rpc.hasCode(target.address, blockTag)),
     });
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
     return value as OperationResult<Name>;
@@ -347,7 +348,10 @@ export class VaultClient implements VaultReader {
    * ```
    */
   public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
-    return await this.#nodeFor({}).block(parseBlockTag(blockTag));
+    const { number, timestamp } = await this.rpc.getBlock(
+      parseBlockTag(blockTag),
+    );
+    return { number, timestamp };
   }
 
   /**
@@ -360,7 +364,7 @@ export class VaultClient implements VaultReader {
    * ```
    */
   public async chainId(): Promise<number> {
-    return await this.#nodeFor({}).chainId();
+    return await this.rpc.chainId();
   }
 
   /**
@@ -370,22 +374,17 @@ export class VaultClient implements VaultReader {
    */
   public readContext({ from, blockTag }: ReadOptions): LensContext {
     return {
-      provider: this.provider,
-      network: this.networkName,
+      rpc: this.rpc,
       from:
         from === undefined ? this.defaultFrom() : parseAddress(from, "from"),
       blockTag: parseBlockTag(blockTag ?? "latest"),
     };
   }
 
-  /** @internal See {@link VaultReader.chain}. */
-  public get rpc(): RpcClient {
-    return new RpcClient(this.provider, this.networkName);
-  }
-
   /** @internal See {@link VaultReader.withDeadline}. */
   public withDeadline(options: OperationOptions): VaultReader {
-    return new VaultClient(this.patientProvider(options), this.addresses, {
+    return new VaultClient(this.provider, this.addresses, {
+      rpc: this.rpcFor(options),
       from: options.from ?? this.defaultFrom(),
       networkName: this.networkName,
       findErrors: this.#findErrors,
@@ -397,16 +396,9 @@ export class VaultClient implements VaultReader {
     return await explainReason(reason, this.#findErrors);
   }
 
-  #nodeFor(options: ReadOptions): RpcClient {
-    return new RpcClient(this.patientProvider(options), this.networkName);
-  }
-
-  /** What one operation asks. */
-  protected patientProvider({
-    timeout,
-    onRetry,
-  }: OperationOptions): Eip1193Provider {
-    return patient(this.provider, this.networkName, {
+  /** The client of the requests of one operation. */
+  protected rpcFor({ timeout, onRetry }: OperationOptions): RpcClient {
+    return this.rpc.withOptions({
       timeout:
         timeout === undefined ? undefined : parseDuration("timeout", timeout),
       onRetry,

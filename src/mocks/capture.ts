@@ -8,8 +8,7 @@ import type { VaultClient } from "../client/vault-client.js";
 import { asRecord, toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
 import type { ReadOperationName } from "../protocol/index.js";
-import { toBlockId } from "../rpc/node.js";
-import { RevertedCall } from "../rpc/request.js";
+import type { CallResult } from "../rpc/rpc-client.js";
 
 /** Options of `capture()`. */
 export interface CaptureOptions {
@@ -68,14 +67,11 @@ export async function capture(
   const call = async (
     operation: ReadOperationName,
     args: readonly unknown[],
-  ): Promise<unknown> => {
+  ): Promise<CallResult> => {
     const { role, data } = encodeCall(operation, args);
     const { address: to } = await vault.addressOf(role);
     const { from } = vault.readContext({});
-    return await vault.rpc.request("eth_call", [
-      { from, to, data },
-      toBlockId(block.number),
-    ]);
+    return await vault.rpc.call({ from, to, data }, block.number);
   };
 
   /** A value as the file has it. */
@@ -97,8 +93,8 @@ export async function capture(
           : undefined;
       return {
         error:
-          answer instanceof RevertedCall
-            ? { code, revertData: answer.reason.data.toLowerCase() }
+          answer !== undefined && "reverted" in answer
+            ? { code, revertData: answer.reverted.data.toLowerCase() }
             : { code },
       };
     }
@@ -109,10 +105,10 @@ export async function capture(
     // A text that holds U+FFFD was probably not UTF-8 on the chain. It is the
     // first value, and encoded as bytes are.
     const answer = await call(operation, args);
-    const [bytes]: unknown[] = AbiCoder.defaultAbiCoder().decode(
-      ["bytes"],
-      String(answer),
-    );
+    const bytes: unknown =
+      "data" in answer
+        ? AbiCoder.defaultAbiCoder().decode(["bytes"], answer.data)[0]
+        : undefined;
     return toJsonValue({ ...asRecord(value), exType: { bytes } });
   };
 

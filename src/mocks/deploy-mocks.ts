@@ -17,7 +17,6 @@ import {
 } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { inOrder } from "../rpc/in-order.js";
 import { readFixture } from "./fixture.js";
 import { MockVaultHandle } from "./handle.js";
 import {
@@ -104,7 +103,7 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
   options: DeployMocksOptions = {},
 ): Promise<MockVaultHandle<VaultT>> {
   const vault = vaultOf<VaultT>(target);
-  return await inOrder(vault, async () => await deploy(vault, options));
+  return await vault.rpc.inOrder(async () => await deploy(vault, options));
 }
 
 function vaultOf<VaultT extends VaultClient>(
@@ -261,7 +260,7 @@ async function deployToNode(vault: VaultClient): Promise<MockAddresses> {
     const address = mined[contractRoleNames.indexOf(role)]?.contractAddress;
     if (!isAddress(address)) {
       throw vault.rpc
-        .reader("eth_getTransactionReceipt")
+        .parser("eth_getTransactionReceipt")
         .invalid("a deployment has no contractAddress that is one");
     }
     return getAddress(address);
@@ -274,8 +273,7 @@ export async function mockAt<VaultT extends VaultClient>(
   role: ContractRole,
   options: MockAtOptions,
 ): Promise<MockVaultHandle<VaultT>> {
-  return await inOrder(
-    vault,
+  return await vault.rpc.inOrder(
     async () => await replaceByMock(vault, role, options),
   );
 }

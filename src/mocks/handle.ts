@@ -21,7 +21,6 @@ import {
   set,
 } from "../protocol/index.js";
 import type { OperationName, PoolName } from "../protocol/index.js";
-import { inOrder } from "../rpc/in-order.js";
 import { readClock } from "./local-node.js";
 import { countScripts, requireMocks } from "./mock-contracts.js";
 import type { MockAddresses } from "./mock-contracts.js";
@@ -350,7 +349,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
   ): Promise<void> {
     const { vault, addresses } = this;
-    await inOrder(vault, async () => {
+    await vault.rpc.inOrder(async () => {
       for (let attempt = 1; ; attempt += 1) {
         const counts = await countScripts(vault, addresses);
         const script = await plan();

@@ -1,7 +1,6 @@
 import type { VaultClient } from "../client/vault-client.js";
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { RevertedCall } from "../rpc/request.js";
 import { quoteForeignText } from "../untrusted-text.js";
 
 /** True for a vault over a connection of Hardhat's, which has its settings. */
@@ -43,17 +42,13 @@ export async function requireDevelopmentNode(
   const chainId = await vault.chainId();
   for (const method of DEVELOPMENT_METHODS) {
     const answer = await vault.rpc
-      .request(method, [])
+      .request(method)
       .catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
-    if (
-      typeof answer === "object" &&
-      answer !== null &&
-      !(answer instanceof RevertedCall)
-    ) {
+    if (typeof answer === "object" && answer !== null) {
       return;
     }
   }
-  const version = await vault.rpc.request("web3_clientVersion", []);
+  const version = await vault.rpc.request("web3_clientVersion");
   throw vaultError("VAULT_LIVE_NETWORK", {
     network: vault.networkName,
     action,
@@ -68,9 +63,6 @@ export async function requireDevelopmentNode(
  * was idle is ahead of the latest one.
  */
 export async function readClock(vault: VaultClient): Promise<bigint> {
-  const [latest, pending] = await Promise.all([
-    vault.block("latest"),
-    vault.rpc.pending(),
-  ]);
-  return BigInt(Math.max(latest.timestamp, pending?.timestamp ?? 0));
+  const { next } = await vault.rpc.nextBlock();
+  return BigInt(next.timestamp);
 }

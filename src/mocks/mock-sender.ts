@@ -6,8 +6,7 @@ import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import type { Receipt, RpcClient } from "../rpc/node.js";
-import { RevertedCall } from "../rpc/request.js";
+import type { Receipt, RpcClient } from "../rpc/rpc-client.js";
 import { hasHost, isInProcess } from "./local-node.js";
 
 /** A transaction that deploys a mock (without `to`) or scripts some. */
@@ -47,7 +46,7 @@ export async function sendToMocks(
     );
   }
   const [{ gasLimit, baseFeePerGas }] = await Promise.all([
-    rpc.header(),
+    rpc.getBlock(),
     rpc.request("hardhat_impersonateAccount", [SCRIPTER]),
     rpc.request("hardhat_setBalance", [
       SCRIPTER,
@@ -74,7 +73,7 @@ export async function sendToMocks(
 async function firstAccount(vault: VaultClient): Promise<string> {
   const from = hasHost(vault) ? vault.connection.networkConfig.from : undefined;
   const accounts: unknown =
-    from === undefined ? await vault.rpc.request("eth_accounts", []) : [from];
+    from === undefined ? await vault.rpc.request("eth_accounts") : [from];
   const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined;
   if (typeof first !== "string") {
     throw vaultError("VAULT_NO_ACCOUNT", { network: vault.networkName });
@@ -94,11 +93,11 @@ async function sendAll(
   const hashes: string[] = [];
   for (const transaction of transactions) {
     const method = "eth_sendTransaction";
-    const hash = await rpc.request(method, [{ ...fields, ...transaction }]);
-    if (hash instanceof RevertedCall) {
-      throw scriptFailed(rpc, hash.reason.text);
+    const sent = await rpc.execute(method, [{ ...fields, ...transaction }]);
+    if ("reverted" in sent) {
+      throw scriptFailed(rpc, sent.reverted.text);
     }
-    hashes.push(rpc.reader(method).hash(hash));
+    hashes.push(rpc.parser(method).hash(sent.result));
   }
   const mined: Receipt[] = [];
   for (const hash of hashes) {

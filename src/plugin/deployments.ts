@@ -3,9 +3,7 @@ import { parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
 import { contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
-import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { RpcClient } from "../rpc/node.js";
-import { patient } from "../rpc/patient.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 import type { MockDeployment } from "./deployment-file.js";
 
 const UNKNOWN_GENESIS = "unknown";
@@ -19,19 +17,15 @@ const loadFiles = async (): Promise<typeof import("./deployment-file.js")> =>
  * it is the same chain and the code is still there.
  */
 export class DeploymentAddresses {
-  readonly #rpc: RpcClient;
   #found: Promise<MockDeployment | undefined> | undefined;
   #absence: string | undefined;
 
   /** @param instance The set of contracts on the network, if it is a named one. */
   constructor(
-    provider: Eip1193Provider,
-    private readonly network: string,
+    private readonly rpc: RpcClient,
     private readonly projectRoot: string,
     private readonly instance?: string,
-  ) {
-    this.#rpc = new RpcClient(patient(provider, network), network);
-  }
+  ) {}
 
   /**
    * @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if the file cannot be used,
@@ -72,7 +66,7 @@ export class DeploymentAddresses {
   get #command(): string {
     const instance =
       this.instance === undefined ? "" : ` --instance ${this.instance}`;
-    return `\`npx hardhat vault deploy-mocks${instance} --network ${this.network}\``;
+    return `\`npx hardhat vault deploy-mocks${instance} --network ${this.rpc.network}\``;
   }
 
   #invalid(file: string, problem: string, cause: unknown): Error {
@@ -104,7 +98,7 @@ export class DeploymentAddresses {
   public async genesisHash(): Promise<string> {
     // Some archives are pruned so far that they have no first block; then
     // nothing can be matched, and nothing is.
-    return (await this.#rpc.genesisHash()) ?? UNKNOWN_GENESIS;
+    return (await this.rpc.genesisHash()) ?? UNKNOWN_GENESIS;
   }
 
   async #load(): Promise<MockDeployment | undefined> {
@@ -115,7 +109,7 @@ export class DeploymentAddresses {
     if (found.length === 0) {
       return undefined;
     }
-    const chainId = await this.#rpc.chainId();
+    const chainId = await this.rpc.chainId();
     const others = found
       .filter(({ chain }) => chain === `${chainId}`)
       .map(({ file }) => file);
@@ -140,7 +134,7 @@ export class DeploymentAddresses {
     }
     const haveCode = await Promise.all(
       Object.values(deployment.contracts).map(
-        async (address) => await this.#rpc.hasCode(address),
+        async (address) => await this.rpc.hasCode(address),
       ),
     );
     if (haveCode.includes(false)) {

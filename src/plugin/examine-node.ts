@@ -4,7 +4,7 @@ import {
   findBlock,
   simulateSettlement,
 } from "../simulation/simulate-settle-all.js";
-import type { BlockInfo } from "../rpc/node.js";
+import type { BlockInfo } from "../rpc/rpc-client.js";
 import { check, fail, ok, warn } from "./examination.js";
 import type { Check, Finding } from "./examination.js";
 

@@ -3,8 +3,7 @@ import { formatEther } from "ethers";
 import { fallbackTo, refusesSettlement } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { settlementCall } from "../simulation/engine.js";
-import type { NextBlock } from "../simulation/engine.js";
-import { RevertedCall } from "../rpc/request.js";
+import type { NextBlock, Reverted } from "../rpc/rpc-client.js";
 import {
   currentPricePerGas,
   maxPricePerGas,
@@ -74,7 +73,7 @@ async function examineBalance(
     // Nodes differ in how they refuse an estimate for want of money.
     findGas(vault, from, next, fees).catch(fallbackTo(undefined)),
   ]);
-  const gas = found instanceof RevertedCall ? undefined : found;
+  const gas = typeof found === "bigint" ? found : undefined;
   const cost = (gas ?? SUPPOSED_GAS) * maxPricePerGas(fees);
   const detail = `${formatEther(balance)} in native currency; a settlement may cost ${formatEther(cost)}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
   return balance < cost
@@ -90,7 +89,7 @@ async function findGas(
   from: string,
   next: NextBlock,
   fees: Fees,
-): Promise<bigint | RevertedCall> {
+): Promise<bigint | Reverted> {
   const { address } = await vault.addressOf("vault");
   const { simulated } =
     (await simulate(vault, from, next, currentPricePerGas(fees, next))) ?? {};

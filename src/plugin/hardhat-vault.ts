@@ -20,7 +20,7 @@ import type {
 } from "../mocks/deploy-mocks.js";
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
 import type { VaultHost } from "../host.js";
-import type { Eip1193Provider } from "../rpc/eip1193.js";
+import { RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import type { Settlement, SettleAllOptions } from "../settlement/types.js";
 import type {
@@ -58,6 +58,7 @@ interface VaultParts extends Pick<
 
 /** What the instances on a network share with it. */
 interface NetworkParts extends Pick<ConnectionAddresses, "locateNamed"> {
+  readonly rpc: RpcClient;
   /** By name, so that each keeps the mocks bound to it. */
   readonly instances: Map<string, HardhatVault>;
 }
@@ -82,13 +83,12 @@ export class HardhatVault extends VaultClient implements VaultHost {
   private constructor(
     private readonly parts: VaultParts,
     addresses: AddressResolver = parts.addresses.locate,
-    // The params of Hardhat's provider type are not readonly inside objects; it
-    // is the same standard.
-    provider: Eip1193Provider = parts.connection.provider,
+    rpc: RpcClient = parts.network.rpc,
     /** In the place of the configured sender, during one operation. */
     private readonly from?: string,
   ) {
-    super(provider, addresses, {
+    super(parts.connection.provider, addresses, {
+      rpc,
       networkName: parts.networkName,
       findErrors: parts.findErrors,
     });
@@ -111,11 +111,12 @@ export class HardhatVault extends VaultClient implements VaultHost {
     upstream?: AddressResolver,
   ): HardhatVault {
     const { networkConfig, provider } = connection;
+    const rpc =
+      instance?.network.rpc ?? new RpcClient(provider, networkName);
     const deployments =
       networkConfig.type === "http"
         ? new DeploymentAddresses(
-            provider,
-            networkName,
+            rpc,
             context.config.paths.root,
             instance?.name,
           )
@@ -130,7 +131,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
       context,
       instanceName: instance?.name,
       addresses,
-      network: instance?.network ?? { ...addresses, instances: new Map() },
+      network: instance?.network ?? { ...addresses, rpc, instances: new Map() },
       deployments,
       findErrors: findInProject(context.artifacts),
     });
@@ -163,12 +164,12 @@ export class HardhatVault extends VaultClient implements VaultHost {
         { name, network },
       );
     network.instances.set(name, instance);
-    return this.provider === this.connection.provider
+    return this.rpc === network.rpc
       ? instance
       : new HardhatVault(
           instance.parts,
           instance.addresses,
-          this.provider,
+          this.rpc,
           this.from,
         );
   }
@@ -194,7 +195,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return new HardhatVault(
       this.parts,
       inOrder(fixedAddresses(contracts, source), this.addresses),
-      this.provider,
+      this.rpc,
       this.from,
     );
   }
@@ -202,8 +203,12 @@ export class HardhatVault extends VaultClient implements VaultHost {
   /** @internal See {@link VaultReader.withDeadline}. */
   public override withDeadline(options: OperationOptions): HardhatVault {
     const { from = this.from } = options;
-    const provider = this.patientProvider(options);
-    return new HardhatVault(this.parts, this.addresses, provider, from);
+    return new HardhatVault(
+      this.parts,
+      this.addresses,
+      this.rpcFor(options),
+      from,
+    );
   }
 
   /** @inheritdoc */
@@ -367,11 +372,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   /** @internal Who settles unless an account is named. */
   public async defaultSender(): Promise<string> {
     const { findSender } = await import("./sender.js");
-    return await findSender(
-      this.provider,
-      this.networkName,
-      this.connection.networkConfig,
-    );
+    return await findSender(this.rpc, this.connection.networkConfig);
   }
 
   /** @internal From now on the connection's vault looks here first. */

@@ -1,14 +1,10 @@
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { parseAddress } from "../client/inputs.js";
-import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { refusesSettlement, vaultError } from "../errors.js";
-import { RpcClient } from "../rpc/node.js";
-import { originOf, patient } from "../rpc/patient.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { resolveSigner } from "../settlement/signer.js";
-
-const sendersByProvider = new WeakMap<Eip1193Provider, string>();
 
 /**
  * The account that a settlement would use: the network's `from`, else its first
@@ -22,25 +18,19 @@ const sendersByProvider = new WeakMap<Eip1193Provider, string>();
  * VAULT_INVALID_ADDRESS, VAULT_INVALID_KEY and those of a failed request
  */
 export async function findSender(
-  provider: Eip1193Provider,
-  network: string,
+  rpc: RpcClient,
   config: NetworkConfig,
 ): Promise<string> {
   if (config.from !== undefined) {
-    return parseAddress(config.from, `networks.${network}.from`);
+    return parseAddress(config.from, `networks.${rpc.network}.from`);
   }
-  const known = sendersByProvider.get(originOf(provider));
-  if (known !== undefined) {
-    return known;
+  const { node, network } = rpc;
+  if (node.sender !== undefined) {
+    return node.sender;
   }
   try {
-    const signer = await resolveSigner(
-      new RpcClient(patient(provider, network), network),
-      config,
-      undefined,
-    );
-    sendersByProvider.set(originOf(provider), signer.address);
-    return signer.address;
+    node.sender = (await resolveSigner(rpc, config, undefined)).address;
+    return node.sender;
   } catch (error) {
     // Public endpoints hold no keys: some answer an empty list, some refuse.
     if (refusesSettlement(error) || isNodeRefusal(error)) {

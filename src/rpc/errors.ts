@@ -196,15 +196,18 @@ export function toConfigVariableError(
   );
 }
 
-/** A failure that may be over the next time. */
-export interface Fault {
-  /** See {@link RetryEvent}. */
-  readonly kind: "busy" | "passing";
-  /** It is that the node does not have a block yet, or at all. */
-  readonly isOfBlock?: boolean;
-  /** What the node asked to wait. */
-  readonly retryAfterMs?: number | undefined;
-}
+/** The class of a failed request. */
+export type Failure =
+  | { readonly kind: "reverted"; readonly reverted: RevertReason }
+  | {
+      /**
+       * `busy` and `passing` may be over the next time, `behind` is a node that
+       * lacks a block, and `final` stays as it is.
+       */
+      readonly kind: "busy" | "passing" | "behind" | "final";
+      /** The wait that the node asked for. */
+      readonly retryAfterMs?: number | undefined;
+    };
 
 /** How nodes and gateways word it; none of them by a code of its own. */
 const busyWords =
@@ -230,43 +233,47 @@ const passingCodes: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Whether a failed request may succeed if it is made again. A revert or a
- * refusal never does, and a request that was not answered in time has used up
- * the time that there was for it.
+ * The class of a failure. A request that was not answered in time is final: it has
+ * used up the time that there was for it.
  */
-export function faultOf(thrown: unknown): Fault | undefined {
+export function classifyFailure(thrown: unknown): Failure {
   const error = errorInBody(thrown) ?? thrown;
+  const reverted = findRevert(error);
+  if (reverted !== undefined) {
+    return { kind: "reverted", reverted };
+  }
   const words = messageOf(error);
   const { links, codes, isTimeout, isUnreadable } = signsOf(error);
   if (
     isTimeout ||
     // No node needs so many words for it.
     words.length > MAX_FOREIGN_TEXT ||
-    finalWords.test(words) ||
-    findRevert(error) !== undefined
+    finalWords.test(words)
   ) {
-    return undefined;
+    return { kind: "final" };
   }
   const status = statusOf(links);
+  const retryAfterMs = retryAfterOf(links);
   if (
     status === TOO_MANY_REQUESTS ||
     asRecord(error)["code"] === LIMIT_EXCEEDED ||
     busyWords.test(words)
   ) {
-    return { kind: "busy", retryAfterMs: retryAfterOf(links) };
+    return { kind: "busy", retryAfterMs };
   }
   if (status !== undefined) {
     return status >= 500
-      ? { kind: "passing", retryAfterMs: retryAfterOf(links) }
-      : undefined;
+      ? { kind: "passing", retryAfterMs }
+      : { kind: "final" };
   }
-  const isOfBlock = blockWords.test(words);
-  return isOfBlock ||
+  if (blockWords.test(words)) {
+    return { kind: "behind" };
+  }
+  const isPassing =
     isUnreadable ||
     codes.some((code) => passingCodes.has(code)) ||
-    passingWords.test(words)
-    ? { kind: "passing", isOfBlock }
-    : undefined;
+    passingWords.test(words);
+  return { kind: isPassing ? "passing" : "final" };
 }
 
 /** The header of that name, in seconds or as a date. */
@@ -305,8 +312,9 @@ export function refusesParameters(error: unknown): boolean {
   return everythingIn(error).some(({ code }) => code === INVALID_PARAMS);
 }
 
-export function findRevert(thrown: unknown): RevertReason | undefined {
-  const links = everythingIn(errorInBody(thrown) ?? thrown);
+/** The revert that an error of this side or the node's tells of. */
+function findRevert(error: unknown): RevertReason | undefined {
+  const links = everythingIn(error);
   const data =
     links
       .flatMap((link) => [link["data"], link["result"], ganacheReturn(link)])

@@ -1,10 +1,9 @@
 import { ZeroAddress } from "ethers";
 
 import type { VaultHost } from "../host.js";
-import type { Header } from "../rpc/node.js";
+import type { Block } from "../rpc/rpc-client.js";
 import { estimateGas } from "../simulation/fees.js";
 import { explainRefusal } from "../simulation/refusal.js";
-import { RevertedCall } from "../rpc/request.js";
 import { requireCode, requireConfiguredChain } from "./observe.js";
 import { settlementCall } from "../simulation/engine.js";
 
@@ -12,7 +11,7 @@ import { settlementCall } from "../simulation/engine.js";
 export interface UnsignedSettlement {
   readonly chainId: number;
   /** The newest block. */
-  readonly header: Header;
+  readonly header: Block;
   readonly to: string;
   readonly data: string;
   /** What the sender needs; null where none is given, or the call is refused. */
@@ -39,20 +38,24 @@ export async function buildSettlement(
   requireConfiguredChain(vault, chainId);
   const { rpc } = vault;
   await requireCode(rpc, contract);
-  const header = await rpc.header();
+  const header = await rpc.getBlock();
   const call = settlementCall(from ?? ZeroAddress, contract.address);
+  const refused = await rpc.simulate(call, header.number, header.gasLimit);
   const gas =
-    (await rpc.simulate(call, header.number, header.gasLimit)) ??
-    (from === undefined ? null : await estimateGas(rpc, call, header.number));
+    refused !== undefined
+      ? { reverted: refused }
+      : from === undefined
+        ? null
+        : await estimateGas(rpc, call, header.number);
+  const isRefused = typeof gas === "object" && gas !== null;
   return {
     chainId,
     header,
     to: call.to,
     data: call.data,
-    estimatedGas: gas instanceof RevertedCall ? null : gas,
-    refusal:
-      gas instanceof RevertedCall
-        ? (await explainRefusal(vault, gas.reason)).reason
-        : null,
+    estimatedGas: isRefused ? null : gas,
+    refusal: isRefused
+      ? (await explainRefusal(vault, gas.reverted)).reason
+      : null,
   };
 }

@@ -1,7 +1,7 @@
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import type { VaultHost } from "../host.js";
-import type { Receipt } from "../rpc/node.js";
+import type { Receipt } from "../rpc/rpc-client.js";
 import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
 import { NATIVE, transfersIn } from "../simulation/transfers.js";
 import type {

@@ -1,4 +1,4 @@
-import type { RpcClient, Receipt, SeenTransaction } from "../rpc/node.js";
+import type { RpcClient, Receipt, SeenTransaction } from "../rpc/rpc-client.js";
 import type { PreparedTransaction } from "./transaction.js";
 
 /** What the chain shows of a transaction. */

@@ -1,5 +1,5 @@
 import { vaultError } from "../errors.js";
-import type { RpcClient, Receipt } from "../rpc/node.js";
+import type { RpcClient, Receipt } from "../rpc/rpc-client.js";
 import type { Deadline } from "../rpc/deadline.js";
 import { describeProblem, send } from "./send.js";
 import { findTransaction } from "./find-transaction.js";

@@ -8,7 +8,7 @@ import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../protocol/round.js";
 import { describeTime } from "../protocol/time.js";
-import type { BlockInfo, RpcClient } from "../rpc/node.js";
+import type { BlockInfo, RpcClient } from "../rpc/rpc-client.js";
 import type { Stop } from "./types.js";
 
 /** The chain at one block, as far as a settlement depends on it. */
@@ -71,7 +71,7 @@ async function observeAtOnce(
     return undefined;
   }
   const { chainId, block } = answer;
-  const { network } = context;
+  const { network } = context.rpc;
   requireConfiguredChain(vault, chainId);
   if (!code.hasCode) {
     throw noCode("vault", contract, network);

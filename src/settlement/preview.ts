@@ -1,8 +1,6 @@
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { RevertedCall } from "../rpc/request.js";
 import { INTRINSIC_GAS, settlementCall } from "../simulation/engine.js";
-import type { NextBlock } from "../simulation/engine.js";
 import { describeTokens } from "../simulation/describe-tokens.js";
 import { explainRefusal } from "../simulation/refusal.js";
 import type { Refusal } from "../simulation/refusal.js";
@@ -12,7 +10,7 @@ import type {
   Simulated,
 } from "../simulation/simulate-settle-all.js";
 import type { Simulation } from "../simulation/types.js";
-import type { CallRequest, RpcClient } from "../rpc/node.js";
+import type { CallRequest, NextBlock, RpcClient } from "../rpc/rpc-client.js";
 import {
   currentPricePerGas,
   maxPricePerGas,
@@ -74,8 +72,8 @@ export async function preview(
     refused ??
     (await resolveGas(vault.rpc, networkConfig, call, next, simulated));
   const gas =
-    estimate instanceof RevertedCall
-      ? await explainRefusal(vault, estimate.reason)
+    typeof estimate === "object" && "reverted" in estimate
+      ? await explainRefusal(vault, estimate.reverted)
       : estimate;
   const shown = {
     chainId,
@@ -177,7 +175,7 @@ async function callOnly(
     refused:
       reverted === undefined
         ? undefined
-        : await explainRefusal(vault, reverted.reason),
+        : await explainRefusal(vault, reverted),
     balance,
     simulated: undefined,
   };

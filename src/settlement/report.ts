@@ -4,8 +4,7 @@ import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
 import { isUsedUp } from "../rpc/gas.js";
-import type { BlockInfo, Receipt } from "../rpc/node.js";
-import { noteBlock } from "../rpc/patient.js";
+import type { BlockInfo, Receipt } from "../rpc/rpc-client.js";
 import { explainRefusal, outOfGas } from "../simulation/refusal.js";
 import type { Simulation } from "../simulation/types.js";
 import { findDifferences } from "./compare-preview.js";
@@ -102,7 +101,7 @@ export async function report(
   }
   const { receipt } = end;
   // The node behind this provider that gave the receipt has that block.
-  noteBlock(vault.provider, receipt.blockNumber);
+  vault.rpc.noteBlock(receipt.blockNumber);
   const seen = await readAfter(vault, before, receipt.blockNumber, previewed);
   const known: Known = {
     ...receipt,
@@ -237,5 +236,5 @@ async function findReason(
         code: "VAULT_CALL_REVERTED",
         reason: "the reason could not be found out",
       }
-    : await explainRefusal(vault, reverted.reason);
+    : await explainRefusal(vault, reverted);
 }

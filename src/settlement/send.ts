@@ -1,9 +1,8 @@
 import { isHexString } from "ethers";
 
-import { RevertedCall } from "../rpc/request.js";
 import { VaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import type { RpcClient } from "../rpc/node.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 import { toRpcTransaction } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
 
@@ -33,21 +32,22 @@ export async function send(
   try {
     const answer =
       raw === undefined
-        ? await rpc.request("eth_sendTransaction", [
+        ? await rpc.execute("eth_sendTransaction", [
             toRpcTransaction(transaction),
           ])
-        : await rpc.request("eth_sendRawTransaction", [raw]);
-    if (answer instanceof RevertedCall) {
-      return { kind: "error", problem: answer.reason.text };
+        : await rpc.execute("eth_sendRawTransaction", [raw]);
+    if ("reverted" in answer) {
+      return { kind: "error", problem: answer.reverted.text };
     }
-    if (!isHexString(answer, 32)) {
+    const { result } = answer;
+    if (!isHexString(result, 32)) {
       const problem = "the node answered something else than a hash";
       return { kind: "lost", problem };
     }
     // What was signed is believed before what the node says.
     return {
       kind: "accepted",
-      hash: raw === undefined ? answer : (hash ?? answer),
+      hash: raw === undefined ? result : (hash ?? result),
     };
   } catch (error) {
     const problem = describeProblem(error);

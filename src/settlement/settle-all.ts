@@ -12,7 +12,8 @@ import type { VaultHost } from "../host.js";
 import { describeRound, hasEnded } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import type { RpcClient } from "../rpc/node.js";
+import { noRetries } from "../rpc/retry.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 import { settlementCall } from "../simulation/engine.js";
 import { findBlock } from "../simulation/simulate-settle-all.js";
 import type { Simulation } from "../simulation/types.js";
@@ -347,7 +348,8 @@ async function follow(
   try {
     const { round, transaction, sentAfterBlock } = entry;
     const end = await followTransaction(
-      vault.rpc,
+      // The loop that follows asks again by itself.
+      vault.rpc.withRetries(noRetries),
       { ...transaction, sentAfterBlock },
       start,
       {

@@ -8,7 +8,7 @@ import type {
 import { parseAddress } from "../client/inputs.js";
 import { toRpcError } from "../rpc/errors.js";
 import { vaultError } from "../errors.js";
-import type { RpcClient } from "../rpc/node.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 import { keepKeySecret, keepSecret } from "../untrusted-text.js";
 import type { SigningKind } from "./types.js";
 
@@ -54,8 +54,8 @@ export async function resolveSigner(
   // The node's accounts, or those of a plugin such as a hardware wallet's.
   const { network } = rpc;
   const accounts = rpc
-    .reader("eth_accounts")
-    .list(await rpc.request("eth_accounts", []))
+    .parser("eth_accounts")
+    .list(await rpc.request("eth_accounts"))
     .map((account) =>
       parseAddress(account, `An account of network ${network}`),
     );

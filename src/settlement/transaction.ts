@@ -1,7 +1,7 @@
 import { Transaction, isHexString, toQuantity } from "ethers";
 import { z } from "zod";
 
-import type { RpcClient } from "../rpc/node.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 import { asRecord } from "../json.js";
 import { fallbackTo } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";

@@ -54,10 +54,7 @@ export async function describeTokens(
   const { from } = vault.readContext({});
   const ask = async (to: string, method: string): Promise<unknown> =>
     await vault.rpc
-      .request("eth_call", [
-        { from, to, data: token.encodeFunctionData(method) },
-        "latest",
-      ])
+      .call({ from, to, data: token.encodeFunctionData(method) }, "latest")
       .catch(fallbackTo(undefined));
   const addresses = new Set(tokens.filter((address) => address !== NATIVE));
   const described = [...addresses].map(async (address) => {

@@ -1,16 +1,10 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall } from "../client/codec.js";
 import type { VaultHost } from "../host.js";
-import type { BlockInfo, CallRequest, Header } from "../rpc/node.js";
+import type { BlockInfo, CallRequest, NextBlock } from "../rpc/rpc-client.js";
 import type { ResolvedAddresses } from "./resolved-addresses.js";
 import type { Transfer } from "./types.js";
 import type { ReadAnswers, WatchList } from "./watch-list.js";
-
-/** The block that the settlement is simulated in. */
-export interface NextBlock extends Omit<Header, "hash"> {
-  /** Of the block before it, whose state it starts from. */
-  readonly gasLimit: bigint;
-}
 
 /** A settlement, and where to simulate it. */
 export interface SimulationParameters {
@@ -25,6 +19,7 @@ export interface SimulationParameters {
   readonly gas: bigint | undefined;
   /** Of the protocol's contracts. */
   readonly addresses: ResolvedAddresses;
+  /** The block that the settlement is simulated in. */
   readonly next: NextBlock;
   /** For the fork. */
   readonly hardfork: string | undefined;

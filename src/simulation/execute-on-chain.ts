@@ -8,9 +8,7 @@ import type { VaultHost } from "../host.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import { toBlockId } from "../rpc/node.js";
-import type { BlockId } from "../rpc/node.js";
-import { RevertedCall } from "../rpc/request.js";
+import type { BlockId } from "../rpc/rpc-client.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import { beforeRefunds, settlementCall } from "./engine.js";
 import type { EngineResult, SimulationParameters } from "./engine.js";
@@ -91,25 +89,21 @@ async function readAll(
 ): Promise<ReadAnswers> {
   const { rpc } = vault;
   const { from } = vault.readContext({});
-  const method = "eth_call";
   const lens = { [NOBODYS_ADDRESS]: { code: simulationLensCode } };
   const answers = readsOf(watched, NOBODYS_ADDRESS).map(
     async ({ target: to, data }) => {
       try {
-        const answer = await rpc.request(method, [
+        return await rpc.call(
           { from, to, data },
-          toBlockId(block),
+          block,
           ...(to === NOBODYS_ADDRESS ? [lens] : []),
-        ]);
-        return answer instanceof RevertedCall
-          ? answer
-          : rpc.reader(method).bytes(answer);
+        );
       } catch (error) {
         if (
           isNodeRefusal(error) &&
           executionFailure.test(String(error.details["problem"]))
         ) {
-          return new RevertedCall(decodeRevertReason("0x"));
+          return { reverted: decodeRevertReason("0x") };
         }
         throw error;
       }

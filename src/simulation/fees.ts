@@ -3,10 +3,15 @@ import type { NetworkConfig } from "hardhat/types/config";
 
 import { fallbackTo } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import { RevertedCall } from "../rpc/request.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import { toBlockId } from "../rpc/node.js";
-import type { BlockId, CallRequest, RpcClient, Header } from "../rpc/node.js";
+import { toBlockId } from "../rpc/rpc-client.js";
+import type {
+  Block,
+  BlockId,
+  CallRequest,
+  Reverted,
+  RpcClient,
+} from "../rpc/rpc-client.js";
 
 /** What a transaction offers to pay for gas, in wei. */
 export type Fees =
@@ -23,7 +28,7 @@ const USUAL_TIP = 1_000_000_000n;
 export async function resolveFees(
   rpc: RpcClient,
   { gasPrice }: Pick<NetworkConfig, "gasPrice">,
-  { baseFeePerGas }: Pick<Header, "baseFeePerGas">,
+  { baseFeePerGas }: Pick<Block, "baseFeePerGas">,
 ): Promise<Fees> {
   if (gasPrice !== "auto") {
     return { gasPrice };
@@ -53,9 +58,9 @@ export async function resolveGas(
   rpc: RpcClient,
   { gas, gasMultiplier }: Pick<NetworkConfig, "gas" | "gasMultiplier">,
   call: CallRequest,
-  { gasLimit: blockGasLimit }: Pick<Header, "gasLimit">,
+  { gasLimit: blockGasLimit }: Pick<Block, "gasLimit">,
   simulated?: SimulatedGas,
-): Promise<bigint | RevertedCall> {
+): Promise<bigint | Reverted> {
   if (gas !== "auto") {
     return gas;
   }
@@ -64,7 +69,7 @@ export async function resolveGas(
   let ample = simulated;
   if (ample === undefined || gasMultiplier !== 1) {
     const estimate = await estimateGas(rpc, call);
-    if (estimate instanceof RevertedCall) {
+    if (typeof estimate !== "bigint") {
       return estimate;
     }
     if (gasMultiplier !== 1) {
@@ -100,15 +105,15 @@ export async function estimateGas(
   rpc: RpcClient,
   call: CallRequest,
   block?: BlockId,
-): Promise<bigint | RevertedCall> {
+): Promise<bigint | Reverted> {
   const method = "eth_estimateGas";
-  const answer = await rpc.request(method, [
+  const answer = await rpc.execute(method, [
     call,
     ...(block === undefined ? [] : [toBlockId(block)]),
   ]);
-  return answer instanceof RevertedCall
+  return "reverted" in answer
     ? answer
-    : rpc.reader(method).quantity(answer);
+    : rpc.parser(method).quantity(answer.result);
 }
 
 /** The most that a unit of gas can cost, in wei. */
@@ -119,7 +124,7 @@ export function maxPricePerGas(fees: Fees): bigint {
 /** What a unit of gas costs at the current base fee, in wei. */
 export function currentPricePerGas(
   fees: Fees,
-  { baseFeePerGas }: Pick<Header, "baseFeePerGas">,
+  { baseFeePerGas }: Pick<Block, "baseFeePerGas">,
 ): bigint {
   if ("gasPrice" in fees || baseFeePerGas === undefined) {
     return maxPricePerGas(fees);

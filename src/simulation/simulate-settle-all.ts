@@ -13,6 +13,7 @@ import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { isSameRound } from "../protocol/round.js";
 import { isNodeRefusal } from "../rpc/errors.js";
+import type { NextBlock } from "../rpc/rpc-client.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import {
   changesBetween,
@@ -21,11 +22,7 @@ import {
   roundOf,
 } from "./compare-readings.js";
 import { EngineUnsupportedError, UNKNOWABLE } from "./engine.js";
-import type {
-  EngineResult,
-  NextBlock,
-  SimulationParameters,
-} from "./engine.js";
+import type { EngineResult, SimulationParameters } from "./engine.js";
 import { runCall } from "./engines/call.js";
 import { readUpstreamBlock, runFork } from "./engines/fork.js";
 import type { ForkOptions } from "./engines/fork.js";
@@ -388,26 +385,26 @@ export async function findBlock(
   blockNumber?: ForkOptions["blockNumber"],
   atTime?: SimulationTime,
 ): Promise<NextBlock> {
-  const pending =
-    blockNumber === undefined ? await vault.rpc.pending() : undefined;
-  if (atTime === undefined && pending?.number !== undefined) {
-    return { ...pending, number: pending.number };
+  const now =
+    blockNumber === undefined ? await vault.rpc.nextBlock() : undefined;
+  if (atTime === undefined && now !== undefined) {
+    return now.next;
   }
-  const header = await readUpstreamBlock(vault, blockNumber);
-  const time = targetTime(
-    atTime,
-    header.timestamp,
+  const base = now?.latest ?? (await readUpstreamBlock(vault, blockNumber));
+  const { number, timestamp } = base;
+  const round =
     atTime === "end"
       ? await vault
-          .getLatestRoundInfo({ blockTag: header.number })
+          .getLatestRoundInfo({ blockTag: number })
           .catch(fallbackTo(undefined, ({ kind }) => kind !== "bug"))
-      : undefined,
-  );
+      : undefined;
   return {
-    number: header.number + 1,
-    timestamp: time ?? Math.max(pending?.timestamp ?? 0, header.timestamp + 1),
-    gasLimit: (pending ?? header).gasLimit,
-    baseFeePerGas: (pending ?? header).baseFeePerGas,
+    ...(now?.next ?? base),
+    number: number + 1,
+    timestamp:
+      targetTime(atTime, timestamp, round) ??
+      now?.next.timestamp ??
+      timestamp + 1,
   };
 }
 

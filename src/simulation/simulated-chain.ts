@@ -1,9 +1,8 @@
 import { isHexString } from "ethers";
 
-import { RpcClient } from "../rpc/node.js";
-import { RevertedCall } from "../rpc/request.js";
+import { RpcClient } from "../rpc/rpc-client.js";
 import type { VaultHost } from "../host.js";
-import { assertInvariant, vaultError } from "../errors.js";
+import { assertInvariant } from "../errors.js";
 import type { SimulatedTransaction } from "./engine.js";
 import { nativeTransfersOf, transfersIn } from "./transfers.js";
 
@@ -16,12 +15,12 @@ const TRACE = "debug_traceTransaction";
  * reaches a live chain.
  */
 export class SimulatedChain extends RpcClient {
-  constructor({ connection, provider, networkName }: VaultHost) {
+  constructor({ connection, provider, networkName, rpc }: VaultHost) {
     assertInvariant(
       connection.networkConfig.type === "edr-simulated",
       `${networkName} is not an in-process network`,
     );
-    super(provider, networkName);
+    super(provider, networkName, rpc.node);
   }
 
   /** Sends a request that no contract can refuse. */
@@ -29,15 +28,7 @@ export class SimulatedChain extends RpcClient {
     method: string,
     ...params: readonly unknown[]
   ): Promise<unknown> {
-    const answer = await this.request(method, params);
-    if (answer instanceof RevertedCall) {
-      throw vaultError("VAULT_RPC_ERROR", {
-        network: this.network,
-        method,
-        problem: answer.reason.text,
-      });
-    }
-    return answer;
+    return await this.request(method, params);
   }
 
   /** @param hash Of a transaction that was mined. */
@@ -52,9 +43,9 @@ export class SimulatedChain extends RpcClient {
     assertInvariant(receipt !== undefined, "a transaction that is not mined");
     const { gasUsed } = receipt;
     // The outermost call tells why a transaction failed.
-    const { output, error } = this.reader(TRACE).record(traced);
+    const { output, error } = this.parser(TRACE).record(traced);
     return {
-      block: await this.block(receipt.blockNumber),
+      block: await this.getBlock(receipt.blockNumber),
       gasUsed,
       transfers: [
         ...nativeTransfersOf(traced),

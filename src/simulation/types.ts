@@ -1,5 +1,5 @@
 import type { VaultErrorCode } from "../errors.js";
-import type { BlockInfo } from "../rpc/node.js";
+import type { BlockInfo } from "../rpc/rpc-client.js";
 
 /**
  * How a simulated settlement ended:

@@ -1,5 +1,3 @@
-import { Buffer } from "node:buffer";
-
 import { decodeAnswer } from "../client/answer.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import type { EncodedCall } from "../client/codec.js";
@@ -14,7 +12,7 @@ import type { VaultHost } from "../host.js";
 import { standaloneQueries } from "../protocol/index.js";
 import type { Query } from "../protocol/index.js";
 import { invalidResponse } from "../rpc/errors.js";
-import { RevertedCall } from "../rpc/request.js";
+import type { CallResult } from "../rpc/rpc-client.js";
 import type { ChainState } from "./compare-readings.js";
 import { NATIVE } from "./transfers.js";
 
@@ -44,7 +42,7 @@ interface WatchedReading {
 }
 
 /** What a node answered to the reads, in the order of {@link readsOf}. */
-export type ReadAnswers = ReadonlyArray<Buffer | RevertedCall>;
+export type ReadAnswers = readonly CallResult[];
 
 /**
  * Finds out where everything that is watched is read.
@@ -188,16 +186,17 @@ function decodeBalance(
   token: string,
   network: string,
 ): bigint {
-  if (answer instanceof Buffer && answer.length === 32) {
-    return BigInt(`0x${answer.toString("hex")}`);
+  const data = answer !== undefined && "data" in answer ? answer.data : null;
+  if (data?.length === 32) {
+    return BigInt(`0x${data.toString("hex")}`);
   }
   throw vaultError("VAULT_NOT_A_TOKEN", {
     token,
     network,
     problem:
-      answer instanceof RevertedCall
+      data === null
         ? "the call reverted"
-        : answer?.length === 0
+        : data.length === 0
           ? "there is no code, or it returns nothing"
           : "it returns something else than one number",
   });

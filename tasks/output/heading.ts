@@ -1,5 +1,5 @@
 import { describeTime } from "../../src/protocol/time.js";
-import type { BlockInfo } from "../../src/rpc/node.js";
+import type { BlockInfo } from "../../src/rpc/rpc-client.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import type { Style } from "./style.js";
 import { wrapText } from "./table.js";

@@ -13,7 +13,6 @@ import {
   releaseAnswer,
 } from "../../src/client/lens/lens-answer.js";
 import type { LensAnswer } from "../../src/client/lens/lens-answer.js";
-import { RevertedCall } from "../../src/rpc/request.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 
 const entry = fc.record({
@@ -142,7 +141,7 @@ describe("client - parseFacts", () => {
 
   it("should find each account's balance and code", () => {
     expect(
-      parseFacts(words(1, 2, 3, 7, MAX, 0, 5, 24_576), accounts),
+      parseFacts({ data: words(1, 2, 3, 7, MAX, 0, 5, 24_576) }, accounts),
     ).to.deep.equal({
       block: { number: 1, timestamp: 2, chainId: 3, baseFee: 7n },
       accounts: new Map([
@@ -151,23 +150,26 @@ describe("client - parseFacts", () => {
       ]),
     });
     expect(
-      parseFacts(words(1, 2, TOO_LARGE - 1n, 0, 0, 0), ["0xa"])?.block.chainId,
+      parseFacts({ data: words(1, 2, TOO_LARGE - 1n, 0, 0, 0) }, ["0xa"])?.block
+        .chainId,
     ).to.equal(2 ** 48 - 1);
   });
 
   it("should refuse another number of words, and numbers that are none", () => {
     const bytes = words(1, 2, 3, 7, 4, 0, 5, 6);
     for (const size of [0, 32, bytes.length - 32, bytes.length - 1]) {
-      expect(parseFacts(bytes.subarray(0, size), accounts)).to.equal(undefined);
+      expect(parseFacts({ data: bytes.subarray(0, size) }, accounts)).to.equal(
+        undefined,
+      );
     }
-    expect(parseFacts(bytes, ["0xa"])).to.equal(undefined);
+    expect(parseFacts({ data: bytes }, ["0xa"])).to.equal(undefined);
     expect(parseFacts(undefined, accounts)).to.equal(undefined);
-    const refused = new RevertedCall(decodeRevertReason("0x"));
+    const refused = { reverted: decodeRevertReason("0x") };
     expect(parseFacts(refused, accounts)).to.equal(undefined);
     for (const place of [0, 1, 2]) {
       const header: Array<bigint | number> = [1, 2, 3];
       header[place] = TOO_LARGE;
-      expect(parseFacts(words(...header, 0, 0, 0), ["0xa"])).to.equal(
+      expect(parseFacts({ data: words(...header, 0, 0, 0) }, ["0xa"])).to.equal(
         undefined,
       );
     }

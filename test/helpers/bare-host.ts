@@ -3,6 +3,7 @@ import type { ContractAddresses } from "../../src/client/index.js";
 import type { OperationOptions } from "../../src/client/reader.js";
 import type { VaultHost } from "../../src/host.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import type { RpcClient } from "../../src/rpc/rpc-client.js";
 
 /** What Hardhat has of a network and its project, as far as a settlement asks. */
 export interface HostSettings {
@@ -26,8 +27,9 @@ export class BareHost extends VaultClient implements VaultHost {
     private readonly contractAddresses: ContractAddresses,
     private readonly sender: string,
     private readonly hardhat?: HostSettings,
+    rpc?: RpcClient,
   ) {
-    super(provider, contractAddresses, { networkName: "scripted" });
+    super(provider, contractAddresses, { networkName: "scripted", rpc });
   }
 
   public get connection(): VaultHost["connection"] {
@@ -53,10 +55,11 @@ export class BareHost extends VaultClient implements VaultHost {
 
   public override withDeadline(options: OperationOptions): BareHost {
     return new BareHost(
-      this.patientProvider(options),
+      this.provider,
       this.contractAddresses,
       this.sender,
       this.hardhat,
+      this.rpcFor(options),
     );
   }
 

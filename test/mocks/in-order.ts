@@ -1,9 +1,8 @@
 import { expect } from "chai";
 
-import { inOrder } from "../../src/rpc/in-order.js";
 import { connectMocks } from "../../src/mocks/index.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import { patient } from "../../src/rpc/patient.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
 import type { MockVaultHandle } from "../../src/types.js";
 import { everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
@@ -12,15 +11,12 @@ import { connectTo } from "../helpers/hre.js";
 describe("mocks - scripts at the same time by operations of their own", () => {
   it("should be one after the other, whichever way they ask the chain", async () => {
     const provider = { request: async () => await Promise.resolve("0x") };
+    const rpc = new RpcClient(provider, "testnet");
     const done: string[] = [];
     await Promise.all(
-      [
-        provider,
-        patient(provider, "testnet"),
-        patient(provider, "testnet"),
-      ].map(
-        async (way, index) =>
-          await inOrder({ provider: way }, async () => {
+      [rpc, rpc.withOptions({}), rpc.withOptions({})].map(
+        async (client, index) =>
+          await client.inOrder(async () => {
             done.push(`begin ${index}`);
             await new Promise((resolve) => setImmediate(resolve));
             done.push(`end ${index}`);

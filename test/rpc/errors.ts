@@ -5,13 +5,13 @@ import { expect } from "chai";
 import { VaultClient } from "../../src/client/index.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import {
-  faultOf,
-  findRevert,
+  classifyFailure,
   isNodeRefusal,
   refusesParameters,
   toRpcError,
 } from "../../src/rpc/errors.js";
-import { requestRpc } from "../../src/rpc/request.js";
+import type { RevertReason } from "../../src/rpc/revert-reason.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { MAX_FOREIGN_TEXT } from "../../src/untrusted-text.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
@@ -74,6 +74,11 @@ function failingClient(error: unknown): VaultClient {
     { vault: ADDRESS },
     { networkName: "testnet" },
   );
+}
+
+function findRevert(error: unknown): RevertReason | undefined {
+  const failure = classifyFailure(error);
+  return failure.kind === "reverted" ? failure.reverted : undefined;
 }
 
 describe("failed requests", () => {
@@ -236,8 +241,12 @@ describe("failed requests", () => {
   });
 
   it("should tell how long a node asks to wait, in seconds or by a date", () => {
-    const waits = (value: unknown): number | undefined =>
-      faultOf(new StatusError(429, { "retry-after": value }))?.retryAfterMs;
+    const waits = (value: unknown): number | undefined => {
+      const failure = classifyFailure(
+        new StatusError(429, { "retry-after": value }),
+      );
+      return "retryAfterMs" in failure ? failure.retryAfterMs : undefined;
+    };
     expect(["7", "12", "0", "1.5", ["7"], undefined].map(waits)).to.deep.equal([
       7_000,
       12_000,
@@ -394,7 +403,7 @@ describe("failed requests over HTTP, with a key in the URL", () => {
       );
       // Not patiently: that is another test's.
       const error = await expectVaultError(
-        requestRpc(provider, "live", "eth_gasPrice", []),
+        new RpcClient(provider, "live").request("eth_gasPrice"),
         code,
       );
       expect(error.message).to.contain("live").and.not.contain(KEY);
@@ -436,7 +445,7 @@ describe("failed requests over HTTP, with a key in the URL", () => {
       };
       const { provider } = await connectTo(server.url);
       const { message } = await expectVaultError(
-        requestRpc(provider, "live", "eth_gasPrice", []),
+        new RpcClient(provider, "live").request("eth_gasPrice"),
         "error" in body ? "VAULT_RPC_ERROR" : "VAULT_NETWORK_UNREACHABLE",
       );
       expect(message).to.contain(shown);

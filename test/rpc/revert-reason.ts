@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { AbiCoder, ErrorFragment, id } from "ethers";
 
 import { decodeArguments } from "../../src/rpc/abi-arguments.js";
-import { findRevert } from "../../src/rpc/errors.js";
+import { classifyFailure } from "../../src/rpc/errors.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 
 const coder = AbiCoder.defaultAbiCoder();
@@ -135,9 +135,10 @@ describe("the reason of a revert", () => {
       [1_000_002, false],
     ] as const) {
       const data = `0x${"ab".repeat((length - 2) / 2)}`;
+      const message = "execution reverted";
       expect(
-        findRevert({ code: 3, message: "execution reverted", data })?.kind,
-      ).to.equal(isFound ? "unknown" : "none");
+        classifyFailure({ code: 3, message, data }),
+      ).to.have.nested.property("reverted.kind", isFound ? "unknown" : "none");
     }
   });
 });

@@ -8,7 +8,7 @@ import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
 import type { VaultErrorCode } from "../../src/errors.js";
 import { toRpcError } from "../../src/rpc/errors.js";
-import { requestRpc } from "../../src/rpc/request.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { connectTo } from "../helpers/hre.js";
 import { selfSigned } from "../helpers/self-signed.js";
@@ -150,7 +150,7 @@ describe("a request that fails on this side", () => {
           throw toRpcError(error, "live", "the connection");
         },
       );
-      return await requestRpc(provider, "live", "eth_accounts", []);
+      return await new RpcClient(provider, "live").request("eth_accounts");
     };
     const { message } = await expectVaultError(ask(), code);
     expect(message).to.not.contain("node's own").and.not.contain("k3y");

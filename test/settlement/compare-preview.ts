@@ -4,7 +4,7 @@ import { vaultError } from "../../src/errors.js";
 import type { VaultSnapshot } from "../../src/client/snapshot.js";
 import type { VaultHost } from "../../src/host.js";
 import type { Simulation } from "../../src/simulation/types.js";
-import type { Receipt } from "../../src/rpc/node.js";
+import type { Receipt } from "../../src/rpc/rpc-client.js";
 import { findDifferences } from "../../src/settlement/compare-preview.js";
 import type { PreviewDifference } from "../../src/settlement/types.js";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { RpcClient } from "../../src/rpc/node.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { findTransaction } from "../../src/settlement/find-transaction.js";
 import type { SentTransaction } from "../../src/settlement/find-transaction.js";
 

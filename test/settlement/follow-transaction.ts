@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { RpcClient } from "../../src/rpc/node.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { Deadline } from "../../src/rpc/deadline.js";
 import { followTransaction } from "../../src/settlement/follow-transaction.js";
 import type {

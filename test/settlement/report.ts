@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { Interface } from "ethers";
 
-import { RpcClient } from "../../src/rpc/node.js";
-import type { Receipt } from "../../src/rpc/node.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
+import type { Receipt } from "../../src/rpc/rpc-client.js";
 import { report } from "../../src/settlement/report.js";
 import type { Ended } from "../../src/settlement/report.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";

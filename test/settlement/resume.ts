@@ -8,7 +8,7 @@ import { Transaction, Wallet } from "ethers";
 import { describeRound } from "../../src/protocol/round.js";
 import type { Settlement } from "../../src/settlement/types.js";
 import { toJsonValue } from "../../src/json.js";
-import { RpcClient } from "../../src/rpc/node.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { Journal } from "../../src/settlement/journal.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
 import { settleAll } from "../../src/settlement/settle-all.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { RpcClient } from "../../src/rpc/node.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { send } from "../../src/settlement/send.js";
 import type { PreparedTransaction } from "../../src/settlement/transaction.js";
 

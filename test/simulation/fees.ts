@@ -1,8 +1,7 @@
 import { expect } from "chai";
 
 import { TRANSACTION_GAS_CAP } from "../../src/rpc/gas.js";
-import { RpcClient } from "../../src/rpc/node.js";
-import { RevertedCall } from "../../src/rpc/request.js";
+import { RpcClient } from "../../src/rpc/rpc-client.js";
 import {
   currentPricePerGas,
   maxPricePerGas,
@@ -178,7 +177,7 @@ describe("the fees of a settlement", () => {
             call,
             block,
           ),
-        ).to.be.instanceOf(RevertedCall);
+        ).to.have.property("reverted");
       }
     });
   });

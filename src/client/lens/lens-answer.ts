@@ -3,8 +3,7 @@ import type { Buffer } from "node:buffer";
 import { id } from "ethers";
 
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
-import type { BlockInfo } from "../../rpc/node.js";
-import { RevertedCall } from "../../rpc/request.js";
+import type { BlockInfo, CallResult } from "../../rpc/rpc-client.js";
 import { WORD, readSmallWord, viewOf } from "./words.js";
 
 /** What one call inside the lens came to; see contracts/lens/VaultLens.sol. */
@@ -108,12 +107,12 @@ export function parseLensEntries(
 export function entryAnswer(
   { bytes }: Pick<LensAnswer, "bytes">,
   { status, start, end }: LensEntry,
-): Buffer | RevertedCall {
+): CallResult {
   return status === "reverted"
-    ? new RevertedCall(
-        decodeRevertReason(`0x${bytes.toString("hex", start, end)}`),
-      )
-    : bytes.subarray(start, end);
+    ? {
+        reverted: decodeRevertReason(`0x${bytes.toString("hex", start, end)}`),
+      }
+    : { data: bytes.subarray(start, end) };
 }
 
 /**

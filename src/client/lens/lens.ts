@@ -2,26 +2,19 @@ import { Interface } from "ethers";
 
 import { VaultError, fallbackTo, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../untrusted-text.js";
-import type { Eip1193Provider } from "../../rpc/eip1193.js";
-import { noteBlock, originOf } from "../../rpc/patient.js";
-import { ResponseParser, RevertedCall, requestRpc } from "../../rpc/request.js";
+import type { RpcClient } from "../../rpc/rpc-client.js";
 import { VaultLensArtifact } from "./artifact.js";
 import { parseLensAnswer } from "./lens-answer.js";
 import type { LensAnswer } from "./lens-answer.js";
 
 /** Where and how a lens reads. */
 export interface LensContext {
-  readonly provider: Eip1193Provider;
-  /** What error texts call the network. */
-  readonly network: string;
+  readonly rpc: RpcClient;
   /** The caller that the contracts see. */
   readonly from: string;
   /** As on the wire. */
   readonly blockTag: string;
 }
-
-/** Whether a provider's node applies state overrides, once that is known. */
-const supportByProvider = new WeakMap<Eip1193Provider, boolean>();
 
 const lensInterface = new Interface(VaultLensArtifact.abi);
 
@@ -61,10 +54,6 @@ export function encodeReadOrders(
   ]);
 }
 
-function knownLensSupport(provider: Eip1193Provider): boolean | undefined {
-  return supportByProvider.get(originOf(provider));
-}
-
 /**
  * Asks once if the node applies state overrides, with the smallest call there is.
  *
@@ -73,9 +62,9 @@ function knownLensSupport(provider: Eip1193Provider): boolean | undefined {
 export async function isLensSupported(
   context: Omit<LensContext, "blockTag">,
 ): Promise<boolean> {
-  const known = knownLensSupport(context.provider);
-  if (known !== undefined) {
-    return known;
+  const { node } = context.rpc;
+  if (node.takesOverrides !== undefined) {
+    return node.takesOverrides;
   }
   // At the latest block: another may be unknown or pruned.
   const probe = { ...context, blockTag: "latest" };
@@ -84,11 +73,9 @@ export async function isLensSupported(
   }
   // An error may also be that of a node that fails for a moment, and what is
   // remembered here stays.
-  const { provider, network } = context;
-  await requestRpc(provider, network, "eth_chainId", []);
-  const supported = (await readChainAndBlock(probe)) !== undefined;
-  supportByProvider.set(originOf(provider), supported);
-  return supported;
+  await context.rpc.chainId();
+  node.takesOverrides = (await readChainAndBlock(probe)) !== undefined;
+  return node.takesOverrides;
 }
 
 /**
@@ -99,7 +86,7 @@ export async function isLensSupported(
 export async function readChainAndBlock(
   context: LensContext,
 ): Promise<Pick<LensAnswer, "chainId" | "block"> | undefined> {
-  if (knownLensSupport(context.provider) === false) {
+  if (context.rpc.node.takesOverrides === false) {
     return undefined;
   }
   return await callLens(context, encodeReadCalls([])).then(
@@ -124,7 +111,7 @@ export async function tryLens(
   calls: readonly ReadCall[],
 ): Promise<LensAnswer | undefined> {
   if (
-    knownLensSupport(context.provider) === false ||
+    context.rpc.node.takesOverrides === false ||
     // The lens would stand in the place of what is to be read.
     calls.some(({ target }) => target === context.from)
   ) {
@@ -152,32 +139,31 @@ export async function tryLens(
  * VAULT_RPC_INVALID_RESPONSE if the answer is not the lens'
  */
 export async function callLens(
-  { provider, network, from, blockTag }: LensContext,
+  { rpc, from, blockTag }: LensContext,
   data: string,
 ): Promise<LensAnswer> {
-  const answer = await requestRpc(provider, network, "eth_call", [
-    { from, to: from, data },
-    blockTag,
-    { [from]: { code: VaultLensArtifact.deployedBytecode } },
-  ]);
-  if (answer instanceof RevertedCall) {
+  const answer = await rpc.call({ from, to: from, data }, blockTag, {
+    [from]: { code: VaultLensArtifact.deployedBytecode },
+  });
+  if ("reverted" in answer) {
     // The lens never reverts: this is how some nodes say "out of gas".
     throw vaultError("VAULT_RPC_ERROR", {
-      network,
+      network: rpc.network,
       method: "eth_call",
-      problem: quoteForeignText(answer.reason.text),
+      problem: quoteForeignText(answer.reverted.text),
     });
   }
-  const read = new ResponseParser(network, "eth_call");
-  const parsed = parseLensAnswer(read.bytes(answer));
+  const parsed = parseLensAnswer(answer.data);
   if (parsed === undefined) {
-    throw read.invalid("a call with a state override has no such answer");
+    throw rpc
+      .parser("eth_call")
+      .invalid("a call with a state override has no such answer");
   }
-  supportByProvider.set(originOf(provider), true);
+  rpc.node.takesOverrides = true;
   if (blockTag === "latest") {
     // What is asked next is of that block, maybe of a node that is behind.
     // By the EVM's number, which may be another than the chain's.
-    noteBlock(provider, parsed.block.number);
+    rpc.noteBlock(parsed.block.number);
   }
   // A chain may number its blocks otherwise than its EVM does.
   return blockTag.startsWith("0x")

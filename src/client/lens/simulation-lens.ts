@@ -1,8 +1,8 @@
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 
 import { Interface, dataSlice, getAddress, id } from "ethers";
 
-import type { RevertedCall } from "../../rpc/request.js";
+import type { CallResult } from "../../rpc/rpc-client.js";
 import { SimulationLensArtifact } from "./artifact.js";
 import type { ReadCall } from "./lens.js";
 import { parseLensEntries, readBlock } from "./lens-answer.js";
@@ -49,17 +49,18 @@ interface AccountFacts {
  * @returns Undefined where it is not what `factsOf` answers.
  */
 export function parseFacts(
-  answer: Buffer | RevertedCall | undefined,
+  answer: CallResult | undefined,
   accounts: readonly string[],
 ): LensFacts | undefined {
   if (
-    !(answer instanceof Buffer) ||
-    answer.length !== FACTS_HEADER + accounts.length * 2 * WORD
+    answer === undefined ||
+    "reverted" in answer ||
+    answer.data.length !== FACTS_HEADER + accounts.length * 2 * WORD
   ) {
     return undefined;
   }
-  const view = viewOf(answer);
-  const block = readBlock(answer, 0);
+  const view = viewOf(answer.data);
+  const block = readBlock(answer.data, 0);
   if (block === undefined) {
     return undefined;
   }

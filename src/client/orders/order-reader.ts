@@ -1,5 +1,3 @@
-import type { Buffer } from "node:buffer";
-
 import { toQuantity } from "ethers";
 
 import { VaultError } from "../../errors.js";
@@ -7,9 +5,9 @@ import type { VaultOrder } from "../../protocol/index.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
 import { encodeCall } from "../codec.js";
-import { lessPatient } from "../../rpc/patient.js";
+import { fewRetries } from "../../rpc/retry.js";
 import { invalidResponse } from "../../rpc/errors.js";
-import { RevertedCall } from "../../rpc/request.js";
+import type { CallResult } from "../../rpc/rpc-client.js";
 import { callLens, encodeReadCalls, encodeReadOrders } from "../lens/lens.js";
 import { entryAnswer, releaseAnswer } from "../lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "../lens/lens-answer.js";
@@ -92,9 +90,9 @@ export class OrderReader {
         const given = entryAnswer(answer, entry);
         known.set(
           entry,
-          given instanceof RevertedCall
+          "reverted" in given
             ? this.#decode(
-                new RevertedCall(await this.client.explain(given.reason)),
+                { reverted: await this.client.explain(given.reverted) },
                 entry,
                 id,
               )
@@ -111,17 +109,19 @@ export class OrderReader {
   /** @returns Undefined if the node answers, but not this. */
   async #askLens(ids: readonly bigint[]): Promise<LensAnswer | undefined> {
     const context = this.client.readContext(this.pinned);
-    const { network, provider } = context;
+    const { rpc } = context;
     const count = ids.length;
     try {
       const answer = await callLens(
-        count === 1 ? context : { ...context, provider: lessPatient(provider) },
+        count === 1
+          ? context
+          : { ...context, rpc: rpc.withRetries(fewRetries) },
         this.#encode(ids),
       );
       const { length } = answer.entries;
       if (length === 0 || length > count) {
         throw invalidResponse(
-          network,
+          rpc.network,
           "eth_call",
           `${length} orders where at most ${count} were asked for`,
         );
@@ -164,7 +164,7 @@ export class OrderReader {
   }
 
   #decode(
-    answer: Buffer | RevertedCall,
+    answer: CallResult,
     { hasCode }: LensEntry,
     orderID: bigint,
   ): ListedOrder {

@@ -12,7 +12,8 @@ import {
   simulationLensCode,
 } from "../../client/lens/simulation-lens.js";
 import { refusesParameters } from "../../rpc/errors.js";
-import { RevertedCall } from "../../rpc/request.js";
+import type { Executed } from "../../rpc/rpc-client.js";
+import type { RevertReason } from "../../rpc/revert-reason.js";
 import {
   EngineUnsupportedError,
   INTRINSIC_GAS,
@@ -53,7 +54,7 @@ export async function runCall(
   }
   return failed === undefined || refused === undefined
     ? result
-    : { ...result, failed: { ...failed, data: refused.reason.data } };
+    : { ...result, failed: { ...failed, data: refused.data } };
 }
 
 async function callLens(
@@ -86,12 +87,12 @@ async function callLens(
       [reader]: { code: simulationLensCode },
     },
   );
-  if (answer instanceof RevertedCall) {
+  if ("reverted" in answer) {
     // The lens never reverts: this is how some nodes say "out of gas".
     throw new EngineUnsupportedError(`${METHOD} with code reverts`);
   }
-  const simulated = isHexString(answer, true)
-    ? parseLensResult(Buffer.from(answer.slice(2), "hex"))
+  const simulated = isHexString(answer.result, true)
+    ? parseLensResult(Buffer.from(answer.result.slice(2), "hex"))
     : undefined;
   if (simulated === undefined) {
     throw method.remember(vault, "the node does not apply state overrides");
@@ -136,21 +137,21 @@ async function callLens(
 /** What the contract says to the sender as it is; undefined if it accepts. */
 async function callPlainly(
   parameters: SimulationParameters,
-): Promise<RevertedCall | undefined> {
+): Promise<RevertReason | undefined> {
   const { sender, target, gas, next } = parameters;
   const call = {
     ...settlementCall(sender, target.address),
     gas: numberToHexString(gas ?? next.gasLimit),
   };
   const answer = await request(parameters, call, {});
-  return answer instanceof RevertedCall ? answer : undefined;
+  return "reverted" in answer ? answer.reverted : undefined;
 }
 
 async function request(
   { vault, next: { number, timestamp, baseFeePerGas } }: SimulationParameters,
   call: object,
   code: object,
-): Promise<unknown> {
+): Promise<Executed> {
   return await method.request(vault, [
     call,
     numberToHexString(number - 1),

@@ -4,7 +4,6 @@ import type { ChainType, NetworkConnection } from "hardhat/types/network";
 import { givenInput, parseBlockTag } from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/errors.js";
-import { withinDeadline } from "../../rpc/patient.js";
 import type { VaultHost } from "../../host.js";
 import { assertInvariant, vaultError } from "../../errors.js";
 import { chooseForkCache, removeForkCache } from "../fork/cache.js";
@@ -12,7 +11,7 @@ import { FORK_NETWORK } from "../fork/network.js";
 import { withHardforkHistory } from "../fork/hardfork-history.js";
 import { resolveAddresses } from "../resolved-addresses.js";
 import type { ResolvedAddresses } from "../resolved-addresses.js";
-import type { Header } from "../../rpc/node.js";
+import type { Block } from "../../rpc/rpc-client.js";
 import { executeSettlement } from "../execute-on-chain.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { SimulatedChain } from "../simulated-chain.js";
@@ -39,7 +38,7 @@ interface ForkPlan extends Pick<
   SimulationParameters,
   "addresses" | "hardfork" | "isPast"
 > {
-  readonly block: Header;
+  readonly block: Block;
   readonly chainId: number;
   /** Those of the network's instances, by name, where somebody may ask. */
   readonly instances: ReadonlyMap<string, ResolvedAddresses>;
@@ -61,7 +60,7 @@ export async function runFork(
   const { vault, sender, next, hardfork } = parameters;
   const execute = async (): Promise<EngineResult> => {
     const [header, chainId] = await Promise.all([
-      vault.rpc.header(next.number - 1),
+      vault.rpc.getBlock(next.number - 1),
       vault.chainId(),
     ]);
     const connection = await createFork(vault, {
@@ -88,7 +87,7 @@ export async function runFork(
     }
   };
   // The simulator asks the node by itself, and closes when it is done.
-  return await withinDeadline(vault.provider, FORK_REQUESTS, execute());
+  return await vault.rpc.withinDeadline(FORK_REQUESTS, execute());
 }
 
 /** What error texts call what a fork asks its upstream. */
@@ -131,7 +130,7 @@ export async function fork(
 export async function readUpstreamBlock(
   { rpc }: VaultHost,
   blockNumber: BlockTag | undefined,
-): Promise<Header> {
+): Promise<Block> {
   const tag = parseBlockTag(blockNumber ?? "latest", "blockNumber");
   if (tag === "pending") {
     throw vaultError("VAULT_INVALID_BLOCK", {
@@ -139,7 +138,7 @@ export async function readUpstreamBlock(
       value: "pending, which has no number yet",
     });
   }
-  return await rpc.header(tag);
+  return await rpc.getBlock(tag);
 }
 
 /**

@@ -1,6 +1,5 @@
 import { asRecord, listOf } from "../../json.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
-import { inOrder } from "../../rpc/in-order.js";
 import { executeSettlement } from "../execute-on-chain.js";
 import { SimulatedChain } from "../simulated-chain.js";
 
@@ -13,8 +12,7 @@ export async function runInProcess(
   const execute = async (): Promise<EngineResult> =>
     await executeSettlement(parameters, blockTime);
   const chain = new SimulatedChain(vault);
-  return await inOrder(
-    vault,
+  return await vault.rpc.inOrder(
     async () => await inSandbox(chain, sender, execute),
   );
 }

@@ -1,17 +1,12 @@
 import { VaultError } from "../../errors.js";
 import type { VaultHost } from "../../host.js";
-import type { Eip1193Provider } from "../../rpc/eip1193.js";
-import type { BlockInfo } from "../../rpc/node.js";
-import { lessPatient, originOf } from "../../rpc/patient.js";
-import { requestRpc } from "../../rpc/request.js";
+import { fewRetries } from "../../rpc/retry.js";
+import type { BlockInfo, Executed, NextBlock } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError } from "../engine.js";
-import type { NextBlock, SimulationParameters } from "../engine.js";
+import type { SimulationParameters } from "../engine.js";
 
 /** A method by which a node simulates. */
 export class EngineMethod {
-  /** By provider: why its node is known not to do it, or to do it wrongly. */
-  readonly #unable = new WeakMap<Eip1193Provider, string>();
-
   /** @param isMissing Whether such a refusal is the same every time. */
   constructor(
     private readonly name: string,
@@ -19,11 +14,8 @@ export class EngineMethod {
   ) {}
 
   /** The node is not asked again. */
-  public remember(
-    { provider }: VaultHost,
-    problem: string,
-  ): EngineUnsupportedError {
-    this.#unable.set(originOf(provider), problem);
+  public remember({ rpc }: VaultHost, problem: string): EngineUnsupportedError {
+    rpc.node.unableTo.set(this.name, problem);
     return new EngineUnsupportedError(problem);
   }
 
@@ -36,19 +28,13 @@ export class EngineMethod {
   public async request(
     vault: VaultHost,
     params: readonly unknown[],
-  ): Promise<unknown> {
-    const { provider, networkName } = vault;
-    const known = this.#unable.get(originOf(provider));
+  ): Promise<Executed> {
+    const known = vault.rpc.node.unableTo.get(this.name);
     if (known !== undefined) {
       throw new EngineUnsupportedError(known);
     }
     try {
-      return await requestRpc(
-        lessPatient(provider),
-        networkName,
-        this.name,
-        params,
-      );
+      return await vault.rpc.withRetries(fewRetries).execute(this.name, params);
     } catch (cause) {
       if (!VaultError.isVaultError(cause)) {
         throw cause;

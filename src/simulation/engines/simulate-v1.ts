@@ -9,9 +9,9 @@ import {
   simulationLensCode,
 } from "../../client/lens/simulation-lens.js";
 import { fallbackTo } from "../../errors.js";
-import type { BlockInfo } from "../../rpc/node.js";
+import type { BlockInfo } from "../../rpc/rpc-client.js";
 import { asRecord } from "../../json.js";
-import { ResponseParser, RevertedCall } from "../../rpc/request.js";
+import { ResponseParser } from "../../rpc/response-parser.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import {
   EngineUnsupportedError,
@@ -109,12 +109,12 @@ export async function runSimulateV1(
     { blockStateCalls: [block], traceTransfers: true },
     numberToHexString(number - 1),
   ]);
-  if (answer instanceof RevertedCall) {
+  if ("reverted" in answer) {
     throw new EngineUnsupportedError(
-      `${METHOD} as a whole reverts: ${answer.reason.text}`,
+      `${METHOD} as a whole reverts: ${answer.reverted.text}`,
     );
   }
-  const [simulated, ...more] = parseSimulated(answer, vault.networkName);
+  const [simulated, ...more] = parseSimulated(answer.result, vault.networkName);
   const calls = simulated?.calls ?? [];
   const settle = calls[reads.length];
   if (
@@ -179,8 +179,8 @@ export async function runSimulateV1(
 /** As one that asks by itself would have it. */
 function toReadAnswer({ succeeded, data }: SimulatedCall): ReadAnswers[number] {
   return succeeded
-    ? Buffer.from(data.slice(2), "hex")
-    : new RevertedCall(decodeRevertReason(data));
+    ? { data: Buffer.from(data.slice(2), "hex") }
+    : { reverted: decodeRevertReason(data) };
 }
 
 /**

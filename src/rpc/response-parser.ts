@@ -3,37 +3,9 @@ import { Buffer } from "node:buffer";
 import { isHexString } from "ethers";
 
 import type { VaultError } from "../errors.js";
-import type { Eip1193Provider } from "./eip1193.js";
-import { findRevert, invalidResponse, toRpcError } from "./errors.js";
-import type { RevertReason } from "./revert-reason.js";
+import { invalidResponse } from "./errors.js";
 
-/** A refusal by the contract itself, not yet an error of an operation. */
-export class RevertedCall {
-  constructor(public readonly reason: RevertReason) {}
-}
-
-/**
- * @returns The result, or the revert if the contract refused the call.
- * @throws VaultError see {@link toRpcError}
- */
-export async function requestRpc(
-  provider: Eip1193Provider,
-  network: string,
-  method: string,
-  params: readonly unknown[],
-): Promise<unknown> {
-  try {
-    return await provider.request({ method, params });
-  } catch (error) {
-    const revert = findRevert(error);
-    if (revert !== undefined) {
-      return new RevertedCall(revert);
-    }
-    throw toRpcError(error, network, method);
-  }
-}
-
-/** Refuses what is of another type, with VAULT_RPC_INVALID_RESPONSE. */
+/** Refuses a result of another type, with VAULT_RPC_INVALID_RESPONSE. */
 export class ResponseParser {
   constructor(
     private readonly network: string,

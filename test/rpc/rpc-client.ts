@@ -1,7 +1,11 @@
 import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
-import { RpcClient, describeBlock, toBlockId } from "../../src/rpc/node.js";
+import {
+  RpcClient,
+  describeBlock,
+  toBlockId,
+} from "../../src/rpc/rpc-client.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 
@@ -24,12 +28,10 @@ const answering = (answer: unknown): RpcClient =>
 
 describe("what a node says", () => {
   it("should be read as it is", async () => {
-    expect(await answering(header).block(5)).to.deep.equal({
+    expect(await answering(header).getBlock("latest")).to.include({
       number: 5,
-      timestamp: 100,
     });
-    expect(await answering(header).block("latest")).to.include({ number: 5 });
-    expect(await answering(header).header("0x5")).to.deep.equal({
+    expect(await answering(header).getBlock("0x5")).to.deep.equal({
       number: 5,
       timestamp: 100,
       hash: HASH,
@@ -44,11 +46,13 @@ describe("what a node says", () => {
 
   it("should be read as it is, where it tells more", async () => {
     const more = { ...header, baseFeePerGas: "0x7" };
-    expect(await answering(more).header()).to.include({ baseFeePerGas: 7n });
+    expect(await answering(more).getBlock()).to.include({ baseFeePerGas: 7n });
     expect(
-      await answering({ ...header, baseFeePerGas: null }).header(),
+      await answering({ ...header, baseFeePerGas: null }).getBlock(),
     ).to.include({ baseFeePerGas: undefined });
-    expect(await answering(header).gasLimit("pending")).to.equal(16n);
+    expect(
+      await answering({ ...header, hash: null }).getBlock("pending"),
+    ).to.include({ number: 5, hash: undefined });
     expect(await answering(header).genesisHash()).to.equal(HASH);
     expect(toBlockId(255)).to.equal("0xff");
     expect(toBlockId("safe")).to.equal("safe");
@@ -58,7 +62,7 @@ describe("what a node says", () => {
       "7",
     ]);
     const { details } = await expectVaultError(
-      answering(null).block("0x5"),
+      answering(null).getBlock("0x5"),
       "VAULT_BLOCK_NOT_FOUND",
     );
     expect(details).to.deep.equal({ network: "testnet", block: "5" });
@@ -93,7 +97,7 @@ describe("what a node says", () => {
     await rpc.receipt(HASH);
     await rpc.transaction(HASH);
     await rpc.transactionsOf("pending");
-    await rpc.header();
+    await rpc.getBlock();
     await rpc.genesisHash();
     expect(asked).to.deep.equal([
       ["eth_getBalance", ADDRESS, "latest"],
@@ -216,61 +220,65 @@ describe("what a node says", () => {
     }
   });
 
-  describe("of the block that it would make now", () => {
+  describe("of the block that it would make next", () => {
     const pending = {
       ...header,
       number: "0x6",
+      timestamp: "0x6e",
       hash: null,
       baseFeePerGas: "0x7",
       transactions: [],
     };
     /** A node whose newest block is 5. */
-    const offering = async (block: unknown): Promise<unknown> =>
-      await new RpcClient(
+    const nextOf = async (block: unknown): Promise<unknown> => {
+      const rpc = new RpcClient(
         {
-          request: async ({ method }) =>
-            await Promise.resolve(method === "eth_blockNumber" ? "0x5" : block),
+          request: async ({ params = [] }) =>
+            await Promise.resolve(params[0] === "pending" ? block : header),
         },
         "testnet",
-      ).pending();
-    const read = {
+      );
+      return (await rpc.nextBlock()).next;
+    };
+    const next = {
       number: 6,
-      timestamp: 100,
+      timestamp: 110,
       gasLimit: 16n,
       baseFeePerGas: 7n,
     };
 
-    it("should be read as it is", async () => {
-      expect(await offering(pending)).to.deep.equal(read);
-      expect(await offering({ ...pending, number: null })).to.deep.equal({
-        ...read,
-        number: undefined,
+    it("should have time and base fee of the pending block", async () => {
+      expect(await nextOf(pending)).to.deep.equal(next);
+      for (const other of [
+        { number: null },
+        // With a hash, it may be any block: this one is not made yet.
+        { hash: HASH },
+        // Anvil's pending block has a hash and the root of no state.
+        { number: "0x5", hash: HASH, stateRoot: `0x${"0".repeat(64)}` },
+        { gasLimit: "0x20" },
+      ]) {
+        expect(await nextOf({ ...pending, ...other })).to.deep.equal(next);
+      }
+      expect(await nextOf({ ...pending, timestamp: "0x64" })).to.deep.equal({
+        ...next,
+        timestamp: 101,
       });
-      // With a hash, it may be any block: this one is not made yet.
-      expect(await offering({ ...pending, hash: HASH })).to.deep.equal(read);
-      // As of anvil, whose pending block has a hash and the root of no state.
-      expect(
-        await offering({
-          ...pending,
-          number: "0x5",
-          hash: HASH,
-          stateRoot: `0x${"0".repeat(64)}`,
-        }),
-      ).to.include({ number: 5 });
     });
 
-    it("should be nothing where it is the newest one, or none", async () => {
+    it("should be a second after the newest one where no block is pending", async () => {
       for (const none of [
         null,
-        // There is always a block before it.
-        { ...pending, number: "0x0", stateRoot: `0x${"0".repeat(64)}` },
         { ...pending, number: "0x5" },
         { ...pending, number: "0x5", hash: HASH },
         { ...pending, number: "0x4", hash: HASH, stateRoot: HASH },
         { ...pending, timestamp: null },
         "0x6",
       ]) {
-        expect(await offering(none)).to.equal(undefined);
+        expect(await nextOf(none)).to.deep.equal({
+          ...next,
+          timestamp: 101,
+          baseFeePerGas: undefined,
+        });
       }
     });
   });
@@ -281,14 +289,17 @@ describe("what a node says", () => {
     [
       "a chain id of 2^53",
       () =>
-        new VaultClient(answering("0x20000000000000").provider, {}).chainId(),
+        new VaultClient(
+          { request: async () => await Promise.resolve("0x20000000000000") },
+          {},
+        ).chainId(),
     ],
     [
       "block 9 where 5 was asked for",
-      () => answering({ ...header, number: "0x9" }).block(5),
+      () => answering({ ...header, number: "0x9" }).getBlock(5),
     ],
-    ["a block that is a text", () => answering("0x5").block(5)],
-    ["no number", () => answering({ ...header, number: null }).block(5)],
+    ["a block that is a text", () => answering("0x5").getBlock(5)],
+    ["no number", () => answering({ ...header, number: null }).getBlock(5)],
     ["a number that is none", () => answering(5).chainId()],
     ["a number in a list", () => answering(["0x5"]).chainId()],
     [
@@ -297,7 +308,7 @@ describe("what a node says", () => {
     ],
     [
       "a hash that is short",
-      () => answering({ ...header, hash: "0xab" }).header(),
+      () => answering({ ...header, hash: "0xab" }).getBlock(),
     ],
     ["a first block without a hash", () => answering({}).genesisHash()],
     [

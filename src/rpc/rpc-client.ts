@@ -1,0 +1,641 @@
+import type { Buffer } from "node:buffer";
+
+import { ZeroHash, isHexString, toQuantity } from "ethers";
+import pLimit from "p-limit";
+
+import { vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
+import { asRecord } from "../json.js";
+import { quoteForeignText } from "../untrusted-text.js";
+import { Deadline } from "./deadline.js";
+import type { Eip1193Provider } from "./eip1193.js";
+import { classifyFailure, isNodeRefusal, toRpcError } from "./errors.js";
+import { TRANSACTION_GAS_CAP } from "./gas.js";
+import { ResponseParser } from "./response-parser.js";
+import { usualRetries, waitAfter } from "./retry.js";
+import type { RetryEvent, RetryPolicy } from "./retry.js";
+import type { RevertReason } from "./revert-reason.js";
+
+/** The number of a block, or a tag or a hex quantity as on the wire. */
+export type BlockId = number | string;
+
+export interface BlockInfo {
+  readonly number: number;
+  /** Unix seconds. */
+  readonly timestamp: number;
+}
+
+export interface Block extends BlockInfo {
+  /** Undefined of the pending block. */
+  readonly hash: string | undefined;
+  readonly gasLimit: bigint;
+  /** Undefined on chains without EIP-1559. */
+  readonly baseFeePerGas: bigint | undefined;
+}
+
+/** The block that a node would make next. */
+export type NextBlock = Omit<Block, "hash">;
+
+export interface CallRequest {
+  readonly from: string;
+  readonly to: string;
+  readonly data: string;
+}
+
+/** The contract refused. */
+export interface Reverted {
+  readonly reverted: RevertReason;
+}
+
+/** What executing contract code came to. */
+export type Executed = { readonly result: unknown } | Reverted;
+
+/** What a call returned. */
+export type CallResult = { readonly data: Buffer } | Reverted;
+
+export interface Receipt {
+  readonly hash: string;
+  readonly blockNumber: number;
+  readonly blockHash: string;
+  readonly gasUsed: bigint;
+  readonly succeeded: boolean;
+  /** As the node has them. */
+  readonly logs: unknown;
+  /** As the node has it: what a transaction without a receiver deployed. */
+  readonly contractAddress: unknown;
+}
+
+export interface SeenTransaction {
+  readonly hash: string;
+  readonly from: string;
+  readonly to: string | undefined;
+  readonly data: string;
+  readonly nonce: number;
+  readonly isMined: boolean;
+}
+
+/** Options of everything that one operation asks. */
+export interface RequestOptions {
+  /** Milliseconds until all of it has to be answered, retries included. */
+  readonly timeout?: number | undefined;
+  readonly onRetry?: ((event: RetryEvent) => void) | undefined;
+}
+
+/** The deadline of a request of an operation without one. */
+export const DEFAULT_TIMEOUT_MS = 300_000;
+
+/**
+ * Requests under way at a time. Hardhat's pool opens up to two connections for
+ * each: one is not free yet when the next is made.
+ */
+const MAX_CONCURRENCY = 16;
+
+/** No node that can be used is further behind, and few keep older state. */
+const MOST_BLOCKS_BEHIND = 128;
+
+/** Methods that change nothing if they are sent twice. */
+const repeatable =
+  /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|net_version|web3_clientVersion)$/u;
+
+/** Everything that is known of the node behind a connection. */
+class KnownNode {
+  /** Limits the requests under way. */
+  public readonly limit = pLimit(MAX_CONCURRENCY);
+  /** Changes a development chain one task after the other. */
+  public readonly queue = pLimit(1);
+  public newestBlock = -1;
+  /** Whether it applies state overrides; undefined until it was tried. */
+  public takesOverrides: boolean | undefined;
+  /** Why a method is known not to simulate, or not rightly. */
+  public readonly unableTo = new Map<string, string>();
+  /** The account that settles unless one is named, once it was found. */
+  public sender: string | undefined;
+}
+
+/** What the requests of one operation share. */
+interface Operation extends Pick<RequestOptions, "onRetry"> {
+  /** Undefined if each request has one of its own. */
+  readonly deadline?: Deadline | undefined;
+  readonly policy: RetryPolicy;
+  /** How often the request was sent that the deadline ended. */
+  readonly ended: { tried: string };
+  /** False for requests that belong to none. */
+  readonly isOne: boolean;
+}
+
+/** One sending of a request; with `retry`, another may come to something else. */
+type Attempt = {
+  readonly retry?: RetryEvent["reason"];
+  readonly retryAfterMs?: number | undefined;
+} & (Executed | { readonly thrown: unknown });
+
+/**
+ * The one way to the node of a connection: it sends every request, classifies a
+ * failure once and retries by its class; and it checks each answer before it is
+ * believed.
+ */
+export class RpcClient {
+  readonly #ofBlock: ResponseParser;
+
+  constructor(
+    private readonly provider: Eip1193Provider,
+    public readonly network: string,
+    public readonly node = new KnownNode(),
+    private readonly operation: Operation = {
+      policy: usualRetries,
+      ended: { tried: "" },
+      isOne: false,
+    },
+  ) {
+    this.#ofBlock = this.parser(BLOCK_METHOD);
+  }
+
+  /**
+   * The same client for one operation, whose requests share a deadline. Within
+   * another operation the outer deadline holds.
+   */
+  public withOptions({ timeout, onRetry }: RequestOptions): RpcClient {
+    return this.operation.isOne
+      ? this
+      : this.#with({
+          deadline: timeout === undefined ? undefined : new Deadline(timeout),
+          onRetry,
+          policy: usualRetries,
+          ended: { tried: "" },
+          isOne: true,
+        });
+  }
+
+  public withRetries(policy: RetryPolicy): RpcClient {
+    return this.#with({ ...this.operation, policy });
+  }
+
+  #with(operation: Operation): RpcClient {
+    return new RpcClient(this.provider, this.network, this.node, operation);
+  }
+
+  public parser(method: string): ResponseParser {
+    return new ResponseParser(this.network, method);
+  }
+
+  /**
+   * Sends a request that executes no contract.
+   *
+   * @throws VaultError see {@link toRpcError}
+   */
+  public async request(
+    method: string,
+    params: readonly unknown[] = [],
+  ): Promise<unknown> {
+    const executed = await this.execute(method, params);
+    if ("reverted" in executed) {
+      throw vaultError("VAULT_RPC_ERROR", {
+        network: this.network,
+        method,
+        problem: quoteForeignText(executed.reverted.text),
+      });
+    }
+    return executed.result;
+  }
+
+  /**
+   * Sends a request that may execute a contract. A failed one is sent again while
+   * its class, the policy and the deadline allow that.
+   *
+   * @throws VaultError see {@link toRpcError}
+   */
+  public async execute(
+    method: string,
+    params: readonly unknown[],
+  ): Promise<Executed> {
+    const {
+      deadline = new Deadline(DEFAULT_TIMEOUT_MS),
+      policy,
+      ended,
+      onRetry,
+    } = this.operation;
+    const begunAt = performance.now();
+    let latest: Attempt | undefined;
+    for (let attempt = 1; ; attempt += 1) {
+      const made = await this.#send(method, params, deadline);
+      // What went wrong before says more than that the time is over.
+      latest = made ?? latest;
+      const seconds = Math.round((performance.now() - begunAt) / 1_000);
+      const tried =
+        attempt === 1 ? "" : ` (tried ${attempt} times in ${seconds} s)`;
+      if (latest === undefined) {
+        throw this.#timedOut(method, tried === "" ? ended.tried : tried);
+      }
+      const { retry } = latest;
+      if (
+        retry !== undefined &&
+        made !== undefined &&
+        attempt < policy[retry] &&
+        !deadline.isOver
+      ) {
+        const problem =
+          "thrown" in latest
+            ? toRpcError(latest.thrown, this.network, method).shortMessage
+            : "the block is not there yet";
+        onRetry?.({ method, reason: retry, problem, attempt });
+        await deadline.pause(waitAfter(attempt, latest.retryAfterMs));
+      } else if ("thrown" in latest) {
+        if (deadline.isOver && attempt > 1) {
+          ended.tried = tried.replace("(", `(${method} was `);
+        }
+        throw toRpcError(latest.thrown, this.network, method, tried);
+      } else {
+        return latest;
+      }
+    }
+  }
+
+  /** @returns Undefined if the deadline comes first. */
+  async #send(
+    method: string,
+    params: readonly unknown[],
+    deadline: Deadline,
+  ): Promise<Attempt | undefined> {
+    const send = async () => ({
+      result: await this.provider.request({ method, params }),
+    });
+    const mayRepeat = repeatable.test(method);
+    try {
+      const attempt = mayRepeat
+        ? await deadline.within(
+            // What waits longer than it may is not sent any more.
+            this.node.limit(async () =>
+              deadline.isOver ? undefined : await send(),
+            ),
+          )
+        : await send();
+      if (attempt?.result === null && method === BLOCK_METHOD) {
+        return this.#isSeen(method, params)
+          ? { ...attempt, retry: "passing" }
+          : attempt;
+      }
+      this.#noteResult(method, params, attempt?.result);
+      return attempt;
+    } catch (thrown) {
+      const failure = classifyFailure(thrown);
+      switch (failure.kind) {
+        case "reverted":
+          return failure;
+        case "behind":
+          return this.#isSeen(method, params)
+            ? { thrown, retry: "passing" }
+            : { thrown };
+        case "busy":
+        case "passing":
+          return mayRepeat
+            ? {
+                thrown,
+                retry: failure.kind,
+                retryAfterMs: failure.retryAfterMs,
+              }
+            : { thrown };
+        case "final":
+          return { thrown };
+      }
+    }
+  }
+
+  /** Whether a block is asked for that some node has told of. */
+  #isSeen(method: string, params: readonly unknown[]): boolean {
+    const { newestBlock } = this.node;
+    const block = params[method === BLOCK_METHOD ? 0 : 1];
+    return (
+      isHexString(block) &&
+      Number(block) <= newestBlock &&
+      Number(block) > newestBlock - MOST_BLOCKS_BEHIND
+    );
+  }
+
+  #noteResult(
+    method: string,
+    [tag]: readonly unknown[],
+    result: unknown,
+  ): void {
+    const number =
+      method === BLOCK_METHOD
+        ? asRecord(result)["number"]
+        : method === "eth_blockNumber"
+          ? result
+          : undefined;
+    if (isHexString(number)) {
+      // The pending block is none yet: the one before it is.
+      this.noteBlock(Number(number) - (tag === "pending" ? 1 : 0));
+    }
+  }
+
+  /** Some node has that block; others may be behind. */
+  public noteBlock(number: number): void {
+    if (Number.isSafeInteger(number)) {
+      this.node.newestBlock = Math.max(this.node.newestBlock, number);
+    }
+  }
+
+  #timedOut(method: string, tried: string): VaultError {
+    const { network } = this;
+    return vaultError("VAULT_RPC_TIMEOUT", { network, method, tried });
+  }
+
+  /**
+   * Waits for work that sends by other ways, until the deadline of the operation.
+   *
+   * @param method The name of the work in error texts.
+   * @throws VaultError VAULT_RPC_TIMEOUT
+   */
+  public async withinDeadline<T>(method: string, work: Promise<T>): Promise<T> {
+    const { deadline } = this.operation;
+    if (deadline === undefined) {
+      return await work;
+    }
+    const done = await deadline.within(work.then((value) => ({ value })));
+    if (done === undefined) {
+      throw this.#timedOut(method, "");
+    }
+    return done.value;
+  }
+
+  /**
+   * Changes a development chain one task after the other: what one reads and
+   * writes back, or a snapshot that it reverts, must not meet another's changes.
+   */
+  public async inOrder<Result>(task: () => Promise<Result>): Promise<Result> {
+    return await this.node.queue(task);
+  }
+
+  /** Calls a contract, with state overrides if they are given. */
+  public async call(
+    call: CallRequest | Readonly<Record<string, string>>,
+    block: BlockId,
+    ...overrides: readonly object[]
+  ): Promise<CallResult> {
+    const method = "eth_call";
+    const params = [call, toBlockId(block), ...overrides];
+    const executed = await this.execute(method, params);
+    return "reverted" in executed
+      ? executed
+      : { data: this.parser(method).bytes(executed.result) };
+  }
+
+  public async quantity(
+    method: string,
+    params: readonly unknown[] = [],
+  ): Promise<bigint> {
+    return this.parser(method).quantity(await this.request(method, params));
+  }
+
+  public async chainId(): Promise<number> {
+    return await this.#count("eth_chainId", []);
+  }
+
+  public async blockNumber(): Promise<number> {
+    return await this.#count("eth_blockNumber", []);
+  }
+
+  /** How many transactions of the account are mined, or also wait. */
+  public async nonce(address: string, block: BlockId): Promise<number> {
+    return await this.#count("eth_getTransactionCount", [
+      address,
+      toBlockId(block),
+    ]);
+  }
+
+  public async balance(
+    address: string,
+    block: BlockId = "latest",
+  ): Promise<bigint> {
+    return await this.quantity("eth_getBalance", [address, toBlockId(block)]);
+  }
+
+  public async hasCode(
+    address: string,
+    block: BlockId = "latest",
+  ): Promise<boolean> {
+    const method = "eth_getCode";
+    const code = await this.request(method, [address, toBlockId(block)]);
+    return this.parser(method).bytes(code).length > 0;
+  }
+
+  /**
+   * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_RPC_INVALID_RESPONSE and
+   * those of a failed request
+   */
+  public async getBlock(block: BlockId = "latest"): Promise<Block> {
+    return this.#parseBlock(await this.#block(block), block);
+  }
+
+  /** Hash of the chain's first block; undefined if the node has pruned it. */
+  public async genesisHash(): Promise<string | undefined> {
+    const genesis = await this.#findBlock(0);
+    return genesis === undefined
+      ? undefined
+      : this.#ofBlock.hash(genesis["hash"]);
+  }
+
+  /**
+   * The newest block and the one that the node would make next, with time and base
+   * fee of its pending block. Without one, as at many public endpoints, it is the
+   * next second and the base fee of the newest block.
+   */
+  public async nextBlock(): Promise<{ latest: Block; next: NextBlock }> {
+    const [latest, pending] = await Promise.all([
+      this.getBlock(),
+      this.#findPending(),
+    ]);
+    const { hash: _, ...gas } = latest;
+    const next = {
+      ...gas,
+      number: latest.number + 1,
+      timestamp: latest.timestamp + 1,
+    };
+    // Some nodes return their newest block instead: those of some rollups, and
+    // Geth where it makes no blocks. Anvil's may be mined by now, but has no state.
+    const isPending =
+      pending !== undefined &&
+      (pending.hasNoState || (pending.number ?? next.number) > latest.number);
+    return {
+      latest,
+      next: isPending
+        ? {
+            ...next,
+            timestamp: Math.max(next.timestamp, pending.timestamp),
+            baseFeePerGas: pending.baseFeePerGas,
+          }
+        : next,
+    };
+  }
+
+  async #findPending() {
+    try {
+      const pending = await this.#block("pending");
+      const { number, timestamp, stateRoot } = pending;
+      return {
+        number: number === null ? undefined : this.#ofBlock.number(number),
+        timestamp: this.#ofBlock.number(timestamp),
+        baseFeePerGas: this.#baseFeeOf(pending),
+        hasNoState: stateRoot === ZeroHash,
+      };
+    } catch {
+      // Nothing depends on it.
+      return undefined;
+    }
+  }
+
+  /**
+   * @param gas A node that allows no more than EIP-7825 is asked with that much.
+   * @returns The reason if the contract refuses the call, else undefined.
+   */
+  public async simulate(
+    call: CallRequest,
+    block: BlockId,
+    gas: bigint,
+  ): Promise<RevertReason | undefined> {
+    const ask = async (most: bigint): Promise<CallResult> =>
+      await this.call({ ...call, gas: toQuantity(most) }, block);
+    const answer = await ask(gas).catch(async (error: unknown) => {
+      if (gas <= TRANSACTION_GAS_CAP || !isNodeRefusal(error)) {
+        throw error;
+      }
+      return await ask(TRANSACTION_GAS_CAP);
+    });
+    return "reverted" in answer ? answer.reverted : undefined;
+  }
+
+  /** @returns The receipt, or undefined while the transaction is not mined. */
+  public async receipt(hash: string): Promise<Receipt | undefined> {
+    const method = "eth_getTransactionReceipt";
+    const answer = await this.request(method, [hash]);
+    if (answer === null) {
+      return undefined;
+    }
+    const read = this.parser(method);
+    const receipt = read.record(answer);
+    const { blockNumber, blockHash, logs, contractAddress } = receipt;
+    // Some nodes answer a receipt without a block for a waiting transaction.
+    if (blockNumber === null || blockHash === null) {
+      return undefined;
+    }
+    const of = receipt["transactionHash"];
+    if (typeof of !== "string" || of.toLowerCase() !== hash.toLowerCase()) {
+      throw read.invalid("it is the receipt of another transaction");
+    }
+    return {
+      hash,
+      logs,
+      contractAddress,
+      blockNumber: read.number(blockNumber),
+      blockHash: read.hash(blockHash),
+      gasUsed: read.quantity(receipt["gasUsed"]),
+      succeeded: read.quantity(receipt["status"]) === 1n,
+    };
+  }
+
+  /** @returns What the node knows of a transaction, mined or waiting. */
+  public async transaction(hash: string): Promise<SeenTransaction | undefined> {
+    const method = "eth_getTransactionByHash";
+    const answer = await this.request(method, [hash]);
+    return answer === null
+      ? undefined
+      : seenTransaction(answer, this.parser(method));
+  }
+
+  /** The transactions of one block, or those that wait. */
+  public async transactionsOf(
+    block: BlockId,
+  ): Promise<readonly SeenTransaction[]> {
+    const { transactions } = await this.#block(block, true);
+    if (!Array.isArray(transactions)) {
+      throw this.#ofBlock.invalid("no transactions");
+    }
+    return transactions.map((transaction) =>
+      seenTransaction(transaction, this.#ofBlock),
+    );
+  }
+
+  async #findBlock(
+    block: BlockId,
+    withTransactions = false,
+  ): Promise<FoundBlock | undefined> {
+    const answer = await this.request(BLOCK_METHOD, [
+      toBlockId(block),
+      withTransactions,
+    ]);
+    return answer === null ? undefined : this.#ofBlock.record(answer);
+  }
+
+  async #block(block: BlockId, withTransactions = false): Promise<FoundBlock> {
+    const found = await this.#findBlock(block, withTransactions);
+    if (found === undefined) {
+      throw vaultError("VAULT_BLOCK_NOT_FOUND", {
+        network: this.network,
+        block: describeBlock(block),
+      });
+    }
+    return found;
+  }
+
+  #parseBlock(found: FoundBlock, asked: BlockId): Block {
+    const hash = found["hash"];
+    const number = this.#ofBlock.number(found["number"]);
+    if (!isNaN(Number(asked)) && number !== Number(asked)) {
+      throw this.#ofBlock.invalid(
+        `block ${number} where block ${describeBlock(asked)} was asked for`,
+      );
+    }
+    return {
+      number,
+      timestamp: this.#ofBlock.number(found["timestamp"]),
+      hash: hash === null ? undefined : this.#ofBlock.hash(hash),
+      gasLimit: this.#ofBlock.quantity(found["gasLimit"]),
+      baseFeePerGas: this.#baseFeeOf(found),
+    };
+  }
+
+  #baseFeeOf({ baseFeePerGas }: FoundBlock): bigint | undefined {
+    return baseFeePerGas === undefined || baseFeePerGas === null
+      ? undefined
+      : this.#ofBlock.quantity(baseFeePerGas);
+  }
+
+  async #count(method: string, params: readonly unknown[]): Promise<number> {
+    return this.parser(method).number(await this.request(method, params));
+  }
+}
+
+type FoundBlock = Readonly<Record<string, unknown>>;
+
+const BLOCK_METHOD = "eth_getBlockByNumber";
+
+function seenTransaction(
+  transaction: unknown,
+  read: ResponseParser,
+): SeenTransaction {
+  const { hash, from, to, input, nonce, blockNumber } =
+    read.record(transaction);
+  if (typeof from !== "string" || typeof input !== "string") {
+    throw read.invalid("a transaction was expected");
+  }
+  return {
+    hash: read.hash(hash),
+    from: from.toLowerCase(),
+    to: typeof to === "string" ? to.toLowerCase() : undefined,
+    data: input.toLowerCase(),
+    nonce: read.number(nonce),
+    isMined: blockNumber !== null && blockNumber !== undefined,
+  };
+}
+
+/** A block as it goes over the wire. */
+export function toBlockId(block: BlockId): string {
+  return typeof block === "number" ? toQuantity(block) : block;
+}
+
+/** A block for a person: hex quantities are for the wire. */
+export function describeBlock(block: BlockId): string {
+  return typeof block === "string" && block.startsWith("0x")
+    ? BigInt(block).toString()
+    : String(block);
+}
