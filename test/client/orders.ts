@@ -248,9 +248,10 @@ describe("client - orders", () => {
   describe("requests", () => {
     it("should be a call a chunk, with two params and an override", async () => {
       const recorder = recordCalls(provider);
+      const client = new VaultClient(recorder, { trading });
       const askedUpTo = async (lastId: number): Promise<readonly string[]> => {
         recorder.calls.length = 0;
-        await collect(new VaultClient(recorder, { trading }), {
+        await collect(client, {
           firstId: 1,
           lastId,
           chunkSize: 50,

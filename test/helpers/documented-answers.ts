@@ -66,6 +66,8 @@ export function documentedAnswer({ method, params }: RecordedRequest): unknown {
       return {
         number: `0x${DOCUMENTED_BLOCK.number.toString(16)}`,
         timestamp: `0x${DOCUMENTED_BLOCK.timestamp.toString(16)}`,
+        hash: `0x${"ab".repeat(32)}`,
+        gasLimit: "0x1c9c380",
       };
     case "eth_getCode":
       return "0x01";

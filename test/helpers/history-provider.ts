@@ -82,7 +82,12 @@ export function historyProvider(
         return "0x1";
       }
       if (method === "eth_getBlockByNumber") {
-        return { number: hex(block), timestamp: hex(1_700_000_000 + block) };
+        return {
+          number: hex(block),
+          timestamp: hex(1_700_000_000 + block),
+          hash: `0x${block.toString(16).padStart(64, "0")}`,
+          gasLimit: hex(30_000_000),
+        };
       }
       if (block < oldestState) {
         throw Object.assign(new Error(`missing trie node at ${block}`), {
