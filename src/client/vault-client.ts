@@ -348,10 +348,7 @@ export class VaultClient implements VaultReader {
    * ```
    */
   public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
-    const { number, timestamp } = await this.rpc.getBlock(
-      parseBlockTag(blockTag),
-    );
-    return { number, timestamp };
+    return await this.rpc.blockInfo(parseBlockTag(blockTag));
   }
 
   /**

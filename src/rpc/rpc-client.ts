@@ -427,6 +427,12 @@ export class RpcClient {
     return this.#parseBlock(await this.#block(block), block);
   }
 
+  /** @throws VaultError as {@link getBlock} does */
+  public async blockInfo(block: BlockId = "latest"): Promise<BlockInfo> {
+    const { number, timestamp } = await this.getBlock(block);
+    return { number, timestamp };
+  }
+
   /** Hash of the chain's first block; undefined if the node has pruned it. */
   public async genesisHash(): Promise<string | undefined> {
     const genesis = await this.#findBlock(0);

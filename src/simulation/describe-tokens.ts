@@ -52,10 +52,14 @@ export async function describeTokens(
   tokens: readonly string[],
 ): Promise<ReadonlyMap<string, TokenDescription>> {
   const { from } = vault.readContext({});
-  const ask = async (to: string, method: string): Promise<unknown> =>
+  const ask = async (to: string, method: string) =>
     await vault.rpc
       .call({ from, to, data: token.encodeFunctionData(method) }, "latest")
-      .catch(fallbackTo(undefined));
+      .then(
+        (answer) =>
+          "data" in answer ? `0x${answer.data.toString("hex")}` : undefined,
+        fallbackTo(undefined),
+      );
   const addresses = new Set(tokens.filter((address) => address !== NATIVE));
   const described = [...addresses].map(async (address) => {
     const [symbol, decimals] = await Promise.all([
@@ -71,7 +75,7 @@ export async function describeTokens(
  * Some old tokens answer 32 bytes in place of a string. What is not UTF-8
  * becomes U+FFFD.
  */
-function parseSymbol(answer: unknown): string | null {
+function parseSymbol(answer: string | undefined): string | null {
   if (!isHexString(answer, true)) {
     return null;
   }
@@ -88,7 +92,7 @@ function parseSymbol(answer: unknown): string | null {
   }
 }
 
-function parseDecimals(answer: unknown): number | null {
+function parseDecimals(answer: string | undefined): number | null {
   return isHexString(answer, 32) && BigInt(answer) <= MOST_DECIMALS
     ? Number(answer)
     : null;

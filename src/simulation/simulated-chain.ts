@@ -45,7 +45,7 @@ export class SimulatedChain extends RpcClient {
     // The outermost call tells why a transaction failed.
     const { output, error } = this.parser(TRACE).record(traced);
     return {
-      block: await this.getBlock(receipt.blockNumber),
+      block: await this.blockInfo(receipt.blockNumber),
       gasUsed,
       transfers: [
         ...nativeTransfersOf(traced),

@@ -152,6 +152,7 @@ describe("simulation - on every kind of node", () => {
     };
     const ofEach = [
       "eth_getBlockByNumber",
+      "eth_getBlockByNumber",
       "eth_simulateV1",
       "eth_maxPriorityFeePerGas",
     ];
