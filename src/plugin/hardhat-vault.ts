@@ -111,8 +111,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     upstream?: AddressResolver,
   ): HardhatVault {
     const { networkConfig, provider } = connection;
-    const rpc =
-      instance?.network.rpc ?? new RpcClient(provider, networkName);
+    const rpc = instance?.network.rpc ?? new RpcClient(provider, networkName);
     const deployments =
       networkConfig.type === "http"
         ? new DeploymentAddresses(
