@@ -249,9 +249,12 @@ describe("the journal of a settlement", () => {
 
   /** As on a full disk: files can be made, and nothing can be written to them. */
   const fillDisk = (): (() => void) => {
-    const full = Object.assign(new Error("ENOSPC: no space left on device, write"), {
-      code: "ENOSPC",
-    });
+    const full = Object.assign(
+      new Error("ENOSPC: no space left on device, write"),
+      {
+        code: "ENOSPC",
+      },
+    );
     const writes = [
       mock.method(fs, "writeFileSync", () => {
         throw full;
