@@ -6,7 +6,7 @@ import { isHexString } from "ethers";
 import type { ReadOptions } from "../client/reader.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { asRecord } from "../json.js";
-import type { RpcClient } from "../rpc/node.js";
+import type { RpcClient } from "../rpc/rpc-client.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 
