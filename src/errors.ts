@@ -319,8 +319,10 @@ const bugErrors = {
   },
 } as const satisfies Errors;
 
-/** The texts of every error, by kind: who has to act. */
-export const errorsByKind = {
+/** Who has to act on an error; a `bug` is a mistake of this package. */
+export type ErrorKind = "user" | "chain" | "rpc" | "bug";
+
+export const errorsByKind: Readonly<Record<ErrorKind, Errors>> = {
   user: userErrors,
   chain: chainErrors,
   rpc: rpcErrors,
@@ -333,7 +335,6 @@ const errorTable = {
   ...bugErrors,
 };
 
-export type ErrorKind = keyof typeof errorsByKind;
 export type VaultErrorCode = keyof typeof errorTable;
 
 type TagsOf<Template extends string> =

@@ -18,11 +18,10 @@ const ofTasks: readonly string[] = [
 ] satisfies VaultErrorCode[];
 
 describe("errors", () => {
-  for (const [kind, code, { message, fix }] of Object.entries(
-    errorsByKind,
-  ).flatMap(([kind, errors]) =>
-    Object.entries(errors).map(([code, texts]) => [kind, code, texts] as const),
-  )) {
+  const all = Object.entries(errorsByKind).flatMap(([kind, errors]) =>
+    Object.entries(errors).map(([code, texts]) => ({ kind, code, ...texts })),
+  );
+  for (const { kind, code, message, fix } of all) {
     it(`should say what ${code} is and what to do`, () => {
       expect(code).to.match(/^VAULT_[A-Z0-9_]+$/u);
       expect(fix).to.match(/[.}]$/u);
