@@ -57,23 +57,23 @@ export function decodeAnswer({
   if ("value" in decoded) {
     return decoded.value;
   }
-  if (decoded.problem === "short") {
-    throw vaultError("VAULT_RETURN_DATA_TOO_SHORT", {
-      operation,
-      actual: data.length,
-      expected: decoded.expected,
-      contract,
-      address,
-      source,
-    });
-  }
-  throw vaultError("VAULT_RETURN_DATA_MALFORMED", {
-    operation,
-    problem: decoded.text,
-    contract,
-    address,
-    source,
-  });
+  const { problem, expected } = decoded;
+  throw data.length < expected
+    ? vaultError("VAULT_RETURN_DATA_TOO_SHORT", {
+        operation,
+        actual: data.length,
+        expected,
+        contract,
+        address,
+        source,
+      })
+    : vaultError("VAULT_RETURN_DATA_MALFORMED", {
+        operation,
+        problem,
+        contract,
+        address,
+        source,
+      });
 }
 
 /** What to do about a revert without data: another contract's fallback makes one. */

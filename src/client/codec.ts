@@ -11,6 +11,7 @@ import { Vault__factory } from "../bindings/factories/Vault__factory.js";
 import { assertInvariant, invalidArgument } from "../errors.js";
 import {
   contractRoles,
+  isEnumName,
   operationEntry,
   targetsOf,
   wireName,
@@ -22,14 +23,9 @@ import type {
   OperationName,
   WireType,
 } from "../protocol/index.js";
-import { describeInput, notOneOf, parseInput } from "./inputs.js";
-import {
-  WORD,
-  isSmallWord,
-  readSmallWord,
-  readWord,
-  viewOf,
-} from "./lens/words.js";
+import { asRecord } from "../json.js";
+import { describeInput, notOneOf, parseEnum, parseUint256 } from "./inputs.js";
+import { WORD, isZero, readSmallWord, readWord, viewOf } from "./lens/words.js";
 
 const ADDRESS_SIZE = 20;
 
@@ -74,10 +70,12 @@ export function encodeCall(
   };
 }
 
-/** What is wrong with returned bytes, before an error names the contract. */
-export type DecodeProblem =
-  | { readonly problem: "short"; readonly expected: number }
-  | { readonly problem: "malformed"; readonly text: string };
+/** Returned bytes that are not the encoding of an operation's values. */
+interface DecodeProblem {
+  readonly problem: string;
+  /** The bytes that there should be at least. */
+  readonly expected: number;
+}
 
 /**
  * Decodes what an operation returned.
@@ -86,35 +84,40 @@ export type DecodeProblem =
  * wrong figure; as in Solidity, more may follow. For words and strings alone: the
  * general coder takes a hundred times as long.
  *
+ * @param start Where in the bytes the values begin, and `end` where they end.
  * @returns The value, and how many of the bytes it took.
  */
 export function decodeResult(
   operation: OperationName,
   bytes: Buffer,
+  start = 0,
+  end = bytes.length,
 ): { readonly value: unknown; readonly length: number } | DecodeProblem {
   const { outputs } = operationEntry(operation);
-  const headLength = outputs.length * WORD;
-  if (bytes.length < headLength) {
-    return { problem: "short", expected: headLength };
+  // A view of these bytes: a Buffer of them would take longer than to decode.
+  const view = viewOf(bytes, start, end);
+  // Strings stand behind the head, in order and without a gap.
+  let tail = outputs.length * WORD;
+  if (view.byteLength < tail) {
+    return { problem: "too short", expected: tail };
   }
-  const view = viewOf(bytes);
+  const notCanonical = {
+    problem: "not the canonical encoding",
+    expected: tail,
+  };
   const values = { ...emptyResult(operation) };
   let value: unknown;
-  // Strings stand behind the head, in order and without a gap.
-  let tail = headLength;
   let offset = 0;
   for (const { name, type } of outputs) {
     if (type === "string") {
-      const end = endOfString(view, offset, tail);
-      if (typeof end !== "number") {
-        return end;
-      }
-      // Replaces what is not UTF-8, as the standard says.
-      value = bytes.toString("utf8", tail + WORD, end);
-      tail = paddedEnd(end);
-      if (!isZero(view, end, tail)) {
+      const length = lengthOfString(view, offset, tail);
+      if (length === undefined) {
         return notCanonical;
       }
+      const text = start + tail + WORD;
+      // Replaces what is not UTF-8, as the standard says.
+      value = bytes.toString("utf8", text, text + length);
+      tail += WORD + Math.ceil(length / WORD) * WORD;
     } else {
       value = readStatic(type, bytes, view, offset);
       if (value === undefined) {
@@ -141,52 +144,25 @@ function emptyResult(operation: OperationName): Record<string, unknown> {
   return empty;
 }
 
-const notCanonical: DecodeProblem = {
-  problem: "malformed",
-  text: "not the canonical encoding",
-};
-
-const outside: DecodeProblem = {
-  problem: "malformed",
-  text: "an offset or a length points outside",
-};
-
 /**
- * Where the text of a string ends.
- *
  * @param offset Of the word in the head.
  * @param tail Where the string has to begin, with its length.
+ * @returns Undefined unless it is there, padded with zeros.
  */
-function endOfString(
+function lengthOfString(
   view: DataView,
   offset: number,
   tail: number,
-): number | DecodeProblem {
-  const begin = readSmallWord(view, offset);
-  if (begin === undefined || begin + WORD > view.byteLength) {
-    return outside;
+): number | undefined {
+  if (readSmallWord(view, offset) !== tail || tail + WORD > view.byteLength) {
+    return undefined;
   }
-  const length = readSmallWord(view, begin);
-  if (
-    length === undefined ||
-    paddedEnd(begin + WORD + length) > view.byteLength
-  ) {
-    return outside;
-  }
-  return begin === tail ? begin + WORD + length : notCanonical;
-}
-
-function paddedEnd(end: number): number {
-  return Math.ceil(end / WORD) * WORD;
-}
-
-function isZero(view: DataView, start: number, end: number): boolean {
-  for (let index = start; index < end; ++index) {
-    if (view.getUint8(index) !== 0) {
-      return false;
-    }
-  }
-  return true;
+  const length = readSmallWord(view, tail) ?? Infinity;
+  const end = tail + WORD + length;
+  const paddedEnd = Math.ceil(end / WORD) * WORD;
+  return paddedEnd <= view.byteLength && isZero(view, end, paddedEnd)
+    ? length
+    : undefined;
 }
 
 /** @returns Undefined where the word is not the encoding of such a value. */
@@ -205,12 +181,13 @@ function readStatic(
       const bit = readSmallWord(view, offset, 1);
       return bit === 0 || bit === 1 ? bit === 1 : undefined;
     }
-    case "address":
-      return isSmallWord(view, offset, ADDRESS_SIZE)
-        ? checksumAddress(
-            bytes.toString("hex", offset + WORD - ADDRESS_SIZE, offset + WORD),
-          )
+    case "address": {
+      const start = offset + WORD - ADDRESS_SIZE;
+      const from = view.byteOffset - bytes.byteOffset + start;
+      return isZero(view, offset, start)
+        ? checksumAddress(bytes.toString("hex", from, from + ADDRESS_SIZE))
         : undefined;
+    }
   }
 }
 
@@ -250,17 +227,18 @@ function parseInputs(
   inputs: readonly Field[],
   [given]: readonly unknown[],
 ): readonly bigint[] {
-  if (inputs.length <= 1) {
-    return inputs.map((field) => parseInput(field, given));
-  }
-  if (typeof given !== "object" || given === null) {
+  if (inputs.length > 1 && (typeof given !== "object" || given === null)) {
     throw invalidArgument(
       operation,
       `one object with ${inputs.map(({ name }) => name).join(", ")} is needed, got ${describeInput(given)}`,
     );
   }
-  const byName: Readonly<Record<string, unknown>> = { ...given };
-  return inputs.map((field) => parseInput(field, byName[field.name]));
+  return inputs.map(({ name, unit }) => {
+    const value = inputs.length > 1 ? asRecord(given)[name] : given;
+    return isEnumName(unit)
+      ? BigInt(parseEnum(unit, value, name))
+      : parseUint256(value, name);
+  });
 }
 
 /** The operation's function in the ABI. */
@@ -270,25 +248,25 @@ export function fragmentOf(operation: OperationName): FunctionFragment {
   return lookUp(operation, target.role).fragment;
 }
 
-const lookUpCache = new Map<
-  string,
-  { contractInterface: Interface; fragment: FunctionFragment }
->();
+const lookUpCache = new Map<string, ReturnType<typeof lookUp>>();
 
 function lookUp(
   operation: OperationName,
   role: ContractRole,
-): { contractInterface: Interface; fragment: FunctionFragment } {
+): {
+  readonly contractInterface: Interface;
+  readonly fragment: FunctionFragment;
+} {
   const { abi } = contractRoles[role];
   const key = `${abi}.${operation}`;
-  const cached = lookUpCache.get(key);
-  if (cached !== undefined) {
-    return cached;
+  let found = lookUpCache.get(key);
+  if (found === undefined) {
+    const contractInterface: Interface =
+      contractFactories[abi].createInterface();
+    const fragment = contractInterface.getFunction(wireName(operation));
+    assertInvariant(fragment !== null, `${abi} has no ${wireName(operation)}`);
+    found = { contractInterface, fragment };
+    lookUpCache.set(key, found);
   }
-  const contractInterface: Interface = contractFactories[abi].createInterface();
-  const fragment = contractInterface.getFunction(wireName(operation));
-  assertInvariant(fragment !== null, `${abi} has no ${wireName(operation)}`);
-  const found = { contractInterface, fragment };
-  lookUpCache.set(key, found);
   return found;
 }

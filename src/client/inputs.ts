@@ -2,8 +2,8 @@ import { MaxUint256, getAddress, isHexString, toQuantity } from "ethers";
 
 import { invalidArgument, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
-import { enums, isEnumName } from "../protocol/index.js";
-import type { EnumName, Field } from "../protocol/index.js";
+import { enums } from "../protocol/index.js";
+import type { EnumName } from "../protocol/index.js";
 import { escapeUntrusted } from "../untrusted-text.js";
 
 /** A block to read at: a number or one of the tags of Ethereum's JSON-RPC. */
@@ -142,13 +142,6 @@ export function notOneOf(
     allowed: allowed.join(", "),
     value: givenInput(value),
   });
-}
-
-/** Checks the value of an operation's argument, by the argument's unit. */
-export function parseInput(field: Field, value: unknown): bigint {
-  return isEnumName(field.unit)
-    ? BigInt(parseEnum(field.unit, value, field.name))
-    : parseUint256(value, field.name);
 }
 
 /**

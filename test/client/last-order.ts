@@ -6,7 +6,6 @@ import {
   findLastOrder,
 } from "../../src/client/orders/last-order.js";
 import type { OrdersEnd } from "../../src/client/orders/last-order.js";
-import { isFailedOrder } from "../../src/client/index.js";
 import type { ListedOrder } from "../../src/client/index.js";
 import { vaultError } from "../../src/errors.js";
 import { zeroAnswer } from "../../src/mocks/scenarios.js";
@@ -55,24 +54,12 @@ async function search(
   first = 0n,
 ): Promise<OrdersEnd & { readonly reads: number }> {
   let reads = 0;
-  const end = await findLastOrder(
-    {
-      async *read(ids) {
-        reads += 1;
-        for (const id of ids) {
-          yield await Promise.resolve(answer(id));
-        }
-      },
-      readAlone: async (id) => {
-        const listed = answer(id);
-        if (isFailedOrder(listed)) {
-          throw listed.error;
-        }
-        return await Promise.resolve(listed);
-      },
-    },
-    first,
-  );
+  const end = await findLastOrder(async function* (ids) {
+    reads += 1;
+    for (const id of ids) {
+      yield await Promise.resolve(answer(id));
+    }
+  }, first);
   return { ...end, reads };
 }
 
@@ -153,24 +140,10 @@ describe("client - the last order", () => {
     expect(isMissing(missing(1n))).to.equal(true);
   });
 
-  it("should fail as the first id does by itself, where all revert", async () => {
-    const alone = unreadable(0n);
+  it("should fail as the ids do where all revert", async () => {
     await expectVaultError(
-      findLastOrder(
-        {
-          async *read(ids) {
-            for (const id of ids) {
-              yield await Promise.resolve(reverting(() => "paused")(id));
-            }
-          },
-          readAlone: async () => {
-            await Promise.resolve();
-            throw isFailedOrder(alone) ? alone.error : new Error("it is read");
-          },
-        },
-        0n,
-      ),
-      "VAULT_RETURN_DATA_TOO_SHORT",
+      search(reverting(() => "paused")),
+      "VAULT_CALL_REVERTED",
     );
   });
 

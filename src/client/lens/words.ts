@@ -9,17 +9,16 @@ export function hexWord(value: bigint | number | string): string {
 }
 
 /** A view for reading the big-endian words of an ABI encoding. */
-export function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+export function viewOf(
+  bytes: Uint8Array,
+  start = 0,
+  end = bytes.length,
+): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset + start, end - start);
 }
 
-/** True if all but the last `size` bytes of a word are zero. */
-export function isSmallWord(
-  view: DataView,
-  offset: number,
-  size: number,
-): boolean {
-  for (let index = offset; index < offset + WORD - size; ++index) {
+export function isZero(view: DataView, start: number, end: number): boolean {
+  for (let index = start; index < end; ++index) {
     if (view.getUint8(index) !== 0) {
       return false;
     }
@@ -36,7 +35,7 @@ export function readSmallWord(
   offset: number,
   size = 6,
 ): number | undefined {
-  return isSmallWord(view, offset, size)
+  return isZero(view, offset, offset + WORD - size)
     ? view.getUint16(offset + WORD - 6) * 2 ** 32 +
         view.getUint32(offset + WORD - 4)
     : undefined;

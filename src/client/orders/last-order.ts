@@ -26,14 +26,6 @@ export interface OrdersEnd {
   readonly isMissing: (order: ListedOrder) => boolean;
 }
 
-/** What the search reads with. */
-export interface LastOrderParts {
-  /** Reads the orders of these ids, in that order. */
-  readonly read: (ids: readonly bigint[]) => AsyncIterable<ListedOrder>;
-  /** @throws VaultError why the order cannot be read, as well as that is known */
-  readonly readAlone: (id: bigint) => Promise<unknown>;
-}
-
 /**
  * Finds the last order in growing steps: the ids at distances of 1, 2, 4, …
  * behind the last order known are read together, and the farthest order among
@@ -45,33 +37,35 @@ export interface LastOrderParts {
  * {@link EMPTY_IDS_AT_END} ids in a row do so, and each at a distance of a power
  * of two up to 2^20 (the steps grow on where there are more orders than that).
  *
- * @throws VaultError why the first id cannot be read, where all revert: that
- * there is no order looks the same; VAULT_INVALID_ARGUMENT if there is an order
- * 2^40 ids behind the first
+ * @param read Reads the orders of these ids, in that order.
+ * @throws VaultError why an id cannot be read, where all revert: that there is no
+ * order looks the same; VAULT_INVALID_ARGUMENT if there is an order 2^40 ids
+ * behind the first
  */
 export async function findLastOrder(
-  { read, readAlone }: LastOrderParts,
+  read: (ids: readonly bigint[]) => AsyncIterable<ListedOrder>,
   first: bigint,
 ): Promise<OrdersEnd> {
-  const seen: { isAnswered: boolean; refusal: VaultError | undefined } = {
-    isAnswered: false,
-    refusal: undefined,
-  };
+  let isAnswered = false;
+  let refusal: VaultError | undefined;
   let missing = new Set<string>();
 
   const findAmong = async (
-    ids: readonly bigint[],
+    length: number,
+    distanceOf: (index: number) => bigint,
+    next: bigint,
   ): Promise<bigint | undefined> => {
+    const ids = Array.from({ length }, (_, index) => next + distanceOf(index));
     let found: bigint | undefined;
     const reasons = new Set<string>();
     for await (const order of read(ids.filter((id) => id <= MaxUint256))) {
       const reason = reasonOf(order);
       if (reason === undefined) {
-        seen.isAnswered = true;
+        isAnswered = true;
         found = isEmptyOrder(order) ? found : order.orderID;
       } else {
         reasons.add(reason);
-        seen.refusal ??= isFailedOrder(order) ? order.error : undefined;
+        refusal ??= isFailedOrder(order) ? order.error : undefined;
       }
     }
     // Of the last ids that are looked at, none is there.
@@ -85,11 +79,10 @@ export async function findLastOrder(
     const next = last === undefined ? first : last + 1n;
     const found =
       (await findAmong(
-        listOf(largestPower + 1, (power) => next + 2n ** BigInt(power) - 1n),
-      )) ??
-      (await findAmong(
-        listOf(EMPTY_IDS_AT_END, (index) => next + BigInt(index)),
-      ));
+        largestPower + 1,
+        (power) => 2n ** BigInt(power) - 1n,
+        next,
+      )) ?? (await findAmong(EMPTY_IDS_AT_END, BigInt, next));
     if (found === undefined) {
       break;
     }
@@ -104,9 +97,8 @@ export async function findLastOrder(
       );
     }
   }
-  if (!seen.isAnswered && seen.refusal !== undefined) {
-    await readAlone(first);
-    throw seen.refusal;
+  if (!isAnswered && refusal !== undefined) {
+    throw refusal;
   }
   return {
     last,
@@ -122,21 +114,11 @@ export async function findLastOrder(
  * What fails otherwise is there, and cannot be read.
  */
 function reasonOf(order: ListedOrder): string | undefined {
-  if (!isFailedOrder(order)) {
+  if (!isFailedOrder(order) || order.error.code !== "VAULT_CALL_REVERTED") {
     return undefined;
   }
-  const { code, details } = order.error;
-  return code === "VAULT_CALL_REVERTED"
-    ? String(details["reason"]).replaceAll(
-        new RegExp(`\\b${order.orderID}\\b`, "gu"),
-        "#",
-      )
-    : undefined;
-}
-
-function listOf(
-  length: number,
-  idAt: (index: number) => bigint,
-): readonly bigint[] {
-  return Array.from({ length }, (_, index) => idAt(index));
+  return String(order.error.details["reason"]).replaceAll(
+    new RegExp(`\\b${order.orderID}\\b`, "gu"),
+    "#",
+  );
 }

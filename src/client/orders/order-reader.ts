@@ -2,36 +2,26 @@ import { toQuantity } from "ethers";
 
 import { VaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
+import { invalidResponse } from "../../rpc/errors.js";
+import { fewRetries } from "../../rpc/retry.js";
+import type { CallResult } from "../../rpc/rpc-client.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
 import { encodeCall } from "../codec.js";
-import { fewRetries } from "../../rpc/retry.js";
-import { invalidResponse } from "../../rpc/errors.js";
-import type { CallResult } from "../../rpc/rpc-client.js";
 import { callLens, encodeReadCalls, encodeReadOrders } from "../lens/lens.js";
 import { entryAnswer, releaseAnswer } from "../lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "../lens/lens-answer.js";
 import type { VaultReader } from "../reader.js";
 import type { ListedOrder } from "./types.js";
 
-/** What one request brought. */
-export interface OrdersPiece {
-  readonly count: number;
-  /**
-   * To be gone through once. Orders are decoded as they are asked for: what
-   * waits for a slow consumer is bytes, a fraction of the objects in size.
-   *
-   * @throws VaultError VAULT_NO_CODE
-   */
-  readonly orders: Iterable<ListedOrder>;
-}
+const call = { operation: "getOrderInfo", role: "trading" } as const;
 
-/** Reads orders at one block, in pieces that the node can bear. */
+/** Reads orders at one block, in requests that the node can bear. */
 export class OrderReader {
   /**
    * @param target The trading contract.
    * @param chunkSize Most orders in one request. It is halved when one fails.
-   * @param usesLens Whether an order need not be a call of its own.
+   * @param usesLens False if each order has to be a call of its own.
    * @param signal Once aborted, no further request is made.
    */
   constructor(
@@ -47,63 +37,37 @@ export class OrderReader {
   ) {}
 
   /**
-   * Reads the orders of these ids.
+   * Reads the orders of these ids: as many in a request as fit into its gas, and
+   * half as many once one fails.
    *
-   * @returns Pieces whose orders, one after the other, are those of the ids.
+   * @returns The orders, to be gone through once. They are decoded as they are
+   * asked for: what waits for a slow consumer is bytes, a fraction of the objects
+   * in size. Going through them throws VAULT_NO_CODE.
    * @throws VaultError if the node does not answer, or the contract has no code
    */
-  public async read(ids: readonly bigint[]): Promise<readonly OrdersPiece[]> {
-    const pieces: OrdersPiece[] = [];
-    let at = 0;
-    while (at < ids.length) {
+  public async readChunk(
+    ids: readonly bigint[],
+  ): Promise<Iterable<ListedOrder>> {
+    const parts: Array<Iterable<ListedOrder>> = [];
+    let done = 0;
+    while (done < ids.length) {
       this.signal.throwIfAborted();
-      const piece = await this.#readChunk(ids.slice(at, at + this.chunkSize));
-      if (piece !== undefined) {
-        pieces.push(piece);
-        at += piece.count;
+      const asked = ids.slice(done, done + this.chunkSize);
+      const answer = this.usesLens ? await this.#askLens(asked) : undefined;
+      const [id = 0n] = asked;
+      if (answer !== undefined) {
+        const failed = await this.#readFailed(answer, asked);
+        parts.push(this.#decodeAll(answer, asked, failed));
+        done += answer.entries.length;
+      } else if (asked.length === 1) {
+        parts.push([await this.#readAlone(id)]);
+        done += 1;
+      } else {
+        // Those that were under way together and fail as well say nothing new.
+        this.chunkSize = Math.min(this.chunkSize, Math.floor(asked.length / 2));
       }
     }
-    return pieces;
-  }
-
-  /**
-   * Reads as many orders as fit into the gas of one call; undefined after a
-   * failure.
-   */
-  async #readChunk(ids: readonly bigint[]): Promise<OrdersPiece | undefined> {
-    const count = ids.length;
-    const answer = this.usesLens ? await this.#askLens(ids) : undefined;
-    if (answer === undefined) {
-      if (count === 1) {
-        const [id = 0n] = ids;
-        return { count, orders: [await this.#readAlone(id)] };
-      }
-      // Those that were under way together and fail as well say nothing new.
-      this.chunkSize = Math.min(this.chunkSize, Math.floor(count / 2));
-      return undefined;
-    }
-    const known = new Map<LensEntry, ListedOrder>();
-    let index = 0;
-    for (const entry of answer.entries) {
-      const id = ids[index++] ?? 0n;
-      if (entry.status !== "returned") {
-        const given = entryAnswer(answer, entry);
-        known.set(
-          entry,
-          "reverted" in given
-            ? this.#decode(
-                { reverted: await this.client.explain(given.reverted) },
-                entry,
-                id,
-              )
-            : await this.#readAlone(id),
-        );
-      }
-    }
-    return {
-      count: answer.entries.length,
-      orders: this.#decodeAll(answer, ids, known),
-    };
+    return concat(parts);
   }
 
   /** @returns Undefined if the node answers, but not this. */
@@ -142,22 +106,44 @@ export class OrderReader {
       : encodeReadCalls(
           ids.map((id) => ({
             target: address,
-            data: encodeCall("getOrderInfo", [id]).data,
+            data: encodeCall(call.operation, [id]).data,
           })),
         );
   }
 
-  /** @param known Of those entries that could not be decoded as they are. */
+  /** The entries that are no order, with why. */
+  async #readFailed(
+    answer: LensAnswer,
+    ids: readonly bigint[],
+  ): Promise<ReadonlyMap<LensEntry, ListedOrder>> {
+    const failed = new Map<LensEntry, ListedOrder>();
+    for (const [index, entry] of answer.entries.entries()) {
+      if (entry.status !== "returned") {
+        const id = ids[index] ?? 0n;
+        const given = entryAnswer(answer, entry);
+        const order =
+          "reverted" in given
+            ? this.#decode(
+                { reverted: await this.client.explain(given.reverted) },
+                entry,
+                id,
+              )
+            : await this.#readAlone(id);
+        failed.set(entry, order);
+      }
+    }
+    return failed;
+  }
+
   *#decodeAll(
     answer: LensAnswer,
     ids: readonly bigint[],
-    known: ReadonlyMap<LensEntry, ListedOrder>,
+    failed: ReadonlyMap<LensEntry, ListedOrder>,
   ): Generator<ListedOrder, void, undefined> {
-    let index = 0;
-    for (const entry of answer.entries) {
-      const id = ids[index++] ?? 0n;
+    for (const [index, entry] of answer.entries.entries()) {
+      const id = ids[index] ?? 0n;
       yield (
-        known.get(entry) ?? this.#decode(entryAnswer(answer, entry), entry, id)
+        failed.get(entry) ?? this.#decode(entryAnswer(answer, entry), entry, id)
       );
     }
     releaseAnswer(answer);
@@ -170,7 +156,7 @@ export class OrderReader {
   ): ListedOrder {
     try {
       const order = decodeAnswer({
-        call: { operation: "getOrderInfo", role: "trading" },
+        call,
         target: this.target,
         network: this.client.networkName,
         blockTag: toQuantity(this.pinned.blockTag),
@@ -187,16 +173,18 @@ export class OrderReader {
   /** Reads one order with a call of its own. */
   async #readAlone(orderID: bigint): Promise<ListedOrder> {
     try {
-      return {
-        orderID,
-        ...(await this.client.read("getOrderInfo", [orderID], this.pinned)),
-      };
-    } catch (error) {
-      const ofOrder = errorOfOrder(error);
-      if (ofOrder.kind === "rpc") {
-        await this.#assertNodeAnswers(ofOrder);
+      const order = await this.client.read(
+        call.operation,
+        [orderID],
+        this.pinned,
+      );
+      return { orderID, ...order };
+    } catch (thrown) {
+      const error = errorOfOrder(thrown);
+      if (error.kind === "rpc") {
+        await this.#assertNodeAnswers(error);
       }
-      return { orderID, error: ofOrder };
+      return { orderID, error };
     }
   }
 
@@ -225,4 +213,12 @@ function errorOfOrder(error: unknown): VaultError {
     throw error;
   }
   return error;
+}
+
+function* concat<Item>(
+  parts: Iterable<Iterable<Item>>,
+): Generator<Item, void, undefined> {
+  for (const part of parts) {
+    yield* part;
+  }
 }

@@ -3,20 +3,18 @@ import { setImmediate } from "node:timers/promises";
 import { pMapIterable } from "p-map";
 
 import { invalidArgument } from "../../errors.js";
+import { orAbort } from "../../rpc/deadline.js";
 import {
-  parseEnum,
   parseAddress,
   parseCount,
+  parseEnum,
   parseUint256,
   requireFixedBlock,
 } from "../inputs.js";
-import { orAbort } from "../../rpc/deadline.js";
 import { isLensSupported } from "../lens/lens.js";
 import type { VaultReader } from "../reader.js";
 import { findLastOrder } from "./last-order.js";
-import type { LastOrderParts, OrdersEnd } from "./last-order.js";
 import { OrderReader } from "./order-reader.js";
-import type { OrdersPiece } from "./order-reader.js";
 import { isEmptyOrder, isFailedOrder } from "./types.js";
 import type { ListedOrder, Order, OrdersOptions } from "./types.js";
 
@@ -35,11 +33,11 @@ const MAX_SCATTERED = 100;
 
 /** @see VaultClient.orders */
 export async function* readOrders(
-  whole: VaultReader,
+  vault: VaultReader,
   options: OrdersOptions,
 ): AsyncGenerator<ListedOrder, void, undefined> {
-  const client = whole.withDeadline(options);
-  const { ids, matches, maxChunk, concurrency } = parseOptions(options);
+  const client = vault.withDeadline(options);
+  const { asked, matches, maxChunk, concurrency } = parseOptions(options);
   const context = client.readContext(options);
   const { from } = context;
   const stop = new AbortController();
@@ -48,7 +46,6 @@ export async function* readOrders(
       ? stop.signal
       : AbortSignal.any([options.signal, stop.signal]);
   signal.throwIfAborted();
-  let done = 0;
   try {
     const target = await orAbort(client.addressOf("trading", "orders"), signal);
     const [{ number: blockTag }, usesLens] = await orAbort(
@@ -60,78 +57,77 @@ export async function* readOrders(
       ]),
       signal,
     );
-    const pinned = { from, blockTag };
     const reader = new OrderReader(
       client,
       target,
       usesLens ? maxChunk : 1,
       usesLens,
-      pinned,
+      { from, blockTag },
       signal,
     );
-    const read = (
-      list: Iterable<bigint>,
-    ): AsyncIterable<readonly OrdersPiece[]> =>
+    const read = (ids: Iterable<bigint>) =>
       pMapIterable(
-        chunksOf(list, reader),
-        async (chunk) => await orAbort(reader.read(chunk), signal),
+        chunksOf(ids, reader),
+        async (chunk) => ({
+          count: chunk.length,
+          orders: await orAbort(reader.readChunk(chunk), signal),
+        }),
         {
           concurrency:
             concurrency ??
             (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
         },
       );
-    const { chosen, total, isMissing } = await choose(ids, {
-      read: (list) => ordersOf(read(list)),
-      readAlone: async (id) => await client.read("getOrderInfo", [id], pinned),
-    });
-    for await (const pieces of read(chosen)) {
+    const { ids, total, isMissing } = await choose(
+      asked,
+      async function* (list) {
+        for await (const { orders } of read(list)) {
+          yield* orders;
+        }
+      },
+    );
+    let done = 0;
+    for await (const { count, orders } of read(ids)) {
       // The next request leaves first, or the node would have nothing to do
       // while this chunk is decoded.
       await setImmediate();
-      for (const { count, orders } of pieces) {
-        for (const order of orders) {
-          if (
-            isMissing?.(order) !== true &&
-            (isFailedOrder(order) || matches(order))
-          ) {
-            yield order;
-            options.signal?.throwIfAborted();
-          }
+      for (const order of orders) {
+        if (
+          isMissing?.(order) !== true &&
+          (isFailedOrder(order) || matches(order))
+        ) {
+          yield order;
+          options.signal?.throwIfAborted();
         }
-        done += count;
-        options.onProgress?.({ done, total });
       }
+      done += count;
+      options.onProgress?.({ done, total });
     }
   } finally {
     stop.abort();
   }
 }
 
-/** Which orders a scan is to list. */
-type Ids =
+/** Without `last`, all there are from `first` on. */
+type AskedIds =
   | { readonly list: readonly bigint[] }
-  /** Without `last`, all there are from `first` on. */
   | { readonly first: bigint; readonly last?: bigint };
 
-interface Chosen {
-  readonly chosen: Iterable<bigint>;
-  readonly total: number;
-  /** Given where ids that do not exist are not to be listed. */
-  readonly isMissing?: OrdersEnd["isMissing"] | undefined;
-}
-
-async function choose(ids: Ids, parts: LastOrderParts): Promise<Chosen> {
-  if ("list" in ids) {
-    return { chosen: ids.list, total: ids.list.length };
+/** The ids to read; with `isMissing` where not all of them exist. */
+async function choose(
+  asked: AskedIds,
+  read: Parameters<typeof findLastOrder>[0],
+) {
+  if ("list" in asked) {
+    return { ids: asked.list, total: asked.list.length };
   }
-  const { first } = ids;
+  const { first } = asked;
   const { last = first - 1n, isMissing } =
-    ids.last === undefined
-      ? await findLastOrder(parts, first)
-      : { last: ids.last, isMissing: undefined };
+    asked.last === undefined
+      ? await findLastOrder(read, first)
+      : { last: asked.last };
   return {
-    chosen: idsFrom(first, last),
+    ids: idsFrom(first, last),
     total: Number(last - first + 1n),
     isMissing,
   };
@@ -171,19 +167,9 @@ function* chunksOf(
   }
 }
 
-async function* ordersOf(
-  answers: AsyncIterable<readonly OrdersPiece[]>,
-): AsyncGenerator<ListedOrder, void, undefined> {
-  for await (const pieces of answers) {
-    for (const { orders } of pieces) {
-      yield* orders;
-    }
-  }
-}
-
 function parseOptions(options: OrdersOptions) {
   requireFixedBlock(options.blockTag, "blockTag");
-  const ids = parseIds(options);
+  const asked = parseIds(options);
   const state =
     options.state === undefined
       ? undefined
@@ -194,7 +180,7 @@ function parseOptions(options: OrdersOptions) {
       : parseAddress(options.holder, "holder");
   const skipEmpty = options.skipEmpty === true;
   return {
-    ids,
+    asked,
     matches: (order: Order) =>
       (state === undefined || order.state === state) &&
       (holder === undefined || order.holder === holder) &&
@@ -213,7 +199,7 @@ export function parseIds({
   ids,
   firstId,
   lastId,
-}: Pick<OrdersOptions, "ids" | "firstId" | "lastId">): Ids {
+}: Pick<OrdersOptions, "ids" | "firstId" | "lastId">): AskedIds {
   if (ids !== undefined) {
     if (firstId !== undefined || lastId !== undefined) {
       throw invalidArgument(
