@@ -8,7 +8,7 @@ import {
   vaultError,
 } from "../errors.js";
 import type { VaultRound } from "../protocol/index.js";
-import { isSameRound } from "../protocol/round.js";
+import { identityOf, isSameRound } from "../protocol/round.js";
 import { orAbort } from "../rpc/deadline.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { parseBlockTag, parseCount, requirePastBlock } from "./inputs.js";
@@ -17,11 +17,6 @@ import type { ReadOptions, VaultReader } from "./reader.js";
 
 /** Requests under way at a time: each is one small `eth_call`. */
 const CONCURRENCY = 16;
-/**
- * A factory may be gone for a while, so a stretch with nothing at both ends is
- * only believed to be empty once it is so small a part of the range.
- */
-const EMPTY_STRETCHES = 128;
 
 /** Where a round of the past was seen. Blocks between two are never guessed. */
 export interface RoundSighting {
@@ -89,25 +84,25 @@ interface RoundAt {
   readonly error?: VaultError;
 }
 
-/** Two looks with blocks between them, or none. */
-type Stretch = readonly [before: RoundAt, after: RoundAt];
+/** Two neighbouring blocks with different rounds, or with and without it settled. */
+type Change = readonly [before: RoundAt, after: RoundAt];
 
 /** @see VaultClient.rounds */
 export async function* readRounds(
-  whole: VaultReader,
+  vault: VaultReader,
   options: RoundsOptions,
 ): AsyncGenerator<PastRound, void, undefined> {
   options.signal?.throwIfAborted();
-  const client = whole.withDeadline(options);
+  const client = vault.withDeadline(options);
   const [first, last] = await parseRange(client, options);
-  const seen: number[] = [];
-  const look = lookAt(client, options, last);
+  const blocks: number[] = [];
+  const readRound = roundReader(client, options, last);
   const changes = await orAbort(
     findChanges(
       [first, last],
       async (block) => {
-        seen.push(block);
-        return await look(block);
+        blocks.push(block);
+        return await readRound(block);
       },
       options,
     ),
@@ -116,77 +111,80 @@ export async function* readRounds(
   yield* sightings(
     changes,
     first,
-    [...seen].sort((one, other) => one - other),
+    blocks.toSorted((one, other) => one - other),
   );
 }
 
 /**
- * Finds every two neighbouring blocks between which the round, or whether it is
- * settled, differs. Before the first block and behind the last there is no round.
+ * Finds every change between the first block and the last, before and behind
+ * which there is no round.
  *
  * A round's start time never goes back and a settled round stays settled, so if
  * both ends of a stretch show the same, all between does. Else it is halved.
  */
 async function findChanges(
   [first, last]: readonly [number, number],
-  look: (block: number) => Promise<RoundAt>,
+  read: (block: number) => Promise<RoundAt>,
   { concurrency = CONCURRENCY, signal, onProgress }: RoundsOptions,
-): Promise<readonly Stretch[]> {
+): Promise<readonly Change[]> {
   const limit = pLimit(concurrency);
   const stop = new AbortController();
   const marks = equalDistances(first, last);
   let done = 0;
   let total = marks.length;
-  const lookInTurn = async (block: number): Promise<RoundAt> =>
+  const readInTurn = async (block: number): Promise<RoundAt> =>
     await limit(async () => {
       signal?.throwIfAborted();
       stop.signal.throwIfAborted();
-      const found = await look(block);
+      const found = await read(block);
       done += 1;
       onProgress?.({ done, total });
       return found;
     });
-  const widestEmpty = Math.max(1, (last - first) / EMPTY_STRETCHES);
-  const search = async (stretch: Stretch): Promise<readonly Stretch[]> => {
-    const [before, after] = stretch;
-    const width = after.block - before.block;
+  const search = async (
+    before: RoundAt,
+    after: RoundAt,
+  ): Promise<readonly Change[]> => {
     if (
-      !isChange(stretch) &&
-      (before.round !== undefined || width <= widestEmpty)
+      isSame(before.round, after.round) &&
+      before.round?.settled === after.round?.settled
     ) {
       return [];
     }
+    const width = after.block - before.block;
     if (width === 1) {
-      return [stretch];
+      return [[before, after]];
     }
-    const looks = Math.ceil(Math.log2(width));
-    total += looks;
-    const middle = await lookInTurn(
+    const reads = Math.ceil(Math.log2(width));
+    total += reads;
+    const middle = await readInTurn(
       Math.floor((before.block + after.block) / 2),
     );
-    // Of the others, each half says itself.
-    total -= looks - 1;
-    return await searchBetween([before, middle, after]);
+    // Each half adds its own.
+    total -= reads - 1;
+    const [lower, upper] = [search(before, middle), search(middle, after)];
+    return (await Promise.all([lower, upper])).flat();
   };
-  const searchBetween = async (
-    found: readonly RoundAt[],
-  ): Promise<readonly Stretch[]> =>
-    (await Promise.all(pairs(found).map(search))).flat();
   try {
-    const found = await Promise.all(marks.map(lookInTurn));
-    const changes = await searchBetween([
-      { block: first - 1, round: undefined },
-      ...found,
-      { block: last + 1, round: undefined },
-    ]);
+    const found = await Promise.all(marks.map(readInTurn));
+    const ends = [...found, { block: last + 1, round: undefined }];
+    const changes = await Promise.all(
+      ends.map(
+        async (after, index) =>
+          await search(
+            found[index - 1] ?? { block: first - 1, round: undefined },
+            after,
+          ),
+      ),
+    );
     const error = found.at(-1)?.error;
-    if (changes.length === 0 && error !== undefined) {
+    if (changes.every(({ length }) => length === 0) && error !== undefined) {
       // Not an empty list: the address may be wrong.
       throw error;
     }
-    return changes;
+    return changes.flat();
   } finally {
-    // Where one look failed, the others are not made.
+    // Where one read failed, the others are not made.
     stop.abort();
   }
 }
@@ -194,16 +192,16 @@ async function findChanges(
 /**
  * A round's stay between the change that brought it and the one that ended it.
  *
- * @param looks The blocks that were read, in their order.
+ * @param blocks Those that were read, in their order.
  */
 function* sightings(
-  changes: readonly Stretch[],
+  changes: readonly Change[],
   first: number,
-  looks: readonly number[],
+  blocks: readonly number[],
 ): Generator<PastRound, void, undefined> {
   let latestStart = -1n;
+  let at = 0;
   const seen = new Set<string>();
-  const findWidestGap = widestGaps(looks);
   let current:
     | { firstBlock: number; settledBlock: number | null; isOrdered: boolean }
     | undefined;
@@ -217,7 +215,13 @@ function* sightings(
         !isOrdered || startTime < latestStart || seen.has(identity);
       seen.add(identity);
       latestStart = startTime > latestStart ? startTime : latestStart;
-      const unreadBlocks = findWidestGap(found.firstBlock, before.block);
+      let unreadBlocks = 0;
+      for (; (blocks[at] ?? before.block) < before.block; at += 1) {
+        const [from = 0, to = 0] = blocks.slice(at, at + 2);
+        if (from >= found.firstBlock) {
+          unreadBlocks = Math.max(unreadBlocks, to - from - 1);
+        }
+      }
       yield {
         ...before.round,
         ...found,
@@ -242,23 +246,8 @@ function* sightings(
   }
 }
 
-/** Ranges come in their order. */
-function widestGaps(
-  looks: readonly number[],
-): (first: number, last: number) => number {
-  let at = 0;
-  return (first, last) => {
-    let widest = 0;
-    for (; (looks[at] ?? last) < last; at += 1) {
-      const [from = 0, to = 0] = looks.slice(at, at + 2);
-      widest = from < first ? widest : Math.max(widest, to - from - 1);
-    }
-    return widest;
-  };
-}
-
-/** What the contract refuses is no failure. */
-function lookAt(
+/** Reads the round of a block; a contract that refuses has none. */
+function roundReader(
   client: VaultReader,
   { from }: RoundsOptions,
   last: number,
@@ -276,10 +265,7 @@ function lookAt(
       );
       return { block, round: isEmpty ? undefined : round };
     } catch (error) {
-      if (!VaultError.isVaultError(error)) {
-        throw error;
-      }
-      if (error.kind === "chain") {
+      if (VaultError.isVaultError(error) && error.kind === "chain") {
         return { block, round: undefined, error };
       }
       if (isNodeRefusal(error)) {
@@ -345,28 +331,15 @@ async function parseRange(
 
 /** Blocks to begin with, which show if the order that the search relies on holds. */
 function equalDistances(first: number, last: number): number[] {
-  const count = Math.min(
-    2 * Math.ceil(Math.log2(last - first + 1)),
-    last - first,
-  );
+  const blocks = last - first;
+  const count = Math.min(2 * Math.ceil(Math.log2(blocks + 1)), blocks);
   return [
     ...Array.from(
       { length: count },
-      (_, index) => first + Math.floor(((last - first) / count) * index),
+      (_, index) => first + Math.floor((blocks / count) * index),
     ),
     last,
   ];
-}
-
-function pairs(found: readonly RoundAt[]): Stretch[] {
-  return found.flatMap((after, index) => {
-    const before = found[index - 1];
-    return before === undefined ? [] : [[before, after] as const];
-  });
-}
-
-function isChange([{ round: before }, { round: after }]: Stretch): boolean {
-  return !isSame(before, after) || before?.settled !== after?.settled;
 }
 
 function isSame(
@@ -376,8 +349,4 @@ function isSame(
   return one === undefined || other === undefined
     ? one === other
     : isSameRound(one, other);
-}
-
-function identityOf({ startTime, endTime, strikePrice }: VaultRound): string {
-  return [startTime, endTime, strikePrice].join();
 }

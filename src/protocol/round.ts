@@ -12,12 +12,13 @@ export type RoundIdentity = Pick<
   "startTime" | "endTime" | "strikePrice"
 >;
 
+/** The same text for the same round, and no other. */
+export function identityOf(round: RoundIdentity): string {
+  return [round.startTime, round.endTime, round.strikePrice].join();
+}
+
 export function isSameRound(one: RoundIdentity, other: RoundIdentity): boolean {
-  return (
-    one.startTime === other.startTime &&
-    one.endTime === other.endTime &&
-    one.strikePrice === other.strikePrice
-  );
+  return identityOf(one) === identityOf(other);
 }
 
 /** @param timestamp Of a block, Unix seconds. */
