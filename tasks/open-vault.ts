@@ -15,7 +15,7 @@ import { vaultError } from "../src/errors.js";
 import { contractRoleNames, isContractRole } from "../src/protocol/index.js";
 import { FORK_NETWORK } from "../src/simulation/fork/network.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
-import { readChainAndBlock } from "../src/client/lens/lens.js";
+import { tryLens } from "../src/client/lens/lens.js";
 import type { VaultReader } from "../src/client/reader.js";
 import { fewRetries } from "../src/rpc/retry.js";
 import type { OutputStream, WriteText } from "./output/destination.js";
@@ -197,14 +197,11 @@ export async function readEnvelope(
   const context = vault.readContext({ blockTag });
   const { network } = context.rpc;
   const rpc = context.rpc.withRetries(fewRetries);
-  const atOnce = await readChainAndBlock({ ...context, rpc });
-  if (atOnce !== undefined) {
-    return { network, ...atOnce };
-  }
-  const [chainId, block] = await Promise.all([
-    vault.chainId(),
-    vault.block(blockTag),
-  ]);
+  const lens = await tryLens({ ...context, rpc });
+  const [chainId, block] =
+    lens === undefined
+      ? await Promise.all([vault.chainId(), vault.block(blockTag)])
+      : [lens.chainId, lens.block];
   return { network, chainId, block };
 }
 

@@ -9,7 +9,7 @@ import {
   parseBlockTag,
   parseUint256,
   readInteger,
-  requirePastBlock,
+  requireFixedBlock,
 } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
 import { parseTime, requireFuture } from "../src/client/parse-time.js";
@@ -99,7 +99,7 @@ export function parsePastBlock(
   where: string,
 ): BlockTag {
   const tag = parseBlock(text, where);
-  requirePastBlock(tag, where);
+  requireFixedBlock(tag, where);
   return tag;
 }
 

@@ -25,7 +25,14 @@ import type {
 } from "../protocol/index.js";
 import { asRecord } from "../json.js";
 import { describeInput, notOneOf, parseEnum, parseUint256 } from "./inputs.js";
-import { WORD, isZero, readSmallWord, readWord, viewOf } from "./lens/words.js";
+import {
+  WORD,
+  hexWord,
+  isZero,
+  readSmallWord,
+  readWord,
+  viewOf,
+} from "./lens/words.js";
 
 const ADDRESS_SIZE = 20;
 
@@ -57,17 +64,12 @@ export function encodeCall(
   operation: OperationName,
   args: readonly unknown[],
 ): EncodedCall {
-  const { inputs, target } = operationEntry(operation);
+  const { inputs, selector, target } = operationEntry(operation);
   const rest = [...args];
   const role =
     typeof target === "string" ? target : chooseTarget(target, rest.shift());
-  const { contractInterface, fragment } = lookUp(operation, role);
-  const values = parseInputs(operation, inputs, rest);
-  return {
-    operation,
-    role,
-    data: contractInterface.encodeFunctionData(fragment, values),
-  };
+  const words = parseInputs(operation, inputs, rest).map(hexWord);
+  return { operation, role, data: `${selector}${words.join("")}` };
 }
 
 /** Returned bytes that are not the encoding of an operation's values. */
@@ -245,28 +247,9 @@ function parseInputs(
 export function fragmentOf(operation: OperationName): FunctionFragment {
   const [target] = targetsOf(operation);
   assertInvariant(target !== undefined, `${operation} names no contract`);
-  return lookUp(operation, target.role).fragment;
-}
-
-const lookUpCache = new Map<string, ReturnType<typeof lookUp>>();
-
-function lookUp(
-  operation: OperationName,
-  role: ContractRole,
-): {
-  readonly contractInterface: Interface;
-  readonly fragment: FunctionFragment;
-} {
-  const { abi } = contractRoles[role];
-  const key = `${abi}.${operation}`;
-  let found = lookUpCache.get(key);
-  if (found === undefined) {
-    const contractInterface: Interface =
-      contractFactories[abi].createInterface();
-    const fragment = contractInterface.getFunction(wireName(operation));
-    assertInvariant(fragment !== null, `${abi} has no ${wireName(operation)}`);
-    found = { contractInterface, fragment };
-    lookUpCache.set(key, found);
-  }
-  return found;
+  const { abi } = contractRoles[target.role];
+  const contractInterface: Interface = contractFactories[abi].createInterface();
+  const fragment = contractInterface.getFunction(wireName(operation));
+  assertInvariant(fragment !== null, `${abi} has no ${wireName(operation)}`);
+  return fragment;
 }

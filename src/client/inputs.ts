@@ -27,25 +27,20 @@ export function parseAddress(
   where: string,
   shown: string | GivenValue = givenInput(value),
 ): string {
-  const fail = (problem: string, given = shown): never => {
-    throw vaultError("VAULT_INVALID_ADDRESS", {
-      where,
-      value: given,
-      problem,
-    });
-  };
-  if (typeof value !== "string") {
-    return fail("not a string");
+  let problem = "not a string";
+  if (typeof value === "string") {
+    problem = "not 0x and 40 hex digits";
+    if (isHexString(value, 20)) {
+      try {
+        return getAddress(value);
+      } catch {
+        problem = "its checksum is wrong";
+        // An address is no secret, so it is shown in any case.
+        shown = givenInput(value);
+      }
+    }
   }
-  if (!isHexString(value, 20)) {
-    return fail("not 0x and 40 hex digits");
-  }
-  try {
-    return getAddress(value);
-  } catch {
-    // An address is no secret, so it is shown in any case.
-    return fail("its checksum is wrong", givenInput(value));
-  }
+  throw vaultError("VAULT_INVALID_ADDRESS", { where, value: shown, problem });
 }
 
 /**
@@ -168,13 +163,6 @@ export function requireFixedBlock(blockTag: unknown, where: string): void {
       where,
       "the pending block is not one fixed block, so several calls cannot be pinned to it; latest can",
     );
-  }
-}
-
-/** @throws VaultError VAULT_INVALID_ARGUMENT for the pending block */
-export function requirePastBlock(blockTag: unknown, where: string): void {
-  if (blockTag === "pending") {
-    throw invalidArgument(where, "a pending block is no part of the history");
   }
 }
 

@@ -11,12 +11,18 @@ import type { VaultRound } from "../protocol/index.js";
 import { identityOf, isSameRound } from "../protocol/round.js";
 import { orAbort } from "../rpc/deadline.js";
 import { isNodeRefusal } from "../rpc/errors.js";
-import { parseBlockTag, parseCount, requirePastBlock } from "./inputs.js";
+import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
 /** Requests under way at a time: each is one small `eth_call`. */
 const CONCURRENCY = 16;
+
+/**
+ * A factory may be gone for a while, so a stretch with nothing at both ends is
+ * only believed to be empty once it is so small a part of the range.
+ */
+const EMPTY_STRETCHES = 128;
 
 /** Where a round of the past was seen. Blocks between two are never guessed. */
 export interface RoundSighting {
@@ -130,6 +136,7 @@ async function findChanges(
   const limit = pLimit(concurrency);
   const stop = new AbortController();
   const marks = equalDistances(first, last);
+  const widestEmpty = Math.max(1, (last - first) / EMPTY_STRETCHES);
   let done = 0;
   let total = marks.length;
   const readInTurn = async (block: number): Promise<RoundAt> =>
@@ -145,13 +152,13 @@ async function findChanges(
     before: RoundAt,
     after: RoundAt,
   ): Promise<readonly Change[]> => {
-    if (
-      isSame(before.round, after.round) &&
-      before.round?.settled === after.round?.settled
-    ) {
+    const width = after.block - before.block;
+    const isChange =
+      !isSame(before.round, after.round) ||
+      before.round?.settled !== after.round?.settled;
+    if (!isChange && (before.round !== undefined || width <= widestEmpty)) {
       return [];
     }
-    const width = after.block - before.block;
     if (width === 1) {
       return [[before, after]];
     }
@@ -311,7 +318,7 @@ async function parseRange(
 ): Promise<readonly [first: number, last: number]> {
   for (const [where, tag] of Object.entries({ fromBlock, toBlock })) {
     parseBlockTag(tag, where);
-    requirePastBlock(tag, where);
+    requireFixedBlock(tag, where);
   }
   parseCount(concurrency, "concurrency");
   const [first, { number: last }] = await Promise.all([

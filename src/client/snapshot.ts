@@ -116,23 +116,13 @@ function valueIn(
   }
 }
 
-const encodedQueries = new WeakMap<Query, EncodedCall>();
-
-/** The readings are constants, and so are their calls. */
-function encodeQuery(reading: Query): EncodedCall {
-  const encoded =
-    encodedQueries.get(reading) ?? encodeCall(reading.operation, reading.args);
-  encodedQueries.set(reading, encoded);
-  return encoded;
-}
-
 /** Encodes a reading's call and finds out where it goes. */
 export async function prepareQuery(
   client: VaultReader,
   reading: Query,
 ): Promise<LocatedQuery | (Query & FailedReading)> {
   try {
-    const call = encodeQuery(reading);
+    const call = encodeCall(reading.operation, reading.args);
     const target = await client.addressOf(call.role, reading.operation);
     return { ...reading, call, target };
   } catch (error) {

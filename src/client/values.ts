@@ -30,19 +30,48 @@ export function checkValue(
   value: unknown,
   where: string,
 ): unknown {
+  const number =
+    typeof value === "string" ? (readInteger(value) ?? value) : value;
   switch (type) {
     case "uint256":
-      return parseUint256(readNumber(value), where);
+      return parseUint256(number, where);
     case "uint8":
-      return isEnumName(unit) && typeof readNumber(value) === "string"
-        ? parseEnum(unit, value, where)
-        : parseUint8(value, where);
+      if (isEnumName(unit) && typeof number === "string") {
+        return parseEnum(unit, value, where);
+      }
+      // A contract may return one that is not listed.
+      if (
+        (typeof number === "bigint" || Number.isInteger(number)) &&
+        Number(number) >= 0 &&
+        Number(number) <= 255
+      ) {
+        return Number(number);
+      }
+      throw vaultError("VAULT_INVALID_INTEGER", {
+        where,
+        bits: 8,
+        value: givenInput(value),
+      });
     case "address":
       return parseAddress(value, where);
-    case "bool":
-      return parseBoolean(value, where);
-    case "string":
-      return parseText(value, where);
+    case "bool": {
+      const isTrue = value === true || value === "true";
+      if (!isTrue && value !== false && value !== "false") {
+        throw notOneOf(where, ["true", "false"], value);
+      }
+      return isTrue;
+    }
+    case "string": {
+      const { bytes } = asRecord(value);
+      // A file has the bytes of a text that is not UTF-8.
+      if (isHexString(bytes, true)) {
+        return getBytes(bytes);
+      }
+      if (typeof value === "string" || value instanceof Uint8Array) {
+        return value;
+      }
+      throw needed("a text, or its bytes as 0x hex data,", value, where);
+    }
   }
 }
 
@@ -121,50 +150,6 @@ export function requireObject(
     throw needed("an object", value, where);
   }
   return asRecord(value);
-}
-
-function readNumber(value: unknown): unknown {
-  return typeof value === "string" ? (readInteger(value) ?? value) : value;
-}
-
-/** Takes any number: a contract may return one that is not listed. */
-function parseUint8(value: unknown, where: string): number {
-  const number = readNumber(value);
-  if (
-    (typeof number === "bigint" || typeof number === "number") &&
-    Number.isInteger(Number(number)) &&
-    number >= 0 &&
-    number <= 255
-  ) {
-    return Number(number);
-  }
-  throw vaultError("VAULT_INVALID_INTEGER", {
-    where,
-    bits: 8,
-    value: givenInput(value),
-  });
-}
-
-function parseBoolean(value: unknown, where: string): boolean {
-  if (value === true || value === "true") {
-    return true;
-  }
-  if (value === false || value === "false") {
-    return false;
-  }
-  throw notOneOf(where, ["true", "false"], value);
-}
-
-/** Checks a text, or the bytes of one, which a file has as `{ bytes }`. */
-function parseText(value: unknown, where: string): string | Uint8Array {
-  if (typeof value === "string" || value instanceof Uint8Array) {
-    return value;
-  }
-  const { bytes } = asRecord(value);
-  if (!isHexString(bytes, true)) {
-    throw needed("a text, or its bytes as 0x hex data,", value, where);
-  }
-  return getBytes(bytes);
 }
 
 function needed(type: string, value: unknown, where: string): Error {

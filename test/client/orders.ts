@@ -362,7 +362,7 @@ describe("client - orders", () => {
       onProgress: (progress) => seen.push(progress),
     });
     expect(seen).to.deep.equal(
-      [10, 20].map((done) => ({ done, total: 20 })),
+      [10, 15, 20].map((done) => ({ done, total: 20 })),
     );
   });
 

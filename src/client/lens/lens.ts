@@ -18,27 +18,24 @@ export interface LensContext {
 
 const lensInterface = new Interface(VaultLensArtifact.abi);
 
-let latestCalls: { readonly key?: string; readonly data: string } = {
-  data: "",
-};
-
 /** One of the calls that a lens makes. */
 export interface ReadCall {
   readonly target: string;
   readonly data: string;
 }
 
+/** One snapshot is much like the one before. */
+let latest = { key: "", data: "" };
+
 /** Call data that reads several contracts. */
 export function encodeReadCalls(calls: readonly ReadCall[]): string {
   const key = calls.map(({ target, data }) => `${target}:${data}`).join();
-  if (key !== latestCalls.key) {
-    const data = lensInterface.encodeFunctionData("readCalls", [
-      calls.map((call) => [call.target, call.data]),
-    ]);
-    // One snapshot is much like the one before.
-    latestCalls = { key, data };
+  if (key !== latest.key || key === "") {
+    const list = calls.map(({ target, data }) => [target, data]);
+    const data = lensInterface.encodeFunctionData("readCalls", [list]);
+    latest = { key, data };
   }
-  return latestCalls.data;
+  return latest.data;
 }
 
 /** Call data that reads orders by id, at most `count` of them. */
@@ -55,65 +52,37 @@ export function encodeReadOrders(
 }
 
 /**
- * Asks once if the node applies state overrides, with the smallest call there is.
+ * Asks once if the node applies state overrides.
  *
  * @throws VaultError if the node does not answer anything else either
  */
-export async function isLensSupported(
-  context: Omit<LensContext, "blockTag">,
-): Promise<boolean> {
-  const { node } = context.rpc;
-  if (node.takesOverrides !== undefined) {
-    return node.takesOverrides;
+export async function isLensSupported({
+  rpc,
+  from,
+}: Omit<LensContext, "blockTag">): Promise<boolean> {
+  if (rpc.node.takesOverrides === undefined) {
+    // At the latest block: another may be unknown or pruned.
+    await tryLens({ rpc, from, blockTag: "latest" });
   }
-  // At the latest block: another may be unknown or pruned.
-  const probe = { ...context, blockTag: "latest" };
-  if ((await readChainAndBlock(probe)) !== undefined) {
-    return true;
-  }
-  // An error may also be that of a node that fails for a moment, and what is
-  // remembered here stays.
-  await context.rpc.chainId();
-  node.takesOverrides = (await readChainAndBlock(probe)) !== undefined;
-  return node.takesOverrides;
+  return rpc.node.takesOverrides === true;
 }
 
 /**
- * The chain's id and the block of a tag, in one request.
+ * The answers of some contracts, or only the chain's id and the block, in one
+ * request.
  *
- * @returns Undefined if the node answered, and not with what a lens says.
- */
-export async function readChainAndBlock(
-  context: LensContext,
-): Promise<Pick<LensAnswer, "chainId" | "block"> | undefined> {
-  if (context.rpc.node.takesOverrides === false) {
-    return undefined;
-  }
-  return await callLens(context, encodeReadCalls([])).then(
-    ({ chainId, block }) => ({ chainId, block }),
-    fallbackTo(undefined, ({ code }) => refusals.has(code)),
-  );
-}
-
-const refusals: ReadonlySet<string> = new Set([
-  "VAULT_RPC_ERROR",
-  "VAULT_RPC_INVALID_RESPONSE",
-  // An HTTP status, or a closed connection, as a proxy refuses.
-  "VAULT_NETWORK_UNREACHABLE",
-]);
-
-/**
  * @returns Undefined if the node cannot do that.
  * @throws VaultError if the node does not answer at all
  */
 export async function tryLens(
   context: LensContext,
-  calls: readonly ReadCall[],
+  calls: readonly ReadCall[] = [],
 ): Promise<LensAnswer | undefined> {
+  const { rpc, from } = context;
   if (
-    context.rpc.node.takesOverrides === false ||
+    rpc.node.takesOverrides === false ||
     // The lens would stand in the place of what is to be read.
-    calls.some(({ target }) => target === context.from)
+    calls.some(({ target }) => target === from)
   ) {
     return undefined;
   }
@@ -123,11 +92,26 @@ export async function tryLens(
     if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
       throw error;
     }
-    // Is it this call, or any with an override? That is worth remembering.
-    await isLensSupported(context);
-    return undefined;
   }
+  if (rpc.node.takesOverrides === undefined) {
+    // It may be this call, or a node that fails for a moment; what is remembered
+    // here stays.
+    await rpc.chainId();
+    const probe = { rpc, from, blockTag: "latest" };
+    rpc.node.takesOverrides = await callLens(probe, encodeReadCalls([])).then(
+      () => true,
+      fallbackTo(false, ({ code }) => refusals.has(code)),
+    );
+  }
+  return undefined;
 }
+
+const refusals: ReadonlySet<string> = new Set([
+  "VAULT_RPC_ERROR",
+  "VAULT_RPC_INVALID_RESPONSE",
+  // An HTTP status, or a closed connection, as a proxy refuses.
+  "VAULT_NETWORK_UNREACHABLE",
+]);
 
 /**
  * Runs the lens inside one `eth_call`.
