@@ -34,7 +34,18 @@ export function findInAbis(abis: readonly InterfaceAbi[]): FindErrors {
       );
     }
   });
-  return (wanted) => errors.filter(({ selector }) => selector === wanted);
+  return findAmong(errors);
+}
+
+/** The look-up in these errors: each one's four bytes are a hash, made once. */
+export function findAmong(
+  errors: readonly ErrorFragment[],
+): (selector: string) => readonly ErrorFragment[] {
+  const found = new Map<string, ErrorFragment[]>();
+  for (const error of errors) {
+    found.set(error.selector, [...(found.get(error.selector) ?? []), error]);
+  }
+  return (selector) => found.get(selector) ?? [];
 }
 
 /** Says a reason in the words of a custom error, if it is one that is found. */

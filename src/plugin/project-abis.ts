@@ -1,6 +1,7 @@
 import { ErrorFragment } from "ethers";
 import type { ArtifactManager } from "hardhat/types/artifacts";
 
+import { findAmong } from "../client/error-abis.js";
 import type { FindErrors } from "../client/error-abis.js";
 
 /**
@@ -13,10 +14,10 @@ export function findInProject(
     "getAllFullyQualifiedNames" | "readArtifact"
   >,
 ): FindErrors {
-  let errors: Promise<readonly ErrorFragment[]> | undefined;
-  return async (wanted) => {
-    errors ??= readErrors(artifacts);
-    return (await errors).filter(({ selector }) => selector === wanted);
+  let find: Promise<ReturnType<typeof findAmong>> | undefined;
+  return async (selector) => {
+    find ??= readErrors(artifacts).then(findAmong);
+    return (await find)(selector);
   };
 }
 

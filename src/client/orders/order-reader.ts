@@ -7,7 +7,7 @@ import { fewRetries } from "../../rpc/retry.js";
 import type { CallResult } from "../../rpc/rpc-client.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
-import { encodeCall } from "../codec.js";
+import { decodeResult, encodeCall } from "../codec.js";
 import { callLens, encodeReadCalls, encodeReadOrders } from "../lens/lens.js";
 import { entryAnswer, releaseAnswer } from "../lens/lens-answer.js";
 import type { LensAnswer, LensEntry } from "../lens/lens-answer.js";
@@ -140,11 +140,18 @@ export class OrderReader {
     ids: readonly bigint[],
     failed: ReadonlyMap<LensEntry, ListedOrder>,
   ): Generator<ListedOrder, void, undefined> {
-    for (const [index, entry] of answer.entries.entries()) {
-      const id = ids[index] ?? 0n;
-      yield (
-        failed.get(entry) ?? this.#decode(entryAnswer(answer, entry), entry, id)
-      );
+    let index = 0;
+    for (const entry of answer.entries) {
+      const orderID = ids[index++] ?? 0n;
+      const decoded =
+        entry.status === "returned"
+          ? decodeResult(call.operation, answer.bytes, entry.start, entry.end)
+          : undefined;
+      yield decoded !== undefined && "value" in decoded
+        ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
+          { orderID, ...(decoded.value as VaultOrder) }
+        : (failed.get(entry) ??
+          this.#decode(entryAnswer(answer, entry), entry, orderID));
     }
     releaseAnswer(answer);
   }
