@@ -127,7 +127,7 @@ function resultInterfaces(): readonly string[] {
   return [...returning].map(([resultName, alike]) =>
     interfaceOf(
       resultName,
-      `What ${alike.map(([name]) => `\`${name}\``).join(" and ")} ${alike.length === 1 ? "returns" : "return"}.`,
+      `The result of ${alike.map(([name]) => `\`${name}\``).join(" and ")}.`,
       alike.map(([, { outputs }]) => outputs),
       resultTypes,
     ),
@@ -141,7 +141,7 @@ function generate(): string {
     .map(([name, { inputs }]) =>
       interfaceOf(
         parametersName(name),
-        `What \`${name}\` takes.`,
+        `The arguments of \`${name}\`.`,
         [inputs],
         argumentTypes,
       ),

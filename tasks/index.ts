@@ -7,10 +7,7 @@ import type {
   TaskDefinition,
 } from "hardhat/types/tasks";
 
-import {
-  operationEntry,
-  readOperationNames,
-} from "../src/protocol/readings.js";
+import { operationEntry, readOperationNames } from "../src/protocol/queries.js";
 import { readArguments, taskArguments } from "./arguments.js";
 import type { Argument, ArgumentsOf, TaskName } from "./arguments.js";
 

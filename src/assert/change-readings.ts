@@ -26,7 +26,7 @@ type Expected<Value> = [Value] extends [bigint | number | boolean | string]
 export type ExpectedReadings = Expected<StandaloneReadings>;
 
 interface ExpectedChange {
-  /** Where the value stands in a snapshot, as in `round.settled`. */
+  /** Place of the value in a snapshot, as in `round.settled`. */
   readonly path: string;
   /** Completes "expected a change …". */
   readonly wanted?: string;

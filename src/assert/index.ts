@@ -1,5 +1,5 @@
 /**
- * What the Chai matchers check, as functions for `node:test` and any other
+ * The checks of the Chai matchers as functions, for `node:test` and any other
  * runner: the same messages, as `AssertionError` with `expected` and `actual`.
  *
  * @module hardhat-vault/assert

@@ -6,7 +6,7 @@ import type { PastRound, RoundsOptions } from "../client/rounds.js";
 import type { VaultContracts } from "../client/vault-client.js";
 import type { VaultReads } from "../client/reader.js";
 import { assertInvariant } from "../errors.js";
-import { readOperationNames } from "../protocol/readings.js";
+import { readOperationNames } from "../protocol/queries.js";
 import type { HardhatVault } from "./hardhat-vault.js";
 
 /** The methods that open the connection, besides those that read. */

@@ -25,7 +25,7 @@ export function isContractRole(value: string): value is ContractRole {
   return Object.hasOwn(contractRoles, value);
 }
 
-/** What there is for each role. */
+/** A record with a value for each role. */
 export function byRole<Value>(
   valueOf: (role: ContractRole) => Value,
 ): Record<ContractRole, Value> {

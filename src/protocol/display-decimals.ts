@@ -11,8 +11,8 @@ type Unscaled<Name extends ReadOperationName> = Exclude<
 >["name"];
 
 /**
- * What decimals for display can be declared of: a reading, for all of its values
- * whose scale the protocol does not give, or one of those values.
+ * A key of the decimals for display: a reading, for all of its values whose scale
+ * the protocol does not give, or one of those values.
  */
 export type DisplayDecimalsKey = {
   [Name in ReadOperationName]: [Unscaled<Name>] extends [never]
@@ -28,7 +28,7 @@ export type DisplayDecimals = {
   readonly [Key in DisplayDecimalsKey]?: number | undefined;
 };
 
-/** How amounts are shown to a person; the API and JSON stay unscaled. */
+/** Scales of the amounts that a person sees; the API and JSON stay unscaled. */
 export interface DisplaySettings {
   /** The protocol's "token precision". */
   readonly tokenDecimals?: number | undefined;

@@ -35,19 +35,12 @@ export function isEnumName(unit: string): unit is EnumName {
   return Object.hasOwn(enums, unit);
 }
 
-/** The word for a number; undefined for one that the protocol does not list. */
-export function enumWord<Name extends EnumName>(
-  enumName: Name,
-  number: number,
-): (typeof enumWords)[Name][number] | undefined {
-  const numbers: Readonly<Record<string, number>> = enums[enumName];
-  return enumWords[enumName].find((word) => numbers[word] === number);
-}
-
 /**
  * The word for a number, or `unknown (7)` for one that the protocol does not
- * list: what a contract returns is shown, never refused.
+ * list: a contract's answer is shown, never refused.
  */
 export function describeEnumValue(enumName: EnumName, value: number): string {
-  return enumWord(enumName, value) ?? `unknown (${value})`;
+  const numbers: Readonly<Record<string, number>> = enums[enumName];
+  const word = enumWords[enumName].find((one) => numbers[one] === value);
+  return word ?? `unknown (${value})`;
 }

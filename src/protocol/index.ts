@@ -2,7 +2,7 @@ export * from "./contracts.js";
 export * from "./display-decimals.js";
 export * from "./enums.js";
 export * from "./operations.js";
-export * from "./readings.js";
+export * from "./queries.js";
 export type * from "./signatures.js";
 export type * from "./types.js";
 export * from "./units.js";

@@ -19,7 +19,7 @@ export interface Field {
   readonly option?: string;
   /** One phrase for a person, from section 2 or 4 of the protocol. */
   readonly label: string;
-  /** What else the protocol says of it. */
+  /** A further remark of the protocol. */
   readonly note?: string;
 }
 
@@ -46,13 +46,23 @@ export interface Operation {
   readonly key: string;
   /** Task that reads it: `hardhat vault <task>`. */
   readonly task: string;
-  /** What a person reads above the result. */
+  /** Heading of the result. */
   readonly title: string;
   /** One imperative sentence, the description of the task. */
   readonly description: string;
 }
 
-const AFTER_SETTLEMENT = "Updated only once the round is settled";
+/** A value of the type that nearly all of them have. */
+function uint256<const Name extends string, const UnitT extends Unit>(
+  name: Name,
+  unit: UnitT,
+  label: string,
+  more: Pick<Field, "option" | "note"> = {},
+): Field & { readonly name: Name; readonly unit: UnitT } {
+  return { name, type: "uint256", unit, label, ...more };
+}
+
+const AFTER_SETTLEMENT = { note: "Updated only once the round is settled" };
 
 /**
  * The ten operations of the protocol (section 4.2), as data. Everything that
@@ -89,14 +99,7 @@ export const operations = {
         label: "Contract type",
       },
     ],
-    outputs: [
-      {
-        name: "fundingFeeRate",
-        type: "uint256",
-        unit: "rate",
-        label: "Funding fee rate",
-      },
-    ],
+    outputs: [uint256("fundingFeeRate", "rate", "Funding fee rate")],
     key: "fundingFeeRate",
     task: "funding-rate",
     title: "Funding fee rate",
@@ -136,58 +139,21 @@ export const operations = {
     target: "vaultFactory",
     inputs: [],
     outputs: [
-      {
-        name: "strikePrice",
-        type: "uint256",
-        unit: "price",
-        label: "Strike price",
-      },
-      { name: "APY", type: "uint256", unit: "percent", label: "APY" },
-      {
-        name: "maxVolume",
-        type: "uint256",
-        unit: "token",
-        label: "Maximum volume",
-      },
-      {
-        name: "filledVolume",
-        type: "uint256",
-        unit: "token",
-        label: "Filled volume",
-      },
-      {
-        name: "minDeposit",
-        type: "uint256",
-        unit: "token",
-        label: "Minimum deposit",
-      },
-      {
-        name: "startTime",
-        type: "uint256",
-        unit: "timestamp",
-        label: "Start",
-      },
-      { name: "endTime", type: "uint256", unit: "timestamp", label: "End" },
-      {
-        name: "settledPrice",
-        type: "uint256",
-        unit: "price",
-        label: "Settled price",
-        note: AFTER_SETTLEMENT,
-      },
-      {
-        name: "settledAmount",
-        type: "uint256",
-        unit: "raw",
-        label: "Settled amount",
-        note: AFTER_SETTLEMENT,
-      },
+      uint256("strikePrice", "price", "Strike price"),
+      uint256("APY", "percent", "APY"),
+      uint256("maxVolume", "token", "Maximum volume"),
+      uint256("filledVolume", "token", "Filled volume"),
+      uint256("minDeposit", "token", "Minimum deposit"),
+      uint256("startTime", "timestamp", "Start"),
+      uint256("endTime", "timestamp", "End"),
+      uint256("settledPrice", "price", "Settled price", AFTER_SETTLEMENT),
+      uint256("settledAmount", "raw", "Settled amount", AFTER_SETTLEMENT),
       {
         name: "settled",
         type: "bool",
         unit: "none",
         label: "Settled",
-        note: AFTER_SETTLEMENT,
+        ...AFTER_SETTLEMENT,
       },
     ],
     resultName: "VaultRound",
@@ -232,63 +198,19 @@ export const operations = {
     kind: "read",
     selector: "0xd311636b",
     target: "trading",
-    inputs: [
-      {
-        name: "orderID",
-        type: "uint256",
-        unit: "none",
-        option: "id",
-        label: "Order id",
-      },
-    ],
+    inputs: [uint256("orderID", "none", "Order id", { option: "id" })],
     outputs: [
       { name: "exType", type: "string", unit: "none", label: "Pair" },
       { name: "holder", type: "address", unit: "none", label: "Holder" },
-      {
-        name: "number",
-        type: "uint256",
-        unit: "raw",
-        label: "Open positions",
-      },
-      { name: "exFee", type: "uint256", unit: "raw", label: "Opening fee" },
-      {
-        name: "lockFee",
-        type: "uint256",
-        unit: "raw",
-        label: "Accumulated position fee",
-      },
-      {
-        name: "newLockFee",
-        type: "uint256",
-        unit: "raw",
-        label: "Next position fee",
-      },
-      {
-        name: "openPrice",
-        type: "uint256",
-        unit: "raw",
-        label: "Opening price",
-      },
-      { name: "marginAmount", type: "uint256", unit: "raw", label: "Margin" },
-      {
-        name: "marginFee",
-        type: "uint256",
-        unit: "raw",
-        label: "Liquidation fee",
-      },
-      {
-        name: "startTime",
-        type: "uint256",
-        unit: "raw",
-        isLikelyTime: true,
-        label: "Opened",
-      },
-      {
-        name: "closePrice",
-        type: "uint256",
-        unit: "raw",
-        label: "Closing price",
-      },
+      uint256("number", "raw", "Open positions"),
+      uint256("exFee", "raw", "Opening fee"),
+      uint256("lockFee", "raw", "Accumulated position fee"),
+      uint256("newLockFee", "raw", "Next position fee"),
+      uint256("openPrice", "raw", "Opening price"),
+      uint256("marginAmount", "raw", "Margin"),
+      uint256("marginFee", "raw", "Liquidation fee"),
+      { ...uint256("startTime", "raw", "Opened"), isLikelyTime: true },
+      uint256("closePrice", "raw", "Closing price"),
       {
         name: "contractType",
         type: "uint8",
@@ -333,41 +255,17 @@ export const operations = {
     selector: "0xb6624fb0",
     target: "vault",
     inputs: [
-      {
-        name: "maxVolume",
-        type: "uint256",
-        unit: "token",
+      uint256("maxVolume", "token", "Maximum volume of the next round", {
         option: "maxVolume",
-        label: "Maximum volume of the next round",
-      },
-      {
-        name: "APY",
-        type: "uint256",
-        unit: "percent",
-        option: "apy",
-        label: "APY of the next round",
-      },
-      {
-        name: "endTime",
-        type: "uint256",
-        unit: "timestamp",
+      }),
+      uint256("APY", "percent", "APY of the next round", { option: "apy" }),
+      uint256("endTime", "timestamp", "End of the next round", {
         option: "endTime",
-        label: "End of the next round",
-      },
+      }),
     ],
     outputs: [
-      {
-        name: "baseMarginAmount",
-        type: "uint256",
-        unit: "raw",
-        label: "Base token margin to pay",
-      },
-      {
-        name: "xMarginAmount",
-        type: "uint256",
-        unit: "raw",
-        label: "X token margin to pay",
-      },
+      uint256("baseMarginAmount", "raw", "Base token margin to pay"),
+      uint256("xMarginAmount", "raw", "X token margin to pay"),
     ],
     resultName: "MarginAmounts",
     key: "margins",
@@ -403,15 +301,11 @@ export const operations = {
     targetName: "pool",
     inputs: [],
     outputs: [
-      { name: "deposit", type: "uint256", unit: "raw", label: "Deposited" },
-      {
-        name: "availabe",
-        type: "uint256",
-        unit: "raw",
-        label: "Available",
+      uint256("deposit", "raw", "Deposited"),
+      uint256("availabe", "raw", "Available", {
         note: "Spelled so on the wire",
-      },
-      { name: "locked", type: "uint256", unit: "raw", label: "Locked" },
+      }),
+      uint256("locked", "raw", "Locked"),
     ],
     resultName: "PoolAmounts",
     key: "pools",
@@ -439,9 +333,7 @@ export const operations = {
     selector: "0xa69590a8",
     target: "vault",
     inputs: [],
-    outputs: [
-      { name: "volume", type: "uint256", unit: "raw", label: "Volume" },
-    ],
+    outputs: [uint256("volume", "raw", "Volume")],
     key: "volume",
     task: "volume",
     title: "Volume",
@@ -471,18 +363,8 @@ export const operations = {
     target: "vault",
     inputs: [],
     outputs: [
-      {
-        name: "baseMarginAmount",
-        type: "uint256",
-        unit: "raw",
-        label: "Withdrawable base token margin",
-      },
-      {
-        name: "xMarginAmount",
-        type: "uint256",
-        unit: "raw",
-        label: "Withdrawable X token margin",
-      },
+      uint256("baseMarginAmount", "raw", "Withdrawable base token margin"),
+      uint256("xMarginAmount", "raw", "Withdrawable X token margin"),
     ],
     resultName: "MarginAmounts",
     key: "marginBalance",
@@ -512,14 +394,7 @@ export const operations = {
     selector: "0x789f4b5a",
     target: "vaultFactory",
     inputs: [],
-    outputs: [
-      {
-        name: "minXMargin",
-        type: "uint256",
-        unit: "raw",
-        label: "Minimum X token margin",
-      },
-    ],
+    outputs: [uint256("minXMargin", "raw", "Minimum X token margin")],
     key: "minXMargin",
     task: "min-margin",
     title: "Minimum X margin",

@@ -4,7 +4,7 @@ import type { VaultRound } from "./index.js";
 import { describeTime } from "./time.js";
 
 /**
- * What tells one round from another. `settleAll` names no round, so this is
+ * The values that differ from round to round. `settleAll` names no round, so this is
  * compared before every broadcast and after mining.
  */
 export type RoundIdentity = Pick<

@@ -1,5 +1,5 @@
 /**
- * What a number on the wire means. `raw` is a value whose scale the protocol
+ * The meaning of a number on the wire. `raw` is a value whose scale the protocol
  * does not give: it is shown as the integer it is, never scaled by a guess.
  */
 export const units = {

@@ -16,11 +16,10 @@ export interface Query {
   readonly role: ContractRole;
   /** The operation's arguments, as the client's method takes them. */
   readonly args: readonly unknown[];
-  /** Where its value stands in JSON and in a snapshot, as in `pools.public`. */
+  /** Place of its value in JSON and in a snapshot, as in `pools.public`. */
   readonly path: readonly [key: string, variant?: string];
 }
 
-/** What stands at a reading's place: its value, or whatever else `Wrap` says. */
 type Places<
   Name extends ReadOperationName,
   Wrapped,
@@ -30,14 +29,12 @@ type Places<
     : Record<ContractTypeName, Wrapped>
   : Record<keyof (typeof operations)[Name]["target"], Wrapped>;
 
-type IsStandalone<Inputs extends readonly Field[]> =
-  Exclude<Inputs[number]["unit"], "contractType"> extends never ? true : false;
-
 /** Read operations that need no argument a person would have to choose. */
 export type StandaloneOperationName = {
-  [Name in ReadOperationName]: IsStandalone<
-    (typeof operations)[Name]["inputs"]
-  > extends true
+  [Name in ReadOperationName]: Exclude<
+    (typeof operations)[Name]["inputs"][number]["unit"],
+    "contractType"
+  > extends never
     ? Name
     : never;
 }[ReadOperationName];
@@ -79,8 +76,8 @@ export function wireName(name: OperationName): string {
 }
 
 /**
- * What an operation answers, with something in the place of each value: an object
- * by its fields, or where it answers one value that alone.
+ * Builds a result of an operation: an object by its fields, or the only value by
+ * itself.
  */
 export function answerOf<Value>(
   name: OperationName,
@@ -182,10 +179,7 @@ export function set(
   into[key] = Object.assign({}, into[key], { [variant]: value });
 }
 
-/**
- * What stands at a reading's place, or at that of one of its fields; undefined
- * where the path leads nowhere.
- */
+/** @returns The value at a reading's or a field's place, undefined if it is none. */
 export function get(
   from: object,
   path: ReadonlyArray<string | undefined>,
@@ -201,7 +195,7 @@ export function get(
   );
 }
 
-/** How many arguments the client's method of this operation takes. */
+/** Counts the arguments of the client's method, options left out. */
 export function argumentCount(name: OperationName): number {
   const { target, inputs } = operationEntry(name);
   return (typeof target === "string" ? 0 : 1) + (inputs.length === 0 ? 0 : 1);
