@@ -317,7 +317,7 @@ function findRevert(error: unknown): RevertReason | undefined {
   const links = everythingIn(error);
   const data =
     links
-      .flatMap((link) => [link["data"], link["result"], ganacheReturn(link)])
+      .flatMap((link) => [link["data"], link["result"]])
       .find(
         (value): value is string =>
           typeof value === "string" &&
@@ -334,12 +334,6 @@ function findRevert(error: unknown): RevertReason | undefined {
     );
   });
   return saysRevert ? decodeRevertReason(data) : undefined;
-}
-
-/** What was returned, by ganache 6: its data are by a transaction's hash. */
-function ganacheReturn({ data }: ErrorLink): unknown {
-  const [key] = Object.keys(asRecord(data));
-  return isHexString(key, 32) ? asRecord(asRecord(data)[key])["return"] : null;
 }
 
 type ErrorLink = Readonly<Record<string, unknown>>;

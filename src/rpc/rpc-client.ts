@@ -123,11 +123,12 @@ interface Operation extends Pick<RequestOptions, "onRetry"> {
   readonly isOne: boolean;
 }
 
-/** One sending of a request; with `retry`, another may come to something else. */
-type Attempt = {
-  readonly retry?: RetryEvent["reason"];
+/** A failed attempt; another one may succeed if `retry` is given. */
+interface FailedAttempt {
+  readonly thrown: unknown;
+  readonly retry: RetryEvent["reason"] | undefined;
   readonly retryAfterMs?: number | undefined;
-} & (Executed | { readonly thrown: unknown });
+}
 
 /**
  * The one way to the node of a connection: it sends every request, classifies a
@@ -215,38 +216,35 @@ export class RpcClient {
       onRetry,
     } = this.operation;
     const begunAt = performance.now();
-    let latest: Attempt | undefined;
+    let failed: FailedAttempt | undefined;
     for (let attempt = 1; ; attempt += 1) {
       const made = await this.#send(method, params, deadline);
-      // What went wrong before says more than that the time is over.
-      latest = made ?? latest;
+      if (made !== undefined && !("thrown" in made)) {
+        return made;
+      }
+      // An earlier failure says more than that the time is over.
+      failed = made ?? failed;
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
       const tried =
         attempt === 1 ? "" : ` (tried ${attempt} times in ${seconds} s)`;
-      if (latest === undefined) {
+      if (failed === undefined) {
         throw this.#timedOut(method, tried === "" ? ended.tried : tried);
       }
-      const { retry } = latest;
+      const { thrown, retry, retryAfterMs } = failed;
       if (
-        retry !== undefined &&
-        made !== undefined &&
-        attempt < policy[retry] &&
-        !deadline.isOver
+        made === undefined ||
+        retry === undefined ||
+        attempt >= policy[retry] ||
+        deadline.isOver
       ) {
-        const problem =
-          "thrown" in latest
-            ? toRpcError(latest.thrown, this.network, method).shortMessage
-            : "the block is not there yet";
-        onRetry?.({ method, reason: retry, problem, attempt });
-        await deadline.pause(waitAfter(attempt, latest.retryAfterMs));
-      } else if ("thrown" in latest) {
         if (deadline.isOver && attempt > 1) {
           ended.tried = tried.replace("(", `(${method} was `);
         }
-        throw toRpcError(latest.thrown, this.network, method, tried);
-      } else {
-        return latest;
+        throw toRpcError(thrown, this.network, method, tried);
       }
+      const problem = toRpcError(thrown, this.network, method).shortMessage;
+      onRetry?.({ method, reason: retry, problem, attempt });
+      await deadline.pause(waitAfter(attempt, retryAfterMs));
     }
   }
 
@@ -255,13 +253,13 @@ export class RpcClient {
     method: string,
     params: readonly unknown[],
     deadline: Deadline,
-  ): Promise<Attempt | undefined> {
+  ): Promise<Executed | FailedAttempt | undefined> {
     const send = async () => ({
       result: await this.provider.request({ method, params }),
     });
     const mayRepeat = repeatable.test(method);
     try {
-      const attempt = mayRepeat
+      const sent = mayRepeat
         ? await deadline.within(
             // What waits longer than it may is not sent any more.
             this.node.limit(async () =>
@@ -269,34 +267,26 @@ export class RpcClient {
             ),
           )
         : await send();
-      if (attempt?.result === null && method === BLOCK_METHOD) {
-        return this.#isSeen(method, params)
-          ? { ...attempt, retry: "passing" }
-          : attempt;
+      if (
+        method === BLOCK_METHOD &&
+        sent?.result === null &&
+        this.#isSeen(method, params)
+      ) {
+        return { thrown: this.#blockNotFound(params[0]), retry: "passing" };
       }
-      this.#noteResult(method, params, attempt?.result);
-      return attempt;
+      this.#noteResult(method, params, sent?.result);
+      return sent;
     } catch (thrown) {
       const failure = classifyFailure(thrown);
-      switch (failure.kind) {
-        case "reverted":
-          return failure;
-        case "behind":
-          return this.#isSeen(method, params)
-            ? { thrown, retry: "passing" }
-            : { thrown };
-        case "busy":
-        case "passing":
-          return mayRepeat
-            ? {
-                thrown,
-                retry: failure.kind,
-                retryAfterMs: failure.retryAfterMs,
-              }
-            : { thrown };
-        case "final":
-          return { thrown };
+      if (failure.kind === "reverted") {
+        return failure;
       }
+      const { kind, retryAfterMs } = failure;
+      const isPassing =
+        kind === "passing" ||
+        (kind === "behind" && this.#isSeen(method, params));
+      const retry = isPassing ? "passing" : kind === "busy" ? kind : undefined;
+      return { thrown, retry: mayRepeat ? retry : undefined, retryAfterMs };
     }
   }
 
@@ -333,6 +323,13 @@ export class RpcClient {
     if (Number.isSafeInteger(number)) {
       this.node.newestBlock = Math.max(this.node.newestBlock, number);
     }
+  }
+
+  #blockNotFound(block: unknown): VaultError {
+    return vaultError("VAULT_BLOCK_NOT_FOUND", {
+      network: this.network,
+      block: describeBlock(String(block)),
+    });
   }
 
   #timedOut(method: string, tried: string): VaultError {
@@ -575,10 +572,7 @@ export class RpcClient {
   async #block(block: BlockId, withTransactions = false): Promise<FoundBlock> {
     const found = await this.#findBlock(block, withTransactions);
     if (found === undefined) {
-      throw vaultError("VAULT_BLOCK_NOT_FOUND", {
-        network: this.network,
-        block: describeBlock(block),
-      });
+      throw this.#blockNotFound(block);
     }
     return found;
   }

@@ -192,7 +192,7 @@ describe("when a settlement is refused", () => {
     lane.server.inject({
       method: "eth_estimateGas",
       occurrence: 0,
-      kind: "JSON-RPC error",
+      kind: "JSON-RPC refusal",
     });
     await expectVaultError(
       buildSettlement(vault, lane.settler),

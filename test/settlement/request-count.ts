@@ -22,8 +22,8 @@ describe("how many requests a settlement makes", () => {
   });
 
   for (const [name, accounts, most] of [
-    ["a key here", [DEV_KEYS[0]], 12],
-    ["a key on the node", "remote", 14],
+    ["a key here", [DEV_KEYS[0]], 13],
+    ["a key on the node", "remote", 15],
   ] as const) {
     it(`should be at most ${ALLOWANCE} more than ethers makes, with ${name}`, async () => {
       await lane.world.openNextRound();
