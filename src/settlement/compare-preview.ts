@@ -1,5 +1,6 @@
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
+import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Receipt } from "../rpc/rpc-client.js";
 import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
@@ -24,7 +25,9 @@ export async function findDifferences(
   after: VaultSnapshot,
 ): Promise<readonly PreviewDifference[] | null> {
   const before = succeeded
-    ? await vault.snapshot({ blockTag: blockNumber - 1 }).catch(() => undefined)
+    ? await vault
+        .snapshot({ blockTag: blockNumber - 1 })
+        .catch(fallbackTo(undefined))
     : undefined;
   if (before === undefined || isFailedReading(before.round)) {
     return null;

@@ -4,6 +4,7 @@ import type { Deadline } from "../rpc/deadline.js";
 import { describeProblem, send } from "./send.js";
 import { findTransaction } from "./find-transaction.js";
 import type { NonceUser, Scan, SentTransaction } from "./find-transaction.js";
+import { refusedBy } from "./observe.js";
 import type { SettlementEvent, Stop } from "./types.js";
 
 /** So many failed sends, and then so many empty looks, say that it never arrived. */
@@ -213,17 +214,13 @@ function givenUp({
   if (unseen < SEVERAL || (hasSent && error === undefined)) {
     return undefined;
   }
-  const { code, message } = vaultError("VAULT_SETTLEMENT_LOST", {
-    from,
-    nonce,
-  });
   return {
     kind: "dropped",
     hash,
-    status: "refused",
     ...(error === undefined
-      ? { code, reason: message }
+      ? refusedBy(vaultError("VAULT_SETTLEMENT_LOST", { from, nonce }))
       : {
+          status: "refused",
           code: "VAULT_RPC_ERROR",
           reason: `The node does not have the transaction, and answered it with an error: ${error}`,
         }),
@@ -234,17 +231,21 @@ function givenUp({
 async function look(
   followed: Followed,
 ): Promise<FollowOutcome | "not-found" | undefined> {
-  const { rpc, transaction, confirmations, deadline, scan } = followed;
+  const { rpc, transaction, confirmations, deadline, scan, emit } = followed;
   const head =
     confirmations > 1 ? await deadline.within(rpc.blockNumber()) : undefined;
   const found = await deadline.within(findTransaction(rpc, transaction, scan));
   if (found === undefined) {
     return undefined;
   }
-  if (found.kind !== "mined" && followed.receipt !== undefined) {
+  const { receipt: known } = followed;
+  if (
+    known !== undefined &&
+    (found.kind !== "mined" || found.receipt.blockHash !== known.blockHash)
+  ) {
     warn(
       followed,
-      `a re-org took the transaction out of block ${followed.receipt.blockNumber}`,
+      `a re-org took the transaction out of block ${known.blockNumber}`,
     );
     followed.receipt = undefined;
     followed.confirmed = 0;
@@ -273,8 +274,19 @@ async function look(
     return undefined;
   }
   const { hash, receipt } = found;
-  const depth = noteReceipt(followed, receipt, head);
-  followed.last = `it is in block ${receipt.blockNumber}, with ${depth} of ${confirmations} confirmations`;
+  const { blockNumber } = receipt;
+  if (followed.receipt === undefined) {
+    followed.receipt = receipt;
+    emit({ type: "mined", hash, blockNumber });
+  }
+  const depth = depthOf(blockNumber, head);
+  const confirmed = Math.min(depth, confirmations);
+  if (confirmations > 1 && confirmed > followed.confirmed) {
+    const wanted = confirmations;
+    emit({ type: "confirmed", hash, confirmations: confirmed, wanted });
+  }
+  followed.confirmed = confirmed;
+  followed.last = `it is in block ${blockNumber}, with ${depth} of ${confirmations} confirmations`;
   return depth >= confirmations ? { kind: "mined", hash, receipt } : undefined;
 }
 
@@ -335,33 +347,6 @@ async function learnHash(
   followed.transaction = { ...transaction, hash };
   followed.emit({ type: "hash", hash });
   await followed.onHash(hash);
-}
-
-/** @returns How many blocks hold it. */
-function noteReceipt(
-  followed: Followed,
-  receipt: Receipt,
-  head: number | undefined,
-): number {
-  const { confirmations: wanted, emit, receipt: known } = followed;
-  const { hash, blockNumber } = receipt;
-  if (known?.blockHash !== receipt.blockHash) {
-    if (known !== undefined) {
-      warn(
-        followed,
-        `a re-org moved the transaction from block ${known.blockNumber} to ${blockNumber}`,
-      );
-    }
-    followed.receipt = receipt;
-    emit({ type: "mined", hash, blockNumber });
-  }
-  const depth = depthOf(blockNumber, head);
-  const confirmations = Math.min(depth, wanted);
-  if (wanted > 1 && confirmations > followed.confirmed) {
-    emit({ type: "confirmed", hash, confirmations, wanted });
-  }
-  followed.confirmed = confirmations;
-  return depth;
 }
 
 function warn({ emit }: Followed, message: string): void {

@@ -4,6 +4,7 @@ import { encodeCall } from "../client/codec.js";
 import { tryLens } from "../client/lens/lens.js";
 import { entryAnswer } from "../client/lens/lens-answer.js";
 import { vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../protocol/round.js";
@@ -103,18 +104,17 @@ export async function checkRound(
 ): Promise<Stop | undefined> {
   const { block, round } = await observe(vault, at);
   if (!isSameRound(round, meant)) {
-    const { code, message: reason } = vaultError("VAULT_ROUND_CHANGED", {
-      expected: describeRound(meant),
-      actual: describeRound(round),
-    });
-    return { status: "refused", code, reason };
+    const [expected, actual] = [describeRound(meant), describeRound(round)];
+    return refusedBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
   }
   if (round.settled) {
     return settledMeanwhile;
   }
-  return ifExpired && !hasEnded(round, block.timestamp)
-    ? notEnded(round)
-    : undefined;
+  return ifExpired ? notEnded(round, block) : undefined;
+}
+
+export function refusedBy({ code, message: reason }: VaultError): Stop {
+  return { status: "refused", code, reason };
 }
 
 export const settledMeanwhile: Stop = {
@@ -122,10 +122,15 @@ export const settledMeanwhile: Stop = {
   reason: "The round was settled by somebody else meanwhile.",
 };
 
-/** For `ifExpired`. */
-export function notEnded({ endTime }: VaultRound): Stop {
-  const reason = `The round has not ended yet: it ends at ${describeTime(endTime)}.`;
-  return { status: "nothing-to-do", reason };
+/** @returns Undefined if the round has ended by the block's clock. */
+export function notEnded(
+  round: VaultRound,
+  { timestamp }: BlockInfo,
+): Stop | undefined {
+  const reason = `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`;
+  return hasEnded(round, timestamp)
+    ? undefined
+    : { status: "nothing-to-do", reason };
 }
 
 /** @throws VaultError VAULT_WRONG_CHAIN */

@@ -1,5 +1,6 @@
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
+import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
@@ -26,23 +27,21 @@ export interface Ended {
   readonly isFinal: boolean;
 }
 
-/** As far as it is known; see {@link outcome}. */
-interface Known extends Omit<
-  { readonly [Key in keyof Settlement]?: Settlement[Key] | undefined },
-  "before" | "preview"
-> {
-  readonly status: Settlement["status"];
-  readonly differences?: readonly PreviewDifference[] | null;
-}
+/** What is known of a settlement; see {@link outcome}. */
+type Known = Pick<Settlement, "status"> & {
+  readonly [
+    Key in Exclude<keyof Settlement, "status" | "before" | "preview">
+  ]?: Settlement[Key] | undefined;
+} & { readonly differences?: readonly PreviewDifference[] | null };
 
 /** The settlement with null for all that is not known. */
 export function outcome(
-  known: Known,
+  { status, differences = null, ...known }: Known,
   before: VaultRound | undefined,
   previewed: Simulation | null,
 ): Settlement {
   return {
-    status: known.status,
+    status,
     code: known.code ?? null,
     reason: known.reason ?? null,
     hash: known.hash ?? null,
@@ -50,10 +49,7 @@ export function outcome(
     gasUsed: known.gasUsed ?? null,
     before: before ?? null,
     after: known.after ?? null,
-    preview:
-      previewed === null
-        ? null
-        : { ...previewed, differences: known.differences ?? null },
+    preview: previewed === null ? null : { ...previewed, differences },
   };
 }
 
@@ -142,29 +138,27 @@ interface After {
 async function readAfter(
   vault: VaultHost,
   before: VaultRound,
-  blockNumber: number,
+  blockTag: number,
   previewed: Simulation | null,
 ): Promise<After> {
-  try {
-    const all =
-      previewed === null
-        ? undefined
-        : await vault.snapshot({ blockTag: blockNumber });
-    return all === undefined || isFailedReading(all.round)
-      ? await observe(vault, blockNumber)
-      : { block: all.block, round: all.round, all };
-  } catch {
-    // No state of that block, or no answer: the newest block may tell.
+  const all =
+    previewed === null
+      ? undefined
+      : await vault.snapshot({ blockTag }).catch(fallbackTo(undefined));
+  if (all !== undefined && !isFailedReading(all.round)) {
+    return { block: all.block, round: all.round, all };
   }
-  try {
-    const { block, round } = await observe(vault, "latest");
-    if (block.number < blockNumber) {
-      return {};
-    }
-    return isSameRound(round, before) ? { round } : { isElsewhere: true };
-  } catch {
+  const seen = await observe(vault, blockTag).catch(fallbackTo(undefined));
+  if (seen !== undefined) {
+    return seen;
+  }
+  // No state of that block, or no answer: the newest block may tell.
+  const newest = await observe(vault, "latest").catch(fallbackTo(undefined));
+  if (newest === undefined || newest.block.number < blockTag) {
     return {};
   }
+  const { round } = newest;
+  return isSameRound(round, before) ? { round } : { isElsewhere: true };
 }
 
 async function describeEffect(
@@ -173,29 +167,34 @@ async function describeEffect(
   blockNumber: number,
   { round: after, isElsewhere }: After,
 ): Promise<Known> {
-  const mined = `It was mined in block ${blockNumber} without a revert, but`;
-  const unknown: Known = {
-    status: "unconfirmed",
-    reason: `${mined} the node has no state of that block, or of the one before, any more, and the vault is in another round by now: which one was settled, an archive node can tell.`,
-  };
+  const end = (status: Known["status"], what: string): Known => ({
+    status,
+    reason: `It was mined in block ${blockNumber} without a revert, but ${what}`,
+  });
+  const unknown = end(
+    "unconfirmed",
+    "the node has no state of that block, or of the one before, any more, and the vault is in another round by now: which one was settled, an archive node can tell.",
+  );
   if (isElsewhere === true) {
     return unknown;
   }
   if (after === undefined) {
-    return {
-      status: "unconfirmed",
-      reason: `${mined} the round could not be read afterwards, so what it settled is not known.`,
-    };
+    return end(
+      "unconfirmed",
+      "the round could not be read afterwards, so what it settled is not known.",
+    );
   }
   if (isSameRound(after, before)) {
     return after.settled
       ? { status: "settled" }
-      : {
-          status: "not-settled",
-          reason: `${mined} ${describeRound(after)} is not settled in that block.`,
-        };
+      : end(
+          "not-settled",
+          `${describeRound(after)} is not settled in that block.`,
+        );
   }
-  const previous = await observe(vault, blockNumber - 1).catch(() => undefined);
+  const previous = await observe(vault, blockNumber - 1).catch(
+    fallbackTo(undefined),
+  );
   if (previous === undefined) {
     return unknown;
   }
@@ -230,7 +229,7 @@ async function findReason(
   const reverted = await vault.rpc
     .simulate({ from, to, data }, blockNumber, gas)
     // No old state, or no node: the outcome stands without its reason.
-    .catch(() => undefined);
+    .catch(fallbackTo(undefined));
   return reverted === undefined
     ? {
         code: "VAULT_CALL_REVERTED",

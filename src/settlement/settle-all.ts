@@ -9,7 +9,7 @@ import {
   vaultError,
 } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { describeRound, hasEnded } from "../protocol/round.js";
+import { describeRound } from "../protocol/round.js";
 import { Deadline } from "../rpc/deadline.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { noRetries } from "../rpc/retry.js";
@@ -20,7 +20,7 @@ import type { Simulation } from "../simulation/types.js";
 import { followTransaction } from "./follow-transaction.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
-import { checkRound, notEnded, observe } from "./observe.js";
+import { checkRound, notEnded, observe, refusedBy } from "./observe.js";
 import type { Observation } from "./observe.js";
 import { preview } from "./preview.js";
 import type { Preview, Terms } from "./preview.js";
@@ -31,10 +31,9 @@ import type { Signer } from "./signer.js";
 import { sign } from "./transaction.js";
 import type { SettleAllOptions, SettlementEvent, Stop } from "./types.js";
 
-const DEFAULT_TIMEOUT_MS = { http: 300_000, "edr-simulated": 10_000 } as const;
-const DEFAULT_POLLING_INTERVAL_MS = {
-  http: 1_000,
-  "edr-simulated": 50,
+const DEFAULT_MS = {
+  http: { timeout: 300_000, pollingInterval: 1_000 },
+  "edr-simulated": { timeout: 10_000, pollingInterval: 50 },
 } as const;
 
 /** The outcome may be read for so long, also if the time is over before. */
@@ -168,11 +167,10 @@ function refusalOf(error: unknown): Stop {
   if (!refusesSettlement(error)) {
     throw error;
   }
-  const { code, message: reason, details } = error;
-  // Of the settlement that is not finished.
-  const { transaction } = details;
+  // Of VAULT_SETTLEMENT_UNFINISHED.
+  const { transaction } = error.details;
   const hash = isHexString(transaction, 32) ? transaction : undefined;
-  return { status: "refused", code, reason, hash };
+  return { ...refusedBy(error), hash };
 }
 
 /** A settlement of which nothing was sent now. */
@@ -182,12 +180,12 @@ async function stopped(
   seen: Observation | undefined,
   simulation: Simulation | null,
 ): Promise<LocatedSettlement> {
-  return {
-    settlement: outcome(why, seen?.round, simulation),
-    isFinal: true,
-    chainId: seen?.chainId ?? (await vault.chainId()),
-    block: seen?.block,
+  const settlement = outcome(why, seen?.round, simulation);
+  const { chainId, block } = seen ?? {
+    chainId: await vault.chainId(),
+    block: undefined,
   };
+  return { settlement, isFinal: true, chainId, block };
 }
 
 /** @throws VaultError if nobody can settle, or there is an earlier settlement to finish */
@@ -216,21 +214,19 @@ async function prepare(
   if (round.settled) {
     return { status: "nothing-to-do", reason: "The round is settled already." };
   }
-  if (ifExpired && !hasEnded(round, block.timestamp)) {
-    return notEnded(round);
-  }
-  if (prepared === undefined) {
-    throw vaultError("VAULT_SETTLEMENT_NEEDED", {
-      round: describeRound(round),
-    });
-  }
-  return prepared;
+  return (
+    (ifExpired ? notEnded(round, block) : undefined) ??
+    prepared ??
+    refusedBy(
+      vaultError("VAULT_SETTLEMENT_NEEDED", { round: describeRound(round) }),
+    )
+  );
 }
 
 /**
  * Shows what will happen and asks, unless there is a reason not to go on.
  *
- * @throws VaultError VAULT_INSUFFICIENT_FUNDS, VAULT_NOT_CONFIRMED
+ * @throws VaultError VAULT_INSUFFICIENT_FUNDS
  */
 async function agree(
   { networkName: network }: VaultHost,
@@ -252,15 +248,14 @@ async function agree(
   if (answer === true) {
     return terms;
   }
-  if (VaultError.isVaultError(answer)) {
-    const { code, message: reason } = answer;
-    return { status: "refused", code, reason };
-  }
-  if (typeof answer === "string" && answer !== "") {
-    const code = "VAULT_NOT_CONFIRMED";
-    return { status: "refused", code, reason: answer };
-  }
-  throw vaultError("VAULT_NOT_CONFIRMED", {});
+  const refusal = refusedBy(
+    VaultError.isVaultError(answer)
+      ? answer
+      : vaultError("VAULT_NOT_CONFIRMED", {}),
+  );
+  return typeof answer === "string" && answer !== ""
+    ? { ...refusal, reason: answer }
+    : refusal;
 }
 
 /**
@@ -272,16 +267,14 @@ async function findFreeNonce(
   { address, kind }: Signer,
   observed: number,
 ): Promise<number> {
-  const countAll = async (): Promise<number> =>
-    await rpc.nonce(address, "pending");
   if (kind === "in-process") {
-    return await countAll();
+    return await rpc.nonce(address, "pending");
   }
   const [counted, pending] = await Promise.all([
     // A node that is behind does not have that block, so its count is right. The
     // state may be gone by the time that a person has answered.
     rpc.nonce(address, observed).catch(fallbackTo(0, isNodeRefusal)),
-    countAll(),
+    rpc.nonce(address, "pending"),
   ]);
   // Some of them may have been mined since.
   const mined =
@@ -334,16 +327,10 @@ async function follow(
   const { emit, pollingIntervalMs } = waiting;
   const deadline = new Deadline(timeoutMs);
   let current = entry;
-  const record = async (
-    change: Partial<JournalEntry>,
-    isFinished?: boolean,
-  ): Promise<void> => {
-    current = { ...current, ...change };
-    try {
-      await journal?.update(current, isFinished);
-    } catch (error) {
+  const record = async (isFinished: boolean): Promise<void> => {
+    await journal?.update(current, isFinished).catch((error: unknown) => {
       emit({ type: "trouble", message: describeThrown(error) });
-    }
+    });
   };
   try {
     const { round, transaction, sentAfterBlock } = entry;
@@ -364,32 +351,28 @@ async function follow(
         onHash: async (hash) => {
           // The signed bytes stay those of the hash they were journalled with.
           if (transaction.raw === undefined) {
-            await record({ transaction: { ...transaction, hash } });
+            current = { ...entry, transaction: { ...transaction, hash } };
+            await record(false);
           }
         },
       },
     );
     const timeout = Math.max(deadline.remaining, LEAST_OUTCOME_MS);
-    const ended = await report(
-      vault.withDeadline({ timeout }),
-      entry,
-      end,
-      previewed,
-    );
+    const reader = vault.withDeadline({ timeout });
+    const ended = await report(reader, entry, end, previewed);
     if (ended.isFinal) {
       const { status, blockNumber } = ended.settlement;
       const mined = blockNumber === null ? undefined : { status, blockNumber };
-      await record({ mined }, true);
+      current = { ...current, mined };
+      await record(true);
     }
     return ended;
   } catch (error) {
     const reason = describeThrown(error);
     const { hash } = current.transaction;
-    const known = { status: "unconfirmed", reason, hash } as const;
-    return {
-      settlement: outcome(known, entry.round, previewed),
-      isFinal: false,
-    };
+    const why: Stop = { status: "unconfirmed", reason, hash };
+    const settlement = outcome(why, entry.round, previewed);
+    return { settlement, isFinal: false };
   }
 }
 
@@ -408,8 +391,8 @@ function parseWaiting(
   { connection }: VaultHost,
   options: SettleAllOptions,
 ): Waiting {
-  const { type } = connection.networkConfig;
-  const { confirmations, timeout, pollingInterval, onEvent } = options;
+  const { timeout, pollingInterval } =
+    DEFAULT_MS[connection.networkConfig.type];
   for (const name of ["from", "confirm", "assertOnly"] as const) {
     if (options.resume === true && (options[name] ?? false) !== false) {
       throw invalidArgument(name, "`resume` makes no new settlement");
@@ -417,15 +400,15 @@ function parseWaiting(
   }
   return {
     ifExpired: options.ifExpired === true,
-    confirmations: parseCount(confirmations, "confirmations") ?? 1,
-    timeoutMs: parseDuration("timeout", timeout ?? DEFAULT_TIMEOUT_MS[type]),
+    confirmations: parseCount(options.confirmations, "confirmations") ?? 1,
+    timeoutMs: parseDuration("timeout", options.timeout ?? timeout),
     pollingIntervalMs: parseDuration(
       "pollingInterval",
-      pollingInterval ?? DEFAULT_POLLING_INTERVAL_MS[type],
+      options.pollingInterval ?? pollingInterval,
     ),
     emit: (event) => {
       try {
-        onEvent?.(event);
+        options.onEvent?.(event);
       } catch {
         // A listener that fails must not lose a transaction on its way.
       }

@@ -8,6 +8,7 @@ import type {
 import { parseAddress } from "../client/inputs.js";
 import { toRpcError } from "../rpc/errors.js";
 import { vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { keepKeySecret, keepSecret } from "../untrusted-text.js";
 import type { SigningKind } from "./types.js";
@@ -27,15 +28,21 @@ export interface Signer {
  * Finds the account that settles: the given one, else the network's `from`,
  * else its first.
  *
- * @throws VaultError VAULT_NO_SIGNER, VAULT_UNKNOWN_SIGNER, VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE,
- * VAULT_INVALID_KEY, VAULT_INVALID_MNEMONIC and those of a failed request
+ * @throws VaultError VAULT_NO_SIGNER, VAULT_UNKNOWN_SIGNER,
+ * VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE, VAULT_INVALID_KEY,
+ * VAULT_INVALID_MNEMONIC and those of a failed request
  */
 export async function resolveSigner(
   rpc: RpcClient,
   config: NetworkConfig,
   given: string | { readonly address: string } | undefined,
 ): Promise<Signer> {
-  const from = parseFrom(given, config);
+  const from =
+    given === undefined
+      ? config.from === undefined
+        ? undefined
+        : parseAddress(config.from, "from of the network's configuration")
+      : parseAddress(typeof given === "string" ? given : given.address, "from");
   const kind = config.type === "http" ? "remote" : "in-process";
   if (config.type === "http") {
     const local = await findLocalKey(rpc, config.accounts, from);
@@ -70,21 +77,6 @@ export async function resolveSigner(
   return { address, kind };
 }
 
-function parseFrom(
-  given: string | { readonly address: string } | undefined,
-  config: NetworkConfig,
-): string | undefined {
-  if (given !== undefined) {
-    return parseAddress(
-      typeof given === "string" ? given : given.address,
-      "from",
-    );
-  }
-  return config.from === undefined
-    ? undefined
-    : parseAddress(config.from, "from of the network's configuration");
-}
-
 async function findLocalKey(
   { network }: RpcClient,
   accounts: Extract<NetworkConfig, { type: "http" }>["accounts"],
@@ -101,12 +93,10 @@ async function findLocalKey(
       })
     : await mnemonicKeys(network, accounts);
   for (const [index, readKey] of keys.entries()) {
-    let wallet: BaseWallet;
-    try {
-      wallet = await readKey();
-    } catch (error) {
-      throw invalidKey(network, index, error);
-    }
+    const wallet = await readKey().catch((error: unknown) => {
+      const invalid = vaultError("VAULT_INVALID_KEY", { network, index });
+      throw configErrorOf(error, network, "the keys") ?? invalid;
+    });
     if (from === undefined || wallet.address === from) {
       return wallet;
     }
@@ -118,21 +108,17 @@ async function mnemonicKeys(
   network: string,
   config: HttpNetworkHDAccountsConfig,
 ): Promise<ReadonlyArray<() => Promise<BaseWallet>>> {
-  let phrase: string;
-  let passphrase: string;
-  try {
-    phrase = await config.mnemonic.get();
-    passphrase = await config.passphrase.get();
-    keepSecret(phrase, passphrase);
-  } catch (error) {
-    throw toRpcError(error, network, "the mnemonic");
-  }
   let mnemonic: Mnemonic;
   try {
+    const phrase = await config.mnemonic.get();
+    const passphrase = await config.passphrase.get();
+    keepSecret(phrase, passphrase);
     mnemonic = Mnemonic.fromPhrase(phrase.trim(), passphrase);
-  } catch {
-    // Nothing of the cause is repeated: it quotes the phrase.
-    throw vaultError("VAULT_INVALID_MNEMONIC", { network });
+  } catch (error) {
+    throw (
+      configErrorOf(error, network, "the mnemonic") ??
+      vaultError("VAULT_INVALID_MNEMONIC", { network })
+    );
   }
   const parent = HDNodeWallet.fromMnemonic(
     mnemonic,
@@ -144,10 +130,12 @@ async function mnemonicKeys(
   );
 }
 
-/** Nothing of the cause is repeated: a parser's complaint may quote the key. */
-function invalidKey(network: string, index: number, cause: unknown): Error {
-  const known = toRpcError(cause, network, "the keys");
-  return known.code === "VAULT_CONFIG_VARIABLE"
-    ? known
-    : vaultError("VAULT_INVALID_KEY", { network, index });
+/** @returns Undefined for another cause, which may quote the secret. */
+function configErrorOf(
+  error: unknown,
+  network: string,
+  what: string,
+): VaultError | undefined {
+  const known = toRpcError(error, network, what);
+  return known.code === "VAULT_CONFIG_VARIABLE" ? known : undefined;
 }
