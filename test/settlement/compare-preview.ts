@@ -107,11 +107,12 @@ describe("the comparison of a settlement with its preview", () => {
   });
 
   it("is unknown with a revert, or with a block before that cannot be read", async () => {
-    const round = { error: vaultError("VAULT_INTERNAL", { problem: "x" }) };
+    const error = vaultError("VAULT_INTERNAL", { problem: "x" });
+    const round = { error };
     for (const change of [
       { mined: { ...receipt, succeeded: false } },
       { seenBefore: async () => await Promise.resolve({ ...before, round }) },
-      { seenBefore: async () => await Promise.reject(new Error("nope")) },
+      { seenBefore: async () => await Promise.reject(error) },
     ]) {
       expect(await compare(preview(), change)).to.equal(null);
     }
