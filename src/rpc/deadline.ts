@@ -48,7 +48,7 @@ export class Deadline {
 /** Waits for the work or for the signal, whichever is first. */
 export async function orAbort<T>(
   work: Promise<T>,
-  signal = new AbortController().signal,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<T> {
   // Listens no longer than there is the work.
   const ended = aborted(signal, work).then(async () => {
