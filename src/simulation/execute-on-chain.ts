@@ -1,20 +1,31 @@
+import { isHexString } from "ethers";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import {
-  NOBODYS_ADDRESS,
+  encodeRead,
+  parseRead,
   simulationLensCode,
 } from "../client/lens/simulation-lens.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
-import type { BlockId } from "../rpc/rpc-client.js";
+import type { BlockId, CallResult, RpcClient } from "../rpc/rpc-client.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import { beforeRefunds, settlementCall } from "./engine.js";
 import type { EngineResult, SimulationParameters } from "./engine.js";
-import { SimulatedChain } from "./simulated-chain.js";
+import { nativeTransfersOf, transfersIn } from "./transfers.js";
 import { readsOf } from "./watch-list.js";
 import type { ReadAnswers } from "./watch-list.js";
+
+/** Hardhat's simulator. Nothing that is sent to it ever reaches a live chain. */
+export function simulatorOf({ connection, rpc, networkName }: VaultHost) {
+  assertInvariant(
+    connection.networkConfig.type === "edr-simulated",
+    `${networkName} is not an in-process network`,
+  );
+  return rpc;
+}
 
 /**
  * Calls `settleAll` in a transaction of its own block, on an in-process network,
@@ -30,30 +41,31 @@ export async function executeSettlement(
   ...notes: readonly string[]
 ): Promise<EngineResult> {
   const { vault, sender, target, gas, next } = parameters;
-  const rpc = new SimulatedChain(vault);
+  const rpc = simulatorOf(vault);
   const [before, gasPrice, balance] = await Promise.all([
     readAll(parameters, "latest"),
     rpc.quantity("eth_gasPrice"),
     rpc.balance(sender),
   ]);
   const send = async (gasGiven: bigint) => {
-    const cost = gasGiven * gasPrice;
-    // A simulation shows what the contract does, not if the account is rich.
-    const given = balance >= cost ? 0n : cost;
-    await rpc.command(
-      "hardhat_setBalance",
+    // The network takes that off before any code runs: the contract sees the
+    // sender as rich as it is.
+    const prepaid = gasGiven * gasPrice;
+    await rpc.request("hardhat_setBalance", [
       sender,
-      numberToHexString(balance + given),
-    );
-    const hash = await rpc.command("eth_sendTransaction", {
-      ...settlementCall(sender, target.address),
-      gas: numberToHexString(gasGiven),
-      gasPrice: numberToHexString(gasPrice),
-    });
+      numberToHexString(balance + prepaid),
+    ]);
+    const hash = await rpc.request("eth_sendTransaction", [
+      {
+        ...settlementCall(sender, target.address),
+        gas: numberToHexString(gasGiven),
+        gasPrice: numberToHexString(gasPrice),
+      },
+    ]);
     assertInvariant(typeof hash === "string", "a transaction without a hash");
-    return { hash, gasGiven, given };
+    return { hash, gasGiven, prepaid };
   };
-  const { hash, gasGiven, given } = await send(gas ?? next.gasLimit).catch(
+  const { hash, gasGiven, prepaid } = await send(gas ?? next.gasLimit).catch(
     async (error: unknown) => {
       const cap = transactionGasCap(vault);
       if (gas !== undefined || next.gasLimit <= cap || !isNodeRefusal(error)) {
@@ -63,7 +75,7 @@ export async function executeSettlement(
     },
   );
   await mineAt(rpc, hash, blockTime);
-  const executed = await rpc.outcomeOf(hash, gasGiven);
+  const executed = await outcomeOf(rpc, hash, gasGiven);
   const { block, gasUsed } = executed;
   if (blockTime !== undefined && block.timestamp !== blockTime) {
     throw vaultError("VAULT_MINED_MEANWHILE", { network: vault.networkName });
@@ -73,7 +85,7 @@ export async function executeSettlement(
     before,
     after: await readAll(parameters, block.number),
     gasNeeded: beforeRefunds(gasUsed),
-    feePaid: gasUsed * gasPrice - given,
+    feePaid: gasUsed * gasPrice - prepaid,
     notes,
   };
 }
@@ -82,45 +94,55 @@ export async function executeSettlement(
 const executionFailure =
   /out of ?gas|opcode|EVM error|stack (?:under|over)flow|jump|instruction/iu;
 
-/** Reads all that is watched, a call each. A contract may fail. */
+/**
+ * Reads all that is watched in one call, and again by itself what fails there:
+ * a contract may refuse a caller that has code, as the lens has, or need more
+ * gas than its share. Each call makes a fork fetch whatever it touches.
+ */
 async function readAll(
   { vault, watched }: SimulationParameters,
   block: BlockId,
 ): Promise<ReadAnswers> {
-  const { rpc } = vault;
-  const { from } = vault.readContext({});
-  const lens = { [NOBODYS_ADDRESS]: { code: simulationLensCode } };
-  const answers = readsOf(watched, NOBODYS_ADDRESS).map(
-    async ({ target: to, data }) => {
-      try {
-        return await rpc.call(
-          { from, to, data },
-          block,
-          ...(to === NOBODYS_ADDRESS ? [lens] : []),
-        );
-      } catch (error) {
-        if (
-          isNodeRefusal(error) &&
-          executionFailure.test(String(error.details["problem"]))
-        ) {
-          return { reverted: decodeRevertReason("0x") };
-        }
-        throw error;
+  const { from: reader } = vault.readContext({});
+  const reads = readsOf(watched, reader);
+  const lens = { [reader]: { code: simulationLensCode } };
+  const call = async (to: string, data: string): Promise<CallResult> => {
+    try {
+      return await vault.rpc.call(
+        { from: reader, to, data },
+        block,
+        ...(to === reader ? [lens] : []),
+      );
+    } catch (error) {
+      if (
+        isNodeRefusal(error) &&
+        executionFailure.test(String(error.details["problem"]))
+      ) {
+        return { reverted: decodeRevertReason("0x") };
       }
-    },
+      throw error;
+    }
+  };
+  const together = parseRead(await call(reader, encodeRead(reads)));
+  return await Promise.all(
+    reads.map(async ({ target, data }, index) => {
+      const answer = together[index];
+      return answer !== undefined && "data" in answer
+        ? answer
+        : await call(target, data);
+    }),
   );
-  return await Promise.all(answers);
 }
 
 async function mineAt(
-  rpc: SimulatedChain,
+  rpc: RpcClient,
   hash: string,
   blockTime: number | undefined,
 ): Promise<void> {
   try {
-    await rpc.command(
+    await rpc.request(
       "evm_mine",
-      ...(blockTime === undefined ? [] : [numberToHexString(blockTime)]),
+      blockTime === undefined ? [] : [numberToHexString(blockTime)],
     );
   } catch (error) {
     // It may be in a block already, which the network has mined by itself.
@@ -139,4 +161,42 @@ function transactionGasCap({
       ? networkConfig.transactionGasCap
       : undefined;
   return typeof cap === "bigint" ? cap : TRANSACTION_GAS_CAP;
+}
+
+const TRACE = "debug_traceTransaction";
+
+/** @param hash Of a transaction that was mined. */
+async function outcomeOf(
+  rpc: RpcClient,
+  hash: string,
+  gasGiven: bigint,
+): Promise<Pick<EngineResult, "block" | "failed" | "gasUsed" | "transfers">> {
+  const [receipt, traced] = await Promise.all([
+    rpc.receipt(hash),
+    rpc.request(TRACE, [hash, { tracer: "callTracer" }]),
+  ]);
+  assertInvariant(receipt !== undefined, "a transaction that is not mined");
+  const { gasUsed } = receipt;
+  const { number, timestamp } = await rpc.getBlock(receipt.blockNumber);
+  // The outermost call tells why a transaction failed.
+  const { output, error } = rpc.parser(TRACE).record(traced);
+  return {
+    block: { number, timestamp },
+    gasUsed,
+    transfers: [
+      ...nativeTransfersOf(traced),
+      ...(transfersIn(receipt.logs) ?? []),
+    ],
+    failed: receipt.succeeded
+      ? undefined
+      : {
+          data: isHexString(output, true) ? output : "0x",
+          message:
+            typeof error === "string" && error !== "execution reverted"
+              ? error
+              : undefined,
+          gasUsed,
+          gasGiven,
+        },
+  };
 }

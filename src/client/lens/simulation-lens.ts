@@ -5,8 +5,8 @@ import { Interface, dataSlice, getAddress, id } from "ethers";
 import type { CallResult } from "../../rpc/rpc-client.js";
 import { SimulationLensArtifact } from "./artifact.js";
 import type { ReadCall } from "./lens.js";
-import { parseLensEntries, readBlock } from "./lens-answer.js";
-import type { ExecutedBlock, LensEntry } from "./lens-answer.js";
+import { entryAnswer, parseLensEntries, readBlock } from "./lens-answer.js";
+import type { ExecutedBlock } from "./lens-answer.js";
 import { WORD, hexWord, readSmallWord, readWord, viewOf } from "./words.js";
 
 const lensInterface = new Interface(SimulationLensArtifact.abi);
@@ -32,7 +32,6 @@ export function factsCall(lens: string, accounts: readonly string[]): ReadCall {
   return { target: lens, data: [FACTS_OF, ...words].join("") };
 }
 
-/** What the lens says of itself and of accounts. */
 export interface LensFacts {
   readonly block: ExecutedBlock & { readonly baseFee: bigint };
   readonly accounts: ReadonlyMap<string, AccountFacts>;
@@ -45,11 +44,11 @@ interface AccountFacts {
 }
 
 /**
- * @param accounts Those that it was asked about, in that order.
- * @returns Undefined where it is not what `factsOf` answers.
+ * @param accounts Those of {@link factsCall}.
+ * @returns Undefined if `factsOf` returns something else.
  */
 export function parseFacts(
-  answer: CallResult | undefined,
+  answer: LensReads[number],
   accounts: readonly string[],
 ): LensFacts | undefined {
   if (
@@ -75,51 +74,65 @@ export function parseFacts(
   };
 }
 
-/** What is simulated inside one call; see contracts/lens/SimulationLens.sol. */
-export interface LensSimulation {
-  /** Whom the readings see; the lens stands there too. */
+/** What each call returned; undefined if it has to be made by itself. */
+export type LensReads = ReadonlyArray<CallResult | undefined>;
+
+function parseReads(bytes: Buffer, from: number, to: number): LensReads {
+  return (parseLensEntries(bytes, from, to) ?? []).map((entry) =>
+    entry.status === "unknown" ? undefined : entryAnswer({ bytes }, entry),
+  );
+}
+
+export function encodeRead(reads: readonly ReadCall[]): string {
+  return lensInterface.encodeFunctionData("read", [wordsOf(reads)]);
+}
+
+/** @returns As many as there is room for, none if the call failed. */
+export function parseRead(answer: CallResult): LensReads {
+  return "data" in answer ? parseReads(answer.data, 0, answer.data.length) : [];
+}
+
+/**
+ * The call that simulates inside another one; see SimulationLens.sol.
+ *
+ * @param call.reader Whom the contracts that are read see; the lens stands
+ * there, too.
+ * @param call.reserve Gas that is left for the reads afterwards.
+ */
+export function encodeSimulate(call: {
   readonly reader: string;
   readonly reads: readonly ReadCall[];
   readonly target: string;
   readonly data: string;
   readonly gasLimit: bigint;
-  /** Gas that is left for the readings afterwards. */
   readonly reserve: bigint;
-}
-
-export function encodeSimulate({
-  reader,
-  reads,
-  target,
-  data,
-  gasLimit,
-  reserve,
-}: LensSimulation): string {
+}): string {
   return lensInterface.encodeFunctionData("simulate", [
-    reader,
-    reads.map((read) => [read.target, read.data]),
-    target,
-    data,
-    gasLimit,
-    reserve,
+    call.reader,
+    wordsOf(call.reads),
+    call.target,
+    call.data,
+    call.gasLimit,
+    call.reserve,
   ]);
 }
 
-/** What came of it. */
+function wordsOf(reads: readonly ReadCall[]) {
+  return reads.map(({ target, data }) => [target, data]);
+}
+
 export interface LensResult {
   readonly block: ExecutedBlock;
   readonly succeeded: boolean;
   readonly gasUsed: number;
-  /** What the call could have used. */
   readonly gasGiven: number;
-  /** What it returned, or reverted with. */
+  /** What the call returned or reverted with. */
   readonly returned: Buffer;
-  readonly before: readonly LensEntry[];
-  readonly after: readonly LensEntry[];
-  readonly bytes: Buffer;
+  readonly before: LensReads;
+  readonly after: LensReads;
 }
 
-/** @returns Undefined where the bytes are not what `simulate` answers. */
+/** @returns Undefined if `simulate` returns something else. */
 export function parseLensResult(bytes: Buffer): LensResult | undefined {
   if (bytes.length < HEADER || bytes.toString("hex", 0, WORD) !== SIMULATED) {
     return undefined;
@@ -130,19 +143,10 @@ export function parseLensResult(bytes: Buffer): LensResult | undefined {
   );
   const [success, gasUsed = 0, gasGiven = 0, ...lengths] = words;
   const [returned = 0, before = 0, after = 0] = lengths;
-  if (
-    block === undefined ||
-    words.includes(undefined) ||
-    HEADER + returned + before + after !== bytes.length
-  ) {
-    return undefined;
-  }
   const start = HEADER + returned;
-  const [entriesBefore, entriesAfter] = [
-    parseLensEntries(bytes, start, start + before),
-    parseLensEntries(bytes, start + before, bytes.length),
-  ];
-  return entriesBefore === undefined || entriesAfter === undefined
+  return block === undefined ||
+    words.includes(undefined) ||
+    start + before + after !== bytes.length
     ? undefined
     : {
         block,
@@ -150,8 +154,7 @@ export function parseLensResult(bytes: Buffer): LensResult | undefined {
         gasUsed,
         gasGiven,
         returned: bytes.subarray(HEADER, start),
-        before: entriesBefore,
-        after: entriesAfter,
-        bytes,
+        before: parseReads(bytes, start, start + before),
+        after: parseReads(bytes, start + before, bytes.length),
       };
 }

@@ -5,7 +5,6 @@ import { max } from "@nomicfoundation/hardhat-utils/bigint";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
 import { encodeCall } from "../../client/codec.js";
-import { entryAnswer } from "../../client/lens/lens-answer.js";
 import {
   encodeSimulate,
   parseLensResult,
@@ -97,13 +96,12 @@ async function callLens(
   if (simulated === undefined) {
     throw method.remember(vault, "the node does not apply state overrides");
   }
-  const { before, after, block } = simulated;
+  const { block } = simulated;
   method.requireBlock(parameters, block);
-  if (
-    before.length !== reads.length ||
-    after.length !== reads.length ||
-    [...before, ...after].some(({ status }) => status === "unknown")
-  ) {
+  const [before, after] = [simulated.before, simulated.after].map((answers) =>
+    answers.filter((answer) => answer !== undefined),
+  );
+  if (before?.length !== reads.length || after?.length !== reads.length) {
     throw method.capped();
   }
   const gasUsed = BigInt(simulated.gasUsed) + INTRINSIC_GAS;
@@ -115,8 +113,7 @@ async function callLens(
   if (failed !== undefined && gasGiven < allowed && isExhausted(failed)) {
     throw method.capped(gasGiven - INTRINSIC_GAS);
   }
-  const answers = before.map((entry) => entryAnswer(simulated, entry));
-  const baseFee = factsOf(watched, answers)?.block.baseFee;
+  const baseFee = factsOf(watched, before)?.block.baseFee;
   return {
     block: { number: block.number, timestamp: block.timestamp },
     failed,
@@ -124,8 +121,8 @@ async function callLens(
     gasNeeded: gasUsed,
     feePaid: 0n,
     transfers: null,
-    before: answers,
-    after: after.map((entry) => entryAnswer(simulated, entry)),
+    before,
+    after,
     notes: [
       "Transfers are not seen by this engine, nor gas that is given back.",
       "The sender had code meanwhile: a contract that does something else for such a sender, without refusing it, is not recognised.",

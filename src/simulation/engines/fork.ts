@@ -12,9 +12,8 @@ import { withHardforkHistory } from "../fork/hardfork-history.js";
 import { resolveAddresses } from "../resolved-addresses.js";
 import type { ResolvedAddresses } from "../resolved-addresses.js";
 import type { Block } from "../../rpc/rpc-client.js";
-import { executeSettlement } from "../execute-on-chain.js";
+import { executeSettlement, simulatorOf } from "../execute-on-chain.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
-import { SimulatedChain } from "../simulated-chain.js";
 
 /** Options of `fork`. */
 export interface ForkOptions {
@@ -73,9 +72,9 @@ export async function runFork(
       withAccounts: false,
     });
     try {
-      const rpc = new SimulatedChain(connection.vault);
-      await rpc.command("evm_setAutomine", false);
-      await rpc.command("hardhat_impersonateAccount", sender);
+      const rpc = simulatorOf(connection.vault);
+      await rpc.request("evm_setAutomine", [false]);
+      await rpc.request("hardhat_impersonateAccount", [sender]);
       return await executeSettlement(
         { ...parameters, vault: connection.vault },
         // A node may date its pending block as the one before.

@@ -1,7 +1,7 @@
 import { asRecord, listOf } from "../../json.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
-import { executeSettlement } from "../execute-on-chain.js";
-import { SimulatedChain } from "../simulated-chain.js";
+import type { RpcClient } from "../../rpc/rpc-client.js";
+import { executeSettlement, simulatorOf } from "../execute-on-chain.js";
 
 /** Simulates on an in-process network itself, and undoes it. */
 export async function runInProcess(
@@ -11,10 +11,8 @@ export async function runInProcess(
   const blockTime = isTimed ? next.timestamp : undefined;
   const execute = async (): Promise<EngineResult> =>
     await executeSettlement(parameters, blockTime);
-  const chain = new SimulatedChain(vault);
-  return await vault.rpc.inOrder(
-    async () => await inSandbox(chain, sender, execute),
-  );
+  const rpc = simulatorOf(vault);
+  return await rpc.inOrder(async () => await inSandbox(rpc, sender, execute));
 }
 
 /**
@@ -28,46 +26,46 @@ export async function runInProcess(
  * @param account Impersonated during the work.
  */
 async function inSandbox<T>(
-  chain: SimulatedChain,
+  rpc: RpcClient,
   account: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  const isAutomatic = await chain.command("hardhat_getAutomine");
+  const isAutomatic = await rpc.request("hardhat_getAutomine", []);
   // The only way to find out: it answers whether there was anything to stop.
-  const wasImpersonated = await chain.command(
+  const wasImpersonated = await rpc.request(
     "hardhat_stopImpersonatingAccount",
-    account,
+    [account],
   );
   // Each step undoes itself, whatever fails after it.
   try {
-    await chain.command("hardhat_impersonateAccount", account);
-    await chain.command("evm_setAutomine", false);
-    const snapshot = await chain.command("evm_snapshot");
+    await rpc.request("hardhat_impersonateAccount", [account]);
+    await rpc.request("evm_setAutomine", [false]);
+    const snapshot = await rpc.request("evm_snapshot", []);
     try {
-      await dropWaitingTransactions(chain);
+      await dropWaitingTransactions(rpc);
       return await work();
     } finally {
-      await chain.command("evm_revert", snapshot);
+      await rpc.request("evm_revert", [snapshot]);
     }
   } finally {
     try {
-      await chain.command("evm_setAutomine", isAutomatic);
+      await rpc.request("evm_setAutomine", [isAutomatic]);
     } finally {
-      await chain.command(
+      await rpc.request(
         wasImpersonated === true
           ? "hardhat_impersonateAccount"
           : "hardhat_stopImpersonatingAccount",
-        account,
+        [account],
       );
     }
   }
 }
 
 /** They would be mined along, and their effects reported as the settlement's. */
-async function dropWaitingTransactions(chain: SimulatedChain): Promise<void> {
-  const waiting = await chain.command("eth_pendingTransactions");
+async function dropWaitingTransactions(rpc: RpcClient): Promise<void> {
+  const waiting = await rpc.request("eth_pendingTransactions", []);
   for (const transaction of listOf(waiting)) {
     const { hash } = asRecord(transaction);
-    await chain.command("hardhat_dropTransaction", hash);
+    await rpc.request("hardhat_dropTransaction", [hash]);
   }
 }
