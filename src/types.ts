@@ -64,11 +64,9 @@ export type {
 } from "./settlement/types.js";
 export type { ForkConnection, ForkOptions } from "./simulation/engines/fork.js";
 export type { TokenDescription } from "./simulation/describe-tokens.js";
-export type {
-  HttpEngine,
-  SimulateSettleAllOptions,
-} from "./simulation/simulate-settle-all.js";
-export type { SimulationTime } from "./simulation/target-time.js";
+export type { HttpEngine } from "./simulation/engines/run-engines.js";
+export type { SimulateSettleAllOptions } from "./simulation/options.js";
+export type { SimulationTime } from "./simulation/next-block.js";
 export type {
   BalanceChange,
   ReadingChange,

@@ -4,12 +4,10 @@ import {
   describeTokens,
   describeTransfers,
 } from "../src/simulation/describe-tokens.js";
-import {
-  checkOrderCount,
-  simulateSettleAll,
-} from "../src/simulation/simulate-settle-all.js";
-import type { SimulateSettleAllOptions } from "../src/simulation/simulate-settle-all.js";
-import { checkTime } from "../src/simulation/target-time.js";
+import { checkOrderCount } from "../src/simulation/options.js";
+import { simulateSettleAll } from "../src/simulation/simulate-settle-all.js";
+import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
+import { checkTime } from "../src/simulation/next-block.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { readAction } from "./open-vault.js";
 import { renderSimulation } from "./output/simulation.js";

@@ -1,9 +1,7 @@
 import { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import {
-  findBlock,
-  simulateSettlement,
-} from "../simulation/simulate-settle-all.js";
+import { findBlock } from "../simulation/next-block.js";
+import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import type { BlockInfo } from "../rpc/rpc-client.js";
 import { check, fail, ok, warn } from "./examination.js";
 import type { Check, Finding } from "./examination.js";

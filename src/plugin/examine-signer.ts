@@ -11,7 +11,7 @@ import {
   resolveGas,
 } from "../simulation/fees.js";
 import type { Fees } from "../simulation/fees.js";
-import { findBlock } from "../simulation/simulate-settle-all.js";
+import { findBlock } from "../simulation/next-block.js";
 import { simulate } from "../settlement/preview.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";

@@ -27,7 +27,7 @@ import type {
   ForkConnection,
   ForkOptions,
 } from "../simulation/engines/fork.js";
-import type { SimulateSettleAllOptions } from "../simulation/simulate-settle-all.js";
+import type { SimulateSettleAllOptions } from "../simulation/options.js";
 import type { Simulation } from "../simulation/types.js";
 import {
   bindableAddresses,

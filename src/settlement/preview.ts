@@ -5,10 +5,8 @@ import { describeTokens } from "../simulation/describe-tokens.js";
 import { explainRefusal } from "../simulation/refusal.js";
 import type { Refusal } from "../simulation/refusal.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
-import type {
-  HttpEngine,
-  Simulated,
-} from "../simulation/simulate-settle-all.js";
+import type { HttpEngine } from "../simulation/engines/run-engines.js";
+import type { Simulated } from "../simulation/simulate-settle-all.js";
 import type { Simulation } from "../simulation/types.js";
 import type { CallRequest, NextBlock, RpcClient } from "../rpc/rpc-client.js";
 import {

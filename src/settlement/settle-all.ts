@@ -15,7 +15,7 @@ import { isNodeRefusal } from "../rpc/errors.js";
 import { noRetries } from "../rpc/retry.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { settlementCall } from "../simulation/engine.js";
-import { findBlock } from "../simulation/simulate-settle-all.js";
+import { findBlock } from "../simulation/next-block.js";
 import type { Simulation } from "../simulation/types.js";
 import { followTransaction } from "./follow-transaction.js";
 import { Journal } from "./journal.js";

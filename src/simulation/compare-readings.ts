@@ -1,4 +1,5 @@
 import { isFailedReading } from "../client/failed-reading.js";
+import type { LensFacts } from "../client/lens/simulation-lens.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { operationEntry, get, standaloneQueries } from "../protocol/index.js";
 import type { Field, VaultRound } from "../protocol/index.js";
@@ -8,7 +9,7 @@ import type { BalanceChange, ReadingChange, ReadingValue } from "./types.js";
 
 /** All that is compared, at one block. */
 export interface ChainState {
-  readonly chainId: number;
+  readonly facts: LensFacts;
   readonly readings: Readings;
   readonly balances: readonly Balance[];
 }
@@ -92,32 +93,26 @@ function valueOfField(value: unknown, field: string): ReadingValue {
   return (fields === value ? fields[field] : value) as ReadingValue;
 }
 
-/** An account's native balance among those that were read; 0 if it is not. */
-export function nativeBalanceOf(
-  wanted: string,
-  balances: readonly Balance[],
-): bigint {
-  return (
-    balances.find(
-      ({ account, token }) => account === wanted && token === NATIVE,
-    )?.amount ?? 0n
-  );
-}
-
 /**
  * The balances that differ.
  *
- * @param fee What an account still has to pay. It is taken off; if the account
- * could not have paid it, it is counted as its own from the beginning.
+ * @param fee What an account has to pay, and what it has paid of that. The rest
+ * is taken off; if the account could not have paid it, it is counted as its own
+ * from the beginning.
  */
 export function compareBalances(
   before: readonly Balance[],
   after: readonly Balance[],
-  fee: { readonly account: string; readonly amount: bigint },
+  fee: {
+    readonly account: string;
+    readonly amount: bigint;
+    readonly paid: bigint;
+  },
 ): readonly BalanceChange[] {
   return before.flatMap(({ account, token, amount }, index) => {
-    const found = after[index]?.amount ?? amount;
-    const due = token === NATIVE && account === fee.account ? fee.amount : 0n;
+    const isPayer = token === NATIVE && account === fee.account;
+    const [due, paid] = isPayer ? [fee.amount, fee.paid] : [0n, 0n];
+    const found = (after[index]?.amount ?? amount) + paid;
     const change =
       found >= due
         ? { before: amount, after: found - due }

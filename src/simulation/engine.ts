@@ -1,10 +1,11 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { encodeCall } from "../client/codec.js";
 import type { VaultHost } from "../host.js";
-import type { BlockInfo, CallRequest, NextBlock } from "../rpc/rpc-client.js";
+import type { BlockInfo, CallRequest, CallResult } from "../rpc/rpc-client.js";
+import type { TargetBlock } from "./next-block.js";
 import type { ResolvedAddresses } from "./resolved-addresses.js";
 import type { Transfer } from "./types.js";
-import type { ReadAnswers, WatchList } from "./watch-list.js";
+import type { WatchList } from "./watch-list.js";
 
 /** A settlement, and where to simulate it. */
 export interface SimulationParameters {
@@ -19,20 +20,20 @@ export interface SimulationParameters {
   readonly gas: bigint | undefined;
   /** Of the protocol's contracts. */
   readonly addresses: ResolvedAddresses;
-  /** The block that the settlement is simulated in. */
-  readonly next: NextBlock;
+  readonly next: TargetBlock;
   /** For the fork. */
   readonly hardfork: string | undefined;
-  /** True if the caller chose the block to start from. */
-  readonly isPast: boolean;
-  /** True if the caller chose the time of the block. */
-  readonly isTimed: boolean;
 }
 
-/** What an engine returns, its reads not yet decoded. */
-export interface EngineResult extends SimulatedTransaction {
-  readonly before: ReadAnswers;
-  readonly after: ReadAnswers;
+/** What an engine returns. */
+export interface EngineResult {
+  /** Results of the calls of the watch list. */
+  readonly before: readonly CallResult[];
+  readonly after: readonly CallResult[];
+  readonly block: BlockInfo;
+  /** Undefined if the transaction succeeded. */
+  readonly failed: FailedCall | undefined;
+  readonly gasUsed: bigint;
   /**
    * The least gas limit that the transaction may have, as far as it is known:
    * what it used before refunds.
@@ -40,18 +41,10 @@ export interface EngineResult extends SimulatedTransaction {
   readonly gasNeeded: bigint;
   /** What the sender's balance afterwards lacks for the fee, in wei. */
   readonly feePaid: bigint;
-  /** What this engine cannot know. */
-  readonly notes: readonly string[];
-}
-
-/** What became of the transaction. */
-export interface SimulatedTransaction {
-  readonly block: BlockInfo;
-  /** Undefined if it succeeded. */
-  readonly failed: FailedCall | undefined;
-  readonly gasUsed: bigint;
   /** Null if the engine does not see them. */
   readonly transfers: readonly Transfer[] | null;
+  /** What this engine cannot know. */
+  readonly notes: readonly string[];
 }
 
 /** How a call failed, as far as a node tells. */

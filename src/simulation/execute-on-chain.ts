@@ -16,7 +16,6 @@ import { beforeRefunds, settlementCall } from "./engine.js";
 import type { EngineResult, SimulationParameters } from "./engine.js";
 import { nativeTransfersOf, transfersIn } from "./transfers.js";
 import { readsOf } from "./watch-list.js";
-import type { ReadAnswers } from "./watch-list.js";
 
 /** Hardhat's simulator. Nothing that is sent to it ever reaches a live chain. */
 export function simulatorOf({ connection, rpc, networkName }: VaultHost) {
@@ -102,7 +101,7 @@ const executionFailure =
 async function readAll(
   { vault, watched }: SimulationParameters,
   block: BlockId,
-): Promise<ReadAnswers> {
+): Promise<readonly CallResult[]> {
   const { from: reader } = vault.readContext({});
   const reads = readsOf(watched, reader);
   const lens = { [reader]: { code: simulationLensCode } };

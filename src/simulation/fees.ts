@@ -2,6 +2,7 @@ import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { fallbackTo } from "../errors.js";
+import type { VaultHost } from "../host.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { toBlockId } from "../rpc/rpc-client.js";
@@ -130,4 +131,15 @@ export function currentPricePerGas(
     return maxPricePerGas(fees);
   }
   return min(baseFeePerGas + fees.maxPriorityFeePerGas, fees.maxFeePerGas);
+}
+
+/** What a settlement would pay for a unit of gas now; undefined if not known. */
+export async function findPrice(
+  { rpc, connection }: VaultHost,
+  block: Pick<Block, "baseFeePerGas">,
+): Promise<bigint | undefined> {
+  const fees = await resolveFees(rpc, connection.networkConfig, block).catch(
+    fallbackTo(undefined, ({ kind }) => kind === "rpc"),
+  );
+  return fees === undefined ? undefined : currentPricePerGas(fees, block);
 }

@@ -6,6 +6,9 @@ import { vaultError } from "../errors.js";
 import type { VaultErrorCode } from "../errors.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import type { VaultHost } from "../host.js";
+import { isSameRound } from "../protocol/round.js";
+import { roundOf } from "./compare-readings.js";
+import type { ChainState } from "./compare-readings.js";
 import type { FailedCall, SimulationParameters } from "./engine.js";
 
 /** Why the contract does not settle. */
@@ -14,51 +17,74 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/**
- * Whether a call failed for want of gas, or by an instruction that uses up
- * whatever there is.
- */
+/** True of a call that used up its gas, also by an invalid instruction. */
 export function isExhausted(failed: FailedCall): boolean {
   const { data, message = "" } = failed;
   return data === "0x" && (/out of ?gas/iu.test(message) || isUsedUp(failed));
 }
 
-/** Why the contract refuses, in words. */
-export async function describeRefusal(
-  { vault, gas, next }: SimulationParameters,
-  failed: FailedCall,
-): Promise<Refusal> {
-  const { data, message, gasGiven } = failed;
+/** Why the settlement does not settle the round; null if it does. */
+export async function findRefusal(
+  parameters: SimulationParameters,
+  failed: FailedCall | undefined,
+  before: ChainState,
+  after: ChainState,
+): Promise<Refusal | null> {
+  const { vault } = parameters;
+  if (failed === undefined) {
+    const [unsettled, round] = [roundOf(before), roundOf(after)];
+    // A success that leaves the round as it was must not look like one. A contract
+    // that opens its next round has settled the one before: it was the current one
+    // until this very call.
+    if (
+      round?.settled !== false ||
+      unsettled === undefined ||
+      !isSameRound(unsettled, round)
+    ) {
+      return null;
+    }
+    const { code, shortMessage: reason } = vaultError("VAULT_NOT_SETTLED", {
+      network: vault.networkName,
+    });
+    return { code, reason };
+  }
+  const { data, message } = failed;
   if (isExhausted(failed) && !/opcode|instruction/iu.test(message ?? "")) {
-    return outOfGas(
-      vault.networkName,
-      message !== undefined,
-      gas !== undefined
-        ? {
-            gas,
-            limit: "it is given",
-            remedy:
-              "Give it more: `gas` of simulateSettleAll(), or of the network's configuration.",
-          }
-        : gasGiven < next.gasLimit
-          ? {
-              gas: gasGiven,
-              limit:
-                "this network's hardfork allows one transaction (EIP-7825, from osaka on)",
-              remedy:
-                "If the chain has no such limit, simulate by the rules of another hardfork, as in prague.",
-            }
-          : {
-              gas: next.gasLimit,
-              limit: "a block of this chain has room for",
-              remedy:
-                "No transaction may use more on this chain: the contract has to settle in parts.",
-            },
-    );
+    const isCertain = message !== undefined;
+    return outOfGas(vault.networkName, isCertain, limitOn(parameters, failed));
   }
   return data === "0x" && message !== undefined
     ? { code: "VAULT_CALL_REVERTED", reason: quoteForeignText(message) }
     : await explainRefusal(vault, decodeRevertReason(data));
+}
+
+/** What limits the gas of the transaction, and what to do about it. */
+function limitOn(
+  { gas, next }: SimulationParameters,
+  { gasGiven }: FailedCall,
+): GasLimit {
+  if (gas !== undefined) {
+    return {
+      gas,
+      limit: "it is given",
+      remedy:
+        "Give it more: `gas` of simulateSettleAll(), or of the network's configuration.",
+    };
+  }
+  return gasGiven < next.gasLimit
+    ? {
+        gas: gasGiven,
+        limit:
+          "this network's hardfork allows one transaction (EIP-7825, from osaka on)",
+        remedy:
+          "If the chain has no such limit, simulate by the rules of another hardfork, as in prague.",
+      }
+    : {
+        gas: next.gasLimit,
+        limit: "a block of this chain has room for",
+        remedy:
+          "No transaction may use more on this chain: the contract has to settle in parts.",
+      };
 }
 
 /** The contract's own reason for a revert of `settleAll`. */
@@ -75,6 +101,12 @@ export async function explainRefusal(
   return { code: "VAULT_CALL_REVERTED", reason: `${text}. ${hint}` };
 }
 
+interface GasLimit {
+  readonly gas: bigint;
+  readonly limit: string;
+  readonly remedy: string;
+}
+
 /**
  * The settlement needs more gas than it may have.
  *
@@ -84,20 +116,12 @@ export async function explainRefusal(
 export function outOfGas(
   network: string,
   isCertain: boolean,
-  {
-    gas,
-    limit,
-    remedy,
-  }: { readonly gas: bigint; readonly limit: string; readonly remedy: string },
+  limit: GasLimit,
 ): Refusal {
-  const { code, fix } = vaultError("VAULT_OUT_OF_GAS", {
-    network,
-    gas,
-    limit,
-    remedy,
-  });
+  const details = { network, ...limit };
+  const { code, fix } = vaultError("VAULT_OUT_OF_GAS", details);
   return {
     code,
-    reason: `out of gas${isCertain ? "" : ", or an invalid instruction"}: it uses all of the ${gas} that ${limit}. ${fix}`,
+    reason: `out of gas${isCertain ? "" : ", or an invalid instruction"}: it uses all of the ${limit.gas} that ${limit.limit}. ${fix}`,
   };
 }

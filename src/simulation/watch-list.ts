@@ -41,9 +41,6 @@ interface WatchedReading {
   readonly target: LocatedAddress;
 }
 
-/** What a node answered to the reads, in the order of {@link readsOf}. */
-export type ReadAnswers = readonly CallResult[];
-
 /**
  * Finds out where everything that is watched is read.
  *
@@ -124,7 +121,7 @@ export function readsOf(
  */
 export function factsOf(
   { witnessed }: WatchList,
-  [answer]: ReadAnswers,
+  [answer]: readonly CallResult[],
 ): LensFacts | undefined {
   return parseFacts(answer, witnessed);
 }
@@ -138,7 +135,7 @@ export function factsOf(
 export function decodeState(
   { networkName: network }: VaultHost,
   list: WatchList,
-  answers: ReadAnswers,
+  answers: readonly CallResult[],
 ): ChainState {
   const facts = factsOf(list, answers);
   if (facts === undefined) {
@@ -149,7 +146,7 @@ export function decodeState(
   const ofReadings = answers.slice(1);
   const ofTokens = ofReadings.slice(readings.length);
   return {
-    chainId: facts.block.chainId,
+    facts,
     readings: new Map(
       readings.map(({ name, call, target }, index) => {
         const answer = ofReadings[index];
@@ -182,7 +179,7 @@ export function decodeState(
 }
 
 function decodeBalance(
-  answer: ReadAnswers[number] | undefined,
+  answer: CallResult | undefined,
   token: string,
   network: string,
 ): bigint {

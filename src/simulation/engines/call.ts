@@ -4,14 +4,11 @@ import { isHexString } from "ethers";
 import { max } from "@nomicfoundation/hardhat-utils/bigint";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
-import { encodeCall } from "../../client/codec.js";
 import {
   encodeSimulate,
   parseLensResult,
   simulationLensCode,
 } from "../../client/lens/simulation-lens.js";
-import { refusesParameters } from "../../rpc/errors.js";
-import type { Executed } from "../../rpc/rpc-client.js";
 import type { RevertReason } from "../../rpc/revert-reason.js";
 import {
   EngineUnsupportedError,
@@ -21,12 +18,7 @@ import {
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { isExhausted } from "../refusal.js";
 import { factsOf, readsOf } from "../watch-list.js";
-import { EngineMethod, baseFeeNotes } from "./on-node.js";
-
-const METHOD = "eth_call";
-const method = new EngineMethod(METHOD, ({ cause }) =>
-  refusesParameters(cause),
-);
+import { EngineMethod } from "./on-node.js";
 
 /** Gas that a read may need afterwards, when all it touches is warm. */
 const RESERVE_PER_READ = 60_000n;
@@ -41,9 +33,10 @@ const RESERVE_PER_READ = 60_000n;
 export async function runCall(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
+  const method = new EngineMethod("eth_call", parameters);
   const [result, refused] = await Promise.all([
-    callLens(parameters),
-    callPlainly(parameters),
+    callLens(parameters, method),
+    callPlainly(parameters, method),
   ]);
   const { failed } = result;
   if ((failed === undefined) !== (refused === undefined)) {
@@ -57,16 +50,14 @@ export async function runCall(
 }
 
 async function callLens(
-  parameters: SimulationParameters,
+  { vault, sender, target, watched, next, gas }: SimulationParameters,
+  method: EngineMethod,
 ): Promise<EngineResult> {
-  const { vault, sender, target, watched, next, gas } = parameters;
   const { from: reader } = vault.readContext({});
   const reads = readsOf(watched, sender);
   const allowed = gas ?? next.gasLimit;
-  const gasLimit = max(allowed - INTRINSIC_GAS, 0n);
   const reserve = RESERVE_PER_READ * BigInt(reads.length) + 200_000n;
-  const answer = await request(
-    parameters,
+  const answer = await method.request([
     {
       from: sender,
       to: sender,
@@ -76,44 +67,45 @@ async function callLens(
         reader,
         reads,
         target: target.address,
-        data: encodeCall("settleAll", []).data,
-        gasLimit,
+        data: settlementCall(sender, target.address).data,
+        gasLimit: max(allowed - INTRINSIC_GAS, 0n),
         reserve,
       }),
     },
+    numberToHexString(next.number - 1),
     {
       [sender]: { code: simulationLensCode },
       [reader]: { code: simulationLensCode },
     },
-  );
+    method.blockOverrides,
+  ]);
   if ("reverted" in answer) {
     // The lens never reverts: this is how some nodes say "out of gas".
-    throw new EngineUnsupportedError(`${METHOD} with code reverts`);
+    throw new EngineUnsupportedError("eth_call with code reverts");
   }
   const simulated = isHexString(answer.result, true)
     ? parseLensResult(Buffer.from(answer.result.slice(2), "hex"))
     : undefined;
   if (simulated === undefined) {
-    throw method.remember(vault, "the node does not apply state overrides");
+    throw method.remember("the node does not apply state overrides");
   }
-  const { block } = simulated;
-  method.requireBlock(parameters, block);
+  const { block, succeeded, returned } = simulated;
+  method.requireBlock(block);
   const [before, after] = [simulated.before, simulated.after].map((answers) =>
-    answers.filter((answer) => answer !== undefined),
+    answers.filter((read) => read !== undefined),
   );
   if (before?.length !== reads.length || after?.length !== reads.length) {
     throw method.capped();
   }
   const gasUsed = BigInt(simulated.gasUsed) + INTRINSIC_GAS;
   const gasGiven = BigInt(simulated.gasGiven) + INTRINSIC_GAS;
-  const data = `0x${simulated.returned.toString("hex")}`;
-  const failed = simulated.succeeded
+  const data = `0x${returned.toString("hex")}`;
+  const failed = succeeded
     ? undefined
     : { data, message: undefined, gasUsed, gasGiven };
   if (failed !== undefined && gasGiven < allowed && isExhausted(failed)) {
     throw method.capped(gasGiven - INTRINSIC_GAS);
   }
-  const baseFee = factsOf(watched, before)?.block.baseFee;
   return {
     block: { number: block.number, timestamp: block.timestamp },
     failed,
@@ -126,39 +118,21 @@ async function callLens(
     notes: [
       "Transfers are not seen by this engine, nor gas that is given back.",
       "The sender had code meanwhile: a contract that does something else for such a sender, without refusing it, is not recognised.",
-      ...baseFeeNotes(next, baseFee),
+      ...method.baseFeeNotes(factsOf(watched, before)?.block.baseFee),
     ],
   };
 }
 
 /** What the contract says to the sender as it is; undefined if it accepts. */
 async function callPlainly(
-  parameters: SimulationParameters,
+  { sender, target, gas, next }: SimulationParameters,
+  method: EngineMethod,
 ): Promise<RevertReason | undefined> {
-  const { sender, target, gas, next } = parameters;
   const call = {
     ...settlementCall(sender, target.address),
     gas: numberToHexString(gas ?? next.gasLimit),
   };
-  const answer = await request(parameters, call, {});
+  const base = numberToHexString(next.number - 1);
+  const answer = await method.request([call, base, {}, method.blockOverrides]);
   return "reverted" in answer ? answer.reverted : undefined;
-}
-
-async function request(
-  { vault, next: { number, timestamp, baseFeePerGas } }: SimulationParameters,
-  call: object,
-  code: object,
-): Promise<Executed> {
-  return await method.request(vault, [
-    call,
-    numberToHexString(number - 1),
-    code,
-    {
-      number: numberToHexString(number),
-      time: numberToHexString(timestamp),
-      ...(baseFeePerGas === undefined
-        ? {}
-        : { baseFeePerGas: numberToHexString(baseFeePerGas) }),
-    },
-  ]);
 }

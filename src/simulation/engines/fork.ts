@@ -1,7 +1,7 @@
 import type { NetworkConfig } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { givenInput, parseBlockTag } from "../../client/inputs.js";
+import { givenInput } from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/errors.js";
 import type { VaultHost } from "../../host.js";
@@ -13,6 +13,7 @@ import { resolveAddresses } from "../resolved-addresses.js";
 import type { ResolvedAddresses } from "../resolved-addresses.js";
 import type { Block } from "../../rpc/rpc-client.js";
 import { executeSettlement, simulatorOf } from "../execute-on-chain.js";
+import { readUpstreamBlock } from "../next-block.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 
 /** Options of `fork`. */
@@ -35,9 +36,11 @@ export type ForkConnection = NetworkConnection<ChainType | string>;
 /** What a fork is made of, once the upstream was asked. */
 interface ForkPlan extends Pick<
   SimulationParameters,
-  "addresses" | "hardfork" | "isPast"
+  "addresses" | "hardfork"
 > {
   readonly block: Block;
+  /** True if the caller chose the block. */
+  readonly isPast: boolean | undefined;
   readonly chainId: number;
   /** Those of the network's instances, by name, where somebody may ask. */
   readonly instances: ReadonlyMap<string, ResolvedAddresses>;
@@ -64,6 +67,7 @@ export async function runFork(
     ]);
     const connection = await createFork(vault, {
       ...parameters,
+      isPast: next.isPast,
       block: { ...header, gasLimit: next.gasLimit },
       chainId,
       instances: new Map(),
@@ -94,11 +98,11 @@ const FORK_REQUESTS = "the requests of a fork";
 
 /** @see HardhatVault.fork */
 export async function fork(
-  whole: VaultHost,
+  host: VaultHost,
   { blockNumber, hardfork }: ForkOptions,
 ): Promise<ForkConnection> {
-  requireHttp(whole);
-  const vault = whole.withDeadline({});
+  requireHttp(host);
+  const vault = host.withDeadline({});
   const { instances } = vault.connection.networkConfig.vault;
   const [block, chainId, addresses, ...ofInstances] = await Promise.all([
     readUpstreamBlock(vault, blockNumber),
@@ -118,26 +122,6 @@ export async function fork(
     isPast: (blockNumber ?? "latest") !== "latest",
     withAccounts: true,
   });
-}
-
-/**
- * Reads the header of the block to fork; the newest one unless given.
- *
- * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK,
- * VAULT_RPC_INVALID_RESPONSE and those of a failed request
- */
-export async function readUpstreamBlock(
-  { rpc }: VaultHost,
-  blockNumber: BlockTag | undefined,
-): Promise<Block> {
-  const tag = parseBlockTag(blockNumber ?? "latest", "blockNumber");
-  if (tag === "pending") {
-    throw vaultError("VAULT_INVALID_BLOCK", {
-      where: "The block to fork",
-      value: "pending, which has no number yet",
-    });
-  }
-  return await rpc.getBlock(tag);
 }
 
 /**
@@ -162,7 +146,7 @@ async function createFork(
     const url = await config.url.getUrl();
     cacheDir = chooseForkCache(
       context.config.paths.cache,
-      plan.isPast ? block.hash : undefined,
+      plan.isPast === true ? block.hash : undefined,
     );
     const override = {
       ...(plan.withAccounts ? {} : { accounts: [] }),

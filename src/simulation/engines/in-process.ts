@@ -7,8 +7,8 @@ import { executeSettlement, simulatorOf } from "../execute-on-chain.js";
 export async function runInProcess(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, sender, next, isTimed } = parameters;
-  const blockTime = isTimed ? next.timestamp : undefined;
+  const { vault, sender, next } = parameters;
+  const blockTime = next.isTimed === true ? next.timestamp : undefined;
   const execute = async (): Promise<EngineResult> =>
     await executeSettlement(parameters, blockTime);
   const rpc = simulatorOf(vault);

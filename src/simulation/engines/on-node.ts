@@ -1,21 +1,38 @@
+import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+
 import { VaultError } from "../../errors.js";
-import type { VaultHost } from "../../host.js";
+import { refusesParameters } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
-import type { BlockInfo, Executed, NextBlock } from "../../rpc/rpc-client.js";
+import type { BlockInfo, Executed } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError } from "../engine.js";
 import type { SimulationParameters } from "../engine.js";
 
-/** A method by which a node simulates. */
+/** How nodes say that they have no such method, or do not let it be used. */
+const missingMethod =
+  /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
+
+/** A method by which a node simulates, and what such a node is checked for. */
 export class EngineMethod {
-  /** @param isMissing Whether such a refusal is the same every time. */
   constructor(
     private readonly name: string,
-    private readonly isMissing: (refusal: VaultError) => boolean,
+    private readonly parameters: SimulationParameters,
   ) {}
 
+  public get blockOverrides() {
+    const { number, timestamp, baseFeePerGas } = this.parameters.next;
+    return {
+      number: numberToHexString(number),
+      time: numberToHexString(timestamp),
+      ...(baseFeePerGas === undefined
+        ? {}
+        : { baseFeePerGas: numberToHexString(baseFeePerGas) }),
+    };
+  }
+
   /** The node is not asked again. */
-  public remember({ rpc }: VaultHost, problem: string): EngineUnsupportedError {
-    rpc.node.unableTo.set(this.name, problem);
+  public remember(problem: string): EngineUnsupportedError {
+    const { unableTo } = this.parameters.vault.rpc.node;
+    unableTo.set(this.name, problem);
     return new EngineUnsupportedError(problem);
   }
 
@@ -25,55 +42,50 @@ export class EngineMethod {
    *
    * @throws EngineUnsupportedError if the node cannot, or refuses
    */
-  public async request(
-    vault: VaultHost,
-    params: readonly unknown[],
-  ): Promise<Executed> {
-    const known = vault.rpc.node.unableTo.get(this.name);
+  public async request(params: readonly unknown[]): Promise<Executed> {
+    const { rpc } = this.parameters.vault;
+    const known = rpc.node.unableTo.get(this.name);
     if (known !== undefined) {
       throw new EngineUnsupportedError(known);
     }
     try {
-      return await vault.rpc.withRetries(fewRetries).execute(this.name, params);
-    } catch (cause) {
-      if (!VaultError.isVaultError(cause)) {
-        throw cause;
+      return await rpc.withRetries(fewRetries).execute(this.name, params);
+    } catch (error) {
+      if (!VaultError.isVaultError(error)) {
+        throw error;
       }
-      const problem = String(cause.details["problem"]);
-      switch (cause.code) {
+      const problem = String(error.details["problem"]);
+      switch (error.code) {
         case "VAULT_RPC_ERROR": {
           const refused = `the node refuses ${this.name}: ${problem}`;
-          throw this.isMissing(cause)
-            ? this.remember(vault, refused)
-            : new EngineUnsupportedError(refused, cause);
+          throw missingMethod.test(problem) || refusesParameters(error.cause)
+            ? this.remember(refused)
+            : new EngineUnsupportedError(refused, error);
         }
         // An HTTP status, or a closed connection, as a proxy refuses.
         case "VAULT_NETWORK_UNREACHABLE":
         case "VAULT_RPC_INVALID_RESPONSE":
           throw new EngineUnsupportedError(
             `${this.name} fails: ${problem}`,
-            cause,
+            error,
           );
         default:
-          throw cause;
+          throw error;
       }
     }
   }
 
   /** @throws EngineUnsupportedError if it is another block than was asked for */
-  public requireBlock(
-    { vault, next }: SimulationParameters,
-    { number, timestamp }: BlockInfo,
-  ): void {
+  public requireBlock({ number, timestamp }: BlockInfo): void {
+    const { next } = this.parameters;
     if (number !== next.number || timestamp !== next.timestamp) {
       throw this.remember(
-        vault,
         `asked for block ${next.number} at ${next.timestamp}, ${this.name} executes in block ${number} at ${timestamp}`,
       );
     }
   }
 
-  /** The node limits gas: what `settleAll` used up, or none for the readings. */
+  /** The node limits gas: what `settleAll` used up, or none for the reads. */
   public capped(settlement?: bigint): EngineUnsupportedError {
     return new EngineUnsupportedError(
       settlement === undefined
@@ -81,20 +93,14 @@ export class EngineMethod {
         : `the node gives ${this.name} ${settlement} gas for settleAll, which uses it up`,
     );
   }
-}
 
-/**
- * Some nodes give contracts a base fee of their own.
- *
- * @param seen What a contract saw; undefined if none looked.
- */
-export function baseFeeNotes(
-  { baseFeePerGas = 0n }: NextBlock,
-  seen: bigint | undefined,
-): readonly string[] {
-  return seen === undefined || seen === baseFeePerGas
-    ? []
-    : [
-        `The node simulates with a base fee of ${seen} wei instead of ${baseFeePerGas}: a contract that reads block.basefee can do something else when it is mined.`,
-      ];
+  /** Some nodes give contracts a base fee of their own. */
+  public baseFeeNotes(seen: bigint | undefined): readonly string[] {
+    const { baseFeePerGas = 0n } = this.parameters.next;
+    return seen === undefined || seen === baseFeePerGas
+      ? []
+      : [
+          `The node simulates with a base fee of ${seen} wei instead of ${baseFeePerGas}: a contract that reads block.basefee can do something else when it is mined.`,
+        ];
+  }
 }

@@ -3,13 +3,12 @@ import { Buffer } from "node:buffer";
 import { isHexString } from "ethers";
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
-import { encodeCall } from "../../client/codec.js";
 import {
   NOBODYS_ADDRESS,
   simulationLensCode,
 } from "../../client/lens/simulation-lens.js";
 import { fallbackTo } from "../../errors.js";
-import type { BlockInfo } from "../../rpc/rpc-client.js";
+import type { BlockInfo, CallResult } from "../../rpc/rpc-client.js";
 import { asRecord } from "../../json.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
@@ -17,6 +16,7 @@ import {
   EngineUnsupportedError,
   INTRINSIC_GAS,
   beforeRefunds,
+  settlementCall,
 } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { isExhausted } from "../refusal.js";
@@ -24,18 +24,9 @@ import { isUsedUp } from "../../rpc/gas.js";
 import { transfersIn } from "../transfers.js";
 import type { Transfer } from "../types.js";
 import { factsOf, readsOf } from "../watch-list.js";
-import type { ReadAnswers } from "../watch-list.js";
-import { EngineMethod, baseFeeNotes } from "./on-node.js";
+import { EngineMethod } from "./on-node.js";
 
 const METHOD = "eth_simulateV1";
-
-/** How nodes say that they have no such method, or do not let it be used. */
-const missingMethod =
-  /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
-
-const method = new EngineMethod(METHOD, ({ details }) =>
-  missingMethod.test(String(details["problem"])),
-);
 
 /**
  * What one read may use. A node may give it less: Geth has 50,000,000 for all
@@ -74,6 +65,7 @@ export async function runSimulateV1(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
   const { vault, sender, target, watched, next, gas } = parameters;
+  const method = new EngineMethod(METHOD, parameters);
   const { from } = vault.readContext({});
   const gasGiven = gas ?? next.gasLimit;
   const reads = readsOf(watched, NOBODYS_ADDRESS);
@@ -83,31 +75,25 @@ export async function runSimulateV1(
     input: data,
     gas: numberToHexString(READ_GAS),
   }));
-  const settlement = {
-    from: sender,
-    to: target.address,
-    input: encodeCall("settleAll", []).data,
-    gas: numberToHexString(gasGiven),
-  };
-  const { number, timestamp, baseFeePerGas } = next;
+  const { data: input, ...settlement } = settlementCall(sender, target.address);
   const block = {
     blockOverrides: {
-      number: numberToHexString(number),
-      time: numberToHexString(timestamp),
+      ...method.blockOverrides,
       // All calls count towards it, and each has to fit in.
       gasLimit: numberToHexString(
         gasGiven + READ_GAS * BigInt(2 * reads.length),
       ),
-      ...(baseFeePerGas === undefined
-        ? {}
-        : { baseFeePerGas: numberToHexString(baseFeePerGas) }),
     },
     stateOverrides: { [NOBODYS_ADDRESS]: { code: simulationLensCode } },
-    calls: [...readCalls, settlement, ...readCalls],
+    calls: [
+      ...readCalls,
+      { ...settlement, input, gas: numberToHexString(gasGiven) },
+      ...readCalls,
+    ],
   };
-  const answer = await method.request(vault, [
+  const answer = await method.request([
     { blockStateCalls: [block], traceTransfers: true },
-    numberToHexString(number - 1),
+    numberToHexString(next.number - 1),
   ]);
   if ("reverted" in answer) {
     throw new EngineUnsupportedError(
@@ -121,39 +107,37 @@ export async function runSimulateV1(
     simulated === undefined ||
     settle === undefined ||
     more.length > 0 ||
-    calls.length !== 2 * reads.length + 1
+    calls.length !== block.calls.length
   ) {
     throw method.remember(
-      vault,
       `${METHOD} answers something else than its specification says`,
     );
   }
-  method.requireBlock(parameters, simulated);
+  method.requireBlock(simulated);
   const { gasUsed, maxUsedGas = beforeRefunds(gasUsed) } = settle;
   if (gasUsed < INTRINSIC_GAS || maxUsedGas < gasUsed) {
     throw method.remember(
-      vault,
       `${METHOD} answers gas that cannot be: ${gasUsed} used, ${maxUsedGas} at most`,
     );
   }
-  const [before, after] = [
-    calls.slice(0, reads.length),
-    calls.slice(reads.length + 1),
-  ];
+  const callsBefore = calls.slice(0, reads.length);
+  const callsAfter = calls.slice(reads.length + 1);
+  const [before, after] = [callsBefore.map(toRead), callsAfter.map(toRead)];
   const isStarved = (call: SimulatedCall): boolean =>
     !call.succeeded && isExhausted({ ...call, gasGiven: READ_GAS });
   // What its answer says and what the contracts see need not be the same.
-  const seen = factsOf(watched, before.map(toReadAnswer))?.block;
+  const seen = factsOf(watched, before)?.block;
   if (seen !== undefined) {
-    method.requireBlock(parameters, seen);
-  } else if (!before.some(isStarved)) {
-    throw method.remember(vault, `${METHOD} does not apply state overrides`);
+    method.requireBlock(seen);
+  } else if (!callsBefore.some(isStarved)) {
+    throw method.remember(`${METHOD} does not apply state overrides`);
   }
   if (
     seen === undefined ||
     // One that fails by itself does so before, too.
-    after.some(
-      (call, index) => isStarved(call) && before[index]?.succeeded === true,
+    callsAfter.some(
+      (call, index) =>
+        isStarved(call) && callsBefore[index]?.succeeded === true,
     )
   ) {
     throw method.capped();
@@ -164,20 +148,19 @@ export async function runSimulateV1(
     throw method.capped(failed.gasUsed);
   }
   return {
-    block: { number, timestamp },
+    block: { number: next.number, timestamp: next.timestamp },
     failed,
     gasUsed,
     gasNeeded: maxUsedGas,
     feePaid: 0n,
     transfers: settle.transfers,
-    before: before.map(toReadAnswer),
-    after: after.map(toReadAnswer),
-    notes: baseFeeNotes(next, seen.baseFee),
+    before,
+    after,
+    notes: method.baseFeeNotes(seen.baseFee),
   };
 }
 
-/** As one that asks by itself would have it. */
-function toReadAnswer({ succeeded, data }: SimulatedCall): ReadAnswers[number] {
+function toRead({ succeeded, data }: SimulatedCall): CallResult {
   return succeeded
     ? { data: Buffer.from(data.slice(2), "hex") }
     : { reverted: decodeRevertReason(data) };

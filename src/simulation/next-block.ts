@@ -1,0 +1,126 @@
+import { describeInput, parseBlockTag } from "../client/inputs.js";
+import type { BlockTag } from "../client/inputs.js";
+import { notATime, parseTime, requireFuture } from "../client/parse-time.js";
+import { fallbackTo, invalidArgument, vaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
+import type { Block, NextBlock } from "../rpc/rpc-client.js";
+
+/**
+ * When to settle: `end` for the round's end, a span from the chain's clock
+ * (`+1h`), an ISO date, or Unix seconds.
+ */
+export type SimulationTime = string | number | bigint;
+
+/** The block that a settlement is simulated in. */
+export interface TargetBlock extends NextBlock {
+  /** True if the caller chose the block to start from. */
+  readonly isPast?: boolean;
+  /** True if the caller chose the time. */
+  readonly isTimed?: boolean;
+}
+
+const END = "end";
+const WHERE = "atTime";
+
+/**
+ * The node's next block, unless a block or a time is asked for.
+ *
+ * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK,
+ * VAULT_TIME_IN_PAST, VAULT_INVALID_TIME, VAULT_INVALID_ARGUMENT and those of a
+ * failed request
+ */
+export async function findBlock(
+  vault: VaultHost,
+  blockNumber?: BlockTag,
+  atTime?: SimulationTime,
+): Promise<TargetBlock> {
+  const isPast = blockNumber !== undefined;
+  const isTimed = atTime !== undefined;
+  let base: Block;
+  let next: NextBlock;
+  if (isPast) {
+    base = await readUpstreamBlock(vault, blockNumber);
+    const { number, timestamp } = base;
+    next = { ...base, number: number + 1, timestamp: timestamp + 1 };
+  } else {
+    ({ latest: base, next } = await vault.rpc.nextBlock());
+  }
+  const timestamp = isTimed ? await targetTime(vault, base, atTime) : undefined;
+  return {
+    ...next,
+    timestamp: timestamp ?? next.timestamp,
+    isPast,
+    isTimed,
+  };
+}
+
+/**
+ * Reads the block to fork; the newest one unless given.
+ *
+ * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK,
+ * VAULT_RPC_INVALID_RESPONSE and those of a failed request
+ */
+export async function readUpstreamBlock(
+  { rpc }: VaultHost,
+  blockNumber: BlockTag | undefined,
+): Promise<Block> {
+  const tag = parseBlockTag(blockNumber ?? "latest", "blockNumber");
+  if (tag === "pending") {
+    throw vaultError("VAULT_INVALID_BLOCK", {
+      where: "The block to fork",
+      value: "pending, which has no number yet",
+    });
+  }
+  return await rpc.getBlock(tag);
+}
+
+/**
+ * Refuses what is no time at all, before any request.
+ *
+ * @throws VaultError VAULT_INVALID_TIME, VAULT_INVALID_INTEGER
+ */
+export function checkTime(time: SimulationTime | undefined): void {
+  if (time !== undefined && time !== END) {
+    parseTime(String(time), WHERE, 0, [END]);
+  }
+}
+
+/**
+ * `end` is the round's last second, `endTime` itself. Once that has passed, the
+ * chain's own clock will do: time moves forwards only.
+ *
+ * @returns Undefined for the chain's own clock.
+ */
+async function targetTime(
+  vault: VaultHost,
+  base: Block,
+  time: SimulationTime,
+): Promise<number | undefined> {
+  let target: bigint;
+  if (time === END) {
+    const round = await vault
+      .getLatestRoundInfo({ blockTag: base.number })
+      .catch(fallbackTo(undefined, ({ kind }) => kind !== "bug"));
+    if (round === undefined) {
+      throw invalidArgument(
+        WHERE,
+        "the round's end is not known, since the round cannot be read",
+      );
+    }
+    target = round.endTime;
+    if (target <= BigInt(base.timestamp)) {
+      return undefined;
+    }
+  } else {
+    target = parseTime(String(time), WHERE, base.timestamp, [END]);
+    requireFuture(target, WHERE, base.timestamp);
+  }
+  if (target > BigInt(Number.MAX_SAFE_INTEGER)) {
+    throw notATime(
+      WHERE,
+      [],
+      `${describeInput(time)}, which is ${target} seconds: too late for any block`,
+    );
+  }
+  return Number(target);
+}
