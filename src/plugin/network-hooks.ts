@@ -38,8 +38,12 @@ async function closeConnection<ChainTypeT extends ChainType | string>(
   ) => Promise<void>,
 ): Promise<void> {
   await next(context, connection);
-  if (connection.networkName === FORK_NETWORK) {
-    const { removeForkCacheOf } = await import("../simulation/fork/cache.js");
-    await removeForkCacheOf(connection.networkConfig);
+  const { networkConfig } = connection;
+  if (
+    connection.networkName === FORK_NETWORK &&
+    networkConfig.type === "edr-simulated"
+  ) {
+    const { removeForkCache } = await import("../simulation/fork/cache.js");
+    await removeForkCache(networkConfig.forking?.cacheDir);
   }
 }

@@ -1,13 +1,13 @@
 import { Buffer } from "node:buffer";
 
-import { Interface, isHexString } from "ethers";
+import { AbiCoder, dataLength } from "ethers";
 
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { NATIVE } from "./transfers.js";
 import type { Simulation, Transfer } from "./types.js";
 
-/** What a token says of itself: its own words, to be escaped. */
+/** A token's own words, to be escaped. */
 export interface TokenDescription {
   /** Null if the token has none. */
   readonly symbol: string | null;
@@ -32,10 +32,8 @@ export function describeTransfers<Found extends Simulation>(
   };
 }
 
-const token = new Interface([
-  "function symbol() view returns (bytes)",
-  "function decimals() view returns (uint256)",
-]);
+const SYMBOL = "0x95d89b41";
+const DECIMALS = "0x313ce567";
 
 /** No amount has more digits than a uint256. */
 const MOST_DECIMALS = 77n;
@@ -52,48 +50,47 @@ export async function describeTokens(
   tokens: readonly string[],
 ): Promise<ReadonlyMap<string, TokenDescription>> {
   const { from } = vault.readContext({});
-  const ask = async (to: string, method: string) =>
-    await vault.rpc
-      .call({ from, to, data: token.encodeFunctionData(method) }, "latest")
-      .then(
-        (answer) =>
-          "data" in answer ? `0x${answer.data.toString("hex")}` : undefined,
-        fallbackTo(undefined),
-      );
+  const ask = async (to: string, data: string): Promise<string> => {
+    const answer = await vault.rpc
+      .call({ from, to, data }, "latest")
+      .catch(fallbackTo(undefined));
+    return answer !== undefined && "data" in answer
+      ? `0x${answer.data.toString("hex")}`
+      : "0x";
+  };
   const addresses = new Set(tokens.filter((address) => address !== NATIVE));
   const described = [...addresses].map(async (address) => {
     const [symbol, decimals] = await Promise.all([
-      ask(address, "symbol").then(parseSymbol),
-      ask(address, "decimals").then(parseDecimals),
+      ask(address, SYMBOL),
+      ask(address, DECIMALS),
     ]);
-    return [address, { symbol, decimals }] as const;
+    const isNumber =
+      dataLength(decimals) === 32 && BigInt(decimals) <= MOST_DECIMALS;
+    return [
+      address,
+      {
+        symbol: parseSymbol(symbol),
+        decimals: isNumber ? Number(decimals) : null,
+      },
+    ] as const;
   });
   return new Map(await Promise.all(described));
 }
 
-/**
- * Some old tokens answer 32 bytes in place of a string. What is not UTF-8
- * becomes U+FFFD.
- */
-function parseSymbol(answer: string | undefined): string | null {
-  if (!isHexString(answer, true)) {
-    return null;
-  }
+/** Some old tokens return 32 bytes in place of a string. */
+function parseSymbol(data: string): string | null {
   try {
-    const bytes: unknown = isHexString(answer, 32)
-      ? answer
-      : token.decodeFunctionResult("symbol", answer)[0];
+    const bytes: unknown =
+      dataLength(data) === 32
+        ? data
+        : AbiCoder.defaultAbiCoder().decode(["bytes"], data)[0];
+    // What is not UTF-8 becomes U+FFFD.
     const symbol = Buffer.from(String(bytes).slice(2), "hex")
       .toString("utf8")
-      .replace(/\0+$/u, "");
-    return symbol === "" ? null : symbol.slice(0, LONGEST_SYMBOL);
+      .replace(/\0+$/u, "")
+      .slice(0, LONGEST_SYMBOL);
+    return symbol === "" ? null : symbol;
   } catch {
     return null;
   }
-}
-
-function parseDecimals(answer: string | undefined): number | null {
-  return isHexString(answer, 32) && BigInt(answer) <= MOST_DECIMALS
-    ? Number(answer)
-    : null;
 }

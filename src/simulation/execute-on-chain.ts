@@ -8,6 +8,7 @@ import {
 } from "../client/lens/simulation-lens.js";
 import type { VaultHost } from "../host.js";
 import { assertInvariant, vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import type { BlockId, CallResult, RpcClient } from "../rpc/rpc-client.js";
@@ -64,20 +65,37 @@ export async function executeSettlement(
     assertInvariant(typeof hash === "string", "a transaction without a hash");
     return { hash, gasGiven, prepaid };
   };
+  const { networkConfig } = vault.connection;
+  // Of networks that have one: by their hardfork, unless it is configured.
+  const cap =
+    "transactionGasCap" in networkConfig &&
+    typeof networkConfig.transactionGasCap === "bigint"
+      ? networkConfig.transactionGasCap
+      : TRANSACTION_GAS_CAP;
   const { hash, gasGiven, prepaid } = await send(gas ?? next.gasLimit).catch(
     async (error: unknown) => {
-      const cap = transactionGasCap(vault);
       if (gas !== undefined || next.gasLimit <= cap || !isNodeRefusal(error)) {
         throw error;
       }
       return await send(cap);
     },
   );
-  await mineAt(rpc, hash, blockTime);
+  const minedMeanwhile = (cause?: unknown): VaultError =>
+    vaultError("VAULT_MINED_MEANWHILE", { network: vault.networkName }, cause);
+  if (blockTime === undefined) {
+    await rpc.request("evm_mine");
+  } else {
+    await rpc
+      .request("evm_mine", [numberToHexString(blockTime)])
+      .catch((error: unknown) => {
+        // The clock went past it, or what waited is mined.
+        throw isNodeRefusal(error) ? minedMeanwhile(error) : error;
+      });
+  }
   const executed = await outcomeOf(rpc, hash, gasGiven);
   const { block, gasUsed } = executed;
   if (blockTime !== undefined && block.timestamp !== blockTime) {
-    throw vaultError("VAULT_MINED_MEANWHILE", { network: vault.networkName });
+    throw minedMeanwhile();
   }
   return {
     ...executed,
@@ -131,35 +149,6 @@ async function readAll(
         : await call(target, data);
     }),
   );
-}
-
-async function mineAt(
-  rpc: RpcClient,
-  hash: string,
-  blockTime: number | undefined,
-): Promise<void> {
-  try {
-    await rpc.request(
-      "evm_mine",
-      blockTime === undefined ? [] : [numberToHexString(blockTime)],
-    );
-  } catch (error) {
-    // It may be in a block already, which the network has mined by itself.
-    if ((await rpc.receipt(hash)) === undefined) {
-      throw error;
-    }
-  }
-}
-
-/** Of networks that have one: by their hardfork, unless it is configured. */
-function transactionGasCap({
-  connection: { networkConfig },
-}: VaultHost): bigint {
-  const cap =
-    networkConfig.type === "edr-simulated"
-      ? networkConfig.transactionGasCap
-      : undefined;
-  return typeof cap === "bigint" ? cap : TRANSACTION_GAS_CAP;
 }
 
 const TRACE = "debug_traceTransaction";

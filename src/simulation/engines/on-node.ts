@@ -11,6 +11,14 @@ import type { SimulationParameters } from "../engine.js";
 const missingMethod =
   /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
 
+/** A node that is silent has no other engine either. */
+const passedOn: ReadonlySet<string> = new Set([
+  "VAULT_RPC_ERROR",
+  // An HTTP status, or a closed connection, as a proxy refuses.
+  "VAULT_NETWORK_UNREACHABLE",
+  "VAULT_RPC_INVALID_RESPONSE",
+]);
+
 /** A method by which a node simulates, and what such a node is checked for. */
 export class EngineMethod {
   constructor(
@@ -36,12 +44,7 @@ export class EngineMethod {
     return new EngineUnsupportedError(problem);
   }
 
-  /**
-   * Another engine may do where the request fails, unless the node is silent or
-   * the configuration is wrong.
-   *
-   * @throws EngineUnsupportedError if the node cannot, or refuses
-   */
+  /** @throws EngineUnsupportedError if the node cannot, or refuses */
   public async request(params: readonly unknown[]): Promise<Executed> {
     const { rpc } = this.parameters.vault;
     const known = rpc.node.unableTo.get(this.name);
@@ -51,27 +54,14 @@ export class EngineMethod {
     try {
       return await rpc.withRetries(fewRetries).execute(this.name, params);
     } catch (error) {
-      if (!VaultError.isVaultError(error)) {
+      if (!VaultError.isVaultError(error) || !passedOn.has(error.code)) {
         throw error;
       }
       const problem = String(error.details["problem"]);
-      switch (error.code) {
-        case "VAULT_RPC_ERROR": {
-          const refused = `the node refuses ${this.name}: ${problem}`;
-          throw missingMethod.test(problem) || refusesParameters(error.cause)
-            ? this.remember(refused)
-            : new EngineUnsupportedError(refused, error);
-        }
-        // An HTTP status, or a closed connection, as a proxy refuses.
-        case "VAULT_NETWORK_UNREACHABLE":
-        case "VAULT_RPC_INVALID_RESPONSE":
-          throw new EngineUnsupportedError(
-            `${this.name} fails: ${problem}`,
-            error,
-          );
-        default:
-          throw error;
-      }
+      const refused = `the node refuses ${this.name}: ${problem}`;
+      throw missingMethod.test(problem) || refusesParameters(error.cause)
+        ? this.remember(refused)
+        : new EngineUnsupportedError(refused, error);
     }
   }
 

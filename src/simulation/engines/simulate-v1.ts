@@ -29,9 +29,8 @@ import { EngineMethod } from "./on-node.js";
 const METHOD = "eth_simulateV1";
 
 /**
- * What one read may use. A node may give it less: Geth has 50,000,000 for all
- * calls of a request together, and what a call is given counts only when it is
- * used.
+ * A node may give a read less: Geth has 50,000,000 for all calls of a request
+ * together, of which counts what is used.
  */
 const READ_GAS = 10_000_000n;
 
@@ -122,26 +121,20 @@ export async function runSimulateV1(
   }
   const callsBefore = calls.slice(0, reads.length);
   const callsAfter = calls.slice(reads.length + 1);
-  const [before, after] = [callsBefore.map(toRead), callsAfter.map(toRead)];
-  const isStarved = (call: SimulatedCall): boolean =>
-    !call.succeeded && isExhausted({ ...call, gasGiven: READ_GAS });
-  // What its answer says and what the contracts see need not be the same.
-  const seen = factsOf(watched, before)?.block;
-  if (seen !== undefined) {
-    method.requireBlock(seen);
-  } else if (!callsBefore.some(isStarved)) {
-    throw method.remember(`${METHOD} does not apply state overrides`);
-  }
   if (
-    seen === undefined ||
-    // One that fails by itself does so before, too.
-    callsAfter.some(
-      (call, index) =>
-        isStarved(call) && callsBefore[index]?.succeeded === true,
+    [...callsBefore, ...callsAfter].some(
+      (call) => !call.succeeded && isExhausted({ ...call, gasGiven: READ_GAS }),
     )
   ) {
     throw method.capped();
   }
+  const [before, after] = [callsBefore.map(toRead), callsAfter.map(toRead)];
+  // What its answer says and what the contracts see need not be the same.
+  const seen = factsOf(watched, before)?.block;
+  if (seen === undefined) {
+    throw method.remember(`${METHOD} does not apply state overrides`);
+  }
+  method.requireBlock(seen);
   const failed = settle.succeeded ? undefined : { ...settle, gasGiven };
   if (failed !== undefined && isExhausted(failed) && !isUsedUp(failed)) {
     // Geth gives one request 50 million, all its calls together.

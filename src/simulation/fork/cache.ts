@@ -2,8 +2,6 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 
-import type { NetworkConfig } from "hardhat/types/config";
-
 const CACHE_FOLDER = "vault-forks";
 const TEMPORARY_PREFIX = "fork-";
 
@@ -28,18 +26,11 @@ export function chooseForkCache(
 }
 
 /** Removes a fork's folder, if it is one that only that fork uses. */
-export async function removeForkCache(cacheDir: string): Promise<void> {
+export async function removeForkCache(cacheDir = ""): Promise<void> {
   if (
     path.basename(cacheDir).startsWith(TEMPORARY_PREFIX) &&
     path.basename(path.dirname(cacheDir)) === CACHE_FOLDER
   ) {
     await rm(cacheDir, { recursive: true, force: true, maxRetries: 2 });
-  }
-}
-
-/** @see removeForkCache */
-export async function removeForkCacheOf(config: NetworkConfig): Promise<void> {
-  if (config.type === "edr-simulated" && config.forking !== undefined) {
-    await removeForkCache(config.forking.cacheDir);
   }
 }
