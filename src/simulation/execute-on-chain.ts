@@ -19,7 +19,11 @@ import { nativeTransfersOf, transfersIn } from "./transfers.js";
 import { readsOf } from "./watch-list.js";
 
 /** Hardhat's simulator. Nothing that is sent to it ever reaches a live chain. */
-export function simulatorOf({ connection, rpc, networkName }: VaultHost) {
+export function simulatorOf({
+  connection,
+  rpc,
+  networkName,
+}: VaultHost): RpcClient {
   assertInvariant(
     connection.networkConfig.type === "edr-simulated",
     `${networkName} is not an in-process network`,

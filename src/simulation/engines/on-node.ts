@@ -26,7 +26,7 @@ export class EngineMethod {
     private readonly parameters: SimulationParameters,
   ) {}
 
-  public get blockOverrides() {
+  public get blockOverrides(): Readonly<Record<string, string>> {
     const { number, timestamp, baseFeePerGas } = this.parameters.next;
     return {
       number: numberToHexString(number),
