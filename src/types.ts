@@ -35,7 +35,6 @@ export type {
   Capture,
   CapturedFixture,
   CaptureOptions,
-  CheckedOrder,
   DeployMocksOptions,
   MockAddresses,
   MockAtOptions,

@@ -2,9 +2,9 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { connectMocks } from "../src/mocks/deploy-mocks.js";
 import { readClock, requireDevelopmentNode } from "../src/mocks/local-node.js";
-import { checkTarget } from "../src/mocks/state.js";
-import { nextRoundFields } from "../src/mocks/types.js";
+import { checkTarget, nextRoundFields } from "../src/mocks/state.js";
 import type { NextRound, ScriptedReason } from "../src/mocks/types.js";
+import { notOneOf } from "../src/client/inputs.js";
 import { operationNames } from "../src/protocol/index.js";
 import type { OperationName, PoolName } from "../src/protocol/index.js";
 import { vaultError } from "../src/errors.js";
@@ -12,7 +12,6 @@ import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { readEnvelope, withVault } from "./open-vault.js";
-import { fieldOf } from "./output/format-value.js";
 import { renderHeading } from "./output/heading.js";
 import { wrapText } from "./output/table.js";
 import { parseAssignments, parseChanges, parseField } from "./parse-changes.js";
@@ -103,8 +102,11 @@ function parseTerms(
 ): Partial<NextRound> {
   return Object.fromEntries(
     assignments.map(({ path, text }) => {
-      const name = parseWord(path, nextRoundFields, "The term of a next round");
-      const field = fieldOf("getLatestRoundInfo", name);
+      const field = nextRoundFields.find(({ name }) => name === path);
+      if (field === undefined) {
+        const names = nextRoundFields.map(({ name }) => name);
+        throw notOneOf("The term of a next round", names, path);
+      }
       return [path, parseField(field, path, text, now)];
     }),
   );

@@ -6,10 +6,9 @@ import { checkValue } from "../src/client/values.js";
 import type { CheckedField } from "../src/client/values.js";
 import { invalidArgument } from "../src/errors.js";
 import { asRecord } from "../src/json.js";
-import { answers, orderFields } from "../src/mocks/state.js";
-import { settlementFields } from "../src/mocks/types.js";
+import { answers, orderFields, settlementFields } from "../src/mocks/state.js";
 import type { MockOverrides } from "../src/mocks/types.js";
-import { fieldsOf, placesOf } from "../src/protocol/index.js";
+import { placesOf } from "../src/protocol/index.js";
 
 /** A value as it is typed for a mock, as in `round.strikePrice=65000e18`. */
 export interface Assignment {
@@ -57,7 +56,7 @@ const fieldsByPath: ReadonlyMap<string, CheckedField> = new Map<
   ...answers
     .flatMap(placesOf)
     .map(({ path, field }) => [path.join("."), field] as const),
-  ...fieldsOf("getLatestRoundInfo", settlementFields).map(
+  ...settlementFields.map(
     (field) => [`settlement.${field.name}`, field] as const,
   ),
   ["missingOrdersRevert", { type: "bool", unit: "none" }],

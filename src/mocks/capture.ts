@@ -1,14 +1,11 @@
-import { AbiCoder } from "ethers";
-
 import { encodeCall } from "../client/codec.js";
 import { failedReading, isFailedReading } from "../client/failed-reading.js";
 import { requireFixedBlock } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
 import type { VaultClient } from "../client/vault-client.js";
-import { asRecord, toJsonValue } from "../json.js";
+import { toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
 import type { ReadOperationName } from "../protocol/index.js";
-import type { CallResult } from "../rpc/rpc-client.js";
 
 /** Options of `capture()`. */
 export interface CaptureOptions {
@@ -63,53 +60,31 @@ export async function capture(
   const pinned = { blockTag: block.number };
   let failed = 0;
 
-  /** The bytes that a call returned or reverted with. */
-  const call = async (
-    operation: ReadOperationName,
-    args: readonly unknown[],
-  ): Promise<CallResult> => {
-    const { role, data } = encodeCall(operation, args);
-    const { address: to } = await vault.addressOf(role);
-    const { from } = vault.readContext({});
-    return await vault.rpc.call({ from, to, data }, block.number);
-  };
-
   /** A value as the file has it. */
   const record = async (
     operation: ReadOperationName,
     args: readonly unknown[],
     value: unknown,
   ): Promise<unknown> => {
-    if (isFailedReading(value)) {
-      const { code, kind } = value.error;
-      if (kind !== "chain") {
-        throw value.error;
-      }
-      failed += 1;
-      // The error has the reason as a text; a replay needs the bytes.
-      const answer =
-        code === "VAULT_CALL_REVERTED"
-          ? await call(operation, args)
-          : undefined;
-      return {
-        error:
-          answer !== undefined && "reverted" in answer
-            ? { code, revertData: answer.reverted.data.toLowerCase() }
-            : { code },
-      };
-    }
-    const text = asRecord(value)["exType"];
-    if (typeof text !== "string" || !text.includes("\ufffd")) {
+    if (!isFailedReading(value)) {
       return toJsonValue(value);
     }
-    // A text that holds U+FFFD was probably not UTF-8 on the chain. It is the
-    // first value, and encoded as bytes are.
-    const answer = await call(operation, args);
-    const bytes: unknown =
-      "data" in answer
-        ? AbiCoder.defaultAbiCoder().decode(["bytes"], answer.data)[0]
-        : undefined;
-    return toJsonValue({ ...asRecord(value), exType: { bytes } });
+    const { code, kind } = value.error;
+    if (kind !== "chain") {
+      throw value.error;
+    }
+    failed += 1;
+    if (code !== "VAULT_CALL_REVERTED") {
+      return { error: { code } };
+    }
+    // The error has the reason as a text; a replay needs the bytes.
+    const { role, data } = encodeCall(operation, args);
+    const { address: to } = await vault.addressOf(role);
+    const { from } = vault.readContext({});
+    const answer = await vault.rpc.call({ from, to, data }, block.number);
+    return "reverted" in answer
+      ? { error: { code, revertData: answer.reverted.data.toLowerCase() } }
+      : { error: { code } };
   };
 
   const readings: Record<string, unknown> = {};

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 
-import { ZeroAddress, getAddress, isAddress } from "ethers";
+import { ZeroAddress } from "ethers";
 
 import { fixedAddresses } from "../client/addresses.js";
 import type { ContractAddresses } from "../client/addresses.js";
@@ -26,21 +26,21 @@ import {
   requireDevelopmentNode,
 } from "./local-node.js";
 import {
-  addressesByRole,
+  addressesOf,
   countScripts,
-  inProcessAddressOf,
+  inProcessAddresses,
   mockArtifacts,
-  placeMocks,
+  placeCode,
   requireMocks,
 } from "./mock-contracts.js";
 import type { MockAddresses } from "./mock-contracts.js";
-import { sendToMocks } from "./mock-sender.js";
+import { sendScript, sendToMocks } from "./mock-sender.js";
+import type { ScriptCall } from "./mock-sender.js";
 import { recordOrders } from "./record-orders.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { Scenario, ScenarioName } from "./scenarios.js";
-import { call, callsForState, sendScript } from "./setters.js";
-import type { ScriptCall } from "./setters.js";
-import { applyOverrides } from "./state.js";
+import { call } from "./setters.js";
+import { applyOverrides, callsForState } from "./state.js";
 import type { MockOverrides } from "./types.js";
 
 /** Options of `deployMocks()`. */
@@ -78,8 +78,7 @@ const SOURCE = "deployMocks()";
  * Deploys the six mocks over a vault, or over any EIP-1193 provider: Hardhat 2's
  * `hre.network.provider`, viem's test client, a node's.
  *
- * @returns The handle that scripts them; its `vault` reads them. A vault of the
- * plugin is bound to them, too.
+ * @returns The handle that scripts them; its `vault` reads them.
  * @throws VaultError VAULT_UNKNOWN_SCENARIO, VAULT_LIVE_NETWORK,
  * VAULT_NO_ACCOUNT, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
  * VAULT_INVALID_FIXTURE and those of a failed request
@@ -103,7 +102,36 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
   options: DeployMocksOptions = {},
 ): Promise<MockVaultHandle<VaultT>> {
   const vault = vaultOf<VaultT>(target);
-  return await vault.rpc.inOrder(async () => await deploy(vault, options));
+  return await vault.rpc.inOrder(async () => {
+    const { scenario, fixture, overrides = {}, at, allowLiveNetwork } = options;
+    const createState = await chooseState(vault, scenario, fixture);
+    if (at !== undefined) {
+      await requireDevelopmentNode(vault);
+    } else if (allowLiveNetwork !== true) {
+      await requireDevelopmentNode(
+        vault,
+        "deploying mocks there costs money",
+        "Or pass the option `allowLiveNetwork`, to pay for it. Nothing was sent.",
+      );
+    }
+    const clock = await readClock(vault);
+    const state = applyOverrides(createState(clock), overrides);
+    const bound = await placeMocks(vault, at);
+    const addresses = await addressesOf(bound, SOURCE);
+    const { unrecorded, recording } = await recordOrders(vault, state.orders);
+    await load(vault, addresses, contractRoleNames, [
+      ...callsForState({ ...state, orders: unrecorded }, overrides),
+      ...recording,
+    ]);
+    if (hasHost(vault)) {
+      vault.bind(fixedAddresses(addresses, SOURCE));
+    }
+    return new MockVaultHandle(
+      bound,
+      addresses,
+      fixture === undefined ? (scenario ?? DEFAULT_SCENARIO) : null,
+    );
+  });
 }
 
 function vaultOf<VaultT extends VaultClient>(
@@ -111,55 +139,41 @@ function vaultOf<VaultT extends VaultClient>(
   contracts: ContractAddresses = {},
 ): VaultT {
   return "request" in target
-    ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a provider names no other kind of vault
+    ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- for a provider, VaultT is VaultClient
       (new VaultClient(target, contracts) as VaultT)
     : target;
 }
 
-async function deploy<VaultT extends VaultClient>(
+function bind<VaultT extends VaultClient>(
   vault: VaultT,
-  options: DeployMocksOptions,
-): Promise<MockVaultHandle<VaultT>> {
-  const { scenario, fixture, overrides = {}, at } = options;
-  const createState = await chooseState(vault, scenario, fixture);
-  if (options.allowLiveNetwork !== true) {
-    await requireDevelopmentNode(
-      vault,
-      "deploying mocks there costs money",
-      "Or pass the option `allowLiveNetwork`, to pay for it. Nothing was sent.",
-    );
-  }
-  const places = await findPlaces(vault, at);
-  const state = applyOverrides(createState(await readClock(vault)), overrides);
-  if (places !== undefined) {
-    await placeMocks(vault, places);
-  }
-  const addresses = places ?? (await deployToNode(vault));
-  const { unrecorded, recording } = await recordOrders(vault, state.orders);
-  await load(vault, addresses, contractRoleNames, [
-    ...callsForState({ ...state, orders: unrecorded }, overrides, addresses),
-    ...recording,
-  ]);
-  if (hasHost(vault)) {
-    vault.bind(fixedAddresses(addresses, SOURCE));
-  }
-  return handleOf(
-    vault,
-    addresses,
-    SOURCE,
-    fixture === undefined ? (scenario ?? DEFAULT_SCENARIO) : null,
-  );
+  addresses: ContractAddresses,
+  source: string,
+): VaultT {
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- at() of every vault makes one of its own kind
+  return vault.at(addresses, source) as VaultT;
 }
 
-function handleOf<VaultT extends VaultClient>(
+/** Places the mocks' code, or deploys it if the chain is not ours. */
+async function placeMocks<VaultT extends VaultClient>(
   vault: VaultT,
-  addresses: MockAddresses,
-  source: string,
-  scenario?: ScenarioName | null,
-): MockVaultHandle<VaultT> {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- at() of every vault makes one of its own kind
-  const bound = vault.at(addresses, source) as VaultT;
-  return new MockVaultHandle(bound, addresses, scenario);
+  at: ContractAddresses | undefined,
+): Promise<VaultT> {
+  if (at === undefined && !isInProcess(vault)) {
+    const bytecodes = contractRoleNames.map((role) => ({
+      data: mockArtifacts[role].bytecode,
+    }));
+    const mined = await sendToMocks(vault, bytecodes);
+    const deployed = contractRoleNames.map((role, index): [string, string] => [
+      role,
+      String(mined[index]?.contractAddress),
+    ]);
+    return bind(vault, Object.fromEntries(deployed), SOURCE);
+  }
+  const instance = hasHost(vault) ? vault.instanceName : undefined;
+  const bound = bind(vault, at ?? inProcessAddresses(instance), SOURCE);
+  const addresses = await addressesOf(bound, "deployMocks({ at })");
+  await placeCode(vault, addresses, contractRoleNames);
+  return bound;
 }
 
 /** Brings mocks into a state; code at an address may have served another one. */
@@ -169,10 +183,16 @@ async function load(
   roles: readonly ContractRole[],
   calls: readonly ScriptCall[],
 ): Promise<void> {
-  await sendScript(vault, addresses, [
-    ...roles.map((role) => call(role, "reset")),
-    ...calls.filter(({ role }) => roles.includes(role)),
-  ]);
+  const script = [
+    ...contractRoleNames.map((role) => call(role, "reset")),
+    call("vault", "setFactory", addresses.vaultFactory),
+    ...calls,
+  ];
+  await sendScript(
+    vault,
+    addresses,
+    script.filter(({ role }) => roles.includes(role)),
+  );
 }
 
 async function chooseState(
@@ -193,8 +213,7 @@ async function chooseState(
 
 /**
  * A handle for mocks that are there already, such as those of
- * `vault deploy-mocks`, at the addresses that the vault has now, or that are
- * given for a provider.
+ * `vault deploy-mocks`: at the addresses of a vault, or at given ones.
  *
  * @throws VaultError VAULT_NOT_A_MOCK, VAULT_CONTRACT_NOT_CONFIGURED and those
  * of a failed request
@@ -224,89 +243,42 @@ export async function connectMocks<VaultT extends VaultClient = VaultClient>(
     "connect" in target ? await target.connect() : target,
     contracts,
   );
-  const addresses = await addressesByRole(
-    async (role) => (await vault.addressOf(role)).address,
-  );
+  const addresses = await addressesOf(vault);
   const counts = await countScripts(vault, addresses);
   requireMocks(vault, addresses, contractRoleNames, counts);
-  return handleOf(vault, addresses, "connectMocks()");
-}
-
-/** Where to place code, or undefined if contracts have to be deployed. */
-async function findPlaces(
-  vault: VaultClient,
-  at: ContractAddresses | undefined,
-): Promise<MockAddresses | undefined> {
-  if (at !== undefined) {
-    await requireDevelopmentNode(vault);
-    const placed = vault.at(at, "at");
-    return await addressesByRole(
-      async (role) =>
-        (await placed.addressOf(role, "deployMocks({ at })")).address,
-    );
-  }
-  const instance = hasHost(vault) ? vault.instanceName : undefined;
-  return isInProcess(vault)
-    ? await addressesByRole((role) => inProcessAddressOf(role, instance))
-    : undefined;
-}
-
-async function deployToNode(vault: VaultClient): Promise<MockAddresses> {
-  const mined = await sendToMocks(
-    vault,
-    contractRoleNames.map((role) => ({ data: mockArtifacts[role].bytecode })),
+  return new MockVaultHandle(
+    bind(vault, addresses, "connectMocks()"),
+    addresses,
   );
-  return await addressesByRole((role) => {
-    const address = mined[contractRoleNames.indexOf(role)]?.contractAddress;
-    if (!isAddress(address)) {
-      throw vault.rpc
-        .parser("eth_getTransactionReceipt")
-        .invalid("a deployment has no contractAddress that is one");
-    }
-    return getAddress(address);
-  });
 }
 
 /** @see HardhatVault.mockAt */
 export async function mockAt<VaultT extends VaultClient>(
   vault: VaultT,
   role: ContractRole,
-  options: MockAtOptions,
-): Promise<MockVaultHandle<VaultT>> {
-  return await vault.rpc.inOrder(
-    async () => await replaceByMock(vault, role, options),
-  );
-}
-
-async function replaceByMock<VaultT extends VaultClient>(
-  vault: VaultT,
-  role: ContractRole,
   { scenario, overrides = {} }: MockAtOptions,
 ): Promise<MockVaultHandle<VaultT>> {
-  if (!isContractRole(role)) {
-    throw notOneOf("role", contractRoleNames, role);
-  }
-  const createState = scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];
-  await requireDevelopmentNode(vault);
-  await vault.addressOf(role, "mockAt()");
-  const addresses = await addressesByRole(
-    async (each) =>
-      await vault
-        .addressOf(each)
-        .then(
-          ({ address }) => address,
-          fallbackTo(ZeroAddress, isNotConfigured),
-        ),
-  );
-  const replaced =
-    scenario === undefined ? await readingsOfRole(vault, role) : {};
-  const original = createState(await readClock(vault));
-  const state = applyOverrides(applyOverrides(original, replaced), overrides);
-
-  await placeMocks(vault, addresses, [role]);
-  const calls = callsForState(state, overrides, addresses);
-  await load(vault, addresses, [role], calls);
-  return new MockVaultHandle(vault, addresses);
+  return await vault.rpc.inOrder(async () => {
+    if (!isContractRole(role)) {
+      throw notOneOf("role", contractRoleNames, role);
+    }
+    const createState = await chooseState(vault, scenario, undefined);
+    await requireDevelopmentNode(vault);
+    await vault.addressOf(role, "mockAt()");
+    // A contract that is not configured cannot be scripted.
+    const addresses = await addressesOf(
+      vault,
+      "mockAt()",
+      fallbackTo(ZeroAddress, isNotConfigured),
+    );
+    const replaced =
+      scenario === undefined ? await readingsOfRole(vault, role) : {};
+    const original = createState(await readClock(vault));
+    const state = applyOverrides(applyOverrides(original, replaced), overrides);
+    await placeCode(vault, addresses, [role]);
+    await load(vault, addresses, [role], callsForState(state, overrides));
+    return new MockVaultHandle(vault, addresses);
+  });
 }
 
 /** What a contract answers now, as far as it does. */

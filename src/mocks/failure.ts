@@ -1,10 +1,4 @@
-import {
-  AbiCoder,
-  ErrorFragment,
-  Interface,
-  concat,
-  isHexString,
-} from "ethers";
+import { AbiCoder, Interface, concat, isHexString } from "ethers";
 
 import { IMockErrors__factory } from "../bindings/factories/IMockErrors__factory.js";
 import { describeInput } from "../client/inputs.js";
@@ -44,13 +38,16 @@ export function encodeRevertData(
       return concat([PANIC_SELECTOR, coder.encode(["uint256"], [panic])]);
     }
     if (typeof customError === "string") {
-      const { errors, fragment } = findError(customError);
-      if (fragment === undefined) {
+      const errors: Interface = customError.includes("(")
+        ? new Interface([`error ${customError}`])
+        : IMockErrors__factory.createInterface();
+      const error = errors.getError(customError.replace(/\(.*/su, "").trim());
+      if (error === null) {
         throw invalid(
           `the mocks have no error ${describeInput(customError)}; give the signature of another one, as in "Paused(address account)"`,
         );
       }
-      return errors.encodeErrorResult(fragment, [...listOf(args)]);
+      return errors.encodeErrorResult(error, [...listOf(args)]);
     }
     if (data === undefined) {
       throw invalid(
@@ -68,23 +65,4 @@ export function encodeRevertData(
           `it cannot be encoded: ${describeInput(error instanceof Error ? error.message : error)}`,
         );
   }
-}
-
-/** An error of the mocks by its name, or any by its signature. */
-function findError(error: string): {
-  readonly errors: Interface;
-  readonly fragment: ErrorFragment | undefined;
-} {
-  const errors: Interface = error.includes("(")
-    ? new Interface([`error ${error}`])
-    : IMockErrors__factory.createInterface();
-  const name = error.replace(/\(.*/su, "").trim();
-  // getError would also take a selector, and throws for an unknown name.
-  const fragment = errors.fragments.find(
-    (known) => known instanceof ErrorFragment && known.name === name,
-  );
-  return {
-    errors,
-    fragment: fragment instanceof ErrorFragment ? fragment : undefined,
-  };
 }

@@ -1,6 +1,10 @@
 import { readFile } from "node:fs/promises";
 
-import { checkAnswer, requireObject } from "../client/values.js";
+import {
+  checkAllValues,
+  checkAnswer,
+  requireObject,
+} from "../client/values.js";
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import { get, set, targetsOf } from "../protocol/index.js";
@@ -9,7 +13,12 @@ import { requireRegularFile } from "../regular-file.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import { encodeRevertData } from "./failure.js";
 import { scenarios, zeroAnswer } from "./scenarios.js";
-import { answers, applyOverrides } from "./state.js";
+import {
+  answers,
+  applyOverrides,
+  orderFields,
+  parseOrderKey,
+} from "./state.js";
 import type { MockState, ScriptedFailure, ScriptedReason } from "./types.js";
 
 /**
@@ -86,6 +95,7 @@ function fixtureState(json: unknown): MockState {
   const round = values["round"] as VaultRound;
   const base = {
     ...scenarios["empty-vault"](0n),
+    orders: recordedOrders(orders),
     // Of an order that was not captured nothing is known.
     missingOrdersRevert: true,
     settlement: {
@@ -93,19 +103,17 @@ function fixtureState(json: unknown): MockState {
       settledAmount: round.settled ? round.settledAmount : round.filledVolume,
     },
   };
-  const overrides = { ...values, orders: recordedOrders(orders), failures };
-  return applyOverrides(base, overrides, {});
+  return applyOverrides(base, { ...values, failures });
 }
 
-function recordedOrders(orders: unknown): Record<string, object | null> {
-  return Object.fromEntries(
+function recordedOrders(orders: unknown): MockState["orders"] {
+  return new Map(
     Object.entries(requireObject(orders, "orders")).map(([key, order]) => {
       const where = `orders.${key}`;
+      const isFailed = failureOf(order, where) !== undefined;
       return [
-        key,
-        failureOf(order, where) === undefined
-          ? requireObject(order, where)
-          : null,
+        parseOrderKey(key),
+        isFailed ? null : checkAllValues(orderFields, order, where),
       ];
     }),
   );

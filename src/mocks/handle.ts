@@ -11,40 +11,32 @@ import { parseUint256 } from "../client/inputs.js";
 import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
 import { checkAllValues, checkValues } from "../client/values.js";
 import type { VaultClient } from "../client/vault-client.js";
-import type { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
-import {
-  byRole,
-  fieldsOf,
-  get,
-  operationEntry,
-  set,
-} from "../protocol/index.js";
-import type { OperationName, PoolName } from "../protocol/index.js";
+import { byRole, get, set } from "../protocol/index.js";
+import type { OperationName, PoolName, VaultOrder } from "../protocol/index.js";
 import { readClock } from "./local-node.js";
 import { countScripts, requireMocks } from "./mock-contracts.js";
 import type { MockAddresses } from "./mock-contracts.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
+import { sendScript } from "./mock-sender.js";
+import type { ScriptCall } from "./mock-sender.js";
 import {
   call,
-  callsForChanges,
   callsForFailure,
   callsForOrders,
   mockInterfaces,
-  sendScript,
 } from "./setters.js";
-import type { ScriptCall } from "./setters.js";
 import {
   answers,
   applyOverrides,
+  callsForChanges,
   checkTarget,
+  nextRoundFields,
   orderFields,
   parseOrderKey,
 } from "./state.js";
-import { nextRoundFields } from "./types.js";
 import type {
-  CheckedOrder,
   MockOrder,
   MockOverrides,
   MockState,
@@ -75,13 +67,12 @@ const DEFAULT_ROUND_SECONDS = 7n * 86_400n;
 
 /**
  * Scripts mocks. Every method is one transaction (many orders take more) and
- * resolves once it is mined; values are unscaled, as on the wire.
+ * resolves once it is mined; values are unscaled.
  *
- * Every method throws VAULT_NOT_A_MOCK if the contract is not a mock,
+ * Every method throws VAULT_NOT_A_MOCK, VAULT_MOCK_SCRIPT_FAILED, and
  * VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER or VAULT_INVALID_ADDRESS for a
- * value that the contract cannot hold, and VAULT_MOCK_SCRIPT_FAILED if the
- * transaction fails. Those that keep what is not named read it first, and fail
- * as that reading does.
+ * value that the contract cannot hold. A method that keeps values reads them
+ * first, and fails as that reading does.
  */
 export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   #contracts: MockContracts | undefined;
@@ -154,11 +145,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * ```
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
-    const terms = checkValues<NextRound>(
-      fieldsOf("getLatestRoundInfo", nextRoundFields),
-      round,
-      "round",
-    );
+    const terms = checkValues<NextRound>(nextRoundFields, round, "round");
     await this.#script(async () => {
       const [latest, now] = await Promise.all([
         this.vault.getLatestRoundInfo(),
@@ -195,7 +182,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   public async addOrders(
     orders: ReadonlyMap<bigint, MockOrder>,
   ): Promise<void> {
-    const checked = [...orders].map(([id, order]): [bigint, CheckedOrder] => [
+    const checked = [...orders].map(([id, order]): [bigint, VaultOrder] => [
       parseUint256(id, "orderID"),
       checkAllValues(orderFields, order, `order ${id}`),
     ]);
@@ -224,11 +211,9 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * `deployMocks()`. A call that reverts leaves no trace on a chain, so a mock
    * cannot count how often it has failed.
    *
-   * @param reason A text, `{ panic }`, `{ customError, args }` or `{ data }`;
-   * `{ data: "0x" }` is a revert without a reason.
-   * @param options `pool`: the one pool that fails; both unless given.
-   * @throws VaultError VAULT_INVALID_ENUM for an operation or a pool that there
-   * is not, VAULT_INVALID_ARGUMENT for a pool of an operation without pools
+   * @param reason A text, `{ panic }`, `{ customError, args }` or `{ data }`.
+   * @param options `pool`: the one pool that fails. Default: both.
+   * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
    *
    * @example
    * ```ts
@@ -305,10 +290,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     const state: Record<string, unknown> = {
       ...scenarios["open-round"](0n),
       settlement: {},
-      orders: await this.#readOrders(get(changes, ["orders"])),
+      orders: await this.#readOrders(asRecord(get(changes, ["orders"]))),
     };
     for (const { operation, args, path } of answers) {
-      if (leavesSome(operation, get(changes, path))) {
+      if (typeof get(changes, path) === "object") {
         // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the arguments of a query are what its operation takes
         set(state, path, await this.vault.read(operation, args as never));
       }
@@ -317,16 +302,16 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     return state as unknown as MockState;
   }
 
-  async #readOrders(changes: unknown): Promise<MockState["orders"]> {
-    const ids = Object.entries(asRecord(changes))
-      .filter(([, change]) => leavesSome("getOrderInfo", change))
+  async #readOrders(changes: object): Promise<MockState["orders"]> {
+    const ids = Object.entries(changes)
+      .filter(([, change]) => change !== null && change !== undefined)
       .map(([key]) => parseOrderKey(key));
-    const orders = new Map<bigint, CheckedOrder>();
-    for await (const order of ids.length === 0
-      ? []
-      : this.vault.orders({ ids })) {
+    const orders = new Map<bigint, VaultOrder>();
+    const found = ids.length === 0 ? [] : this.vault.orders({ ids });
+    for await (const order of found) {
       if (isFailedOrder(order)) {
-        if (!isOrderNotFound(order.error)) {
+        const reason = String(order.error.details["reason"]);
+        if (!reason.startsWith("OrderNotFound(")) {
           throw order.error;
         }
       } else {
@@ -378,20 +363,3 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
 
 /** A node that refuses a script so often does so for another reason. */
 const MOST_ATTEMPTS = 20;
-
-function isOrderNotFound({ code, details }: VaultError): boolean {
-  return (
-    code === "VAULT_CALL_REVERTED" &&
-    String(details["reason"]).startsWith("OrderNotFound(")
-  );
-}
-
-/** True if changes to an answer name some of its fields, and others not. */
-function leavesSome(operation: OperationName, changes: unknown): boolean {
-  const { outputs } = operationEntry(operation);
-  return (
-    typeof changes === "object" &&
-    changes !== null &&
-    outputs.some(({ name }) => get(changes, [name]) === undefined)
-  );
-}

@@ -20,7 +20,6 @@ export { scenarios } from "./scenarios.js";
 export type { Scenario, ScenarioName } from "./scenarios.js";
 export type { MockAddresses } from "./mock-contracts.js";
 export type {
-  CheckedOrder,
   MockOrder,
   MockOverrides,
   MockState,

@@ -2,7 +2,7 @@ import { getAddress, id } from "ethers";
 
 import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
-import { contractRoleNames, contractRoles } from "../protocol/index.js";
+import { byRole, contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import {
   MockLiquidityPoolArtifact,
@@ -25,15 +25,26 @@ export const mockArtifacts = {
 /** Addresses of the six mocks. */
 export type MockAddresses = Readonly<Record<ContractRole, `0x${string}`>>;
 
-/** The address of every role, found one by one. */
-export async function addressesByRole(
-  locate: (role: ContractRole) => string | Promise<string>,
+/**
+ * The address of every role.
+ *
+ * @param operation What needs them, named in errors.
+ * @param otherwise Gives the address of a contract that has none.
+ * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED
+ */
+export async function addressesOf(
+  vault: VaultClient,
+  operation?: string,
+  otherwise?: (error: unknown) => string,
 ): Promise<MockAddresses> {
-  const located = await Promise.all(
-    contractRoleNames.map(async (role) => [role, await locate(role)] as const),
-  );
+  const located = contractRoleNames.map(async (role) => [
+    role,
+    await vault
+      .addressOf(role, operation)
+      .then(({ address }) => address, otherwise),
+  ]);
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every role has an entry
-  return Object.fromEntries(located) as MockAddresses;
+  return Object.fromEntries(await Promise.all(located)) as MockAddresses;
 }
 
 /** How many scripts each mock has counted; none where no such mock stands. */
@@ -101,35 +112,27 @@ export const inProcessMockAddresses: MockAddresses = {
   vault: "0x7661756C74000000000000000000000000000006",
 };
 
-/** The address in process, where each instance of a network has its own. */
-export function inProcessAddressOf(
-  role: ContractRole,
-  instance: string | undefined,
-): string {
-  const zeros = "0".repeat(28);
-  const digits = instance === undefined ? zeros : id(instance).slice(-28);
-  const address = inProcessMockAddresses[role].toLowerCase();
-  return getAddress(address.replace(zeros, digits));
+/** The addresses in process; each instance of a network has its own. */
+export function inProcessAddresses(instance = ""): MockAddresses {
+  const digits = instance === "" ? "0".repeat(28) : id(instance).slice(-28);
+  return byRole((role) => {
+    const address = inProcessMockAddresses[role].toLowerCase();
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every address begins so
+    return getAddress(address.replace("0".repeat(28), digits)) as `0x${string}`;
+  });
 }
 
 /**
- * Places the mocks' code where it is to be, whatever stands there. They have
- * no constructor that would have to run, so the code is all there is.
- *
- * Anvil knows these methods by Hardhat's names too.
+ * Places code, whatever stands there. The mocks have no constructor that would
+ * have to run. Anvil knows this method by Hardhat's name, too.
  */
-export async function placeMocks(
-  vault: VaultClient,
+export async function placeCode(
+  { rpc }: VaultClient,
   addresses: MockAddresses,
-  roles: readonly ContractRole[] = contractRoleNames,
+  roles: readonly ContractRole[],
 ): Promise<void> {
-  await Promise.all(
-    roles.map(
-      async (role) =>
-        await vault.rpc.request("hardhat_setCode", [
-          addresses[role],
-          mockArtifacts[role].deployedBytecode,
-        ]),
-    ),
-  );
+  for (const role of roles) {
+    const { deployedBytecode } = mockArtifacts[role];
+    await rpc.request("hardhat_setCode", [addresses[role], deployedBytecode]);
+  }
 }

@@ -1,17 +1,27 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
+import { id } from "ethers";
 
+import { hexWord } from "../client/lens/words.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import type { Receipt, RpcClient } from "../rpc/rpc-client.js";
+import type { ContractRole } from "../protocol/index.js";
 import { hasHost, isInProcess } from "./local-node.js";
+import type { MockAddresses } from "./mock-contracts.js";
 
 /** A transaction that deploys a mock (without `to`) or scripts some. */
 export interface MockTransaction {
   readonly to?: string;
+  readonly data: string;
+}
+
+/** One call of a script, to the mock of a role. */
+export interface ScriptCall {
+  readonly role: ContractRole;
   readonly data: string;
 }
 
@@ -45,7 +55,7 @@ export async function sendToMocks(
       false,
     );
   }
-  const [{ gasLimit, baseFeePerGas }] = await Promise.all([
+  const [{ gasLimit }] = await Promise.all([
     rpc.getBlock(),
     rpc.request("hardhat_impersonateAccount", [SCRIPTER]),
     rpc.request("hardhat_setBalance", [
@@ -53,18 +63,13 @@ export async function sendToMocks(
       numberToHexString(SCRIPTER_BALANCE),
     ]),
   ]);
+  const gas = gasLimit < TRANSACTION_GAS_CAP ? gasLimit : TRANSACTION_GAS_CAP;
   // Everything explicit: a user's gas settings may not suit this sender.
   const fields = {
     from: SCRIPTER,
-    gas: numberToHexString(
-      gasLimit < TRANSACTION_GAS_CAP ? gasLimit : TRANSACTION_GAS_CAP,
-    ),
-    ...(baseFeePerGas === undefined
-      ? { gasPrice: "0x0" }
-      : {
-          maxFeePerGas: numberToHexString(MAX_FEE_PER_GAS),
-          maxPriorityFeePerGas: "0x0",
-        }),
+    gas: numberToHexString(gas),
+    maxFeePerGas: numberToHexString(MAX_FEE_PER_GAS),
+    maxPriorityFeePerGas: "0x0",
   };
   return await sendAll(rpc, fields, transactions, true);
 }
@@ -125,7 +130,7 @@ async function waitForReceipt(
       return receipt;
     }
     await (mines
-      ? rpc.request("evm_mine", [])
+      ? rpc.request("evm_mine")
       : sleep(Math.min(FIRST_POLL_MS * 2 ** poll, LONGEST_POLL_MS)));
   }
   throw scriptFailed(
@@ -139,4 +144,61 @@ function scriptFailed({ network }: RpcClient, problem: string): VaultError {
     network,
     problem: problem.replace(/\.$/u, ""),
   });
+}
+
+/**
+ * How much call data one transaction takes. A word of it is at most one word
+ * of storage, about 23,000 gas, and a transaction has at most 16.7 million.
+ */
+const BYTES_PER_TRANSACTION = 500 * 32;
+
+const SCRIPT_SELECTOR = id("script((address,bytes)[])").slice(0, 10);
+
+/**
+ * Makes calls in order, in as few transactions as they fit into: any mock runs a
+ * script for all.
+ *
+ * @throws VaultError as {@link sendToMocks} does
+ */
+export async function sendScript(
+  vault: VaultClient,
+  addresses: MockAddresses,
+  script: readonly ScriptCall[],
+): Promise<void> {
+  const transactions: MockTransaction[] = [];
+  let batch: string[] = [];
+  let room = BYTES_PER_TRANSACTION;
+  for (const [index, { role, data }] of script.entries()) {
+    batch.push(
+      hexWord(addresses[role]) + hexWord(64) + encodeBytes(data.slice(2)),
+    );
+    room -= data.length / 2;
+    const next = script[index + 1];
+    if (next === undefined || next.data.length / 2 > room) {
+      transactions.push({
+        to: addresses[role],
+        data: `${SCRIPT_SELECTOR}${encodeList(batch)}`,
+      });
+      batch = [];
+      room = BYTES_PER_TRANSACTION;
+    }
+  }
+  await sendToMocks(vault, transactions);
+}
+
+/** Encodes hex digits as the ABI's bytes. */
+export function encodeBytes(digits: string): string {
+  const padded = Math.ceil(digits.length / 64) * 64;
+  return hexWord(digits.length / 2) + digits.padEnd(padded, "0");
+}
+
+/** Encodes a list of encoded dynamic values; ethers takes twenty times as long. */
+export function encodeList(items: readonly string[]): string {
+  let offset = 32 * items.length;
+  let offsets = "";
+  for (const item of items) {
+    offsets += hexWord(offset);
+    offset += item.length / 2;
+  }
+  return `${hexWord(32)}${hexWord(items.length)}${offsets}${items.join("")}`;
 }

@@ -5,10 +5,12 @@ import { dataSlice, keccak256 } from "ethers";
 import { hexWord } from "../client/lens/words.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { operations } from "../protocol/index.js";
+import type { VaultOrder } from "../protocol/index.js";
 import { isInProcess } from "./local-node.js";
-import { call, encodeBytes, encodeList, exTypeBytes } from "./setters.js";
-import type { ScriptCall } from "./setters.js";
-import type { CheckedOrder, MockState } from "./types.js";
+import { encodeBytes, encodeList } from "./mock-sender.js";
+import type { ScriptCall } from "./mock-sender.js";
+import { call } from "./setters.js";
+import type { MockState } from "./types.js";
 
 /** From this many orders on, a recording is quicker than a script. */
 const FEWEST_ORDERS = 100;
@@ -67,10 +69,10 @@ export async function recordOrders(
 const { outputs } = operations.getOrderInfo;
 
 /** What `getOrderInfo` returns. */
-function encodeAnswer(order: CheckedOrder): string {
+function encodeAnswer(order: VaultOrder): string {
   const words = outputs.map(({ name }) =>
     hexWord(name === "exType" ? 32 * outputs.length : order[name]),
   );
-  const text = Buffer.from(exTypeBytes(order)).toString("hex");
+  const text = Buffer.from(order.exType).toString("hex");
   return words.join("") + encodeBytes(text);
 }

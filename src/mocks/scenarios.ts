@@ -7,15 +7,16 @@ import { keysOf } from "../protocol/keys-of.js";
 import type {
   OperationResult,
   ReadOperationName,
+  VaultOrder,
   WireType,
 } from "../protocol/index.js";
-import type { CheckedOrder, MockState } from "./types.js";
+import type { MockState } from "./types.js";
 
 const ONE = 10n ** 18n;
 const DAY_SECONDS = 86_400n;
 
 /** Order 1 of an open round, and what any other is like unless it is said. */
-export const someOrder: CheckedOrder = {
+export const someOrder: Readonly<VaultOrder> = {
   exType: "BTC-USDT",
   holder: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
   number: 2n * ONE,
@@ -151,9 +152,10 @@ const greatest: Readonly<Record<WireType, unknown>> = {
   address: "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF",
 };
 
-function answerWith<Name extends ReadOperationName>(
+/** An operation's answer of zeros, or of other values of the same types. */
+export function zeroAnswer<Name extends ReadOperationName>(
   operation: Name,
-  values: Readonly<Record<WireType, unknown>>,
+  values = zeros,
 ): OperationResult<Name> {
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations makes the type, too
   return answerOf(
@@ -162,56 +164,43 @@ function answerWith<Name extends ReadOperationName>(
   ) as OperationResult<Name>;
 }
 
-/** What an operation answers where there is nothing. */
-export function zeroAnswer<Name extends ReadOperationName>(
-  operation: Name,
-): OperationResult<Name> {
-  return answerWith(operation, zeros);
-}
-
 /** Strings that break what trusts them: each is one order's `exType`. */
-const oddStrings: ReadonlyArray<string | Uint8Array> = [
+const oddStrings = [
   "=1+1",
   '"quoted", and\r\nbroken\tlines',
   "\u001b[31mred\u001b[0m\u0007\u0000",
   "right\u202eto\u2066left",
   "比特币-🚀",
-  new Uint8Array([0xff, 0xfe, 0x42, 0xc3, 0x28]),
 ];
 
-function extremes(): MockState {
-  return {
-    fundingFeeRate: { call: 0n, put: MAX },
-    pools: {
-      public: answerWith("getLPAmountInfo", greatest),
-      private: zeroAnswer("getLPAmountInfo"),
-    },
-    round: {
-      ...zeroAnswer("getLatestRoundInfo"),
-      strikePrice: MAX,
-      APY: MAX,
-      maxVolume: MAX,
-      filledVolume: MAX,
-      endTime: MAX,
-    },
-    orders: new Map([
-      [0n, zeroAnswer("getOrderInfo")],
-      [MAX, answerWith("getOrderInfo", greatest)],
-      ...oddStrings.map((exType, index): [bigint, CheckedOrder] => [
-        BigInt(index + 1),
-        { ...someOrder, exType },
-      ]),
+const extremes = changed(openRound, () => ({
+  fundingFeeRate: { call: 0n, put: MAX },
+  pools: {
+    public: zeroAnswer("getLPAmountInfo", greatest),
+    private: zeroAnswer("getLPAmountInfo"),
+  },
+  round: {
+    ...zeroAnswer("getLatestRoundInfo"),
+    strikePrice: MAX,
+    APY: MAX,
+    maxVolume: MAX,
+    filledVolume: MAX,
+    endTime: MAX,
+  },
+  orders: new Map([
+    [0n, zeroAnswer("getOrderInfo")],
+    [MAX, zeroAnswer("getOrderInfo", greatest)],
+    ...oddStrings.map((exType, index): [bigint, VaultOrder] => [
+      BigInt(index + 1),
+      { ...someOrder, exType },
     ]),
-    generatedOrders: null,
-    missingOrdersRevert: false,
-    margins: { baseMarginAmount: MAX, xMarginAmount: 0n },
-    marginBalance: { baseMarginAmount: 0n, xMarginAmount: MAX },
-    volume: MAX,
-    minXMargin: MAX,
-    settlement: { settledPrice: MAX, settledAmount: MAX },
-    failures: [],
-  };
-}
+  ]),
+  margins: { baseMarginAmount: MAX, xMarginAmount: 0n },
+  marginBalance: { baseMarginAmount: 0n, xMarginAmount: MAX },
+  volume: MAX,
+  minXMargin: MAX,
+  settlement: { settledPrice: MAX, settledAmount: MAX },
+}));
 
 /**
  * The canned states of the mocks. Times are relative to the chain's clock, so

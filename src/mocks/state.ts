@@ -28,17 +28,24 @@ import type {
   VaultOrder,
 } from "../protocol/index.js";
 import { encodeRevertData } from "./failure.js";
+import type { ScriptCall } from "./mock-sender.js";
 import { someOrder } from "./scenarios.js";
-import { settlementFields } from "./types.js";
-import type {
-  CheckedOrder,
-  MockOverrides,
-  MockState,
-  ScriptedFailure,
-  ScriptedSettlement,
-} from "./types.js";
+import { call, callsForFailure, callsForOrders, setAnswer } from "./setters.js";
+import type { MockOverrides, MockState, ScriptedFailure } from "./types.js";
 
 export const orderFields: readonly Field[] = operations.getOrderInfo.outputs;
+
+/** The fields of a `NextRound`. */
+export const nextRoundFields: readonly Field[] =
+  operations.getLatestRoundInfo.outputs.filter(
+    ({ name }) => !name.startsWith("settled"),
+  );
+
+/** The fields of a `ScriptedSettlement`. */
+export const settlementFields: readonly Field[] = fieldsOf(
+  "getLatestRoundInfo",
+  ["settledPrice", "settledAmount"],
+);
 
 /** The readings that mocks answer alike whatever they are asked. */
 export const answers: readonly Query[] = [
@@ -51,59 +58,99 @@ export const answers: readonly Query[] = [
   },
 ];
 
+const rangeFields = ["firstId", "lastId"].map((name): Field => ({
+  name,
+  type: "uint256",
+  unit: "none",
+  label: name,
+}));
+
+/** One value that can be set. */
+interface Settable {
+  readonly path: Query["path"];
+  /** @returns The value that a change of the state makes, checked. */
+  readonly change: (given: unknown, state: MockState) => unknown;
+  /** Sets the value of the state. */
+  readonly calls: (
+    state: MockState,
+    changes: MockOverrides,
+  ) => readonly ScriptCall[];
+}
+
+const settables: readonly Settable[] = [
+  ...answers.map((answer): Settable => {
+    const { operation, path } = answer;
+    const where = path.join(".");
+    return {
+      path,
+      change: (given, state) =>
+        checkAnswer(operation, merge(get(state, path), given, where), where),
+      calls: (state) => [setAnswer(answer, get(state, path))],
+    };
+  }),
+  {
+    path: ["missingOrdersRevert"],
+    change: (given) =>
+      checkValue({ type: "bool", unit: "none" }, given, "missingOrdersRevert"),
+    calls: ({ missingOrdersRevert }) => [
+      call("trading", "setMissingOrdersRevert", missingOrdersRevert),
+    ],
+  },
+  {
+    path: ["generatedOrders"],
+    change: (range) =>
+      range === null
+        ? null
+        : checkAllValues(rangeFields, range, "generatedOrders"),
+    calls: ({ generatedOrders }) => {
+      // A range that ends before it begins is empty.
+      const { firstId, lastId } = generatedOrders ?? {
+        firstId: 1n,
+        lastId: 0n,
+      };
+      return [call("trading", "generateOrders", firstId, lastId)];
+    },
+  },
+  {
+    path: ["orders"],
+    change: changedOrders,
+    calls: ({ orders }) => callsForOrders(orders),
+  },
+  {
+    path: ["settlement"],
+    change: (given, { settlement }) => {
+      const whole = merge(settlement, given, "settlement");
+      return checkAllValues(settlementFields, whole, "settlement");
+    },
+    calls: ({ settlement: { settledPrice, settledAmount } }, changes) => {
+      const setter =
+        changes.settlement === undefined
+          ? "setFirstSettlement"
+          : "setSettlement";
+      return [call("vault", setter, settledPrice, settledAmount)];
+    },
+  },
+  {
+    path: ["failures"],
+    change: checkFailures,
+    calls: ({ failures }) => failures.flatMap(callsForFailure),
+  },
+];
+
 /**
  * A state with some of its values changed, each of which is checked. A value that
  * the state does not have has to be whole.
  *
- * @param unknownOrder Completes orders that the state does not have.
  * @throws VaultError VAULT_INVALID_ARGUMENT for an unknown value or half of one,
  * VAULT_INVALID_INTEGER, VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
  */
 export function applyOverrides(
   state: MockState,
   overrides: MockOverrides,
-  unknownOrder: Partial<CheckedOrder> = someOrder,
 ): MockState {
   requireKnownKeys(overrides, state, "The changes to the mocks");
-  const {
-    missingOrdersRevert = state.missingOrdersRevert,
-    failures = state.failures,
-    settlement,
-  } = overrides;
-  const generatedOrders =
-    overrides.generatedOrders === undefined
-      ? state.generatedOrders
-      : checkRange(overrides.generatedOrders);
-  return {
-    ...state,
-    ...changedAnswers(state, overrides),
-    generatedOrders,
-    orders: changedOrders(
-      { ...state, generatedOrders },
-      overrides,
-      unknownOrder,
-    ),
-    missingOrdersRevert:
-      checkValue(
-        { type: "bool", unit: "none" },
-        missingOrdersRevert,
-        "missingOrdersRevert",
-      ) === true,
-    settlement:
-      settlement === undefined
-        ? state.settlement
-        : checkAllValues<ScriptedSettlement>(
-            fieldsOf("getLatestRoundInfo", settlementFields),
-            { ...state.settlement, ...requireObject(settlement, "settlement") },
-            "settlement",
-          ),
-    failures: checkFailures(failures),
-  };
-}
-
-function changedAnswers(state: object, overrides: object): Partial<MockState> {
-  const changed: Record<string, unknown> = { ...state };
-  for (const { operation, path } of answers) {
+  const changed = { ...state };
+  for (const { path, change } of settables) {
     const [key, variant] = path;
     const group = get(overrides, [key]);
     if (variant !== undefined && group !== undefined) {
@@ -111,39 +158,49 @@ function changedAnswers(state: object, overrides: object): Partial<MockState> {
     }
     const given = get(overrides, path);
     if (given !== undefined) {
-      const where = path.join(".");
-      const before = get(state, path);
-      const whole =
-        typeof before === "object"
-          ? { ...before, ...requireObject(given, where) }
-          : given;
-      set(changed, path, checkAnswer(operation, whole, where));
+      set(changed, path, change(given, changed));
     }
   }
   return changed;
 }
 
-function checkRange(range: unknown): MockState["generatedOrders"] {
-  if (range === null) {
-    return null;
-  }
-  const where = "generatedOrders";
-  const { firstId, lastId } = requireObject(range, where);
-  return {
-    firstId: parseUint256(firstId, `${where}.firstId`),
-    lastId: parseUint256(lastId, `${where}.lastId`),
-  };
+/** The calls for what the changes name, as it is in the changed state. */
+export function callsForChanges(
+  state: MockState,
+  changes: MockOverrides,
+  isNamed = (path: Query["path"]): boolean => get(changes, path) !== undefined,
+): readonly ScriptCall[] {
+  return settables
+    .filter(({ path }) => isNamed(path))
+    .flatMap(({ calls }) => calls(state, changes));
+}
+
+/** The calls that bring fresh mocks into a state. */
+export function callsForState(
+  state: MockState,
+  overrides: MockOverrides,
+): readonly ScriptCall[] {
+  // What is off or none is so in a fresh mock.
+  const isOff = new Set<unknown>([undefined, null, false]);
+  return callsForChanges(
+    state,
+    overrides,
+    ([key]) => !isOff.has(get(state, [key])),
+  );
+}
+
+function merge(before: unknown, given: unknown, where: string): unknown {
+  return typeof before === "object"
+    ? { ...before, ...requireObject(given, where) }
+    : given;
 }
 
 function changedOrders(
+  given: unknown,
   { orders, generatedOrders: range }: MockState,
-  { orders: overrides = {} }: MockOverrides,
-  unknownOrder: Partial<CheckedOrder>,
 ): MockState["orders"] {
   const changed = new Map(orders);
-  for (const [key, changes] of Object.entries(
-    requireObject(overrides, "orders"),
-  )) {
+  for (const [key, changes] of Object.entries(requireObject(given, "orders"))) {
     const where = `orders.${key}`;
     const id = parseOrderKey(key);
     if (changes === null) {
@@ -151,23 +208,16 @@ function changedOrders(
     } else if (changes !== undefined) {
       const isGenerated =
         range !== null && id >= range.firstId && id <= range.lastId;
-      const order = {
-        ...(orders.get(id) ??
-          (isGenerated ? generatedOrder(id) : unknownOrder)),
-        ...requireObject(changes, where),
-      };
-      changed.set(id, checkAllValues<CheckedOrder>(orderFields, order, where));
+      const before =
+        orders.get(id) ?? (isGenerated ? generatedOrder(id) : someOrder);
+      const order = merge(before, changes, where);
+      changed.set(id, checkAllValues(orderFields, order, where));
     }
   }
   return changed;
 }
 
-/**
- * Reads an order's id, which has one spelling only: of two keys for one order,
- * one would be lost.
- *
- * @throws VaultError VAULT_INVALID_INTEGER
- */
+/** Takes one spelling only: of two keys for one order, one would be lost. */
 export function parseOrderKey(key: string): bigint {
   return parseUint256(
     /^(?:0|[1-9][0-9]*)$/u.test(key) ? BigInt(key) : key,
@@ -196,9 +246,8 @@ export function requireKnownKeys(
  * Checks what is to fail, or to succeed again: a mistyped name must not be a
  * failure that never happens.
  *
- * @param where What it is given to, named in errors.
- * @param prefix Put before the names of what is wrong.
- * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
+ * @param where The place of the target, named in errors.
+ * @param prefix Stands before the names of its parts.
  */
 export function checkTarget(
   target: { operation: unknown; pool?: unknown },
@@ -221,20 +270,17 @@ export function checkTarget(
   }
 }
 
-function checkFailures(
-  failures: readonly ScriptedFailure[],
-): readonly ScriptedFailure[] {
-  const given: unknown = failures;
+function checkFailures(given: unknown): MockState["failures"] {
   if (!Array.isArray(given)) {
     throw invalidArgument("failures", "a list is needed");
   }
-  for (const [index, failure] of failures.entries()) {
+  return given.map((failure: ScriptedFailure, index) => {
     const place = `failures[${index}]`;
     requireKnownKeys(failure, { operation: 1, pool: 1, reason: 1 }, place);
     checkTarget(failure, place, `${place}.`);
     encodeRevertData(failure.reason, `${place}.reason`);
-  }
-  return failures;
+    return failure;
+  });
 }
 
 const ONE = 10n ** 18n;

@@ -9,14 +9,9 @@ import type {
   VaultRound,
 } from "../protocol/index.js";
 
-/** An order of the mock; `exType` as bytes can hold what is not UTF-8. */
-export type CheckedOrder = Readonly<
-  Omit<VaultOrder, "exType"> & { exType: string | Uint8Array }
->;
-
 /** An order for the mock: words stand for the numbers of enumerations. */
 export type MockOrder = Readonly<
-  Omit<CheckedOrder, "contractType" | "state"> & {
+  Omit<VaultOrder, "contractType" | "state"> & {
     contractType: number | ContractTypeName;
     state: number | OrderStateName;
   }
@@ -35,29 +30,12 @@ export interface ScriptedSettlement {
   readonly settledAmount: bigint;
 }
 
-/** The fields of a {@link ScriptedSettlement}. */
-export const settlementFields: ReadonlyArray<keyof ScriptedSettlement> = [
-  "settledPrice",
-  "settledAmount",
-];
-
-/** The fields of a {@link NextRound}. */
-export const nextRoundFields: ReadonlyArray<keyof NextRound> = [
-  "strikePrice",
-  "APY",
-  "maxVolume",
-  "filledVolume",
-  "minDeposit",
-  "startTime",
-  "endTime",
-];
-
 /** Everything the six mocks answer; values unscaled. */
 export interface MockState extends Readonly<StandaloneReadings> {
   /** What `calMargins` answers, whatever its arguments. */
   readonly margins: Readonly<MarginAmounts>;
   /** Orders by their id; null for one of `generatedOrders` that is missing. */
-  readonly orders: ReadonlyMap<bigint, CheckedOrder | null>;
+  readonly orders: ReadonlyMap<bigint, Readonly<VaultOrder> | null>;
   /** Ids whose orders the mock computes; see `generatedOrder`. */
   readonly generatedOrders: {
     readonly firstId: bigint;

@@ -129,8 +129,11 @@ describe("contracts - raw answers of the mocks", () => {
   }
 
   it("should answer bytes that are not UTF-8 as they are", async () => {
-    const bytes = Uint8Array.of(0xff, 0x00, 0xc3, 0x28);
-    await mocks.set({ orders: { [String(ORDER_ID)]: { exType: bytes } } });
+    const { trading } = mocks.contracts;
+    const [signer] = await vault.connection.ethers.getSigners();
+    const order = await vault.getOrderInfo(ORDER_ID);
+    const exType = Uint8Array.of(0xff, 0x00, 0xc3, 0x28);
+    await trading.connect(signer).setOrder(ORDER_ID, { ...order, exType });
     const raw = String(await call("trading", `0xd311636b${ORDER_ARGUMENT}`));
     expect(raw.slice(2 + 13 * 64)).to.equal(
       `${word(4)}ff00c328${"00".repeat(28)}`,

@@ -31,7 +31,6 @@ describe("mocks - in process", () => {
     ["mining off", { mining: { auto: false, interval: 0 } }],
     ["failures not thrown", { throwOnTransactionFailures: false }],
     ["a clock in 1970", { initialDate: "1970-01-02T00:00:00Z" }],
-    ["rules of Berlin", { hardfork: "berlin" }],
     ["rules of London", { hardfork: "london" }],
     ["rules of Osaka", { hardfork: "osaka" }],
     ["a rollup", { chainType: "op" }],

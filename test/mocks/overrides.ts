@@ -195,7 +195,7 @@ describe("mocks - overrides", () => {
       "half a range of orders",
       // @ts-expect-error -- both ends
       { generatedOrders: { firstId: 1n } },
-      /generatedOrders\.lastId is not a whole number/u,
+      /generatedOrders: lastId is missing/u,
     ],
     [
       "null where a choice is asked for",

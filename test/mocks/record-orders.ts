@@ -25,10 +25,6 @@ const odd: ReadonlyArray<[bigint, MockOrder]> = [
     },
   ],
   [MAX_UINT256 - 1n, { ...generatedOrder(3n), exType: "lone \ud800 比特币" }],
-  [
-    2n ** 128n,
-    { ...generatedOrder(4n), exType: Uint8Array.of(0xff, 0, 0xc3, 0x28) },
-  ],
 ];
 
 const many = new Map<bigint, MockOrder>([
