@@ -61,13 +61,14 @@ export async function countScripts(
   const counts = new Map<ContractRole, bigint>();
   await Promise.all(
     contractRoleNames.map(async (role) => {
-      const info = await vault.rpc.request("eth_call", [
+      const info = await vault.rpc.call(
         { from, to: addresses[role], data: MOCK_INFO_SELECTOR },
         "latest",
-      ]);
+      );
+      const words = "data" in info ? `0x${info.data.toString("hex")}` : "";
       const kind = id(`hardhat-vault/${mockArtifacts[role].contractName}`);
-      if (typeof info === "string" && info.startsWith(kind)) {
-        counts.set(role, BigInt(`0x${info.slice(kind.length)}`));
+      if (words.startsWith(kind)) {
+        counts.set(role, BigInt(`0x${words.slice(kind.length)}`));
       }
     }),
   );
