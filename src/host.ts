@@ -2,20 +2,15 @@ import type { HookContext } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
 import type { AddressResolver } from "./client/addresses.js";
-import type {
-  OperationOptions,
-  ReadOptions,
-  VaultReader,
-  VaultReads,
-} from "./client/reader.js";
-import type { VaultSnapshot } from "./client/snapshot.js";
+import type { OperationOptions } from "./client/reader.js";
+import type { VaultClient } from "./client/vault-client.js";
 import type { DisplaySettings } from "./protocol/index.js";
 
 /**
- * What settlement and simulation need of Hardhat. They take this and never
- * name the vault that has them as methods, so that imports run one way.
+ * A client, and what settlement and simulation need of Hardhat. They never name
+ * the vault that has them as methods, so that imports run one way.
  */
-export interface VaultHost extends VaultReader, VaultReads {
+export interface VaultHost extends VaultClient {
   /** The connection that everything goes over, with the network's settings. */
   readonly connection: NetworkConnection<ChainType | string>;
   /** @internal The project's configuration, and the networks that it can open. */
@@ -31,10 +26,9 @@ export interface VaultHost extends VaultReader, VaultReads {
   defaultSender(): Promise<string>;
   /** The name of this set of contracts, where it is not the network's own. */
   readonly instanceName: string | undefined;
-  snapshot(options?: ReadOptions): Promise<VaultSnapshot>;
   /** @internal From now on the connection's vault looks here first. */
   bind(addresses: AddressResolver): void;
-  /** @internal See {@link VaultReader.withDeadline}; what sends is sent once. */
+  /** @internal See {@link VaultClient.withDeadline}; what sends is sent once. */
   withDeadline(options: OperationOptions): VaultHost;
   /** Another set of contracts on the same network. */
   instance(name: string): VaultHost;

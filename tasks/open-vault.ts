@@ -16,7 +16,7 @@ import { contractRoleNames, isContractRole } from "../src/protocol/index.js";
 import { FORK_NETWORK } from "../src/simulation/fork/network.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import { tryLens } from "../src/client/lens/lens.js";
-import type { VaultReader } from "../src/client/reader.js";
+import type { VaultClient } from "../src/client/vault-client.js";
 import { fewRetries } from "../src/rpc/retry.js";
 import type { OutputStream, WriteText } from "./output/destination.js";
 import type { Envelope } from "./output/heading.js";
@@ -191,7 +191,7 @@ export function readAction<
  * where the node allows that.
  */
 export async function readEnvelope(
-  vault: VaultReader,
+  vault: VaultClient,
   blockTag?: BlockTag,
 ): Promise<Envelope> {
   const context = vault.readContext({ blockTag });

@@ -379,7 +379,7 @@ export class VaultClient implements VaultReader {
   }
 
   /** @internal See {@link VaultReader.withDeadline}. */
-  public withDeadline(options: OperationOptions): VaultReader {
+  public withDeadline(options: OperationOptions): VaultClient {
     return new VaultClient(this.provider, this.addresses, {
       rpc: this.rpcFor(options),
       from: options.from ?? this.defaultFrom(),

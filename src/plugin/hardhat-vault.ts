@@ -199,7 +199,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     );
   }
 
-  /** @internal See {@link VaultReader.withDeadline}. */
+  /** @internal See {@link VaultClient.withDeadline}. */
   public override withDeadline(options: OperationOptions): HardhatVault {
     const { from = this.from } = options;
     return new HardhatVault(

@@ -1,6 +1,6 @@
 import type { AddressResolver, LocatedAddress } from "../client/addresses.js";
 import { absentContract, failedReading } from "../client/failed-reading.js";
-import type { VaultReader } from "../client/reader.js";
+import type { VaultClient } from "../client/vault-client.js";
 import { assertInvariant } from "../errors.js";
 import { contractRoleNames } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
@@ -20,7 +20,7 @@ export interface KnownContract extends LocatedAddress {
 
 /** For a fork, which answers as its upstream did, also once that is closed. */
 export async function resolveAddresses(
-  vault: VaultReader,
+  vault: VaultClient,
 ): Promise<ResolvedAddresses> {
   const outcomes = new Map(
     await Promise.all(
