@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 
 import { VaultClient } from "../client/vault-client.js";
+import type { VaultRound } from "../protocol/index.js";
 
 /** The result of a check. */
 export interface Verdict {
@@ -9,6 +10,8 @@ export interface Verdict {
   readonly message: string;
   readonly expected?: unknown;
   readonly actual?: unknown;
+  /** The round that was looked at. */
+  readonly round?: VaultRound;
 }
 
 /** Fails an assertion and its opposite alike: a failure is no answer. */
@@ -19,12 +22,12 @@ export class NoVerdict extends Error {}
  *
  * @param called The function that the test called: the stack begins above it.
  */
-export async function assertVerdict<Found extends Verdict>(
-  check: Promise<Found>,
+export async function assertVerdict(
+  check: Promise<Verdict>,
   called: unknown,
   createError: (failure: Omit<Verdict, "pass">) => Error,
   negated = false,
-): Promise<Found> {
+): Promise<Verdict> {
   // Once something asynchronous has run, the test's line is on no stack.
   const site: { stack?: string } = {};
   Error.captureStackTrace(

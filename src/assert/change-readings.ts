@@ -75,15 +75,11 @@ export async function checkReadings(
   const happened = compared.filter(({ problem }) => problem === undefined);
   const done = list(happened.map(({ change }) => change));
   if (changes === undefined) {
-    return happened.length > 0
-      ? {
-          pass: true,
-          message: `expected transaction ${hash} to change no reading of the vault, but it did:${done}`,
-        }
-      : {
-          pass: false,
-          message: `expected transaction ${hash} to change a reading of the vault, but all ${compared.length} values are as before`,
-        };
+    const pass = happened.length > 0;
+    const message = pass
+      ? `to change no reading of the vault, but it did:${done}`
+      : `to change a reading of the vault, but all ${compared.length} values are as before`;
+    return { pass, message: `expected transaction ${hash} ${message}` };
   }
   const pass = negated ? happened.length > 0 : problems.length === 0;
   return {

@@ -17,7 +17,6 @@ import {
   checkSettledWith,
   checkSettlement,
 } from "./settled-round.js";
-import type { RoundVerdict } from "./settled-round.js";
 
 export type { ExpectedReadings, ExpectedValue } from "./change-readings.js";
 
@@ -36,7 +35,6 @@ export interface ExpectedSettlement {
  * @param transaction The transaction, its hash, what `settleAll()` resolved to,
  * or a promise of one of these. A rejected promise and a reverted transaction
  * fail.
- * @throws AssertionError
  *
  * @example
  * ```ts
@@ -60,8 +58,6 @@ export async function settlesRound(
 
 /**
  * Asserts that the latest round of a vault is settled.
- *
- * @throws AssertionError
  *
  * @example
  * ```ts
@@ -89,7 +85,6 @@ export async function roundSettled(
  * @param expected What the readings changed to, as in a snapshot, or
  * `{ from, to }`, or `{ by }`. Integers are unscaled. A reading that already
  * had the value does not count as changed.
- * @throws AssertionError
  *
  * @example
  * ```ts
@@ -112,24 +107,24 @@ export async function changesReadings(
   );
 }
 
+const fields = { price: "settledPrice", amount: "settledAmount" } as const;
+
 async function checkWith(
-  check: Promise<RoundVerdict>,
+  check: Promise<Verdict>,
   expected: ExpectedSettlement,
-): Promise<RoundVerdict> {
-  const { price, amount, ...others } = expected;
-  const [unknown] = Object.keys(others);
+): Promise<Verdict> {
   let found = await check;
-  if (unknown !== undefined) {
-    throw new NoVerdict(
-      `there is no ${inspect(unknown)} of a settlement to expect; there are price, amount`,
-    );
+  for (const [key, value] of Object.entries(expected)) {
+    if (key !== "price" && key !== "amount") {
+      throw new NoVerdict(
+        `there is no ${inspect(key)} of a settlement to expect; there are price, amount`,
+      );
+    }
+    if (value !== undefined) {
+      found = checkSettledWith(found, fields[key], value);
+    }
   }
-  if (price !== undefined) {
-    found = checkSettledWith(found, "settledPrice", price);
-  }
-  return amount === undefined
-    ? found
-    : checkSettledWith(found, "settledAmount", amount);
+  return found;
 }
 
 /** Fails as `node:assert` does. */

@@ -11,9 +11,8 @@ import { quoteForeignText } from "../untrusted-text.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 
 const POLLING_INTERVAL_MS = 50;
-/** A node may take so long to learn of a transaction. */
+/** For a node to learn of a transaction. */
 const UNKNOWN_LIMIT_MS = 1_000;
-/** A transaction may wait so long for its block. */
 const PENDING_LIMIT_MS = 30_000;
 
 /**

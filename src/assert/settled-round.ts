@@ -2,21 +2,16 @@ import { formatUnits } from "ethers";
 
 import { checkValue } from "../client/values.js";
 import { units } from "../protocol/index.js";
-import type { VaultRound } from "../protocol/index.js";
 import { describeOutcome, isSameRound } from "../protocol/round.js";
 import { requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { readAroundTransaction } from "./sent-transaction.js";
 
-export interface RoundVerdict extends Verdict {
-  readonly round?: VaultRound;
-}
-
 /** Checks that a transaction settled the round that was the latest before it. */
 export async function checkSettlement(
   vault: unknown,
   transaction: unknown,
-): Promise<RoundVerdict> {
+): Promise<Verdict> {
   const rounds = await readAroundTransaction(
     vault,
     transaction,
@@ -39,11 +34,10 @@ export async function checkSettlement(
         : `it is still not settled (${describeOutcome(after)})`;
   return {
     pass: reason === undefined,
-    message: `expected transaction ${hash} ${
+    message:
       reason === undefined
-        ? `not to settle the vault's round, but it did (${describeOutcome(after)})`
-        : `to settle the vault's round, but ${reason}`
-    }`,
+        ? `expected transaction ${hash} not to settle the vault's round, but it did (${describeOutcome(after)})`
+        : `expected transaction ${hash} to settle the vault's round, but ${reason}`,
     expected: { before: { ...before, settled: false }, settled: true },
     actual: { before, settled: after.settled },
     round: after,
@@ -51,7 +45,7 @@ export async function checkSettlement(
 }
 
 /** Checks that the latest round is settled. */
-export async function checkSettledRound(vault: unknown): Promise<RoundVerdict> {
+export async function checkSettledRound(vault: unknown): Promise<Verdict> {
   const round = await requireVault(vault).getLatestRoundInfo();
   const [wanted, found] = round.settled
     ? ["not to be settled", "it is"]
@@ -70,10 +64,10 @@ export type SettledField = "settledPrice" | "settledAmount";
 
 /** Checks what the round was settled with, if it was. */
 export function checkSettledWith(
-  found: RoundVerdict,
+  found: Verdict,
   field: SettledField,
   value: unknown,
-): RoundVerdict {
+): Verdict {
   const expected = checkValue({ type: "uint256", unit: "raw" }, value, field);
   const { pass, round } = found;
   if (!pass || round === undefined) {

@@ -1,12 +1,6 @@
 /**
- * Chai matchers for vaults and settlements. Importing this module
- * registers them:
- *
- * ```ts
- * import "hardhat-vault/chai";
- * ```
- *
- * The default export is the same as a Chai plugin, for a copy of Chai that is
+ * Chai matchers for vaults and settlements: `import "hardhat-vault/chai"` registers
+ * them. The default export is the same as a Chai plugin, for a copy of Chai that is
  * not the one this package finds: `chai.use(vaultMatchers)`.
  *
  * @module hardhat-vault/chai

@@ -25,9 +25,6 @@ declare global {
 
       /**
        * Asserts that the latest round of a vault is settled. `await` it.
-       *
-       * @example
-       * await expect(connection.vault).to.not.have.settledRound();
        */
       settledRound(): SettledRoundAssertion;
 
@@ -57,19 +54,11 @@ declare global {
     /** An assertion that needs `await`. */
     interface VaultAssertion extends Assertion, Promise<void> {}
 
-    /** An assertion on a settled round that can look at its result too. */
+    /** An assertion on a settled round, which can check its values, too. */
     interface SettledRoundAssertion extends VaultAssertion {
-      /**
-       * Asserts the price it was settled with. Not after `.not`.
-       *
-       * @param settledPrice Real value times 1E18.
-       */
+      /** Asserts the price: real value times 1E18. Not after `.not`. */
       withPrice(settledPrice: bigint | number): SettledRoundAssertion;
-      /**
-       * Asserts the settled order amount. Not after `.not`.
-       *
-       * @param settledAmount Unscaled; its scale is not documented.
-       */
+      /** Asserts the settled order amount, unscaled. Not after `.not`. */
       withAmount(settledAmount: bigint | number): SettledRoundAssertion;
     }
   }

@@ -1,13 +1,13 @@
 import type { use } from "chai";
 
 import { NoVerdict, assertVerdict } from "../assert/assertion.js";
+import type { Verdict } from "../assert/assertion.js";
 import { checkReadings } from "../assert/change-readings.js";
 import {
   checkSettledRound,
   checkSettledWith,
   checkSettlement,
 } from "../assert/settled-round.js";
-import type { RoundVerdict, SettledField } from "../assert/settled-round.js";
 
 // By way of `use`, so that our declarations import Chai's types: the global
 // namespace of a consumer has them only if something does.
@@ -19,7 +19,7 @@ const PREVIOUS_MATCHER = "previousMatcherName";
 const PENDING_CHECK = "hardhatVaultPendingCheck";
 
 class PendingCheck {
-  public constructor(public readonly found: Promise<RoundVerdict>) {}
+  public constructor(public readonly found: Promise<Verdict>) {}
 }
 
 /** An assertion, as its flags are when a matcher is called. */
@@ -38,7 +38,7 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
     check: (
       context: MatcherContext,
       ...args: readonly unknown[]
-    ) => Promise<RoundVerdict>,
+    ) => Promise<Verdict>,
   ): void => {
     utils.addMethod(
       chai.Assertion.prototype,
@@ -93,22 +93,24 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
     checkReadings(vault, subject, expected, negated),
   );
 
-  const addDetail = (name: string, field: SettledField): void => {
+  for (const [name, field] of [
+    ["withPrice", "settledPrice"],
+    ["withAmount", "settledAmount"],
+  ] as const) {
     addMethod(name, async ({ negated, pending }, expected) => {
-      if (!(pending instanceof PendingCheck)) {
-        throw new NoVerdict(
-          `.${name}() must follow .settleRound() or .settledRound()`,
-        );
-      }
-      const found = await pending.found;
+      const found =
+        pending instanceof PendingCheck ? await pending.found : undefined;
       if (negated) {
         throw new NoVerdict(
           `.${name}() cannot follow .not: it would not be clear which part is denied`,
         );
       }
+      if (found?.round === undefined) {
+        throw new NoVerdict(
+          `.${name}() must follow .settleRound() or .settledRound()`,
+        );
+      }
       return checkSettledWith(found, field, expected);
     });
-  };
-  addDetail("withPrice", "settledPrice");
-  addDetail("withAmount", "settledAmount");
+  }
 };

@@ -189,7 +189,7 @@ describe("chai - settleRound", () => {
       method: "evm_setAutomine",
       params: [false],
     });
-    const settlement = await vault.settleAll({ timeout: 1 });
+    const settlement = await vault.settleAll({ timeout: 300 });
     expect(settlement).to.include({ status: "unconfirmed", blockNumber: null });
     const assertion = expect(settlement)
       .to.settleRound(vault)
@@ -292,6 +292,7 @@ describe("chai - settleRound", () => {
     const tx = await mockVault.setVolume(1n);
     const unsettled = expect(tx).to.not.settleRound(vault);
     const bare: unknown = expect(tx);
+    const changed: unknown = expect(tx).to.changeReadings(vault);
     for (const [assertion, message] of [
       [
         () => unsettled.and.to.changeReadings(vault),
@@ -306,6 +307,12 @@ describe("chai - settleRound", () => {
           // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types have it only after a round
           (bare as Chai.SettledRoundAssertion).withAmount(1n),
         ".withAmount() must follow",
+      ],
+      [
+        () =>
+          // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the types have it only after a round
+          (changed as Chai.SettledRoundAssertion).withPrice(1n),
+        ".withPrice() must follow",
       ],
     ] as const) {
       expect(await failureOf(assertion)).to.contain(message);
