@@ -40,7 +40,7 @@ export async function benchMemory({ streamed }: Extent): Promise<Section> {
           `peak memory above the process at rest (${streamed} orders)`,
           peakMiB - restMiB,
           "at most",
-          150,
+          120,
           "MiB",
         ),
       ],

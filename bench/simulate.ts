@@ -144,14 +144,14 @@ export async function benchSimulateOnNode({
             "simulateSettleAll() against one plain eth_call",
             medianRatio(times[SIMULATION] ?? [], times[PLAIN_CALL] ?? []),
             "at most",
-            6,
+            4,
             "times",
           ),
           target(
             "requests of the first on a connection, its sender known",
             first,
             "at most",
-            3,
+            4,
             "requests",
           ),
           target(

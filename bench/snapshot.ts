@@ -124,7 +124,7 @@ export async function benchSnapshot({ rounds }: Extent): Promise<Section> {
           "snapshot(), time of one plain eth_call",
           ofPlainCall(single, "snapshot()"),
           "at most",
-          1.5,
+          1.4,
           "x",
         ),
       ],

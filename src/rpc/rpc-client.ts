@@ -108,6 +108,8 @@ class KnownNode {
   public takesOverrides: boolean | undefined;
   /** Why a method is known not to simulate, or not rightly. */
   public readonly unableTo = new Map<string, string>();
+  /** Prices that it suggested at a block, in wei. */
+  public readonly prices = new Map<string, { block: number; price: bigint }>();
   /** The account that settles unless one is named, once it was found. */
   public sender: string | undefined;
 }
@@ -382,6 +384,20 @@ export class RpcClient {
     params: readonly unknown[] = [],
   ): Promise<bigint> {
     return this.parser(method).quantity(await this.request(method, params));
+  }
+
+  /** A price that the node suggests, in wei: asked once for each newest block. */
+  public async price(
+    method: "eth_gasPrice" | "eth_maxPriorityFeePerGas",
+  ): Promise<bigint> {
+    const { newestBlock: block, prices } = this.node;
+    const known = prices.get(method);
+    if (known?.block === block) {
+      return known.price;
+    }
+    const price = await this.quantity(method);
+    prices.set(method, { block, price });
+    return price;
   }
 
   public async chainId(): Promise<number> {

@@ -35,10 +35,10 @@ export async function resolveFees(
     return { gasPrice };
   }
   if (baseFeePerGas === undefined) {
-    return { gasPrice: await rpc.quantity("eth_gasPrice") };
+    return { gasPrice: await rpc.price("eth_gasPrice") };
   }
   const maxPriorityFeePerGas = await rpc
-    .quantity("eth_maxPriorityFeePerGas")
+    .price("eth_maxPriorityFeePerGas")
     .catch(fallbackTo(USUAL_TIP, isNodeRefusal));
   return {
     maxFeePerGas: 2n * baseFeePerGas + maxPriorityFeePerGas,
