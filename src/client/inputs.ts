@@ -27,20 +27,20 @@ export function parseAddress(
   where: string,
   shown: string | GivenValue = givenInput(value),
 ): string {
-  let problem = "not a string";
-  if (typeof value === "string") {
-    problem = "not 0x and 40 hex digits";
-    if (isHexString(value, 20)) {
-      try {
-        return getAddress(value);
-      } catch {
-        problem = "its checksum is wrong";
-        // An address is no secret, so it is shown in any case.
-        shown = givenInput(value);
-      }
-    }
+  const fail = (problem: string, given = shown): VaultError =>
+    vaultError("VAULT_INVALID_ADDRESS", { where, value: given, problem });
+  if (typeof value !== "string") {
+    throw fail("not a string");
   }
-  throw vaultError("VAULT_INVALID_ADDRESS", { where, value: shown, problem });
+  if (!isHexString(value, 20)) {
+    throw fail("not 0x and 40 hex digits");
+  }
+  try {
+    return getAddress(value);
+  } catch {
+    // An address is no secret, so it is shown in any case.
+    throw fail("its checksum is wrong", givenInput(value));
+  }
 }
 
 /**

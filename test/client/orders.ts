@@ -248,10 +248,10 @@ describe("client - orders", () => {
   describe("requests", () => {
     it("should be a call a chunk, with two params and an override", async () => {
       const recorder = recordCalls(provider);
-      const client = new VaultClient(recorder, { trading });
+      const vault = new VaultClient(recorder, { trading });
       const askedUpTo = async (lastId: number): Promise<readonly string[]> => {
         recorder.calls.length = 0;
-        await collect(client, {
+        await collect(vault, {
           firstId: 1,
           lastId,
           chunkSize: 50,

@@ -46,8 +46,9 @@ export async function findLastOrder(
   read: (ids: readonly bigint[]) => AsyncIterable<ListedOrder>,
   first: bigint,
 ): Promise<OrdersEnd> {
-  let isAnswered = false;
-  let refusal: VaultError | undefined;
+  const seen: { isAnswered: boolean; refusal?: VaultError | undefined } = {
+    isAnswered: false,
+  };
   let missing = new Set<string>();
 
   const findAmong = async (
@@ -61,11 +62,11 @@ export async function findLastOrder(
     for await (const order of read(ids.filter((id) => id <= MaxUint256))) {
       const reason = reasonOf(order);
       if (reason === undefined) {
-        isAnswered = true;
+        seen.isAnswered = true;
         found = isEmptyOrder(order) ? found : order.orderID;
       } else {
         reasons.add(reason);
-        refusal ??= isFailedOrder(order) ? order.error : undefined;
+        seen.refusal ??= isFailedOrder(order) ? order.error : undefined;
       }
     }
     // Of the last ids that are looked at, none is there.
@@ -97,8 +98,8 @@ export async function findLastOrder(
       );
     }
   }
-  if (!isAnswered && refusal !== undefined) {
-    throw refusal;
+  if (!seen.isAnswered && seen.refusal !== undefined) {
+    throw seen.refusal;
   }
   return {
     last,
