@@ -1,6 +1,5 @@
 import type { Buffer } from "node:buffer";
 
-import { getAddress } from "ethers";
 import type { FunctionFragment, Interface } from "ethers";
 
 import { LiquidityPool__factory } from "../bindings/factories/LiquidityPool__factory.js";
@@ -24,7 +23,13 @@ import type {
   WireType,
 } from "../protocol/index.js";
 import { asRecord } from "../json.js";
-import { describeInput, notOneOf, parseEnum, parseUint256 } from "./inputs.js";
+import {
+  checksumAddress,
+  describeInput,
+  notOneOf,
+  parseEnum,
+  parseUint256,
+} from "./inputs.js";
 import {
   WORD,
   hexWord,
@@ -187,26 +192,12 @@ function readStatic(
       const start = offset + WORD - ADDRESS_SIZE;
       const from = view.byteOffset - bytes.byteOffset + start;
       return isZero(view, offset, start)
-        ? checksumAddress(bytes.toString("hex", from, from + ADDRESS_SIZE))
+        ? checksumAddress(
+            `0x${bytes.toString("hex", from, from + ADDRESS_SIZE)}`,
+          )
         : undefined;
     }
   }
-}
-
-const MAX_CACHED_ADDRESSES = 10_000;
-const checksumAddresses = new Map<string, string>();
-
-/** A checksum takes longer than all the rest, and holders have many orders. */
-function checksumAddress(hex: string): string {
-  let address = checksumAddresses.get(hex);
-  if (address === undefined) {
-    address = getAddress(`0x${hex}`);
-    if (checksumAddresses.size >= MAX_CACHED_ADDRESSES) {
-      checksumAddresses.clear();
-    }
-    checksumAddresses.set(hex, address);
-  }
-  return address;
 }
 
 function chooseTarget(

@@ -25,10 +25,14 @@ const MAX_BLOCK = 2n ** 64n - 1n;
 export function parseAddress(
   value: unknown,
   where: string,
-  shown: string | GivenValue = givenInput(value),
+  shown?: string | GivenValue,
 ): string {
   const fail = (problem: string, given = shown): VaultError =>
-    vaultError("VAULT_INVALID_ADDRESS", { where, value: given, problem });
+    vaultError("VAULT_INVALID_ADDRESS", {
+      where,
+      value: given ?? givenInput(value),
+      problem,
+    });
   if (typeof value !== "string") {
     throw fail("not a string");
   }
@@ -36,11 +40,30 @@ export function parseAddress(
     throw fail("not 0x and 40 hex digits");
   }
   try {
-    return getAddress(value);
+    return checksumAddress(value);
   } catch {
     // An address is no secret, so it is shown in any case.
     throw fail("its checksum is wrong", givenInput(value));
   }
+}
+
+const MAX_CACHED_ADDRESSES = 10_000;
+const checksumAddresses = new Map<string, string>();
+
+/**
+ * A checksum is a hash, which takes longer than to decode an order, and callers
+ * and holders come again.
+ */
+export function checksumAddress(value: string): string {
+  let address = checksumAddresses.get(value);
+  if (address === undefined) {
+    address = getAddress(value);
+    if (checksumAddresses.size >= MAX_CACHED_ADDRESSES) {
+      checksumAddresses.clear();
+    }
+    checksumAddresses.set(value, address);
+  }
+  return address;
 }
 
 /**

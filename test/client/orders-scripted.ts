@@ -171,7 +171,7 @@ describe("client - orders of a scripted node", () => {
         `${answer.slice(0, ENTRIES + 2)}00${answer.slice(ENTRIES + 4)}`,
     );
     await expectVaultError(
-      scan(noCode, { firstId: 1, lastId: 1, from: toBeHex(1, 20) }),
+      scan(noCode, { firstId: 1, lastId: 2, from: toBeHex(1, 20) }),
       "VAULT_NO_CODE",
     );
   });

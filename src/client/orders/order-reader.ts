@@ -1,7 +1,9 @@
 import { toQuantity } from "ethers";
+import { pMapIterable } from "p-map";
 
 import { VaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
+import { orAbort } from "../../rpc/deadline.js";
 import { invalidResponse } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { CallResult } from "../../rpc/rpc-client.js";
@@ -16,55 +18,102 @@ import type { ListedOrder } from "./types.js";
 
 const call = { operation: "getOrderInfo", role: "trading" } as const;
 
+/**
+ * Ids that are not in a row share the gas of a call equally, and some nodes have
+ * little of it.
+ */
+const MAX_SCATTERED = 100;
+
 /** Reads orders at one block, in requests that the node can bear. */
 export class OrderReader {
   /**
    * @param target The trading contract.
-   * @param chunkSize Most orders in one request. It is halved when one fails.
-   * @param usesLens False if each order has to be a call of its own.
+   * @param chunkSize Most orders in one request. It is halved when one fails; an
+   * order alone is a plain call.
+   * @param concurrency Requests under way at a time.
    * @param signal Once aborted, no further request is made.
    */
   constructor(
     private readonly client: VaultReader,
     private readonly target: LocatedAddress,
-    public chunkSize: number,
-    private readonly usesLens: boolean,
     private readonly pinned: {
       readonly from: string;
       readonly blockTag: number;
     },
+    private chunkSize: number,
+    private readonly concurrency: number,
     private readonly signal: AbortSignal,
   ) {}
 
   /**
-   * Reads the orders of these ids: as many in a request as fit into its gas, and
-   * half as many once one fails.
+   * Reads the orders of these ids, in chunks. The orders of one are to be gone
+   * through once: they are decoded as they are asked for, so what waits for a slow
+   * consumer is bytes, a fraction of the objects in size.
    *
-   * @returns The orders, to be gone through once. They are decoded as they are
-   * asked for: what waits for a slow consumer is bytes, a fraction of the objects
-   * in size. Going through them throws VAULT_NO_CODE.
-   * @throws VaultError if the node does not answer, or the contract has no code
+   * @throws VaultError if the node does not answer; VAULT_NO_CODE, also while the
+   * orders of a chunk are gone through
    */
-  public async readChunk(
-    ids: readonly bigint[],
-  ): Promise<Iterable<ListedOrder>> {
+  public read(ids: Iterable<bigint>): AsyncIterable<{
+    readonly count: number;
+    readonly orders: Iterable<ListedOrder>;
+  }> {
+    return pMapIterable(
+      this.#chunksOf(ids),
+      async (chunk) => ({
+        count: chunk.length,
+        orders: await orAbort(this.#readChunk(chunk), this.signal),
+      }),
+      { concurrency: this.concurrency },
+    );
+  }
+
+  /** Cuts ids into chunks, each as large as is right when it is asked for. */
+  *#chunksOf(
+    ids: Iterable<bigint>,
+  ): Generator<readonly bigint[], void, undefined> {
+    let chunk: bigint[] = [];
+    let isRow = true;
+    for (const id of ids) {
+      const [first = id] = chunk;
+      isRow &&= id === first + BigInt(chunk.length);
+      if (
+        chunk.length >= this.chunkSize ||
+        (!isRow && chunk.length >= MAX_SCATTERED)
+      ) {
+        yield chunk;
+        chunk = [];
+        isRow = true;
+      }
+      chunk.push(id);
+    }
+    if (chunk.length > 0) {
+      yield chunk;
+    }
+  }
+
+  /**
+   * Reads as many orders in a request as fit into its gas, and half as many once
+   * one fails.
+   */
+  async #readChunk(ids: readonly bigint[]): Promise<Iterable<ListedOrder>> {
     const parts: Array<Iterable<ListedOrder>> = [];
     let done = 0;
     while (done < ids.length) {
       this.signal.throwIfAborted();
       const asked = ids.slice(done, done + this.chunkSize);
-      const answer = this.usesLens ? await this.#askLens(asked) : undefined;
       const [id = 0n] = asked;
-      if (answer !== undefined) {
+      const answer =
+        asked.length === 1 ? undefined : await this.#askLens(asked);
+      if (asked.length === 1) {
+        parts.push([await this.#readAlone(id)]);
+        done += 1;
+      } else if (answer === undefined) {
+        // Those that were under way together and fail as well say nothing new.
+        this.chunkSize = Math.min(this.chunkSize, Math.floor(asked.length / 2));
+      } else {
         const failed = await this.#readFailed(answer, asked);
         parts.push(this.#decodeAll(answer, asked, failed));
         done += answer.entries.length;
-      } else if (asked.length === 1) {
-        parts.push([await this.#readAlone(id)]);
-        done += 1;
-      } else {
-        // Those that were under way together and fail as well say nothing new.
-        this.chunkSize = Math.min(this.chunkSize, Math.floor(asked.length / 2));
       }
     }
     return concat(parts);
@@ -73,15 +122,10 @@ export class OrderReader {
   /** @returns Undefined if the node answers, but not this. */
   async #askLens(ids: readonly bigint[]): Promise<LensAnswer | undefined> {
     const context = this.client.readContext(this.pinned);
-    const { rpc } = context;
+    const rpc = context.rpc.withRetries(fewRetries);
     const count = ids.length;
     try {
-      const answer = await callLens(
-        count === 1
-          ? context
-          : { ...context, rpc: rpc.withRetries(fewRetries) },
-        this.#encode(ids),
-      );
+      const answer = await callLens({ ...context, rpc }, this.#encode(ids));
       const { length } = answer.entries;
       if (length === 0 || length > count) {
         throw invalidResponse(

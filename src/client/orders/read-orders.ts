@@ -1,7 +1,5 @@
 import { setImmediate } from "node:timers/promises";
 
-import { pMapIterable } from "p-map";
-
 import { invalidArgument } from "../../errors.js";
 import { orAbort } from "../../rpc/deadline.js";
 import {
@@ -25,12 +23,6 @@ const MAX_CHUNK = 1_000;
  */
 const CONCURRENCY = 2;
 const CONCURRENCY_OF_SINGLE_READS = 16;
-/**
- * Ids that are not in a row share the gas of a call equally, and some nodes have
- * little of it.
- */
-const MAX_SCATTERED = 100;
-
 /** @see VaultClient.orders */
 export async function* readOrders(
   vault: VaultReader,
@@ -60,34 +52,14 @@ export async function* readOrders(
     const reader = new OrderReader(
       client,
       target,
-      usesLens ? maxChunk : 1,
-      usesLens,
       { from, blockTag },
+      usesLens ? maxChunk : 1,
+      concurrency ?? (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
       signal,
     );
-    const read = (ids: Iterable<bigint>) =>
-      pMapIterable(
-        chunksOf(ids, reader),
-        async (chunk) => ({
-          count: chunk.length,
-          orders: await orAbort(reader.readChunk(chunk), signal),
-        }),
-        {
-          concurrency:
-            concurrency ??
-            (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
-        },
-      );
-    const { ids, total, isMissing } = await choose(
-      asked,
-      async function* (list) {
-        for await (const { orders } of read(list)) {
-          yield* orders;
-        }
-      },
-    );
+    const { ids, total, isMissing } = await choose(asked, reader);
     let done = 0;
-    for await (const { count, orders } of read(ids)) {
+    for await (const { count, orders } of reader.read(ids)) {
       // The next request leaves first, or the node would have nothing to do
       // while this chunk is decoded.
       await setImmediate();
@@ -114,17 +86,18 @@ type AskedIds =
   | { readonly first: bigint; readonly last?: bigint };
 
 /** The ids to read; with `isMissing` where not all of them exist. */
-async function choose(
-  asked: AskedIds,
-  read: Parameters<typeof findLastOrder>[0],
-) {
+async function choose(asked: AskedIds, reader: OrderReader) {
   if ("list" in asked) {
     return { ids: asked.list, total: asked.list.length };
   }
   const { first } = asked;
   const { last = first - 1n, isMissing } =
     asked.last === undefined
-      ? await findLastOrder(read, first)
+      ? await findLastOrder(async function* (ids) {
+          for await (const { orders } of reader.read(ids)) {
+            yield* orders;
+          }
+        }, first)
       : { last: asked.last };
   return {
     ids: idsFrom(first, last),
@@ -139,31 +112,6 @@ function* idsFrom(
 ): Generator<bigint, void, undefined> {
   for (let id = first; id <= last; id += 1n) {
     yield id;
-  }
-}
-
-/** Cuts ids into chunks, each as large as is right when it is asked for. */
-function* chunksOf(
-  ids: Iterable<bigint>,
-  reader: Pick<OrderReader, "chunkSize">,
-): Generator<readonly bigint[], void, undefined> {
-  let chunk: bigint[] = [];
-  let isRow = true;
-  for (const id of ids) {
-    const [first = id] = chunk;
-    isRow &&= id === first + BigInt(chunk.length);
-    const most = isRow
-      ? reader.chunkSize
-      : Math.min(reader.chunkSize, MAX_SCATTERED);
-    if (chunk.length >= most) {
-      yield chunk;
-      chunk = [];
-      isRow = true;
-    }
-    chunk.push(id);
-  }
-  if (chunk.length > 0) {
-    yield chunk;
   }
 }
 
