@@ -7,7 +7,6 @@ import { toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
 import type { ReadOperationName } from "../protocol/index.js";
 
-/** Options of `capture()`. */
 export interface CaptureOptions {
   /** Ids of orders. */
   readonly orders?: readonly bigint[] | undefined;

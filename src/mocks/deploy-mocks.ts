@@ -43,7 +43,6 @@ import { call } from "./setters.js";
 import { applyOverrides, callsForState } from "./state.js";
 import type { MockOverrides } from "./types.js";
 
-/** Options of `deployMocks()`. */
 export interface DeployMocksOptions {
   /** The canned state. Default: `open-round`. */
   readonly scenario?: ScenarioName | undefined;
@@ -71,7 +70,7 @@ export type MockAtOptions = Pick<DeployMocksOptions, "scenario" | "overrides">;
 
 const DEFAULT_SCENARIO = "open-round";
 
-/** What error texts say of addresses that `deployMocks()` bound. */
+/** The source of the addresses in error texts. */
 const SOURCE = "deployMocks()";
 
 /**

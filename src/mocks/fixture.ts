@@ -41,14 +41,12 @@ function describeProblem(error: unknown): string {
   if (VaultError.isVaultError(error)) {
     return quoteForeignText(error.shortMessage.replace(/\.$/u, ""));
   }
-  if (error instanceof SyntaxError) {
-    return "it is not JSON";
-  }
   const { code, message } = asRecord(error);
-  if (code === "ENOENT") {
-    return "there is no such file";
-  }
-  return code === undefined ? String(message) : "it cannot be read";
+  return error instanceof SyntaxError
+    ? "it is not JSON"
+    : code === "ENOENT"
+      ? "there is no such file"
+      : String(code ?? message);
 }
 
 /**

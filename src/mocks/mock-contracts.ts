@@ -22,7 +22,6 @@ export const mockArtifacts = {
   vault: MockVaultArtifact,
 } as const satisfies Record<ContractRole, unknown>;
 
-/** Addresses of the six mocks. */
 export type MockAddresses = Readonly<Record<ContractRole, `0x${string}`>>;
 
 /**

@@ -47,14 +47,29 @@ export async function sendToMocks(
   transactions: readonly MockTransaction[],
 ): Promise<readonly Receipt[]> {
   const { rpc } = vault;
-  if (!isInProcess(vault)) {
-    return await sendAll(
-      rpc,
-      { from: await firstAccount(vault) },
-      transactions,
-      false,
-    );
+  const method = "eth_sendTransaction";
+  const fields = isInProcess(vault)
+    ? await scripterFields(rpc)
+    : { from: await firstAccount(vault) };
+  // All are sent before the first is waited for: on a chain with slow blocks
+  // they share one.
+  const hashes: string[] = [];
+  for (const transaction of transactions) {
+    const sent = await rpc.execute(method, [{ ...fields, ...transaction }]);
+    if ("reverted" in sent) {
+      throw scriptFailed(rpc, sent.reverted.text);
+    }
+    hashes.push(rpc.parser(method).hash(sent.result));
   }
+  const mined: Receipt[] = [];
+  for (const hash of hashes) {
+    mined.push(await waitForReceipt(vault, hash));
+  }
+  return mined;
+}
+
+/** Everything explicit: a user's gas settings may not suit this sender. */
+async function scripterFields(rpc: RpcClient): Promise<object> {
   const [{ gasLimit }] = await Promise.all([
     rpc.getBlock(),
     rpc.request("hardhat_impersonateAccount", [SCRIPTER]),
@@ -64,14 +79,12 @@ export async function sendToMocks(
     ]),
   ]);
   const gas = gasLimit < TRANSACTION_GAS_CAP ? gasLimit : TRANSACTION_GAS_CAP;
-  // Everything explicit: a user's gas settings may not suit this sender.
-  const fields = {
+  return {
     from: SCRIPTER,
     gas: numberToHexString(gas),
     maxFeePerGas: numberToHexString(MAX_FEE_PER_GAS),
     maxPriorityFeePerGas: "0x0",
   };
-  return await sendAll(rpc, fields, transactions, true);
 }
 
 /** The network's `from`, else its first account. */
@@ -86,41 +99,17 @@ async function firstAccount(vault: VaultClient): Promise<string> {
   return first;
 }
 
-/** @param mines True to mine blocks, where nobody else does. */
-async function sendAll(
-  rpc: RpcClient,
-  fields: Readonly<Record<string, string>>,
-  transactions: readonly MockTransaction[],
-  mines: boolean,
-): Promise<readonly Receipt[]> {
-  // All are sent before the first is waited for: on a chain with slow blocks
-  // they share one.
-  const hashes: string[] = [];
-  for (const transaction of transactions) {
-    const method = "eth_sendTransaction";
-    const sent = await rpc.execute(method, [{ ...fields, ...transaction }]);
-    if ("reverted" in sent) {
-      throw scriptFailed(rpc, sent.reverted.text);
-    }
-    hashes.push(rpc.parser(method).hash(sent.result));
-  }
-  const mined: Receipt[] = [];
-  for (const hash of hashes) {
-    mined.push(await waitForReceipt(rpc, hash, mines));
-  }
-  return mined;
-}
-
 const FIRST_POLL_MS = 10;
 const LONGEST_POLL_MS = 1_000;
 /** Some two minutes, or so many blocks in process. */
 const MOST_POLLS = 127;
 
+/** In process it mines: nobody else does if the user turned mining off. */
 async function waitForReceipt(
-  rpc: RpcClient,
+  vault: VaultClient,
   hash: string,
-  mines: boolean,
 ): Promise<Receipt> {
+  const { rpc } = vault;
   for (let poll = 0; poll < MOST_POLLS; poll += 1) {
     const receipt = await rpc.receipt(hash);
     if (receipt?.succeeded === false) {
@@ -129,7 +118,7 @@ async function waitForReceipt(
     if (receipt !== undefined) {
       return receipt;
     }
-    await (mines
+    await (isInProcess(vault)
       ? rpc.request("evm_mine")
       : sleep(Math.min(FIRST_POLL_MS * 2 ** poll, LONGEST_POLL_MS)));
   }
