@@ -2,15 +2,15 @@ import { keysOf } from "./protocol/keys-of.js";
 import { escapeUntrusted } from "./untrusted-text.js";
 
 /**
- * What happened and where, and what to do, by who has to act. `{name}` marks an
- * argument. `refuses`: the error ends a settlement as `refused`, before anything
- * is sent.
+ * Errors by the party that has to act: `message` says what happened, `fix` what to
+ * do; `{name}` marks an argument. `refuses`: the error ends a settlement as
+ * `refused`, before anything is sent.
  */
 type Errors = Readonly<
   Record<string, { refuses?: true; message: string; fix: string }>
 >;
 
-/** What was typed or configured is wrong; nothing was sent. */
+/** An option or a setting is wrong; nothing was sent. */
 const userErrors = {
   VAULT_INVALID_ADDRESS: {
     message: "{where} is not a valid address: {value} ({problem}).",
@@ -319,7 +319,7 @@ const bugErrors = {
   },
 } as const satisfies Errors;
 
-/** Who has to act on an error; a `bug` is a mistake of this package. */
+/** The party that has to act on an error; a `bug` is a mistake of this package. */
 export type ErrorKind = "user" | "chain" | "rpc" | "bug";
 
 export const errorsByKind: Readonly<Record<ErrorKind, Errors>> = {
@@ -364,7 +364,7 @@ export class VaultError extends Error {
   public readonly kind: ErrorKind;
   /** Without the fix. */
   public readonly shortMessage: string;
-  /** What to do about it. */
+  /** Says what to do. */
   public readonly fix: string;
   /** The values in the texts, by name; integers as decimal strings. */
   public readonly details: Readonly<Record<string, string | number>>;

@@ -15,11 +15,11 @@ export interface VaultHost extends VaultClient {
   readonly connection: NetworkConnection<ChainType | string>;
   /** @internal The project's configuration, and the networks that it can open. */
   readonly context: HookContext;
-  /** @internal How amounts of this set of contracts are shown. */
+  /** @internal Scales of the amounts of this set of contracts, for display. */
   readonly settings: DisplaySettings;
   /**
-   * Who settles unless an account is named: the network's `from`, else its
-   * first account.
+   * The account that settles by default: the network's `from`, else its first
+   * account.
    *
    * @internal
    */

@@ -9,7 +9,7 @@ import { parseRecorded } from "./recorded-values.js";
 import type { Schema } from "./recorded-values.js";
 import { destinationOf, requireRegularFile } from "./regular-file.js";
 
-/** Where a project has the files that this package keeps, from its root. */
+/** The folder, from the root of a project, of the files that this package keeps. */
 export const PROJECT_FOLDER = "vault-deployments";
 
 /** Names of the files that there are; none where the folder cannot be read. */

@@ -7,7 +7,7 @@ import { z } from "zod";
 /** Of a value that is recorded in another form. */
 export type Schema<Value = unknown> = z.ZodType<Value, z.ZodTypeDef, unknown>;
 
-/** What this machine counts: blocks, seconds, nonces, chains. */
+/** A small number: of blocks, seconds or a chain, or a nonce. */
 export const recordedCount = z.number().int().nonnegative();
 
 export const recordedHex = z

@@ -16,7 +16,7 @@ export async function requireRegularFile(file: string): Promise<void> {
   }
 }
 
-/** Where a file is, or would be, whatever links lead there. */
+/** Resolves the links to a file, which may not exist yet. */
 export async function destinationOf(file: string): Promise<string> {
   const existing = await realpath(file).catch(ignoreMissing);
   if (existing !== undefined) {

@@ -132,7 +132,7 @@ function hideSecrets(text: string): string {
   }
   secretsPattern ??= new RegExp(
     [...secrets]
-      // What holds another one comes first.
+      // A longer one may hold a shorter one, so it comes first.
       .sort((one, other) => other.length - one.length)
       .map((secret) => {
         const literal = secret.replaceAll(/[\\^$.*+?()[\]{}|]/gu, "\\$&");

@@ -38,7 +38,7 @@ export function bindableAddresses(
 /** One of the sets of contracts on a network. */
 export interface InstanceOfNetwork {
   readonly name: string;
-  /** Where what the instance leaves out is. */
+  /** Locates the contracts that the instance omits. */
   readonly network: Pick<ConnectionAddresses, "locateNamed">;
 }
 

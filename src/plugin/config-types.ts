@@ -9,7 +9,7 @@ import type {
   DisplaySettings,
 } from "../protocol/index.js";
 
-/** What a set of contracts on a network has of its own. */
+/** Settings of one set of contracts on a network. */
 export interface VaultInstanceUserConfig {
   /** Addresses of the protocol's contracts on this network. */
   contracts?: {

@@ -35,7 +35,7 @@ async function extendUserConfig(
 ): Promise<HardhatUserConfig> {
   const extended = await next(userConfig);
   const networks: unknown = extended.networks ?? {};
-  // What is not an object is for the validation to complain about.
+  // The validation complains about anything but an object.
   return typeof networks === "object"
     ? {
         ...extended,

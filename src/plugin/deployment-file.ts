@@ -12,7 +12,7 @@ export {
   writeProjectFile,
 } from "../project-file.js";
 
-/** What `vault deploy-mocks` remembers of a persistent network. */
+/** A deployment by `vault deploy-mocks` on a network that persists. */
 // Spelled out, not inferred: our declarations would import zod's, which every
 // project that has this package would then have to load and check.
 export interface MockDeployment {

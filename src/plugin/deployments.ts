@@ -56,7 +56,7 @@ export class DeploymentAddresses {
     return { address, source };
   }
 
-  /** What to do about mocks that are not there, or are not used. */
+  /** Says what to do about mocks that are missing, or not used. */
   public describeAbsence(): string {
     return this.#absence === undefined
       ? `For a local node, ${this.#command} deploys mocks.`

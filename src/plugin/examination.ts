@@ -1,12 +1,11 @@
 import { VaultError } from "../errors.js";
 
-/** What one look at a network or a contract found. */
+/** One check of a network or a contract. */
 export interface Check {
   readonly name: string;
   readonly status: "ok" | "warn" | "fail";
-  /** What was found. */
   readonly detail: string;
-  /** What to do about it; null where there is nothing to do. */
+  /** Says what to do; null if there is nothing to do. */
   readonly fix: string | null;
 }
 

@@ -11,7 +11,6 @@ const DEVELOPMENT_CHAIN_IDS: ReadonlySet<number> = new Set([1337, 31337]);
 
 const MAX_HEAD_AGE_SECONDS = 300;
 
-/** What is known of a network that answers. */
 export interface ReachableNode {
   readonly chainId: number;
   readonly block: BlockInfo;

@@ -45,7 +45,7 @@ import { findInProject } from "./project-abis.js";
 export type MockVaultHandle<VaultT extends VaultClient = HardhatVault> =
   MockHandle<VaultT>;
 
-/** What the vaults of one set of contracts share. */
+/** The parts that the vaults of one set of contracts share. */
 interface VaultParts extends Pick<
   HardhatVault,
   "networkName" | "connection" | "context" | "instanceName" | "deployments"
@@ -56,7 +56,7 @@ interface VaultParts extends Pick<
   readonly findErrors: FindErrors;
 }
 
-/** What the instances on a network share with it. */
+/** The parts that the instances on a network share with it. */
 interface NetworkParts extends Pick<ConnectionAddresses, "locateNamed"> {
   readonly rpc: RpcClient;
   /** By name, so that each keeps the mocks bound to it. */
@@ -138,8 +138,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /**
    * Another set of contracts on the same network, as its configuration names it.
-   * What the instance leaves out is where the network's own contracts are; mocks
-   * that are deployed for it are its alone.
+   * Contracts that the instance omits are the network's own; mocks that are deployed
+   * for it are its alone.
    *
    * @throws VaultError VAULT_UNKNOWN_INSTANCE
    *
