@@ -3,16 +3,13 @@ import { formatEther } from "ethers";
 import { fallbackTo, refusesSettlement } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { settlementCall } from "../simulation/engine.js";
-import type { NextBlock, Reverted } from "../rpc/rpc-client.js";
 import {
   currentPricePerGas,
   maxPricePerGas,
   resolveFees,
-  resolveGas,
 } from "../simulation/fees.js";
-import type { Fees } from "../simulation/fees.js";
 import { findBlock } from "../simulation/next-block.js";
-import { simulate } from "../settlement/preview.js";
+import { findGas, simulate } from "../settlement/preview.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
 import { check, fail, failed, ok, warn } from "./examination.js";
@@ -68,10 +65,21 @@ async function examineBalance(
   const { rpc } = vault;
   const next = await findBlock(vault);
   const fees = await resolveFees(rpc, vault.connection.networkConfig, next);
+  const price = currentPricePerGas(fees, next);
   const [balance, found] = await Promise.all([
     rpc.balance(from),
-    // Nodes differ in how they refuse an estimate for want of money.
-    findGas(vault, from, next, fees).catch(fallbackTo(undefined)),
+    simulate(vault, from, next, price)
+      .then(async (simulated) => {
+        const { address } = await vault.addressOf("vault");
+        return await findGas(
+          vault,
+          settlementCall(from, address),
+          next,
+          simulated,
+        );
+      })
+      // Nodes differ in how they refuse an estimate for want of money.
+      .catch(fallbackTo(undefined)),
   ]);
   const gas = typeof found === "bigint" ? found : undefined;
   const cost = (gas ?? SUPPOSED_GAS) * maxPricePerGas(fees);
@@ -82,22 +90,4 @@ async function examineBalance(
         `Fund ${from}, or settle with another account.`,
       )
     : ok(detail);
-}
-
-async function findGas(
-  vault: VaultHost,
-  from: string,
-  next: NextBlock,
-  fees: Fees,
-): Promise<bigint | Reverted> {
-  const { address } = await vault.addressOf("vault");
-  const { simulated } =
-    (await simulate(vault, from, next, currentPricePerGas(fees, next))) ?? {};
-  return await resolveGas(
-    vault.rpc,
-    vault.connection.networkConfig,
-    settlementCall(from, address),
-    next,
-    simulated,
-  );
 }

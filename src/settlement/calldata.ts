@@ -45,17 +45,17 @@ export async function buildSettlement(
     refused !== undefined
       ? { reverted: refused }
       : from === undefined
-        ? null
+        ? undefined
         : await estimateGas(rpc, call, header.number);
-  const isRefused = typeof gas === "object" && gas !== null;
   return {
     chainId,
     header,
     to: call.to,
     data: call.data,
-    estimatedGas: isRefused ? null : gas,
-    refusal: isRefused
-      ? (await explainRefusal(vault, gas.reverted)).reason
-      : null,
+    estimatedGas: typeof gas === "bigint" ? gas : null,
+    refusal:
+      typeof gas === "object"
+        ? (await explainRefusal(vault, gas.reverted)).reason
+        : null,
   };
 }

@@ -7,7 +7,6 @@ import type { Refusal } from "../simulation/refusal.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 import type { HttpEngine } from "../simulation/engines/run-engines.js";
 import type { Simulated } from "../simulation/simulate-settle-all.js";
-import type { Simulation } from "../simulation/types.js";
 import type { CallRequest, NextBlock, RpcClient } from "../rpc/rpc-client.js";
 import {
   currentPricePerGas,
@@ -15,7 +14,7 @@ import {
   resolveFees,
   resolveGas,
 } from "../simulation/fees.js";
-import type { Fees, SimulatedGas } from "../simulation/fees.js";
+import type { Fees } from "../simulation/fees.js";
 import { settledMeanwhile } from "./observe.js";
 import type { Observation } from "./observe.js";
 import type { Signer } from "./signer.js";
@@ -33,12 +32,6 @@ export interface Terms {
   readonly fees: Fees | undefined;
 }
 
-export interface Prepared extends Observation {
-  readonly signer: Signer;
-  /** The block that it is simulated in. */
-  readonly next: NextBlock;
-}
-
 /**
  * Simulates the settlement where the node does that in one request, else calls
  * it, and finds out what it costs. Sends nothing.
@@ -48,16 +41,17 @@ export interface Prepared extends Observation {
  */
 export async function preview(
   vault: VaultHost,
-  { chainId, contract, block, round, signer, next }: Prepared,
+  { chainId, contract, block, round }: Observation,
+  signer: Signer,
+  next: NextBlock,
 ): Promise<Preview | Stop> {
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
   const call = settlementCall(signer.address, contract.address);
   const fees = await resolveFees(vault.rpc, networkConfig, next);
   const price = currentPricePerGas(fees, next);
-  const { simulation, refused, balance, simulated } =
-    (await simulate(vault, call.from, next, price)) ??
-    (await callOnly(vault, call, next));
+  const simulated = await simulate(vault, call.from, next, price);
+  const simulation = simulated?.simulation ?? null;
   if (simulation?.status === "nothing-to-do") {
     return settledMeanwhile;
   }
@@ -66,13 +60,7 @@ export async function preview(
   const tokens = await describeTokens(vault, moved).catch(
     fallbackTo(new Map(), ({ kind }) => kind === "rpc"),
   );
-  const estimate =
-    refused ??
-    (await resolveGas(vault.rpc, networkConfig, call, next, simulated));
-  const gas =
-    typeof estimate === "object" && "reverted" in estimate
-      ? await explainRefusal(vault, estimate.reverted)
-      : estimate;
+  const gas = await findGas(vault, call, next, simulated);
   const shown = {
     chainId,
     chainTime: block.timestamp,
@@ -80,7 +68,7 @@ export async function preview(
     contract,
     from: signer.address,
     signing: signer.kind,
-    balance,
+    balance: simulated?.balance ?? (await vault.rpc.balance(call.from)),
     preview: simulation,
     tokens,
   };
@@ -95,19 +83,12 @@ export async function preview(
       terms: { status: "reverted", code, reason },
     };
   }
-  requireGas(vault, gas, simulated?.used ?? INTRINSIC_GAS);
+  requireGas(vault, gas, simulation?.gasUsed ?? INTRINSIC_GAS);
   const costs = { gas, cost: gas * price, maxCost: gas * maxPricePerGas(fees) };
   return {
     shown: { ...shown, ...costs, outcome: "succeeds", reason: null },
     terms: { gas, fees: signer.kind === "in-process" ? undefined : fees },
   };
-}
-
-interface Outcome {
-  readonly simulation: Simulation | null;
-  readonly refused: Refusal | undefined;
-  readonly balance: bigint;
-  readonly simulated: SimulatedGas | undefined;
 }
 
 /** @returns Undefined where the node has no engine for that. */
@@ -116,7 +97,7 @@ export async function simulate(
   sender: string,
   next: NextBlock,
   pricePerGas: bigint,
-): Promise<Outcome | undefined> {
+): Promise<Simulated | undefined> {
   const { gas } = vault.connection.networkConfig;
   const ask = async (
     ...engines: readonly HttpEngine[]
@@ -129,26 +110,44 @@ export async function simulate(
       fallbackTo(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
     );
   // A fork asks the node hundreds of times, which takes a local one a second.
-  const found =
+  return (
     (await ask("simulateV1", "call")) ??
-    ((await isHardhatNode(vault.rpc)) ? await ask("fork") : undefined);
-  if (found === undefined) {
-    return undefined;
+    ((await isHardhatNode(vault.rpc)) ? await ask("fork") : undefined)
+  );
+}
+
+/**
+ * @param simulated Undefined if no engine could; then the settlement is called.
+ * @returns The gas limit, or why the contract refuses.
+ */
+export async function findGas(
+  vault: VaultHost,
+  call: CallRequest,
+  next: NextBlock,
+  simulated: Simulated | undefined,
+): Promise<bigint | Refusal> {
+  const { networkConfig } = vault.connection;
+  const { gas } = networkConfig;
+  const { status, code, reason, gasUsed } = simulated?.simulation ?? {};
+  if (status === "reverted") {
+    return { code: code ?? "VAULT_CALL_REVERTED", reason: reason ?? "" };
   }
-  const { simulation, balance, gasNeeded } = found;
-  const { status, code, reason, gasUsed } = simulation;
-  return {
-    simulation,
-    refused:
-      status === "reverted"
-        ? { code: code ?? "VAULT_CALL_REVERTED", reason: reason ?? "" }
-        : undefined,
-    balance,
-    simulated:
-      gasUsed === null || gasNeeded === null
-        ? undefined
-        : { used: gasUsed, needed: gasNeeded },
-  };
+  const limit = gas === "auto" ? next.gasLimit : gas;
+  const reverted =
+    simulated === undefined
+      ? await vault.rpc.simulate(call, "latest", limit)
+      : undefined;
+  const used =
+    typeof gasUsed === "bigint" && typeof simulated?.gasNeeded === "bigint"
+      ? { used: gasUsed, needed: simulated.gasNeeded }
+      : undefined;
+  const found =
+    reverted === undefined
+      ? await resolveGas(vault.rpc, networkConfig, call, next, used)
+      : { reverted };
+  return typeof found === "bigint"
+    ? found
+    : await explainRefusal(vault, found.reverted);
 }
 
 async function isHardhatNode(rpc: RpcClient): Promise<boolean> {
@@ -156,27 +155,6 @@ async function isHardhatNode(rpc: RpcClient): Promise<boolean> {
     .request("web3_clientVersion", [])
     .catch(fallbackTo("", ({ kind }) => kind === "rpc"));
   return String(version).startsWith("HardhatNetwork/");
-}
-
-async function callOnly(
-  vault: VaultHost,
-  call: CallRequest,
-  { gasLimit }: NextBlock,
-): Promise<Outcome> {
-  const { gas } = vault.connection.networkConfig;
-  const [reverted, balance] = await Promise.all([
-    vault.rpc.simulate(call, "latest", gas === "auto" ? gasLimit : gas),
-    vault.rpc.balance(call.from),
-  ]);
-  return {
-    simulation: null,
-    refused:
-      reverted === undefined
-        ? undefined
-        : await explainRefusal(vault, reverted),
-    balance,
-    simulated: undefined,
-  };
 }
 
 /** @param used Undefined if it is more than the limit, whatever that is. */

@@ -30,25 +30,23 @@ export async function send(
 ): Promise<SendAnswer> {
   const { raw, hash } = transaction;
   try {
-    const answer =
-      raw === undefined
-        ? await rpc.execute("eth_sendTransaction", [
-            toRpcTransaction(transaction),
-          ])
-        : await rpc.execute("eth_sendRawTransaction", [raw]);
+    const answer = await (raw === undefined
+      ? rpc.execute("eth_sendTransaction", [toRpcTransaction(transaction)])
+      : rpc.execute("eth_sendRawTransaction", [raw]));
     if ("reverted" in answer) {
       return { kind: "error", problem: answer.reverted.text };
     }
     const { result } = answer;
-    if (!isHexString(result, 32)) {
-      const problem = "the node answered something else than a hash";
-      return { kind: "lost", problem };
-    }
     // What was signed is believed before what the node says.
-    return {
-      kind: "accepted",
-      hash: raw === undefined ? result : (hash ?? result),
-    };
+    return isHexString(result, 32)
+      ? {
+          kind: "accepted",
+          hash: raw === undefined ? result : (hash ?? result),
+        }
+      : {
+          kind: "lost",
+          problem: "the node answered something else than a hash",
+        };
   } catch (error) {
     const problem = describeProblem(error);
     if (!isNodeRefusal(error)) {

@@ -96,7 +96,7 @@ async function settleNext(
       return await stop(prepared);
     }
     const { signer, journal } = prepared;
-    const found = await preview(reader, { ...seen, next, signer });
+    const found = await preview(reader, seen, signer, next);
     if ("status" in found) {
       return await stop(found);
     }

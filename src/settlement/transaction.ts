@@ -75,16 +75,10 @@ export function toRpcTransaction(
   unsigned: UnsignedTransaction,
 ): Readonly<Record<string, string>> {
   const { from, to, data, chainId, nonce, gas, fees } = unsigned;
-  const all: Record<string, string> = { from, to, data, value: "0x0" };
-  for (const [name, value] of Object.entries({
-    chainId,
-    nonce,
-    gas,
-    ...fees,
-  })) {
-    all[name] = toQuantity(value);
-  }
-  return all;
+  const numbers = Object.entries({ chainId, nonce, gas, ...fees }).map(
+    ([name, value]) => [name, toQuantity(value)] as const,
+  );
+  return { from, to, data, value: "0x0", ...Object.fromEntries(numbers) };
 }
 
 function toEthers(unsigned: UnsignedTransaction): Transaction {

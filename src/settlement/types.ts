@@ -79,7 +79,7 @@ export interface SettlementPreview extends Simulation {
   readonly differences: readonly PreviewDifference[] | null;
 }
 
-/** A value after the settlement that is not the previewed one. */
+/** A value that is not as previewed. */
 export interface PreviewDifference {
   /** As in `round` or `pools.public`, or `transfers`. */
   readonly reading: string;
