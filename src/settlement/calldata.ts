@@ -4,7 +4,7 @@ import type { VaultHost } from "../host.js";
 import type { Block } from "../rpc/rpc-client.js";
 import { estimateGas } from "../simulation/fees.js";
 import { explainRefusal } from "../simulation/refusal.js";
-import { requireCode, requireConfiguredChain } from "./observe.js";
+import { observe } from "./observe.js";
 import { settlementCall } from "../simulation/engine.js";
 
 /** The settlement's transaction without a sender, for another wallet. */
@@ -33,12 +33,9 @@ export async function buildSettlement(
   vault: VaultHost,
   from?: string,
 ): Promise<UnsignedSettlement> {
-  const contract = await vault.addressOf("vault", "settleAll");
-  const chainId = await vault.chainId();
-  requireConfiguredChain(vault, chainId);
   const { rpc } = vault;
-  await requireCode(rpc, contract);
   const header = await rpc.getBlock();
+  const { chainId, contract } = await observe(vault, header.number);
   const call = settlementCall(from ?? ZeroAddress, contract.address);
   const refused = await rpc.simulate(call, header.number, header.gasLimit);
   const gas =

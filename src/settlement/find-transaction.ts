@@ -1,8 +1,7 @@
 import type { RpcClient, Receipt, SeenTransaction } from "../rpc/rpc-client.js";
 import type { PreparedTransaction } from "./transaction.js";
 
-/** What the chain shows of a transaction. */
-export type FoundTransaction =
+type FoundTransaction =
   | { readonly kind: "mined"; readonly hash: string; readonly receipt: Receipt }
   /** In the node's pool; without a hash if only its nonce is taken there. */
   | { readonly kind: "pending"; readonly hash: string | undefined }
@@ -22,10 +21,7 @@ export interface NonceUser {
   readonly block: number;
 }
 
-/**
- * Where to go on looking for what used the nonce, in the blocks themselves, which
- * every node has: some at a time, from the first that can hold it.
- */
+/** The block in which to go on looking for what used the nonce. */
 export interface Scan {
   next: number;
 }
@@ -76,7 +72,11 @@ async function minedOrPending(
     : { kind: "mined", hash, receipt };
 }
 
-/** @returns Undefined if it was not found, or not yet. */
+/**
+ * Looks in the blocks themselves, which every node has: some at a time.
+ *
+ * @returns Undefined if it was not found, or not yet.
+ */
 async function findNonceUser(
   rpc: RpcClient,
   { from, nonce, sentAfterBlock }: SentTransaction,

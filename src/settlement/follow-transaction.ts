@@ -146,12 +146,13 @@ async function sendOnce(followed: Followed): Promise<void> {
     await learnHash(followed, answer.hash);
     return;
   }
-  const { kind, problem } = answer;
-  followed.errors = kind === "error" ? [...followed.errors, problem] : [];
+  const { problem } = answer;
+  const isError = answer.kind === "error";
+  followed.errors = isError ? [...followed.errors, problem] : [];
   followed.sendProblem = `, and sending it failed: ${problem}`;
   warn(
     followed,
-    kind === "error"
+    isError
       ? `the node answered the transaction with an error (${problem}); looking for it`
       : `the answer to sending was lost (${problem}); looking for the transaction`,
   );
@@ -243,10 +244,8 @@ async function look(
     known !== undefined &&
     (found.kind !== "mined" || found.receipt.blockHash !== known.blockHash)
   ) {
-    warn(
-      followed,
-      `a re-org took the transaction out of block ${known.blockNumber}`,
-    );
+    const { blockNumber } = known;
+    warn(followed, `a re-org took the transaction out of block ${blockNumber}`);
     followed.receipt = undefined;
     followed.confirmed = 0;
   }
@@ -262,7 +261,7 @@ async function look(
   followed.unseen = 0;
   followed.errors = [];
   if (found.kind === "replaced") {
-    return replaced(followed, found.by, head);
+    return replacedBy(followed, found.by, head);
   }
   followed.wasSeen = true;
   await learnHash(followed, found.hash);
@@ -290,13 +289,13 @@ async function look(
   return depth >= confirmations ? { kind: "mined", hash, receipt } : undefined;
 }
 
-function replaced(
+function replacedBy(
   followed: Followed,
   by: NonceUser | undefined,
   head: number | undefined,
 ): FollowOutcome | undefined {
-  const { hash, nonce, from } = followed.transaction;
-  const { confirmations } = followed;
+  const { confirmations, transaction } = followed;
+  const { hash, nonce, from } = transaction;
   if (by === undefined) {
     // Nodes behind a balancer differ: ours may be the one.
     followed.last =
@@ -305,29 +304,19 @@ function replaced(
   }
   const other = `transaction ${by.transaction.hash}`;
   const depth = depthOf(by.block, head);
-  if (depth < confirmations) {
-    // A re-org may take the other one out again.
-    followed.last = `${other} used its nonce, with ${depth} of ${confirmations} confirmations`;
-    return undefined;
-  }
-  return {
-    kind: "dropped",
-    hash,
-    status: "unconfirmed",
-    reason: `It was replaced: ${other} of ${from} used its nonce ${nonce}, so it can never be mined.`,
-  };
+  const reason = `It was replaced: ${other} of ${from} used its nonce ${nonce}, so it can never be mined.`;
+  // A re-org may take the other one out again.
+  followed.last = `${other} used its nonce, with ${depth} of ${confirmations} confirmations`;
+  return depth < confirmations
+    ? undefined
+    : { kind: "dropped", hash, status: "unconfirmed", reason };
 }
 
 function timedOut({ transaction, receipt, last }: Followed): FollowOutcome {
   const { hash, from, nonce } = transaction;
   const what = hash === undefined ? "the transaction" : `transaction ${hash}`;
-  return {
-    kind: "open",
-    hash,
-    status: "unconfirmed",
-    receipt,
-    reason: `The time is over for ${what} of ${from} with nonce ${nonce}: ${last.replace(/\.$/u, "")}.`,
-  };
+  const reason = `The time is over for ${what} of ${from} with nonce ${nonce}: ${last.replace(/\.$/u, "")}.`;
+  return { kind: "open", hash, status: "unconfirmed", receipt, reason };
 }
 
 async function learnHash(
@@ -339,10 +328,8 @@ async function learnHash(
     return;
   }
   if (transaction.hash !== undefined) {
-    warn(
-      followed,
-      `the transaction was replaced by ${hash}, which makes the same settlement`,
-    );
+    const problem = `the transaction was replaced by ${hash}, which makes the same settlement`;
+    warn(followed, problem);
   }
   followed.transaction = { ...transaction, hash };
   followed.emit({ type: "hash", hash });

@@ -9,7 +9,7 @@ import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, hasEnded, isSameRound } from "../protocol/round.js";
 import { describeTime } from "../protocol/time.js";
-import type { BlockInfo, RpcClient } from "../rpc/rpc-client.js";
+import type { BlockInfo } from "../rpc/rpc-client.js";
 import type { Stop } from "./types.js";
 
 /** The chain at one block, as far as a settlement depends on it. */
@@ -39,7 +39,9 @@ export async function observe(
   }
   const chainId = await vault.chainId();
   requireConfiguredChain(vault, chainId);
-  await requireCode(vault.rpc, contract);
+  if (!(await vault.rpc.hasCode(contract.address))) {
+    throw noCode("vault", contract, vault.networkName);
+  }
   return {
     chainId,
     contract,
@@ -74,6 +76,8 @@ async function observeAtOnce(
   const { chainId, block } = answer;
   const { network } = context.rpc;
   requireConfiguredChain(vault, chainId);
+  // settleAll returns nothing, so a call of an address without code would look
+  // like a success.
   if (!code.hasCode) {
     throw noCode("vault", contract, network);
   }
@@ -134,27 +138,12 @@ export function notEnded(
 }
 
 /** @throws VaultError VAULT_WRONG_CHAIN */
-export function requireConfiguredChain(
+function requireConfiguredChain(
   { connection, networkName: network }: VaultHost,
   actual: number,
 ): void {
   const { chainId: expected } = connection.networkConfig;
   if (expected !== undefined && expected !== actual) {
     throw vaultError("VAULT_WRONG_CHAIN", { network, expected, actual });
-  }
-}
-
-/**
- * settleAll returns nothing, so a call of an address without code looks like a
- * success.
- *
- * @throws VaultError VAULT_NO_CODE
- */
-export async function requireCode(
-  rpc: RpcClient,
-  contract: LocatedAddress,
-): Promise<void> {
-  if (!(await rpc.hasCode(contract.address))) {
-    throw noCode("vault", contract, rpc.network);
   }
 }

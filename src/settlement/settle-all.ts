@@ -42,7 +42,6 @@ const LEAST_OUTCOME_MS = 10_000;
 /** A node that mines at once has done so by then. */
 const FIRST_LOOK_AFTER_MS = 100;
 
-/** A settlement, and the newest block that was looked at, if one was. */
 export interface LocatedSettlement extends Ended {
   readonly chainId: number;
 }
