@@ -393,7 +393,7 @@ export class VaultClient implements VaultReader {
     return await explainReason(reason, this.#findErrors);
   }
 
-  /** The client of the requests of one operation. */
+  /** @internal The client of the requests of one operation. */
   protected rpcFor({ timeout, onRetry }: OperationOptions): RpcClient {
     return this.rpc.withOptions({
       timeout:

@@ -317,7 +317,7 @@ describe("instances", () => {
         await access(
           path.join(
             folder,
-            `settlement-31337-${addressOf(other).toLowerCase()}.json`,
+            `settlement-31337-${addressOf(other).toLowerCase()}.finished.json`,
           ),
         );
         // Simulated where the instance is, on a fork.
