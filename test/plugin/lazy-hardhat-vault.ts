@@ -120,4 +120,15 @@ describe("hre.vault", () => {
       source: "at()",
     });
   });
+
+  it("should bind what deployMocks() deploys before what is configured", async () => {
+    const contracts = documentedContracts;
+    const hre = await createTestHre({
+      networks: { default: { type: "edr-simulated", vault: { contracts } } },
+    });
+    const { addresses } = await hre.vault.deployMocks();
+    expect((await hre.vault.addressOf("vault")).address).to.equal(
+      addresses.vault,
+    );
+  });
 });
