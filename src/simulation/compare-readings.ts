@@ -42,16 +42,6 @@ export function roundOf({ readings }: ChainState): VaultRound | undefined {
   return isFailedReading(round) ? undefined : (round as VaultRound | undefined);
 }
 
-/** Every field that differs. */
-export function changesBetween(
-  before: Readings,
-  after: Readings,
-): readonly ReadingChange[] {
-  return [...before].flatMap(([reading, value]) =>
-    compareValues(reading, value, after.get(reading)),
-  );
-}
-
 /** The fields of a reading, by its name. */
 export function fieldsOf(reading: string): readonly Field[] {
   const found = standaloneQueries.find(
@@ -60,25 +50,26 @@ export function fieldsOf(reading: string): readonly Field[] {
   return operationEntry(found?.operation ?? "getOrderInfo").outputs;
 }
 
-/** The fields of one reading that differ. */
-function compareValues(
-  reading: string,
-  before: unknown,
-  after: unknown,
+/** Every field that differs. */
+export function changesBetween(
+  before: Readings,
+  after: Readings,
 ): readonly ReadingChange[] {
-  const isFailed = isFailedReading(before) || isFailedReading(after);
-  const fields = isFailed
-    ? ["error"]
-    : fieldsOf(reading).map(({ name }) => name);
-  const valueOf = isFailed ? codeOf : valueOfField;
-  return fields.flatMap((field) => {
-    const change = {
-      before: valueOf(before, field),
-      after: valueOf(after, field),
-    };
-    return change.before === change.after
-      ? []
-      : [{ reading, field, ...change }];
+  return [...before].flatMap(([reading, value]) => {
+    const other = after.get(reading);
+    const isFailed = isFailedReading(value) || isFailedReading(other);
+    const fields = isFailed
+      ? ["error"]
+      : fieldsOf(reading).map(({ name }) => name);
+    const valueOf = isFailed ? codeOf : valueOfField;
+    return fields
+      .map((field) => ({
+        reading,
+        field,
+        before: valueOf(value, field),
+        after: valueOf(other, field),
+      }))
+      .filter((change) => change.before !== change.after);
   });
 }
 

@@ -7,6 +7,7 @@ import type { HttpEngine } from "./engines/run-engines.js";
 import type { ForkOptions } from "./engines/fork.js";
 import { checkTime } from "./next-block.js";
 import type { SimulationTime } from "./next-block.js";
+import type { WatchedSubjects } from "./watch-list.js";
 
 /** Options of `simulateSettleAll`. */
 export interface SimulateSettleAllOptions
@@ -48,10 +49,8 @@ export interface SimulateSettleAllOptions
 }
 
 /** A settlement to simulate. */
-export interface SimulationRequest {
+export interface SimulationRequest extends WatchedSubjects {
   readonly sender: string;
-  readonly orderIDs?: readonly bigint[];
-  readonly tokens?: readonly string[];
   /** Gas limit; as much as a block has room for unless given. */
   readonly gas?: bigint | undefined;
   readonly hardfork?: string | undefined;

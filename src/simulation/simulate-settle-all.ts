@@ -72,17 +72,19 @@ export async function simulateSettlement(
   next: TargetBlock,
 ): Promise<Simulated> {
   const client = vault.withDeadline({});
-  const { sender, orderIDs = [], tokens = [], gas, hardfork } = request;
+  const { sender, orderIDs = [], gas, hardfork } = request;
   const [addresses, target] = await Promise.all([
     resolveAddresses(client),
     client.addressOf("vault", "settleAll"),
   ]);
   const contracts = addresses.requireKnown();
-  const watched = await makeWatchList(client, target, {
-    accounts: [...new Set([sender, ...contracts.map((one) => one.address)])],
-    tokens,
-    orderIDs,
-  });
+  const accounts = [sender, ...contracts.map(({ address }) => address)];
+  const watched = await makeWatchList(
+    client,
+    target,
+    [...new Set(accounts)],
+    request,
+  );
   const parameters: SimulationParameters = {
     ...{ vault: client, sender, target, watched, addresses, next },
     ...{ gas, hardfork },

@@ -13,32 +13,31 @@ import { standaloneQueries } from "../protocol/index.js";
 import type { Query } from "../protocol/index.js";
 import { invalidResponse } from "../rpc/errors.js";
 import type { CallResult } from "../rpc/rpc-client.js";
-import type { ChainState } from "./compare-readings.js";
+import type { Balance, ChainState } from "./compare-readings.js";
 import { NATIVE } from "./transfers.js";
 
 /** `balanceOf(address)` of ERC-20. */
 const BALANCE_OF = "0x70a08231";
 
+/** What else is watched than readings and native balances. */
+export interface WatchedSubjects {
+  readonly orderIDs?: readonly bigint[];
+  /** ERC-20 contracts. */
+  readonly tokens?: readonly string[];
+}
+
 /** All that is read before and after a settlement. */
 export interface WatchList {
   /** Those whose contract is known, orders last. */
-  readonly readings: readonly WatchedReading[];
-  /** Whose balances are read. */
-  readonly accounts: readonly string[];
-  /** ERC-20 contracts. */
-  readonly tokens: readonly string[];
-  /**
-   * The accounts, and the contracts that are read or called, each once: whom
-   * the lens is asked about.
-   */
+  readonly readings: ReadonlyArray<{
+    /** As in `pools.public` or `orders.7`. */
+    readonly name: string;
+    readonly call: EncodedCall;
+    readonly target: LocatedAddress;
+  }>;
+  readonly balances: ReadonlyArray<Omit<Balance, "amount">>;
+  /** The accounts and contracts that the lens is asked about, each once. */
   readonly witnessed: readonly string[];
-}
-
-interface WatchedReading {
-  /** As in `pools.public` or `orders.7`. */
-  readonly name: string;
-  readonly call: EncodedCall;
-  readonly target: LocatedAddress;
 }
 
 /**
@@ -51,13 +50,8 @@ interface WatchedReading {
 export async function makeWatchList(
   vault: VaultHost,
   target: LocatedAddress,
-  {
-    accounts,
-    tokens,
-    orderIDs,
-  }: Pick<WatchList, "accounts" | "tokens"> & {
-    readonly orderIDs: readonly bigint[];
-  },
+  accounts: readonly string[],
+  { orderIDs = [], tokens = [] }: WatchedSubjects,
 ): Promise<WatchList> {
   const orders = orderIDs.map((orderID): Query => ({
     operation: "getOrderInfo",
@@ -67,24 +61,25 @@ export async function makeWatchList(
   }));
   const prepared = await Promise.all(
     [...standaloneQueries, ...orders].map(
-      async (reading) => await prepareQuery(vault, reading),
+      async (query) => await prepareQuery(vault, query),
     ),
   );
-  const readings = prepared.flatMap((reading) => {
-    if ("error" in reading) {
-      absentContract(reading.error);
+  const readings = prepared.flatMap((query) => {
+    if ("error" in query) {
+      absentContract(query.error);
       return [];
     }
-    const { path, call, target: located } = reading;
+    const { path, call, target: located } = query;
     return [{ name: path.join("."), call, target: located }];
   });
-  const contracts = [target, ...readings.map((reading) => reading.target)];
+  const targets = [target, ...readings.map((reading) => reading.target)];
   return {
     readings,
-    accounts,
-    tokens,
+    balances: accounts.flatMap((account) =>
+      [NATIVE, ...tokens].map((token) => ({ account, token })),
+    ),
     witnessed: [
-      ...new Set([...contracts.map(({ address }) => address), ...accounts]),
+      ...new Set([...targets.map(({ address }) => address), ...accounts]),
     ],
   };
 }
@@ -95,7 +90,7 @@ export async function makeWatchList(
  * @param lens Where code is that knows native balances and sizes of code.
  */
 export function readsOf(
-  { readings, accounts, tokens, witnessed }: WatchList,
+  { readings, balances, witnessed }: WatchList,
   lens: string,
 ): readonly ReadCall[] {
   return [
@@ -104,86 +99,75 @@ export function readsOf(
       target: target.address,
       data: call.data,
     })),
-    ...accounts.flatMap((account) =>
-      tokens.map((token) => ({
+    ...balances
+      .filter(({ token }) => token !== NATIVE)
+      .map(({ account, token }) => ({
         target: token,
         // The general coder takes as long for dozens as the node for its answer.
         data: `${BALANCE_OF}${hexWord(account)}`,
       })),
-    ),
   ];
 }
 
 /**
- * What the lens says, among the answers to {@link readsOf}.
+ * The facts among the results of {@link readsOf}.
  *
  * @returns Undefined if it was not the lens that answered.
  */
 export function factsOf(
   { witnessed }: WatchList,
-  [answer]: readonly CallResult[],
+  [result]: readonly CallResult[],
 ): LensFacts | undefined {
-  return parseFacts(answer, witnessed);
+  return parseFacts(result, witnessed);
 }
 
 /**
- * Decodes the answers.
+ * Decodes the results of {@link readsOf}.
  *
- * @param answers Those to {@link readsOf}.
  * @throws VaultError VAULT_NOT_A_TOKEN, VAULT_RPC_INVALID_RESPONSE
  */
 export function decodeState(
   { networkName: network }: VaultHost,
   list: WatchList,
-  answers: readonly CallResult[],
+  results: readonly CallResult[],
 ): ChainState {
-  const facts = factsOf(list, answers);
+  const facts = factsOf(list, results);
   if (facts === undefined) {
     // Our own code says it, if the node lets it.
     throw invalidResponse(network, "eth_call", "no native balance");
   }
-  const { readings, accounts, tokens } = list;
-  const ofReadings = answers.slice(1);
-  const ofTokens = ofReadings.slice(readings.length);
-  return {
-    facts,
-    readings: new Map(
-      readings.map(({ name, call, target }, index) => {
-        const answer = ofReadings[index];
-        assertInvariant(answer !== undefined, "a read without an answer");
-        const hasCode = facts.accounts.get(target.address)?.hasCode !== false;
-        try {
-          const answered = { call, target, network, answer, hasCode };
-          return [name, decodeAnswer(answered)] as const;
-        } catch (error) {
-          return [name, failedReading(error)] as const;
-        }
-      }),
-    ),
-    balances: accounts.flatMap((account, row) => {
-      const native = facts.accounts.get(account);
-      assertInvariant(native !== undefined, "an account without a balance");
-      return [
-        { account, token: NATIVE, amount: native.balance },
-        ...tokens.map((token, column) => {
-          const answer = ofTokens[row * tokens.length + column];
-          return {
-            account,
-            token,
-            amount: decodeBalance(answer, token, network),
-          };
-        }),
-      ];
-    }),
+  const others = results.slice(1).values();
+  const take = (): CallResult => {
+    const { value } = others.next();
+    assertInvariant(value !== undefined, "a read without a result");
+    return value;
   };
+  const readings = list.readings.map(({ name, call, target }) => {
+    const hasCode = facts.accounts.get(target.address)?.hasCode !== false;
+    const answered = { call, target, network, answer: take(), hasCode };
+    try {
+      return [name, decodeAnswer(answered)] as const;
+    } catch (error) {
+      return [name, failedReading(error)] as const;
+    }
+  });
+  const balances = list.balances.map(({ account, token }) => {
+    const amount =
+      token === NATIVE
+        ? facts.accounts.get(account)?.balance
+        : decodeBalance(take(), token, network);
+    assertInvariant(amount !== undefined, "an account without a balance");
+    return { account, token, amount };
+  });
+  return { facts, readings: new Map(readings), balances };
 }
 
 function decodeBalance(
-  answer: CallResult | undefined,
+  result: CallResult,
   token: string,
   network: string,
 ): bigint {
-  const data = answer !== undefined && "data" in answer ? answer.data : null;
+  const data = "data" in result ? result.data : null;
   if (data?.length === 32) {
     return BigInt(`0x${data.toString("hex")}`);
   }

@@ -30,6 +30,11 @@ export interface ForkOptions {
   readonly hardfork?: string | undefined;
 }
 
+const noInstances: NonNullable<ForkPlan["instances"]> = new Map();
+
+/** What error texts call what a fork asks its upstream. */
+const FORK_REQUESTS = "the requests of a fork";
+
 /** A connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
 
@@ -43,11 +48,13 @@ interface ForkPlan extends Pick<
   readonly isPast: boolean | undefined;
   readonly chainId: number;
   /** Those of the network's instances, by name, where somebody may ask. */
-  readonly instances: ReadonlyMap<string, ResolvedAddresses>;
-  /** What one transaction may use, in place of what the hardfork says. */
-  readonly transactionGasCap?: bigint | undefined;
-  /** Without them, no balance of the forked chain is overwritten. */
-  readonly withAccounts: boolean;
+  readonly instances?: ReadonlyMap<string, ResolvedAddresses>;
+  /** What else only a simulation overrides. */
+  readonly simulation?: {
+    /** None, so that no balance of the forked chain is overwritten. */
+    readonly accounts: [];
+    readonly transactionGasCap?: bigint;
+  };
 }
 
 /**
@@ -70,10 +77,11 @@ export async function runFork(
       isPast: next.isPast,
       block: { ...header, gasLimit: next.gasLimit },
       chainId,
-      instances: new Map(),
-      // No node tells if the chain has that limit: it is not to be ours.
-      transactionGasCap: hardfork === undefined ? next.gasLimit : undefined,
-      withAccounts: false,
+      simulation: {
+        accounts: [],
+        // No node tells if the chain has a limit: it is not to be the hardfork's.
+        ...(hardfork === undefined && { transactionGasCap: next.gasLimit }),
+      },
     });
     try {
       const rpc = simulatorOf(connection.vault);
@@ -92,9 +100,6 @@ export async function runFork(
   // The simulator asks the node by itself, and closes when it is done.
   return await vault.rpc.withinDeadline(FORK_REQUESTS, execute());
 }
-
-/** What error texts call what a fork asks its upstream. */
-const FORK_REQUESTS = "the requests of a fork";
 
 /** @see HardhatVault.fork */
 export async function fork(
@@ -120,7 +125,6 @@ export async function fork(
     instances: new Map(ofInstances),
     hardfork,
     isPast: (blockNumber ?? "latest") !== "latest",
-    withAccounts: true,
   });
 }
 
@@ -136,7 +140,7 @@ async function createFork(
 ): Promise<ForkConnection> {
   const { context, connection: upstream, networkName } = vault;
   const config = requireHttp(vault);
-  const { block, chainId, hardfork, instances } = plan;
+  const { block, chainId, hardfork, instances = noInstances } = plan;
   const own = context.config.networks[FORK_NETWORK];
   if (own?.type !== "edr-simulated") {
     throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
@@ -149,7 +153,7 @@ async function createFork(
       plan.isPast === true ? block.hash : undefined,
     );
     const override = {
-      ...(plan.withAccounts ? {} : { accounts: [] }),
+      ...plan.simulation,
       blockGasLimit: block.gasLimit,
       chainId,
       forking: {
@@ -160,11 +164,8 @@ async function createFork(
         // Not an option of Hardhat's: the plugin's config hook puts it in.
         cacheDir,
       },
-      ...(config.from === undefined ? {} : { from: config.from }),
-      ...(hardfork === undefined ? {} : { hardfork }),
-      ...(plan.transactionGasCap === undefined
-        ? {}
-        : { transactionGasCap: plan.transactionGasCap }),
+      ...(config.from !== undefined && { from: config.from }),
+      ...(hardfork !== undefined && { hardfork }),
       mining: { auto: true, interval: 0 },
       vault: {
         ...vault.settings,

@@ -31,9 +31,9 @@ export class EngineMethod {
     return {
       number: numberToHexString(number),
       time: numberToHexString(timestamp),
-      ...(baseFeePerGas === undefined
-        ? {}
-        : { baseFeePerGas: numberToHexString(baseFeePerGas) }),
+      ...(baseFeePerGas !== undefined && {
+        baseFeePerGas: numberToHexString(baseFeePerGas),
+      }),
     };
   }
 
