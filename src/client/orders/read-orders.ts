@@ -57,7 +57,10 @@ export async function* readOrders(
       concurrency ?? (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
       signal,
     );
-    const { ids, total, isMissing } = await choose(asked, reader);
+    const { ids, total, isMissing } =
+      "ids" in asked
+        ? { ...asked, isMissing: undefined }
+        : await findAll(asked.first, reader);
     let done = 0;
     for await (const { count, orders } of reader.read(ids)) {
       // The next request leaves first, or the node would have nothing to do
@@ -80,30 +83,25 @@ export async function* readOrders(
   }
 }
 
-/** Without `last`, all there are from `first` on. */
+/** Either the ids, or the first one of all that there are. */
 type AskedIds =
-  | { readonly list: readonly bigint[] }
-  | { readonly first: bigint; readonly last?: bigint };
+  | { readonly ids: Iterable<bigint>; readonly total: number }
+  | { readonly first: bigint };
 
-/** The ids to read; with `isMissing` where not all of them exist. */
-async function choose(asked: AskedIds, reader: OrderReader) {
-  if ("list" in asked) {
-    return { ids: asked.list, total: asked.list.length };
-  }
-  const { first } = asked;
-  const { last = first - 1n, isMissing } =
-    asked.last === undefined
-      ? await findLastOrder(async function* (ids) {
-          for await (const { orders } of reader.read(ids)) {
-            yield* orders;
-          }
-        }, first)
-      : { last: asked.last };
-  return {
-    ids: idsFrom(first, last),
-    total: Number(last - first + 1n),
-    isMissing,
-  };
+/** Every id from the first order to the last one, existing or not. */
+async function findAll(first: bigint, reader: OrderReader) {
+  const { last = first - 1n, isMissing } = await findLastOrder(async function* (
+    ids,
+  ) {
+    for await (const { orders } of reader.read(ids)) {
+      yield* orders;
+    }
+  }, first);
+  return { ...rangeOf(first, last), isMissing };
+}
+
+function rangeOf(first: bigint, last: bigint) {
+  return { ids: idsFrom(first, last), total: Number(last - first + 1n) };
 }
 
 function* idsFrom(
@@ -155,9 +153,8 @@ export function parseIds({
         "the option `ids` or a range can be given, not both",
       );
     }
-    return {
-      list: ids.map((id, index) => parseUint256(id, `ids[${index}]`)),
-    };
+    const list = ids.map((id, index) => parseUint256(id, `ids[${index}]`));
+    return { ids: list, total: list.length };
   }
   const first = parseUint256(firstId ?? 0n, "firstId");
   if (lastId === undefined) {
@@ -170,5 +167,5 @@ export function parseIds({
       `${first} is above the option \`lastId\`, which is ${last}`,
     );
   }
-  return { first, last };
+  return rangeOf(first, last);
 }
