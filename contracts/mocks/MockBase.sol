@@ -23,9 +23,7 @@ abstract contract MockBase is IMockErrors {
 
     /// @dev Everything a mock stores is kept by this number. Mappings cannot
     /// be cleared, but `reset` can move on to untouched storage.
-    uint128 private _generation;
-
-    uint128 private _scripts;
+    uint256 private _generation;
 
     mapping(uint256 generation => mapping(bytes4 selector => ScriptedRevert))
         private _reverts;
@@ -59,17 +57,6 @@ abstract contract MockBase is IMockErrors {
     function reset() external {
         unchecked {
             ++_generation;
-            ++_scripts;
-        }
-    }
-
-    /// @notice Counts a script, and reverts if it is outdated: if another one
-    /// was counted since its author read what this mock answers.
-    /// @param count How many scripts its author knows of.
-    function countScript(uint256 count) external {
-        if (count != _scripts) revert ScriptOutdated(count, _scripts);
-        unchecked {
-            ++_scripts;
         }
     }
 
@@ -89,11 +76,10 @@ abstract contract MockBase is IMockErrors {
         }
     }
 
-    /// @notice By which a mock is recognised, and how often it was scripted.
-    /// @return kind keccak256 of "hardhat-vault/" and the contract's name.
-    /// @return scripts How many scripts and resets it has counted.
-    function mockInfo() external view returns (bytes32 kind, uint256 scripts) {
-        return (_kind(), _scripts);
+    /// @notice By which a mock is recognised.
+    /// @return keccak256 of "hardhat-vault/" and the contract's name.
+    function mockKind() external pure returns (bytes32) {
+        return _kind();
     }
 
     function _kind() internal pure virtual returns (bytes32);

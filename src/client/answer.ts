@@ -38,7 +38,7 @@ export function decodeAnswer({
   const contract = contractRoles[role].label;
   if ("reverted" in answer) {
     const { text, kind } = answer.reverted;
-    throw vaultError("VAULT_CALL_REVERTED", {
+    const details = {
       operation,
       reason: escapeUntrusted(text),
       contract,
@@ -47,7 +47,8 @@ export function decodeAnswer({
         kind === "none"
           ? checkAddress(source, network)
           : "The contract refused the call for the reason above: ask who runs it.",
-    });
+    };
+    throw vaultError("VAULT_CALL_REVERTED", details, answer.reverted);
   }
   const { data } = answer;
   if (data.length === 0 && !hasCode) {

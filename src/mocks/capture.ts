@@ -1,11 +1,9 @@
-import { encodeCall } from "../client/codec.js";
 import { failedReading, isFailedReading } from "../client/failed-reading.js";
 import { requireFixedBlock } from "../client/inputs.js";
 import type { BlockTag } from "../client/inputs.js";
 import type { VaultClient } from "../client/vault-client.js";
-import { toJsonValue } from "../json.js";
+import { asRecord, toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
-import type { ReadOperationName } from "../protocol/index.js";
 
 export interface CaptureOptions {
   /** Ids of orders. */
@@ -59,50 +57,41 @@ export async function capture(
   const pinned = { blockTag: block.number };
   let failed = 0;
 
-  /** A value as the file has it. */
-  const record = async (
-    operation: ReadOperationName,
-    args: readonly unknown[],
-    value: unknown,
-  ): Promise<unknown> => {
+  /** A value as the file has it: a replay of a failure needs the bytes. */
+  const record = (value: unknown): unknown => {
     if (!isFailedReading(value)) {
       return toJsonValue(value);
     }
-    const { code, kind } = value.error;
+    const { code, kind, cause } = value.error;
     if (kind !== "chain") {
       throw value.error;
     }
     failed += 1;
-    if (code !== "VAULT_CALL_REVERTED") {
-      return { error: { code } };
-    }
-    // The error has the reason as a text; a replay needs the bytes.
-    const { role, data } = encodeCall(operation, args);
-    const { address: to } = await vault.addressOf(role);
-    const { from } = vault.readContext({});
-    const answer = await vault.rpc.call({ from, to, data }, block.number);
-    return "reverted" in answer
-      ? { error: { code, revertData: answer.reverted.data.toLowerCase() } }
-      : { error: { code } };
+    const { data } = asRecord(cause);
+    return {
+      error:
+        code === "VAULT_CALL_REVERTED"
+          ? { code, revertData: String(data).toLowerCase() }
+          : { code },
+    };
   };
 
   const readings: Record<string, unknown> = {};
-  for (const { operation, args, path } of standaloneQueries) {
-    const value = get(snapshot, path);
-    set(readings, path, await record(operation, args, value));
+  for (const { path } of standaloneQueries) {
+    set(readings, path, record(get(snapshot, path)));
   }
   const terms = isFailedReading(round)
     ? { maxVolume: 0n, APY: 0n, endTime: 0n }
     : { maxVolume: round.maxVolume, APY: round.APY, endTime: round.endTime };
   const margins = await vault.calMargins(terms, pinned).catch(failedReading);
-  readings["margins"] = await record("calMargins", [terms], margins);
+  readings["margins"] = record(margins);
   const orders: Record<string, unknown> = {};
   if (ids.length > 0) {
     for await (const { orderID, ...order } of vault.orders({
       ids,
       ...pinned,
     })) {
-      orders[String(orderID)] = await record("getOrderInfo", [orderID], order);
+      orders[String(orderID)] = record(order);
     }
   }
   return {

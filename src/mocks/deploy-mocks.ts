@@ -27,7 +27,6 @@ import {
 } from "./local-node.js";
 import {
   addressesOf,
-  countScripts,
   inProcessAddresses,
   mockArtifacts,
   placeCode,
@@ -40,7 +39,7 @@ import { recordOrders } from "./record-orders.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { Scenario, ScenarioName } from "./scenarios.js";
 import { call } from "./setters.js";
-import { applyOverrides, callsForState } from "./state.js";
+import { applyOverrides, callsForChanges } from "./state.js";
 import type { MockOverrides } from "./types.js";
 
 export interface DeployMocksOptions {
@@ -88,13 +87,6 @@ const SOURCE = "deployMocks()";
  * (await mocks.vault.getLatestRoundInfo()).settled;
  * // false
  * ```
- *
- * @example
- * ```ts
- * await deployMocks(vault, { overrides: { volume: 5n } });
- * await vault.queryVolume();
- * // 5n
- * ```
  */
 export async function deployMocks<VaultT extends VaultClient = VaultClient>(
   target: VaultT | Eip1193Provider,
@@ -118,10 +110,9 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
     const bound = await placeMocks(vault, at);
     const addresses = await addressesOf(bound, SOURCE);
     const { unrecorded, recording } = await recordOrders(vault, state.orders);
-    await load(vault, addresses, contractRoleNames, [
-      ...callsForState({ ...state, orders: unrecorded }, overrides),
-      ...recording,
-    ]);
+    const rest = { ...state, orders: unrecorded };
+    const calls = [...callsForChanges(rest, overrides, rest), ...recording];
+    await load(vault, addresses, contractRoleNames, calls);
     if (hasHost(vault)) {
       vault.bind(fixedAddresses(addresses, SOURCE));
     }
@@ -224,15 +215,6 @@ async function chooseState(
  * await vault.queryVolume();
  * // 5n
  * ```
- *
- * @example
- * ```ts
- * const { addresses } = await deployMocks(provider);
- * const mocks = await connectMocks(provider, addresses);
- * await mocks.set({ volume: 5n });
- * await mocks.vault.queryVolume();
- * // 5n
- * ```
  */
 export async function connectMocks<VaultT extends VaultClient = VaultClient>(
   target: VaultT | { connect(): Promise<VaultT> } | Eip1193Provider,
@@ -243,8 +225,7 @@ export async function connectMocks<VaultT extends VaultClient = VaultClient>(
     contracts,
   );
   const addresses = await addressesOf(vault);
-  const counts = await countScripts(vault, addresses);
-  requireMocks(vault, addresses, contractRoleNames, counts);
+  await requireMocks(vault, addresses, contractRoleNames);
   return new MockVaultHandle(
     bind(vault, addresses, "connectMocks()"),
     addresses,
@@ -275,7 +256,8 @@ export async function mockAt<VaultT extends VaultClient>(
     const original = createState(await readClock(vault));
     const state = applyOverrides(applyOverrides(original, replaced), overrides);
     await placeCode(vault, addresses, [role]);
-    await load(vault, addresses, [role], callsForState(state, overrides));
+    const calls = callsForChanges(state, overrides, state);
+    await load(vault, addresses, [role], calls);
     return new MockVaultHandle(vault, addresses);
   });
 }

@@ -21,12 +21,7 @@ import {
 } from "./state.js";
 import type { MockState, ScriptedFailure, ScriptedReason } from "./types.js";
 
-/**
- * Reads a fixture.
- *
- * @returns The mocks' answers that replay it.
- * @throws VaultError VAULT_INVALID_FIXTURE
- */
+/** @throws VaultError VAULT_INVALID_FIXTURE */
 export async function readFixture(file: string): Promise<MockState> {
   try {
     await requireRegularFile(file);

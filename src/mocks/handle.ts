@@ -15,7 +15,7 @@ import { asRecord } from "../json.js";
 import { byRole, get, set } from "../protocol/index.js";
 import type { OperationName, PoolName, VaultOrder } from "../protocol/index.js";
 import { readClock } from "./local-node.js";
-import { countScripts, requireMocks } from "./mock-contracts.js";
+import { requireMocks } from "./mock-contracts.js";
 import type { MockAddresses } from "./mock-contracts.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
@@ -266,8 +266,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * ```
    */
   public async settlements(): Promise<RecordedSettlement[]> {
-    const counts = await countScripts(this.vault, this.addresses);
-    requireMocks(this.vault, this.addresses, ["vault"], counts);
+    await requireMocks(this.vault, this.addresses, ["vault"]);
     const { vault } = this.contracts;
     const { from } = this.vault.readContext({});
     const count = Number(await vault.settlementCount({ from }));
@@ -325,8 +324,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /**
-   * Makes calls, after everything that was begun before. If another process
-   * scripted the same mocks meanwhile, the calls are planned again.
+   * Makes calls, after everything that was begun before.
    *
    * @param plan Makes the calls; it may read first what they do not change.
    */
@@ -335,31 +333,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   ): Promise<void> {
     const { vault, addresses } = this;
     await vault.rpc.inOrder(async () => {
-      for (let attempt = 1; ; attempt += 1) {
-        const counts = await countScripts(vault, addresses);
-        const script = await plan();
-        const roles = [...new Set(script.map(({ role }) => role))];
-        requireMocks(vault, addresses, roles, counts);
-        const turns = roles.map((role) =>
-          call(role, "countScript", counts.get(role)),
-        );
-        try {
-          await sendScript(vault, addresses, [...turns, ...script]);
-          return;
-        } catch (error) {
-          const now = await countScripts(vault, addresses);
-          const isOvertaken =
-            // Its transaction, from the same account, may not be mined yet.
-            /nonce too low/iu.test(String(error)) ||
-            roles.some((role) => now.get(role) !== counts.get(role));
-          if (!isOvertaken || attempt === MOST_ATTEMPTS) {
-            throw error;
-          }
-        }
-      }
+      const script = await plan();
+      const roles = new Set(script.map(({ role }) => role));
+      await requireMocks(vault, addresses, [...roles]);
+      await sendScript(vault, addresses, script);
     });
   }
 }
-
-/** A node that refuses a script so often does so for another reason. */
-const MOST_ATTEMPTS = 20;

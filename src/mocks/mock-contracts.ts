@@ -1,4 +1,4 @@
-import { getAddress, id } from "ethers";
+import { getAddress, hexlify, id } from "ethers";
 
 import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
@@ -12,7 +12,6 @@ import {
   MockVaultFactoryArtifact,
 } from "./artifacts.js";
 
-/** The artifact of each role's mock. */
 export const mockArtifacts = {
   underlyingAsset: MockUnderlyingAssetArtifact,
   publicPool: MockLiquidityPoolArtifact,
@@ -46,33 +45,7 @@ export async function addressesOf(
   return Object.fromEntries(await Promise.all(located)) as MockAddresses;
 }
 
-/** How many scripts each mock has counted; none where no such mock stands. */
-export type ScriptCounts = ReadonlyMap<ContractRole, bigint>;
-
-const MOCK_INFO_SELECTOR = id("mockInfo()").slice(0, 10);
-
-/** Asks each role's contract if it is its mock, and how often it was scripted. */
-export async function countScripts(
-  vault: VaultClient,
-  addresses: MockAddresses,
-): Promise<ScriptCounts> {
-  const { from } = vault.readContext({});
-  const counts = new Map<ContractRole, bigint>();
-  await Promise.all(
-    contractRoleNames.map(async (role) => {
-      const info = await vault.rpc.call(
-        { from, to: addresses[role], data: MOCK_INFO_SELECTOR },
-        "latest",
-      );
-      const words = "data" in info ? `0x${info.data.toString("hex")}` : "";
-      const kind = id(`hardhat-vault/${mockArtifacts[role].contractName}`);
-      if (words.startsWith(kind)) {
-        counts.set(role, BigInt(`0x${words.slice(kind.length)}`));
-      }
-    }),
-  );
-  return counts;
-}
+const MOCK_KIND_SELECTOR = id("mockKind()").slice(0, 10);
 
 /**
  * Fails unless each role's contract is its mock. A script sent anywhere else
@@ -80,21 +53,26 @@ export async function countScripts(
  *
  * @throws VaultError VAULT_NOT_A_MOCK
  */
-export function requireMocks(
+export async function requireMocks(
   vault: VaultClient,
   addresses: MockAddresses,
   roles: readonly ContractRole[],
-  counts: ScriptCounts,
-): void {
-  for (const role of roles) {
-    if (!counts.has(role)) {
-      throw vaultError("VAULT_NOT_A_MOCK", {
-        contract: contractRoles[role].label,
-        address: addresses[role],
-        network: vault.networkName,
-      });
-    }
-  }
+): Promise<void> {
+  const { from } = vault.readContext({});
+  await Promise.all(
+    roles.map(async (role) => {
+      const call = { from, to: addresses[role], data: MOCK_KIND_SELECTOR };
+      const kind = await vault.rpc.call(call, "latest");
+      const expected = id(`hardhat-vault/${mockArtifacts[role].contractName}`);
+      if ("reverted" in kind || hexlify(kind.data) !== expected) {
+        throw vaultError("VAULT_NOT_A_MOCK", {
+          contract: contractRoles[role].label,
+          address: addresses[role],
+          network: vault.networkName,
+        });
+      }
+    }),
+  );
 }
 
 /**

@@ -7,6 +7,7 @@ import { hexWord } from "../client/lens/words.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
+import { listOf } from "../json.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import type { Receipt, RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole } from "../protocol/index.js";
@@ -90,17 +91,16 @@ async function scripterFields(rpc: RpcClient): Promise<object> {
 /** The network's `from`, else its first account. */
 async function firstAccount(vault: VaultClient): Promise<string> {
   const from = hasHost(vault) ? vault.connection.networkConfig.from : undefined;
-  const accounts: unknown =
-    from === undefined ? await vault.rpc.request("eth_accounts") : [from];
-  const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined;
+  const [first] =
+    from === undefined
+      ? listOf(await vault.rpc.request("eth_accounts"))
+      : [from];
   if (typeof first !== "string") {
     throw vaultError("VAULT_NO_ACCOUNT", { network: vault.networkName });
   }
   return first;
 }
 
-const FIRST_POLL_MS = 10;
-const LONGEST_POLL_MS = 1_000;
 /** Some two minutes, or so many blocks in process. */
 const MOST_POLLS = 127;
 
@@ -120,7 +120,7 @@ async function waitForReceipt(
     }
     await (isInProcess(vault)
       ? rpc.request("evm_mine")
-      : sleep(Math.min(FIRST_POLL_MS * 2 ** poll, LONGEST_POLL_MS)));
+      : sleep(Math.min(10 * 2 ** poll, 1_000)));
   }
   throw scriptFailed(
     rpc,
@@ -175,7 +175,6 @@ export async function sendScript(
   await sendToMocks(vault, transactions);
 }
 
-/** Encodes hex digits as the ABI's bytes. */
 export function encodeBytes(digits: string): string {
   const padded = Math.ceil(digits.length / 64) * 64;
   return hexWord(digits.length / 2) + digits.padEnd(padded, "0");

@@ -15,8 +15,8 @@ import type { MockState } from "./types.js";
 /** From this many orders on, a recording is quicker than a script. */
 const FEWEST_ORDERS = 100;
 
-/** As in `MockTrading`. */
-const ORDERS_PER_PAGE = 16n;
+/** Orders a page, as in `MockTrading`. */
+const PAGE = 16n;
 
 /**
  * Puts orders into code, as `MockTrading.setRecording` reads it, in process: to
@@ -36,30 +36,23 @@ export async function recordOrders(
     return { unrecorded: orders, recording: [] };
   }
   const hash = createHash("sha256");
-  const pages = new Map<bigint, string[]>();
-  const unrecorded = new Map<bigint, null>();
-  for (const [id, order] of orders) {
-    if (order === null) {
-      unrecorded.set(id, null);
-      continue;
-    }
-    const page =
-      pages.get(id / ORDERS_PER_PAGE) ??
-      Array.from({ length: Number(ORDERS_PER_PAGE) }, () => "");
-    const answer = encodeAnswer(order);
-    page[Number(id % ORDERS_PER_PAGE)] = answer;
-    pages.set(id / ORDERS_PER_PAGE, page);
-    hash.update(`${id} ${answer}`);
+  const pages = new Map<bigint, string>();
+  for (const number of new Set([...orders.keys()].map((id) => id / PAGE))) {
+    const page = Array.from({ length: Number(PAGE) }, (_, index) => {
+      const order = orders.get(number * PAGE + BigInt(index));
+      return encodeBytes(order ? encodeAnswer(order) : "");
+    });
+    const code = `0x${encodeList(page)}`;
+    pages.set(number, code);
+    hash.update(`${number} ${code}`);
   }
   // Named by their content, so that no recording has pages of another.
   const recording = hash.digest("hex");
-  for (const [number, page] of pages) {
+  for (const [number, code] of pages) {
     const location = keccak256(`0x${recording}${hexWord(number)}`);
-    await vault.rpc.request("hardhat_setCode", [
-      dataSlice(location, 12),
-      `0x${encodeList(page.map(encodeBytes))}`,
-    ]);
+    await vault.rpc.request("hardhat_setCode", [dataSlice(location, 12), code]);
   }
+  const unrecorded = new Map([...orders].filter(([, order]) => order === null));
   return {
     unrecorded,
     recording: [call("trading", "setRecording", `0x${recording}`)],
@@ -68,7 +61,6 @@ export async function recordOrders(
 
 const { outputs } = operations.getOrderInfo;
 
-/** What `getOrderInfo` returns. */
 function encodeAnswer(order: VaultOrder): string {
   const words = outputs.map(({ name }) =>
     hexWord(name === "exType" ? 32 * outputs.length : order[name]),

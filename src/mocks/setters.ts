@@ -20,12 +20,10 @@ import { mockArtifacts } from "./mock-contracts.js";
 import type { ScriptCall } from "./mock-sender.js";
 import type { MockState, ScriptedFailure, ScriptedReason } from "./types.js";
 
-/** The interface of each role's mock. */
 export const mockInterfaces = byRole(
   (role) => new Interface(mockArtifacts[role].abi),
 );
 
-/** A call of one of the mock's own functions. */
 export function call(
   role: ContractRole,
   setter: string,

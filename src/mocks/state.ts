@@ -35,13 +35,11 @@ import type { MockOverrides, MockState, ScriptedFailure } from "./types.js";
 
 export const orderFields: readonly Field[] = operations.getOrderInfo.outputs;
 
-/** The fields of a `NextRound`. */
 export const nextRoundFields: readonly Field[] =
   operations.getLatestRoundInfo.outputs.filter(
     ({ name }) => !name.startsWith("settled"),
   );
 
-/** The fields of a `ScriptedSettlement`. */
 export const settlementFields: readonly Field[] = fieldsOf(
   "getLatestRoundInfo",
   ["settledPrice", "settledAmount"],
@@ -164,29 +162,19 @@ export function applyOverrides(
   return changed;
 }
 
-/** The calls for what the changes name, as it is in the changed state. */
+/**
+ * The calls that set what is named, as it is in the changed state.
+ *
+ * @param named Fresh mocks need all of the state.
+ */
 export function callsForChanges(
   state: MockState,
   changes: MockOverrides,
-  isNamed = (path: Query["path"]): boolean => get(changes, path) !== undefined,
+  named: object = changes,
 ): readonly ScriptCall[] {
   return settables
-    .filter(({ path }) => isNamed(path))
+    .filter(({ path }) => get(named, path) !== undefined)
     .flatMap(({ calls }) => calls(state, changes));
-}
-
-/** The calls that bring fresh mocks into a state. */
-export function callsForState(
-  state: MockState,
-  overrides: MockOverrides,
-): readonly ScriptCall[] {
-  // What is off or none is so in a fresh mock.
-  const isOff = new Set<unknown>([undefined, null, false]);
-  return callsForChanges(
-    state,
-    overrides,
-    ([key]) => !isOff.has(get(state, [key])),
-  );
 }
 
 function merge(before: unknown, given: unknown, where: string): unknown {
@@ -259,14 +247,13 @@ export function checkTarget(
     throw notOneOf(`${prefix}operation`, operationNames, operation);
   }
   const pools = targetsOf(operation).flatMap(({ variant = [] }) => variant);
-  if (pool !== undefined && pools.length === 0) {
-    throw invalidArgument(
-      where,
-      `${operation} is no operation of the pools, so none can be named`,
-    );
-  }
   if (pool !== undefined && !pools.some((known) => known === pool)) {
-    throw notOneOf(`${prefix}pool`, pools, pool);
+    throw pools.length === 0
+      ? invalidArgument(
+          where,
+          `${operation} is no operation of the pools, so none can be named`,
+        )
+      : notOneOf(`${prefix}pool`, pools, pool);
   }
 }
 

@@ -43,7 +43,6 @@ export interface MockState extends Readonly<StandaloneReadings> {
   } | null;
   /** Whether an order that is not there reverts; else it is all zeros. */
   readonly missingOrdersRevert: boolean;
-  /** What `settleAll` writes to the round. */
   readonly settlement: ScriptedSettlement;
   /** Operations that revert, until `succeed(operation)`. */
   readonly failures: readonly ScriptedFailure[];
@@ -64,7 +63,6 @@ export type ScriptedReason =
   | { readonly customError: string; readonly args?: readonly unknown[] }
   | { readonly data: string };
 
-/** An operation that reverts. */
 export interface ScriptedFailure {
   readonly operation: OperationName;
   /** The one pool that fails; both unless given. */
