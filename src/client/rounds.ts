@@ -24,7 +24,7 @@ const CONCURRENCY = 16;
  */
 const EMPTY_STRETCHES = 128;
 
-/** Where a round of the past was seen. Blocks between two are never guessed. */
+/** The blocks that show a round of the past. Blocks between two are never guessed. */
 export interface RoundSighting {
   /** First block of the range in which it was the vault's latest round. */
   readonly firstBlock: number;
@@ -53,7 +53,7 @@ export interface RoundSighting {
 /** A round of the past. Its values are those of its last block, unscaled. */
 export type PastRound = VaultRound & RoundSighting;
 
-/** How far a search for rounds has come. */
+/** The progress of a search for rounds. */
 export interface RoundsProgress {
   /** Blocks that were looked at. */
   readonly done: number;
@@ -81,17 +81,14 @@ export interface RoundsOptions extends Omit<ReadOptions, "blockTag"> {
   readonly onProgress?: ((progress: RoundsProgress) => void) | undefined;
 }
 
-/** What the factory answers in one block. */
+/** The factory's round in one block that was read. */
 interface RoundAt {
   readonly block: number;
-  /** Undefined where there is none, or none to be read. */
+  /** Undefined if there is none, or none that can be read. */
   readonly round: VaultRound | undefined;
-  /** Why it cannot be read. */
+  /** The reason that it cannot be read. */
   readonly error?: VaultError;
 }
-
-/** Two neighbouring blocks with different rounds, or with and without it settled. */
-type Change = readonly [before: RoundAt, after: RoundAt];
 
 /** @see VaultClient.rounds */
 export async function* readRounds(
@@ -100,67 +97,54 @@ export async function* readRounds(
 ): AsyncGenerator<PastRound, void, undefined> {
   options.signal?.throwIfAborted();
   const client = vault.withDeadline(options);
-  const [first, last] = await parseRange(client, options);
-  const blocks: number[] = [];
-  const readRound = roundReader(client, options, last);
-  const changes = await orAbort(
-    findChanges(
-      [first, last],
-      async (block) => {
-        blocks.push(block);
-        return await readRound(block);
-      },
-      options,
-    ),
-    options.signal,
-  );
+  const range = await parseRange(client, options);
   yield* sightings(
-    changes,
-    first,
-    blocks.toSorted((one, other) => one - other),
+    await orAbort(
+      search(range, roundReader(client, options, range[1]), options),
+      options.signal,
+    ),
   );
 }
 
 /**
- * Finds every change between the first block and the last, before and behind
- * which there is no round.
+ * Reads the first block, the last, and both blocks of every change in between.
  *
  * A round's start time never goes back and a settled round stays settled, so if
  * both ends of a stretch show the same, all between does. Else it is halved.
+ *
+ * @returns All blocks that were read, in their order.
  */
-async function findChanges(
+async function search(
   [first, last]: readonly [number, number],
   read: (block: number) => Promise<RoundAt>,
   { concurrency = CONCURRENCY, signal, onProgress }: RoundsOptions,
-): Promise<readonly Change[]> {
+): Promise<readonly RoundAt[]> {
   const limit = pLimit(concurrency);
   const stop = new AbortController();
   const marks = equalDistances(first, last);
   const widestEmpty = Math.max(1, (last - first) / EMPTY_STRETCHES);
-  let done = 0;
+  const points: RoundAt[] = [];
   let total = marks.length;
   const readInTurn = async (block: number): Promise<RoundAt> =>
     await limit(async () => {
       signal?.throwIfAborted();
       stop.signal.throwIfAborted();
-      const found = await read(block);
-      done += 1;
-      onProgress?.({ done, total });
-      return found;
+      const point = await read(block);
+      points.push(point);
+      onProgress?.({ done: points.length, total });
+      return point;
     });
-  const search = async (
+  const searchBetween = async (
     before: RoundAt,
     after: RoundAt,
-  ): Promise<readonly Change[]> => {
+  ): Promise<void> => {
     const width = after.block - before.block;
     const isChange =
       !isSame(before.round, after.round) ||
       before.round?.settled !== after.round?.settled;
-    if (!isChange && (before.round !== undefined || width <= widestEmpty)) {
-      return [];
-    }
-    if (width === 1) {
-      return [[before, after]];
+    const isDone = before.round !== undefined || width <= widestEmpty;
+    if (width === 1 || (!isChange && isDone)) {
+      return;
     }
     const reads = Math.ceil(Math.log2(width));
     total += reads;
@@ -169,86 +153,78 @@ async function findChanges(
     );
     // Each half adds its own.
     total -= reads - 1;
-    const [lower, upper] = [search(before, middle), search(middle, after)];
-    return (await Promise.all([lower, upper])).flat();
+    await Promise.all([
+      searchBetween(before, middle),
+      searchBetween(middle, after),
+    ]);
   };
   try {
     const found = await Promise.all(marks.map(readInTurn));
-    const ends = [...found, { block: last + 1, round: undefined }];
-    const changes = await Promise.all(
-      ends.map(
-        async (after, index) =>
-          await search(
-            found[index - 1] ?? { block: first - 1, round: undefined },
-            after,
-          ),
-      ),
+    await Promise.all(
+      found.map(async (after, index) => {
+        await searchBetween(found[index - 1] ?? after, after);
+      }),
     );
     const error = found.at(-1)?.error;
-    if (changes.every(({ length }) => length === 0) && error !== undefined) {
+    if (
+      error !== undefined &&
+      points.every(({ round }) => round === undefined)
+    ) {
       // Not an empty list: the address may be wrong.
       throw error;
     }
-    return changes.flat();
   } finally {
     // Where one read failed, the others are not made.
     stop.abort();
   }
+  return points.sort((one, other) => one.block - other.block);
 }
 
-/**
- * A round's stay between the change that brought it and the one that ended it.
- *
- * @param blocks Those that were read, in their order.
- */
+/** Joins the blocks in a row that have the same round. */
 function* sightings(
-  changes: readonly Change[],
-  first: number,
-  blocks: readonly number[],
+  points: readonly RoundAt[],
 ): Generator<PastRound, void, undefined> {
-  let latestStart = -1n;
-  let at = 0;
   const seen = new Set<string>();
-  let current:
-    | { firstBlock: number; settledBlock: number | null; isOrdered: boolean }
-    | undefined;
-  for (const [before, after] of changes) {
-    const stays = isSame(before.round, after.round);
-    if (!stays && before.round !== undefined && current !== undefined) {
-      const { isOrdered, ...found } = current;
-      const { startTime } = before.round;
-      const identity = identityOf(before.round);
-      const isOutOfOrder =
-        !isOrdered || startTime < latestStart || seen.has(identity);
-      seen.add(identity);
-      latestStart = startTime > latestStart ? startTime : latestStart;
-      let unreadBlocks = 0;
-      for (; (blocks[at] ?? before.block) < before.block; at += 1) {
-        const [from = 0, to = 0] = blocks.slice(at, at + 2);
-        if (from >= found.firstBlock) {
-          unreadBlocks = Math.max(unreadBlocks, to - from - 1);
-        }
-      }
-      yield {
-        ...before.round,
-        ...found,
-        lastBlock: before.block,
-        ...(unreadBlocks === 0 ? {} : { unreadBlocks }),
-        ...(isOutOfOrder ? { outOfOrder: true } : {}),
-      };
+  let latestStart = -1n;
+  let firstBlock = 0;
+  let settledBlock: number | null = null;
+  let unreadBlocks = 0;
+  let isOrdered = true;
+  for (const [index, { block, round }] of points.entries()) {
+    const before = points[index - 1];
+    const stays = before !== undefined && isSame(before.round, round);
+    if (stays) {
+      unreadBlocks = Math.max(unreadBlocks, block - before.block - 1);
+      isOrdered &&= before.round?.settled !== true || round?.settled === true;
+    } else {
+      firstBlock = block;
+      settledBlock = null;
+      unreadBlocks = 0;
+      isOrdered = true;
     }
-    // A round that is there already has not changed from anything.
-    const settledHere =
-      after.round?.settled === true && after.block > first ? after.block : null;
-    if (!stays) {
-      current = {
-        firstBlock: after.block,
-        settledBlock: settledHere,
-        isOrdered: true,
+    const wasSettled = stays && before.round?.settled === true;
+    // In the range's first block, a round has not changed from anything.
+    if (round?.settled === true && !wasSettled && before !== undefined) {
+      settledBlock ??= block;
+    }
+    const after = points[index + 1];
+    if (
+      round !== undefined &&
+      (after === undefined || !isSame(round, after.round))
+    ) {
+      const identity = identityOf(round);
+      isOrdered &&= round.startTime >= latestStart && !seen.has(identity);
+      seen.add(identity);
+      latestStart =
+        round.startTime > latestStart ? round.startTime : latestStart;
+      yield {
+        ...round,
+        firstBlock,
+        settledBlock,
+        lastBlock: block,
+        ...(unreadBlocks === 0 ? {} : { unreadBlocks }),
+        ...(isOrdered ? {} : { outOfOrder: true }),
       };
-    } else if (current !== undefined) {
-      current.settledBlock ??= settledHere;
-      current.isOrdered &&= after.round?.settled === true;
     }
   }
 }
@@ -291,25 +267,20 @@ async function explainMissingState(
   block: number,
   last: number,
 ): Promise<VaultError> {
-  const [hasOld, hasLast] = await Promise.all(
-    [block, last].map(
-      async (number) =>
-        await rpc
-          .balance(ZeroAddress, number)
-          .then(() => true, fallbackTo(false, isNodeRefusal)),
-    ),
+  const hasState = async (number: number): Promise<boolean> =>
+    await rpc
+      .balance(ZeroAddress, number)
+      .then(() => true, fallbackTo(false, isNodeRefusal));
+  if ((await hasState(block)) || !(await hasState(last))) {
+    return refusal;
+  }
+  const problem = String(refusal.details["problem"]);
+  const { network } = rpc;
+  return vaultError(
+    "VAULT_ARCHIVE_NODE_NEEDED",
+    { network, block, problem },
+    refusal,
   );
-  return hasOld === true || hasLast !== true
-    ? refusal
-    : vaultError(
-        "VAULT_ARCHIVE_NODE_NEEDED",
-        {
-          network: rpc.network,
-          block,
-          problem: String(refusal.details["problem"]),
-        },
-        refusal,
-      );
 }
 
 async function parseRange(
