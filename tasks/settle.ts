@@ -5,7 +5,7 @@ import askToConfirm from "@inquirer/confirm";
 import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
-import { describeTransfers } from "../src/simulation/describe-tokens.js";
+import { describeTransfers } from "./output/simulation.js";
 import { buildSettlement } from "../src/settlement/calldata.js";
 import { toSafeBatch } from "../src/settlement/safe-batch.js";
 import { settleAll } from "../src/settlement/settle-all.js";

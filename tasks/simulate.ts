@@ -1,16 +1,13 @@
 import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import {
-  describeTokens,
-  describeTransfers,
-} from "../src/simulation/describe-tokens.js";
+import { describeTokens } from "../src/simulation/describe-tokens.js";
 import { checkOrderCount } from "../src/simulation/options.js";
 import { simulateSettleAll } from "../src/simulation/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
 import { checkTime } from "../src/simulation/next-block.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { readAction } from "./open-vault.js";
-import { renderSimulation } from "./output/simulation.js";
+import { describeTransfers, renderSimulation } from "./output/simulation.js";
 import type { ShownSimulation } from "./output/simulation.js";
 import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
 import type { Waiting } from "./output/waiting.js";

@@ -7,7 +7,7 @@ import { asRecord } from "../json.js";
 import { NATIVE } from "./transfers.js";
 import type { BalanceChange, ReadingChange, ReadingValue } from "./types.js";
 
-/** All that is compared, at one block. */
+/** All that is compared. */
 export interface ChainState {
   readonly facts: LensFacts;
   readonly readings: Readings;
@@ -20,7 +20,6 @@ export interface ChainState {
  */
 export type Readings = ReadonlyMap<string, unknown>;
 
-/** A balance at one moment. */
 export interface Balance {
   readonly account: string;
   /** Address of an ERC-20 contract, or {@link NATIVE}. */
@@ -28,7 +27,6 @@ export interface Balance {
   readonly amount: bigint;
 }
 
-/** The readings of a snapshot. */
 export function readingsIn(snapshot: VaultSnapshot): Readings {
   return new Map(
     standaloneQueries.map(({ path }) => [path.join("."), get(snapshot, path)]),

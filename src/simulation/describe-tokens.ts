@@ -5,31 +5,12 @@ import { AbiCoder, dataLength } from "ethers";
 import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { NATIVE } from "./transfers.js";
-import type { Simulation, Transfer } from "./types.js";
 
 /** A token's own words, to be escaped. */
 export interface TokenDescription {
   /** Null if the token has none. */
   readonly symbol: string | null;
   readonly decimals: number | null;
-}
-
-/** A simulation for a JSON document, each transfer with its token's own words. */
-export function describeTransfers<Found extends Simulation>(
-  simulation: Found,
-  tokens: ReadonlyMap<string, TokenDescription>,
-): Omit<Found, "transfers"> & {
-  readonly transfers: ReadonlyArray<Transfer & TokenDescription> | null;
-} {
-  const none = { symbol: null, decimals: null };
-  return {
-    ...simulation,
-    transfers:
-      simulation.transfers?.map((transfer) => ({
-        ...transfer,
-        ...(tokens.get(transfer.token) ?? none),
-      })) ?? null,
-  };
 }
 
 const SYMBOL = "0x95d89b41";

@@ -10,22 +10,16 @@ import type { WatchList } from "./watch-list.js";
 /** A settlement, and where to simulate it. */
 export interface SimulationParameters {
   readonly vault: VaultHost;
-  /** Who settles. */
   readonly sender: string;
-  /** The contract that is to settle. */
   readonly target: LocatedAddress;
-  /** Read before and after. */
   readonly watched: WatchList;
   /** Gas limit of the transaction, if somebody chose one. */
   readonly gas: bigint | undefined;
-  /** Of the protocol's contracts. */
   readonly addresses: ResolvedAddresses;
   readonly next: TargetBlock;
-  /** For the fork. */
   readonly hardfork: string | undefined;
 }
 
-/** What an engine returns. */
 export interface EngineResult {
   /** Results of the calls of the watch list. */
   readonly before: readonly CallResult[];
@@ -34,10 +28,7 @@ export interface EngineResult {
   /** Undefined if the transaction succeeded. */
   readonly failed: FailedCall | undefined;
   readonly gasUsed: bigint;
-  /**
-   * The least gas limit that the transaction may have, as far as it is known:
-   * what it used before refunds.
-   */
+  /** The least gas limit that may do: what was used before refunds. */
   readonly gasNeeded: bigint;
   /** What the sender's balance afterwards lacks for the fee, in wei. */
   readonly feePaid: bigint;
@@ -61,7 +52,6 @@ export interface FailedCall {
 /** Of a transaction that calls `settleAll`, before any code runs. */
 export const INTRINSIC_GAS = 21_064n;
 
-/** The call that settles. */
 export function settlementCall(from: string, to: string): CallRequest {
   return { from, to, data: encodeCall("settleAll", []).data };
 }

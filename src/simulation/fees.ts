@@ -85,19 +85,13 @@ export async function resolveGas(
   return min(rules, generous > limit ? max(needed, limit) : generous);
 }
 
-/** What a simulation used of ample gas. */
 export interface SimulatedGas {
   readonly used: bigint;
   /** The same before refunds, or as much as that may have been. */
   readonly needed: bigint;
 }
 
-/**
- * What the node thinks that the call needs, or the revert it runs into.
- *
- * @param block After which it is made; else the node's choice, which may know
- * of transactions that wait.
- */
+/** @param block After which the call is made; else the node's choice. */
 export async function estimateGas(
   rpc: RpcClient,
   call: CallRequest,

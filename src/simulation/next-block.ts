@@ -26,8 +26,7 @@ const WHERE = "atTime";
  * The node's next block, unless a block or a time is asked for.
  *
  * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK,
- * VAULT_TIME_IN_PAST, VAULT_INVALID_TIME, VAULT_INVALID_ARGUMENT and those of a
- * failed request
+ * VAULT_TIME_IN_PAST, VAULT_INVALID_TIME, VAULT_INVALID_ARGUMENT
  */
 export async function findBlock(
   vault: VaultHost,
@@ -54,12 +53,7 @@ export async function findBlock(
   };
 }
 
-/**
- * Reads the block to fork; the newest one unless given.
- *
- * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK,
- * VAULT_RPC_INVALID_RESPONSE and those of a failed request
- */
+/** @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK */
 export async function readUpstreamBlock(
   { rpc }: VaultHost,
   blockNumber: BlockTag | undefined,
@@ -74,11 +68,7 @@ export async function readUpstreamBlock(
   return await rpc.getBlock(tag);
 }
 
-/**
- * Refuses what is no time at all, before any request.
- *
- * @throws VaultError VAULT_INVALID_TIME, VAULT_INVALID_INTEGER
- */
+/** @throws VaultError VAULT_INVALID_TIME, VAULT_INVALID_INTEGER */
 export function checkTime(time: SimulationTime | undefined): void {
   if (time !== undefined && time !== END) {
     parseTime(String(time), WHERE, 0, [END]);
@@ -116,11 +106,8 @@ async function targetTime(
     requireFuture(target, WHERE, base.timestamp);
   }
   if (target > BigInt(Number.MAX_SAFE_INTEGER)) {
-    throw notATime(
-      WHERE,
-      [],
-      `${describeInput(time)}, which is ${target} seconds: too late for any block`,
-    );
+    const late = `${describeInput(time)}, which is ${target} seconds: too late for any block`;
+    throw notATime(WHERE, [], late);
   }
   return Number(target);
 }

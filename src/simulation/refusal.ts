@@ -58,7 +58,6 @@ export async function findRefusal(
     : await explainRefusal(vault, decodeRevertReason(data));
 }
 
-/** What limits the gas of the transaction, and what to do about it. */
 function limitOn(
   { gas, next }: SimulationParameters,
   { gasGiven }: FailedCall,
@@ -87,7 +86,6 @@ function limitOn(
       };
 }
 
-/** The contract's own reason for a revert of `settleAll`. */
 export async function explainRefusal(
   vault: VaultHost,
   reverted: RevertReason,
@@ -107,12 +105,7 @@ interface GasLimit {
   readonly remedy: string;
 }
 
-/**
- * The settlement needs more gas than it may have.
- *
- * @param isCertain False if no node says so: an invalid instruction uses up all
- * gas too.
- */
+/** @param isCertain False if an invalid instruction may have used up all gas. */
 export function outOfGas(
   network: string,
   isCertain: boolean,

@@ -32,14 +32,10 @@ export interface Simulated {
   readonly sender: string;
   /** The contracts whose balances were read. */
   readonly contracts: readonly KnownContract[];
-  /** How many of the orders that were named could be read. */
   readonly ordersRead: number;
-  /** What the sender has before, in wei. */
+  /** The sender's before, in wei. */
   readonly balance: bigint;
-  /**
-   * The gas that the transaction uses before anything is given back, which is
-   * what its limit has to allow; null if nothing was executed.
-   */
+  /** What the gas limit has to allow; null if nothing was executed. */
   readonly gasNeeded: bigint | null;
 }
 

@@ -43,7 +43,6 @@ export interface WatchList {
 /**
  * Finds out where everything that is watched is read.
  *
- * @param target The contract that is to settle.
  * @throws VaultError why a configured address cannot be used, as in
  * VAULT_INVALID_ADDRESS
  */

@@ -10,7 +10,9 @@ import { NATIVE } from "../../src/simulation/transfers.js";
 import type {
   ReadingChange,
   ReadingValue,
+  Simulation,
   SimulationEngine,
+  Transfer,
 } from "../../src/simulation/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import {
@@ -236,4 +238,22 @@ export function balanceRows(shown: Effect): ReadonlyArray<readonly string[]> {
         : `${after > before ? "+" : ""}${show(after - before)}`,
     ];
   });
+}
+
+/** A simulation for a JSON document, each transfer with its token's own words. */
+export function describeTransfers<Found extends Simulation>(
+  simulation: Found,
+  tokens: ReadonlyMap<string, TokenDescription>,
+): Omit<Found, "transfers"> & {
+  readonly transfers: ReadonlyArray<Transfer & TokenDescription> | null;
+} {
+  const none = { symbol: null, decimals: null };
+  return {
+    ...simulation,
+    transfers:
+      simulation.transfers?.map((transfer) => ({
+        ...transfer,
+        ...(tokens.get(transfer.token) ?? none),
+      })) ?? null,
+  };
 }

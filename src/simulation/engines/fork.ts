@@ -38,7 +38,6 @@ const FORK_REQUESTS = "the requests of a fork";
 /** A connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
 
-/** What a fork is made of, once the upstream was asked. */
 interface ForkPlan extends Pick<
   SimulationParameters,
   "addresses" | "hardfork"
@@ -60,8 +59,6 @@ interface ForkPlan extends Pick<
 /**
  * Simulates on a fork in this process, which fetches what the contracts touch
  * from the node, piece by piece.
- *
- * @throws VaultError those of {@link createFork}
  */
 export async function runFork(
   parameters: SimulationParameters,
@@ -224,7 +221,7 @@ function requireHttp({
   return networkConfig;
 }
 
-/** What Hardhat's simulator calls an op chain is its newest rules for one. */
+/** The simulator's newest rules for an op chain. */
 const OP_HARDFORK = "isthmus";
 
 function toForkError(

@@ -34,7 +34,6 @@ const METHOD = "eth_simulateV1";
  */
 const READ_GAS = 10_000_000n;
 
-/** One simulated call, its fields checked. */
 interface SimulatedCall {
   readonly succeeded: boolean;
   /** What it returned or reverted with, 0x hex. */
@@ -43,22 +42,19 @@ interface SimulatedCall {
   /** Before refunds; undefined where the node does not tell. */
   readonly maxUsedGas: bigint | undefined;
   readonly transfers: readonly Transfer[];
-  /** The node's words where it failed, if they say more than that. */
   readonly message: string | undefined;
 }
 
-/** One simulated block. */
 export interface SimulatedBlock extends BlockInfo {
   readonly calls: readonly SimulatedCall[];
 }
 
 /**
- * Simulates with `eth_simulateV1`: the readings, the settlement and the readings
- * again, each a call of its own in one block that is never made. The caller of
- * every call is exact, nobody has code that he does not have on the chain, and
- * gas and logs are those of the transaction.
+ * Simulates with `eth_simulateV1`: the reads, the settlement and the reads again,
+ * each a call of its own in one block that is never made. The caller of every call
+ * is exact and has no code, and gas and logs are those of the transaction.
  *
- * @throws EngineUnsupportedError where the node does not do it, or not rightly
+ * @throws EngineUnsupportedError if the node does not do it, or not rightly
  */
 export async function runSimulateV1(
   parameters: SimulationParameters,
@@ -106,7 +102,9 @@ export async function runSimulateV1(
     simulated === undefined ||
     settle === undefined ||
     more.length > 0 ||
-    calls.length !== block.calls.length
+    calls.length !== block.calls.length ||
+    settle.gasUsed < INTRINSIC_GAS ||
+    (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
   ) {
     throw method.remember(
       `${METHOD} answers something else than its specification says`,
@@ -114,11 +112,6 @@ export async function runSimulateV1(
   }
   method.requireBlock(simulated);
   const { gasUsed, maxUsedGas = beforeRefunds(gasUsed) } = settle;
-  if (gasUsed < INTRINSIC_GAS || maxUsedGas < gasUsed) {
-    throw method.remember(
-      `${METHOD} answers gas that cannot be: ${gasUsed} used, ${maxUsedGas} at most`,
-    );
-  }
   const callsBefore = calls.slice(0, reads.length);
   const callsAfter = calls.slice(reads.length + 1);
   if (
@@ -159,11 +152,7 @@ function toRead({ succeeded, data }: SimulatedCall): CallResult {
     : { reverted: decodeRevertReason(data) };
 }
 
-/**
- * Takes an answer of `eth_simulateV1` apart.
- *
- * @returns None where it is not one.
- */
+/** @returns None where it is no answer of `eth_simulateV1`. */
 export function parseSimulated(
   answer: unknown,
   network: string,

@@ -6,11 +6,8 @@ const oneAtATime = new AsyncMutex();
 
 /**
  * Creates a fork while its chain has a hardfork history, without which the
- * simulator refuses to execute on a forked block ("No known hardfork").
- *
- * The history says that the fork's own hardfork was always active: nothing is
- * executed before the forked block. The descriptor is put back afterwards, so
- * that other forks of the same chain keep the history they would have had.
+ * simulator refuses to execute on a forked block ("No known hardfork"): the fork's
+ * own hardfork was always active. Other forks of the chain keep their history.
  */
 export async function withHardforkHistory<T>(
   descriptors: ChainDescriptorsConfig,
