@@ -1,5 +1,6 @@
-import type { Eip1193Provider } from "../rpc/eip1193.js";
-import type { RevertReason } from "../rpc/revert-reason.js";
+import { ZeroAddress } from "ethers";
+import type { InterfaceAbi } from "ethers";
+
 import type {
   ContractRole,
   OperationArguments,
@@ -7,12 +8,22 @@ import type {
   ReadMethods,
   ReadOperationName,
 } from "../protocol/index.js";
+import { contractRoles } from "../protocol/index.js";
+import type { Eip1193Provider } from "../rpc/eip1193.js";
+import type { RevertReason } from "../rpc/revert-reason.js";
+import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
+import type { BlockInfo, RequestOptions } from "../rpc/rpc-client.js";
+import { fixedAddresses, requireAddress } from "./addresses.js";
 import type {
-  BlockInfo,
-  RequestOptions,
-  RpcClient,
-} from "../rpc/rpc-client.js";
-import type { LocatedAddress } from "./addresses.js";
+  AddressResolver,
+  ContractAddresses,
+  LocatedAddress,
+} from "./addresses.js";
+import { decodeAnswer } from "./answer.js";
+import { encodeCall } from "./codec.js";
+import { explainReason, findInAbis } from "./error-abis.js";
+import type { FindErrors } from "./error-abis.js";
+import { parseAddress, parseBlockTag, parseDuration } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { LensContext } from "./lens/lens.js";
 
@@ -37,34 +48,212 @@ export type OperationOptions = Omit<ReadOptions, "blockTag">;
 /** The read methods of a client, one for each read operation of the protocol. */
 export interface VaultReads extends ReadMethods<ReadOptions> {}
 
+/** Options of a {@link VaultClient}. */
+export interface VaultClientOptions {
+  /** Sender of reads that name none; the zero address unless given. */
+  readonly from?: string | undefined;
+  /** What error texts call the network. */
+  readonly networkName?: string | undefined;
+  /**
+   * ABIs with the custom errors that the contracts may revert with, each as in
+   * an artifact. A `connection.vault` looks in the project's artifacts.
+   */
+  readonly abis?: readonly InterfaceAbi[] | undefined;
+  /** @internal In the place of `abis`. */
+  readonly findErrors?: FindErrors | undefined;
+  /** @internal The way to the node, where there is one already. */
+  readonly rpc?: RpcClient | undefined;
+}
+
+/** What error texts call the requests that check where contracts are. */
+const ADDRESS_REQUESTS = "the requests that look up an address";
+
 /**
- * What snapshots, scans of orders and the like need of a client: one read at a
- * time, and where it goes to. They take this, never the client that has them as
- * methods.
+ * The single reads of a {@link VaultClient}, with which snapshots and scans of
+ * orders and rounds are made.
  */
-export interface VaultReader {
-  readonly provider: Eip1193Provider;
-  readonly networkName: string;
-  /** @internal What is asked of the node itself. */
-  readonly rpc: RpcClient;
-  /** @internal The options of a read as they go over the wire, and where to. */
-  readContext(options: ReadOptions): LensContext;
-  addressOf(role: ContractRole, operation?: string): Promise<LocatedAddress>;
-  read<Name extends ReadOperationName>(
+export abstract class VaultReader {
+  /** The provider that requests go to. */
+  public readonly provider: Eip1193Provider;
+  /** What error texts call the network. */
+  public readonly networkName: string;
+  /** @internal The way to the node. */
+  public readonly rpc: RpcClient;
+  /** The addresses in use. */
+  protected readonly addresses: AddressResolver;
+  readonly #from: string;
+  protected readonly findErrors: FindErrors;
+
+  /**
+   * @param provider Any EIP-1193 provider.
+   * @param contracts Addresses by role; a missing one fails when it is needed.
+   * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
+   */
+  constructor(
+    provider: Eip1193Provider,
+    contracts: ContractAddresses | AddressResolver,
+    options: VaultClientOptions = {},
+  ) {
+    this.provider = provider;
+    this.networkName = options.networkName ?? "of the given provider";
+    this.rpc = options.rpc ?? new RpcClient(provider, this.networkName);
+    this.addresses =
+      typeof contracts === "function"
+        ? contracts
+        : fixedAddresses(contracts, "VaultClient");
+    this.#from =
+      options.from === undefined
+        ? ZeroAddress
+        : parseAddress(options.from, "from");
+    this.findErrors = options.findErrors ?? findInAbis(options.abis ?? []);
+  }
+
+  /**
+   * The address of a contract and where it came from.
+   *
+   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED
+   *
+   * @example
+   * ```ts
+   * await vault.addressOf("vault");
+   * // {
+   * //   address: '0x7661756C74000000000000000000000000000006',
+   * //   source: 'deployMocks()'
+   * // }
+   * ```
+   */
+  public async addressOf(
+    role: ContractRole,
+    operation = `the ${contractRoles[role].label}`,
+  ): Promise<LocatedAddress> {
+    return await this.rpc.withinDeadline(
+      ADDRESS_REQUESTS,
+      requireAddress(this.addresses, role, {
+        operation,
+        network: this.networkName,
+      }),
+    );
+  }
+
+  /**
+   * Reads one operation by its name; the named methods do the same.
+   *
+   * @param args The operation's arguments, without the options.
+   * @throws VaultError of every code that the named methods raise
+   *
+   * @example
+   * ```ts
+   * await vault.read("getFundingFeeRate", ["call"]);
+   * // 25000n
+   * ```
+   */
+  public async read<Name extends ReadOperationName>(
     operation: Name,
     args: OperationArguments<Name>,
-    options?: ReadOptions,
-  ): Promise<OperationResult<Name>>;
-  block(blockTag?: BlockTag): Promise<BlockInfo>;
-  chainId(): Promise<number>;
+    options: ReadOptions = {},
+  ): Promise<OperationResult<Name>> {
+    const call = encodeCall(operation, args);
+    const { from, blockTag } = this.readContext(options);
+    const rpc = this.rpcFor({
+      ...options,
+      timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
+    });
+    const target = await rpc.withinDeadline(
+      ADDRESS_REQUESTS,
+      this.addressOf(call.role, operation),
+    );
+    const answer = await rpc.call(
+      { from, to: target.address, data: call.data },
+      blockTag,
+    );
+    const value = decodeAnswer({
+      call,
+      target,
+      network: this.networkName,
+      blockTag,
+      answer:
+        "reverted" in answer
+          ? { reverted: await this.explain(answer.reverted) }
+          : answer,
+      hasCode:
+        // An account without code answers too: with nothing.
+        "reverted" in answer ||
+        answer.data.length > 0 ||
+        (await rpc.hasCode(target.address, blockTag)),
+    });
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
+    return value as OperationResult<Name>;
+  }
+
   /**
-   * @internal The same for one operation: its requests share one deadline, and
-   * are made again where that may help.
+   * The same client for one operation: its requests share one deadline, and are
+   * retried.
+   *
+   * @internal
    */
-  withDeadline(options: OperationOptions): VaultReader;
+  public abstract withDeadline(options: OperationOptions): VaultReader;
+
   /**
-   * @internal Why a call reverted, in the words of a custom error where its ABI is
-   * known: it was given, or is in the project's artifacts.
+   * Number and timestamp (Unix seconds) of a block.
+   *
+   * @example
+   * ```ts
+   * (await vault.block()).number;
+   * // 1
+   * ```
    */
-  explain(reason: RevertReason): Promise<RevertReason>;
+  public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
+    return await this.rpc.blockInfo(parseBlockTag(blockTag));
+  }
+
+  /**
+   * The chain id that the node answers.
+   *
+   * @example
+   * ```ts
+   * await vault.chainId();
+   * // 31337
+   * ```
+   */
+  public async chainId(): Promise<number> {
+    return await this.rpc.chainId();
+  }
+
+  /**
+   * The options of a read as they go over the wire.
+   *
+   * @internal
+   */
+  public readContext({ from, blockTag }: ReadOptions): LensContext {
+    return {
+      rpc: this.rpc,
+      from:
+        from === undefined ? this.defaultFrom() : parseAddress(from, "from"),
+      blockTag: parseBlockTag(blockTag ?? "latest"),
+    };
+  }
+
+  /**
+   * The reason of a revert, as a custom error if its ABI was given or is in the
+   * project's artifacts.
+   *
+   * @internal
+   */
+  public async explain(reason: RevertReason): Promise<RevertReason> {
+    return await explainReason(reason, this.findErrors);
+  }
+
+  /** @internal The client of the requests of one operation. */
+  protected rpcFor({ timeout, onRetry }: OperationOptions): RpcClient {
+    return this.rpc.withOptions({
+      timeout:
+        timeout === undefined ? undefined : parseDuration("timeout", timeout),
+      onRetry,
+    });
+  }
+
+  /** Sender of reads that name none; a subclass may know better. */
+  protected defaultFrom(): string {
+    return this.#from;
+  }
 }

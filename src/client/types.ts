@@ -24,8 +24,8 @@ export type {
 } from "./rounds.js";
 export type { VaultSnapshot } from "./snapshot.js";
 export type { FailedReading } from "./failed-reading.js";
-export type { VaultClientOptions, VaultContracts } from "./vault-client.js";
-export type { ReadOptions, VaultReads } from "./reader.js";
+export type { VaultContracts } from "./vault-client.js";
+export type { ReadOptions, VaultClientOptions, VaultReads } from "./reader.js";
 export type {
   ErrorArgument,
   ErrorKind,

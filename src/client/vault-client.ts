@@ -1,5 +1,5 @@
-import { BrowserProvider, Contract, ZeroAddress } from "ethers";
-import type { ContractRunner, InterfaceAbi } from "ethers";
+import { BrowserProvider, Contract } from "ethers";
+import type { ContractRunner } from "ethers";
 
 import {
   argumentCount,
@@ -7,55 +7,15 @@ import {
   contractRoles,
   readOperationNames,
 } from "../protocol/index.js";
-import type {
-  ContractRole,
-  OperationArguments,
-  OperationResult,
-  ReadOperationName,
-} from "../protocol/index.js";
-import { fixedAddresses, inOrder, requireAddress } from "./addresses.js";
-import type {
-  AddressResolver,
-  ContractAddresses,
-  LocatedAddress,
-} from "./addresses.js";
-import { DEFAULT_TIMEOUT_MS, RpcClient } from "../rpc/rpc-client.js";
-import type { BlockInfo } from "../rpc/rpc-client.js";
-import { decodeAnswer } from "./answer.js";
-import { explainReason, findInAbis } from "./error-abis.js";
-import type { FindErrors } from "./error-abis.js";
-import { contractFactories, encodeCall } from "./codec.js";
-import type { Eip1193Provider } from "../rpc/eip1193.js";
-import { parseAddress, parseBlockTag, parseDuration } from "./inputs.js";
-import type { BlockTag } from "./inputs.js";
-import type { LensContext } from "./lens/lens.js";
-import type {
-  OperationOptions,
-  ReadOptions,
-  VaultReader,
-  VaultReads,
-} from "./reader.js";
+import type { ContractRole, OperationArguments } from "../protocol/index.js";
+import { fixedAddresses, inOrder } from "./addresses.js";
+import type { ContractAddresses } from "./addresses.js";
+import { contractFactories } from "./codec.js";
 import type { ListedOrder, OrdersOptions } from "./orders/types.js";
+import { VaultReader } from "./reader.js";
+import type { OperationOptions, ReadOptions, VaultReads } from "./reader.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
-import type { RevertReason } from "../rpc/revert-reason.js";
 import type { VaultSnapshot } from "./snapshot.js";
-
-/** Options of a {@link VaultClient}. */
-export interface VaultClientOptions {
-  /** Sender of reads that name none; the zero address unless given. */
-  readonly from?: string | undefined;
-  /** What error texts call the network. */
-  readonly networkName?: string | undefined;
-  /**
-   * ABIs with the custom errors that the contracts may revert with, each as in
-   * an artifact. A `connection.vault` looks in the project's artifacts.
-   */
-  readonly abis?: readonly InterfaceAbi[] | undefined;
-  /** @internal In the place of `abis`. */
-  readonly findErrors?: FindErrors | undefined;
-  /** @internal The way to the node, where there is one already. */
-  readonly rpc?: RpcClient | undefined;
-}
 
 /** The TypeChain-typed contracts, by role. */
 export type VaultContracts = {
@@ -72,9 +32,6 @@ export interface VaultClient extends VaultReads {}
 /** Kept: an `import()` is resolved anew each time, in a tenth of a snapshot's. */
 let snapshots: Promise<typeof import("./snapshot.js")> | undefined;
 
-/** What error texts call the requests that check where contracts are. */
-const ADDRESS_REQUESTS = "the requests that look up an address";
-
 /**
  * Reads the protocol's contracts over an EIP-1193 provider.
  *
@@ -82,42 +39,8 @@ const ADDRESS_REQUESTS = "the requests that look up an address";
  * the wire: uint256 as `bigint`, unscaled.
  */
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- see the interface
-export class VaultClient implements VaultReader {
-  /** The provider that requests go to. */
-  public readonly provider: Eip1193Provider;
-  /** What error texts call the network. */
-  public readonly networkName: string;
-  /** @internal The way to the node. */
-  public readonly rpc: RpcClient;
-  /** The addresses in use. */
-  protected readonly addresses: AddressResolver;
-  readonly #from: string;
-  readonly #findErrors: FindErrors;
+export class VaultClient extends VaultReader {
   #contracts: VaultContracts | undefined;
-
-  /**
-   * @param provider Any EIP-1193 provider.
-   * @param contracts Addresses by role; a missing one fails when it is needed.
-   * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
-   */
-  constructor(
-    provider: Eip1193Provider,
-    contracts: ContractAddresses | AddressResolver,
-    options: VaultClientOptions = {},
-  ) {
-    this.provider = provider;
-    this.networkName = options.networkName ?? "of the given provider";
-    this.rpc = options.rpc ?? new RpcClient(provider, this.networkName);
-    this.addresses =
-      typeof contracts === "function"
-        ? contracts
-        : fixedAddresses(contracts, "VaultClient");
-    this.#from =
-      options.from === undefined
-        ? ZeroAddress
-        : parseAddress(options.from, "from");
-    this.#findErrors = options.findErrors ?? findInAbis(options.abis ?? []);
-  }
 
   /**
    * The TypeChain-typed contracts, by role; a missing address fails when one is
@@ -152,89 +75,12 @@ export class VaultClient implements VaultReader {
       this.provider,
       inOrder(fixedAddresses(contracts, source), this.addresses),
       {
-        from: this.#from,
+        from: this.defaultFrom(),
         networkName: this.networkName,
-        findErrors: this.#findErrors,
+        findErrors: this.findErrors,
         rpc: this.rpc,
       },
     );
-  }
-
-  /**
-   * The address of a contract and where it came from.
-   *
-   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED
-   *
-   * @example
-   * ```ts
-   * await vault.addressOf("vault");
-   * // {
-   * //   address: '0x7661756C74000000000000000000000000000006',
-   * //   source: 'deployMocks()'
-   * // }
-   * ```
-   */
-  public async addressOf(
-    role: ContractRole,
-    operation = `the ${contractRoles[role].label}`,
-  ): Promise<LocatedAddress> {
-    return await this.rpc.withinDeadline(
-      ADDRESS_REQUESTS,
-      requireAddress(this.addresses, role, {
-        operation,
-        network: this.networkName,
-      }),
-    );
-  }
-
-  /**
-   * Reads one operation by its name; the named methods do the same.
-   *
-   * @param args The operation's arguments, without the options.
-   * @throws VaultError of every code that the named methods raise
-   *
-   * @example
-   * ```ts
-   * await vault.read("getFundingFeeRate", ["call"]);
-   * // 25000n
-   * ```
-   */
-  public async read<Name extends ReadOperationName>(
-    operation: Name,
-    args: OperationArguments<Name>,
-    options: ReadOptions = {},
-  ): Promise<OperationResult<Name>> {
-    const call = encodeCall(operation, args);
-    const { from, blockTag } = this.readContext(options);
-    const rpc = this.rpcFor({
-      ...options,
-      timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
-    });
-    const target = await rpc.withinDeadline(
-      ADDRESS_REQUESTS,
-      this.addressOf(call.role, operation),
-    );
-    const answer = await rpc.call(
-      { from, to: target.address, data: call.data },
-      blockTag,
-    );
-    const value = decodeAnswer({
-      call,
-      target,
-      network: this.networkName,
-      blockTag,
-      answer:
-        "reverted" in answer
-          ? { reverted: await this.explain(answer.reverted) }
-          : answer,
-      hasCode:
-        // An account without code answers too: with nothing.
-        "reverted" in answer ||
-        answer.data.length > 0 ||
-        (await rpc.hasCode(target.address, blockTag)),
-    });
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
-    return value as OperationResult<Name>;
   }
 
   /**
@@ -338,73 +184,14 @@ export class VaultClient implements VaultReader {
     yield* readRounds(this, options);
   }
 
-  /**
-   * Number and timestamp (Unix seconds) of a block.
-   *
-   * @example
-   * ```ts
-   * (await vault.block()).number;
-   * // 1
-   * ```
-   */
-  public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
-    return await this.rpc.blockInfo(parseBlockTag(blockTag));
-  }
-
-  /**
-   * The chain id that the node answers.
-   *
-   * @example
-   * ```ts
-   * await vault.chainId();
-   * // 31337
-   * ```
-   */
-  public async chainId(): Promise<number> {
-    return await this.rpc.chainId();
-  }
-
-  /**
-   * The options of a read as they go over the wire.
-   *
-   * @internal
-   */
-  public readContext({ from, blockTag }: ReadOptions): LensContext {
-    return {
-      rpc: this.rpc,
-      from:
-        from === undefined ? this.defaultFrom() : parseAddress(from, "from"),
-      blockTag: parseBlockTag(blockTag ?? "latest"),
-    };
-  }
-
   /** @internal See {@link VaultReader.withDeadline}. */
-  public withDeadline(options: OperationOptions): VaultClient {
+  public override withDeadline(options: OperationOptions): VaultClient {
     return new VaultClient(this.provider, this.addresses, {
       rpc: this.rpcFor(options),
       from: options.from ?? this.defaultFrom(),
       networkName: this.networkName,
-      findErrors: this.#findErrors,
+      findErrors: this.findErrors,
     });
-  }
-
-  /** @internal See {@link VaultReader.explain}. */
-  public async explain(reason: RevertReason): Promise<RevertReason> {
-    return await explainReason(reason, this.#findErrors);
-  }
-
-  /** @internal The client of the requests of one operation. */
-  protected rpcFor({ timeout, onRetry }: OperationOptions): RpcClient {
-    return this.rpc.withOptions({
-      timeout:
-        timeout === undefined ? undefined : parseDuration("timeout", timeout),
-      onRetry,
-    });
-  }
-
-  /** Sender of reads that name none; a subclass may know better. */
-  protected defaultFrom(): string {
-    return this.#from;
   }
 
   /** Who sends the contracts' own calls; a subclass may know better. */
