@@ -1,4 +1,4 @@
-import { MaxUint256, getAddress, isHexString, toQuantity } from "ethers";
+import { getAddress, isHexString, toQuantity } from "ethers";
 
 import { invalidArgument, vaultError } from "../errors.js";
 import type { GivenValue, VaultError } from "../errors.js";
@@ -10,7 +10,7 @@ import { escapeUntrusted } from "../untrusted-text.js";
 export type BlockTag =
   number | bigint | "latest" | "safe" | "finalized" | "earliest" | "pending";
 
-/** What lands in the wrong option or variable once in a while. */
+/** A key may land in the wrong option or variable. */
 const privateKeyLike = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/iu;
 
 const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
@@ -18,7 +18,7 @@ const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
 const MAX_BLOCK = 2n ** 64n - 1n;
 
 /**
- * @param where What the address is for, named in the error.
+ * @param where The purpose of the address, for the error.
  * @returns The address with its checksum.
  * @throws VaultError VAULT_INVALID_ADDRESS
  */
@@ -88,21 +88,25 @@ export function readInteger(text: string): bigint | undefined {
  * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ARGUMENT for a number
  * that JavaScript may have rounded
  */
-export function parseUint256(value: unknown, where: string): bigint {
-  if (isUnsigned(value, MaxUint256)) {
+export function parseUint(value: unknown, where: string, bits: number): bigint {
+  if (isUnsigned(value, 2n ** BigInt(bits) - 1n)) {
     return BigInt(value);
   }
-  if (typeof value === "number" && Number.isInteger(value) && value > 0) {
+  if (Number.isInteger(value) && Number(value) > Number.MAX_SAFE_INTEGER) {
     throw invalidArgument(
       where,
-      `JavaScript rounds numbers above 2^53 - 1; pass a bigint, as in ${BigInt(value)}n`,
+      `JavaScript rounds numbers above 2^53 - 1; pass a bigint, as in ${BigInt(Number(value))}n`,
     );
   }
   throw vaultError("VAULT_INVALID_INTEGER", {
     where,
-    bits: 256,
+    bits,
     value: givenInput(value),
   });
+}
+
+export function parseUint256(value: unknown, where: string): bigint {
+  return parseUint(value, where, 256);
 }
 
 function isUnsigned(value: unknown, max: bigint): value is number | bigint {
@@ -189,7 +193,7 @@ export function requireFixedBlock(blockTag: unknown, where: string): void {
   }
 }
 
-/** What was passed, for an error that has a value of its own for it. */
+/** A value that was passed, for an error with an argument for it. */
 export function givenInput(value: unknown): GivenValue {
   const shown = describeInput(value);
   return {
@@ -213,7 +217,7 @@ export function parseDuration(where: string, milliseconds: number): number {
   );
 }
 
-/** What was passed, for an error text. */
+/** A value that was passed, in the words of an error text. */
 export function describeInput(value: unknown): string {
   if (typeof value === "string" && privateKeyLike.test(value)) {
     return "64 hex digits, not shown since they may be a private key";

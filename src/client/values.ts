@@ -1,20 +1,19 @@
 import { getBytes, isHexString } from "ethers";
 
-import { invalidArgument, vaultError } from "../errors.js";
+import { invalidArgument } from "../errors.js";
 import { asRecord } from "../json.js";
 import { isEnumName, operationEntry } from "../protocol/index.js";
 import type { Field, OperationName } from "../protocol/index.js";
 import {
   describeInput,
-  givenInput,
   notOneOf,
   parseAddress,
   parseEnum,
-  parseUint256,
+  parseUint,
   readInteger,
 } from "./inputs.js";
 
-/** What of a field a check needs. */
+/** The part of a field that a check needs. */
 export type CheckedField = Pick<Field, "type" | "unit">;
 
 /**
@@ -34,24 +33,12 @@ export function checkValue(
     typeof value === "string" ? (readInteger(value) ?? value) : value;
   switch (type) {
     case "uint256":
-      return parseUint256(number, where);
+      return parseUint(number, where, 256);
     case "uint8":
-      if (isEnumName(unit) && typeof number === "string") {
-        return parseEnum(unit, value, where);
-      }
       // A contract may return one that is not listed.
-      if (
-        (typeof number === "bigint" || Number.isInteger(number)) &&
-        Number(number) >= 0 &&
-        Number(number) <= 255
-      ) {
-        return Number(number);
-      }
-      throw vaultError("VAULT_INVALID_INTEGER", {
-        where,
-        bits: 8,
-        value: givenInput(value),
-      });
+      return isEnumName(unit) && typeof number === "string"
+        ? parseEnum(unit, value, where)
+        : Number(parseUint(number, where, 8));
     case "address":
       return parseAddress(value, where);
     case "bool": {
@@ -76,16 +63,20 @@ export function checkValue(
 }
 
 /**
- * Checks some of an operation's values.
+ * Checks values of an operation.
  *
+ * @param isPartial Allows that some are missing.
  * @returns The checked values, without those that are undefined.
- * @throws VaultError as {@link checkValue} does
+ * @throws VaultError VAULT_INVALID_ARGUMENT for an unknown or a missing one, and as
+ * {@link checkValue} does
  */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the type that the fields make, which the caller names
 export function checkValues<Values extends object>(
   fields: readonly Field[],
   values: unknown,
   where: string,
-): Partial<Values> {
+  isPartial = false,
+): Values {
   const checked: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(requireObject(values, where))) {
     const field = fields.find((known) => known.name === name);
@@ -99,32 +90,16 @@ export function checkValues<Values extends object>(
       checked[name] = checkValue(field, value, `${where}.${name}`);
     }
   }
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each value was checked to be of the type that its field has
-  return checked as Partial<Values>;
-}
-
-/**
- * Like {@link checkValues}, for values of which none may be missing.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT if one is
- */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the type that the fields make, which the caller names
-export function checkAllValues<Values extends object>(
-  fields: readonly Field[],
-  values: unknown,
-  where: string,
-): Values {
-  const checked = checkValues<Values>(fields, values, where);
   const missing = fields
     .map(({ name }) => name)
     .filter((name) => !Object.hasOwn(checked, name));
-  if (missing.length > 0) {
+  if (missing.length > 0 && !isPartial) {
     throw invalidArgument(
       where,
       `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing${fields.length === 2 ? ": give both" : ""}`,
     );
   }
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- none is missing
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each value was checked to be of the type that its field has
   return checked as Values;
 }
 
@@ -138,7 +113,7 @@ export function checkAnswer(
   const [only] = outputs;
   return only !== undefined && outputs.length === 1
     ? checkValue(only, answer, where)
-    : checkAllValues(outputs, answer, where);
+    : checkValues(outputs, answer, where);
 }
 
 /** Checks that a value is an object by its keys, which a list is not. */

@@ -1,10 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-import {
-  checkAllValues,
-  checkAnswer,
-  requireObject,
-} from "../client/values.js";
+import { checkValues, checkAnswer, requireObject } from "../client/values.js";
 import { VaultError, invalidArgument, vaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 import { get, set, targetsOf } from "../protocol/index.js";
@@ -106,7 +102,7 @@ function recordedOrders(orders: unknown): MockState["orders"] {
       const isFailed = failureOf(order, where) !== undefined;
       return [
         parseOrderKey(key),
-        isFailed ? null : checkAllValues(orderFields, order, where),
+        isFailed ? null : checkValues(orderFields, order, where),
       ];
     }),
   );

@@ -9,7 +9,7 @@ import type {
 } from "../bindings/index.js";
 import { parseUint256 } from "../client/inputs.js";
 import { isEmptyOrder, isFailedOrder } from "../client/orders/types.js";
-import { checkAllValues, checkValues } from "../client/values.js";
+import { checkValues } from "../client/values.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { asRecord } from "../json.js";
 import { byRole, get, set } from "../protocol/index.js";
@@ -145,7 +145,12 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * ```
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
-    const terms = checkValues<NextRound>(nextRoundFields, round, "round");
+    const terms = checkValues<Partial<NextRound>>(
+      nextRoundFields,
+      round,
+      "round",
+      true,
+    );
     await this.#script(async () => {
       const [latest, now] = await Promise.all([
         this.vault.getLatestRoundInfo(),
@@ -184,7 +189,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   ): Promise<void> {
     const checked = [...orders].map(([id, order]): [bigint, VaultOrder] => [
       parseUint256(id, "orderID"),
-      checkAllValues(orderFields, order, `order ${id}`),
+      checkValues(orderFields, order, `order ${id}`),
     ]);
     await this.#script(() => callsForOrders(new Map(checked)));
   }

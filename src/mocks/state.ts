@@ -2,7 +2,7 @@ import { getAddress, toBeHex } from "ethers";
 
 import { describeInput, notOneOf, parseUint256 } from "../client/inputs.js";
 import {
-  checkAllValues,
+  checkValues,
   checkAnswer,
   checkValue,
   requireObject,
@@ -99,7 +99,7 @@ const settables: readonly Settable[] = [
     change: (range) =>
       range === null
         ? null
-        : checkAllValues(rangeFields, range, "generatedOrders"),
+        : checkValues(rangeFields, range, "generatedOrders"),
     calls: ({ generatedOrders }) => {
       // A range that ends before it begins is empty.
       const { firstId, lastId } = generatedOrders ?? {
@@ -118,7 +118,7 @@ const settables: readonly Settable[] = [
     path: ["settlement"],
     change: (given, { settlement }) => {
       const whole = merge(settlement, given, "settlement");
-      return checkAllValues(settlementFields, whole, "settlement");
+      return checkValues(settlementFields, whole, "settlement");
     },
     calls: ({ settlement: { settledPrice, settledAmount } }, changes) => {
       const setter =
@@ -199,7 +199,7 @@ function changedOrders(
       const before =
         orders.get(id) ?? (isGenerated ? generatedOrder(id) : someOrder);
       const order = merge(before, changes, where);
-      changed.set(id, checkAllValues(orderFields, order, where));
+      changed.set(id, checkValues(orderFields, order, where));
     }
   }
   return changed;
