@@ -79,3 +79,6 @@ function returnWords(words: number): string {
 function push2(value: number): string {
   return concat(["0x61", toBeHex(value, 2)]);
 }
+
+/** Returns the block's number, and reverts if its caller has code. */
+export const refusesCode = "0x333b15600957" + "5f5ffd" + "5b435f5260205ff3";

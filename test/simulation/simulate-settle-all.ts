@@ -10,6 +10,7 @@ import {
   failsFromBlock,
   failsInvalid,
   paysItsCaller,
+  refusesCode,
 } from "../helpers/bytecode.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -413,6 +414,19 @@ describe("simulation - simulateSettleAll on a fork", () => {
         field: "error",
         before: null,
         after: "VAULT_CALL_REVERTED",
+      });
+    });
+
+    it("should read by itself what refuses a caller with code", async () => {
+      const vault = await open();
+      const { number } = await vault.block();
+      await setCode(protocol.contracts.underlyingAsset, refusesCode);
+      const { changes } = await vault.simulateSettleAll({ engine: "fork" });
+      expect(changes).to.deep.include({
+        reading: "fundingFeeRate.put",
+        field: "fundingFeeRate",
+        before: BigInt(number),
+        after: BigInt(number + 1),
       });
     });
 
