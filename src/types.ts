@@ -39,18 +39,11 @@ export type {
   MockAddresses,
   MockAtOptions,
   MockContracts,
-  MockOrder,
-  MockOverrides,
-  MockState,
-  NextRound,
-  OrderKey,
   RecordedSettlement,
   Scenario,
   ScenarioName,
-  ScriptedFailure,
-  ScriptedReason,
-  ScriptedSettlement,
 } from "./mocks/index.js";
+export type * from "./mocks/types.js";
 export type {
   PreviewDifference,
   SettleAllOptions,

@@ -34,13 +34,12 @@ import {
 } from "./mock-contracts.js";
 import type { MockAddresses } from "./mock-contracts.js";
 import { sendScript, sendToMocks } from "./mock-sender.js";
-import type { ScriptCall } from "./mock-sender.js";
 import { recordOrders } from "./record-orders.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { Scenario, ScenarioName } from "./scenarios.js";
 import { call } from "./setters.js";
 import { applyOverrides, callsForChanges } from "./state.js";
-import type { MockOverrides } from "./types.js";
+import type { MockOverrides, MockState } from "./types.js";
 
 export interface DeployMocksOptions {
   /** The canned state. Default: `open-round`. */
@@ -109,18 +108,12 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
     const state = applyOverrides(createState(clock), overrides);
     const bound = await placeMocks(vault, at);
     const addresses = await addressesOf(bound, SOURCE);
-    const { unrecorded, recording } = await recordOrders(vault, state.orders);
-    const rest = { ...state, orders: unrecorded };
-    const calls = [...callsForChanges(rest, overrides, rest), ...recording];
-    await load(vault, addresses, contractRoleNames, calls);
+    await load(vault, addresses, contractRoleNames, state, overrides);
     if (hasHost(vault)) {
       vault.bind(fixedAddresses(addresses, SOURCE));
     }
-    return new MockVaultHandle(
-      bound,
-      addresses,
-      fixture === undefined ? (scenario ?? DEFAULT_SCENARIO) : null,
-    );
+    const name = fixture === undefined ? (scenario ?? DEFAULT_SCENARIO) : null;
+    return new MockVaultHandle(bound, addresses, name);
   });
 }
 
@@ -171,18 +164,16 @@ async function load(
   vault: VaultClient,
   addresses: MockAddresses,
   roles: readonly ContractRole[],
-  calls: readonly ScriptCall[],
+  state: MockState,
+  overrides: MockOverrides,
 ): Promise<void> {
   const script = [
     ...contractRoleNames.map((role) => call(role, "reset")),
     call("vault", "setFactory", addresses.vaultFactory),
-    ...calls,
-  ];
-  await sendScript(
-    vault,
-    addresses,
-    script.filter(({ role }) => roles.includes(role)),
-  );
+    ...callsForChanges(state, overrides, { ...state, orders: undefined }),
+    ...(await recordOrders(vault, state.orders)),
+  ].filter(({ role }) => roles.includes(role));
+  await sendScript(vault, addresses, script);
 }
 
 async function chooseState(
@@ -226,10 +217,8 @@ export async function connectMocks<VaultT extends VaultClient = VaultClient>(
   );
   const addresses = await addressesOf(vault);
   await requireMocks(vault, addresses, contractRoleNames);
-  return new MockVaultHandle(
-    bind(vault, addresses, "connectMocks()"),
-    addresses,
-  );
+  const bound = bind(vault, addresses, "connectMocks()");
+  return new MockVaultHandle(bound, addresses);
 }
 
 /** @see HardhatVault.mockAt */
@@ -256,8 +245,7 @@ export async function mockAt<VaultT extends VaultClient>(
     const original = createState(await readClock(vault));
     const state = applyOverrides(applyOverrides(original, replaced), overrides);
     await placeCode(vault, addresses, [role]);
-    const calls = callsForChanges(state, overrides, state);
-    await load(vault, addresses, [role], calls);
+    await load(vault, addresses, [role], state, overrides);
     return new MockVaultHandle(vault, addresses);
   });
 }

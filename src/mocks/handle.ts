@@ -75,8 +75,6 @@ const DEFAULT_ROUND_SECONDS = 7n * 86_400n;
  * first, and fails as that reading does.
  */
 export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
-  #contracts: MockContracts | undefined;
-
   /** @internal Use `deployMocks()`. */
   constructor(
     /** A vault bound to the mocks, whatever the connection is bound to later. */
@@ -97,7 +95,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    */
   public get contracts(): MockContracts {
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each role's interface is that of exactly that type
-    this.#contracts ??= byRole(
+    return byRole(
       (role) =>
         new Contract(
           this.addresses[role],
@@ -105,7 +103,6 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
           this.vault.contracts.vault.runner,
         ),
     ) as unknown as MockContracts;
-    return this.#contracts;
   }
 
   /**

@@ -19,13 +19,4 @@ export { encodeRevertData } from "./failure.js";
 export { scenarios } from "./scenarios.js";
 export type { Scenario, ScenarioName } from "./scenarios.js";
 export type { MockAddresses } from "./mock-contracts.js";
-export type {
-  MockOrder,
-  MockOverrides,
-  MockState,
-  NextRound,
-  OrderKey,
-  ScriptedFailure,
-  ScriptedReason,
-  ScriptedSettlement,
-} from "./types.js";
+export type * from "./types.js";

@@ -9,7 +9,7 @@ import type { VaultOrder } from "../protocol/index.js";
 import { isInProcess } from "./local-node.js";
 import { encodeBytes, encodeList } from "./mock-sender.js";
 import type { ScriptCall } from "./mock-sender.js";
-import { call } from "./setters.js";
+import { call, callsForOrders } from "./setters.js";
 import type { MockState } from "./types.js";
 
 /** From this many orders on, a recording is quicker than a script. */
@@ -22,18 +22,14 @@ const PAGE = 16n;
  * Puts orders into code, as `MockTrading.setRecording` reads it, in process: to
  * store ten thousand takes seconds.
  *
- * @returns The orders that are still to be scripted, and the call that hands the
- * recording to the mock.
+ * @returns The calls that give the mock these orders.
  */
 export async function recordOrders(
   vault: VaultClient,
   orders: MockState["orders"],
-): Promise<{
-  readonly unrecorded: MockState["orders"];
-  readonly recording: readonly ScriptCall[];
-}> {
+): Promise<readonly ScriptCall[]> {
   if (orders.size < FEWEST_ORDERS || !isInProcess(vault)) {
-    return { unrecorded: orders, recording: [] };
+    return callsForOrders(orders);
   }
   const hash = createHash("sha256");
   const pages = new Map<bigint, string>();
@@ -52,11 +48,11 @@ export async function recordOrders(
     const location = keccak256(`0x${recording}${hexWord(number)}`);
     await vault.rpc.request("hardhat_setCode", [dataSlice(location, 12), code]);
   }
-  const unrecorded = new Map([...orders].filter(([, order]) => order === null));
-  return {
-    unrecorded,
-    recording: [call("trading", "setRecording", `0x${recording}`)],
-  };
+  const removed = [...orders].filter(([, order]) => order === null);
+  return [
+    ...callsForOrders(new Map(removed)),
+    call("trading", "setRecording", `0x${recording}`),
+  ];
 }
 
 const { outputs } = operations.getOrderInfo;

@@ -228,11 +228,11 @@ describe("contracts - mocks for Solidity tests", function () {
   for (const scenario of solidityScenarios) {
     it(`should answer ${scenario} word by word as in TypeScript, settled too`, async () => {
       await setTime(NOW);
+      const typescript = await vault.deployMocks({ scenario });
+      await setTime(NOW);
       await send("deploy", scenarioIn(scenario));
       const solidity = await addresses();
       const before = await answers(solidity);
-      await setTime(NOW);
-      const typescript = await vault.deployMocks({ scenario });
       expect(before).to.deep.equal(await answers(typescript.addresses));
       if (scenario !== "settled-round") {
         await send("settle");
@@ -355,9 +355,7 @@ describe("contracts - mocks for Solidity tests", function () {
         const time = BigInt(NOW);
         await typescript.set({ round: { startTime: time, endTime: time } });
       }
-      // From TypeScript a round starts with the latest block, not the next.
       await setTime(NOW + HOUR);
-      await request("evm_mine");
       await typescript.startNextRound();
       expect(await answers(typescript.addresses)).to.deep.equal(solidity);
     });
