@@ -20,13 +20,13 @@ import type { MockAddresses } from "./mock-contracts.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
 import { sendScript } from "./mock-sender.js";
-import type { ScriptCall } from "./mock-sender.js";
 import {
   call,
   callsForFailure,
   callsForOrders,
   mockInterfaces,
 } from "./setters.js";
+import type { ScriptCall } from "./setters.js";
 import {
   answers,
   applyOverrides,

@@ -1,28 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
-import { id } from "ethers";
 
-import { hexWord } from "../client/lens/words.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import { listOf } from "../json.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import type { Receipt, RpcClient } from "../rpc/rpc-client.js";
-import type { ContractRole } from "../protocol/index.js";
 import { hasHost, isInProcess } from "./local-node.js";
 import type { MockAddresses } from "./mock-contracts.js";
+import { mockInterfaces } from "./setters.js";
+import type { ScriptCall } from "./setters.js";
 
 /** A transaction that deploys a mock (without `to`) or scripts some. */
 export interface MockTransaction {
-  readonly to?: string;
-  readonly data: string;
-}
-
-/** One call of a script, to the mock of a role. */
-export interface ScriptCall {
-  readonly role: ContractRole;
+  readonly to?: string | undefined;
   readonly data: string;
 }
 
@@ -135,17 +128,11 @@ function scriptFailed({ network }: RpcClient, problem: string): VaultError {
   });
 }
 
-/**
- * How much call data one transaction takes. A word of it is at most one word
- * of storage, about 23,000 gas, and a transaction has at most 16.7 million.
- */
-const BYTES_PER_TRANSACTION = 500 * 32;
-
-const SCRIPT_SELECTOR = id("script((address,bytes)[])").slice(0, 10);
+/** An order takes some 300,000 gas to store, and a transaction has 16.7 million. */
+const CALLS_PER_TRANSACTION = 40;
 
 /**
- * Makes calls in order, in as few transactions as they fit into: any mock runs a
- * script for all.
+ * Makes calls in order: any mock runs a script for all.
  *
  * @throws VaultError as {@link sendToMocks} does
  */
@@ -155,38 +142,12 @@ export async function sendScript(
   script: readonly ScriptCall[],
 ): Promise<void> {
   const transactions: MockTransaction[] = [];
-  let batch: string[] = [];
-  let room = BYTES_PER_TRANSACTION;
-  for (const [index, { role, data }] of script.entries()) {
-    batch.push(
-      hexWord(addresses[role]) + hexWord(64) + encodeBytes(data.slice(2)),
-    );
-    room -= data.length / 2;
-    const next = script[index + 1];
-    if (next === undefined || next.data.length / 2 > room) {
-      transactions.push({
-        to: addresses[role],
-        data: `${SCRIPT_SELECTOR}${encodeList(batch)}`,
-      });
-      batch = [];
-      room = BYTES_PER_TRANSACTION;
-    }
+  for (let at = 0; at < script.length; at += CALLS_PER_TRANSACTION) {
+    const calls = script
+      .slice(at, at + CALLS_PER_TRANSACTION)
+      .map(({ role, data }) => [addresses[role], data] as const);
+    const data = mockInterfaces.vault.encodeFunctionData("script", [calls]);
+    transactions.push({ to: calls[0]?.[0], data });
   }
   await sendToMocks(vault, transactions);
-}
-
-export function encodeBytes(digits: string): string {
-  const padded = Math.ceil(digits.length / 64) * 64;
-  return hexWord(digits.length / 2) + digits.padEnd(padded, "0");
-}
-
-/** Encodes a list of encoded dynamic values; ethers takes twenty times as long. */
-export function encodeList(items: readonly string[]): string {
-  let offset = 32 * items.length;
-  let offsets = "";
-  for (const item of items) {
-    offsets += hexWord(offset);
-    offset += item.length / 2;
-  }
-  return `${hexWord(32)}${hexWord(items.length)}${offsets}${items.join("")}`;
 }

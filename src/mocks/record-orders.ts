@@ -7,9 +7,8 @@ import type { VaultClient } from "../client/vault-client.js";
 import { operations } from "../protocol/index.js";
 import type { VaultOrder } from "../protocol/index.js";
 import { isInProcess } from "./local-node.js";
-import { encodeBytes, encodeList } from "./mock-sender.js";
-import type { ScriptCall } from "./mock-sender.js";
 import { call, callsForOrders } from "./setters.js";
+import type { ScriptCall } from "./setters.js";
 import type { MockState } from "./types.js";
 
 /** From this many orders on, a recording is quicker than a script. */
@@ -63,4 +62,20 @@ function encodeAnswer(order: VaultOrder): string {
   );
   const text = Buffer.from(order.exType).toString("hex");
   return words.join("") + encodeBytes(text);
+}
+
+function encodeBytes(digits: string): string {
+  const padded = Math.ceil(digits.length / 64) * 64;
+  return hexWord(digits.length / 2) + digits.padEnd(padded, "0");
+}
+
+/** Encodes a list of encoded dynamic values; ethers takes twenty times as long. */
+function encodeList(items: readonly string[]): string {
+  let offset = 32 * items.length;
+  let offsets = "";
+  for (const item of items) {
+    offsets += hexWord(offset);
+    offset += item.length / 2;
+  }
+  return `${hexWord(32)}${hexWord(items.length)}${offsets}${items.join("")}`;
 }

@@ -17,8 +17,13 @@ import type {
 } from "../protocol/index.js";
 import { encodeRevertData } from "./failure.js";
 import { mockArtifacts } from "./mock-contracts.js";
-import type { ScriptCall } from "./mock-sender.js";
 import type { MockState, ScriptedFailure, ScriptedReason } from "./types.js";
+
+/** One call of a script, to the mock of a role. */
+export interface ScriptCall {
+  readonly role: ContractRole;
+  readonly data: string;
+}
 
 export const mockInterfaces = byRole(
   (role) => new Interface(mockArtifacts[role].abi),

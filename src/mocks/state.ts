@@ -28,9 +28,9 @@ import type {
   VaultOrder,
 } from "../protocol/index.js";
 import { encodeRevertData } from "./failure.js";
-import type { ScriptCall } from "./mock-sender.js";
 import { someOrder } from "./scenarios.js";
 import { call, callsForFailure, callsForOrders, setAnswer } from "./setters.js";
+import type { ScriptCall } from "./setters.js";
 import type { MockOverrides, MockState, ScriptedFailure } from "./types.js";
 
 export const orderFields: readonly Field[] = operations.getOrderInfo.outputs;
