@@ -19,13 +19,13 @@ export interface LocatedAddress {
   readonly source: string;
 }
 
-/** What to set for a missing address, and what else does, in whole sentences. */
+/** The setting for a missing address, and other remedies in whole sentences. */
 export interface MissingAddress {
   readonly path: string;
   readonly hint: string;
 }
 
-/** What does for a missing address, too. */
+/** Another remedy for a missing address. */
 export function orCallAt(role: ContractRole): string {
   return `Or call \`vault.at({ ${role}: "0x…" })\`.`;
 }

@@ -14,10 +14,10 @@ interface AnsweredCall {
   readonly call: Pick<EncodedCall, "operation" | "role">;
   readonly target: LocatedAddress;
   readonly network: string;
-  /** Where it was read, as on the wire; `latest` unless given. */
+  /** As on the wire. Default: `latest`. */
   readonly blockTag?: string;
   readonly answer: CallResult;
-  /** Whether the target is a contract; only matters if nothing was returned. */
+  /** False if the target is no contract; only matters if nothing was returned. */
   readonly hasCode: boolean;
 }
 
@@ -59,25 +59,14 @@ export function decodeAnswer({
     return decoded.value;
   }
   const { problem, expected } = decoded;
-  throw data.length < expected
-    ? vaultError("VAULT_RETURN_DATA_TOO_SHORT", {
-        operation,
-        actual: data.length,
-        expected,
-        contract,
-        address,
-        source,
-      })
-    : vaultError("VAULT_RETURN_DATA_MALFORMED", {
-        operation,
-        problem,
-        contract,
-        address,
-        source,
-      });
+  const where = { operation, contract, address, source };
+  const actual = data.length;
+  throw actual < expected
+    ? vaultError("VAULT_RETURN_DATA_TOO_SHORT", { ...where, actual, expected })
+    : vaultError("VAULT_RETURN_DATA_MALFORMED", { ...where, problem });
 }
 
-/** What to do about a revert without data: another contract's fallback makes one. */
+/** The remedy for a revert without data: another contract's fallback makes one. */
 export function checkAddress(source: string, network: string): string {
   return `The contract refused the call without a reason, as another contract would: check the address, which comes from ${source}, and that network ${network} is the one it is deployed on.`;
 }

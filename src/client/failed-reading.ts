@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 
-/** What stands in the place of a reading that failed. */
+/** Takes the place of a reading that failed. */
 export interface FailedReading {
   readonly error: VaultError;
 }
@@ -14,7 +14,7 @@ export function failedReading(error: unknown): FailedReading {
   return { error };
 }
 
-/** Whether it is that nobody configured the contract. */
+/** True if the contract has no address in the configuration. */
 export function isNotConfigured({ code }: Pick<VaultError, "code">): boolean {
   return code === "VAULT_CONTRACT_NOT_CONFIGURED";
 }

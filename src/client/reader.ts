@@ -42,7 +42,7 @@ export interface ReadOptions {
   readonly onRetry?: RequestOptions["onRetry"];
 }
 
-/** How an operation of several reads is asked for. */
+/** Options of an operation that makes several reads. */
 export type OperationOptions = Omit<ReadOptions, "blockTag">;
 
 /** The read methods of a client, one for each read operation of the protocol. */
@@ -52,7 +52,7 @@ export interface VaultReads extends ReadMethods<ReadOptions> {}
 export interface VaultClientOptions {
   /** Sender of reads that name none; the zero address unless given. */
   readonly from?: string | undefined;
-  /** What error texts call the network. */
+  /** Name of the network in error texts. */
   readonly networkName?: string | undefined;
   /**
    * ABIs with the custom errors that the contracts may revert with, each as in
@@ -65,7 +65,7 @@ export interface VaultClientOptions {
   readonly rpc?: RpcClient | undefined;
 }
 
-/** What error texts call the requests that check where contracts are. */
+/** The name in error texts of the requests that check where contracts are. */
 const ADDRESS_REQUESTS = "the requests that look up an address";
 
 /**
@@ -75,7 +75,7 @@ const ADDRESS_REQUESTS = "the requests that look up an address";
 export abstract class VaultReader {
   /** The provider that requests go to. */
   public readonly provider: Eip1193Provider;
-  /** What error texts call the network. */
+  /** Name of the network in error texts. */
   public readonly networkName: string;
   /** @internal The way to the node. */
   public readonly rpc: RpcClient;

@@ -33,10 +33,10 @@ export type VaultSnapshot = {
  * @see VaultClient.snapshot
  */
 export async function takeSnapshot(
-  whole: VaultReader,
+  vault: VaultReader,
   options: ReadOptions,
 ): Promise<VaultSnapshot> {
-  const client = whole.withDeadline({
+  const client = vault.withDeadline({
     ...options,
     timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
   });
@@ -90,7 +90,7 @@ type LocatedQuery = Query & {
   readonly target: LocatedAddress;
 };
 
-/** What the lens read; undefined where that is to be asked for by itself. */
+/** The value that the lens read; undefined if it has to be read by itself. */
 function valueIn(
   { networkName: network }: VaultReader,
   lens: LensAnswer | undefined,
@@ -101,22 +101,17 @@ function valueIn(
   if (lens === undefined || entry === undefined || entry.status === "unknown") {
     return undefined;
   }
-  const answer = entryAnswer(lens, entry);
+  const { hasCode } = entry;
   try {
-    return decodeAnswer({
-      call,
-      target,
-      network,
-      answer,
-      hasCode: entry.hasCode,
-    });
+    const answer = entryAnswer(lens, entry);
+    return decodeAnswer({ call, target, network, answer, hasCode });
   } catch (error) {
     failedReading(error);
     return undefined;
   }
 }
 
-/** Encodes a reading's call and finds out where it goes. */
+/** Encodes a reading's call and locates its contract. */
 export async function prepareQuery(
   client: VaultReader,
   reading: Query,
@@ -130,7 +125,7 @@ export async function prepareQuery(
   }
 }
 
-/** One reading in a request of its own, or why it failed. */
+/** One reading in a request of its own, or its failure. */
 export async function readOne(
   client: VaultReader,
   { operation, args }: Query,

@@ -94,7 +94,8 @@ export class VaultClient extends VaultReader {
    * A reading that fails stands as `{ error }` in its place.
    *
    * The lens has code, and a contract may return something else to such a caller.
-   * What fails through the lens is read by itself before it is called failed.
+   * A reading that fails through the lens is read by itself before it is called
+   * failed.
    *
    * @throws VaultError if the block itself cannot be read
    *
@@ -194,7 +195,7 @@ export class VaultClient extends VaultReader {
     });
   }
 
-  /** Who sends the contracts' own calls; a subclass may know better. */
+  /** Sends the contracts' own calls; a subclass may know better. */
   protected runner(): ContractRunner {
     return new BrowserProvider(this.provider, "any");
   }

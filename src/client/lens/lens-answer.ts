@@ -6,12 +6,12 @@ import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { BlockInfo, CallResult } from "../../rpc/rpc-client.js";
 import { WORD, readSmallWord, viewOf } from "./words.js";
 
-/** What one call inside the lens came to; see contracts/lens/VaultLens.sol. */
+/** The result of one call inside the lens; see contracts/lens/VaultLens.sol. */
 export interface LensEntry {
   /** `unknown`: it has to be made by itself. */
   readonly status: "reverted" | "returned" | "unknown";
   readonly hasCode: boolean;
-  /** Where the returned data, or the revert's, lies in the answer's bytes. */
+  /** Place of the returned data, or the revert's, in the answer's bytes. */
   readonly start: number;
   readonly end: number;
 }
@@ -49,7 +49,7 @@ export function parseLensAnswer(bytes: Buffer): LensAnswer | undefined {
   return { block, chainId, entries, bytes };
 }
 
-/** Where a lens ran. */
+/** The block in which a lens ran. */
 export interface ExecutedBlock extends BlockInfo {
   readonly chainId: number;
 }
@@ -103,7 +103,7 @@ export function parseLensEntries(
   return entries;
 }
 
-/** What the entry's call would have answered by itself. */
+/** The result of the entry's call, as if it had been made by itself. */
 export function entryAnswer(
   { bytes }: Pick<LensAnswer, "bytes">,
   { status, start, end }: LensEntry,

@@ -7,7 +7,7 @@ import { VaultLensArtifact } from "./artifact.js";
 import { parseLensAnswer } from "./lens-answer.js";
 import type { LensAnswer } from "./lens-answer.js";
 
-/** Where and how a lens reads. */
+/** The node, the caller and the block of what a lens reads. */
 export interface LensContext {
   readonly rpc: RpcClient;
   /** The caller that the contracts see. */

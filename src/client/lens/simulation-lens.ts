@@ -74,7 +74,7 @@ export function parseFacts(
   };
 }
 
-/** What each call returned; undefined if it has to be made by itself. */
+/** The result of each call; undefined if it has to be made by itself. */
 export type LensReads = ReadonlyArray<CallResult | undefined>;
 
 function parseReads(bytes: Buffer, from: number, to: number): LensReads {
@@ -126,7 +126,7 @@ export interface LensResult {
   readonly succeeded: boolean;
   readonly gasUsed: number;
   readonly gasGiven: number;
-  /** What the call returned or reverted with. */
+  /** The data of the return or of the revert. */
   readonly returned: Buffer;
   readonly before: LensReads;
   readonly after: LensReads;

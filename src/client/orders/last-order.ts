@@ -18,11 +18,10 @@ const LARGEST_POWER = 20;
 /** With so many orders, nobody wants them all. */
 const LIMIT_POWER = 40;
 
-/** What a search for the last order found. */
 export interface OrdersEnd {
   /** Undefined where there is no order at all. */
   readonly last: bigint | undefined;
-  /** Whether that is how the contract answers an id that does not exist. */
+  /** True if the contract answers so for an id that does not exist. */
   readonly isMissing: (order: ListedOrder) => boolean;
 }
 
@@ -111,8 +110,8 @@ export async function findLastOrder(
 }
 
 /**
- * Why the contract refused an id, without the id; undefined where it did not.
- * What fails otherwise is there, and cannot be read.
+ * The reason for which the contract refused an id, without the id; undefined if it
+ * did not. An order that fails otherwise is there, and cannot be read.
  */
 function reasonOf(order: ListedOrder): string | undefined {
   if (!isFailedOrder(order) || order.error.code !== "VAULT_CALL_REVERTED") {

@@ -9,15 +9,15 @@ import type { ReadOptions } from "../reader.js";
 /** An order and its id. Values are unscaled, as on the wire. */
 export type Order = { readonly orderID: bigint } & VaultOrder;
 
-/** What stands in the place of an order that could not be read. */
+/** Takes the place of an order that could not be read. */
 export interface FailedOrder extends FailedReading {
   readonly orderID: bigint;
 }
 
-/** What a scan has to say about one id. */
+/** The result of a scan for one id. */
 export type ListedOrder = Order | FailedOrder;
 
-/** How far a scan has come. */
+/** The progress of a scan. */
 export interface OrdersProgress {
   /** Ids that were dealt with, whether or not they passed the filters. */
   readonly done: number;
