@@ -25,10 +25,6 @@ const userErrors = {
     message: "{file} cannot be used: {problem}.",
     fix: "Delete it and run {command} again.",
   },
-  VAULT_INVALID_AT: {
-    message: "--at cannot be read: {problem}.",
-    fix: "Write --at role=0x…[,role=0x…]; the roles are {roles}.",
-  },
   VAULT_INVALID_INTEGER: {
     message: "{where} is not a whole number from 0 to 2^{bits} - 1: {value}.",
     fix: "Give a non-negative whole number in that range, in decimal or 0x hex.",
@@ -38,13 +34,9 @@ const userErrors = {
     fix: "Use one of the listed values; nothing was sent.",
   },
   VAULT_INVALID_DECIMAL: {
-    message: "{where} is not a decimal number of at least 0: {value}.",
-    fix: "Write it with digits and at most one point, as in 12.5.",
-  },
-  VAULT_TOO_MANY_DIGITS: {
     message:
-      "{where} has more digits than its scale holds: {value} (at most {decimals} after the point, and the integer must fit 256 bits).",
-    fix: "Round it yourself; it is never rounded silently.",
+      "{where} is not a decimal number of at least 0, with at most {decimals} digits after the point, that fits 256 bits: {value}.",
+    fix: "Write it with digits and at most one point, as in 12.5; it is never rounded silently.",
   },
   VAULT_INVALID_TIME: {
     message: "{where} is not {form}: {value}.",
@@ -76,10 +68,6 @@ const userErrors = {
     message: "These bytes cannot be decoded: {problem}.",
     fix: "Check that they are whole; `npx hardhat build` writes the artifacts of the project's own contracts.",
   },
-  VAULT_UNKNOWN_NETWORK: {
-    message: "There is no network {network} in the Hardhat configuration.",
-    fix: "Use one of: {known}.",
-  },
   VAULT_UNKNOWN_INSTANCE: {
     message: "The network {network} has no instance {instance}.",
     fix: "Those of this network, as networks.{network}.vault.instances has them: {known}.",
@@ -87,14 +75,6 @@ const userErrors = {
   VAULT_CONFIG_VARIABLE: {
     message: "{where} could not be resolved: {problem}",
     fix: "Set the configuration variable, in the environment or with a keystore; correct it if it is set.",
-  },
-  VAULT_UNKNOWN_SCENARIO: {
-    message: "There is no scenario {scenario}.",
-    fix: "Use one of: {known}.",
-  },
-  VAULT_NO_ACCOUNT: {
-    message: "Network {network} has no account to deploy mocks from.",
-    fix: "Set networks.{network}.accounts, or use a local node that has accounts.",
   },
   VAULT_LIVE_NETWORK: {
     message:
@@ -113,7 +93,7 @@ const userErrors = {
   },
   VAULT_NO_SIGNER: {
     refuses: true,
-    message: "Network {network} has no account to settle with.",
+    message: "Network {network} has no account to {action}.",
     fix: "Set networks.{network}.accounts, or use a node that holds keys.",
   },
   VAULT_UNKNOWN_SIGNER: {
@@ -123,13 +103,8 @@ const userErrors = {
     fix: "Give one of these with the option `from`, or add its key to networks.{network}.accounts. Nothing was sent.",
   },
   VAULT_INVALID_KEY: {
-    message: "Private key number {index} of network {network} is not valid.",
-    fix: "Check networks.{network}.accounts, or the configuration variable it names; keys count from 0.",
-  },
-  VAULT_INVALID_MNEMONIC: {
-    message:
-      "The mnemonic of network {network} is not valid: a word is not in the BIP-39 list, or the last one does not match the others.",
-    fix: "Check networks.{network}.accounts.mnemonic, or the configuration variable it names.",
+    message: "{where} is not valid: {problem}.",
+    fix: "Correct it, or the configuration variable that it names.",
   },
   VAULT_INSUFFICIENT_FUNDS: {
     refuses: true,
@@ -374,19 +349,22 @@ export class VaultError extends Error {
     args: Readonly<Record<string, ErrorArgument>>,
     cause?: unknown,
   ) {
-    const { message, fix } = errorTable[code];
     const shown = readArguments(args, "shown");
-    const shortMessage = fillTemplate(message, shown);
-    const filledFix = fillTemplate(fix, shown);
+    const fill = (template: string): string =>
+      template.replaceAll(/\{(\w+)\}/gu, (tag, name: string) =>
+        String(shown[name] ?? tag),
+      );
+    const shortMessage = fill(errorTable[code].message);
+    const fix = fill(errorTable[code].fix);
     super(
-      `${shortMessage} ${filledFix}`,
+      `${shortMessage} ${fix}`,
       cause === undefined ? undefined : { cause },
     );
     this.code = code;
     this.kind =
       keysOf(errorsByKind).find((kind) => code in errorsByKind[kind]) ?? "bug";
     this.shortMessage = shortMessage;
-    this.fix = filledFix;
+    this.fix = fix;
     this.details = readArguments(args, "value");
     Object.defineProperties(this, {
       [brand]: { value: true },
@@ -464,14 +442,5 @@ function readArguments(
         typeof value === "number" ? value : escapeUntrusted(String(value)),
       ];
     }),
-  );
-}
-
-function fillTemplate(
-  template: string,
-  args: Readonly<Record<string, string | number>>,
-): string {
-  return template.replaceAll(/\{(\w+)\}/gu, (tag, name: string) =>
-    Object.hasOwn(args, name) ? String(args[name]) : tag,
   );
 }

@@ -4,14 +4,14 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { fixedAddresses } from "../src/client/addresses.js";
 import type { ContractAddresses } from "../src/client/addresses.js";
-import { describeInput } from "../src/client/inputs.js";
+import { describeInput, givenInput } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
 import { toRpcError } from "../src/rpc/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { keepNetworkSecrets } from "../src/plugin/network-secrets.js";
 import { findSender } from "../src/plugin/sender.js";
-import { vaultError } from "../src/errors.js";
+import { invalidArgument, vaultError } from "../src/errors.js";
 import { contractRoleNames, isContractRole } from "../src/protocol/index.js";
 import { FORK_NETWORK } from "../src/simulation/fork/network.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
@@ -37,9 +37,10 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
   const name = hre.globalOptions.network ?? "default";
   const config = Object.hasOwn(networks, name) ? networks[name] : undefined;
   if (config === undefined) {
-    throw vaultError("VAULT_UNKNOWN_NETWORK", {
-      network: escapeUntrusted(name),
-      known: Object.keys(networks)
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where: "--network",
+      value: givenInput(name),
+      allowed: Object.keys(networks)
         .filter((known) => known !== FORK_NETWORK)
         .join(", "),
     });
@@ -211,10 +212,10 @@ export function parseAt(at: string | undefined): ContractAddresses | undefined {
     return undefined;
   }
   const fail = (problem: string): never => {
-    throw vaultError("VAULT_INVALID_AT", {
-      problem,
-      roles: contractRoleNames.join(", "),
-    });
+    throw invalidArgument(
+      "--at",
+      `${problem}; write role=0x…[,role=0x…], with the roles ${contractRoleNames.join(", ")}`,
+    );
   };
   const addresses: Record<string, string> = {};
   for (const part of at.split(",")) {

@@ -214,14 +214,11 @@ export function toFlag(option: string): string {
  */
 function parseDecimal(text: string, where: string, decimals: number): bigint {
   const value = givenInput(text);
-  if (!/^(?:[0-9]+\.?[0-9]*|\.[0-9]+)$/u.test(text)) {
-    throw vaultError("VAULT_INVALID_DECIMAL", { where, value });
-  }
   try {
     return parseUint256(parseUnits(text, decimals), where);
   } catch (error) {
     throw vaultError(
-      "VAULT_TOO_MANY_DIGITS",
+      "VAULT_INVALID_DECIMAL",
       { where, value, decimals },
       error,
     );

@@ -12,7 +12,6 @@ import { expectVaultError } from "./helpers/assertions.js";
 
 /** What the command line alone raises, about its own options. */
 const ofTasks: readonly string[] = [
-  "VAULT_INVALID_AT",
   "VAULT_TOKEN_DECIMALS_NOT_CONFIGURED",
   "VAULT_NO_TERMINAL",
 ] satisfies VaultErrorCode[];
@@ -81,12 +80,12 @@ describe("errors", () => {
   });
 
   it("should not read the braces of its arguments as its own", () => {
-    const { message } = vaultError("VAULT_UNKNOWN_SCENARIO", {
-      scenario: "{known}",
-      known: "$& {scenario}",
+    const { message } = vaultError("VAULT_INVALID_ENUM", {
+      where: "{value}",
+      value: "{allowed}",
+      allowed: "$& {where}",
     });
-    expect(message).to.contain("scenario {known}.");
-    expect(message).to.contain("$& {scenario}");
+    expect(message).to.contain("{value} is not one of $& {where}: {allowed}.");
   });
 
   it("should be recognised also from another copy of the package", () => {

@@ -76,8 +76,8 @@ const SOURCE = "deployMocks()";
  * `hre.network.provider`, viem's test client, a node's.
  *
  * @returns The handle that scripts them; its `vault` reads them.
- * @throws VaultError VAULT_UNKNOWN_SCENARIO, VAULT_LIVE_NETWORK,
- * VAULT_NO_ACCOUNT, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
+ * @throws VaultError VAULT_INVALID_ENUM, VAULT_LIVE_NETWORK,
+ * VAULT_NO_SIGNER, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
  * VAULT_INVALID_FIXTURE and those of a failed request
  *
  * @example

@@ -33,7 +33,7 @@ const SCRIPTER_BALANCE = MAX_FEE_PER_GAS * TRANSACTION_GAS_CAP * 1_000n;
 /**
  * Sends transactions in order, and waits until all of them have succeeded.
  *
- * @throws VaultError VAULT_NO_ACCOUNT, VAULT_MOCK_SCRIPT_FAILED and those of a
+ * @throws VaultError VAULT_NO_SIGNER, VAULT_MOCK_SCRIPT_FAILED and those of a
  * request
  */
 export async function sendToMocks(
@@ -89,7 +89,10 @@ async function firstAccount(vault: VaultClient): Promise<string> {
       ? listOf(await vault.rpc.request("eth_accounts"))
       : [from];
   if (typeof first !== "string") {
-    throw vaultError("VAULT_NO_ACCOUNT", { network: vault.networkName });
+    throw vaultError("VAULT_NO_SIGNER", {
+      network: vault.networkName,
+      action: "deploy mocks from",
+    });
   }
   return first;
 }

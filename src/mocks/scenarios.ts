@@ -238,14 +238,15 @@ export const scenarios = {
 
 export type ScenarioName = keyof typeof scenarios;
 
-/** @throws VaultError VAULT_UNKNOWN_SCENARIO */
+/** @throws VaultError VAULT_INVALID_ENUM */
 export function requireScenario(name: string): ScenarioName {
   const known = keysOf(scenarios);
   const found = known.find((each) => each === name);
   if (found === undefined) {
-    throw vaultError("VAULT_UNKNOWN_SCENARIO", {
-      scenario: givenInput(name),
-      known: known.join(", "),
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where: "scenario",
+      allowed: known.join(", "),
+      value: givenInput(name),
     });
   }
   return found;

@@ -310,8 +310,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
    *
    * @returns The handle that scripts them; its `vault` is bound to them
    * whatever happens to the connection.
-   * @throws VaultError VAULT_UNKNOWN_SCENARIO, VAULT_LIVE_NETWORK,
-   * VAULT_NO_ACCOUNT, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
+   * @throws VaultError VAULT_INVALID_ENUM, VAULT_LIVE_NETWORK,
+   * VAULT_NO_SIGNER, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
    * VAULT_INVALID_FIXTURE and those of a failed request
    *
    * @example
@@ -340,7 +340,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * contract that is not a mock throw VAULT_NOT_A_MOCK.
    * @throws VaultError VAULT_LIVE_NETWORK on anything that is not in process,
    * anvil or `hardhat node`; VAULT_CONTRACT_NOT_CONFIGURED,
-   * VAULT_UNKNOWN_SCENARIO, VAULT_INVALID_ARGUMENT and those of a failed request
+   * VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT and those of a failed request
    *
    * @example
    * ```ts

@@ -29,8 +29,8 @@ export interface Signer {
  * else its first.
  *
  * @throws VaultError VAULT_NO_SIGNER, VAULT_UNKNOWN_SIGNER,
- * VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE, VAULT_INVALID_KEY,
- * VAULT_INVALID_MNEMONIC and those of a failed request
+ * VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE, VAULT_INVALID_KEY and
+ * those of a failed request
  */
 export async function resolveSigner(
   rpc: RpcClient,
@@ -68,7 +68,7 @@ export async function resolveSigner(
     );
   const address = from ?? accounts[0];
   if (address === undefined) {
-    throw vaultError("VAULT_NO_SIGNER", { network });
+    throw vaultError("VAULT_NO_SIGNER", { network, action: "settle with" });
   }
   if (!accounts.includes(address)) {
     const known = accounts.length === 0 ? "none" : accounts.join(", ");
@@ -94,7 +94,10 @@ async function findLocalKey(
     : await mnemonicKeys(network, accounts);
   for (const [index, readKey] of keys.entries()) {
     const wallet = await readKey().catch((error: unknown) => {
-      const invalid = vaultError("VAULT_INVALID_KEY", { network, index });
+      const invalid = vaultError("VAULT_INVALID_KEY", {
+        where: `networks.${network}.accounts[${index}]`,
+        problem: "it is not a private key",
+      });
       throw configErrorOf(error, network, "the keys") ?? invalid;
     });
     if (from === undefined || wallet.address === from) {
@@ -117,7 +120,11 @@ async function mnemonicKeys(
   } catch (error) {
     throw (
       configErrorOf(error, network, "the mnemonic") ??
-      vaultError("VAULT_INVALID_MNEMONIC", { network })
+      vaultError("VAULT_INVALID_KEY", {
+        where: `networks.${network}.accounts.mnemonic`,
+        problem:
+          "a word is not in the BIP-39 list, or the last one does not match the others",
+      })
     );
   }
   const parent = HDNodeWallet.fromMnemonic(

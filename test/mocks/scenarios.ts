@@ -198,7 +198,7 @@ describe("mocks - scenarios", () => {
     await expectVaultError(
       // @ts-expect-error -- no such name
       hre.vault.deployMocks({ scenario: "open" }),
-      "VAULT_UNKNOWN_SCENARIO",
+      "VAULT_INVALID_ENUM",
     );
   });
 });

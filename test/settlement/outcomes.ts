@@ -384,8 +384,8 @@ describe("the outcomes of a settlement", () => {
     for (const [problem, reason] of [
       [new Error("a bug"), "Error: a bug"],
       [
-        vaultError("VAULT_NO_SIGNER", { network: "scripted" }),
-        vaultError("VAULT_NO_SIGNER", { network: "scripted" }).message,
+        vaultError("VAULT_NOT_CONFIRMED", {}),
+        vaultError("VAULT_NOT_CONFIRMED", {}).message,
       ],
     ] as const) {
       host.withDeadline = (given) => {

@@ -174,13 +174,13 @@ describe("when a settlement is refused", () => {
     });
   }
 
-  it("settle throws VAULT_INVALID_MNEMONIC, without its words, for a wrong checksum", async () => {
+  it("settle throws VAULT_INVALID_KEY, without its words, for a wrong checksum", async () => {
     const mnemonic = DEV_MNEMONIC.replace(/junk$/u, "test");
     const vault = await lane.connect({ accounts: { mnemonic } });
 
     const { message, details } = await expectVaultError(
       vault.settleAll(),
-      "VAULT_INVALID_MNEMONIC",
+      "VAULT_INVALID_KEY",
     );
 
     expect(message).to.include("networks.live.accounts.mnemonic");

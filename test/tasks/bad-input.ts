@@ -99,7 +99,7 @@ const mistakes: readonly Mistake[] = [
     ["", "role=0x"],
     [`vault=${ADDRESS},vault=${ADDRESS}`, "vault is given twice"],
   ].map(([at, ...says]): Mistake => [
-    "VAULT_INVALID_AT",
+    "VAULT_INVALID_ARGUMENT",
     "volume",
     { at },
     ["--at", ...says],
@@ -119,13 +119,13 @@ const mistakes: readonly Mistake[] = [
     ["--type", "call, put"],
   ),
   [
-    "VAULT_TOO_MANY_DIGITS",
+    "VAULT_INVALID_DECIMAL",
     "margins",
     { ...margins, maxVolume: "1.0000001" },
     ["--max-volume", "1.0000001", "at most 6"],
   ],
   [
-    "VAULT_TOO_MANY_DIGITS",
+    "VAULT_INVALID_DECIMAL",
     "margins",
     { ...margins, maxVolume: ABOVE },
     ["--max-volume", "256 bits"],
@@ -281,7 +281,7 @@ const mistakes: readonly Mistake[] = [
     { network: "unconfigured" },
   ],
   [
-    "VAULT_UNKNOWN_NETWORK",
+    "VAULT_INVALID_ENUM",
     "volume",
     {},
     ["mainnett", "live"],
@@ -383,7 +383,7 @@ const mistakes: readonly Mistake[] = [
 
   // Mocks.
   [
-    "VAULT_UNKNOWN_SCENARIO",
+    "VAULT_INVALID_ENUM",
     "deploy-mocks",
     { scenario: "open" },
     ['"open"', "open-round", "extremes"],

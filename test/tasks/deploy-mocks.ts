@@ -139,7 +139,7 @@ describe("tasks - deploy-mocks and capture", () => {
   });
 
   const refusals: ReadonlyArray<[string, object, string]> = [
-    ["an unknown scenario", { scenario: "open" }, "VAULT_UNKNOWN_SCENARIO"],
+    ["an unknown scenario", { scenario: "open" }, "VAULT_INVALID_ENUM"],
     [
       "addresses",
       { at: `vault=${inProcessMockAddresses.vault}` },
@@ -179,7 +179,7 @@ describe("tasks - deploy-mocks and capture", () => {
   it("should say what to do where there is no account, or none with funds", async () => {
     const key = `0x${"11".repeat(32)}`;
     for (const [accounts, code, text] of [
-      [[], "VAULT_NO_ACCOUNT", "networks.test.accounts"],
+      [[], "VAULT_NO_SIGNER", "networks.test.accounts"],
       [[key], "VAULT_RPC_ERROR", "gas required exceeds allowance"],
     ] as const) {
       const result = await run(

@@ -109,9 +109,9 @@ describe("running a task", () => {
       readonly [thrown: unknown, code: string, says: string]
     > = [
       [
-        vaultError("VAULT_UNKNOWN_SCENARIO", { scenario: "x", known: "y" }),
-        "VAULT_UNKNOWN_SCENARIO",
-        "no scenario x",
+        vaultError("VAULT_NOT_DECODABLE", { problem: "x" }),
+        "VAULT_NOT_DECODABLE",
+        "cannot be decoded: x",
       ],
       [
         Object.assign(new Error("HHE1: wrong"), { errorCode: "HHE1" }),

@@ -257,7 +257,7 @@ describe("tasks - simulate", () => {
       expect(help.stdout).to.contain(`  --${option} `);
     }
     expect(unknown.stderr)
-      .to.contain("VAULT_UNKNOWN_NETWORK")
+      .to.contain("VAULT_INVALID_ENUM")
       .and.not.to.contain("vaultFork");
   });
 
