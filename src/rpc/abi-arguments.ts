@@ -3,12 +3,12 @@ import { Buffer } from "node:buffer";
 import { AbiCoder, ParamType, dataSlice } from "ethers";
 import type { ErrorFragment, FunctionFragment } from "ethers";
 
-/** What a value is called, and its value; nested as in the ABI. */
+/** Values by their names, nested as in the ABI. */
 export type Values = Readonly<Record<string, unknown>>;
 
 export interface DecodedArguments {
   readonly values: Values;
-  /** What stands behind the encoding, 0x hex. */
+  /** The bytes behind the encoding, 0x hex. */
   readonly trailing?: string;
 }
 

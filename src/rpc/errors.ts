@@ -109,14 +109,14 @@ export function toRpcError(
   return vaultError("VAULT_RPC_ERROR", { network, method, problem }, error);
 }
 
-/** How Hardhat and undici say that a setting cannot be used. */
+/** Errors of Hardhat and undici for a setting that cannot be used. */
 const settings: ReadonlyArray<readonly [setting: string, words: RegExp]> = [
   ["url", /^UND_ERR_INVALID_ARG (?:Invalid URL protocol|Redirect loop)/u],
   ["httpHeaders", /^UND_ERR_INVALID_ARG invalid .*header/u],
   ["accounts", /^HHE717 |^undefined (?:Invalid mnemonic|invalid scalar:)/u],
 ];
 
-/** How a connection failed, by code and message, and what to do about it. */
+/** Failures of a connection, by code and message, each with a remedy. */
 const obstacles: ReadonlyArray<
   readonly [words: RegExp, problem: string, remedy?: string]
 > = [
@@ -209,14 +209,14 @@ export type Failure =
       readonly retryAfterMs?: number | undefined;
     };
 
-/** How nodes and gateways word it; none of them by a code of its own. */
+/** The words of nodes and gateways; none has a code of its own for this. */
 const busyWords =
   /rate.?limit|too many requests|request limit|(?<!gas )limit exceeded|(?:quota|capacity|compute units).{0,40}exceeded|exceeded.{0,40}(?:quota|capacity|compute units)/iu;
 const blockWords =
   /header not found|header for hash not found|unknown block|block not found|block .{0,40}not (?:yet )?(?:available|found)|block ?out ?of ?range|block height is/iu;
 const passingWords =
   /timed? ?-?out|temporar|try again|overloaded|bad gateway|service unavailable|socket hang up|connection (?:reset|closed)|\bid\b.{0,20}(?:mismatch|does not match)/iu;
-/** What takes too long in the node itself does so again; a day is too long. */
+/** Too long in the node itself will be so again; and a day is too long to wait. */
 const finalWords = /execution (?:aborted|timeout)|daily|per day|monthly/iu;
 
 /** JSON-RPC's code, by EIP-1474, of a request beyond a limit. */
@@ -342,7 +342,7 @@ type ErrorLink = Readonly<Record<string, unknown>>;
 const MAX_LINKS = 100;
 const MAX_LISTED = 20;
 
-/** What the errors in the chain of causes say that were made on this side. */
+/** The words of the errors in the chain of causes that were made on this side. */
 function signsOf(error: unknown) {
   const links = walk(error, (link) =>
     isOwnError(link)
@@ -379,7 +379,7 @@ function statusOf(links: readonly ErrorLink[]): number | undefined {
     );
 }
 
-/** Whether it is an error, also of another realm; JSON never makes one. */
+/** True for an error, also of another realm; JSON never makes one. */
 function isOwnError(link: ErrorLink): boolean {
   return (
     link instanceof Error ||

@@ -4,7 +4,7 @@ export const TRANSACTION_GAS_CAP = 16_777_216n;
 /** In per cent; what a call inside was not given is left over, 1/64 per depth. */
 const USED_UP_PERCENT = 95n;
 
-/** Whether a failed call used what it was given, as one short of gas does. */
+/** True if a failed call used all of its gas, as one short of gas does. */
 export function isUsedUp({
   gasUsed,
   gasGiven,

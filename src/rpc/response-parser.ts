@@ -19,7 +19,7 @@ export class ResponseParser {
     throw this.invalid("a quantity was expected");
   }
 
-  /** What cannot be that large is refused, not rounded. */
+  /** Refuses a number that is too large, and never rounds it. */
   public number(value: unknown): number {
     const number = Number(this.quantity(value));
     if (!Number.isSafeInteger(number)) {

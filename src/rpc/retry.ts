@@ -8,7 +8,7 @@ export interface RetryEvent {
   readonly reason: "busy" | "passing";
   /** The failure, safe to show. */
   readonly problem: string;
-  /** How often it was sent by now. */
+  /** The number of times that it was sent by now. */
   readonly attempt: number;
 }
 

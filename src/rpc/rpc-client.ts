@@ -47,10 +47,10 @@ export interface Reverted {
   readonly reverted: RevertReason;
 }
 
-/** What executing contract code came to. */
+/** The outcome of executing contract code. */
 export type Executed = { readonly result: unknown } | Reverted;
 
-/** What a call returned. */
+/** The data that a call returned, or its revert. */
 export type CallResult = { readonly data: Buffer } | Reverted;
 
 export interface Receipt {
@@ -104,9 +104,9 @@ class KnownNode {
   /** Changes a development chain one task after the other. */
   public readonly queue = pLimit(1);
   public newestBlock = -1;
-  /** Whether it applies state overrides; undefined until it was tried. */
+  /** True if it applies state overrides; undefined until it was tried. */
   public takesOverrides: boolean | undefined;
-  /** Why a method is known not to simulate, or not rightly. */
+  /** The reason for which a method does not simulate, or not rightly, by its name. */
   public readonly unableTo = new Map<string, string>();
   /** Prices that it suggested at a block, in wei. */
   public readonly prices = new Map<string, { block: number; price: bigint }>();
@@ -114,12 +114,12 @@ class KnownNode {
   public sender: string | undefined;
 }
 
-/** What the requests of one operation share. */
+/** The state that the requests of one operation share. */
 interface Operation extends Pick<RequestOptions, "onRetry"> {
   /** Undefined if each request has one of its own. */
   readonly deadline?: Deadline | undefined;
   readonly policy: RetryPolicy;
-  /** How often the request was sent that the deadline ended. */
+  /** The number of times that the request was sent which the deadline ended. */
   readonly ended: { tried: string };
   /** False for requests that belong to none. */
   readonly isOne: boolean;
@@ -292,7 +292,7 @@ export class RpcClient {
     }
   }
 
-  /** Whether a block is asked for that some node has told of. */
+  /** True if the request is for a block that a node has told of. */
   #isSeen(method: string, params: readonly unknown[]): boolean {
     const { newestBlock } = this.node;
     const block = params[method === BLOCK_METHOD ? 0 : 1];
@@ -408,7 +408,7 @@ export class RpcClient {
     return await this.#count("eth_blockNumber", []);
   }
 
-  /** How many transactions of the account are mined, or also wait. */
+  /** Counts the transactions of an account: those mined, or also those that wait. */
   public async nonce(address: string, block: BlockId): Promise<number> {
     return await this.#count("eth_getTransactionCount", [
       address,
