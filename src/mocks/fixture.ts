@@ -37,15 +37,15 @@ function describeProblem(error: unknown): string {
     ? "it is not JSON"
     : code === "ENOENT"
       ? "there is no such file"
-      : String(code ?? message);
+      : code === undefined
+        ? String(message)
+        : "it cannot be read";
 }
 
 /**
- * A fixture names what overrides name, every reading of it, and `{ error }` in
- * the place of what failed. That reverts with the bytes it reverted with; an
- * order that failed is a missing one that reverts, since a mock fails by
- * function. What a settlement writes cannot be recorded before it happens: the
- * strike price and the filled volume.
+ * A fixture names what overrides name, all readings among it, or `{ error }` in
+ * the place of one that failed. An order that failed is a missing one: a mock
+ * fails by function.
  */
 function fixtureState(json: unknown): MockState {
   const {
@@ -87,6 +87,7 @@ function fixtureState(json: unknown): MockState {
     orders: recordedOrders(orders),
     // Of an order that was not captured nothing is known.
     missingOrdersRevert: true,
+    // A settlement cannot be recorded before it happens.
     settlement: {
       settledPrice: round.settled ? round.settledPrice : round.strikePrice,
       settledAmount: round.settled ? round.settledAmount : round.filledVolume,

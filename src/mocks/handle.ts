@@ -44,7 +44,6 @@ import type {
   ScriptedReason,
 } from "./types.js";
 
-/** The TypeChain-typed mocks, by role. */
 export interface MockContracts {
   readonly underlyingAsset: MockUnderlyingAsset;
   readonly publicPool: MockLiquidityPool;
@@ -106,10 +105,9 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /**
-   * Changes what the mocks answer, in one transaction where it fits into one.
-   * The names are those of `deployMocks({ overrides })`; what is not named
-   * keeps its value, but of a settlement both values are named. Failures are
-   * added to those that there are.
+   * Changes what the mocks answer, by the names of `deployMocks({ overrides })`.
+   * What is not named keeps its value, but of a settlement both values are
+   * named. Failures are added to those that there are.
    *
    * @example
    * ```ts
@@ -210,8 +208,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
 
   /**
    * Makes an operation revert from now on, until {@link succeed} or the next
-   * `deployMocks()`. A call that reverts leaves no trace on a chain, so a mock
-   * cannot count how often it has failed.
+   * `deployMocks()`: a mock cannot count how often it has failed.
    *
    * @param reason A text, `{ panic }`, `{ customError, args }` or `{ data }`.
    * @param options `pool`: the one pool that fails. Default: both.
@@ -282,11 +279,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     );
   }
 
-  /**
-   * The state that changes are made to: what they name in part is read, and what
-   * they do not name may be anything. A settlement cannot be read before it
-   * happens.
-   */
+  /** Reads what changes name; the rest of the state may be anything. */
   async #readNamed(changes: MockOverrides): Promise<MockState> {
     const state: Record<string, unknown> = {
       ...scenarios["open-round"](0n),
@@ -325,11 +318,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     return orders;
   }
 
-  /**
-   * Makes calls, after everything that was begun before.
-   *
-   * @param plan Makes the calls; it may read first what they do not change.
-   */
+  /** Makes the calls of a plan, after everything that was begun before. */
   async #script(
     plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
   ): Promise<void> {

@@ -23,11 +23,9 @@ export function isInProcess(vault: VaultClient): boolean {
 const DEVELOPMENT_METHODS = ["hardhat_metadata", "anvil_nodeInfo"];
 
 /**
- * Fails unless the connection is in process or goes to a development node,
- * where nothing costs money.
+ * Fails unless nothing costs money: in process, or on a development node.
  *
- * @param action The problem with it elsewhere, for the error's text.
- * @param instead Other remedies, for the error's text.
+ * @param action The problem elsewhere, for the error's text, as are the remedies.
  * @throws VaultError VAULT_LIVE_NETWORK
  */
 export async function requireDevelopmentNode(
@@ -58,10 +56,7 @@ export async function requireDevelopmentNode(
   });
 }
 
-/**
- * The mocks' clock in Unix seconds: that of the next block, which on a node that
- * was idle is ahead of the latest one.
- */
+/** The clock of the next block, in Unix seconds: a node may have been idle. */
 export async function readClock(vault: VaultClient): Promise<bigint> {
   const { next } = await vault.rpc.nextBlock();
   return BigInt(next.timestamp);

@@ -77,28 +77,22 @@ export async function requireMocks(
 
 /**
  * In process every role has one address, always the same, so that fixtures can
- * be loaded in any order and the binding still names code. They start with
- * "vault" in ASCII, where no deployment ends up. With checksums, on which viem
- * insists.
+ * be loaded in any order and the binding still names code; each instance of a
+ * network has its own. They start with "vault" in ASCII, where no deployment
+ * ends up.
  */
-export const inProcessMockAddresses: MockAddresses = {
-  underlyingAsset: "0x7661756C74000000000000000000000000000001",
-  publicPool: "0x7661756C74000000000000000000000000000002",
-  privatePool: "0x7661756c74000000000000000000000000000003",
-  trading: "0x7661756c74000000000000000000000000000004",
-  vaultFactory: "0x7661756C74000000000000000000000000000005",
-  vault: "0x7661756C74000000000000000000000000000006",
-};
-
-/** The addresses in process; each instance of a network has its own. */
-export function inProcessAddresses(instance = ""): MockAddresses {
-  const digits = instance === "" ? "0".repeat(28) : id(instance).slice(-28);
+export function inProcessAddresses(instance?: string): MockAddresses {
+  const digits =
+    instance === undefined ? "0".repeat(28) : id(instance).slice(-28);
   return byRole((role) => {
-    const address = inProcessMockAddresses[role].toLowerCase();
+    const number = contractRoleNames.indexOf(role) + 1;
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every address begins so
-    return getAddress(address.replace("0".repeat(28), digits)) as `0x${string}`;
+    return getAddress(`0x7661756c74${digits}0${number}`) as `0x${string}`;
   });
 }
+
+/** Their addresses, but for those of instances. */
+export const inProcessMockAddresses = inProcessAddresses();
 
 /**
  * Places code, whatever stands there. The mocks have no constructor that would

@@ -55,11 +55,9 @@ export async function sendToMocks(
     }
     hashes.push(rpc.parser(method).hash(sent.result));
   }
-  const mined: Receipt[] = [];
-  for (const hash of hashes) {
-    mined.push(await waitForReceipt(vault, hash));
-  }
-  return mined;
+  return await Promise.all(
+    hashes.map(async (hash) => await waitForReceipt(vault, hash)),
+  );
 }
 
 /** Everything explicit: a user's gas settings may not suit this sender. */

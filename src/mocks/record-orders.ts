@@ -18,10 +18,8 @@ const FEWEST_ORDERS = 100;
 const PAGE = 16n;
 
 /**
- * Puts orders into code, as `MockTrading.setRecording` reads it, in process: to
- * store ten thousand takes seconds.
- *
- * @returns The calls that give the mock these orders.
+ * The calls that give the mock orders. In process many go into code, as
+ * `MockTrading.setRecording` reads it: to store ten thousand takes seconds.
  */
 export async function recordOrders(
   vault: VaultClient,

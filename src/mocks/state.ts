@@ -66,9 +66,8 @@ const rangeFields = ["firstId", "lastId"].map((name): Field => ({
 /** One value that can be set. */
 interface Settable {
   readonly path: Query["path"];
-  /** @returns The value that a change of the state makes, checked. */
+  /** Checks a change, and makes the value. */
   readonly change: (given: unknown, state: MockState) => unknown;
-  /** Sets the value of the state. */
   readonly calls: (
     state: MockState,
     changes: MockOverrides,
@@ -136,11 +135,10 @@ const settables: readonly Settable[] = [
 ];
 
 /**
- * A state with some of its values changed, each of which is checked. A value that
- * the state does not have has to be whole.
+ * A state with some of its values changed, each of which is checked.
  *
- * @throws VaultError VAULT_INVALID_ARGUMENT for an unknown value or half of one,
- * VAULT_INVALID_INTEGER, VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
+ * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
+ * VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
  */
 export function applyOverrides(
   state: MockState,
@@ -162,11 +160,7 @@ export function applyOverrides(
   return changed;
 }
 
-/**
- * The calls that set what is named, as it is in the changed state.
- *
- * @param named Fresh mocks need all of the state.
- */
+/** The calls that set what is named; fresh mocks need all of the state. */
 export function callsForChanges(
   state: MockState,
   changes: MockOverrides,
@@ -230,13 +224,7 @@ export function requireKnownKeys(
   }
 }
 
-/**
- * Checks what is to fail, or to succeed again: a mistyped name must not be a
- * failure that never happens.
- *
- * @param where The place of the target, named in errors.
- * @param prefix Stands before the names of its parts.
- */
+/** A mistyped name must not be a failure that never happens. */
 export function checkTarget(
   target: { operation: unknown; pool?: unknown },
   where: string,

@@ -23,12 +23,9 @@ export type NextRound = Readonly<
 >;
 
 /** What `settleAll` writes to the round. */
-export interface ScriptedSettlement {
-  /** Real value times 1E18. */
-  readonly settledPrice: bigint;
-  /** Scale not documented. */
-  readonly settledAmount: bigint;
-}
+export type ScriptedSettlement = Readonly<
+  Pick<VaultRound, "settledPrice" | "settledAmount">
+>;
 
 /** Everything the six mocks answer; values unscaled. */
 export interface MockState extends Readonly<StandaloneReadings> {
