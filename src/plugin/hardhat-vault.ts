@@ -358,7 +358,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return await mockAt(this, role, options);
   }
 
-  /** @internal How amounts of this set of contracts are shown. */
+  /** @internal Scales of the amounts of this set of contracts, for display. */
   public get settings(): DisplaySettings {
     const { tokenDecimals, displayDecimals } = settingsOf(
       this.networkName,
@@ -368,7 +368,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return { tokenDecimals, displayDecimals };
   }
 
-  /** @internal Who settles unless an account is named. */
+  /** @internal The account that settles by default. */
   public async defaultSender(): Promise<string> {
     const { findSender } = await import("./sender.js");
     return await findSender(this.rpc, this.connection.networkConfig);

@@ -14,7 +14,7 @@ export interface UnsignedSettlement {
   readonly header: Block;
   readonly to: string;
   readonly data: string;
-  /** What the sender needs; null where none is given, or the call is refused. */
+  /** Gas for the sender; null if there is none, or the contract refuses the call. */
   readonly estimatedGas: bigint | null;
   /** Why the contract refuses the call at that block; null where it does not. */
   readonly refusal: string | null;

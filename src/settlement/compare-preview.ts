@@ -13,8 +13,8 @@ import type {
 import type { PreviewDifference } from "./types.js";
 
 /**
- * What came otherwise in the readings and the tokens that moved. Others'
- * transactions in the same block are part of what came.
+ * The differences from the preview, in the readings and the tokens that moved.
+ * Others' transactions in the same block count, too.
  *
  * @returns Null if the block before cannot be read.
  */
@@ -64,7 +64,7 @@ function compareChanges(
     .filter((one) => one.previewed !== one.happened);
 }
 
-/** What each account got of each token from each other one. */
+/** The sums of each token that each account got from each other one. */
 function sumsOf(transfers: readonly Transfer[]): readonly ReadingChange[] {
   const sums = new Map<string, bigint>();
   for (const { token, from, to, amount } of transfers) {

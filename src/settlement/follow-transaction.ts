@@ -14,7 +14,7 @@ export interface FollowOptions {
   readonly confirmations: number;
   readonly deadline: Deadline;
   readonly pollingIntervalMs: number;
-  /** What a node gets to mine or queue what it accepted. */
+  /** Time for a node to mine or queue what it accepted. */
   readonly firstLookAfterMs: number;
   /**
    * @param block Default: the newest.
@@ -47,15 +47,15 @@ interface Followed extends FollowOptions {
   wasAnswered: boolean;
   /** The last answers to sending, all of them errors. */
   errors: readonly string[];
-  /** How often in a row, since the last send, the node did not have it. */
+  /** Times in a row, since the last send, that the node did not have it. */
   unseen: number;
   wasSeen: boolean;
   receipt: Receipt | undefined;
-  /** How many were told. */
+  /** Confirmations that were reported. */
   confirmed: number;
   readonly scan: Scan;
   sendProblem: string;
-  /** What was seen last, in words. */
+  /** The last state that was seen, in words. */
   last: string;
 }
 

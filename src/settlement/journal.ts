@@ -62,7 +62,7 @@ type JournalFile = Readonly<z.infer<typeof fileSchema>>;
 /** Whose settlements a journal has. */
 type Subject = Pick<JournalFile, "chainId" | "genesisHash" | "vault">;
 
-/** What is remembered of a settlement, from before it is sent. */
+/** The record of a settlement, kept from before it is sent. */
 export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
 
 /**

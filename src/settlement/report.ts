@@ -18,7 +18,6 @@ import type { PreviewDifference, Settlement } from "./types.js";
 export const RESUME_HINT =
   "The option `resume` of settleAll() takes it up again.";
 
-/** How a settlement ended. */
 export interface Ended {
   readonly settlement: Settlement;
   /** The transaction's block, if it was seen. */
@@ -27,7 +26,7 @@ export interface Ended {
   readonly isFinal: boolean;
 }
 
-/** What is known of a settlement; see {@link outcome}. */
+/** The known facts of a settlement; see {@link outcome}. */
 type Known = Pick<Settlement, "status"> & {
   readonly [
     Key in Exclude<keyof Settlement, "status" | "before" | "preview">

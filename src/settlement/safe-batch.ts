@@ -2,7 +2,7 @@ import { id } from "ethers";
 
 import type { UnsignedSettlement } from "./calldata.js";
 
-/** What Safe's Transaction Builder calls a batch, as it exports and imports. */
+/** A batch of Safe's Transaction Builder, as it exports and imports one. */
 export interface SafeBatch extends Readonly<Record<string, unknown>> {
   readonly meta: Readonly<Record<string, string>>;
 }

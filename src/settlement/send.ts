@@ -6,7 +6,7 @@ import type { RpcClient } from "../rpc/rpc-client.js";
 import { toRpcTransaction } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
 
-/** What came back when a transaction was handed to a node. */
+/** The answer of a node that was handed a transaction. */
 export type SendAnswer =
   | { readonly kind: "accepted"; readonly hash: string | undefined }
   /**
@@ -59,7 +59,7 @@ export async function send(
   }
 }
 
-/** What went wrong, in short. */
+/** A failure in short. */
 export function describeProblem(error: unknown): string {
   return VaultError.isVaultError(error) ? error.shortMessage : String(error);
 }

@@ -375,9 +375,8 @@ async function follow(
   }
 }
 
-/** How a transaction is waited for, and who is told meanwhile. */
 interface Waiting {
-  /** Whether only a round that has ended is settled. */
+  /** True if only a round that has ended is settled. */
   readonly ifExpired: boolean;
   readonly confirmations: number;
   readonly timeoutMs: number;

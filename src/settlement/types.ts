@@ -5,7 +5,7 @@ import type { TokenDescription } from "../simulation/describe-tokens.js";
 import type { ReadingValue, Simulation } from "../simulation/types.js";
 
 /**
- * How a settlement ended:
+ * The outcome of a settlement:
  *
  * - `settled`: mined, and the round that was meant is settled.
  * - `not-settled`: mined without a revert, and the round that was meant is not
@@ -39,7 +39,7 @@ export interface Stop {
   readonly hash?: string | undefined;
 }
 
-/** What a settlement did; what does not apply is null. Amounts are unscaled. */
+/** The result of a settlement; null if a value does not apply. Amounts are unscaled. */
 export interface Settlement {
   readonly status: SettlementStatus;
   /** The error code behind `refused` and `reverted`. */
@@ -63,8 +63,8 @@ export interface Settlement {
    */
   readonly after: VaultRound | null;
   /**
-   * What was to happen, as it was shown before, and what came otherwise; null if
-   * the node can simulate nothing in one request, or with `resume`.
+   * The simulation that was shown before, and the differences from it; null if the
+   * node can simulate nothing in one request, or with `resume`.
    */
   readonly preview: SettlementPreview | null;
 }
@@ -72,8 +72,8 @@ export interface Settlement {
 /** A settlement as it was simulated before it was sent. */
 export interface SettlementPreview extends Simulation {
   /**
-   * What came otherwise, in readings and transfers of tokens; null if nothing was
-   * mined, or the node does not tell. Native currency is not compared: a receipt
+   * Differences in readings and transfers of tokens; null if nothing was mined, or
+   * the node does not tell. Native currency is not compared: a receipt
    * has no trace of it.
    */
   readonly differences: readonly PreviewDifference[] | null;
@@ -89,7 +89,7 @@ export interface PreviewDifference {
   readonly happened: ReadingValue;
 }
 
-/** What is about to happen. Amounts are unscaled, prices are in wei. */
+/** The settlement to confirm. Amounts are unscaled, prices are in wei. */
 export interface SettlementPreflight {
   readonly chainId: number;
   /** Timestamp of the block that `round` was read at, Unix seconds. */
@@ -105,9 +105,9 @@ export interface SettlementPreflight {
   readonly balance: bigint;
   /** Gas limit of the transaction; null if it reverts, as the costs are. */
   readonly gas: bigint | null;
-  /** What that gas costs at the current price. */
+  /** Cost of that gas at the current price. */
   readonly cost: bigint | null;
-  /** What that gas costs at most. */
+  /** Cost of that gas at most. */
   readonly maxCost: bigint | null;
   /** Outcome of the simulated call. */
   readonly outcome: "succeeds" | "reverts";
@@ -157,7 +157,7 @@ export type SettlementEvent =
       readonly type: "confirmed";
       readonly hash: string;
       readonly confirmations: number;
-      /** How many are waited for. */
+      /** Confirmations to wait for. */
       readonly wanted: number;
     }
   /** Something went wrong that is being dealt with. */

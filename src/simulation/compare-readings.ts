@@ -15,8 +15,8 @@ export interface ChainState {
 }
 
 /**
- * What was read, or why it could not be, by name, as in `pools.public`: in the
- * order of the operations, orders last, as in `orders.7`.
+ * Values, or the failures to read them, by name, as in `pools.public`: in the order
+ * of the operations, orders last, as in `orders.7`.
  */
 export type Readings = ReadonlyMap<string, unknown>;
 

@@ -30,22 +30,22 @@ export interface EngineResult {
   readonly gasUsed: bigint;
   /** The least gas limit that may do: what was used before refunds. */
   readonly gasNeeded: bigint;
-  /** What the sender's balance afterwards lacks for the fee, in wei. */
+  /** The part of the fee that the sender's balance afterwards has paid, in wei. */
   readonly feePaid: bigint;
   /** Null if the engine does not see them. */
   readonly transfers: readonly Transfer[] | null;
-  /** What this engine cannot know. */
+  /** Limits of this engine's knowledge. */
   readonly notes: readonly string[];
 }
 
-/** How a call failed, as far as a node tells. */
+/** The failure of a call, as far as a node tells. */
 export interface FailedCall {
-  /** What it reverted with, 0x hex. */
+  /** The data of the revert, 0x hex. */
   readonly data: string;
   /** The node's words, if they say more than that it failed. */
   readonly message: string | undefined;
   readonly gasUsed: bigint;
-  /** What it was given at least. */
+  /** The gas that it was given at least. */
   readonly gasGiven: bigint;
 }
 
@@ -61,7 +61,7 @@ export function beforeRefunds(gasUsed: bigint): bigint {
   return (gasUsed * 5n + 3n) / 4n;
 }
 
-/** What no simulation knows; a note of every one. */
+/** The limits of every simulation, as a note. */
 export const UNKNOWABLE =
   "Not known beforehand: the block's randomness and who makes it, what a contract does by the gas that is left (gasleft()), and transactions of others that are mined first.";
 

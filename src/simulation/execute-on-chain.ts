@@ -111,7 +111,7 @@ export async function executeSettlement(
   };
 }
 
-/** How Hardhat's simulator says that a contract failed without a revert. */
+/** The words of Hardhat's simulator for a failure without a revert. */
 const executionFailure =
   /out of ?gas|opcode|EVM error|stack (?:under|over)flow|jump|instruction/iu;
 

@@ -14,7 +14,7 @@ import type {
   RpcClient,
 } from "../rpc/rpc-client.js";
 
-/** What a transaction offers to pay for gas, in wei. */
+/** The prices that a transaction offers for gas, in wei. */
 export type Fees =
   | { readonly gasPrice: bigint }
   | { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint };
@@ -112,7 +112,7 @@ export function maxPricePerGas(fees: Fees): bigint {
   return "gasPrice" in fees ? fees.gasPrice : fees.maxFeePerGas;
 }
 
-/** What a unit of gas costs at the current base fee, in wei. */
+/** The price of a unit of gas at the current base fee, in wei. */
 export function currentPricePerGas(
   fees: Fees,
   { baseFeePerGas }: Pick<Block, "baseFeePerGas">,
@@ -123,7 +123,7 @@ export function currentPricePerGas(
   return min(baseFeePerGas + fees.maxPriorityFeePerGas, fees.maxFeePerGas);
 }
 
-/** What a settlement would pay for a unit of gas now; undefined if not known. */
+/** The price that a settlement would pay for gas now; undefined if not known. */
 export async function findPrice(
   { rpc, connection }: VaultHost,
   block: Pick<Block, "baseFeePerGas">,

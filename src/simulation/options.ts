@@ -15,8 +15,8 @@ export interface SimulateSettleAllOptions
   /**
    * Milliseconds until all of it has to be answered, with whatever is asked again
    * and what a fork fetches; no limit unless given, and 300,000 for each request.
-   * What the fork has asked by then cannot be called back: a process ends only
-   * once that is answered, or Hardhat's simulator has given it up.
+   * A request that the fork has made by then cannot be called back: a process ends
+   * only once that is answered, or Hardhat's simulator has given it up.
    */
   readonly timeout?: number | undefined;
   /**
@@ -40,7 +40,7 @@ export interface SimulateSettleAllOptions
    */
   readonly gas?: bigint | number | undefined;
   /**
-   * What executes it, and nothing else. Unless given, the first that can:
+   * The engine that executes it. Default: the first that can, of
    * `simulateV1` (one `eth_simulateV1`), `call` (one `eth_call` with code at the
    * sender's address), `fork` (in this process). With `hardfork` it is the fork;
    * in process it is the network itself, which needs no engine.
@@ -56,7 +56,7 @@ export interface SimulationRequest extends WatchedSubjects {
   readonly hardfork?: string | undefined;
   /** Those that may be asked, in this order. */
   readonly engines?: readonly HttpEngine[];
-  /** What a unit of gas costs, in wei; what a settlement would pay unless given. */
+  /** Price of a unit of gas, in wei. Default: the price that a settlement would pay. */
   readonly pricePerGas?: bigint;
 }
 

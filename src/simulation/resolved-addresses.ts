@@ -13,7 +13,6 @@ export interface ResolvedAddresses {
   readonly requireKnown: () => readonly KnownContract[];
 }
 
-/** Where the contract of a role is. */
 export interface KnownContract extends LocatedAddress {
   readonly role: ContractRole;
 }

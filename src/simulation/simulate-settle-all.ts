@@ -35,7 +35,7 @@ export interface Simulated {
   readonly ordersRead: number;
   /** The sender's before, in wei. */
   readonly balance: bigint;
-  /** What the gas limit has to allow; null if nothing was executed. */
+  /** The gas that the limit has to allow; null if nothing was executed. */
   readonly gasNeeded: bigint | null;
 }
 

@@ -10,7 +10,7 @@ export const NATIVE = "native";
 const TRANSFER_TOPIC =
   "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-/** Where `eth_simulateV1` says that native currency comes from. */
+/** The contract that `eth_simulateV1` names for native currency. */
 const NATIVE_LOG_ADDRESS = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 
 /**

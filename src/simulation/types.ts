@@ -2,7 +2,7 @@ import type { VaultErrorCode } from "../errors.js";
 import type { BlockInfo } from "../rpc/rpc-client.js";
 
 /**
- * How a simulated settlement ended:
+ * The outcome of a simulated settlement:
  *
  * - `settled`: the contract settles the round; see it in `changes`.
  * - `not-settled`: the contract accepts the call and the round is not settled
@@ -14,7 +14,7 @@ export type SimulationStatus =
   "settled" | "not-settled" | "reverted" | "nothing-to-do";
 
 /**
- * What executes the settlement: one `eth_simulateV1`, one `eth_call` with code
+ * The engine that executes the settlement: one `eth_simulateV1`, one `eth_call` with code
  * at the sender's address, a fork in this process, or the in-process network
  * itself.
  */
@@ -56,7 +56,7 @@ export interface Transfer {
   readonly amount: bigint;
 }
 
-/** What a settlement would do; what does not apply is null. */
+/** The effects of a settlement; a value that does not apply is null. */
 export interface Simulation {
   readonly status: SimulationStatus;
   /** The error code behind `reverted` and `not-settled`. */
@@ -72,18 +72,18 @@ export interface Simulation {
   readonly gasUsed: bigint | null;
   /** The block that the simulated transaction was mined in. */
   readonly block: BlockInfo | null;
-  /** What differs, in all readings and in the orders that were named. */
+  /** Changes of all readings, and of the orders that were named. */
   readonly changes: readonly ReadingChange[];
   /**
-   * What differs, of the sender and the protocol's contracts. The sender's own
+   * Changes for the sender and the protocol's contracts. The sender's own
    * pays for the gas, at the price that a settlement would offer now.
    */
   readonly balances: readonly BalanceChange[];
   /**
-   * What moves between any accounts, in its order: ERC-20 `Transfer` events and
+   * Transfers between any accounts, in their order: ERC-20 `Transfer` events and
    * native currency, without the fee. Null where the engine does not see it.
    */
   readonly transfers: readonly Transfer[] | null;
-  /** What this engine cannot know, and what else is worth knowing. */
+  /** Limits of the engine's knowledge, and other remarks. */
   readonly notes: readonly string[];
 }

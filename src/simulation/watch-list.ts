@@ -19,7 +19,7 @@ import { NATIVE } from "./transfers.js";
 /** `balanceOf(address)` of ERC-20. */
 const BALANCE_OF = "0x70a08231";
 
-/** What else is watched than readings and native balances. */
+/** Subjects to watch besides readings and native balances. */
 export interface WatchedSubjects {
   readonly orderIDs?: readonly bigint[];
   /** ERC-20 contracts. */

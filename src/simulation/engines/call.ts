@@ -123,7 +123,7 @@ async function callLens(
   };
 }
 
-/** What the contract says to the sender as it is; undefined if it accepts. */
+/** The refusal of the call by the sender as it is; undefined if it is accepted. */
 async function callPlainly(
   { sender, target, gas, next }: SimulationParameters,
   method: EngineMethod,

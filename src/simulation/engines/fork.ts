@@ -32,7 +32,7 @@ export interface ForkOptions {
 
 const noInstances: NonNullable<ForkPlan["instances"]> = new Map();
 
-/** What error texts call what a fork asks its upstream. */
+/** The name in error texts of the requests of a fork to its upstream. */
 const FORK_REQUESTS = "the requests of a fork";
 
 /** A connection to an in-process fork. */
@@ -48,7 +48,7 @@ interface ForkPlan extends Pick<
   readonly chainId: number;
   /** Those of the network's instances, by name, where somebody may ask. */
   readonly instances?: ReadonlyMap<string, ResolvedAddresses>;
-  /** What else only a simulation overrides. */
+  /** Further overrides of a simulation. */
   readonly simulation?: {
     /** None, so that no balance of the forked chain is overwritten. */
     readonly accounts: [];

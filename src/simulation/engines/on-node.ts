@@ -7,7 +7,7 @@ import type { BlockInfo, Executed } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError } from "../engine.js";
 import type { SimulationParameters } from "../engine.js";
 
-/** How nodes say that they have no such method, or do not let it be used. */
+/** The words of nodes that have no such method, or do not let it be used. */
 const missingMethod =
   /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
 

@@ -36,7 +36,7 @@ const READ_GAS = 10_000_000n;
 
 interface SimulatedCall {
   readonly succeeded: boolean;
-  /** What it returned or reverted with, 0x hex. */
+  /** The data of the return or of the revert, 0x hex. */
   readonly data: string;
   readonly gasUsed: bigint;
   /** Before refunds; undefined where the node does not tell. */
