@@ -1,7 +1,6 @@
 import { MaxUint256 as MAX, ZeroAddress } from "ethers";
 
-import { givenInput } from "../client/inputs.js";
-import { vaultError } from "../errors.js";
+import { notOneOf } from "../client/inputs.js";
 import { ContractType, OrderState, answerOf } from "../protocol/index.js";
 import { keysOf } from "../protocol/keys-of.js";
 import type {
@@ -243,11 +242,7 @@ export function requireScenario(name: string): ScenarioName {
   const known = keysOf(scenarios);
   const found = known.find((each) => each === name);
   if (found === undefined) {
-    throw vaultError("VAULT_INVALID_ENUM", {
-      where: "scenario",
-      allowed: known.join(", "),
-      value: givenInput(name),
-    });
+    throw notOneOf("scenario", known, name);
   }
   return found;
 }
