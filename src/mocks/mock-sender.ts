@@ -49,7 +49,9 @@ export async function sendToMocks(
   // they share one.
   const hashes: string[] = [];
   for (const transaction of transactions) {
-    const sent = await rpc.execute(method, [{ ...fields, ...transaction }]);
+    const sent = await rpc.requestOrRevert(method, [
+      { ...fields, ...transaction },
+    ]);
     if ("reverted" in sent) {
       throw scriptFailed(rpc, sent.reverted.text);
     }

@@ -246,7 +246,7 @@ export function classifyFailure(thrown: unknown): Failure {
   const { links, codes, isTimeout, isUnreadable } = signsOf(error);
   if (
     isTimeout ||
-    // No node needs so many words for it.
+    // Longer texts are never a passing failure.
     words.length > MAX_FOREIGN_TEXT ||
     finalWords.test(words)
   ) {

@@ -93,16 +93,19 @@ const MAX_CONCURRENCY = 16;
 /** No node that can be used is further behind, and few keep older state. */
 const MOST_BLOCKS_BEHIND = 128;
 
-/** Methods that change nothing if they are sent twice. */
-const repeatable =
+/**
+ * Methods that change nothing if they are sent twice. Others are sent once, at once,
+ * and waited for without a deadline: their answer must not be lost.
+ */
+const safeToResend =
   /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|net_version|web3_clientVersion)$/u;
 
 /** Everything that is known of the node behind a connection. */
 class KnownNode {
   /** Limits the requests under way. */
-  public readonly limit = pLimit(MAX_CONCURRENCY);
+  public readonly readSlots = pLimit(MAX_CONCURRENCY);
   /** Changes a development chain one task after the other. */
-  public readonly queue = pLimit(1);
+  public readonly changes = pLimit(1);
   public newestBlock = -1;
   /** True if it applies state overrides; undefined until it was tried. */
   public takesOverrides: boolean | undefined;
@@ -122,7 +125,7 @@ interface Operation extends Pick<RequestOptions, "onRetry"> {
   /** The number of times that the request was sent which the deadline ended. */
   readonly ended: { tried: string };
   /** False for requests that belong to none. */
-  readonly isOne: boolean;
+  readonly isOperation: boolean;
 }
 
 /** A failed attempt; another one may succeed if `retry` is given. */
@@ -147,7 +150,7 @@ export class RpcClient {
     private readonly operation: Operation = {
       policy: usualRetries,
       ended: { tried: "" },
-      isOne: false,
+      isOperation: false,
     },
   ) {
     this.#ofBlock = this.parser(BLOCK_METHOD);
@@ -158,14 +161,14 @@ export class RpcClient {
    * another operation the outer deadline holds.
    */
   public withOptions({ timeout, onRetry }: RequestOptions): RpcClient {
-    return this.operation.isOne
+    return this.operation.isOperation
       ? this
       : this.#with({
           deadline: timeout === undefined ? undefined : new Deadline(timeout),
           onRetry,
           policy: usualRetries,
           ended: { tried: "" },
-          isOne: true,
+          isOperation: true,
         });
   }
 
@@ -190,7 +193,7 @@ export class RpcClient {
     method: string,
     params: readonly unknown[] = [],
   ): Promise<unknown> {
-    const executed = await this.execute(method, params);
+    const executed = await this.requestOrRevert(method, params);
     if ("reverted" in executed) {
       throw vaultError("VAULT_RPC_ERROR", {
         network: this.network,
@@ -207,7 +210,7 @@ export class RpcClient {
    *
    * @throws VaultError see {@link toRpcError}
    */
-  public async execute(
+  public async requestOrRevert(
     method: string,
     params: readonly unknown[],
   ): Promise<Executed> {
@@ -218,23 +221,23 @@ export class RpcClient {
       onRetry,
     } = this.operation;
     const begunAt = performance.now();
-    let failed: FailedAttempt | undefined;
+    let lastFailure: FailedAttempt | undefined;
     for (let attempt = 1; ; attempt += 1) {
-      const made = await this.#send(method, params, deadline);
-      if (made !== undefined && !("thrown" in made)) {
-        return made;
+      const outcome = await this.#send(method, params, deadline);
+      if (outcome !== undefined && !("thrown" in outcome)) {
+        return outcome;
       }
       // An earlier failure says more than that the time is over.
-      failed = made ?? failed;
+      lastFailure = outcome ?? lastFailure;
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
       const tried =
         attempt === 1 ? "" : ` (tried ${attempt} times in ${seconds} s)`;
-      if (failed === undefined) {
+      if (lastFailure === undefined) {
         throw this.#timedOut(method, tried === "" ? ended.tried : tried);
       }
-      const { thrown, retry, retryAfterMs } = failed;
+      const { thrown, retry, retryAfterMs } = lastFailure;
       if (
-        made === undefined ||
+        outcome === undefined ||
         retry === undefined ||
         attempt >= policy[retry] ||
         deadline.isOver
@@ -250,7 +253,7 @@ export class RpcClient {
     }
   }
 
-  /** @returns Undefined if the deadline comes first. */
+  /** Sends once. @returns Undefined if the deadline comes first. */
   async #send(
     method: string,
     params: readonly unknown[],
@@ -259,12 +262,12 @@ export class RpcClient {
     const send = async () => ({
       result: await this.provider.request({ method, params }),
     });
-    const mayRepeat = repeatable.test(method);
+    const maySendAgain = safeToResend.test(method);
     try {
-      const sent = mayRepeat
+      const sent = maySendAgain
         ? await deadline.within(
             // What waits longer than it may is not sent any more.
-            this.node.limit(async () =>
+            this.node.readSlots(async () =>
               deadline.isOver ? undefined : await send(),
             ),
           )
@@ -272,7 +275,7 @@ export class RpcClient {
       if (
         method === BLOCK_METHOD &&
         sent?.result === null &&
-        this.#isSeen(method, params)
+        this.#isKnownBlock(method, params)
       ) {
         return { thrown: this.#blockNotFound(params[0]), retry: "passing" };
       }
@@ -286,14 +289,14 @@ export class RpcClient {
       const { kind, retryAfterMs } = failure;
       const isPassing =
         kind === "passing" ||
-        (kind === "behind" && this.#isSeen(method, params));
+        (kind === "behind" && this.#isKnownBlock(method, params));
       const retry = isPassing ? "passing" : kind === "busy" ? kind : undefined;
-      return { thrown, retry: mayRepeat ? retry : undefined, retryAfterMs };
+      return { thrown, retry: maySendAgain ? retry : undefined, retryAfterMs };
     }
   }
 
   /** True if the request is for a block that a node has told of. */
-  #isSeen(method: string, params: readonly unknown[]): boolean {
+  #isKnownBlock(method: string, params: readonly unknown[]): boolean {
     const { newestBlock } = this.node;
     const block = params[method === BLOCK_METHOD ? 0 : 1];
     return (
@@ -362,7 +365,7 @@ export class RpcClient {
    * writes back, or a snapshot that it reverts, must not meet another's changes.
    */
   public async inOrder<Result>(task: () => Promise<Result>): Promise<Result> {
-    return await this.node.queue(task);
+    return await this.node.changes(task);
   }
 
   /** Calls a contract, with state overrides if they are given. */
@@ -373,7 +376,7 @@ export class RpcClient {
   ): Promise<CallResult> {
     const method = "eth_call";
     const params = [call, toBlockId(block), ...overrides];
-    const executed = await this.execute(method, params);
+    const executed = await this.requestOrRevert(method, params);
     return "reverted" in executed
       ? executed
       : { data: this.parser(method).bytes(executed.result) };

@@ -31,8 +31,10 @@ export async function send(
   const { raw, hash } = transaction;
   try {
     const answer = await (raw === undefined
-      ? rpc.execute("eth_sendTransaction", [toRpcTransaction(transaction)])
-      : rpc.execute("eth_sendRawTransaction", [raw]));
+      ? rpc.requestOrRevert("eth_sendTransaction", [
+          toRpcTransaction(transaction),
+        ])
+      : rpc.requestOrRevert("eth_sendRawTransaction", [raw]));
     if ("reverted" in answer) {
       return { kind: "error", problem: answer.reverted.text };
     }

@@ -98,7 +98,7 @@ export async function estimateGas(
   block?: BlockId,
 ): Promise<bigint | Reverted> {
   const method = "eth_estimateGas";
-  const answer = await rpc.execute(method, [
+  const answer = await rpc.requestOrRevert(method, [
     call,
     ...(block === undefined ? [] : [toBlockId(block)]),
   ]);

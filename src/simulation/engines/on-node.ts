@@ -52,7 +52,9 @@ export class EngineMethod {
       throw new EngineUnsupportedError(known);
     }
     try {
-      return await rpc.withRetries(fewRetries).execute(this.name, params);
+      return await rpc
+        .withRetries(fewRetries)
+        .requestOrRevert(this.name, params);
     } catch (error) {
       if (!VaultError.isVaultError(error) || !passedOn.has(error.code)) {
         throw error;
