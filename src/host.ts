@@ -32,8 +32,6 @@ export interface VaultHost extends VaultClient {
   withDeadline(options: OperationOptions): VaultHost;
   /** Another set of contracts on the same network. */
   instance(name: string): VaultHost;
-  /** @internal Hash of the chain's first block; undefined where nothing persists. */
-  genesisHash(): Promise<string | undefined>;
   /**
    * Gives a fork of this network its vault, which finds its contracts where
    * they are upstream.

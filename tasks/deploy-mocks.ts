@@ -42,10 +42,8 @@ async function deployAndSave(
 ): Promise<TaskReport> {
   const { addresses } = await vault.deployMocks({ scenario, allowLiveNetwork });
   const envelope = await readEnvelope(vault);
-  const file = await vault.deployments?.save({
-    version: 1,
-    chainId: envelope.chainId,
-    genesisHash: await vault.deployments.genesisHash(),
+  const deployments = await vault.deployments?.();
+  const file = await deployments?.save({
     block: envelope.block.number,
     scenario,
     contracts: addresses,

@@ -50,7 +50,7 @@ export interface InstanceOfNetwork {
 export function connectionAddresses(
   networkName: string,
   networkConfig: NetworkConfig,
-  deployment: DeploymentAddresses | undefined,
+  deployments: (() => Promise<DeploymentAddresses>) | undefined,
   instance?: InstanceOfNetwork,
 ): ConnectionAddresses {
   const path = `networks.${networkName}.vault${instance === undefined ? "" : `.instances.${instance.name}`}.contracts`;
@@ -58,11 +58,16 @@ export function connectionAddresses(
     path,
     settingsOf(networkName, networkConfig, instance?.name),
   );
-  const deployed: AddressResolver = async (role) =>
-    (await deployment?.find(role)) ?? {
-      path: `${path}.${role}`,
-      hint: `${orCallAt(role)} ${describeAbsence(networkConfig, deployment)}`,
-    };
+  const deployed: AddressResolver = async (role) => {
+    const mocks = await deployments?.();
+    return (
+      (await mocks?.find(role)) ?? {
+        path: `${path}.${role}`,
+        // Known once the mocks were looked for.
+        hint: `${orCallAt(role)} ${describeAbsence(networkConfig, mocks)}`,
+      }
+    );
+  };
   return bindableAddresses(
     instance === undefined
       ? configured

@@ -137,17 +137,10 @@ function withForkCacheDir(
   network: NetworkConfig,
   userNetwork: NetworkUserConfig | undefined,
 ): NetworkConfig {
-  if (
-    network.type !== "edr-simulated" ||
-    network.forking === undefined ||
-    userNetwork?.type !== "edr-simulated"
-  ) {
-    return network;
-  }
-  const { cacheDir }: Readonly<Record<string, unknown>> = {
-    ...userNetwork.forking,
-  };
-  return typeof cacheDir === "string"
+  const { cacheDir } = asRecord(asRecord(userNetwork)["forking"]);
+  return network.type === "edr-simulated" &&
+    network.forking !== undefined &&
+    typeof cacheDir === "string"
     ? { ...network, forking: { ...network.forking, cacheDir } }
     : network;
 }

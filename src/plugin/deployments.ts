@@ -1,16 +1,49 @@
+import { z } from "zod";
+
 import type { LocatedAddress } from "../client/addresses.js";
 import { parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
-import { contractRoles } from "../protocol/index.js";
+import {
+  PROJECT_FOLDER,
+  listProjectFiles,
+  readProjectFile,
+  reasonOf,
+  writeProjectFile,
+} from "../project-file.js";
+import { byRole, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
+import { recordedAddress, recordedCount } from "../recorded-values.js";
+import type { Schema } from "../recorded-values.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
-import type { MockDeployment } from "./deployment-file.js";
 
+/** A deployment by `vault deploy-mocks` on a network that persists. */
+// Spelled out, not inferred: our declarations would import zod's, which every
+// project that has this package would then have to load and check.
+interface MockDeployment {
+  readonly version: 1;
+  readonly chainId: number;
+  /** Several local nodes share a chain id; their genesis tells them apart. */
+  readonly genesisHash: string;
+  readonly block: number;
+  readonly scenario: string;
+  readonly instance?: string | undefined;
+  readonly contracts: Readonly<Record<ContractRole, string>>;
+}
+
+const deploymentSchema: Schema<MockDeployment> = z
+  .object({
+    version: z.literal(1),
+    chainId: recordedCount,
+    genesisHash: z.string(),
+    block: recordedCount,
+    scenario: z.string(),
+    instance: z.string().optional(),
+    contracts: z.object(byRole(() => recordedAddress)).strict(),
+  })
+  .strict();
+
+/** Some archives are pruned so far that they have no first block. */
 const UNKNOWN_GENESIS = "unknown";
-
-/** Kept from a connection, which need not load zod for it. */
-const loadFiles = async (): Promise<typeof import("./deployment-file.js")> =>
-  await import("./deployment-file.js");
 
 /**
  * The addresses of mocks that were deployed to a persistent network, as long as
@@ -19,13 +52,17 @@ const loadFiles = async (): Promise<typeof import("./deployment-file.js")> =>
 export class DeploymentAddresses {
   #found: Promise<MockDeployment | undefined> | undefined;
   #absence: string | undefined;
+  /** Ends the names of the files of this set of contracts. */
+  readonly #suffix: string;
 
   /** @param instance The set of contracts on the network, if it is a named one. */
   constructor(
     private readonly rpc: RpcClient,
     private readonly projectRoot: string,
     private readonly instance?: string,
-  ) {}
+  ) {
+    this.#suffix = instance === undefined ? ".json" : `-${instance}.json`;
+  }
 
   /**
    * @throws VaultError VAULT_INVALID_DEPLOYMENT_FILE if the file cannot be used,
@@ -46,8 +83,7 @@ export class DeploymentAddresses {
     if (deployment === undefined) {
       return undefined;
     }
-    const { deploymentFile } = await loadFiles();
-    const source = deploymentFile(deployment);
+    const source = this.#fileOf(deployment);
     // A file may have it in any case, and addresses are compared as they are.
     const address = parseAddress(
       deployment.contracts[role],
@@ -63,6 +99,28 @@ export class DeploymentAddresses {
       : `${this.#absence}: run ${this.#command} again.`;
   }
 
+  /** Writes the file; it appears whole or not at all. */
+  public async save(
+    mocks: Pick<MockDeployment, "block" | "scenario" | "contracts">,
+  ): Promise<string> {
+    const deployment: MockDeployment = {
+      version: 1,
+      ...mocks,
+      chainId: await this.rpc.chainId(),
+      genesisHash: await this.#genesisHash(),
+      instance: this.instance,
+    };
+    const file = this.#fileOf(deployment);
+    await writeProjectFile(this.projectRoot, file, deployment).catch(
+      (error: unknown) => {
+        const problem = `it cannot be written (${reasonOf(error)})`;
+        throw this.#invalid(file, problem, error);
+      },
+    );
+    this.#found = Promise.resolve(deployment);
+    return file;
+  }
+
   get #command(): string {
     const instance =
       this.instance === undefined ? "" : ` --instance ${this.instance}`;
@@ -74,62 +132,51 @@ export class DeploymentAddresses {
     return vaultError("VAULT_INVALID_DEPLOYMENT_FILE", args, cause);
   }
 
-  /** Writes the file; it appears whole or not at all. */
-  public async save(mocks: Omit<MockDeployment, "instance">): Promise<string> {
-    const deployment = { ...mocks, instance: this.instance };
-    const { deploymentFile, reasonOf, writeProjectFile } = await loadFiles();
-    const file = deploymentFile(deployment);
-    await writeProjectFile(this.projectRoot, file, deployment).catch(
-      (error: unknown) => {
-        const problem = `it cannot be written (${reasonOf(error)})`;
-        throw this.#invalid(file, problem, error);
-      },
-    );
-    this.#found = Promise.resolve(deployment);
-    return file;
+  async #genesisHash(): Promise<string> {
+    // A block without a hash is an error: it must not look like another chain.
+    return (await this.rpc.genesisHash()) ?? UNKNOWN_GENESIS;
   }
 
-  /**
-   * Hash of the chain's first block.
-   *
-   * @throws VaultError VAULT_RPC_INVALID_RESPONSE for a block without a hash,
-   * which must not look like another chain, and those of a failed request
-   */
-  public async genesisHash(): Promise<string> {
-    // Some archives are pruned so far that they have no first block; then
-    // nothing can be matched, and nothing is.
-    return (await this.rpc.genesisHash()) ?? UNKNOWN_GENESIS;
+  /** The file of a chain's mocks, relative to the project's root. */
+  #fileOf({
+    chainId,
+    genesisHash,
+  }: Pick<MockDeployment, "chainId" | "genesisHash">): string {
+    const genesis = genesisHash.toLowerCase().replace("0x", "").slice(0, 8);
+    return `${PROJECT_FOLDER}/${chainId}-${genesis}${this.#suffix}`;
   }
 
   async #load(): Promise<MockDeployment | undefined> {
     this.#absence = undefined;
-    const files = await loadFiles();
-    const { instance, projectRoot } = this;
-    const found = await files.listDeployments(projectRoot, instance);
-    if (found.length === 0) {
+    const names = (await listProjectFiles(this.projectRoot)).filter((name) => {
+      const [, suffix] = /^[0-9]+-[0-9a-z]+([-.].*)$/u.exec(name) ?? [];
+      return suffix === this.#suffix;
+    });
+    if (names.length === 0) {
       return undefined;
     }
     const chainId = await this.rpc.chainId();
-    const others = found
-      .filter(({ chain }) => chain === `${chainId}`)
-      .map(({ file }) => file);
+    const others = names.filter((name) => name.startsWith(`${chainId}-`));
     if (others.length === 0) {
       return undefined;
     }
-    const genesisHash = await this.genesisHash();
-    const expected = files.deploymentFile({ chainId, genesisHash, instance });
-    const deployment = await files.readProjectFile(
-      projectRoot,
-      expected,
-      files.deploymentSchema,
-      (problem, cause) => this.#invalid(expected, problem, cause),
+    const genesisHash = await this.#genesisHash();
+    const file = this.#fileOf({ chainId, genesisHash });
+    const deployment = await readProjectFile(
+      this.projectRoot,
+      file,
+      deploymentSchema,
+      (problem, cause) => this.#invalid(file, problem, cause),
     );
     if (
       deployment?.chainId !== chainId ||
       deployment.genesisHash !== genesisHash ||
       genesisHash === UNKNOWN_GENESIS
     ) {
-      this.#absence = `${others.join(", ")} ${others.length === 1 ? "belongs to another chain" : "belong to other chains"} with the same id (the node was probably restarted)`;
+      const files = others
+        .toSorted()
+        .map((name) => `${PROJECT_FOLDER}/${name}`);
+      this.#absence = `${files.join(", ")} ${files.length === 1 ? "belongs to another chain" : "belong to other chains"} with the same id (the node was probably restarted)`;
       return undefined;
     }
     const haveCode = await Promise.all(
@@ -138,7 +185,7 @@ export class DeploymentAddresses {
       ),
     );
     if (haveCode.includes(false)) {
-      this.#absence = `The mocks of ${expected} are not on the chain any more`;
+      this.#absence = `The mocks of ${file} are not on the chain any more`;
       return undefined;
     }
     return deployment;

@@ -35,7 +35,7 @@ import {
   settingsOf,
 } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
-import { DeploymentAddresses } from "./deployments.js";
+import type { DeploymentAddresses } from "./deployments.js";
 import { findInProject } from "./project-abis.js";
 
 /**
@@ -78,7 +78,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   /** @internal */
   public readonly context: HookContext;
   /** @internal Undefined where nothing persists: on an in-process network. */
-  public readonly deployments: DeploymentAddresses | undefined;
+  public readonly deployments: (() => Promise<DeploymentAddresses>) | undefined;
 
   private constructor(
     private readonly parts: VaultParts,
@@ -112,14 +112,19 @@ export class HardhatVault extends VaultClient implements VaultHost {
   ): HardhatVault {
     const { networkConfig, provider } = connection;
     const rpc = instance?.network.rpc ?? new RpcClient(provider, networkName);
-    const deployments =
-      networkConfig.type === "http"
-        ? new DeploymentAddresses(
+    let opened: Promise<DeploymentAddresses> | undefined;
+    // Loaded when it is asked for: it needs zod.
+    const openDeployments = async (): Promise<DeploymentAddresses> =>
+      await (opened ??= import("./deployments.js").then(
+        (module) =>
+          new module.DeploymentAddresses(
             rpc,
             context.config.paths.root,
             instance?.name,
-          )
-        : undefined;
+          ),
+      ));
+    const deployments =
+      networkConfig.type === "http" ? openDeployments : undefined;
     const addresses =
       upstream === undefined
         ? connectionAddresses(networkName, networkConfig, deployments, instance)
@@ -377,11 +382,6 @@ export class HardhatVault extends VaultClient implements VaultHost {
   /** @internal From now on the connection's vault looks here first. */
   public bind(addresses: AddressResolver): void {
     this.parts.addresses.bind(addresses);
-  }
-
-  /** @internal Hash of the first block; undefined where nothing persists. */
-  public async genesisHash(): Promise<string | undefined> {
-    return await this.deployments?.genesisHash();
   }
 
   /** @internal Gives a fork of this network its vault. */

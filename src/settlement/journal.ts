@@ -95,7 +95,7 @@ export class Journal {
     if (vault.connection.networkConfig.type !== "http") {
       return undefined;
     }
-    const genesisHash = (await vault.genesisHash()) ?? UNKNOWN_GENESIS;
+    const genesisHash = (await vault.rpc.genesisHash()) ?? UNKNOWN_GENESIS;
     const { root } = vault.context.config.paths;
     return new Journal(root, { chainId, genesisHash, vault: address });
   }

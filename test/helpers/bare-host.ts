@@ -9,7 +9,6 @@ import type { RpcClient } from "../../src/rpc/rpc-client.js";
 export interface HostSettings {
   readonly networkConfig: Readonly<Record<string, unknown>>;
   readonly projectRoot: string;
-  readonly genesisHash?: string | undefined;
 }
 
 /**
@@ -71,10 +70,6 @@ export class BareHost extends VaultClient implements VaultHost {
 
   public instance(): never {
     throw new Error("there are no instances");
-  }
-
-  public async genesisHash(): Promise<string | undefined> {
-    return await Promise.resolve(this.hardhat?.genesisHash);
   }
 
   public adoptFork(): void {

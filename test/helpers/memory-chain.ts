@@ -13,6 +13,7 @@ export const VAULT = "0x00000000000000000000000000000000000000A1";
 export const FACTORY = "0x00000000000000000000000000000000000000A2";
 export const KEY = `0x${"11".repeat(32)}`;
 export const SETTLER = new Wallet(KEY).address;
+export const GENESIS = `0x${"ee".repeat(32)}`;
 export const SETTLE = operations.settleAll.selector;
 
 /** What `scriptedNode` says that every call of a simulation uses. */
@@ -181,6 +182,9 @@ export class MemoryChain {
       case "eth_getTransactionByHash":
         return this.#describe(String(first));
       case "eth_getBlockByNumber":
+        if (first === "0x0") {
+          return { hash: GENESIS };
+        }
         return this.#block(
           await node.request({ method, params }),
           first,

@@ -62,7 +62,6 @@ describe("a settlement by a keeper", () => {
         ...networkConfig,
       },
       projectRoot,
-      genesisHash: `0x${"ee".repeat(32)}`,
     });
     const { settlement } = await settleAll(host, {
       pollingInterval: 1,

@@ -66,7 +66,6 @@ describe("the outcomes of a settlement", () => {
         ...networkConfig,
       },
       projectRoot,
-      genesisHash: GENESIS,
     });
   const settle = async (
     options: SettleAllOptions = {},

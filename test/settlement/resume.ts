@@ -20,6 +20,7 @@ import {
 import { expectVaultError } from "../helpers/assertions.js";
 import type { BareHost } from "../helpers/bare-host.js";
 import {
+  GENESIS,
   KEY,
   MemoryChain,
   OPEN_ROUND,
@@ -30,7 +31,6 @@ import {
   settledRound,
 } from "../helpers/memory-chain.js";
 
-const GENESIS = `0x${"ee".repeat(32)}`;
 const HASH = `0x${"ab".repeat(32)}`;
 const FILE = `vault-deployments/settlement-31337-${VAULT.toLowerCase()}.json`;
 const FINISHED = FILE.replace(/json$/u, "finished.json");
@@ -80,7 +80,6 @@ describe("a settlement that is taken up", () => {
   };
   const hostOf = (
     networkConfig: Readonly<Record<string, unknown>> = {},
-    genesisHash: string | undefined = GENESIS,
   ): BareHost =>
     chain.host({
       networkConfig: {
@@ -92,7 +91,6 @@ describe("a settlement that is taken up", () => {
         ...networkConfig,
       },
       projectRoot,
-      genesisHash,
     });
   it("should be the one of the journal, at the newest block", async () => {
     const reasonOf = async (host: BareHost): Promise<string | null> => {
