@@ -1,6 +1,5 @@
 import { VaultError } from "../errors.js";
 
-/** One check of a network or a contract. */
 export interface Check {
   readonly name: string;
   readonly status: "ok" | "warn" | "fail";
@@ -9,7 +8,6 @@ export interface Check {
   readonly fix: string | null;
 }
 
-/** A check but for its name. */
 export type Finding = Omit<Check, "name">;
 
 export function ok(detail: string): Finding {
@@ -24,7 +22,7 @@ export function fail(detail: string, fix: string): Finding {
   return { status: "fail", detail, fix };
 }
 
-/** Looks at one thing; that it cannot be looked at is a finding too. */
+/** That a thing cannot be looked at is a finding, too. */
 export async function check(
   name: string,
   look: () => Finding | Promise<Finding>,
@@ -37,7 +35,6 @@ export async function check(
   }
 }
 
-/** The check of what could not be looked at. */
 export function failed(
   name: string,
   error: unknown,

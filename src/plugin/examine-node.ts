@@ -29,7 +29,6 @@ export async function examineNode(
   ];
 }
 
-/** True if the node belongs to whoever asks it. */
 function isDevelopment(vault: VaultHost, { chainId }: ReachableNode): boolean {
   return (
     vault.connection.networkConfig.type !== "http" ||
@@ -76,7 +75,6 @@ function examineHead(
     : warn(detail, "Set this machine's clock.");
 }
 
-/** Finds the engine that simulates a settlement here. */
 async function examineEngine(
   vault: VaultHost,
   node: ReachableNode,

@@ -29,15 +29,8 @@ export async function examineSigner(
     signer = await resolveSigner(vault.rpc, networkConfig, undefined);
   } catch (error) {
     if (refusesSettlement(error)) {
-      return [
-        {
-          name,
-          ...warn(
-            error.message,
-            `Nothing to do where only reads are made; to settle, set networks.${networkName}.accounts.`,
-          ),
-        },
-      ];
+      const fix = `Nothing to do where only reads are made; to settle, set networks.${networkName}.accounts.`;
+      return [{ name, ...warn(error.message, fix) }];
     }
     return [failed(name, error)];
   }
@@ -49,11 +42,7 @@ export async function examineSigner(
   const { address, kind } = signer;
   return [
     { name, ...ok(`${address}, ${kinds[kind]}`) },
-    await check(
-      "balance",
-      async () => await examineBalance(vault, address),
-      "warn",
-    ),
+    await check("balance", () => examineBalance(vault, address), "warn"),
   ];
 }
 
@@ -71,12 +60,8 @@ async function examineBalance(
     simulate(vault, from, next, price)
       .then(async (simulated) => {
         const { address } = await vault.addressOf("vault");
-        return await findGas(
-          vault,
-          settlementCall(from, address),
-          next,
-          simulated,
-        );
+        const call = settlementCall(from, address);
+        return await findGas(vault, call, next, simulated);
       })
       // Nodes differ in how they refuse an estimate for want of money.
       .catch(fallbackTo(undefined)),

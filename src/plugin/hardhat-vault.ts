@@ -71,9 +71,7 @@ const IN_PROCESS_CHUNK = 50;
  * settlement and deploy mocks.
  */
 export class HardhatVault extends VaultClient implements VaultHost {
-  /** The connection that everything goes over. */
   public readonly connection: NetworkConnection<ChainType | string>;
-  /** The name of this set of contracts, where it is not the network's own. */
   public readonly instanceName: string | undefined;
   /** @internal */
   public readonly context: HookContext;
@@ -204,7 +202,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     );
   }
 
-  /** @internal See {@link VaultClient.withDeadline}. */
+  /** @internal */
   public override withDeadline(options: OperationOptions): HardhatVault {
     const { from = this.from } = options;
     return new HardhatVault(
@@ -215,7 +213,6 @@ export class HardhatVault extends VaultClient implements VaultHost {
     );
   }
 
-  /** @inheritdoc */
   public override orders(
     options: OrdersOptions = {},
   ): AsyncGenerator<ListedOrder, void, undefined> {
@@ -379,12 +376,12 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return await findSender(this.rpc, this.connection.networkConfig);
   }
 
-  /** @internal From now on the connection's vault looks here first. */
+  /** @internal */
   public bind(addresses: AddressResolver): void {
     this.parts.addresses.bind(addresses);
   }
 
-  /** @internal Gives a fork of this network its vault. */
+  /** @internal */
   public adoptFork(
     fork: ForkConnection,
     upstream: AddressResolver,

@@ -1,8 +1,8 @@
 import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
 import type { ContractAddresses } from "../client/addresses.js";
-import type { ListedOrder, OrdersOptions } from "../client/orders/types.js";
-import type { PastRound, RoundsOptions } from "../client/rounds.js";
+import type { OrdersOptions } from "../client/orders/types.js";
+import type { RoundsOptions } from "../client/rounds.js";
 import type { VaultContracts } from "../client/vault-client.js";
 import type { VaultReads } from "../client/reader.js";
 import { assertInvariant } from "../errors.js";
@@ -118,14 +118,10 @@ function lazyVault(
     ]),
   );
   const own = {
-    async *orders(
-      options?: OrdersOptions,
-    ): AsyncGenerator<ListedOrder, void, undefined> {
+    async *orders(options?: OrdersOptions) {
       yield* (await open()).orders(options);
     },
-    async *rounds(
-      options?: RoundsOptions,
-    ): AsyncGenerator<PastRound, void, undefined> {
+    async *rounds(options?: RoundsOptions) {
       yield* (await open()).rounds(options);
     },
     get contracts(): Promise<VaultContracts> {
