@@ -317,7 +317,7 @@ function findRevert(error: unknown): RevertReason | undefined {
   const links = everythingIn(error);
   const data =
     links
-      .flatMap((link) => [link["data"], link["result"]])
+      .flatMap((link) => [link["data"], link["result"], ganacheReturn(link)])
       .find(
         (value): value is string =>
           typeof value === "string" &&
@@ -334,6 +334,12 @@ function findRevert(error: unknown): RevertReason | undefined {
     );
   });
   return saysRevert ? decodeRevertReason(data) : undefined;
+}
+
+/** Ganache 6 has the returned bytes below the hash of the transaction. */
+function ganacheReturn({ data }: ErrorLink): unknown {
+  const [key] = Object.keys(asRecord(data));
+  return isHexString(key, 32) ? asRecord(asRecord(data)[key])["return"] : null;
 }
 
 type ErrorLink = Readonly<Record<string, unknown>>;

@@ -111,8 +111,10 @@ class KnownNode {
   public takesOverrides: boolean | undefined;
   /** The reason for which a method does not simulate, or not rightly, by its name. */
   public readonly unableTo = new Map<string, string>();
-  /** Prices that it suggested at a block, in wei. */
-  public readonly prices = new Map<string, { block: number; price: bigint }>();
+  /** Hash of the block that was last asked for as the latest one. */
+  public latestHash: string | undefined;
+  /** Prices that it suggested, in wei, each with the hash of the latest block. */
+  public readonly prices = new Map<string, { hash: string; price: bigint }>();
   /** The account that settles unless one is named, once it was found. */
   public sender: string | undefined;
 }
@@ -389,17 +391,19 @@ export class RpcClient {
     return this.parser(method).quantity(await this.request(method, params));
   }
 
-  /** A price that the node suggests, in wei: asked once for each newest block. */
+  /** A price that the node suggests, in wei: asked once for each latest block. */
   public async price(
     method: "eth_gasPrice" | "eth_maxPriorityFeePerGas",
   ): Promise<bigint> {
-    const { newestBlock: block, prices } = this.node;
+    const { latestHash: hash, prices } = this.node;
     const known = prices.get(method);
-    if (known?.block === block) {
+    if (known !== undefined && known.hash === hash) {
       return known.price;
     }
     const price = await this.quantity(method);
-    prices.set(method, { block, price });
+    if (hash !== undefined) {
+      prices.set(method, { hash, price });
+    }
     return price;
   }
 
@@ -440,7 +444,11 @@ export class RpcClient {
    * those of a failed request
    */
   public async getBlock(block: BlockId = "latest"): Promise<Block> {
-    return this.#parseBlock(await this.#block(block), block);
+    const found = this.#parseBlock(await this.#block(block), block);
+    if (block === "latest") {
+      this.node.latestHash = found.hash;
+    }
+    return found;
   }
 
   /** @throws VaultError as {@link getBlock} does */

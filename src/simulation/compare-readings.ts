@@ -5,7 +5,12 @@ import { operationEntry, get, standaloneQueries } from "../protocol/index.js";
 import type { Field, VaultRound } from "../protocol/index.js";
 import { asRecord } from "../json.js";
 import { NATIVE } from "./transfers.js";
-import type { BalanceChange, ReadingChange, ReadingValue } from "./types.js";
+import type {
+  BalanceChange,
+  ReadingChange,
+  ReadingValue,
+  Transfer,
+} from "./types.js";
 
 /** All that is compared. */
 export interface ChainState {
@@ -80,6 +85,29 @@ function valueOfField(value: unknown, field: string): ReadingValue {
   const fields = asRecord(value);
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what the table of operations decodes
   return (fields === value ? fields[field] : value) as ReadingValue;
+}
+
+/**
+ * True if the transfers account for every change of a native balance.
+ *
+ * @param fee The part of an account's fee that it has paid.
+ */
+export function explainBalances(
+  transfers: readonly Transfer[],
+  before: readonly Balance[],
+  after: readonly Balance[],
+  fee: { readonly account: string; readonly paid: bigint },
+): boolean {
+  return before.every(({ account, token, amount }, index) => {
+    let expected = amount - (account === fee.account ? fee.paid : 0n);
+    for (const { from, to, ...moved } of transfers) {
+      if (moved.token === NATIVE) {
+        expected += to === account ? moved.amount : 0n;
+        expected -= from === account ? moved.amount : 0n;
+      }
+    }
+    return token !== NATIVE || after[index]?.amount === expected;
+  });
 }
 
 /**

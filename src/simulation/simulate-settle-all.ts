@@ -7,6 +7,7 @@ import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import {
   changesBetween,
   compareBalances,
+  explainBalances,
   roundOf,
 } from "./compare-readings.js";
 import { UNKNOWABLE } from "./engine.js";
@@ -118,6 +119,14 @@ export async function simulateSettlement(
   }
   const after = decodeState(client, watched, result.after);
   const refusal = await findRefusal(parameters, failed, before, after);
+  const fee = {
+    account: sender,
+    amount: gasUsed * (price ?? 0n),
+    paid: result.feePaid,
+  };
+  const isListWhole =
+    transfers === null ||
+    explainBalances(transfers, before.balances, after.balances, fee);
   const notes = [
     roundOf(after) === undefined &&
       refusal === null &&
@@ -127,6 +136,8 @@ export async function simulateSettlement(
     failed === undefined &&
       gasNeeded > TRANSACTION_GAS_CAP &&
       `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
+    !isListWhole &&
+      "The list of transfers is not whole: balances show that more native currency moves, as when a contract destroys itself.",
     price === undefined &&
       "What a unit of gas costs is not known: no fee is taken off.",
     ...result.notes,
@@ -148,11 +159,7 @@ export async function simulateSettlement(
       gasUsed,
       block,
       changes: changesBetween(before.readings, after.readings),
-      balances: compareBalances(before.balances, after.balances, {
-        account: sender,
-        amount: gasUsed * (price ?? 0n),
-        paid: result.feePaid,
-      }),
+      balances: compareBalances(before.balances, after.balances, fee),
       transfers,
       notes: notes.filter((note) => note !== false),
     },

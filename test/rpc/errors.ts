@@ -50,6 +50,18 @@ const reverts: ReadonlyArray<
     },
     "panic 0x12: division or modulo by zero",
   ],
+  [
+    "the data of ganache 6, by a transaction's hash",
+    {
+      code: -32000,
+      message: "VM Exception while processing transaction: revert",
+      data: {
+        [`0x${"ab".repeat(32)}`]: { error: "revert", return: "0x12345678" },
+        name: "RuntimeError",
+      },
+    },
+    "unknown error 0x12345678 with 0 bytes of arguments",
+  ],
 ];
 
 function failingClient(error: unknown): VaultClient {

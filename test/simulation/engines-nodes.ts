@@ -163,7 +163,7 @@ describe("simulation - on every kind of node", () => {
     expect(await methodsOfOne()).to.have.members(ofEach);
   });
 
-  it("should take off the price of the newest block", async () => {
+  it("should take off the price of the latest block, also where another has the same number", async () => {
     let tip = 1_000_000_000n;
     server.handler = ({ request }) =>
       request.method === "eth_maxPriorityFeePerGas"
@@ -172,10 +172,15 @@ describe("simulation - on every kind of node", () => {
     const vault = await open();
     const paidBy = ({ balances: [paid] }: Simulation): bigint =>
       (paid?.before ?? 0n) - (paid?.after ?? 0n);
-    const first = await vault.simulateSettleAll();
-    tip = 100_000_000_000n;
+    const snapshot = await vault.rpc.request("evm_snapshot");
     await vault.rpc.request("evm_mine");
+    const first = await vault.simulateSettleAll();
+    const { timestamp } = await vault.block();
+    tip = 100_000_000_000n;
+    await vault.rpc.request("evm_revert", [snapshot]);
+    await vault.rpc.request("evm_mine", [`0x${(timestamp + 5).toString(16)}`]);
     const second = await vault.simulateSettleAll();
+    expect(second.block?.number).to.equal(first.block?.number);
     const dearest = (second.gasUsed ?? 0n) * tip;
     expect(paidBy(first) < dearest).to.equal(true);
     expect(paidBy(second) >= dearest).to.equal(true);

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { ZeroAddress } from "ethers";
 import { configVariable } from "hardhat/config";
 
+import { encodeRevertData } from "../../src/mocks/failure.js";
 import type { HardhatVault } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -158,7 +159,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
     const callers = server.requests.flatMap(({ method, params }) =>
       method === "eth_call" ? [fieldsOf(params[0])["from"]] : [],
     );
-    expect(new Set(callers)).to.deep.equal(new Set([ZeroAddress]));
+    expect(new Set(callers)).to.deep.equal(new Set([ZeroAddress, NOBODY]));
   });
 
   it("should do nothing where the round is settled already", async () => {
@@ -178,6 +179,21 @@ describe("simulation - simulateSettleAll on a fork", () => {
         notes: [],
       });
     }
+  });
+
+  it("should refuse with VAULT_ENGINE_UNAVAILABLE to execute a panic code of more than 64 bits, at which the simulator ends the process", async () => {
+    const { vault: mock } = protocol.mocks;
+    await (
+      await mock.setRevert(
+        mock.settleAll.fragment.selector,
+        encodeRevertData({ panic: 2n ** 256n - 1n }),
+      )
+    ).wait();
+    const { message } = await expectVaultError(
+      (await open()).simulateSettleAll({ engine: "fork" }),
+      "VAULT_ENGINE_UNAVAILABLE",
+    );
+    expect(message).to.match(/panic 0xf{64}/u);
   });
 
   it("should name an invalid instruction", async () => {

@@ -1,11 +1,13 @@
 import type { NetworkConfig } from "hardhat/types/config";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
+import { dataSlice } from "ethers";
+
 import { givenInput } from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
 import { toRpcError } from "../../rpc/errors.js";
 import type { VaultHost } from "../../host.js";
-import { assertInvariant, vaultError } from "../../errors.js";
+import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
 import { chooseForkCache, removeForkCache } from "../fork/cache.js";
 import { FORK_NETWORK } from "../fork/network.js";
 import { withHardforkHistory } from "../fork/hardfork-history.js";
@@ -14,6 +16,7 @@ import type { ResolvedAddresses } from "../resolved-addresses.js";
 import type { Block } from "../../rpc/rpc-client.js";
 import { executeSettlement, simulatorOf } from "../execute-on-chain.js";
 import { readUpstreamBlock } from "../next-block.js";
+import { EngineUnsupportedError, settlementCall } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 
 /** Options of `fork`. */
@@ -56,6 +59,9 @@ interface ForkPlan extends Pick<
   };
 }
 
+/** Hardhat's simulator ends the process at a larger panic code. */
+const LARGEST_PANIC = 2n ** 64n - 1n;
+
 /**
  * Simulates on a fork in this process, which fetches what the contracts touch
  * from the node, piece by piece.
@@ -63,12 +69,28 @@ interface ForkPlan extends Pick<
 export async function runFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, sender, next, hardfork } = parameters;
+  const { vault, sender, target, next, hardfork, gas } = parameters;
   const execute = async (): Promise<EngineResult> => {
-    const [header, chainId] = await Promise.all([
-      vault.rpc.getBlock(next.number - 1),
+    const number = next.number - 1;
+    const [header, chainId, reverted] = await Promise.all([
+      vault.rpc.getBlock(number),
       vault.chainId(),
+      vault.rpc
+        .simulate(
+          settlementCall(sender, target.address),
+          number,
+          gas ?? next.gasLimit,
+        )
+        .catch(fallbackTo(undefined)),
     ]);
+    if (
+      reverted?.kind === "panic" &&
+      BigInt(dataSlice(reverted.data, 4)) > LARGEST_PANIC
+    ) {
+      throw new EngineUnsupportedError(
+        `Hardhat's simulator ends the process at ${reverted.text}`,
+      );
+    }
     const connection = await createFork(vault, {
       ...parameters,
       isPast: next.isPast,
