@@ -82,6 +82,7 @@ export abstract class VaultReader {
   /** The addresses in use. */
   protected readonly addresses: AddressResolver;
   readonly #from: string;
+  /** @internal */
   protected readonly findErrors: FindErrors;
 
   /**

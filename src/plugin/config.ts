@@ -55,7 +55,8 @@ async function validateUserConfig(
   for (const [name, network] of Object.entries(asRecord(userConfig.networks))) {
     const { vault } = asRecord(network);
     if (vault !== undefined) {
-      errors.push(...validateVaultSettings(vault, ["networks", name, "vault"]));
+      const path = ["networks", name, "vault"];
+      errors.push(...(await validateVaultSettings(vault, path)));
     }
   }
   return errors;

@@ -14,11 +14,11 @@ const dist = pathToFileURL(
 const SMALL = 10_000;
 
 describe("package - start-up", () => {
-  it("should load few files, no ethers and no hash at the start of Hardhat, settings or none", () => {
+  it("should load few files, no ethers and, for addresses without a checksum, no hash at the start of Hardhat", () => {
     const modules = modulesLoadedBy(`
       const { createHardhatRuntimeEnvironment } = await import("hardhat/hre");
       const { default: vault } = await import("./dist/index.js");
-      const contracts = { vault: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8" };
+      const contracts = { vault: "0x70997970c51812dc3a010c7d01b50e0d17dc79c8" };
       await createHardhatRuntimeEnvironment({
         plugins: [vault],
         networks: { local: { type: "edr-simulated", vault: { contracts } } },

@@ -56,6 +56,18 @@ const mistakes: ReadonlyArray<
     /40 hex digits/u,
   ],
   [
+    "an address with a wrong checksum",
+    { contracts: { vault: MISTYPED } },
+    `${contracts}.vault`,
+    /checksum of 0x70997970C51812dc3A010C7d01b50e0d17dc79c8 is wrong/u,
+  ],
+  [
+    "an instance's address with a wrong checksum",
+    { instances: { usdc: { contracts: { vault: MISTYPED } } } },
+    `${root}.instances.usdc.contracts.vault`,
+    /checksum of .* is wrong/u,
+  ],
+  [
     "a number for an address",
     { contracts: { vault: 12 } },
     `${contracts}.vault`,
@@ -199,42 +211,36 @@ describe("configuration", () => {
     }
   });
 
-  for (const [name, vault] of [
-    ["an address", MISTYPED],
-    ["a variable", configVariable("TEST_MISTYPED_ADDRESS")],
-  ] as const) {
-    it(`should refuse the wrong checksum of ${name} when it is first used, and show it`, async () => {
-      const settings = { contracts: { vault } };
-      const hre = await createTestHre({
-        networks: {
-          live: httpNetwork("http://127.0.0.1:1", {
-            vault: { ...settings, instances: { usdc: settings } },
-          }),
-        },
-      });
-      const connection = await hre.network.create("live");
-      process.env["TEST_MISTYPED_ADDRESS"] = MISTYPED;
-      try {
-        for (const [of, path] of [
-          [connection.vault, contracts],
-          [
-            connection.vault.instance("usdc"),
-            `${root}.instances.usdc.contracts`,
-          ],
-        ] as const) {
-          const { message } = await expectVaultError(
-            of.addressOf("vault"),
-            "VAULT_INVALID_ADDRESS",
-          );
-          expect(message).to.contain(
-            `${path}.vault is not a valid address: "${MISTYPED}" (its checksum is wrong)`,
-          );
-        }
-      } finally {
-        delete process.env["TEST_MISTYPED_ADDRESS"];
-      }
+  it("should refuse the wrong checksum of a variable where the address is first used, and show it", async () => {
+    const settings = {
+      contracts: { vault: configVariable("TEST_MISTYPED_ADDRESS") },
+    };
+    const hre = await createTestHre({
+      networks: {
+        live: httpNetwork("http://127.0.0.1:1", {
+          vault: { ...settings, instances: { usdc: settings } },
+        }),
+      },
     });
-  }
+    const { vault } = await hre.network.create("live");
+    process.env["TEST_MISTYPED_ADDRESS"] = MISTYPED;
+    try {
+      for (const [of, path] of [
+        [vault, contracts],
+        [vault.instance("usdc"), `${root}.instances.usdc.contracts`],
+      ] as const) {
+        const { message } = await expectVaultError(
+          of.addressOf("vault"),
+          "VAULT_INVALID_ADDRESS",
+        );
+        expect(message).to.contain(
+          `${path}.vault is not a valid address: "${MISTYPED}" (its checksum is wrong)`,
+        );
+      }
+    } finally {
+      delete process.env["TEST_MISTYPED_ADDRESS"];
+    }
+  });
 
   it("should keep the settings under an override of something else", async () => {
     const hre = await createTestHre({
