@@ -23,7 +23,9 @@ abstract contract MockBase is IMockErrors {
 
     /// @dev Everything a mock stores is kept by this number. Mappings cannot
     /// be cleared, but `reset` can move on to untouched storage.
-    uint256 private _generation;
+    uint128 private _generation;
+
+    uint128 private _scripts;
 
     mapping(uint256 generation => mapping(bytes4 selector => ScriptedRevert))
         private _reverts;
@@ -57,6 +59,17 @@ abstract contract MockBase is IMockErrors {
     function reset() external {
         unchecked {
             ++_generation;
+            ++_scripts;
+        }
+    }
+
+    /// @notice Counts a script, and reverts if it is outdated: if another one
+    /// was counted since its author read what this mock answers.
+    /// @param count How many scripts its author knows of.
+    function countScript(uint256 count) external {
+        if (count != _scripts) revert ScriptOutdated(count, _scripts);
+        unchecked {
+            ++_scripts;
         }
     }
 
@@ -76,10 +89,11 @@ abstract contract MockBase is IMockErrors {
         }
     }
 
-    /// @notice By which a mock is recognised.
-    /// @return keccak256 of "hardhat-vault/" and the contract's name.
-    function mockKind() external pure returns (bytes32) {
-        return _kind();
+    /// @notice By which a mock is recognised, and how often it was scripted.
+    /// @return kind keccak256 of "hardhat-vault/" and the contract's name.
+    /// @return scripts How many scripts and resets it has counted.
+    function mockInfo() external view returns (bytes32 kind, uint256 scripts) {
+        return (_kind(), _scripts);
     }
 
     function _kind() internal pure virtual returns (bytes32);

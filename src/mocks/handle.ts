@@ -15,11 +15,11 @@ import { asRecord } from "../json.js";
 import { byRole, get, set } from "../protocol/index.js";
 import type { OperationName, PoolName, VaultOrder } from "../protocol/index.js";
 import { readClock } from "./local-node.js";
-import { requireMocks } from "./mock-contracts.js";
+import { countScripts, requireMocks } from "./mock-contracts.js";
 import type { MockAddresses } from "./mock-contracts.js";
 import { scenarios } from "./scenarios.js";
 import type { ScenarioName } from "./scenarios.js";
-import { sendScript } from "./mock-sender.js";
+import { sendCountedScript } from "./mock-sender.js";
 import {
   call,
   callsForFailure,
@@ -140,28 +140,14 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    * ```
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
-    const terms = checkValues<Partial<NextRound>>(
-      nextRoundFields,
-      round,
-      "round",
-      true,
-    );
+    const terms: Partial<NextRound> = {
+      filledVolume: 0n,
+      ...checkValues<Partial<NextRound>>(nextRoundFields, round, "round", true),
+    };
+    const isWhole = nextRoundFields.every(({ name }) => name in terms);
     await this.#script(async () => {
-      const [latest, now] = await Promise.all([
-        this.vault.getLatestRoundInfo(),
-        readClock(this.vault),
-      ]);
-      const length = latest.endTime - latest.startTime;
-      const startTime = terms.startTime ?? now;
-      const endTime =
-        startTime + (length > 0n ? length : DEFAULT_ROUND_SECONDS);
-      const next: NextRound = {
-        ...latest,
-        filledVolume: 0n,
-        startTime,
-        endTime: endTime > MaxUint256 ? MaxUint256 : endTime,
-        ...terms,
-      };
+      const others = isWhole ? {} : await this.#latestTerms(terms.startTime);
+      const next = { ...others, ...terms };
       return [call("vaultFactory", "startNextRound", next)];
     });
   }
@@ -279,6 +265,22 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     );
   }
 
+  /** The terms of the latest round, but from a start on that is now by default. */
+  async #latestTerms(startTime?: bigint): Promise<NextRound> {
+    const [latest, now] = await Promise.all([
+      this.vault.getLatestRoundInfo(),
+      readClock(this.vault),
+    ]);
+    const start = startTime ?? now;
+    const length = latest.endTime - latest.startTime;
+    const end = start + (length > 0n ? length : DEFAULT_ROUND_SECONDS);
+    return {
+      ...latest,
+      startTime: start,
+      endTime: end > MaxUint256 ? MaxUint256 : end,
+    };
+  }
+
   /** Reads what changes name; the rest of the state may be anything. */
   async #readNamed(changes: MockOverrides): Promise<MockState> {
     const state: Record<string, unknown> = {
@@ -318,16 +320,40 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     return orders;
   }
 
-  /** Makes the calls of a plan, after everything that was begun before. */
+  /**
+   * Makes the calls of a plan, after everything that was begun before. If another
+   * process scripted the same mocks meanwhile, they are planned again.
+   */
   async #script(
     plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
   ): Promise<void> {
     const { vault, addresses } = this;
     await vault.rpc.inOrder(async () => {
-      const script = await plan();
-      const roles = new Set(script.map(({ role }) => role));
-      await requireMocks(vault, addresses, [...roles]);
-      await sendScript(vault, addresses, script);
+      for (let attempt = 1; ; attempt += 1) {
+        const counts = await countScripts(vault, addresses);
+        const script = await plan();
+        const roles = script.map(({ role }) => role);
+        await requireMocks(vault, addresses, roles, counts);
+        try {
+          await sendCountedScript(vault, addresses, script, counts);
+          return;
+        } catch (error) {
+          // Another process sends from the same account, and its transaction may
+          // not be mined yet.
+          const isOvertaken =
+            attempt < MOST_ATTEMPTS && /nonce too low/iu.test(String(error));
+          const now = await countScripts(vault, addresses);
+          if (
+            !isOvertaken &&
+            roles.every((role) => now.get(role) === counts.get(role))
+          ) {
+            throw error;
+          }
+        }
+      }
     });
   }
 }
+
+/** A node that refuses the nonce so often does so for another reason. */
+const MOST_ATTEMPTS = 20;

@@ -9,8 +9,8 @@ import { listOf } from "../json.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import type { Receipt, RpcClient } from "../rpc/rpc-client.js";
 import { hasHost, isInProcess } from "./local-node.js";
-import type { MockAddresses } from "./mock-contracts.js";
-import { mockInterfaces } from "./setters.js";
+import type { MockAddresses, ScriptCounts } from "./mock-contracts.js";
+import { call, mockInterfaces } from "./setters.js";
 import type { ScriptCall } from "./setters.js";
 
 /** A transaction that deploys a mock (without `to`) or scripts some. */
@@ -144,13 +144,51 @@ export async function sendScript(
   addresses: MockAddresses,
   script: readonly ScriptCall[],
 ): Promise<void> {
-  const transactions: MockTransaction[] = [];
-  for (let at = 0; at < script.length; at += CALLS_PER_TRANSACTION) {
-    const calls = script
-      .slice(at, at + CALLS_PER_TRANSACTION)
-      .map(({ role, data }) => [addresses[role], data] as const);
-    const data = mockInterfaces.vault.encodeFunctionData("script", [calls]);
-    transactions.push({ to: calls[0]?.[0], data });
-  }
+  const transactions = inBatches(script).map((batch) =>
+    encodeBatch(addresses, batch),
+  );
   await sendToMocks(vault, transactions);
+}
+
+/**
+ * Makes calls likewise, but none on a mock that others scripted since it was
+ * counted. One transaction is waited for before the next is sent.
+ *
+ * @param counts Raised with every transaction.
+ */
+export async function sendCountedScript(
+  vault: VaultClient,
+  addresses: MockAddresses,
+  script: readonly ScriptCall[],
+  counts: ScriptCounts,
+): Promise<void> {
+  for (const batch of inBatches(script)) {
+    const roles = [...new Set(batch.map(({ role }) => role))];
+    const turns = roles.map((role) =>
+      call(role, "countScript", counts.get(role)),
+    );
+    await sendToMocks(vault, [encodeBatch(addresses, [...turns, ...batch])]);
+    for (const role of roles) {
+      counts.set(role, (counts.get(role) ?? 0n) + 1n);
+    }
+  }
+}
+
+function inBatches(script: readonly ScriptCall[]): ScriptCall[][] {
+  const count = Math.ceil(script.length / CALLS_PER_TRANSACTION);
+  return Array.from({ length: count }, (_, index) =>
+    script.slice(
+      index * CALLS_PER_TRANSACTION,
+      (index + 1) * CALLS_PER_TRANSACTION,
+    ),
+  );
+}
+
+function encodeBatch(
+  addresses: MockAddresses,
+  batch: readonly ScriptCall[],
+): MockTransaction {
+  const calls = batch.map(({ role, data }) => [addresses[role], data] as const);
+  const data = mockInterfaces.vault.encodeFunctionData("script", [calls]);
+  return { to: calls[0]?.[0], data };
 }

@@ -102,6 +102,22 @@ for (const { name, start } of everyNode) {
       expect(Number(startTime)).to.be.at.most((await vault.block()).timestamp);
     });
 
+    it("startNextRound() reads no round if all terms are named", async () => {
+      const terms = {
+        strikePrice: 1n,
+        APY: 2n,
+        maxVolume: 3n,
+        filledVolume: 4n,
+        minDeposit: 5n,
+        startTime: 6n,
+        endTime: 7n,
+      };
+      await mocks.fail("getLatestRoundInfo", "closed");
+      await mocks.startNextRound(terms);
+      await mocks.succeed("getLatestRoundInfo");
+      expect(await vault.getLatestRoundInfo()).to.include(terms);
+    });
+
     it("set() changes several answers at once, and keeps what is not named", async () => {
       const before = await vault.snapshot();
       const order = await vault.getOrderInfo(1n);

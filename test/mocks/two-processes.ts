@@ -1,0 +1,45 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+import { expect } from "chai";
+
+import { deployMocks } from "../../src/mocks/index.js";
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { fetchProvider } from "../helpers/fetch-provider.js";
+
+const TIMES = 30;
+
+describe("mocks that two processes script", () => {
+  let anvil: ServerProcess;
+
+  before(async () => {
+    anvil = await startAnvil();
+  });
+
+  after(async () => {
+    await anvil.stop();
+  });
+
+  it("keep what each of them sets in the same round", async () => {
+    const { addresses, vault } = await deployMocks(fetchProvider(anvil.url));
+    const fields = ["strikePrice", "APY"] as const;
+    const lost = await Promise.all(
+      fields.map(async (field) => {
+        const { stdout } = await promisify(execFile)(process.execPath, [
+          ...["--import", "tsx", "test/helpers/script-mocks.ts"],
+          anvil.url,
+          JSON.stringify(addresses),
+          field,
+          String(TIMES),
+        ]);
+        return stdout;
+      }),
+    );
+    expect(lost).to.deep.equal(["0", "0"]);
+    expect(await vault.getLatestRoundInfo()).to.include({
+      strikePrice: BigInt(TIMES),
+      APY: BigInt(TIMES),
+    });
+  });
+});
