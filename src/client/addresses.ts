@@ -19,13 +19,12 @@ export interface LocatedAddress {
   readonly source: string;
 }
 
-/** The setting for a missing address, and other remedies in whole sentences. */
+/** The setting that lacks an address, and what else does, in whole sentences. */
 export interface MissingAddress {
   readonly path: string;
   readonly hint: string;
 }
 
-/** Another remedy for a missing address. */
 export function orCallAt(role: ContractRole): string {
   return `Or call \`vault.at({ ${role}: "0x…" })\`.`;
 }

@@ -14,10 +14,10 @@ interface AnsweredCall {
   readonly call: Pick<EncodedCall, "operation" | "role">;
   readonly target: LocatedAddress;
   readonly network: string;
-  /** As on the wire. Default: `latest`. */
+  /** As on the wire; `latest` unless given. */
   readonly blockTag?: string;
   readonly answer: CallResult;
-  /** False if the target is no contract; only matters if nothing was returned. */
+  /** Only matters if nothing was returned. */
   readonly hasCode: boolean;
 }
 
@@ -66,7 +66,7 @@ export function decodeAnswer({
     : vaultError("VAULT_RETURN_DATA_MALFORMED", { ...where, problem });
 }
 
-/** The remedy for a revert without data: another contract's fallback makes one. */
+/** Advice for a revert without data: another contract's fallback makes one. */
 export function checkAddress(source: string, network: string): string {
   return `The contract refused the call without a reason, as another contract would: check the address, which comes from ${source}, and that network ${network} is the one it is deployed on.`;
 }

@@ -37,7 +37,7 @@ import {
   readSmallWord,
   readWord,
   viewOf,
-} from "./lens/words.js";
+} from "./words.js";
 
 const ADDRESS_SIZE = 20;
 

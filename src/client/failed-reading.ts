@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 
-/** Takes the place of a reading that failed. */
+/** A reading that failed, in its place. */
 export interface FailedReading {
   readonly error: VaultError;
 }
@@ -14,7 +14,6 @@ export function failedReading(error: unknown): FailedReading {
   return { error };
 }
 
-/** True if the contract has no address in the configuration. */
 export function isNotConfigured({ code }: Pick<VaultError, "code">): boolean {
   return code === "VAULT_CONTRACT_NOT_CONFIGURED";
 }

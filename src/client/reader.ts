@@ -42,7 +42,15 @@ export interface ReadOptions {
   readonly onRetry?: RequestOptions["onRetry"];
 }
 
-/** Options of an operation that makes several reads. */
+/** The progress of a scan of orders or of a search for rounds. */
+export interface ScanProgress {
+  /** Ids or blocks that were dealt with, whether or not they are listed. */
+  readonly done: number;
+  /** As far as is known; of a search, it grows with what is found. */
+  readonly total: number;
+}
+
+/** Options of an operation of several reads. */
 export type OperationOptions = Omit<ReadOptions, "blockTag">;
 
 /** The read methods of a client, one for each read operation of the protocol. */
@@ -52,7 +60,7 @@ export interface VaultReads extends ReadMethods<ReadOptions> {}
 export interface VaultClientOptions {
   /** Sender of reads that name none; the zero address unless given. */
   readonly from?: string | undefined;
-  /** Name of the network in error texts. */
+  /** The network's name in error texts. */
   readonly networkName?: string | undefined;
   /**
    * ABIs with the custom errors that the contracts may revert with, each as in
@@ -65,7 +73,7 @@ export interface VaultClientOptions {
   readonly rpc?: RpcClient | undefined;
 }
 
-/** The name in error texts of the requests that check where contracts are. */
+/** The name of the requests that check where contracts are, in error texts. */
 const ADDRESS_REQUESTS = "the requests that look up an address";
 
 /**
@@ -75,11 +83,10 @@ const ADDRESS_REQUESTS = "the requests that look up an address";
 export abstract class VaultReader {
   /** The provider that requests go to. */
   public readonly provider: Eip1193Provider;
-  /** Name of the network in error texts. */
+  /** The network's name in error texts. */
   public readonly networkName: string;
   /** @internal The way to the node. */
   public readonly rpc: RpcClient;
-  /** The addresses in use. */
   protected readonly addresses: AddressResolver;
   readonly #from: string;
   /** @internal */
@@ -186,12 +193,7 @@ export abstract class VaultReader {
     return value as OperationResult<Name>;
   }
 
-  /**
-   * The same client for one operation: its requests share one deadline, and are
-   * retried.
-   *
-   * @internal
-   */
+  /** @internal The same client, its requests with one deadline, and retried. */
   public abstract withDeadline(options: OperationOptions): VaultReader;
 
   /**
@@ -220,11 +222,7 @@ export abstract class VaultReader {
     return await this.rpc.chainId();
   }
 
-  /**
-   * The options of a read as they go over the wire.
-   *
-   * @internal
-   */
+  /** @internal The options of a read as they go over the wire. */
   public readContext({ from, blockTag }: ReadOptions): LensContext {
     return {
       rpc: this.rpc,
@@ -234,12 +232,7 @@ export abstract class VaultReader {
     };
   }
 
-  /**
-   * The reason of a revert, as a custom error if its ABI was given or is in the
-   * project's artifacts.
-   *
-   * @internal
-   */
+  /** @internal The reason of a revert, as a custom error if its ABI is known. */
   public async explain(reason: RevertReason): Promise<RevertReason> {
     return await explainReason(reason, this.findErrors);
   }

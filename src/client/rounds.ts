@@ -13,7 +13,7 @@ import { orAbort } from "../rpc/deadline.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
-import type { ReadOptions, VaultReader } from "./reader.js";
+import type { ReadOptions, ScanProgress, VaultReader } from "./reader.js";
 
 /** Requests under way at a time: each is one small `eth_call`. */
 const CONCURRENCY = 16;
@@ -24,8 +24,11 @@ const CONCURRENCY = 16;
  */
 const EMPTY_STRETCHES = 128;
 
-/** The blocks that show a round of the past. Blocks between two are never guessed. */
-export interface RoundSighting {
+/**
+ * A round of the past. Its values are those of its last block, unscaled. Blocks
+ * between two that were read are never guessed.
+ */
+export interface PastRound extends VaultRound {
   /** First block of the range in which it was the vault's latest round. */
   readonly firstBlock: number;
   /**
@@ -50,17 +53,6 @@ export interface RoundSighting {
   readonly outOfOrder?: true;
 }
 
-/** A round of the past. Its values are those of its last block, unscaled. */
-export type PastRound = VaultRound & RoundSighting;
-
-/** The progress of a search for rounds. */
-export interface RoundsProgress {
-  /** Blocks that were looked at. */
-  readonly done: number;
-  /** Blocks to look at, as far as is known; it grows with what is found. */
-  readonly total: number;
-}
-
 /** Options of {@link VaultClient.rounds}. */
 export interface RoundsOptions extends Omit<ReadOptions, "blockTag"> {
   /**
@@ -78,10 +70,10 @@ export interface RoundsOptions extends Omit<ReadOptions, "blockTag"> {
   /** Ends the search when aborted: the iteration throws its reason. */
   readonly signal?: AbortSignal | undefined;
   /** Called each time a further block was looked at. */
-  readonly onProgress?: ((progress: RoundsProgress) => void) | undefined;
+  readonly onProgress?: ((progress: ScanProgress) => void) | undefined;
 }
 
-/** The factory's round in one block that was read. */
+/** The round in a block that was read. */
 interface RoundAt {
   readonly block: number;
   /** Undefined if there is none, or none that can be read. */

@@ -13,9 +13,8 @@ import { encodeCall } from "./codec.js";
 import type { EncodedCall } from "./codec.js";
 import { failedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";
-import { tryLens } from "./lens/lens.js";
-import { entryAnswer } from "./lens/lens-answer.js";
-import type { LensAnswer } from "./lens/lens-answer.js";
+import { entryAnswer, tryLens } from "./lens/lens.js";
+import type { LensAnswer } from "./lens/lens.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
 /**
@@ -90,7 +89,7 @@ type LocatedQuery = Query & {
   readonly target: LocatedAddress;
 };
 
-/** The value that the lens read; undefined if it has to be read by itself. */
+/** @returns Undefined where the reading is to be asked for by itself. */
 function valueIn(
   { networkName: network }: VaultReader,
   lens: LensAnswer | undefined,
@@ -111,7 +110,6 @@ function valueIn(
   }
 }
 
-/** Encodes a reading's call and locates its contract. */
 export async function prepareQuery(
   client: VaultReader,
   reading: Query,

@@ -14,18 +14,17 @@ export type {
   ListedOrder,
   Order,
   OrdersOptions,
-  OrdersProgress,
 } from "./orders/types.js";
-export type {
-  PastRound,
-  RoundSighting,
-  RoundsOptions,
-  RoundsProgress,
-} from "./rounds.js";
+export type { PastRound, RoundsOptions } from "./rounds.js";
 export type { VaultSnapshot } from "./snapshot.js";
 export type { FailedReading } from "./failed-reading.js";
 export type { VaultContracts } from "./vault-client.js";
-export type { ReadOptions, VaultClientOptions, VaultReads } from "./reader.js";
+export type {
+  ReadOptions,
+  ScanProgress,
+  VaultClientOptions,
+  VaultReads,
+} from "./reader.js";
 export type {
   ErrorArgument,
   ErrorKind,

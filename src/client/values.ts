@@ -20,7 +20,7 @@ export type CheckedField = Pick<Field, "type" | "unit">;
  * Checks a value of an operation: as the API has it, or as a text of a file or
  * of a command line.
  *
- * @param where What the value is for, named in errors.
+ * @param where The use of the value, named in errors.
  * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
  * VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
  */

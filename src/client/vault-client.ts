@@ -33,9 +33,7 @@ export interface VaultClient extends VaultReads {}
 let snapshots: Promise<typeof import("./snapshot.js")> | undefined;
 
 /**
- * Reads the protocol's contracts over an EIP-1193 provider.
- *
- * Every read is one `eth_call` (protocol, section 4.1). Values come back as on
+ * Reads the protocol's contracts over an EIP-1193 provider. Values come back as on
  * the wire: uint256 as `bigint`, unscaled.
  */
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- see the interface
@@ -43,8 +41,9 @@ export class VaultClient extends VaultReader {
   #contracts: VaultContracts | undefined;
 
   /**
-   * The TypeChain-typed contracts, by role; a missing address fails when one is
-   * used.
+   * The TypeChain-typed contracts, by role.
+   *
+   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED once one without address is used
    *
    * @example
    * ```ts
@@ -84,18 +83,11 @@ export class VaultClient extends VaultReader {
   }
 
   /**
-   * Takes every reading that needs no argument, all at one block.
-   *
-   * One `eth_call` makes them all, with a state override that puts a lens at
-   * the caller's address; the contracts see the same caller as in a call of
-   * their own. A node that refuses overrides is asked with one call a reading,
-   * all pinned to one block number, from then on.
+   * Takes every reading that needs no argument, all at one block: in one `eth_call`
+   * where the node allows state overrides. The caller has code in that call, and a
+   * contract may return something else to such a caller.
    *
    * A reading that fails stands as `{ error }` in its place.
-   *
-   * The lens has code, and a contract may return something else to such a caller.
-   * A reading that fails through the lens is read by itself before it is called
-   * failed.
    *
    * @throws VaultError if the block itself cannot be read
    *
@@ -116,19 +108,14 @@ export class VaultClient extends VaultReader {
    * Reads orders, in the order of their ids, all at one block: those of a range,
    * those that `ids` names, or, without `lastId`, all there are.
    *
-   * Values are unscaled. One `eth_call` reads many orders if the node allows state
-   * overrides, else each order is a call. A call that fails is halved. No more is
-   * read ahead than the calls under way, so memory does not grow with the range.
+   * Values are unscaled. Memory does not grow with the range.
    *
    * An order that cannot be read stands as `{ orderID, error }` in its place.
    * An id that does not exist is one of those (the contract reverts) or an
-   * order whose every value is zero: `isEmptyOrder()`.
-   *
-   * Without `lastId`, the last order is searched in growing steps: the order behind
-   * which 500 ids in a row do not exist, and none at a distance of 2^9, 2^10, …
-   * 2^20 ids. A range or `ids` list what lies beyond such a gap. Ids that do not
-   * exist are left out then: those that answer zeros, and those that revert as the
-   * ids behind the end do. If every id reverts, its error is thrown.
+   * order whose every value is zero: `isEmptyOrder()`. Without `lastId`, these are
+   * left out, and the last order is the one behind which 500 ids in a row do not
+   * exist, and none at a distance of 2^9, 2^10, … 2^20 ids. If every id reverts,
+   * its error is thrown.
    *
    * @throws VaultError when iterated: for a wrong option, a contract that is not
    * there, and a node that does not answer; the reason of `signal` when aborted
@@ -161,10 +148,9 @@ export class VaultClient extends VaultReader {
    * Finds every round that the vault ever had, oldest first, with the blocks in
    * which it was first and last the latest one and in which it was settled.
    *
-   * The protocol documents no events, so stretches of blocks are halved until each
-   * change is found: about 2 × log2(blocks between) requests a round. That needs an
-   * archive node, and start times that never go back: a round says if one does. A
-   * round that came and went within one block is not found.
+   * Needs an archive node, about 2 × log2(blocks between) requests a round, and
+   * start times that never go back: a round says if one does. A round that came and
+   * went within one block is not found.
    *
    * @throws VaultError when iterated: VAULT_ARCHIVE_NODE_NEEDED; for a wrong option,
    * and a node that does not answer; why the last block has no round, if none has;
@@ -195,7 +181,7 @@ export class VaultClient extends VaultReader {
     });
   }
 
-  /** Sends the contracts' own calls; a subclass may know better. */
+  /** Sends the calls of `contracts`; a subclass may know better. */
   protected runner(): ContractRunner {
     return new BrowserProvider(this.provider, "any");
   }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import { dataSlice, keccak256 } from "ethers";
 
-import { hexWord } from "../client/lens/words.js";
+import { hexWord } from "../client/words.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { operations } from "../protocol/index.js";
 import type { VaultOrder } from "../protocol/index.js";

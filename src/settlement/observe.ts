@@ -1,8 +1,7 @@
 import type { LocatedAddress } from "../client/addresses.js";
 import { decodeAnswer, noCode } from "../client/answer.js";
 import { encodeCall } from "../client/codec.js";
-import { tryLens } from "../client/lens/lens.js";
-import { entryAnswer } from "../client/lens/lens-answer.js";
+import { entryAnswer, tryLens } from "../client/lens/lens.js";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";

@@ -4,15 +4,12 @@ import { expect } from "chai";
 import { AbiCoder, id } from "ethers";
 import fc from "fast-check";
 
+import { parseLensAnswer, releaseAnswer } from "../../src/client/lens/lens.js";
+import type { LensAnswer } from "../../src/client/lens/lens.js";
 import {
   parseFacts,
   parseLensResult,
 } from "../../src/client/lens/simulation-lens.js";
-import {
-  parseLensAnswer,
-  releaseAnswer,
-} from "../../src/client/lens/lens-answer.js";
-import type { LensAnswer } from "../../src/client/lens/lens-answer.js";
 import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
 
 const entry = fc.record({

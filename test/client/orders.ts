@@ -12,7 +12,7 @@ import {
 import type {
   ListedOrder,
   OrdersOptions,
-  OrdersProgress,
+  ScanProgress,
 } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { expectVaultError } from "../helpers/assertions.js";
@@ -353,7 +353,7 @@ describe("client - orders", () => {
         throw Object.assign(new Error("response too large"), { code: -32000 });
       }
     });
-    const seen: OrdersProgress[] = [];
+    const seen: ScanProgress[] = [];
     await collect(new VaultClient(recorder, { trading }), {
       firstId: 1,
       lastId: 20,

@@ -7,7 +7,7 @@ import { VaultClient } from "../../src/client/index.js";
 import type {
   PastRound,
   RoundsOptions,
-  RoundsProgress,
+  ScanProgress,
 } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { collectAll } from "../helpers/collect.js";
@@ -264,7 +264,7 @@ describe("client - rounds", () => {
 
   it("should say how far it is, and never more than there is to do", async () => {
     const { history } = writeHistory(50, 1_000_000);
-    const seen: RoundsProgress[] = [];
+    const seen: ScanProgress[] = [];
     const provider = historyProvider(history, 1_000_000);
     await collect(provider, { onProgress: (progress) => seen.push(progress) });
     expect(seen.map(({ done }) => done)).to.deep.equal(

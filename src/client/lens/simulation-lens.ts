@@ -4,10 +4,9 @@ import { Interface, dataSlice, getAddress, id } from "ethers";
 
 import type { CallResult } from "../../rpc/rpc-client.js";
 import { SimulationLensArtifact } from "./artifact.js";
-import type { ReadCall } from "./lens.js";
-import { entryAnswer, parseLensEntries, readBlock } from "./lens-answer.js";
-import type { ExecutedBlock } from "./lens-answer.js";
-import { WORD, hexWord, readSmallWord, readWord, viewOf } from "./words.js";
+import type { ExecutedBlock, ReadCall } from "./lens.js";
+import { entryAnswer, parseLensEntries, readBlock } from "./lens.js";
+import { WORD, hexWord, readSmallWord, readWord, viewOf } from "../words.js";
 
 const lensInterface = new Interface(SimulationLensArtifact.abi);
 
@@ -74,7 +73,7 @@ export function parseFacts(
   };
 }
 
-/** The result of each call; undefined if it has to be made by itself. */
+/** The results of calls; undefined for one that has to be made by itself. */
 export type LensReads = ReadonlyArray<CallResult | undefined>;
 
 function parseReads(bytes: Buffer, from: number, to: number): LensReads {
@@ -126,7 +125,7 @@ export interface LensResult {
   readonly succeeded: boolean;
   readonly gasUsed: number;
   readonly gasGiven: number;
-  /** The data of the return or of the revert. */
+  /** The data of the result or of the revert. */
   readonly returned: Buffer;
   readonly before: LensReads;
   readonly after: LensReads;

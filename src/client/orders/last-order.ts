@@ -21,7 +21,7 @@ const LIMIT_POWER = 40;
 export interface OrdersEnd {
   /** Undefined where there is no order at all. */
   readonly last: bigint | undefined;
-  /** True if the contract answers so for an id that does not exist. */
+  /** Tells an answer for an id that does not exist. */
   readonly isMissing: (order: ListedOrder) => boolean;
 }
 
@@ -110,8 +110,8 @@ export async function findLastOrder(
 }
 
 /**
- * The reason for which the contract refused an id, without the id; undefined if it
- * did not. An order that fails otherwise is there, and cannot be read.
+ * The reason of a revert, without the id. An order that fails otherwise is there,
+ * and cannot be read.
  */
 function reasonOf(order: ListedOrder): string | undefined {
   if (!isFailedOrder(order) || order.error.code !== "VAULT_CALL_REVERTED") {

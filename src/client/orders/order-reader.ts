@@ -10,9 +10,14 @@ import type { CallResult } from "../../rpc/rpc-client.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
 import { decodeResult, encodeCall } from "../codec.js";
-import { callLens, encodeReadCalls, encodeReadOrders } from "../lens/lens.js";
-import { entryAnswer, releaseAnswer } from "../lens/lens-answer.js";
-import type { LensAnswer, LensEntry } from "../lens/lens-answer.js";
+import {
+  callLens,
+  encodeReadCalls,
+  encodeReadOrders,
+  entryAnswer,
+  releaseAnswer,
+} from "../lens/lens.js";
+import type { LensAnswer, LensEntry } from "../lens/lens.js";
 import type { VaultReader } from "../reader.js";
 import type { ListedOrder } from "./types.js";
 
@@ -24,15 +29,11 @@ const call = { operation: "getOrderInfo", role: "trading" } as const;
  */
 const MAX_SCATTERED = 100;
 
-/** Reads orders at one block, in requests that the node can bear. */
+/**
+ * Reads orders at one block, in requests that the node can bear: `chunkSize` is
+ * halved when one fails, and an order alone is a plain call.
+ */
 export class OrderReader {
-  /**
-   * @param target The trading contract.
-   * @param chunkSize Most orders in one request. It is halved when one fails; an
-   * order alone is a plain call.
-   * @param concurrency Requests under way at a time.
-   * @param signal Once aborted, no further request is made.
-   */
   constructor(
     private readonly client: VaultReader,
     private readonly target: LocatedAddress,
@@ -91,10 +92,6 @@ export class OrderReader {
     }
   }
 
-  /**
-   * Reads as many orders in a request as fit into its gas, and half as many once
-   * one fails.
-   */
   async #readChunk(ids: readonly bigint[]): Promise<Iterable<ListedOrder>> {
     const parts: Array<Iterable<ListedOrder>> = [];
     let done = 0;
@@ -155,7 +152,7 @@ export class OrderReader {
         );
   }
 
-  /** The entries that are no order, with why. */
+  /** Reads by themselves the orders that the lens could not tell. */
   async #readFailed(
     answer: LensAnswer,
     ids: readonly bigint[],
@@ -221,7 +218,6 @@ export class OrderReader {
     }
   }
 
-  /** Reads one order with a call of its own. */
   async #readAlone(orderID: bigint): Promise<ListedOrder> {
     try {
       const order = await this.client.read(

@@ -4,26 +4,17 @@ import type {
   OrderStateName,
 } from "../../protocol/index.js";
 import type { FailedReading } from "../failed-reading.js";
-import type { ReadOptions } from "../reader.js";
+import type { ReadOptions, ScanProgress } from "../reader.js";
 
 /** An order and its id. Values are unscaled, as on the wire. */
 export type Order = { readonly orderID: bigint } & VaultOrder;
 
-/** Takes the place of an order that could not be read. */
+/** An order that could not be read. */
 export interface FailedOrder extends FailedReading {
   readonly orderID: bigint;
 }
 
-/** The result of a scan for one id. */
 export type ListedOrder = Order | FailedOrder;
-
-/** The progress of a scan. */
-export interface OrdersProgress {
-  /** Ids that were dealt with, whether or not they passed the filters. */
-  readonly done: number;
-  /** Ids of the range, or of the list. */
-  readonly total: number;
-}
 
 /** Options of {@link VaultClient.orders}. */
 export interface OrdersOptions extends ReadOptions {
@@ -60,7 +51,7 @@ export interface OrdersOptions extends ReadOptions {
   /** Ends the scan when aborted: the iteration throws its reason. */
   readonly signal?: AbortSignal | undefined;
   /** Called each time further ids were dealt with. */
-  readonly onProgress?: ((progress: OrdersProgress) => void) | undefined;
+  readonly onProgress?: ((progress: ScanProgress) => void) | undefined;
 }
 
 /**
