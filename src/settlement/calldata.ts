@@ -4,7 +4,7 @@ import type { VaultHost } from "../host.js";
 import type { Block } from "../rpc/rpc-client.js";
 import { estimateGas } from "../simulation/fees.js";
 import { explainRefusal } from "../simulation/refusal.js";
-import { observe } from "./observe.js";
+import { locateVault } from "./observe.js";
 import { settlementCall } from "../simulation/engine.js";
 
 /** The settlement's transaction without a sender, for another wallet. */
@@ -35,7 +35,7 @@ export async function buildSettlement(
 ): Promise<UnsignedSettlement> {
   const { rpc } = vault;
   const header = await rpc.getBlock();
-  const { chainId, contract } = await observe(vault, header.number);
+  const { chainId, contract } = await locateVault(vault);
   const call = settlementCall(from ?? ZeroAddress, contract.address);
   const refused = await rpc.simulate(call, header.number, header.gasLimit);
   const gas =

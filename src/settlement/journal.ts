@@ -79,6 +79,8 @@ export class Journal {
   constructor(
     private readonly projectRoot: string,
     private readonly subject: Subject,
+    /** False in process, where nothing outlives the process. */
+    public readonly isKept = true,
   ) {
     const { chainId, vault } = subject;
     const name = `${PROJECT_FOLDER}/settlement-${chainId}-${vault.toLowerCase()}`;
@@ -86,18 +88,16 @@ export class Journal {
     this.#finishedFile = `${name}.finished.json`;
   }
 
-  /** Undefined in process, where nothing outlives the process. */
   public static async open(
     vault: VaultHost,
     chainId: number,
     address: string,
-  ): Promise<Journal | undefined> {
-    if (vault.connection.networkConfig.type !== "http") {
-      return undefined;
-    }
-    const genesisHash = (await vault.rpc.genesisHash()) ?? UNKNOWN_GENESIS;
+  ): Promise<Journal> {
+    const isKept = vault.connection.networkConfig.type === "http";
+    const hash = isKept ? await vault.rpc.genesisHash() : undefined;
+    const genesisHash = hash ?? UNKNOWN_GENESIS;
     const { root } = vault.context.config.paths;
-    return new Journal(root, { chainId, genesisHash, vault: address });
+    return new Journal(root, { chainId, genesisHash, vault: address }, isKept);
   }
 
   /**
@@ -176,20 +176,20 @@ export class Journal {
     entry: JournalEntry,
   ): Promise<void> {
     const content: JournalFile = { version: 1, ...this.subject, ...entry };
-    await write(this.projectRoot, this.file, content, FILE_MODE).catch(
-      this.#notWritten,
-    );
+    if (this.isKept) {
+      await write(this.projectRoot, this.file, content, FILE_MODE).catch(
+        this.#notWritten,
+      );
+    }
   }
 
   async #read(file: string): Promise<JournalFile | undefined> {
     const invalid = (problem: string, cause?: unknown): VaultError =>
       vaultError("VAULT_INVALID_JOURNAL", { file, problem }, cause);
-    const found = await readProjectFile(
-      this.projectRoot,
-      file,
-      fileSchema,
-      invalid,
-    );
+    const { projectRoot } = this;
+    const found = this.isKept
+      ? await readProjectFile(projectRoot, file, fileSchema, invalid)
+      : undefined;
     const problem = found === undefined ? undefined : this.#problemOf(found);
     if (problem !== undefined) {
       throw invalid(problem);

@@ -36,18 +36,25 @@ export async function observe(
   if (seen !== undefined) {
     return seen;
   }
+  return {
+    ...(await locateVault(vault)),
+    block: await vault.block(block),
+    // The round comes last: nobody can see what happens after it was read.
+    round: await vault.read("getLatestRoundInfo", [], { blockTag: block }),
+  };
+}
+
+/** @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE, VAULT_CONTRACT_NOT_CONFIGURED */
+export async function locateVault(
+  vault: VaultHost,
+): Promise<Pick<Observation, "chainId" | "contract">> {
+  const contract = await vault.addressOf("vault", "settleAll");
   const chainId = await vault.chainId();
   requireConfiguredChain(vault, chainId);
   if (!(await vault.rpc.hasCode(contract.address))) {
     throw noCode("vault", contract, vault.networkName);
   }
-  return {
-    chainId,
-    contract,
-    block: await vault.block(block),
-    // The round comes last: nobody can see what happens after it was read.
-    round: await vault.read("getLatestRoundInfo", [], { blockTag: block }),
-  };
+  return { chainId, contract };
 }
 
 async function observeAtOnce(

@@ -18,6 +18,7 @@ import { settlementCall } from "../simulation/engine.js";
 import { findBlock } from "../simulation/next-block.js";
 import type { Simulation } from "../simulation/types.js";
 import { followTransaction } from "./follow-transaction.js";
+import type { FollowOptions } from "./follow-transaction.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
 import { checkRound, notEnded, observe, refusedBy } from "./observe.js";
@@ -29,18 +30,16 @@ import type { Ended } from "./report.js";
 import { resolveSigner } from "./signer.js";
 import type { Signer } from "./signer.js";
 import { sign } from "./transaction.js";
-import type { SettleAllOptions, SettlementEvent, Stop } from "./types.js";
+import type { SettleAllOptions, Stop } from "./types.js";
 
+/** A node that mines at once has done so at the first look. */
 const DEFAULT_MS = {
-  http: { timeout: 300_000, pollingInterval: 1_000 },
-  "edr-simulated": { timeout: 10_000, pollingInterval: 50 },
+  http: { timeout: 300_000, pollingInterval: 1_000, firstLook: 100 },
+  "edr-simulated": { timeout: 10_000, pollingInterval: 50, firstLook: 0 },
 } as const;
 
 /** The outcome may be read for so long, also if the time is over before. */
 const LEAST_OUTCOME_MS = 10_000;
-
-/** A node that mines at once has done so by then. */
-const FIRST_LOOK_AFTER_MS = 100;
 
 export interface LocatedSettlement extends Ended {
   readonly chainId: number;
@@ -112,7 +111,7 @@ async function settleNext(
     });
     const entry = { sentAfterBlock: block.number, round, transaction };
     // Another process may have begun one while the question was open.
-    await journal?.begin(entry);
+    await journal.begin(entry);
     const obstacle = await lookOnceMore(reader, journal, entry, waiting);
     if (obstacle !== undefined) {
       return await stop(obstacle);
@@ -139,19 +138,19 @@ async function resume(
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
     const journal = await Journal.open(vault, chainId, contract.address);
-    const entry = await journal?.read();
+    const entry = await journal.read();
     if (entry !== undefined) {
       const { hash = null, nonce } = entry.transaction;
       waiting.emit({ type: "resuming", hash, nonce });
       const end = await follow(vault, journal, entry, "look", waiting, null);
       return { block, ...end, chainId };
     }
-    const last = await journal?.read("finished");
+    const last = await journal.read("finished");
     if (last === undefined) {
       throw vaultError("VAULT_NOTHING_TO_RESUME", {
         vault: contract.address,
         network: vault.networkName,
-        file: journal?.file ?? "in process there is no journal",
+        file: journal.isKept ? journal.file : "in process there is no journal",
       });
     }
     const settlement = describeFinished(last, round);
@@ -197,8 +196,7 @@ async function prepare(
   | Stop
   | {
       readonly signer: Signer;
-      /** Undefined in process, where nothing outlives the process. */
-      readonly journal: Journal | undefined;
+      readonly journal: Journal;
     }
 > {
   const { networkConfig } = vault.connection;
@@ -209,7 +207,7 @@ async function prepare(
           signer: await resolveSigner(vault.rpc, networkConfig, from),
           journal: await Journal.open(vault, chainId, contract.address),
         };
-  await prepared?.journal?.refuseUnfinished();
+  await prepared?.journal.refuseUnfinished();
   if (round.settled) {
     return { status: "nothing-to-do", reason: "The round is settled already." };
   }
@@ -294,7 +292,7 @@ async function findFreeNonce(
 /** The last look at the round before the transaction leaves. */
 async function lookOnceMore(
   vault: VaultHost,
-  journal: Journal | undefined,
+  journal: Journal,
   entry: JournalEntry,
   { ifExpired }: Waiting,
 ): Promise<Stop | undefined> {
@@ -306,7 +304,7 @@ async function lookOnceMore(
   } finally {
     if (!isClear) {
       // Nothing has left, so there is nothing to resume.
-      await journal?.update(entry, true);
+      await journal.update(entry, true);
     }
   }
 }
@@ -317,18 +315,17 @@ async function lookOnceMore(
  */
 async function follow(
   vault: VaultHost,
-  journal: Journal | undefined,
+  journal: Journal,
   entry: JournalEntry,
   start: "send" | "look",
   { timeoutMs, ifExpired, ...waiting }: Waiting,
   previewed: Simulation | null,
 ): Promise<Ended> {
-  const { emit, pollingIntervalMs } = waiting;
   const deadline = new Deadline(timeoutMs);
   let current = entry;
   const record = async (isFinished: boolean): Promise<void> => {
-    await journal?.update(current, isFinished).catch((error: unknown) => {
-      emit({ type: "trouble", message: describeThrown(error) });
+    await journal.update(current, isFinished).catch((error: unknown) => {
+      waiting.emit({ type: "trouble", message: describeThrown(error) });
     });
   };
   try {
@@ -341,10 +338,6 @@ async function follow(
       {
         ...waiting,
         deadline,
-        firstLookAfterMs:
-          journal === undefined
-            ? 0
-            : Math.min(FIRST_LOOK_AFTER_MS, pollingIntervalMs),
         checkRound: async (block) =>
           await checkRound(vault, round, ifExpired, block),
         onHash: async (hash) => {
@@ -375,13 +368,12 @@ async function follow(
   }
 }
 
-interface Waiting {
-  /** True if only a round that has ended is settled. */
+interface Waiting extends Omit<
+  FollowOptions,
+  "deadline" | "checkRound" | "onHash"
+> {
   readonly ifExpired: boolean;
-  readonly confirmations: number;
   readonly timeoutMs: number;
-  readonly pollingIntervalMs: number;
-  readonly emit: (event: SettlementEvent) => void;
 }
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT */
@@ -389,8 +381,8 @@ function parseWaiting(
   { connection }: VaultHost,
   options: SettleAllOptions,
 ): Waiting {
-  const { timeout, pollingInterval } =
-    DEFAULT_MS[connection.networkConfig.type];
+  const defaults = DEFAULT_MS[connection.networkConfig.type];
+  const { timeout, pollingInterval = defaults.pollingInterval } = options;
   for (const name of ["from", "confirm", "assertOnly"] as const) {
     if (options.resume === true && (options[name] ?? false) !== false) {
       throw invalidArgument(name, "`resume` makes no new settlement");
@@ -399,11 +391,9 @@ function parseWaiting(
   return {
     ifExpired: options.ifExpired === true,
     confirmations: parseCount(options.confirmations, "confirmations") ?? 1,
-    timeoutMs: parseDuration("timeout", options.timeout ?? timeout),
-    pollingIntervalMs: parseDuration(
-      "pollingInterval",
-      options.pollingInterval ?? pollingInterval,
-    ),
+    timeoutMs: parseDuration("timeout", timeout ?? defaults.timeout),
+    pollingIntervalMs: parseDuration("pollingInterval", pollingInterval),
+    firstLookAfterMs: Math.min(defaults.firstLook, pollingInterval),
     emit: (event) => {
       try {
         options.onEvent?.(event);

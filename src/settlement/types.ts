@@ -32,7 +32,6 @@ export const SETTLEMENT_STATUSES = [
 /** Why a settlement ends without its effect. */
 export interface Stop {
   readonly status: Exclude<SettlementStatus, "settled">;
-  /** The error behind it, if there is one. */
   readonly code?: VaultErrorCode | undefined;
   readonly reason: string;
   /** A transaction that was sent before. */
@@ -49,9 +48,8 @@ export interface Settlement {
    * own words: escape it before it goes to a terminal.
    */
   readonly reason: string | null;
-  /** Hash of the transaction, as soon as there may be one on its way. */
+  /** Set as soon as a transaction may be on its way. */
   readonly hash: string | null;
-  /** Block that it was mined in. */
   readonly blockNumber: number | null;
   readonly gasUsed: bigint | null;
   /** The round before anything was sent. */
@@ -94,14 +92,12 @@ export interface SettlementPreflight {
   readonly chainId: number;
   /** Timestamp of the block that `round` was read at, Unix seconds. */
   readonly chainTime: number;
-  /** The round that would be settled. */
   readonly round: VaultRound;
   /** The vault contract. */
   readonly contract: LocatedAddress;
   /** The account that settles, with its checksum. */
   readonly from: string;
   readonly signing: SigningKind;
-  /** Balance of `from`. */
   readonly balance: bigint;
   /** Gas limit of the transaction; null if it reverts, as the costs are. */
   readonly gas: bigint | null;
@@ -109,7 +105,6 @@ export interface SettlementPreflight {
   readonly cost: bigint | null;
   /** Cost of that gas at most. */
   readonly maxCost: bigint | null;
-  /** Outcome of the simulated call. */
   readonly outcome: "succeeds" | "reverts";
   /** Why it reverts, in the contract's own words, not escaped. */
   readonly reason: string | null;
@@ -157,13 +152,11 @@ export type SettlementEvent =
       readonly type: "confirmed";
       readonly hash: string;
       readonly confirmations: number;
-      /** Confirmations to wait for. */
       readonly wanted: number;
     }
   /** Something went wrong that is being dealt with. */
   | { readonly type: "trouble"; readonly message: string };
 
-/** Options of `settleAll`. */
 export interface SettleAllOptions {
   /**
    * Account that settles: an address, or anything that has one (a signer).

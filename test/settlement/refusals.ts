@@ -212,6 +212,13 @@ describe("when a settlement is refused", () => {
     );
   });
 
+  it("buildSettlement needs no other address than the vault's", async () => {
+    const { vault: address } = lane.world.contracts;
+    const contracts = { vault: address };
+    const vault = await lane.connect({ vault: { contracts } });
+    expect((await buildSettlement(vault)).to).to.equal(address);
+  });
+
   it("should take a key from a configuration variable", async () => {
     process.env["VAULT_TEST_KEY"] = DEV_KEYS[1];
     try {
