@@ -33,7 +33,9 @@ export async function recordOrders(
   for (const number of new Set([...orders.keys()].map((id) => id / PAGE))) {
     const page = Array.from({ length: Number(PAGE) }, (_, index) => {
       const order = orders.get(number * PAGE + BigInt(index));
-      return encodeBytes(order ? encodeAnswer(order) : "");
+      return encodeBytes(
+        order === undefined || order === null ? "" : encodeAnswer(order),
+      );
     });
     const code = `0x${encodeList(page)}`;
     pages.set(number, code);
