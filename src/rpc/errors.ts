@@ -14,6 +14,20 @@ export function isNodeRefusal(error: unknown): error is VaultError {
   return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR";
 }
 
+/**
+ * True for a refusal of any kind, also by a proxy's status or closed connection:
+ * another request may do. A node that is silent is another matter.
+ */
+export function isRefusedAnyhow(error: unknown): error is VaultError {
+  return VaultError.isVaultError(error) && refusals.has(error.code);
+}
+
+const refusals: ReadonlySet<string> = new Set([
+  "VAULT_RPC_ERROR",
+  "VAULT_RPC_INVALID_RESPONSE",
+  "VAULT_NETWORK_UNREACHABLE",
+]);
+
 export function invalidResponse(
   network: string,
   method: string,

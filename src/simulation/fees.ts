@@ -47,11 +47,11 @@ export async function resolveFees(
 }
 
 /**
- * The gas limit, or the revert that an estimate runs into: the configured one,
- * else what a simulation with ample gas needed, or the node's estimate, by the
- * configured factor, or a quarter more. The round may have grown by then, and the
- * least gas that "succeeds" is not enough for a contract that goes on when its own
- * calls run out.
+ * The gas limit, or the revert that an estimate runs into. A configured limit or
+ * multiplier is applied as Hardhat does; else it is what a simulation with ample
+ * gas needed, or the node's estimate, and a quarter more: the round may have grown
+ * by then, and the least gas that "succeeds" is not enough for a contract that goes
+ * on when its own calls run out.
  *
  * @param simulated Undefined without a simulation.
  */
@@ -65,23 +65,27 @@ export async function resolveGas(
   if (gas !== "auto") {
     return gas;
   }
-  const estimate = simulated ?? (await estimateGas(rpc, call));
-  if (typeof estimate === "object" && "reverted" in estimate) {
-    return estimate;
-  }
-  const { used, needed } =
-    typeof estimate === "bigint"
-      ? { used: estimate, needed: estimate }
-      : estimate;
-  const factor = gasMultiplier === 1 ? 1.25 : gasMultiplier;
-  const generous = BigInt(Math.floor(Number(needed) * factor));
   // Below the block's, which changes from block to block.
   const limit = (blockGasLimit * 95n) / 100n;
+  let ample = simulated;
+  if (ample === undefined || gasMultiplier !== 1) {
+    const estimate = await estimateGas(rpc, call);
+    if (typeof estimate === "object") {
+      return estimate;
+    }
+    if (gasMultiplier !== 1) {
+      const multiplied = BigInt(Math.floor(Number(estimate) * gasMultiplier));
+      return multiplied > limit ? limit - 1n : multiplied;
+    }
+    ample = { used: estimate, needed: estimate };
+  }
+  const { used, needed } = ample;
   // Whether the chain has the rule is not known; what fits in keeps it.
   const rules =
     used <= TRANSACTION_GAS_CAP
       ? min(blockGasLimit, TRANSACTION_GAS_CAP)
       : blockGasLimit;
+  const generous = (needed * 5n) / 4n;
   return min(rules, generous > limit ? max(needed, limit) : generous);
 }
 

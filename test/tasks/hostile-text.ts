@@ -352,7 +352,11 @@ describe("hostile text", function () {
       const order = asRecord(asRecord(fixture["orders"])["1"]);
       const { vault } = await (await createTestHre()).network.create();
       for (const document of [
-        ...tampered(fixture),
+        ...tampered(fixture).filter(
+          // Nobody reads where it was captured.
+          ({ chainId, block }) =>
+            chainId === fixture["chainId"] && block === fixture["block"],
+        ),
         { ...fixture, orders: { [everythingHostile]: order } },
         { ...fixture, orders: { [String(2n ** 256n)]: order } },
         ...tampered(order)

@@ -4,6 +4,7 @@ import { Interface, id } from "ethers";
 
 import { VaultError, fallbackTo, vaultError } from "../../errors.js";
 import { quoteForeignText } from "../../untrusted-text.js";
+import { isRefusedAnyhow } from "../../rpc/errors.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
 import type { BlockInfo, CallResult, RpcClient } from "../../rpc/rpc-client.js";
 import { WORD, readSmallWord, viewOf } from "../words.js";
@@ -101,18 +102,11 @@ export async function tryLens(
     const probe = { rpc, from, blockTag: "latest" };
     rpc.node.takesOverrides = await callLens(probe, encodeReadCalls([])).then(
       () => true,
-      fallbackTo(false, ({ code }) => refusals.has(code)),
+      fallbackTo(false, isRefusedAnyhow),
     );
   }
   return undefined;
 }
-
-const refusals: ReadonlySet<string> = new Set([
-  "VAULT_RPC_ERROR",
-  "VAULT_RPC_INVALID_RESPONSE",
-  // An HTTP status, or a closed connection, as a proxy refuses.
-  "VAULT_NETWORK_UNREACHABLE",
-]);
 
 /**
  * Runs the lens inside one `eth_call`.

@@ -1,7 +1,6 @@
 import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 
-import { VaultError } from "../../errors.js";
-import { refusesParameters } from "../../rpc/errors.js";
+import { isRefusedAnyhow, refusesParameters } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { BlockInfo, Executed } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError } from "../engine.js";
@@ -10,14 +9,6 @@ import type { SimulationParameters } from "../engine.js";
 /** The words of nodes that have no such method, or do not let it be used. */
 const missingMethod =
   /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
-
-/** A node that is silent has no other engine either. */
-const passedOn: ReadonlySet<string> = new Set([
-  "VAULT_RPC_ERROR",
-  // An HTTP status, or a closed connection, as a proxy refuses.
-  "VAULT_NETWORK_UNREACHABLE",
-  "VAULT_RPC_INVALID_RESPONSE",
-]);
 
 /** A method by which a node simulates, and what such a node is checked for. */
 export class EngineMethod {
@@ -56,7 +47,7 @@ export class EngineMethod {
         .withRetries(fewRetries)
         .requestOrRevert(this.name, params);
     } catch (error) {
-      if (!VaultError.isVaultError(error) || !passedOn.has(error.code)) {
+      if (!isRefusedAnyhow(error)) {
         throw error;
       }
       const problem = String(error.details["problem"]);
