@@ -291,6 +291,7 @@ describe("chai - settleRound", () => {
     const { vault, mockVault } = world;
     const tx = await mockVault.setVolume(1n);
     const unsettled = expect(tx).to.not.settleRound(vault);
+    await unsettled;
     const bare: unknown = expect(tx);
     const changed: unknown = expect(tx).to.changeReadings(vault);
     for (const [assertion, message] of [
@@ -317,7 +318,6 @@ describe("chai - settleRound", () => {
     ] as const) {
       expect(await failureOf(assertion)).to.contain(message);
     }
-    await unsettled;
     const settling = await mockVault.settleAll();
     for (const [assertion, message] of [
       [
