@@ -18,7 +18,6 @@ import type {
   VaultNetworkConfig,
   VaultNetworkUserConfig,
 } from "./config-types.js";
-import { validateVaultSettings } from "./validate-settings.js";
 
 // Hardhat runs these hooks at every start, and again for every connection with an
 // override.
@@ -55,6 +54,8 @@ async function validateUserConfig(
   for (const [name, network] of Object.entries(asRecord(userConfig.networks))) {
     const { vault } = asRecord(network);
     if (vault !== undefined) {
+      // It loads the table of operations, which other starts do not need.
+      const { validateVaultSettings } = await import("./validate-settings.js");
       const path = ["networks", name, "vault"];
       errors.push(...(await validateVaultSettings(vault, path)));
     }

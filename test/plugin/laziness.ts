@@ -21,7 +21,6 @@ const startUpHooks = [
   "src/plugin/config.ts",
   "src/plugin/hre-hooks.ts",
   "src/plugin/lazy-hardhat-vault.ts",
-  "src/plugin/validate-settings.ts",
   "src/simulation/fork/network.ts",
 ];
 
