@@ -206,7 +206,10 @@ export abstract class VaultReader {
    * ```
    */
   public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
-    return await this.rpc.blockInfo(parseBlockTag(blockTag));
+    const { number, timestamp } = await this.rpc.getBlock(
+      parseBlockTag(blockTag),
+    );
+    return { number, timestamp };
   }
 
   /**

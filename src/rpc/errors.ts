@@ -19,120 +19,36 @@ export function isNodeRefusal(error: unknown): error is VaultError {
  * another request may do. A node that is silent is another matter.
  */
 export function isRefusedAnyhow(error: unknown): error is VaultError {
-  return VaultError.isVaultError(error) && refusals.has(error.code);
+  return (
+    VaultError.isVaultError(error) &&
+    [
+      "VAULT_RPC_ERROR",
+      "VAULT_RPC_INVALID_RESPONSE",
+      "VAULT_NETWORK_UNREACHABLE",
+    ].includes(error.code)
+  );
 }
 
-const refusals: ReadonlySet<string> = new Set([
-  "VAULT_RPC_ERROR",
-  "VAULT_RPC_INVALID_RESPONSE",
-  "VAULT_NETWORK_UNREACHABLE",
-]);
+// Signs of an error that was made on this side: each is an HTTP status, or a code
+// (else the name) and the message.
+const timeoutSign =
+  /^(?:HHE704|TimeoutError|ETIMEDOUT|TIMEOUT|UND_ERR_(?:HEADERS|BODY|CONNECT)_TIMEOUT) /u;
+const unreadableSign = /^(?:HHE702|SyntaxError) /u;
+const passingSign =
+  /^(?:HHE702|SyntaxError|ECONNRESET|EAI_AGAIN|EPIPE|UND_ERR_SOCKET) /u;
+/** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
+const configVariableSign = /^HHE(?:7|28|29|30) /u;
 
-export function invalidResponse(
-  network: string,
-  method: string,
-  problem: string,
-): VaultError {
-  return vaultError("VAULT_RPC_INVALID_RESPONSE", { network, method, problem });
-}
-
-/**
- * Finds out what a failed request means, by the whole chain of causes. What an
- * error says of itself counts only if it was made on this side: what the node
- * sent may look like any error there is.
- *
- * @param tried How often and how long it was tried, if more than once.
- */
-export function toRpcError(
-  thrown: unknown,
-  network: string,
-  method: string,
-  tried = "",
-): VaultError {
-  const error = errorInBody(thrown) ?? thrown;
-  const { links, hardhatErrors, isTimeout, isUnreadable } = signsOf(error);
-  const ours = links.find((link) => VaultError.isVaultError(link));
-  if (ours !== undefined) {
-    return ours;
-  }
-  const wrongChain = hardhatErrors.get("HHE708");
-  if (wrongChain !== undefined) {
-    const named = asRecord(wrongChain["messageArguments"]);
-    return vaultError(
-      "VAULT_WRONG_CHAIN",
-      {
-        network,
-        expected: String(named["configChainId"]),
-        actual: String(named["connectionChainId"]),
-      },
-      error,
-    );
-  }
-  if (configVariableCodes.some((code) => hardhatErrors.has(code))) {
-    return toConfigVariableError(error, `A setting of networks.${network}`);
-  }
-  if (isTimeout) {
-    return vaultError("VAULT_RPC_TIMEOUT", { network, method, tried }, error);
-  }
-  if (isUnreadable) {
-    // The body is not repeated: a proxy's page may repeat the key.
-    return invalidResponse(
-      network,
-      method,
-      `the body could not be parsed; it may be a web page, also one that the URL redirects to${tried}`,
-    );
-  }
-  const status = statusOf(links);
-  const signs = [
-    ...(status === undefined ? [] : [`HTTP status ${status}`]),
-    // A node's own code is a number.
-    ...links
-      .filter(({ code }) => typeof code !== "number")
-      .map(
-        (link) =>
-          `${String(isHardhatError(link) ? link["errorCode"] : link["code"])} ${String(link["message"])}`,
-      ),
-  ];
-  for (const sign of signs) {
-    const [setting] = settings.find(([, words]) => words.test(sign)) ?? [];
-    if (setting !== undefined) {
-      return invalidArgument(
-        `networks.${network}.${setting}`,
-        quoteForeignText(sign.slice(sign.indexOf(" ") + 1)).replace(/\.$/u, ""),
-      );
-    }
-    const obstacle = obstacles.find(([words]) => words.test(sign));
-    if (obstacle !== undefined) {
-      const [words, problem, remedy] = obstacle;
-      const [, found = ""] = words.exec(sign) ?? [];
-      const host = hostOf(links) ?? "the node";
-      return vaultError(
-        "VAULT_NETWORK_UNREACHABLE",
-        {
-          network,
-          problem: `${problem.replace("{host}", host).replace("{found}", found)}${tried}`,
-          remedy:
-            remedy ?? `Check that the node runs, and networks.${network}.url.`,
-        },
-        error,
-      );
-    }
-  }
-  // A node's own words: some repeat the path, or the key in it.
-  const problem = `${quoteForeignText(redactSecrets(messageOf(error)))}${tried}`;
-  return vaultError("VAULT_RPC_ERROR", { network, method, problem }, error);
-}
-
-/** Errors of Hardhat and undici for a setting that cannot be used. */
-const settings: ReadonlyArray<readonly [setting: string, words: RegExp]> = [
+/** A setting of the network that cannot be used. */
+const settingSigns: ReadonlyArray<readonly [setting: string, sign: RegExp]> = [
   ["url", /^UND_ERR_INVALID_ARG (?:Invalid URL protocol|Redirect loop)/u],
   ["httpHeaders", /^UND_ERR_INVALID_ARG invalid .*header/u],
-  ["accounts", /^HHE717 |^undefined (?:Invalid mnemonic|invalid scalar:)/u],
+  ["accounts", /^HHE717 |^\w*Error (?:Invalid mnemonic|invalid scalar:)/u],
 ];
 
-/** Failures of a connection, by code and message, each with a remedy. */
-const obstacles: ReadonlyArray<
-  readonly [words: RegExp, problem: string, remedy?: string]
+/** Failures of a connection; the first that fits counts. */
+const connectionSigns: ReadonlyArray<
+  readonly [sign: RegExp, problem: string, remedy?: string]
 > = [
   [/^(HTTP status .*)/u, "{host} answered {found}"],
   [/^ECONNREFUSED |^HHE703 /u, "{host} refused the connection"],
@@ -156,41 +72,105 @@ const obstacles: ReadonlyArray<
   ],
 ];
 
-/** Host and port of the node, as far as an error of this side names them. */
-function hostOf(links: readonly ErrorLink[]): string | undefined {
-  for (const { message, address, hostname, port } of links) {
-    const [, url = ""] =
-      /^[A-Z].* (https?:\S+)(?: was refused)?$/u.exec(String(message)) ?? [];
-    if (URL.canParse(url)) {
-      return new URL(url).host;
-    }
-    const host = address ?? hostname;
-    if (typeof host === "string") {
-      return typeof port === "number" ? `${host}:${port}` : host;
-    }
-  }
-  return undefined;
-}
+// Words of nodes and gateways; none has a code of its own for this.
+const busyWords =
+  /rate.?limit|too many requests|request limit|(?<!gas )limit exceeded|(?:quota|capacity|compute units).{0,40}exceeded|exceeded.{0,40}(?:quota|capacity|compute units)/iu;
+const blockWords =
+  /header not found|header for hash not found|unknown block|block not found|block .{0,40}not (?:yet )?(?:available|found)|block ?out ?of ?range|block height is/iu;
+const passingWords =
+  /timed? ?-?out|temporar|try again|overloaded|bad gateway|service unavailable|socket hang up|connection (?:reset|closed)|\bid\b.{0,20}(?:mismatch|does not match)/iu;
+/** Too long in the node itself will be so again; and a day is too long to wait. */
+const finalWords = /execution (?:aborted|timeout)|daily|per day|monthly/iu;
 
-/** The node's own error where it came with an HTTP status that refuses. */
-function errorInBody(thrown: unknown): ErrorLink | undefined {
-  const { links } = signsOf(thrown);
-  const status = statusOf(links) ?? 0;
-  if (status < 400 || status >= 500 || status === TOO_MANY_REQUESTS) {
-    return undefined;
-  }
-  return links
-    .map(({ body }) => asRecord(asRecord(parseBody(body))["error"]))
-    .find(({ message }) => typeof message === "string");
-}
+/** JSON-RPC's codes, by EIP-1474, of a request beyond a limit and of a wrong one. */
+const LIMIT_EXCEEDED = -32005;
+const INVALID_PARAMS = -32602;
+/** HTTP's status of a request beyond a limit. */
+const TOO_MANY_REQUESTS = 429;
+/** JSON-RPC error code of a revert with data, in geth and anvil. */
+const EXECUTION_REVERTED = 3;
 
-function parseBody(body: unknown): unknown {
-  try {
-    return typeof body === "string" ? JSON.parse(body) : body;
-  } catch {
-    // Then it is no JSON-RPC, and its status says what there is to say.
-    return undefined;
+/**
+ * Finds out what a failed request means, by the whole chain of causes. What an
+ * error says of itself counts only if it was made on this side: what the node
+ * sent may look like any error there is.
+ *
+ * @param tried How often and how long it was tried, if more than once.
+ */
+export function toRpcError(
+  thrown: unknown,
+  network: string,
+  method: string,
+  tried = "",
+): VaultError {
+  const { error, links, match } = readError(thrown);
+  const ours = links.find((link) => VaultError.isVaultError(link));
+  if (ours !== undefined) {
+    return ours;
   }
+  const wrongChain = links.find(
+    (link) => isHardhatError(link) && link["errorCode"] === "HHE708",
+  );
+  if (wrongChain !== undefined) {
+    const named = asRecord(wrongChain["messageArguments"]);
+    return vaultError(
+      "VAULT_WRONG_CHAIN",
+      {
+        network,
+        expected: String(named["configChainId"]),
+        actual: String(named["connectionChainId"]),
+      },
+      error,
+    );
+  }
+  if (match(configVariableSign) !== undefined) {
+    return toConfigVariableError(error, `A setting of networks.${network}`);
+  }
+  if (match(timeoutSign) !== undefined) {
+    return vaultError("VAULT_RPC_TIMEOUT", { network, method, tried }, error);
+  }
+  if (match(unreadableSign) !== undefined) {
+    // The body is not repeated: a proxy's page may repeat the key.
+    const problem = `the body could not be parsed; it may be a web page, also one that the URL redirects to${tried}`;
+    return vaultError("VAULT_RPC_INVALID_RESPONSE", {
+      network,
+      method,
+      problem,
+    });
+  }
+  for (const [setting, sign] of settingSigns) {
+    const { input } = match(sign) ?? {};
+    if (input !== undefined) {
+      return invalidArgument(
+        `networks.${network}.${setting}`,
+        quoteForeignText(input.slice(input.indexOf(" ") + 1)).replace(
+          /\.$/u,
+          "",
+        ),
+      );
+    }
+  }
+  for (const [sign, text, remedy] of connectionSigns) {
+    const found = match(sign);
+    if (found !== undefined) {
+      const problem = text
+        .replace("{host}", hostOf(links))
+        .replace("{found}", found[1] ?? "");
+      return vaultError(
+        "VAULT_NETWORK_UNREACHABLE",
+        {
+          network,
+          problem: `${problem}${tried}`,
+          remedy:
+            remedy ?? `Check that the node runs, and networks.${network}.url.`,
+        },
+        error,
+      );
+    }
+  }
+  // A node's own words: some repeat the path, or the key in it.
+  const problem = `${quoteForeignText(redactSecrets(messageOf(error)))}${tried}`;
+  return vaultError("VAULT_RPC_ERROR", { network, method, problem }, error);
 }
 
 /**
@@ -203,11 +183,8 @@ export function toConfigVariableError(
   error: unknown,
   where: string,
 ): VaultError {
-  return vaultError(
-    "VAULT_CONFIG_VARIABLE",
-    { where, problem: quoteForeignText(messageOf(error)) },
-    error,
-  );
+  const problem = quoteForeignText(messageOf(error));
+  return vaultError("VAULT_CONFIG_VARIABLE", { where, problem }, error);
 }
 
 /** The class of a failed request. */
@@ -223,50 +200,25 @@ export type Failure =
       readonly retryAfterMs?: number | undefined;
     };
 
-/** The words of nodes and gateways; none has a code of its own for this. */
-const busyWords =
-  /rate.?limit|too many requests|request limit|(?<!gas )limit exceeded|(?:quota|capacity|compute units).{0,40}exceeded|exceeded.{0,40}(?:quota|capacity|compute units)/iu;
-const blockWords =
-  /header not found|header for hash not found|unknown block|block not found|block .{0,40}not (?:yet )?(?:available|found)|block ?out ?of ?range|block height is/iu;
-const passingWords =
-  /timed? ?-?out|temporar|try again|overloaded|bad gateway|service unavailable|socket hang up|connection (?:reset|closed)|\bid\b.{0,20}(?:mismatch|does not match)/iu;
-/** Too long in the node itself will be so again; and a day is too long to wait. */
-const finalWords = /execution (?:aborted|timeout)|daily|per day|monthly/iu;
-
-/** JSON-RPC's code, by EIP-1474, of a request beyond a limit. */
-const LIMIT_EXCEEDED = -32005;
-/** HTTP's status for the same. */
-const TOO_MANY_REQUESTS = 429;
-
-/** Of a connection that there was. */
-const passingCodes: ReadonlySet<unknown> = new Set([
-  "ECONNRESET",
-  "EAI_AGAIN",
-  "EPIPE",
-  "UND_ERR_SOCKET",
-]);
-
 /**
  * The class of a failure. A request that was not answered in time is final: it has
  * used up the time that there was for it.
  */
 export function classifyFailure(thrown: unknown): Failure {
-  const error = errorInBody(thrown) ?? thrown;
+  const { error, links, status, match } = readError(thrown);
   const reverted = findRevert(error);
   if (reverted !== undefined) {
     return { kind: "reverted", reverted };
   }
   const words = messageOf(error);
-  const { links, codes, isTimeout, isUnreadable } = signsOf(error);
   if (
-    isTimeout ||
+    match(timeoutSign) !== undefined ||
     // Longer texts are never a passing failure.
     words.length > MAX_FOREIGN_TEXT ||
     finalWords.test(words)
   ) {
     return { kind: "final" };
   }
-  const status = statusOf(links);
   const retryAfterMs = retryAfterOf(links);
   if (
     status === TOO_MANY_REQUESTS ||
@@ -276,55 +228,22 @@ export function classifyFailure(thrown: unknown): Failure {
     return { kind: "busy", retryAfterMs };
   }
   if (status !== undefined) {
-    return status >= 500
-      ? { kind: "passing", retryAfterMs }
-      : { kind: "final" };
+    return { kind: status >= 500 ? "passing" : "final", retryAfterMs };
   }
   if (blockWords.test(words)) {
     return { kind: "behind" };
   }
   const isPassing =
-    isUnreadable ||
-    codes.some((code) => passingCodes.has(code)) ||
-    passingWords.test(words);
+    match(passingSign) !== undefined || passingWords.test(words);
   return { kind: isPassing ? "passing" : "final" };
 }
-
-/** The header of that name, in seconds or as a date. */
-function retryAfterOf(links: readonly ErrorLink[]): number | undefined {
-  const text =
-    links
-      .map(({ headers }) => asRecord(headers)["retry-after"])
-      .find((value) => typeof value === "string") ?? "";
-  const wait = /^\d{1,6}$/u.test(text)
-    ? Number(text) * 1_000
-    : Date.parse(text) - Date.now();
-  return wait > 0 ? wait : undefined;
-}
-
-/** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
-const configVariableCodes = ["HHE7", "HHE28", "HHE29", "HHE30"];
-
-const timeoutCodes: ReadonlySet<unknown> = new Set([
-  "ETIMEDOUT",
-  "TIMEOUT",
-  "UND_ERR_HEADERS_TIMEOUT",
-  "UND_ERR_BODY_TIMEOUT",
-  "UND_ERR_CONNECT_TIMEOUT",
-]);
-
-/** JSON-RPC error code of a revert with data, in geth and anvil. */
-const EXECUTION_REVERTED = 3;
-
-/** Longer revert data is none that a contract returned. */
-const MAX_REVERT_DATA = 1_000_000;
-
-/** JSON-RPC's code for parameters that a method does not take. */
-const INVALID_PARAMS = -32602;
 
 export function refusesParameters(error: unknown): boolean {
   return everythingIn(error).some(({ code }) => code === INVALID_PARAMS);
 }
+
+/** Longer revert data is none that a contract returned. */
+const MAX_REVERT_DATA = 1_000_000;
 
 /** The revert that an error of this side or the node's tells of. */
 function findRevert(error: unknown): RevertReason | undefined {
@@ -358,33 +277,45 @@ function ganacheReturn({ data }: ErrorLink): unknown {
 
 type ErrorLink = Readonly<Record<string, unknown>>;
 
-/** More than any library nests. */
-const MAX_LINKS = 100;
-const MAX_LISTED = 20;
-
-/** The words of the errors in the chain of causes that were made on this side. */
-function signsOf(error: unknown) {
-  const links = walk(error, (link) =>
+/** Reads what an error of this side says of itself, its causes included. */
+function readError(thrown: unknown) {
+  const all = walk(thrown, (link) =>
     isOwnError(link)
       ? [link["cause"], link["error"], asRecord(link["info"])["error"]]
       : undefined,
   );
-  const codes = links.map(({ code }) => code);
-  const hardhatErrors = new Map(
-    links.filter(isHardhatError).map((link) => [link["errorCode"], link]),
-  );
+  const httpStatus = statusOf(all);
+  // A status that refuses may come with the node's own error.
+  const ofNode =
+    httpStatus !== undefined &&
+    httpStatus >= 400 &&
+    httpStatus < 500 &&
+    httpStatus !== TOO_MANY_REQUESTS
+      ? all
+          .map(({ body }) => asRecord(asRecord(parseBody(body))["error"]))
+          .find(({ message }) => typeof message === "string")
+      : undefined;
+  const links = ofNode === undefined ? all : [];
+  const status = ofNode === undefined ? httpStatus : undefined;
+  const signs = [
+    ...(status === undefined ? [] : [`HTTP status ${status}`]),
+    ...links.map(signOf),
+  ];
   return {
+    error: ofNode ?? thrown,
     links,
-    codes,
-    hardhatErrors,
-    isTimeout:
-      hardhatErrors.has("HHE704") ||
-      codes.some((code) => timeoutCodes.has(code)) ||
-      links.some(({ name }) => name === "TimeoutError"),
-    isUnreadable:
-      hardhatErrors.has("HHE702") ||
-      links.some((link) => link instanceof SyntaxError),
+    status,
+    match: (sign: RegExp) =>
+      signs.map((text) => sign.exec(text)).find((found) => found !== null),
   };
+}
+
+function signOf(link: ErrorLink): string {
+  const { code, name } = link;
+  // A number is the node's own code, and stands beside its own words.
+  return typeof code === "number"
+    ? `${String(name)} `
+    : `${String(isHardhatError(link) ? link["errorCode"] : (code ?? name))} ${messageOf(link)}`;
 }
 
 /** Of the errors that have a class of their own: see {@link isHardhatError}. */
@@ -397,6 +328,43 @@ function statusOf(links: readonly ErrorLink[]): number | undefined {
       (status): status is number =>
         typeof status === "number" && status >= 100 && status < 600,
     );
+}
+
+function parseBody(body: unknown): unknown {
+  try {
+    return typeof body === "string" ? JSON.parse(body) : body;
+  } catch {
+    // Then it is no JSON-RPC, and its status says what there is to say.
+    return undefined;
+  }
+}
+
+/** Host and port of the node, as far as an error of this side names them. */
+function hostOf(links: readonly ErrorLink[]): string {
+  for (const { message, address, hostname, port } of links) {
+    const [, url = ""] =
+      /^[A-Z].* (https?:\S+)(?: was refused)?$/u.exec(String(message)) ?? [];
+    if (URL.canParse(url)) {
+      return new URL(url).host;
+    }
+    const host = address ?? hostname;
+    if (typeof host === "string") {
+      return typeof port === "number" ? `${host}:${port}` : host;
+    }
+  }
+  return "the node";
+}
+
+/** The header of that name, in seconds or as a date. */
+function retryAfterOf(links: readonly ErrorLink[]): number | undefined {
+  const text =
+    links
+      .map(({ headers }) => asRecord(headers)["retry-after"])
+      .find((value) => typeof value === "string") ?? "";
+  const wait = /^\d{1,6}$/u.test(text)
+    ? Number(text) * 1_000
+    : Date.parse(text) - Date.now();
+  return wait > 0 ? wait : undefined;
 }
 
 /** True for an error, also of another realm; JSON never makes one. */
@@ -422,6 +390,10 @@ function everythingIn(error: unknown): readonly ErrorLink[] {
     info,
   ]);
 }
+
+/** More than any library nests, and than it lists. */
+const MAX_LINKS = 100;
+const MAX_LISTED = 20;
 
 /**
  * Goes through what an error wraps, outermost first.

@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 
 import { isHexString } from "ethers";
 
+import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { invalidResponse } from "./errors.js";
 
 /** Refuses a result of another type, with VAULT_RPC_INVALID_RESPONSE. */
 export class ResponseParser {
@@ -61,6 +61,11 @@ export class ResponseParser {
   }
 
   public invalid(problem: string): VaultError {
-    return invalidResponse(this.network, this.method, problem);
+    const { network, method } = this;
+    return vaultError("VAULT_RPC_INVALID_RESPONSE", {
+      network,
+      method,
+      problem,
+    });
   }
 }

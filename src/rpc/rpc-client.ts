@@ -122,12 +122,9 @@ class KnownNode {
 /** The state that the requests of one operation share. */
 interface Operation extends Pick<RequestOptions, "onRetry"> {
   /** Undefined if each request has one of its own. */
-  readonly deadline?: Deadline | undefined;
-  readonly policy: RetryPolicy;
+  readonly deadline: Deadline | undefined;
   /** The number of times that the request was sent which the deadline ended. */
-  readonly ended: { tried: string };
-  /** False for requests that belong to none. */
-  readonly isOperation: boolean;
+  tried: string;
 }
 
 /** A failed attempt; another one may succeed if `retry` is given. */
@@ -149,11 +146,8 @@ export class RpcClient {
     private readonly provider: Eip1193Provider,
     public readonly network: string,
     public readonly node = new KnownNode(),
-    private readonly operation: Operation = {
-      policy: usualRetries,
-      ended: { tried: "" },
-      isOperation: false,
-    },
+    private readonly operation?: Operation,
+    private readonly policy = usualRetries,
   ) {
     this.#ofBlock = this.parser(BLOCK_METHOD);
   }
@@ -163,23 +157,19 @@ export class RpcClient {
    * another operation the outer deadline holds.
    */
   public withOptions({ timeout, onRetry }: RequestOptions): RpcClient {
-    return this.operation.isOperation
-      ? this
-      : this.#with({
-          deadline: timeout === undefined ? undefined : new Deadline(timeout),
-          onRetry,
-          policy: usualRetries,
-          ended: { tried: "" },
-          isOperation: true,
-        });
+    const deadline = timeout === undefined ? undefined : new Deadline(timeout);
+    return this.operation === undefined
+      ? this.#with({ deadline, onRetry, tried: "" }, this.policy)
+      : this;
   }
 
   public withRetries(policy: RetryPolicy): RpcClient {
-    return this.#with({ ...this.operation, policy });
+    return this.#with(this.operation, policy);
   }
 
-  #with(operation: Operation): RpcClient {
-    return new RpcClient(this.provider, this.network, this.node, operation);
+  #with(operation: Operation | undefined, policy: RetryPolicy): RpcClient {
+    const { provider, network, node } = this;
+    return new RpcClient(provider, network, node, operation, policy);
   }
 
   public parser(method: string): ResponseParser {
@@ -216,42 +206,36 @@ export class RpcClient {
     method: string,
     params: readonly unknown[],
   ): Promise<Executed> {
-    const {
-      deadline = new Deadline(DEFAULT_TIMEOUT_MS),
-      policy,
-      ended,
-      onRetry,
-    } = this.operation;
+    const { operation, network } = this;
+    const deadline = operation?.deadline ?? new Deadline(DEFAULT_TIMEOUT_MS);
     const begunAt = performance.now();
-    let lastFailure: FailedAttempt | undefined;
+    let failed: FailedAttempt | undefined;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#send(method, params, deadline);
       if (outcome !== undefined && !("thrown" in outcome)) {
         return outcome;
       }
       // An earlier failure says more than that the time is over.
-      lastFailure = outcome ?? lastFailure;
+      failed = outcome ?? failed;
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
       const tried =
         attempt === 1 ? "" : ` (tried ${attempt} times in ${seconds} s)`;
-      if (lastFailure === undefined) {
-        throw this.#timedOut(method, tried === "" ? ended.tried : tried);
-      }
-      const { thrown, retry, retryAfterMs } = lastFailure;
+      const reason = outcome?.retry;
       if (
-        outcome === undefined ||
-        retry === undefined ||
-        attempt >= policy[retry] ||
+        reason === undefined ||
+        attempt >= this.policy[reason] ||
         deadline.isOver
       ) {
-        if (deadline.isOver && attempt > 1) {
-          ended.tried = tried.replace("(", `(${method} was `);
+        if (operation !== undefined && deadline.isOver && attempt > 1) {
+          operation.tried = tried.replace("(", `(${method} was `);
         }
-        throw toRpcError(thrown, this.network, method, tried);
+        throw failed === undefined
+          ? this.#timedOut(method, operation?.tried)
+          : toRpcError(failed.thrown, network, method, tried);
       }
-      const problem = toRpcError(thrown, this.network, method).shortMessage;
-      onRetry?.({ method, reason: retry, problem, attempt });
-      await deadline.pause(waitAfter(attempt, retryAfterMs));
+      const problem = toRpcError(outcome?.thrown, network, method).shortMessage;
+      operation?.onRetry?.({ method, reason, problem, attempt });
+      await deadline.pause(waitAfter(attempt, outcome?.retryAfterMs));
     }
   }
 
@@ -339,7 +323,7 @@ export class RpcClient {
     });
   }
 
-  #timedOut(method: string, tried: string): VaultError {
+  #timedOut(method: string, tried = ""): VaultError {
     const { network } = this;
     return vaultError("VAULT_RPC_TIMEOUT", { network, method, tried });
   }
@@ -351,13 +335,13 @@ export class RpcClient {
    * @throws VaultError VAULT_RPC_TIMEOUT
    */
   public async withinDeadline<T>(method: string, work: Promise<T>): Promise<T> {
-    const { deadline } = this.operation;
+    const { deadline } = this.operation ?? {};
     if (deadline === undefined) {
       return await work;
     }
     const done = await deadline.within(work.then((value) => ({ value })));
     if (done === undefined) {
-      throw this.#timedOut(method, "");
+      throw this.#timedOut(method);
     }
     return done.value;
   }
@@ -444,17 +428,25 @@ export class RpcClient {
    * those of a failed request
    */
   public async getBlock(block: BlockId = "latest"): Promise<Block> {
-    const found = this.#parseBlock(await this.#block(block), block);
-    if (block === "latest") {
-      this.node.latestHash = found.hash;
+    const read = this.#ofBlock;
+    const found = await this.#block(block);
+    const number = read.number(found["number"]);
+    if (!isNaN(Number(block)) && number !== Number(block)) {
+      throw read.invalid(
+        `block ${number} where block ${describeBlock(block)} was asked for`,
+      );
     }
-    return found;
-  }
-
-  /** @throws VaultError as {@link getBlock} does */
-  public async blockInfo(block: BlockId = "latest"): Promise<BlockInfo> {
-    const { number, timestamp } = await this.getBlock(block);
-    return { number, timestamp };
+    const hash = found["hash"] === null ? undefined : read.hash(found["hash"]);
+    if (block === "latest") {
+      this.node.latestHash = hash;
+    }
+    return {
+      number,
+      timestamp: read.number(found["timestamp"]),
+      hash,
+      gasLimit: read.quantity(found["gasLimit"]),
+      baseFeePerGas: this.#baseFeeOf(found),
+    };
   }
 
   /** Hash of the chain's first block; undefined if the node has pruned it. */
@@ -473,43 +465,30 @@ export class RpcClient {
   public async nextBlock(): Promise<{ latest: Block; next: NextBlock }> {
     const [latest, pending] = await Promise.all([
       this.getBlock(),
-      this.#findPending(),
+      // Nothing depends on it.
+      this.#block("pending").catch(() => ({})),
     ]);
     const { hash: _, ...gas } = latest;
-    const next = {
-      ...gas,
-      number: latest.number + 1,
-      timestamp: latest.timestamp + 1,
-    };
-    // Some nodes return their newest block instead: those of some rollups, and
-    // Geth where it makes no blocks. Anvil's may be mined by now, but has no state.
-    const isPending =
-      pending !== undefined &&
-      (pending.hasNoState || (pending.number ?? next.number) > latest.number);
-    return {
-      latest,
-      next: isPending
-        ? {
-            ...next,
-            timestamp: Math.max(next.timestamp, pending.timestamp),
-            baseFeePerGas: pending.baseFeePerGas,
-          }
-        : next,
-    };
+    const number = latest.number + 1;
+    const next = { ...gas, number, timestamp: latest.timestamp + 1 };
+    return { latest, next: this.#pendingAfter(next, pending) ?? next };
   }
 
-  async #findPending() {
+  #pendingAfter(next: NextBlock, pending: FoundBlock): NextBlock | undefined {
+    const { number, timestamp, stateRoot } = pending;
     try {
-      const pending = await this.#block("pending");
-      const { number, timestamp, stateRoot } = pending;
-      return {
-        number: number === null ? undefined : this.#ofBlock.number(number),
-        timestamp: this.#ofBlock.number(timestamp),
-        baseFeePerGas: this.#baseFeeOf(pending),
-        hasNoState: stateRoot === ZeroHash,
-      };
+      // Some nodes return their newest block instead: those of some rollups, and
+      // Geth where it makes no blocks. Anvil's may be mined by now, but has no state.
+      const isPending =
+        number === null ||
+        stateRoot === ZeroHash ||
+        this.#ofBlock.number(number) >= next.number;
+      const time = Math.max(next.timestamp, this.#ofBlock.number(timestamp));
+      const baseFeePerGas = this.#baseFeeOf(pending);
+      return isPending
+        ? { ...next, timestamp: time, baseFeePerGas }
+        : undefined;
     } catch {
-      // Nothing depends on it.
       return undefined;
     }
   }
@@ -602,23 +581,6 @@ export class RpcClient {
       throw this.#blockNotFound(block);
     }
     return found;
-  }
-
-  #parseBlock(found: FoundBlock, asked: BlockId): Block {
-    const hash = found["hash"];
-    const number = this.#ofBlock.number(found["number"]);
-    if (!isNaN(Number(asked)) && number !== Number(asked)) {
-      throw this.#ofBlock.invalid(
-        `block ${number} where block ${describeBlock(asked)} was asked for`,
-      );
-    }
-    return {
-      number,
-      timestamp: this.#ofBlock.number(found["timestamp"]),
-      hash: hash === null ? undefined : this.#ofBlock.hash(hash),
-      gasLimit: this.#ofBlock.quantity(found["gasLimit"]),
-      baseFeePerGas: this.#baseFeeOf(found),
-    };
   }
 
   #baseFeeOf({ baseFeePerGas }: FoundBlock): bigint | undefined {

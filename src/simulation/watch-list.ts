@@ -11,7 +11,6 @@ import { assertInvariant, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { standaloneQueries } from "../protocol/index.js";
 import type { Query } from "../protocol/index.js";
-import { invalidResponse } from "../rpc/errors.js";
 import type { CallResult } from "../rpc/rpc-client.js";
 import type { Balance, ChainState } from "./compare-readings.js";
 import { NATIVE } from "./transfers.js";
@@ -126,14 +125,14 @@ export function factsOf(
  * @throws VaultError VAULT_NOT_A_TOKEN, VAULT_RPC_INVALID_RESPONSE
  */
 export function decodeState(
-  { networkName: network }: VaultHost,
+  { networkName: network, rpc }: VaultHost,
   list: WatchList,
   results: readonly CallResult[],
 ): ChainState {
   const facts = factsOf(list, results);
   if (facts === undefined) {
     // Our own code says it, if the node lets it.
-    throw invalidResponse(network, "eth_call", "no native balance");
+    throw rpc.parser("eth_call").invalid("no native balance");
   }
   const others = results.slice(1).values();
   const take = (): CallResult => {

@@ -4,7 +4,6 @@ import { pMapIterable } from "p-map";
 import { VaultError } from "../../errors.js";
 import type { VaultOrder } from "../../protocol/index.js";
 import { orAbort } from "../../rpc/deadline.js";
-import { invalidResponse } from "../../rpc/errors.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { CallResult } from "../../rpc/rpc-client.js";
 import type { LocatedAddress } from "../addresses.js";
@@ -125,11 +124,9 @@ export class OrderReader {
       const answer = await callLens({ ...context, rpc }, this.#encode(ids));
       const { length } = answer.entries;
       if (length === 0 || length > count) {
-        throw invalidResponse(
-          rpc.network,
-          "eth_call",
-          `${length} orders where at most ${count} were asked for`,
-        );
+        throw rpc
+          .parser("eth_call")
+          .invalid(`${length} orders where at most ${count} were asked for`);
       }
       return answer;
     } catch (error) {
