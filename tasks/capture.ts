@@ -8,10 +8,9 @@ import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
+import { notes, title } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
-import { renderHeading } from "./output/heading.js";
-import { wrapText } from "./output/table.js";
 import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
 import { readAction } from "./open-vault.js";
 import type { TaskReport } from "./run-task.js";
@@ -49,25 +48,22 @@ async function captureToFile(
         ...(orders.length > 0 ? {} : { note: NO_ORDERS }),
       },
     },
-    text: (style) =>
-      [
-        renderHeading("Vault captured", envelope, style),
-        wrapText(
-          `Every reading and ${describeCount(orders.length, "order")} written to ${escapeUntrusted(out)}.`,
-          style,
-        ),
-        ...(orders.length > 0 ? [] : [wrapText(NO_ORDERS, style)]),
+    blocks: [
+      title("Vault captured", envelope),
+      notes(
+        `Every reading and ${describeCount(orders.length, "order")} written to ${escapeUntrusted(out)}.`,
+        ...(orders.length > 0 ? [] : [NO_ORDERS]),
         ...(failed === 0
           ? []
           : [
-              style.warn(
-                `${failed} of them failed; they are recorded, and fail in a replay too.`,
-              ),
+              {
+                text: `${failed} of them failed; they are recorded, and fail in a replay too.`,
+                tone: "warn",
+              } as const,
             ]),
-        style.dim(
-          `Replay it in a test: await connection.vault.deployMocks({ fixture: ${JSON.stringify(escapeUntrusted(fromRoot(vault, out)))} })`,
-        ),
-      ].join("\n"),
+        `Replay it in a test: await connection.vault.deployMocks({ fixture: ${JSON.stringify(escapeUntrusted(fromRoot(vault, out)))} })`,
+      ),
+    ],
   };
 }
 

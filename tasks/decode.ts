@@ -22,11 +22,10 @@ import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { selectedNetwork } from "./open-vault.js";
+import { labelledValues, title } from "./output/blocks.js";
+import type { Block, LabelledValue } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
-import { renderNotes } from "./output/readings.js";
-import type { View } from "./output/style.js";
-import { knownFacts, renderFacts, wrapText } from "./output/table.js";
-import type { Fact } from "./output/table.js";
+import type { FormatContext } from "./output/format-value.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
@@ -96,9 +95,7 @@ export async function decode(
   }
   return {
     json: { decoded },
-    // No chain is asked for its clock: times are shown without a distance.
-    text: (style) =>
-      render(decoded, { tokenDecimals, raw, chainTime: 0, ...style }),
+    blocks: toBlocks(decoded, { tokenDecimals, raw, chainTime: 0 }),
   };
 }
 
@@ -202,43 +199,47 @@ function describeUnknown(
       : `it begins as a call of ${operation}, and what follows are not its arguments`;
 }
 
-function render(decoded: Decoded, view: View): string {
-  const { kind, operation, values, trailing = "" } = decoded;
+function toBlocks(decoded: Decoded, context: FormatContext): readonly Block[] {
+  const { kind, operation, values, trailing, reason = "" } = decoded;
   const signature = decoded.signature ?? "";
-  const title = {
-    call: `${view.title("Call")}  ${signature}`,
-    result: `${view.title("Answer")}  of ${String(operation)}`,
-    error: `${view.title("Error")}  ${escapeUntrusted(decoded.reason ?? "")}`,
-  }[kind];
   const entry = operation === null ? undefined : operationEntry(operation);
   const fields = (kind === "result" ? entry?.outputs : entry?.inputs) ?? [];
-  const facts: readonly Fact[] = [
-    ...(operation === null
-      ? [["Signature", signature] as const, ...plainFacts(values)]
-      : [
-          contractsFact(operation),
-          ...fields.map((field): Fact => [
-            field.label,
-            formatValue(field, values[field.name], view).text,
-          ]),
-        ]),
-    ...knownFacts([["Behind it", trailing, "no part of the arguments"]]),
-  ];
   return [
-    wrapText(title, view),
-    renderFacts(facts, view),
-    ...renderNotes(fields, view),
-  ].join("\n");
+    title(
+      {
+        call: `Call ${signature}`,
+        result: `Answer of ${String(operation)}`,
+        error: `Error ${escapeUntrusted(reason)}`,
+      }[kind],
+    ),
+    labelledValues([
+      ...(operation === null
+        ? [["Signature", signature] as const, ...plainValues(values)]
+        : [["Contract", nameContracts(operation)] as const]),
+      ...fields.map((field): LabelledValue => [
+        field.label,
+        // No chain is asked for its clock: times have no distance.
+        { ...formatValue(field, values[field.name], context), note: undefined },
+      ]),
+      ...(trailing === undefined
+        ? []
+        : [
+            [
+              "Behind it",
+              { text: trailing, note: "no part of the arguments" },
+            ] as const,
+          ]),
+    ]),
+  ];
 }
 
-function contractsFact(operation: OperationName): Fact {
-  const labels = targetsOf(operation).map(
-    ({ role }) => contractRoles[role].label,
-  );
-  return ["Contract", labels.join(" or ")];
+function nameContracts(operation: OperationName): string {
+  return targetsOf(operation)
+    .map(({ role }) => contractRoles[role].label)
+    .join(" or ");
 }
 
-function plainFacts(values: Values): Fact[] {
+function plainValues(values: Values): readonly LabelledValue[] {
   return Object.entries(values).map(([name, value]) => [
     escapeUntrusted(name),
     escapeUntrusted(

@@ -5,10 +5,10 @@ import type { ScenarioName } from "../src/mocks/scenarios.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { readEnvelope, withVault } from "./open-vault.js";
+import { labelledValues, notes, title } from "./output/blocks.js";
 import type { OutputStream } from "./output/destination.js";
-import { renderHeading } from "./output/heading.js";
+import { wrapText } from "./output/render-text.js";
 import { createStyle } from "./output/style.js";
-import { renderFacts, wrapText } from "./output/table.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
@@ -55,26 +55,21 @@ async function deployAndSave(
   }
   return {
     json: { ...envelope, contracts: addresses, scenario },
-    text: (style) =>
-      [
-        renderHeading(`Mocks deployed (${scenario})`, envelope, style),
-        renderFacts(
-          contractRoleNames.map((role) => [
-            contractRoles[role].label,
-            addresses[role],
+    blocks: [
+      title(`Mocks deployed (${scenario})`, envelope),
+      labelledValues(
+        contractRoleNames.map((role) => [
+          contractRoles[role].label,
+          addresses[role],
+        ]),
+      ),
+      ...(file === undefined
+        ? []
+        : [
+            notes(
+              `Written to ${file}; tasks on this chain use them if the configuration names no address.`,
+            ),
           ]),
-          style,
-        ),
-        ...(file === undefined
-          ? []
-          : [
-              wrapText(
-                style.dim(
-                  `Written to ${file}; tasks on this chain use them where the configuration names no address.`,
-                ),
-                style,
-              ),
-            ]),
-      ].join("\n"),
+    ],
   };
 }

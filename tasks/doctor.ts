@@ -11,10 +11,9 @@ import { settingsOf } from "../src/plugin/addresses.js";
 import { Deadline } from "../src/rpc/deadline.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { parseAt, selectedNetwork, withVault } from "./open-vault.js";
+import { labelledValues, notes, title } from "./output/blocks.js";
+import type { Envelope } from "./output/blocks.js";
 import { describeCount } from "./output/format-value.js";
-import { renderHeading } from "./output/heading.js";
-import type { Envelope } from "./output/heading.js";
-import { renderFacts, wrapText } from "./output/table.js";
 import { nameFlags, parseTimeout } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
@@ -108,28 +107,19 @@ export function reportExamination(
   return {
     json: { ...envelope, checks },
     ok: count("fail") === 0 && !(isStrict && count("warn") > 0),
-    text: (style) => {
-      const marks = {
-        ok: style.good("ok  "),
-        warn: style.warn("warn"),
-        fail: style.bad("fail"),
-      };
-      return [
-        envelope === undefined
-          ? style.title("Examination")
-          : renderHeading("Examination", envelope, style),
-        renderFacts(
-          checks.flatMap(({ name, status, detail, fix }) => [
-            [`${marks[status]}  ${name}`, detail] as const,
-            ...(fix === null ? [] : [["", style.dim(fix)] as const]),
-          ]),
-          style,
-        ),
-        wrapText(
-          `${describeCount(count("ok"), "check")} passed, ${describeCount(count("warn"), "warning")}, ${describeCount(count("fail"), "failure")}.`,
-          style,
-        ),
-      ].join("\n");
-    },
+    blocks: [
+      title("Examination", envelope),
+      labelledValues(
+        checks.map(({ name, status, detail, fix }) => [
+          { text: `${status.padEnd(4)}  ${name}`, tone: tones[status] },
+          { text: detail, note: fix ?? "" },
+        ]),
+      ),
+      notes(
+        `${describeCount(count("ok"), "check")} passed, ${describeCount(count("warn"), "warning")}, ${describeCount(count("fail"), "failure")}.`,
+      ),
+    ],
   };
 }
+
+const tones = { ok: "good", warn: "warn", fail: "bad" } as const;

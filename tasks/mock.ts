@@ -12,8 +12,7 @@ import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { readEnvelope, withVault } from "./open-vault.js";
-import { renderHeading } from "./output/heading.js";
-import { wrapText } from "./output/table.js";
+import { notes, title } from "./output/blocks.js";
 import { parseAssignments, parseChanges, parseField } from "./parse-changes.js";
 import type { Assignment } from "./parse-changes.js";
 import { parseWord } from "./parse-options.js";
@@ -51,11 +50,7 @@ function scriptingAction<Args extends TaskArguments>(
       const envelope = await readEnvelope(vault);
       return {
         json: { ...envelope, mock: json },
-        text: (style) =>
-          [
-            renderHeading("Mocks scripted", envelope, style),
-            wrapText(text, style),
-          ].join("\n"),
+        blocks: [title("Mocks scripted", envelope), notes(text)],
       };
     });
   });

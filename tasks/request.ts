@@ -20,6 +20,7 @@ import type { ContractRole, OperationName } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { parseAt, selectedNetwork, withVault } from "./open-vault.js";
+import { code } from "./output/blocks.js";
 import { parseInteger, parseWord, toCallArguments } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskArguments, TaskReport } from "./run-task.js";
@@ -68,7 +69,7 @@ async function buildRequest(
     };
     return {
       json: document,
-      text: () => JSON.stringify(document, undefined, 2),
+      blocks: [code(JSON.stringify(document, undefined, 2))],
     };
   }
   const request = {
@@ -79,10 +80,13 @@ async function buildRequest(
   };
   return {
     json: request,
-    text: () =>
-      args.curl
-        ? `curl -sS -X POST -H 'Content-Type: application/json' --data '${toSafeJson(request)}' "$RPC_URL"`
-        : JSON.stringify(request, undefined, 2),
+    blocks: [
+      code(
+        args.curl
+          ? `curl -sS -X POST -H 'Content-Type: application/json' --data '${toSafeJson(request)}' "$RPC_URL"`
+          : JSON.stringify(request, undefined, 2),
+      ),
+    ],
   };
 }
 

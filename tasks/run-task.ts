@@ -6,8 +6,10 @@ import type { Result } from "hardhat/types/utils";
 import { VaultError, vaultError } from "../src/errors.js";
 import { messageOf } from "../src/rpc/errors.js";
 import { quoteForeignText, toSafeJson } from "../src/untrusted-text.js";
+import type { Block } from "./output/blocks.js";
 import { outliveReaders, writeWhole } from "./output/destination.js";
 import type { OutputStream, WriteText } from "./output/destination.js";
+import { renderText } from "./output/render-text.js";
 import { createStyle } from "./output/style.js";
 import type { Style } from "./output/style.js";
 import { wrapText } from "./output/table.js";
@@ -28,8 +30,10 @@ export interface TaskOutput {
 export interface TaskReport {
   /** The document of `--json`; bigints become decimal strings. */
   readonly json: unknown;
+  /** The same for a person. */
+  readonly blocks?: readonly Block[];
   /** The text for a person, asked for only without `--json`. */
-  text(style: Style): string;
+  text?(style: Style): string;
   /** False for exit code 1; true unless given. */
   readonly ok?: boolean;
 }
@@ -91,7 +95,7 @@ export async function runTask(
         stdout,
         json
           ? `${toSafeJson(toDocument(report.json))}\n`
-          : `${report.text(createStyle(stdout))}\n`,
+          : `${report.text?.(createStyle(stdout)) ?? renderText(report.blocks ?? [], createStyle(stdout))}\n`,
       );
     }
     return report.ok === false ? errorResult() : successfulResult();

@@ -19,6 +19,7 @@ import type {
 } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
+import type { Cell } from "./blocks.js";
 
 /** What is needed to show a value to a person. */
 export interface FormatContext extends DisplaySettings {
@@ -26,12 +27,6 @@ export interface FormatContext extends DisplaySettings {
   readonly chainTime: number;
   /** Show integers as on the wire. */
   readonly raw: boolean;
-}
-
-/** A value as shown, and what a person has to know about it. */
-export interface FormattedValue {
-  readonly text: string;
-  readonly note?: string;
 }
 
 /** What has to be known of a field to show its value. */
@@ -91,7 +86,7 @@ export function formatValue(
   field: ShownField,
   value: unknown,
   context: FormatContext,
-): FormattedValue {
+): Cell {
   const { type, unit, isLikelyTime } = field;
   const { chainTime, raw } = context;
   if (typeof value === "boolean") {
@@ -113,7 +108,10 @@ export function formatValue(
   }
   const decimals = decimalsOf(field, context);
   if (decimals !== undefined) {
-    return { text: scale(value, decimals) + (suffixes[unit] ?? "") };
+    return {
+      text: scale(value, decimals) + (suffixes[unit] ?? ""),
+      unscaled: value,
+    };
   }
   const whole = groupDigits(value.toString());
   switch (unit) {
@@ -128,12 +126,19 @@ export function formatValue(
         ? {
             text: `${value} raw`,
             note: `${describeTime(value)} if Unix seconds, our reading`,
+            footnote: rawNotes[unit],
           }
-        : { text: `${whole} raw` };
+        : { text: `${whole} raw`, footnote: rawNotes[unit] };
     default:
       return { text: whole };
   }
 }
+
+const rawNotes = {
+  raw: "raw: an integer as on the wire, since its scale is not documented.",
+  token:
+    "Volumes and deposits are raw: tokenDecimals of this network is not set.",
+};
 
 /** What stands behind a value that is scaled. */
 const suffixes: { readonly [Name in Unit]?: string } = {

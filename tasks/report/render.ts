@@ -21,7 +21,8 @@ import {
   formatValue,
   notesOn,
 } from "../output/format-value.js";
-import type { FormatContext, FormattedValue } from "../output/format-value.js";
+import type { FormatContext } from "../output/format-value.js";
+import type { Cell } from "../output/blocks.js";
 import type { Envelope } from "../output/heading.js";
 import { factsOf } from "../output/readings.js";
 import type { ShownSimulation } from "../output/simulation.js";
@@ -99,10 +100,7 @@ function renderHeader({
   context,
   orders,
 }: Report): Markup {
-  const show = (
-    name: "strikePrice" | "APY" | "endTime",
-    value: bigint,
-  ): FormattedValue =>
+  const show = (name: "strikePrice" | "APY" | "endTime", value: bigint): Cell =>
     formatValue(fieldOf("getLatestRoundInfo", name), value, context);
   const open = (orders ?? []).filter(
     (order) => !isFailedOrder(order) && order.state === OrderState.open,
@@ -134,11 +132,11 @@ function renderHeader({
 }
 
 /** How long it is until then matters more than when that is. */
-function countdown({ text, note }: FormattedValue): FormattedValue {
+function countdown({ text, note }: Cell): Cell {
   return note === undefined ? { text } : { text: note, note: text };
 }
 
-function tile(label: string, { text, note }: FormattedValue): Markup {
+function tile(label: string, { text, note }: Cell): Markup {
   return html`<div>
     <dt>${label}</dt>
     <dd>

@@ -522,7 +522,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
           () => undefined,
         );
         const note = "Of 3 orders that were asked about, 3 could not be read.";
-        const shown = report.text(createStyle({}));
+        const shown = report.text?.(createStyle({})) ?? "";
         expect(shown, engine).to.contain(note);
         expect(shown, engine).not.to.contain("none changes");
       }

@@ -5,6 +5,7 @@ import { IMockErrors__factory } from "../../src/bindings/factories/IMockErrors__
 import { contractFactories } from "../../src/client/codec.js";
 import { findInProject } from "../../src/plugin/project-abis.js";
 import { decode } from "../../tasks/decode.js";
+import { renderText } from "../../tasks/output/render-text.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
@@ -33,7 +34,10 @@ async function decodedOf(hex: string, findErrors = nothing): Promise<unknown> {
 }
 
 async function textOf(hex: string, findErrors = nothing): Promise<string> {
-  return (await reportOf(hex, findErrors)).text(createStyle({}));
+  return renderText(
+    (await reportOf(hex, findErrors)).blocks ?? [],
+    createStyle({}),
+  );
 }
 
 describe("tasks - decode", () => {
@@ -60,7 +64,7 @@ describe("tasks - decode", () => {
         1_795_250_890n,
       ]);
       expect((await textOf(data)).split("\n")).to.deep.equal([
-        "Call  calMargins(uint256,uint256,uint256)",
+        "Call calMargins(uint256,uint256,uint256)",
         "Contract                          vault",
         "Maximum volume of the next round  1,500 tokens",
         "APY of the next round             12.5 %",

@@ -11,6 +11,7 @@ import type { Check } from "../../src/plugin/examination.js";
 import { examineNode } from "../../src/plugin/examine-node.js";
 import { examineSigner } from "../../src/plugin/examine-signer.js";
 import { examineVault, reportExamination } from "../../tasks/doctor.js";
+import { renderText } from "../../tasks/output/render-text.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
@@ -185,7 +186,10 @@ describe("tasks - doctor", () => {
     );
     const report = reportExamination({ checks }, false);
     expect(report.ok).to.equal(false);
-    const text = report.text(createStyle({ isTTY: true, columns: 80 }));
+    const text = renderText(
+      report.blocks ?? [],
+      createStyle({ isTTY: true, columns: 80 }),
+    );
     for (const line of stripVTControlCharacters(text).split("\n")) {
       expect(line.length).to.be.at.most(80);
     }

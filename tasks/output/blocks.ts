@@ -1,0 +1,120 @@
+import type { BlockInfo } from "../../src/rpc/rpc-client.js";
+
+/** What every document says about where its figures come from. */
+export interface Envelope {
+  readonly network: string;
+  readonly chainId: number;
+  readonly block: BlockInfo;
+}
+
+export type Tone = "good" | "bad" | "warn" | "dim";
+
+export interface Cell {
+  /** Safe to show: foreign text in it is escaped already. */
+  readonly text: string;
+  readonly tone?: Tone | undefined;
+  /** Shown beside or below the text, but not in a table. */
+  readonly note?: string | undefined;
+  /** The integer of the contract, if `text` shows it scaled. */
+  readonly unscaled?: bigint | undefined;
+  /** Shown once, below all blocks, however many cells have it. */
+  readonly footnote?: string | undefined;
+}
+
+export type Content = string | Cell;
+
+export type LabelledValue = readonly [label: Content, value: Content];
+
+/** A column without any text is left out. */
+export interface Column {
+  readonly heading: string;
+  readonly align?: "left" | "right";
+}
+
+/** A part of a document for a person, for the terminal and for the page. */
+export type Block =
+  | {
+      readonly kind: "heading";
+      /** 1: the document, 2: a chapter, 3: a section. */
+      readonly level: 1 | 2 | 3;
+      readonly text: string;
+      readonly envelope?: Envelope | undefined;
+    }
+  | { readonly kind: "values"; readonly values: readonly LabelledValue[] }
+  | {
+      readonly kind: "table";
+      readonly columns: readonly Column[];
+      readonly rows: ReadonlyArray<readonly Content[]>;
+    }
+  | { readonly kind: "notes"; readonly notes: readonly Content[] }
+  /** For a program: neither wrapped nor coloured. */
+  | { readonly kind: "code"; readonly text: string };
+
+export function title(text: string, envelope?: Envelope): Block {
+  return { kind: "heading", level: 1, text, envelope };
+}
+
+export function labelledValues(values: readonly LabelledValue[]): Block {
+  return { kind: "values", values };
+}
+
+/** Those of the values that have a text. */
+export function knownValues(values: readonly LabelledValue[]): Block {
+  return labelledValues(values.filter(([, value]) => textOf(value) !== ""));
+}
+
+export function notes(...contents: readonly Content[]): Block {
+  return { kind: "notes", notes: contents };
+}
+
+export function code(text: string): Block {
+  return { kind: "code", text };
+}
+
+/** A block below the heading of its section; nothing if the block is empty. */
+export function section(text: string, block: Block): readonly Block[] {
+  return isEmpty(block) ? [] : [{ kind: "heading", level: 3, text }, block];
+}
+
+export function toCell(content: Content): Cell {
+  return typeof content === "string" ? { text: content } : content;
+}
+
+export function textOf(content: Content): string {
+  return typeof content === "string" ? content : content.text;
+}
+
+/** The blocks that are not empty, and below them their footnotes. */
+export function withFootnotes(blocks: readonly Block[]): readonly Block[] {
+  const footnotes = new Set(
+    blocks
+      .flatMap(contentsOf)
+      .flatMap((content) => toCell(content).footnote ?? []),
+  );
+  return [
+    ...blocks,
+    notes(...[...footnotes].map((text): Cell => ({ text, tone: "dim" }))),
+  ].filter((block) => !isEmpty(block));
+}
+
+function isEmpty(block: Block): boolean {
+  return (
+    block.kind !== "heading" &&
+    block.kind !== "code" &&
+    contentsOf(block).length === 0
+  );
+}
+
+function contentsOf(block: Block): readonly Content[] {
+  switch (block.kind) {
+    case "values":
+      return block.values.flat();
+    case "table":
+      return block.rows.flat();
+    case "notes":
+      return block.notes;
+    case "heading":
+    case "code":
+      return [];
+  }
+}

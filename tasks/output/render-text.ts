@@ -1,0 +1,190 @@
+import measure from "fast-string-width";
+import { wrapAnsi } from "fast-wrap-ansi";
+
+import { describeTime } from "../../src/protocol/time.js";
+import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { textOf, toCell, withFootnotes } from "./blocks.js";
+import type {
+  Block,
+  Column,
+  Content,
+  Envelope,
+  LabelledValue,
+} from "./blocks.js";
+import type { Style } from "./style.js";
+
+/**
+ * Blocks as text that fits the width of the style: a blank line between two
+ * blocks, but none below a heading.
+ */
+export function renderText(blocks: readonly Block[], style: Style): string {
+  return withFootnotes(blocks)
+    .map((block, index, all) => {
+      const next = all[index + 1];
+      const isAttached = block.kind === "heading" && next?.kind !== "heading";
+      const end = next === undefined ? "" : isAttached ? "\n" : "\n\n";
+      return renderBlock(block, style) + end;
+    })
+    .join("");
+}
+
+function renderBlock(block: Block, style: Style): string {
+  switch (block.kind) {
+    case "heading": {
+      const { text, envelope } = block;
+      const place =
+        envelope === undefined
+          ? ""
+          : `  ${style.dim(describeEnvelope(envelope))}`;
+      return wrapText(style.title(text) + place, style);
+    }
+    case "values":
+      return renderValues(block.values, style);
+    case "table":
+      return renderTable(block.columns, block.rows, style);
+    case "notes":
+      return block.notes
+        .map((note) => wrapText(paint(note, style), style))
+        .join("\n");
+    case "code":
+      return block.text;
+  }
+}
+
+export function describeEnvelope(envelope: Envelope): string {
+  const { network, chainId, block } = envelope;
+  return `${escapeUntrusted(network)} (chain ${chainId}), block ${block.number}, ${describeTime(BigInt(block.timestamp))}`;
+}
+
+function paint(content: Content, style: Style): string {
+  const { text, tone } = toCell(content);
+  return tone === undefined || text === "" ? text : style[tone](text);
+}
+
+/** Blanks between two columns. */
+const GAP = "  ";
+
+/** Columns that a text takes: its length, for nearly all that is shown. */
+function stringWidth(text: string): number {
+  return /^[ -~]*$/u.test(text) ? text.length : measure(text);
+}
+
+function alignRow(
+  row: readonly string[],
+  widths: readonly number[],
+  alignments: ReadonlyArray<Column["align"]> = [],
+): string {
+  return row
+    .map((cell, column) => {
+      const missing = (widths[column] ?? 0) - stringWidth(cell);
+      const blanks = " ".repeat(Math.max(0, missing));
+      return alignments[column] === "right" ? blanks + cell : cell + blanks;
+    })
+    .join(GAP)
+    .trimEnd();
+}
+
+function widthsOf(rows: ReadonlyArray<readonly string[]>): number[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) {
+      widths[column] = Math.max(widths[column] ?? 0, stringWidth(cell));
+    }
+  }
+  return widths;
+}
+
+/**
+ * Labelled values, one below the other. If a line is too long for the terminal,
+ * the note goes below the value, and a value that has no room beside its label
+ * goes below the label. Lines break between words only; a longer word, such as
+ * a number with many digits, is left to the terminal.
+ */
+function renderValues(values: readonly LabelledValue[], style: Style): string {
+  const rows = values.map(([label, value]) => {
+    const { note = "" } = toCell(value);
+    return {
+      label: paint(label, style),
+      value: paint(value, style),
+      note: note === "" ? "" : style.dim(note),
+      words: `${textOf(value)} ${note}`.split(" "),
+    };
+  });
+  const widths = widthsOf(rows.map(({ label, value }) => [label, value]));
+  const indent = " ".repeat((widths[0] ?? 0) + GAP.length);
+  const room = style.width - indent.length;
+  return rows
+    .flatMap(({ label, value, note, words }) => {
+      const line = alignRow([label, value, note], widths);
+      if (stringWidth(line) <= style.width) {
+        return [line];
+      }
+      const isBeside = words.every((word) => stringWidth(word) <= room);
+      const [first = "", ...others] = [value, note].flatMap((part) =>
+        wrap(part, isBeside ? room : style.width - GAP.length),
+      );
+      return isBeside
+        ? [
+            alignRow([label, first], widths),
+            ...others.map((rest) => indent + rest),
+          ]
+        : [label, ...[first, ...others].map((rest) => GAP + rest)];
+    })
+    .join("\n");
+}
+
+/**
+ * A table below its headings if the terminal has room for it; else the rows one
+ * below the other, each as labelled values.
+ */
+function renderTable(
+  allColumns: readonly Column[],
+  allRows: ReadonlyArray<readonly Content[]>,
+  style: Style,
+): string {
+  const isEmpty = (index: number): boolean =>
+    allRows.every((row) => textOf(row[index] ?? "") === "");
+  const empty = new Set(allColumns.keys().filter(isEmpty));
+  const columns = allColumns.filter((_, index) => !empty.has(index));
+  const rows = allRows.map((row) =>
+    row.filter((_, index) => !empty.has(index)),
+  );
+  const painted = rows.map((row) => row.map((cell) => paint(cell, style)));
+  const headings = columns.map(({ heading }) => heading);
+  const widths = widthsOf([headings, ...painted]);
+  const total = widths.reduce((sum, width) => sum + GAP.length + width);
+  if (total <= style.width) {
+    const alignments = columns.map(({ align }) => align);
+    return [
+      style.dim(alignRow(headings, widths, alignments)),
+      ...painted.map((row) => alignRow(row, widths, alignments)),
+    ].join("\n");
+  }
+  return rows
+    .map((row) => {
+      const values = row.map((cell, index): LabelledValue => [
+        { text: headings[index] ?? "", tone: "dim" },
+        { ...toCell(cell), note: undefined },
+      ]);
+      return renderValues(
+        values.filter(([, value]) => textOf(value) !== ""),
+        style,
+      );
+    })
+    .join("\n\n");
+}
+
+/** Text in lines that the terminal has room for, broken between words only. */
+export function wrapText(text: string, { width }: Style): string {
+  return text
+    .split("\n")
+    .flatMap((line) => wrap(line, width))
+    .join("\n");
+}
+
+function wrap(text: string, width: number): string[] {
+  if (stringWidth(text) <= width) {
+    return text === "" ? [] : [text];
+  }
+  return wrapAnsi(text, width).split("\n");
+}
