@@ -144,7 +144,7 @@ function renderTable(
 ): string {
   const isEmpty = (index: number): boolean =>
     allRows.every((row) => textOf(row[index] ?? "") === "");
-  const empty = new Set(allColumns.keys().filter(isEmpty));
+  const empty = new Set([...allColumns.keys()].filter(isEmpty));
   const columns = allColumns.filter((_, index) => !empty.has(index));
   const rows = allRows.map((row) =>
     row.filter((_, index) => !empty.has(index)),
