@@ -3,11 +3,12 @@ import { escapeUntrusted } from "./untrusted-text.js";
 
 /**
  * Errors by the party that has to act: `message` says what happened, `fix` what to
- * do; `{name}` marks an argument. `refuses`: the error ends a settlement as
- * `refused`, before anything is sent.
+ * do; `{name}` marks an argument. `cli` is the fix for the command line, if it names
+ * an option; `{--instance}` repeats that option there. `refuses`: the error ends a
+ * settlement as `refused`, before anything is sent.
  */
 type Errors = Readonly<
-  Record<string, { refuses?: true; message: string; fix: string }>
+  Record<string, { refuses?: true; message: string; fix: string; cli?: string }>
 >;
 
 /** An option or a setting is wrong; nothing was sent. */
@@ -19,7 +20,8 @@ const userErrors = {
   VAULT_CONTRACT_NOT_CONFIGURED: {
     message:
       "{operation} needs the {contract} contract, which has no address on network {network}.",
-    fix: "Set {path}. {hint}",
+    fix: "Set {path}, or pass {role} to `vault.at()`. {hint}",
+    cli: "Set {path}, or pass --at {role}=0x…. {hint}",
   },
   VAULT_INVALID_DEPLOYMENT_FILE: {
     message: "{file} cannot be used: {problem}.",
@@ -101,6 +103,7 @@ const userErrors = {
     message:
       "{from} is not an account of network {network}; its accounts are: {known}.",
     fix: "Give one of these with the option `from`, or add its key to networks.{network}.accounts. Nothing was sent.",
+    cli: "Give one of these with --from, or add its key to networks.{network}.accounts. Nothing was sent.",
   },
   VAULT_INVALID_KEY: {
     message: "{where} is not valid: {problem}.",
@@ -111,6 +114,7 @@ const userErrors = {
     message:
       "{from} has {balance} wei on network {network}, and the settlement may cost {cost} wei.",
     fix: "Fund the account, or choose another one with the option `from`. Nothing was sent.",
+    cli: "Fund the account, or choose another one with --from. Nothing was sent.",
   },
   VAULT_GAS_LIMIT_TOO_LOW: {
     refuses: true,
@@ -139,12 +143,14 @@ const userErrors = {
     message:
       "The outcome of an earlier settlement is not known yet: transaction {transaction}.",
     fix: "Find it out with the option `resume` of settleAll(); the journal is {file}. Nothing was sent.",
+    cli: "Find it out with `vault settle --resume{--instance}`; the journal is {file}. Nothing was sent.",
   },
   VAULT_NOTHING_TO_RESUME: {
     refuses: true,
     message:
       "There is no settlement of vault {vault} on network {network} to resume ({file}).",
-    fix: "Start one with `vault settle`. Nothing was sent.",
+    fix: "Start one with settleAll(). Nothing was sent.",
+    cli: "Start one with `vault settle{--instance}`. Nothing was sent.",
   },
   VAULT_SETTLEMENT_LOST: {
     refuses: true,
@@ -181,7 +187,8 @@ const userErrors = {
   },
   VAULT_NO_SENDER: {
     message: "It is not known who would settle on network {network}.",
-    fix: "Name an account with the option `as`, or set networks.{network}.from; no key is needed for it.",
+    fix: "Name an account with the option `{option}`, or set networks.{network}.from; no key is needed for it.",
+    cli: "Name an account with --{option}, or set networks.{network}.from; no key is needed for it.",
   },
   VAULT_NOT_A_TOKEN: {
     message:
@@ -236,7 +243,8 @@ const chainErrors = {
   VAULT_SETTLEMENT_NEEDED: {
     refuses: true,
     message: "There is a round to settle: {round}.",
-    fix: "`vault settle` settles it. Nothing was sent.",
+    fix: "settleAll() settles it. Nothing was sent.",
+    cli: "`vault settle{--instance}` settles it. Nothing was sent.",
   },
   VAULT_OUT_OF_GAS: {
     message:
@@ -259,6 +267,7 @@ const rpcErrors = {
   VAULT_RPC_TIMEOUT: {
     message: "Network {network} did not answer {method} in time{tried}.",
     fix: "Try again, or allow more time: networks.{network}.timeout for each request, the option `timeout` for a whole read.",
+    cli: "Try again, or allow more time: networks.{network}.timeout for each request; if --timeout was given, that too.",
   },
   VAULT_RPC_ERROR: {
     message: "Network {network} refused {method}: {problem}",
@@ -324,10 +333,10 @@ export interface GivenValue {
 
 export type ErrorArgument = string | number | bigint | GivenValue;
 
+type TextsOf<Entry> = Entry[keyof Entry & ("message" | "fix" | "cli")];
+
 export type VaultErrorArguments<Code extends VaultErrorCode> = Record<
-  TagsOf<
-    (typeof errorTable)[Code]["message"] | (typeof errorTable)[Code]["fix"]
-  >,
+  Exclude<TagsOf<TextsOf<(typeof errorTable)[Code]> & string>, "--instance">,
   ErrorArgument
 >;
 
@@ -350,12 +359,8 @@ export class VaultError extends Error {
     cause?: unknown,
   ) {
     const shown = readArguments(args, "shown");
-    const fill = (template: string): string =>
-      template.replaceAll(/\{(\w+)\}/gu, (tag, name: string) =>
-        String(shown[name] ?? tag),
-      );
-    const shortMessage = fill(errorTable[code].message);
-    const fix = fill(errorTable[code].fix);
+    const shortMessage = fill(errorTable[code].message, shown);
+    const fix = fill(errorTable[code].fix, shown);
     super(
       `${shortMessage} ${fix}`,
       cause === undefined ? undefined : { cause },
@@ -367,7 +372,7 @@ export class VaultError extends Error {
     this.fix = fix;
     this.details = readArguments(args, "value");
     Object.defineProperties(this, {
-      [brand]: { value: true },
+      [brand]: { value: shown },
       // So Hardhat prints the message alone. The client must not load Hardhat.
       _isHardhatPluginError: { value: true },
       pluginId: { value: "hardhat-vault" },
@@ -389,6 +394,42 @@ export class VaultError extends Error {
   public static isVaultError(value: unknown): value is VaultError {
     return typeof value === "object" && value !== null && brand in value;
   }
+}
+
+function fill(
+  template: string,
+  shown: Readonly<Record<string, unknown>>,
+): string {
+  return template
+    .replaceAll(/\{([\w-]+)\}/gu, (tag, name: string) => {
+      const value = shown[name];
+      return typeof value === "string" || typeof value === "number"
+        ? String(value)
+        : tag;
+    })
+    .trimEnd();
+}
+
+/**
+ * The texts of an error for the command line, where an option is a flag.
+ *
+ * @param flags Flags in the place of arguments, by name.
+ */
+export function textsForCommandLine(
+  error: VaultError,
+  flags: Readonly<Record<string, string>> = {},
+): Pick<VaultError, "shortMessage" | "fix"> {
+  const entry: Errors[string] = errorTable[error.code];
+  const given: unknown = Reflect.get(error, brand);
+  const shown = {
+    "--instance": "",
+    ...(typeof given === "object" ? given : {}),
+    ...flags,
+  };
+  return {
+    shortMessage: fill(entry.message, shown),
+    fix: fill(entry.cli ?? entry.fix, shown),
+  };
 }
 
 export function vaultError<Code extends VaultErrorCode>(

@@ -17,26 +17,26 @@ export function asRecord(value: unknown): Readonly<Record<string, unknown>> {
  * A value as every JSON document of ours has it, at any depth: uint256 as a
  * decimal string, an error as its code and its message.
  *
- * @param inWords How the reader words the message of an error.
+ * @param messageOf The text of an error for the reader.
  */
 export function toJsonValue(
   value: unknown,
-  inWords = (text: string): string => text,
+  messageOf: (error: VaultError) => string = ({ message }) => message,
 ): unknown {
   if (typeof value === "bigint") {
     return value.toString();
   }
   if (VaultError.isVaultError(value)) {
-    return { code: value.code, message: inWords(value.message) };
+    return { code: value.code, message: messageOf(value) };
   }
   if (Array.isArray(value)) {
-    return value.map((item) => toJsonValue(item, inWords));
+    return value.map((item) => toJsonValue(item, messageOf));
   }
   if (typeof value === "object" && value !== null) {
     return Object.fromEntries(
       Object.entries(value).map(([key, inner]) => [
         key,
-        toJsonValue(inner, inWords),
+        toJsonValue(inner, messageOf),
       ]),
     );
   }

@@ -14,7 +14,7 @@ import { parseAt, selectedNetwork, withVault } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
 import type { Envelope } from "./output/blocks.js";
 import { describeCount } from "./output/format-value.js";
-import { nameFlags, parseTimeout } from "./parse-options.js";
+import { parseTimeout } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
@@ -95,13 +95,9 @@ export async function examineVault(vault: HardhatVault): Promise<Examination> {
 
 /** Reports what was found; a failed check fails the task. */
 export function reportExamination(
-  { envelope, checks: found }: Examination,
+  { envelope, checks }: Examination,
   isStrict: boolean,
 ): TaskReport {
-  const checks = found.map((check) => ({
-    ...check,
-    fix: check.fix === null ? null : nameFlags(check.fix),
-  }));
   const count = (status: Check["status"]): number =>
     checks.filter((check) => check.status === status).length;
   return {

@@ -128,7 +128,7 @@ export interface ReadSurroundings<Args> {
    * Who would settle unless an account is named. The connection is opened without
    * accounts, so that naming one needs no key.
    */
-  readonly findSender: () => Promise<string>;
+  readonly findSender: (option: "as" | "from") => Promise<string>;
 }
 
 /**
@@ -177,9 +177,8 @@ export function readAction<
           stdout,
           stderr,
           say,
-          findSender: async () => {
-            return await findSender(vault.rpc, selectedNetwork(hre).config);
-          },
+          findSender: async (option) =>
+            await findSender(vault.rpc, selectedNetwork(hre).config, option),
         });
       },
       timeout,

@@ -13,7 +13,12 @@ import {
 } from "../src/client/inputs.js";
 import type { BlockTag } from "../src/client/inputs.js";
 import { parseTime, requireFuture } from "../src/client/parse-time.js";
-import { invalidArgument, vaultError } from "../src/errors.js";
+import {
+  invalidArgument,
+  textsForCommandLine,
+  vaultError,
+} from "../src/errors.js";
+import type { VaultError } from "../src/errors.js";
 import { toJsonValue } from "../src/json.js";
 import { enumWords, units, groupDigits } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
@@ -172,35 +177,25 @@ export function argumentName({ option, name, unit }: Field): string {
   return unit === "none" ? `<${flag.slice(2)}>` : flag;
 }
 
-/** A text of the API in the words of the command line: flags for its options. */
-export function nameFlags(text: string): string {
-  return text
-    .replaceAll(
-      /the option `resume` of settleAll\(\)/giu,
-      "`vault settle --resume`",
-    )
-    .replaceAll(/the option `([A-Za-z]+)`/gu, (_, option: string) =>
-      option === "allowLiveNetwork" ? "--yes" : toFlag(option),
-    )
-    .replaceAll(/call `vault\.at\(\{ (\w+): "0x…" \}\)`/gu, "pass --at $1=0x…");
-}
-
-/** A value as the documents of tasks have it: errors in words of the command line. */
-export function toDocument(value: unknown): unknown {
-  return toJsonValue(value, nameFlags);
-}
-
-/** Repeats `--instance` in what is said to be typed next. */
-export function repeatInstance(
-  text: string,
-  instance: string | undefined,
+/** An error as a sentence of the command line. */
+export function messageForCommandLine(
+  error: VaultError,
+  instance?: string,
 ): string {
-  return instance === undefined
-    ? text
-    : text.replaceAll(
-        /`vault settle(?: --resume)?(?=`)/gu,
-        (command) => `${command} --instance ${instance}`,
-      );
+  const { shortMessage, fix } = textsForCommandLine(error, {
+    "--instance": instanceFlag(instance),
+  });
+  return `${shortMessage} ${fix}`;
+}
+
+/** Repeats `--instance` in a command that is to be typed next. */
+export function instanceFlag(instance: string | undefined): string {
+  return instance === undefined ? "" : ` --instance ${instance}`;
+}
+
+/** A value as the documents of tasks have it. */
+export function toDocument(value: unknown): unknown {
+  return toJsonValue(value, messageForCommandLine);
 }
 
 /** An option as it is typed: `--first-id` for `firstId`. */

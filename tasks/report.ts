@@ -140,7 +140,7 @@ async function gather(
       : undefined,
     simulation: simulate
       ? await simulateToShow(vault, {
-          as: from ?? (await findSender()),
+          as: from ?? (await findSender("from")),
           // In process, there is no other block than the newest.
           blockNumber:
             config.type === "http" || blockTag !== "latest"

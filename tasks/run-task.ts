@@ -3,7 +3,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import type { Result } from "hardhat/types/utils";
 
-import { VaultError, vaultError } from "../src/errors.js";
+import { VaultError, textsForCommandLine, vaultError } from "../src/errors.js";
 import { messageOf } from "../src/rpc/errors.js";
 import { quoteForeignText, toSafeJson } from "../src/untrusted-text.js";
 import type { Block } from "./output/blocks.js";
@@ -13,12 +13,7 @@ import { renderText } from "./output/render-text.js";
 import { createStyle } from "./output/style.js";
 import type { Style } from "./output/style.js";
 import { wrapText } from "./output/table.js";
-import {
-  nameFlags,
-  repeatInstance,
-  toDocument,
-  toFlag,
-} from "./parse-options.js";
+import { instanceFlag, toDocument, toFlag } from "./parse-options.js";
 
 /** Where a task writes, so that a test needs no terminal. */
 export interface TaskOutput {
@@ -122,42 +117,29 @@ export async function runTask(
   }
 }
 
-/**
- * An error of the API in the words of the command line, where an option is a
- * flag.
- */
+/** Options of the API whose flag has another name. */
+const otherFlags: Readonly<Record<string, string>> = {
+  blockTag: "--block",
+  blockNumber: "--block",
+  engine: "--fork",
+  lastId: "--ids",
+};
+
+/** An error of the API in the words of the command line. */
 function inFlags(
-  { code, shortMessage, fix, details }: VaultError,
+  error: VaultError,
   args: TaskArguments,
 ): Pick<VaultError, "code" | "shortMessage" | "fix" | "details"> {
-  const { where } = details;
-  const option =
-    where === "blockTag" || where === "blockNumber" ? "block" : where;
-  const isOption = typeof option === "string" && Object.hasOwn(args, option);
-  const inWords = (text: string): string =>
-    repeatInstance(nameFlags(text), args.instance);
+  const where = String(error.details["where"]);
+  const flag = Object.hasOwn(args, where) ? toFlag(where) : otherFlags[where];
+  const names = flag === undefined ? {} : { where: flag };
   return {
-    code,
-    shortMessage: inWords(
-      isOption
-        ? shortMessage.replace(String(where), toFlag(option))
-        : shortMessage,
-    ),
-    fix:
-      code === "VAULT_INVALID_ARGUMENT" &&
-      // No help of a task lists a setting.
-      !String(where).startsWith("networks.")
-        ? "Correct that value; `--help` after the task's name lists what it takes."
-        : inWords(fix),
-    details: {
-      ...Object.fromEntries(
-        Object.entries(details).map(([name, value]) => [
-          name,
-          typeof value === "string" ? inWords(value) : value,
-        ]),
-      ),
-      ...(isOption ? { where: toFlag(option) } : {}),
-    },
+    code: error.code,
+    ...textsForCommandLine(error, {
+      ...names,
+      "--instance": instanceFlag(args.instance),
+    }),
+    details: { ...error.details, ...names },
   };
 }
 

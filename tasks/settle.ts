@@ -28,10 +28,10 @@ import type { Style, View } from "./output/style.js";
 import { wrapText } from "./output/table.js";
 import type { Waiting } from "./output/waiting.js";
 import {
-  nameFlags,
+  instanceFlag,
+  messageForCommandLine,
   parseInteger,
   parseTimeout,
-  repeatInstance,
 } from "./parse-options.js";
 import type { OutputStream } from "./output/destination.js";
 import { taskAction } from "./run-task.js";
@@ -70,8 +70,6 @@ export async function settle(
   const say = (text: string): void => {
     stderr.write(`${text}\n`);
   };
-  const inInstance = (text: string): string =>
-    repeatInstance(text, vault.instanceName);
   let chainTime = 0;
   let tokens: SettlementPreflight["tokens"] = new Map();
   const viewOn = (stream: Style): View => ({
@@ -100,9 +98,8 @@ export async function settle(
           options.resume !== true &&
           vault.connection.networkConfig.type === "http"
         ) {
-          const hint =
-            "If this is interrupted, `vault settle --resume` goes on from here.";
-          say(wrapText(style.dim(inInstance(hint)), style));
+          const hint = `If this is interrupted, \`vault settle --resume${instanceFlag(vault.instanceName)}\` goes on from here.`;
+          say(wrapText(style.dim(hint), style));
         }
       }
     },
@@ -110,11 +107,14 @@ export async function settle(
       ? {}
       : { confirm: createConfirm(ask) }),
   });
-  const { chainId, block } = located;
+  const { chainId, block, refusal } = located;
   const { reason, preview, status } = located.settlement;
   const settlement = {
     ...located.settlement,
-    reason: reason === null ? null : inInstance(nameFlags(reason)),
+    reason:
+      refusal === undefined
+        ? reason
+        : messageForCommandLine(refusal, vault.instanceName),
   };
   const where = { network: vault.networkName, chainId };
   const envelope = block === undefined ? undefined : { ...where, block };

@@ -16,7 +16,7 @@ import type { TaskReport } from "./run-task.js";
 export default readAction(
   parseSimulateArguments,
   async (vault, options, { say, findSender }) => {
-    const as = options.as ?? (await findSender());
+    const as = options.as ?? (await findSender("as"));
     return await simulate(vault, { ...options, as }, say);
   },
 );

@@ -10,8 +10,7 @@ Every error has a code, what happened, and what to do. In code it is a
 \`VaultError\` with \`code\`, \`kind\`, \`shortMessage\`, \`fix\` and \`details\`; with
 \`--json\` it stands on stdout. What stands in braces below is filled in.
 
-The texts name what code has. A task names its own: for the option \`from\` its flag
-\`--from\`, and \`vault settle --resume\` for the option \`resume\` of \`settleAll()\`.
+An error that names an option has a second advice: a task prints that one.
 `;
 
 /** Who has to act, in the order of the document. */
@@ -26,8 +25,8 @@ const kinds: Readonly<Record<ErrorKind, string>> = {
 export function renderErrors(): string {
   const sections = keysOf(kinds).map((kind) => {
     const entries = Object.entries(errorsByKind[kind]).map(
-      ([code, { message, fix }]) =>
-        `### ${code}\n\n${asText(message)}\n\n${asText(fix)}\n`,
+      ([code, { message, fix, cli = "" }]) =>
+        `### ${code}\n\n${asText(message)}\n\n${asText(fix)}\n${cli === "" ? "" : `\nA task: ${asText(cli)}\n`}`,
     );
     return [`## ${kinds[kind]}\n`, ...entries].join("\n");
   });

@@ -25,10 +25,6 @@ export interface MissingAddress {
   readonly hint: string;
 }
 
-export function orCallAt(role: ContractRole): string {
-  return `Or call \`vault.at({ ${role}: "0x…" })\`.`;
-}
-
 /** Looks up where the contract of a role is. */
 export type AddressResolver = (
   role: ContractRole,
@@ -66,7 +62,7 @@ export function fixedAddresses(
   return async (role) => {
     const address = parsed[role];
     return address === undefined
-      ? { path: `"${role}" of the client's addresses`, hint: orCallAt(role) }
+      ? { path: `"${role}" of the client's addresses`, hint: "" }
       : { address, source };
   };
 }
@@ -100,6 +96,7 @@ export async function requireAddress(
   if (!isLocated(found)) {
     throw vaultError("VAULT_CONTRACT_NOT_CONFIGURED", {
       operation,
+      role,
       contract: contractRoles[role].label,
       network,
       ...found,

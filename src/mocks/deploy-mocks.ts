@@ -101,7 +101,7 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
       await requireDevelopmentNode(
         vault,
         "deploying mocks there costs money",
-        "Or pass the option `allowLiveNetwork`, to pay for it. Nothing was sent.",
+        "To pay for it: `allowLiveNetwork` of deployMocks(), `vault deploy-mocks --yes`. Nothing was sent.",
       );
     }
     const clock = await readClock(vault);

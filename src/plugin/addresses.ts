@@ -1,6 +1,6 @@
 import type { NetworkConfig } from "hardhat/types/config";
 
-import { inOrder, orCallAt } from "../client/addresses.js";
+import { inOrder } from "../client/addresses.js";
 import type { AddressResolver } from "../client/addresses.js";
 import { describeInput, parseAddress } from "../client/inputs.js";
 import { vaultError } from "../errors.js";
@@ -64,7 +64,7 @@ export function connectionAddresses(
       (await mocks?.find(role)) ?? {
         path: `${path}.${role}`,
         // Known once the mocks were looked for.
-        hint: `${orCallAt(role)} ${describeAbsence(networkConfig, mocks)}`,
+        hint: describeAbsence(networkConfig, mocks),
       }
     );
   };
@@ -115,7 +115,7 @@ function configuredAddresses(
     const source = `${path}.${role}`;
     const configured = contracts[role];
     if (configured === undefined) {
-      return { path: source, hint: orCallAt(role) };
+      return { path: source, hint: "" };
     }
     const value = await configured.get().catch((error: unknown) => {
       throw toConfigVariableError(error, source);

@@ -1,4 +1,4 @@
-import { VaultError } from "../errors.js";
+import { VaultError, textsForCommandLine } from "../errors.js";
 
 export interface Check {
   readonly name: string;
@@ -40,8 +40,17 @@ export function failed(
   error: unknown,
   status: "warn" | "fail" = "fail",
 ): Check {
+  return { name, ...findingOf(error, status) };
+}
+
+/** @throws the error if it is not one of this package */
+export function findingOf(
+  error: unknown,
+  status: "warn" | "fail" = "fail",
+): Finding {
   if (!VaultError.isVaultError(error)) {
     throw error;
   }
-  return { name, status, detail: error.shortMessage, fix: error.fix };
+  const { shortMessage: detail, fix } = textsForCommandLine(error);
+  return { status, detail, fix };
 }

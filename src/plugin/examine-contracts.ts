@@ -15,7 +15,7 @@ import {
 } from "../protocol/index.js";
 import type { ContractRole, Query } from "../protocol/index.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
-import { fail, ok, warn } from "./examination.js";
+import { findingOf, ok } from "./examination.js";
 import type { Check, Finding } from "./examination.js";
 
 /** At least one read of each contract. */
@@ -37,14 +37,17 @@ export async function examineContracts(
   );
   // Half a configuration is a configuration.
   const missing = targets.every(([, target]) => isMissing(target))
-    ? fail
-    : warn;
+    ? "fail"
+    : "warn";
   return await Promise.all(
     targets.map(async ([role, target]): Promise<Check> => {
       const finding = isMissing(target)
-        ? missing("no address is configured", target.error.fix)
+        ? {
+            ...findingOf(target.error, missing),
+            detail: "no address is configured",
+          }
         : isFailedReading(target)
-          ? fail(target.error.shortMessage, target.error.fix)
+          ? findingOf(target.error)
           : await examineContract(vault, role, target, block);
       return { name: contractRoles[role].label, ...finding };
     }),
@@ -79,7 +82,7 @@ async function examineContract(
     failures.find((error) => !isExplained(error)) ?? failures.find(isExplained);
   return worst === undefined
     ? ok(`${address} answers ${answers.map(({ name }) => name).join(", ")}`)
-    : (isExplained(worst) ? warn : fail)(worst.shortMessage, worst.fix);
+    : findingOf(worst, isExplained(worst) ? "warn" : "fail");
 }
 
 /** A revert without a reason often is that of another contract. */

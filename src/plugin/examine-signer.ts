@@ -30,7 +30,7 @@ export async function examineSigner(
   } catch (error) {
     if (refusesSettlement(error)) {
       const fix = `Nothing to do where only reads are made; to settle, set networks.${networkName}.accounts.`;
-      return [{ name, ...warn(error.message, fix) }];
+      return [{ name, ...warn(error.shortMessage, fix) }];
     }
     return [failed(name, error)];
   }

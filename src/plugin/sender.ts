@@ -14,12 +14,14 @@ import { resolveSigner } from "../settlement/signer.js";
  * The first account is found out once for a connection, as Hardhat does for
  * transactions without a sender. Who really signs is looked up anew each time.
  *
+ * @param option The option that names another account, for the error.
  * @throws VaultError VAULT_NO_SENDER, VAULT_CONFIG_VARIABLE,
  * VAULT_INVALID_ADDRESS, VAULT_INVALID_KEY and those of a failed request
  */
 export async function findSender(
   rpc: RpcClient,
   config: NetworkConfig,
+  option: "as" | "from" = "as",
 ): Promise<string> {
   if (config.from !== undefined) {
     return parseAddress(config.from, `networks.${rpc.network}.from`);
@@ -34,7 +36,7 @@ export async function findSender(
   } catch (error) {
     // Public endpoints hold no keys: some answer an empty list, some refuse.
     if (refusesSettlement(error) || isNodeRefusal(error)) {
-      throw vaultError("VAULT_NO_SENDER", { network }, error);
+      throw vaultError("VAULT_NO_SENDER", { network, option }, error);
     }
     throw error;
   }

@@ -123,8 +123,9 @@ export async function checkRound(
   return ifExpired ? notEnded(round, block) : undefined;
 }
 
-export function refusedBy({ code, message: reason }: VaultError): Stop {
-  return { status: "refused", code, reason };
+export function refusedBy(error: VaultError): Stop {
+  const { code, message: reason } = error;
+  return { status: "refused", code, reason, error };
 }
 
 export const settledMeanwhile: Stop = {

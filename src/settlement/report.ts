@@ -14,10 +14,6 @@ import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
 import type { PreviewDifference, Settlement } from "./types.js";
 
-/** For whoever reads of a transaction that is still on its way. */
-export const RESUME_HINT =
-  "The option `resume` of settleAll() takes it up again.";
-
 export interface Ended {
   readonly settlement: Settlement;
   /** The transaction's block, if it was seen. */
@@ -90,7 +86,13 @@ export async function report(
     // In process nothing is left to take up.
     const canResume =
       !isFinal && vault.connection.networkConfig.type === "http";
-    const reason = canResume ? `${end.reason} ${RESUME_HINT}` : end.reason;
+    const instance =
+      vault.instanceName === undefined
+        ? ""
+        : ` --instance ${vault.instanceName}`;
+    const reason = canResume
+      ? `${end.reason} settleAll({ resume: true }) or \`vault settle --resume${instance}\` takes it up again.`
+      : end.reason;
     const known = { ...end.receipt, ...end, reason };
     return { settlement: outcome(known, before, previewed), isFinal };
   }

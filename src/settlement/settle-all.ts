@@ -43,6 +43,8 @@ const LEAST_OUTCOME_MS = 10_000;
 
 export interface LocatedSettlement extends Ended {
   readonly chainId: number;
+  /** The error that refused it. */
+  readonly refusal?: VaultError | undefined;
 }
 
 /** @see HardhatVault.settleAll */
@@ -183,7 +185,7 @@ async function stopped(
     chainId: await vault.chainId(),
     block: undefined,
   };
-  return { settlement, isFinal: true, chainId, block };
+  return { settlement, isFinal: true, chainId, block, refusal: why.error };
 }
 
 /** @throws VaultError if nobody can settle, or there is an earlier settlement to finish */

@@ -36,6 +36,8 @@ export interface Stop {
   readonly reason: string;
   /** A transaction that was sent before. */
   readonly hash?: string | undefined;
+  /** The error that `reason` is the message of. */
+  readonly error?: VaultError;
 }
 
 /** The result of a settlement; null if a value does not apply. Amounts are unscaled. */

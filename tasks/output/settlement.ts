@@ -13,7 +13,6 @@ import type {
   SigningKind,
 } from "../../src/settlement/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import { nameFlags } from "../parse-options.js";
 import { formatCountdown, formatNative, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { renderHeading } from "./heading.js";
@@ -66,10 +65,10 @@ export function renderPreflight(
         [
           "Simulated",
           reason !== null
-            ? view.bad(`${outcome}: ${inWords(reason)}`)
+            ? view.bad(`${outcome}: ${escapeUntrusted(reason)}`)
             : preview?.status === "not-settled"
               ? view.bad(
-                  `${outcome}, and does not settle the round: ${inWords(preview.reason)}`,
+                  `${outcome}, and does not settle the round: ${escapeUntrusted(preview.reason ?? "")}`,
                 )
               : view.good(outcome),
           preview === null
@@ -92,11 +91,6 @@ export function renderPreflight(
           "",
         ]),
   ].join("\n");
-}
-
-/** A reason as the command line words it; nothing where there is none. */
-function inWords(reason: string | null): string {
-  return nameFlags(escapeUntrusted(reason ?? ""));
 }
 
 /** All that will change, before anybody is asked. */
@@ -169,7 +163,7 @@ export function renderEvent(
       return `Following the interrupted settlement: transaction ${event.hash ?? `with nonce ${event.nonce}`}`;
     case "resumed": {
       const { status, reason } = event.settlement;
-      return `The interrupted settlement is finished: ${status}${reason === null ? "" : `. ${inWords(reason)}`}`;
+      return `The interrupted settlement is finished: ${status}${reason === null ? "" : `. ${escapeUntrusted(reason)}`}`;
     }
     case "sending":
       return event.hash === null
@@ -216,7 +210,7 @@ export function renderSettlement(
     renderFacts(
       knownFacts([
         ["Outcome", view[colour](outcome)],
-        ["Reason", inWords(reason)],
+        ["Reason", escapeUntrusted(reason ?? "")],
         ["Transaction", hash ?? ""],
         ["Block", String(blockNumber ?? "")],
         ["Gas used", groupDigits(String(gasUsed ?? ""))],

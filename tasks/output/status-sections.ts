@@ -1,4 +1,5 @@
 import { isFailedReading } from "../../src/client/failed-reading.js";
+import { textsForCommandLine } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
 import {
   isStandalone,
@@ -8,7 +9,6 @@ import {
   readOperationNames,
 } from "../../src/protocol/index.js";
 import type { ReadOperationName } from "../../src/protocol/index.js";
-import { nameFlags } from "../parse-options.js";
 import type { ShownReading } from "./readings.js";
 import type { Style } from "./style.js";
 import { wrapText } from "./table.js";
@@ -55,7 +55,9 @@ export function renderFailures(
     return [];
   }
   const remedies = new Map(
-    failures.toReversed().map(({ code, fix }) => [code, nameFlags(fix)]),
+    failures
+      .toReversed()
+      .map((error) => [error.code, textsForCommandLine(error).fix]),
   );
   return [
     [

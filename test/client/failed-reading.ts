@@ -9,6 +9,7 @@ import { VaultError, vaultError } from "../../src/errors.js";
 
 const missing = vaultError("VAULT_CONTRACT_NOT_CONFIGURED", {
   operation: "queryVolume",
+  role: "vault",
   contract: "vault",
   network: "live",
   path: "networks.live.vault.contracts.vault",

@@ -386,7 +386,7 @@ describe("addresses that deploy-mocks left behind", () => {
       vault.queryVolume(),
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
-    expect(message).to.contain('call `vault.at({ vault: "0x…" })`');
+    expect(message).to.contain("pass vault to `vault.at()`");
     expect(await (await vault.deployments?.())?.save(deployment)).to.equal(
       "vault-deployments/1-abababab.json",
     );

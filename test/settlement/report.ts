@@ -355,7 +355,8 @@ describe("what is said of a settlement that was followed", () => {
         ...nothing,
         status: "unconfirmed",
         code: null,
-        reason: "Still. The option `resume` of settleAll() takes it up again.",
+        reason:
+          "Still. settleAll({ resume: true }) or `vault settle --resume` takes it up again.",
       },
       isFinal: false,
     });

@@ -101,7 +101,7 @@ describe("what can become of a settlement's transaction", () => {
       after: null,
     });
     expect(settlement.reason).to.match(
-      /^The time is over for transaction 0x[0-9a-f]{64} of 0x\S+ with nonce \d+: it waits in the node's pool\. The option `resume`/u,
+      /^The time is over for transaction 0x[0-9a-f]{64} of 0x\S+ with nonce \d+: it waits in the node's pool\. settleAll\(\{ resume: true \}\)/u,
     );
 
     const second = await lane.vault.settleAll(POLLING);

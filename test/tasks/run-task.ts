@@ -159,11 +159,11 @@ describe("running a task", () => {
     > = [
       [
         vaultError("VAULT_INVALID_ARGUMENT", {
-          where: "firstId",
+          where: "fromBlock",
           problem: "it is wrong",
         }),
-        "--first-id",
-        /^Error --first-id: it is wrong\.\nCorrect that value; `--help` /u,
+        "--from-block",
+        /^Error --from-block: it is wrong\.\nCorrect that value\. /u,
       ],
       [
         vaultError("VAULT_INVALID_BLOCK", { where: "blockTag", value: "x" }),
@@ -187,7 +187,7 @@ describe("running a task", () => {
         /^Error networks\.main\.url: it is wrong\.\nCorrect that value\. /u,
       ],
       [
-        vaultError("VAULT_NO_SENDER", { network: "main" }),
+        vaultError("VAULT_NO_SENDER", { network: "main", option: "as" }),
         undefined,
         /\nName an account with --as, or set/u,
       ],
@@ -198,20 +198,12 @@ describe("running a task", () => {
         undefined,
         / with `vault settle --resume --instance usdc`; /u,
       ],
-      [
-        vaultError("VAULT_LIVE_NETWORK", {
-          ...{ network: "main", chainId: 1, client: "geth", action: "no" },
-          otherwise: "Or pass the option `allowLiveNetwork`.",
-        }),
-        undefined,
-        / network\. Or pass --yes\. /u,
-      ],
     ];
     for (const [error, where, text] of refusals) {
       expect(error.message).to.not.contain("--");
       const fail = async (): Promise<never> => await Promise.reject(error);
       const options = {
-        ...{ firstId: "1", block: undefined },
+        ...{ fromBlock: "1", block: undefined },
         instance: "usdc",
       };
       const { written, ...output } = streams(false);
