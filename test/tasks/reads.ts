@@ -281,7 +281,7 @@ describe("read tasks in process", () => {
     // Once, however many readings and contracts need it.
     expect(stdout.split("Set networks.")).to.have.lengthOf(2);
     expect(stdout).to.match(
-      /Set networks\.default\.vault\.contracts\.underlyingAsset\. Or pass --at underlyingAsset=0x…\. .*\n$/u,
+      /Set networks\.default\.vault\.contracts\.underlyingAsset, or pass --at underlyingAsset=0x…\. .*\n$/u,
     );
     for (const task of ["status", "doctor"]) {
       const json = await runVaultTask(empty, task, { json: true });
