@@ -225,11 +225,6 @@ const chainErrors = {
     message: "{operation} reverted: {reason} ({contract} contract {address}).",
     fix: "{hint}",
   },
-  VAULT_RETURN_DATA_TOO_SHORT: {
-    message:
-      "{operation} answered {actual} bytes where the ABI needs {expected} ({contract} contract {address}).",
-    fix: "The address probably belongs to another contract; check where it comes from: {source}.",
-  },
   VAULT_RETURN_DATA_MALFORMED: {
     message:
       "{operation} answered bytes that are not what the ABI says: {problem} ({contract} contract {address}).",

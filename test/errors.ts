@@ -51,28 +51,18 @@ describe("errors", () => {
   it("should carry its arguments, integers as decimal strings", () => {
     const cause = new Error("why");
     const error = vaultError(
-      "VAULT_RETURN_DATA_TOO_SHORT",
-      {
-        operation: "queryVolume",
-        actual: 3,
-        expected: 2n ** 70n,
-        contract: "vault",
-        address: "0x12",
-        source: "here",
-      },
+      "VAULT_CHAIN_CHANGED",
+      { network: "live", actual: 3, expected: 2n ** 70n },
       cause,
     );
     expect(error).to.be.instanceOf(Error);
     expect(error.name).to.equal("VaultError");
-    expect(error.kind).to.equal("chain");
+    expect(error.kind).to.equal("rpc");
     expect(error.cause).to.equal(cause);
     expect(error.details).to.deep.equal({
-      operation: "queryVolume",
+      network: "live",
       actual: 3,
       expected: "1180591620717411303424",
-      contract: "vault",
-      address: "0x12",
-      source: "here",
     });
     expect(JSON.parse(JSON.stringify(error.details))).to.deep.equal(
       error.details,

@@ -25,7 +25,7 @@ interface AnsweredCall {
  * Turns the answer to a call into its value or into the error that it is.
  *
  * @throws VaultError VAULT_CALL_REVERTED, VAULT_NO_CODE,
- * VAULT_RETURN_DATA_TOO_SHORT, VAULT_RETURN_DATA_MALFORMED
+ * VAULT_RETURN_DATA_MALFORMED
  */
 export function decodeAnswer({
   call: { operation, role },
@@ -58,12 +58,9 @@ export function decodeAnswer({
   if ("value" in decoded) {
     return decoded.value;
   }
-  const { problem, expected } = decoded;
+  const { problem } = decoded;
   const where = { operation, contract, address, source };
-  const actual = data.length;
-  throw actual < expected
-    ? vaultError("VAULT_RETURN_DATA_TOO_SHORT", { ...where, actual, expected })
-    : vaultError("VAULT_RETURN_DATA_MALFORMED", { ...where, problem });
+  throw vaultError("VAULT_RETURN_DATA_MALFORMED", { ...where, problem });
 }
 
 /** Advice for a revert without data: another contract's fallback makes one. */

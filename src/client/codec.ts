@@ -77,11 +77,9 @@ export function encodeCall(
   return { operation, role, data: `${selector}${words.join("")}` };
 }
 
-/** Returned bytes that are not the encoding of an operation's values. */
+/** Bytes that are not the encoding of an operation's values. */
 interface DecodeProblem {
   readonly problem: string;
-  /** The bytes that there should be at least. */
-  readonly expected: number;
 }
 
 /**
@@ -91,64 +89,42 @@ interface DecodeProblem {
  * wrong figure; as in Solidity, more may follow. For words and strings alone: the
  * general coder takes a hundred times as long.
  *
- * @param start Where in the bytes the values begin, and `end` where they end.
  * @returns The value, and how many of the bytes it took.
  */
 export function decodeResult(
   operation: OperationName,
   bytes: Buffer,
-  start = 0,
-  end = bytes.length,
 ): { readonly value: unknown; readonly length: number } | DecodeProblem {
   const { outputs } = operationEntry(operation);
-  // A view of these bytes: a Buffer of them would take longer than to decode.
-  const view = viewOf(bytes, start, end);
   // Strings stand behind the head, in order and without a gap.
   let tail = outputs.length * WORD;
-  if (view.byteLength < tail) {
-    return { problem: "too short", expected: tail };
+  if (bytes.length < tail) {
+    return { problem: `${bytes.length} bytes instead of at least ${tail}` };
   }
-  const notCanonical = {
-    problem: "not the canonical encoding",
-    expected: tail,
-  };
-  const values = { ...emptyResult(operation) };
+  const view = viewOf(bytes);
+  const values: Record<string, unknown> = {};
   let value: unknown;
   let offset = 0;
   for (const { name, type } of outputs) {
     if (type === "string") {
       const length = lengthOfString(view, offset, tail);
-      if (length === undefined) {
-        return notCanonical;
-      }
-      const text = start + tail + WORD;
+      const text = tail + WORD;
       // Replaces what is not UTF-8, as the standard says.
-      value = bytes.toString("utf8", text, text + length);
-      tail += WORD + Math.ceil(length / WORD) * WORD;
+      value =
+        length === undefined
+          ? undefined
+          : bytes.toString("utf8", text, text + length);
+      tail = text + Math.ceil((length ?? 0) / WORD) * WORD;
     } else {
       value = readStatic(type, bytes, view, offset);
-      if (value === undefined) {
-        return notCanonical;
-      }
+    }
+    if (value === undefined) {
+      return { problem: "not the canonical encoding" };
     }
     values[name] = value;
     offset += WORD;
   }
   return { value: outputs.length === 1 ? value : values, length: tail };
-}
-
-const emptyResults = new Map<OperationName, Record<string, unknown>>();
-
-/** All fields in their order: to copy them is faster than to add one by one. */
-function emptyResult(operation: OperationName): Record<string, unknown> {
-  let empty = emptyResults.get(operation);
-  if (empty === undefined) {
-    empty = Object.fromEntries(
-      operationEntry(operation).outputs.map(({ name }) => [name, undefined]),
-    );
-    emptyResults.set(operation, empty);
-  }
-  return empty;
 }
 
 /**
@@ -189,12 +165,10 @@ function readStatic(
       return bit === 0 || bit === 1 ? bit === 1 : undefined;
     }
     case "address": {
-      const start = offset + WORD - ADDRESS_SIZE;
-      const from = view.byteOffset - bytes.byteOffset + start;
+      const end = offset + WORD;
+      const start = end - ADDRESS_SIZE;
       return isZero(view, offset, start)
-        ? checksumAddress(
-            `0x${bytes.toString("hex", from, from + ADDRESS_SIZE)}`,
-          )
+        ? checksumAddress(`0x${bytes.toString("hex", start, end)}`)
         : undefined;
     }
   }

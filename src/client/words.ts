@@ -9,12 +9,8 @@ export function hexWord(value: bigint | number | string): string {
 }
 
 /** A view for reading the big-endian words of an ABI encoding. */
-export function viewOf(
-  bytes: Uint8Array,
-  start = 0,
-  end = bytes.length,
-): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset + start, end - start);
+export function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, length);
 }
 
 export function isZero(view: DataView, start: number, end: number): boolean {
@@ -43,21 +39,9 @@ export function readSmallWord(
 
 /** The uint256 of a word. */
 export function readWord(view: DataView, offset: number): bigint {
+  const low =
+    view.getBigUint64(offset + 24) | (view.getBigUint64(offset + 16) << 64n);
   const high =
-    view.getUint32(offset) |
-    view.getUint32(offset + 4) |
-    view.getUint32(offset + 8) |
-    view.getUint32(offset + 12);
-  const lowest = view.getBigUint64(offset + 24);
-  const low = view.getBigUint64(offset + 16);
-  if (high === 0) {
-    // Nearly every amount; twice as fast as shifting all four parts.
-    return low === 0n ? lowest : (low << 64n) | lowest;
-  }
-  return (
-    (view.getBigUint64(offset) << 192n) |
-    (view.getBigUint64(offset + 8) << 128n) |
-    (low << 64n) |
-    lowest
-  );
+    view.getBigUint64(offset + 8) | (view.getBigUint64(offset) << 64n);
+  return high === 0n ? low : (high << 128n) | low;
 }

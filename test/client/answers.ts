@@ -76,12 +76,11 @@ describe("answers of contracts", () => {
       it(`should refuse ${actual} bytes for a round`, async () => {
         const { details } = await expectVaultError(
           clientOf(data).getLatestRoundInfo(),
-          "VAULT_RETURN_DATA_TOO_SHORT",
+          "VAULT_RETURN_DATA_MALFORMED",
         );
         expect(details).to.deep.equal({
           operation: "getLatestRoundInfo",
-          actual,
-          expected: 320,
+          problem: `${actual} bytes instead of at least 320`,
           contract: "vault factory",
           address: ADDRESS,
           source: "VaultClient",
@@ -148,7 +147,7 @@ describe("answers of contracts", () => {
     expect(shortMessage).to.include(`at ${ADDRESS} at block 5, the vault`);
     await expectVaultError(
       clientOf("0x", "0x60").minXMargin(),
-      "VAULT_RETURN_DATA_TOO_SHORT",
+      "VAULT_RETURN_DATA_MALFORMED",
     );
   });
 });

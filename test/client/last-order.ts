@@ -39,10 +39,9 @@ const reverting =
 
 const unreadable = (orderID: bigint): ListedOrder => ({
   orderID,
-  error: vaultError("VAULT_RETURN_DATA_TOO_SHORT", {
+  error: vaultError("VAULT_RETURN_DATA_MALFORMED", {
     operation: "getOrderInfo",
-    actual: 3,
-    expected: 448,
+    problem: "3 bytes",
     contract: "trading",
     address,
     source: "",

@@ -87,7 +87,7 @@ describe("client - orders of a scripted node", () => {
     ).to.deep.equal([
       "1 BTC-USDT",
       "2 VAULT_CALL_REVERTED Odd(id: 2)",
-      "3 VAULT_RETURN_DATA_TOO_SHORT",
+      "3 VAULT_RETURN_DATA_MALFORMED",
       "4 BTC-USDT",
     ]);
   });

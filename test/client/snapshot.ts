@@ -227,7 +227,7 @@ describe("client - snapshot", () => {
           minXMargin: snapshot.minXMargin,
           volume: codesOf(snapshot.volume),
         }).to.deep.equal({
-          publicPool: "VAULT_RETURN_DATA_TOO_SHORT",
+          publicPool: "VAULT_RETURN_DATA_MALFORMED",
           privatePool: "VAULT_NO_CODE",
           // A bool that is neither 0 nor 1.
           round: "VAULT_RETURN_DATA_MALFORMED",

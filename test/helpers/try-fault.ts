@@ -53,11 +53,7 @@ const outcomes: Readonly<
   "header not found": ["VAULT_RPC_ERROR"],
   "JSON-RPC refusal": ["VAULT_RPC_ERROR"],
   "no result": ["VAULT_RPC_INVALID_RESPONSE", "VAULT_BLOCK_NOT_FOUND"],
-  "huge answer": [
-    "VAULT_RPC_INVALID_RESPONSE",
-    "VAULT_RETURN_DATA_MALFORMED",
-    "VAULT_RETURN_DATA_TOO_SHORT",
-  ],
+  "huge answer": ["VAULT_RPC_INVALID_RESPONSE", "VAULT_RETURN_DATA_MALFORMED"],
 };
 
 /** What takes seconds where nothing bounds it. */

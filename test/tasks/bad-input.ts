@@ -367,7 +367,7 @@ const mistakes: readonly Mistake[] = [
     noCode,
   ],
   [
-    "VAULT_RETURN_DATA_TOO_SHORT",
+    "VAULT_RETURN_DATA_MALFORMED",
     "order",
     { id: "1" },
     ["getOrderInfo", "2 bytes", "416", "networks.live.vault.contracts.trading"],

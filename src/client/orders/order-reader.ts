@@ -8,7 +8,7 @@ import { fewRetries } from "../../rpc/retry.js";
 import type { CallResult } from "../../rpc/rpc-client.js";
 import type { LocatedAddress } from "../addresses.js";
 import { decodeAnswer } from "../answer.js";
-import { decodeResult, encodeCall } from "../codec.js";
+import { encodeCall } from "../codec.js";
 import {
   callLens,
   encodeReadCalls,
@@ -46,23 +46,17 @@ export class OrderReader {
   ) {}
 
   /**
-   * Reads the orders of these ids, in chunks. The orders of one are to be gone
-   * through once: they are decoded as they are asked for, so what waits for a slow
-   * consumer is bytes, a fraction of the objects in size.
+   * Reads the orders of these ids, in chunks, each to be gone through once: they are
+   * decoded as they are asked for, so what waits for a slow consumer is bytes, a
+   * fraction of the objects in size.
    *
    * @throws VaultError if the node does not answer; VAULT_NO_CODE, also while the
    * orders of a chunk are gone through
    */
-  public read(ids: Iterable<bigint>): AsyncIterable<{
-    readonly count: number;
-    readonly orders: Iterable<ListedOrder>;
-  }> {
+  public read(ids: Iterable<bigint>): AsyncIterable<Iterable<ListedOrder>> {
     return pMapIterable(
       this.#chunksOf(ids),
-      async (chunk) => ({
-        count: chunk.length,
-        orders: await orAbort(this.#readChunk(chunk), this.signal),
-      }),
+      async (chunk) => await orAbort(this.#readChunk(chunk), this.signal),
       { concurrency: this.concurrency },
     );
   }
@@ -119,14 +113,15 @@ export class OrderReader {
   async #askLens(ids: readonly bigint[]): Promise<LensAnswer | undefined> {
     const context = this.client.readContext(this.pinned);
     const rpc = context.rpc.withRetries(fewRetries);
-    const count = ids.length;
     try {
       const answer = await callLens({ ...context, rpc }, this.#encode(ids));
       const { length } = answer.entries;
-      if (length === 0 || length > count) {
+      if (length === 0 || length > ids.length) {
         throw rpc
           .parser("eth_call")
-          .invalid(`${length} orders where at most ${count} were asked for`);
+          .invalid(
+            `${length} orders where at most ${ids.length} were asked for`,
+          );
       }
       return answer;
     } catch (error) {
@@ -159,15 +154,16 @@ export class OrderReader {
       if (entry.status !== "returned") {
         const id = ids[index] ?? 0n;
         const given = entryAnswer(answer, entry);
-        const order =
+        failed.set(
+          entry,
           "reverted" in given
             ? this.#decode(
                 { reverted: await this.client.explain(given.reverted) },
                 entry,
                 id,
               )
-            : await this.#readAlone(id);
-        failed.set(entry, order);
+            : await this.#readAlone(id),
+        );
       }
     }
     return failed;
@@ -178,18 +174,11 @@ export class OrderReader {
     ids: readonly bigint[],
     failed: ReadonlyMap<LensEntry, ListedOrder>,
   ): Generator<ListedOrder, void, undefined> {
-    let index = 0;
-    for (const entry of answer.entries) {
-      const orderID = ids[index++] ?? 0n;
-      const decoded =
-        entry.status === "returned"
-          ? decodeResult(call.operation, answer.bytes, entry.start, entry.end)
-          : undefined;
-      yield decoded !== undefined && "value" in decoded
-        ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder follows the table entry that makes the type
-          { orderID, ...(decoded.value as VaultOrder) }
-        : (failed.get(entry) ??
-          this.#decode(entryAnswer(answer, entry), entry, orderID));
+    for (const [index, entry] of answer.entries.entries()) {
+      yield (
+        failed.get(entry) ??
+        this.#decode(entryAnswer(answer, entry), entry, ids[index] ?? 0n)
+      );
     }
     releaseAnswer(answer);
   }

@@ -62,11 +62,12 @@ export async function* readOrders(
         ? { ...asked, isMissing: undefined }
         : await findAll(asked.first, reader);
     let done = 0;
-    for await (const { count, orders } of reader.read(ids)) {
+    for await (const orders of reader.read(ids)) {
       // The next request leaves first, or the node would have nothing to do
       // while this chunk is decoded.
       await setImmediate();
       for (const order of orders) {
+        done += 1;
         if (
           isMissing?.(order) !== true &&
           (isFailedOrder(order) || matches(order))
@@ -75,7 +76,6 @@ export async function* readOrders(
           options.signal?.throwIfAborted();
         }
       }
-      done += count;
       options.onProgress?.({ done, total });
     }
   } finally {
@@ -93,7 +93,7 @@ async function findAll(first: bigint, reader: OrderReader) {
   const { last = first - 1n, isMissing } = await findLastOrder(async function* (
     ids,
   ) {
-    for await (const { orders } of reader.read(ids)) {
+    for await (const orders of reader.read(ids)) {
       yield* orders;
     }
   }, first);
