@@ -40,7 +40,11 @@ export interface VaultHost extends VaultClient {
    */
   adoptFork(
     fork: NetworkConnection<ChainType | string>,
-    upstream: AddressResolver,
-    instances: ReadonlyMap<string, { readonly locate: AddressResolver }>,
+    upstream: UpstreamAddresses,
   ): void;
 }
+
+/** The addresses of a network, and by name those of its instances. */
+export type UpstreamAddresses = (
+  instance: string | undefined,
+) => AddressResolver | undefined;

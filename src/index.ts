@@ -19,7 +19,7 @@ const hardhatVault: HardhatPlugin = definePlugin({
   dependencies: () => [import("@nomicfoundation/hardhat-ethers")],
   hookHandlers: {
     config: () => import("./plugin/config.js"),
-    hre: () => import("./plugin/hre-hooks.js"),
+    hre: () => import("./plugin/lazy-hardhat-vault.js"),
     network: () => import("./plugin/network-hooks.js"),
   },
   tasks: vaultTasks,

@@ -1,11 +1,13 @@
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { vaultError } from "../src/errors.js";
-import { examineContracts } from "../src/plugin/examine-contracts.js";
-import { examineNode } from "../src/plugin/examine-node.js";
-import { examineSigner } from "../src/plugin/examine-signer.js";
-import { failed } from "../src/plugin/examination.js";
-import type { Check } from "../src/plugin/examination.js";
+import {
+  examineContracts,
+  examineNode,
+  examineSigner,
+  failed,
+} from "../src/plugin/examine.js";
+import type { Check } from "../src/plugin/examine.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { Deadline } from "../src/rpc/deadline.js";

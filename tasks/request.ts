@@ -151,13 +151,9 @@ async function addressesWithoutRequests(
         await vault.addressOf(role, operation),
     }));
   }
-  const { at, instance: name } = args;
+  const { at, instance } = args;
   const overrides = parseAt(at);
-  const own = connectionAddresses(network, config, undefined);
-  const { locate } =
-    name === undefined
-      ? own
-      : connectionAddresses(network, config, undefined, { name, network: own });
+  const { locate } = connectionAddresses(network, config, { instance });
   const addresses =
     overrides === undefined
       ? locate

@@ -18,46 +18,39 @@ export interface ConnectionAddresses {
   bind(addresses: AddressResolver): void;
 }
 
-/** @param deployed Looked at after those, where instances do not look. */
-export function bindableAddresses(
-  configured: AddressResolver,
-  deployed?: AddressResolver,
-): ConnectionAddresses {
-  let named = configured;
-  const locateNamed: AddressResolver = async (role) => await named(role);
-  return {
-    locate:
-      deployed === undefined ? locateNamed : inOrder(locateNamed, deployed),
-    locateNamed,
-    bind: (bound) => {
-      named = inOrder(bound, configured);
-    },
-  };
-}
-
-/** One of the sets of contracts on a network. */
-export interface InstanceOfNetwork {
-  readonly name: string;
-  /** Locates the contracts that the instance omits. */
-  readonly network: Pick<ConnectionAddresses, "locateNamed">;
-}
-
 /**
- * The addresses of a connection, of which none is looked up yet.
+ * The addresses of a connection, of which none is looked up yet: configured ones,
+ * those of the network for what an instance omits, then deployed ones.
  *
- * @throws VaultError VAULT_UNKNOWN_INSTANCE
+ * @param sources `upstream`: has the addresses of a fork, in place of all these.
+ * @throws VaultError VAULT_UNKNOWN_INSTANCE and, when asked,
+ * VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE
  */
 export function connectionAddresses(
   networkName: string,
   networkConfig: NetworkConfig,
-  deployments: (() => Promise<DeploymentAddresses>) | undefined,
-  instance?: InstanceOfNetwork,
+  sources: {
+    readonly instance?: string | undefined;
+    readonly network?: ConnectionAddresses | undefined;
+    readonly upstream?: AddressResolver | undefined;
+    readonly deployments?: (() => Promise<DeploymentAddresses>) | undefined;
+  } = {},
 ): ConnectionAddresses {
-  const path = `networks.${networkName}.vault${instance === undefined ? "" : `.instances.${instance.name}`}.contracts`;
-  const configured = configuredAddresses(
-    path,
-    settingsOf(networkName, networkConfig, instance?.name),
-  );
+  const { instance, network, upstream, deployments } = sources;
+  const { contracts } = settingsOf(networkName, networkConfig, instance);
+  const path = `networks.${networkName}.vault${instance === undefined ? "" : `.instances.${instance}`}.contracts`;
+  const configured: AddressResolver = async (role) => {
+    const source = `${path}.${role}`;
+    const value = await contracts[role]?.get().catch((error: unknown) => {
+      throw toConfigVariableError(error, source);
+    });
+    if (value === undefined) {
+      return { path: source, hint: "" };
+    }
+    // A variable may hold a secret by mistake.
+    const address = parseAddress(value, source, "the configured value");
+    return { address, source };
+  };
   const deployed: AddressResolver = async (role) => {
     const mocks = await deployments?.();
     return (
@@ -68,12 +61,25 @@ export function connectionAddresses(
       }
     );
   };
-  return bindableAddresses(
-    instance === undefined
+  const own =
+    upstream ??
+    (instance === undefined
       ? configured
-      : inOrder(configured, instance.network.locateNamed),
-    deployed,
-  );
+      : inOrder(
+          configured,
+          (network ?? connectionAddresses(networkName, networkConfig))
+            .locateNamed,
+        ));
+  let named = own;
+  const locateNamed: AddressResolver = async (role) => await named(role);
+  return {
+    locate:
+      upstream === undefined ? inOrder(locateNamed, deployed) : locateNamed,
+    locateNamed,
+    bind: (bound) => {
+      named = inOrder(bound, own);
+    },
+  };
 }
 
 /**
@@ -100,30 +106,6 @@ export function settingsOf(
     });
   }
   return settings;
-}
-
-/**
- * The addresses that the configuration names, whatever is bound. When asked:
- *
- * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE
- */
-function configuredAddresses(
-  path: string,
-  { contracts }: VaultInstanceConfig,
-): AddressResolver {
-  return async (role) => {
-    const source = `${path}.${role}`;
-    const configured = contracts[role];
-    if (configured === undefined) {
-      return { path: source, hint: "" };
-    }
-    const value = await configured.get().catch((error: unknown) => {
-      throw toConfigVariableError(error, source);
-    });
-    // A variable may hold a secret by mistake.
-    const address = parseAddress(value, source, "the configured value");
-    return { address, source };
-  };
 }
 
 function describeAbsence(

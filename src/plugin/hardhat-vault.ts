@@ -19,7 +19,7 @@ import type {
   MockAtOptions,
 } from "../mocks/deploy-mocks.js";
 import type { MockVaultHandle as MockHandle } from "../mocks/handle.js";
-import type { VaultHost } from "../host.js";
+import type { UpstreamAddresses, VaultHost } from "../host.js";
 import { RpcClient } from "../rpc/rpc-client.js";
 import type { ContractRole, DisplaySettings } from "../protocol/index.js";
 import type { Settlement, SettleAllOptions } from "../settlement/types.js";
@@ -29,11 +29,7 @@ import type {
 } from "../simulation/engines/fork.js";
 import type { SimulateSettleAllOptions } from "../simulation/options.js";
 import type { Simulation } from "../simulation/types.js";
-import {
-  bindableAddresses,
-  connectionAddresses,
-  settingsOf,
-} from "./addresses.js";
+import { connectionAddresses, settingsOf } from "./addresses.js";
 import type { ConnectionAddresses } from "./addresses.js";
 import type { DeploymentAddresses } from "./deployments.js";
 import { findInProject } from "./project-abis.js";
@@ -45,22 +41,24 @@ import { findInProject } from "./project-abis.js";
 export type MockVaultHandle<VaultT extends VaultClient = HardhatVault> =
   MockHandle<VaultT>;
 
-/** The parts that the vaults of one set of contracts share. */
-interface VaultParts extends Pick<
+/** The parts that the vaults on one connection share. */
+interface NetworkParts extends Pick<
   HardhatVault,
-  "networkName" | "connection" | "context" | "instanceName" | "deployments"
+  "connection" | "context" | "networkName" | "rpc"
+> {
+  readonly findErrors: FindErrors;
+  readonly upstream: UpstreamAddresses | undefined;
+  /** The network's own, and by name those of its instances. */
+  readonly vaults: Map<string | undefined, HardhatVault>;
+}
+
+/** The parts that the vaults of one set of contracts share. */
+interface InstanceParts extends Pick<
+  HardhatVault,
+  "instanceName" | "deployments"
 > {
   /** Those below `at()`. */
   readonly addresses: ConnectionAddresses;
-  readonly network: NetworkParts;
-  readonly findErrors: FindErrors;
-}
-
-/** The parts that the instances on a network share with it. */
-interface NetworkParts extends Pick<ConnectionAddresses, "locateNamed"> {
-  readonly rpc: RpcClient;
-  /** By name, so that each keeps the mocks bound to it. */
-  readonly instances: Map<string, HardhatVault>;
 }
 
 const IN_PROCESS_CHUNK = 50;
@@ -79,64 +77,65 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public readonly deployments: (() => Promise<DeploymentAddresses>) | undefined;
 
   private constructor(
-    private readonly parts: VaultParts,
+    private readonly network: NetworkParts,
+    private readonly parts: InstanceParts,
     addresses: AddressResolver = parts.addresses.locate,
-    rpc: RpcClient = parts.network.rpc,
+    rpc: RpcClient = network.rpc,
     /** In the place of the configured sender, during one operation. */
     private readonly from?: string,
   ) {
-    super(parts.connection.provider, addresses, {
-      rpc,
-      networkName: parts.networkName,
-      findErrors: parts.findErrors,
-    });
-    this.connection = parts.connection;
+    const { connection, networkName, findErrors } = network;
+    super(connection.provider, addresses, { rpc, networkName, findErrors });
+    this.connection = connection;
+    this.context = network.context;
     this.instanceName = parts.instanceName;
-    this.context = parts.context;
     this.deployments = parts.deployments;
   }
 
   /**
-   * @param networkName What error texts call the network.
-   * @param upstream Where a fork's contracts are, in the place of its own settings.
+   * @param networkName The network's name in error texts.
+   * @param upstream The addresses of a fork's contracts.
    * @internal
    */
   public static forConnection(
     connection: NetworkConnection<ChainType | string>,
     context: HookContext,
     networkName = connection.networkName,
-    instance?: { readonly name: string; readonly network: NetworkParts },
-    upstream?: AddressResolver,
+    upstream?: UpstreamAddresses,
   ): HardhatVault {
-    const { networkConfig, provider } = connection;
-    const rpc = instance?.network.rpc ?? new RpcClient(provider, networkName);
+    return HardhatVault.#open({
+      connection,
+      context,
+      networkName,
+      rpc: new RpcClient(connection.provider, networkName),
+      findErrors: findInProject(context.artifacts),
+      upstream,
+      vaults: new Map(),
+    });
+  }
+
+  static #open(network: NetworkParts, instanceName?: string): HardhatVault {
+    const { connection, context, networkName, rpc, upstream, vaults } = network;
+    const { networkConfig } = connection;
     let opened: Promise<DeploymentAddresses> | undefined;
+    const { root } = context.config.paths;
     // Loaded when it is asked for: it needs zod.
     const openDeployments = async (): Promise<DeploymentAddresses> =>
       await (opened ??= import("./deployments.js").then(
-        (module) =>
-          new module.DeploymentAddresses(
-            rpc,
-            context.config.paths.root,
-            instance?.name,
-          ),
+        (module) => new module.DeploymentAddresses(rpc, root, instanceName),
       ));
     const deployments =
       networkConfig.type === "http" ? openDeployments : undefined;
-    const addresses =
-      upstream === undefined
-        ? connectionAddresses(networkName, networkConfig, deployments, instance)
-        : bindableAddresses(upstream);
-    return new HardhatVault({
-      networkName,
-      connection,
-      context,
-      instanceName: instance?.name,
-      addresses,
-      network: instance?.network ?? { ...addresses, rpc, instances: new Map() },
+    const addresses = connectionAddresses(networkName, networkConfig, {
+      instance: instanceName,
+      network: vaults.get(undefined)?.parts.addresses,
+      upstream: upstream?.(instanceName),
       deployments,
-      findErrors: findInProject(context.artifacts),
     });
+    const parts = { instanceName, deployments, addresses };
+    const vault = new HardhatVault(network, parts);
+    vaults.set(instanceName, vault);
+    return vault;
   }
 
   /**
@@ -156,24 +155,11 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * ```
    */
   public instance(name: string): HardhatVault {
-    const { network } = this.parts;
-    const instance =
-      network.instances.get(name) ??
-      HardhatVault.forConnection(
-        this.connection,
-        this.context,
-        this.networkName,
-        { name, network },
-      );
-    network.instances.set(name, instance);
-    return this.rpc === network.rpc
-      ? instance
-      : new HardhatVault(
-          instance.parts,
-          instance.addresses,
-          this.rpc,
-          this.from,
-        );
+    const { network, rpc, from } = this;
+    const vault = network.vaults.get(name) ?? HardhatVault.#open(network, name);
+    return rpc === network.rpc
+      ? vault
+      : new HardhatVault(network, vault.parts, vault.addresses, rpc, from);
   }
 
   /**
@@ -195,6 +181,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     source = "at()",
   ): HardhatVault {
     return new HardhatVault(
+      this.network,
       this.parts,
       inOrder(fixedAddresses(contracts, source), this.addresses),
       this.rpc,
@@ -206,6 +193,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public override withDeadline(options: OperationOptions): HardhatVault {
     const { from = this.from } = options;
     return new HardhatVault(
+      this.network,
       this.parts,
       this.addresses,
       this.rpcFor(options),
@@ -382,29 +370,10 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /** @internal */
-  public adoptFork(
-    fork: ForkConnection,
-    upstream: AddressResolver,
-    instances: ReadonlyMap<string, { readonly locate: AddressResolver }>,
-  ): void {
+  public adoptFork(fork: ForkConnection, upstream: UpstreamAddresses): void {
     // Of the user's networks, not of what forks are made with.
-    const networkName = `${this.networkName} (fork)`;
-    const adopt = (
-      addresses: AddressResolver,
-      instance?: Parameters<typeof HardhatVault.forConnection>[3],
-    ): HardhatVault =>
-      HardhatVault.forConnection(
-        fork,
-        this.context,
-        networkName,
-        instance,
-        addresses,
-      );
-    fork.vault = adopt(upstream);
-    const { network } = fork.vault.parts;
-    for (const [name, { locate }] of instances) {
-      network.instances.set(name, adopt(locate, { name, network }));
-    }
+    const name = `${this.networkName} (fork)`;
+    fork.vault = HardhatVault.forConnection(fork, this.context, name, upstream);
   }
 
   /** Checked when it is used: most connections are opened for something else. */

@@ -1,3 +1,4 @@
+import type { HardhatRuntimeEnvironmentHooks } from "hardhat/types/hooks";
 import type { NetworkConnection, NetworkManager } from "hardhat/types/network";
 
 import type { ContractAddresses } from "../client/addresses.js";
@@ -77,13 +78,12 @@ export interface LazyHardhatVault extends Pick<
   connect(network?: string | NetworkConnection): Promise<HardhatVault>;
 }
 
-/** Creates `hre.vault` over `network.getOrCreate()`. */
-export function createLazyHardhatVault(
-  network: NetworkManager,
-): LazyHardhatVault {
-  const getOrCreate = oneAtATime(network);
-  return lazyVault(getOrCreate, async () => (await getOrCreate()).vault);
-}
+export default async (): Promise<Partial<HardhatRuntimeEnvironmentHooks>> => ({
+  created: async (_context, hre) => {
+    const getOrCreate = oneAtATime(hre.network);
+    hre.vault = lazyVault(getOrCreate, async () => (await getOrCreate()).vault);
+  },
+});
 
 type GetOrCreate = (networkName?: string) => Promise<NetworkConnection>;
 

@@ -19,7 +19,6 @@ function heavyOf(modules: readonly string[]): string[] {
 /** In folders of heavy things, and next to nothing themselves. */
 const startUpHooks = [
   "src/plugin/config.ts",
-  "src/plugin/hre-hooks.ts",
   "src/plugin/lazy-hardhat-vault.ts",
   "src/simulation/fork/network.ts",
 ];

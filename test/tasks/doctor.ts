@@ -7,9 +7,8 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { MockVaultHandle } from "../../src/mocks/index.js";
-import type { Check } from "../../src/plugin/examination.js";
-import { examineNode } from "../../src/plugin/examine-node.js";
-import { examineSigner } from "../../src/plugin/examine-signer.js";
+import { examineNode, examineSigner } from "../../src/plugin/examine.js";
+import type { Check } from "../../src/plugin/examine.js";
 import { examineVault, reportExamination } from "../../tasks/doctor.js";
 import { renderText } from "../../tasks/output/render-text.js";
 import { createStyle } from "../../tasks/output/style.js";

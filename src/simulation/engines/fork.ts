@@ -222,7 +222,11 @@ async function createFork(
         networkConfig.forking.cacheDir === cacheDir,
       "what should be a fork in process is another network",
     );
-    vault.adoptFork(connection, plan.addresses.locate, instances);
+    vault.adoptFork(
+      connection,
+      (name) =>
+        (name === undefined ? plan.addresses : instances.get(name))?.locate,
+    );
     return connection;
   } catch (error) {
     if (cacheDir !== undefined) {

@@ -1,0 +1,302 @@
+import { formatEther } from "ethers";
+
+import {
+  failedReading,
+  isFailedReading,
+  isNotConfigured,
+} from "../client/failed-reading.js";
+import { readOne } from "../client/snapshot.js";
+import {
+  VaultError,
+  fallbackTo,
+  refusesSettlement,
+  textsForCommandLine,
+} from "../errors.js";
+import type { VaultHost } from "../host.js";
+import {
+  contractRoleNames,
+  contractRoles,
+  standaloneQueries,
+} from "../protocol/index.js";
+import type { ContractRole, Query } from "../protocol/index.js";
+import { NO_REASON } from "../rpc/revert-reason.js";
+import type { BlockInfo } from "../rpc/rpc-client.js";
+import { findGas, simulate } from "../settlement/preview.js";
+import { resolveSigner } from "../settlement/signer.js";
+import type { Signer } from "../settlement/signer.js";
+import { settlementCall } from "../simulation/engine.js";
+import {
+  currentPricePerGas,
+  maxPricePerGas,
+  resolveFees,
+} from "../simulation/fees.js";
+import { findBlock } from "../simulation/next-block.js";
+import { simulateSettlement } from "../simulation/simulate-settle-all.js";
+
+export interface Check {
+  readonly name: string;
+  readonly status: "ok" | "warn" | "fail";
+  readonly detail: string;
+  /** Says what to do; null if there is nothing to do. */
+  readonly fix: string | null;
+}
+
+type Finding = Omit<Check, "name">;
+
+function ok(detail: string): Finding {
+  return { status: "ok", detail, fix: null };
+}
+
+function warn(detail: string, fix: string): Finding {
+  return { status: "warn", detail, fix };
+}
+
+function fail(detail: string, fix: string): Finding {
+  return { status: "fail", detail, fix };
+}
+
+/** @throws the error if it is not one of this package */
+function findingOf(error: unknown, status: Check["status"] = "fail"): Finding {
+  if (!VaultError.isVaultError(error)) {
+    throw error;
+  }
+  const { shortMessage: detail, fix } = textsForCommandLine(error);
+  return { status, detail, fix };
+}
+
+export function failed(name: string, error: unknown): Check {
+  return { name, ...findingOf(error) };
+}
+
+/** A failure to examine it is a warning. */
+async function check(
+  name: string,
+  examination: Promise<Finding>,
+): Promise<Check> {
+  return await examination.then(
+    (finding) => ({ name, ...finding }),
+    (error: unknown) => ({ name, ...findingOf(error, "warn") }),
+  );
+}
+
+/** Chain ids of development nodes, whose clocks and settings are their own. */
+const DEVELOPMENT_CHAIN_IDS: ReadonlySet<number> = new Set([1337, 31337]);
+
+const MAX_HEAD_AGE_SECONDS = 300;
+
+export interface ReachableNode {
+  readonly chainId: number;
+  readonly block: BlockInfo;
+}
+
+/** Checks a node as far as this package uses it. */
+export async function examineNode(
+  vault: VaultHost,
+  { chainId, block }: ReachableNode,
+  clock: () => number = Date.now,
+): Promise<readonly Check[]> {
+  const isDevelopment =
+    vault.connection.networkConfig.type !== "http" ||
+    DEVELOPMENT_CHAIN_IDS.has(chainId);
+  return [
+    { name: "network", ...examineChainId(vault, chainId, isDevelopment) },
+    { name: "head", ...examineHead(block, isDevelopment, clock()) },
+    await check("engine", examineEngine(vault, isDevelopment)),
+  ];
+}
+
+function examineChainId(
+  { connection }: VaultHost,
+  actual: number,
+  isDevelopment: boolean,
+): Finding {
+  const { networkConfig, networkName } = connection;
+  const { chainId: configured } = networkConfig;
+  if (configured === actual) {
+    return ok(`chain id ${actual}, as configured`);
+  }
+  if (configured !== undefined) {
+    return fail(
+      `chain id ${actual}, but ${configured} is configured`,
+      `Correct networks.${networkName}.chainId or the URL.`,
+    );
+  }
+  return isDevelopment
+    ? ok(`chain id ${actual}`)
+    : warn(
+        `chain id ${actual}; none is configured`,
+        `Set networks.${networkName}.chainId to it, so that a URL of another chain is refused.`,
+      );
+}
+
+function examineHead(
+  { number, timestamp }: BlockInfo,
+  isDevelopment: boolean,
+  now: number,
+): Finding {
+  const age = Math.round(now / 1_000) - timestamp;
+  const detail = `block ${number}, ${Math.abs(age)} s ${age < 0 ? "ahead of this machine's clock" : "old"}`;
+  if (isDevelopment || Math.abs(age) <= MAX_HEAD_AGE_SECONDS) {
+    return ok(detail);
+  }
+  return age > 0
+    ? fail(
+        detail,
+        "Check that the node follows its rpc, and this machine's clock.",
+      )
+    : warn(detail, "Set this machine's clock.");
+}
+
+async function examineEngine(
+  vault: VaultHost,
+  isDevelopment: boolean,
+): Promise<Finding> {
+  if (vault.connection.networkConfig.type !== "http") {
+    return ok("in-process: the network executes a settlement and undoes it");
+  }
+  const { from: sender } = vault.readContext({});
+  const found = await simulateSettlement(
+    vault,
+    { sender, engines: ["simulateV1", "call"] },
+    await findBlock(vault),
+  ).catch(
+    fallbackTo(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
+  );
+  if (found !== undefined) {
+    return ok(`${found.simulation.engine}: one request simulates a settlement`);
+  }
+  const detail = "fork: hundreds of requests simulate a settlement";
+  return isDevelopment
+    ? ok(detail)
+    : warn(
+        detail,
+        "`vault simulate` works, slowly; a node with eth_simulateV1 answers in one request, and `vault settle` previews with it.",
+      );
+}
+
+/** At least one read of each contract. */
+const reads: readonly Query[] = [
+  ...standaloneQueries,
+  { operation: "getOrderInfo", role: "trading", args: [1], path: ["order 1"] },
+];
+
+/** Checks that every contract has an address, and that it answers there. */
+export async function examineContracts(
+  vault: VaultHost,
+  block: number,
+): Promise<readonly Check[]> {
+  const checks = await Promise.all(
+    contractRoleNames.map(async (role) => ({
+      name: contractRoles[role].label,
+      finding: await examineContract(vault, role, block),
+    })),
+  );
+  // Half a configuration is a configuration.
+  const noneIsConfigured = checks.every(({ finding }) => "missing" in finding);
+  return checks.map(({ name, finding }) => ({
+    name,
+    ...("missing" in finding
+      ? {
+          ...findingOf(finding.missing, noneIsConfigured ? "fail" : "warn"),
+          detail: "no address is configured",
+        }
+      : finding),
+  }));
+}
+
+async function examineContract(
+  vault: VaultHost,
+  role: ContractRole,
+  block: number,
+): Promise<Finding | { readonly missing: VaultError }> {
+  const located = await vault.addressOf(role).catch(failedReading);
+  if ("error" in located) {
+    const { error } = located;
+    return isNotConfigured(error) ? { missing: error } : findingOf(error);
+  }
+  const answers = await Promise.all(
+    reads
+      .filter((read) => read.role === role)
+      .map(async (read) => ({
+        name: read.path.join("."),
+        value: await readOne(vault, read, { blockTag: block }),
+      })),
+  );
+  const failures = answers.flatMap(({ value }) =>
+    isFailedReading(value) ? value.error : [],
+  );
+  const worst = failures.find((error) => !isExplained(error)) ?? failures[0];
+  return worst === undefined
+    ? ok(
+        `${located.address} answers ${answers.map(({ name }) => name).join(", ")}`,
+      )
+    : findingOf(worst, isExplained(worst) ? "warn" : "fail");
+}
+
+/** A revert without a reason often is that of another contract. */
+function isExplained({ code, details }: VaultError): boolean {
+  return code === "VAULT_CALL_REVERTED" && details["reason"] !== NO_REASON;
+}
+
+/** Gas of a settlement that cannot be estimated now. */
+const SUPPOSED_GAS = 1_000_000n;
+
+const signingKinds = {
+  local: "a key of the configuration",
+  remote: "an account of the node",
+  "in-process": "an account of the in-process network",
+} as const;
+
+/** Checks who would settle, and if the account could pay for it. */
+export async function examineSigner(
+  vault: VaultHost,
+): Promise<readonly Check[]> {
+  const name = "signer";
+  const { networkConfig, networkName } = vault.connection;
+  let signer: Signer;
+  try {
+    signer = await resolveSigner(vault.rpc, networkConfig, undefined);
+  } catch (error) {
+    if (refusesSettlement(error)) {
+      const fix = `Nothing to do where only reads are made; to settle, set networks.${networkName}.accounts.`;
+      return [{ name, ...warn(error.shortMessage, fix) }];
+    }
+    return [failed(name, error)];
+  }
+  const { address, kind } = signer;
+  return [
+    { name, ...ok(`${address}, ${signingKinds[kind]}`) },
+    await check("balance", examineBalance(vault, address)),
+  ];
+}
+
+/** By the gas and the fees that a settlement would be given now. */
+async function examineBalance(
+  vault: VaultHost,
+  from: string,
+): Promise<Finding> {
+  const { rpc } = vault;
+  const next = await findBlock(vault);
+  const fees = await resolveFees(rpc, vault.connection.networkConfig, next);
+  const price = currentPricePerGas(fees, next);
+  const [balance, found] = await Promise.all([
+    rpc.balance(from),
+    simulate(vault, from, next, price)
+      .then(async (simulated) => {
+        const { address } = await vault.addressOf("vault");
+        const call = settlementCall(from, address);
+        return await findGas(vault, call, next, simulated);
+      })
+      // Nodes differ in how they refuse an estimate for want of money.
+      .catch(fallbackTo(undefined)),
+  ]);
+  const gas = typeof found === "bigint" ? found : undefined;
+  const cost = (gas ?? SUPPOSED_GAS) * maxPricePerGas(fees);
+  const detail = `${formatEther(balance)} in native currency; a settlement may cost ${formatEther(cost)}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
+  return balance < cost
+    ? (gas === undefined ? warn : fail)(
+        detail,
+        `Fund ${from}, or settle with another account.`,
+      )
+    : ok(detail);
+}
