@@ -1,158 +1,95 @@
 // @ts-check
 /**
- * Installs everything `npm run demo` and `npm test` need, or finds in a few
- * milliseconds that it is all there.
- *
- * Plain JavaScript without dependencies, because it runs before anything is
- * installed and on a Node too old for Hardhat (18 and up). Hardhat itself needs
- * Node 22.13: under an older one npm silently leaves out the native package of
- * EDR, Hardhat's network. So an older Node runs `npm ci` through `npx node@24`,
- * and from then on the `node` devDependency is what npm scripts run on.
+ * Installs the dependencies if they are missing or not those of package-lock.json.
+ * Runs on Node 18 and up. Under a Node that is too old for Hardhat, npm leaves out
+ * Hardhat's native package, so `npm ci` runs on `npx node@24`. The npm scripts then
+ * run on the `node` that is one of the dependencies.
  */
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 
-import { exclusively } from "./setup/exclusively.mjs";
-import { install } from "./setup/install.mjs";
-import { canRunHardhat } from "./setup/node-version.mjs";
-import { installedNode, lockFile, nodeModules, root } from "./setup/paths.mjs";
-import { excerpt, freeSpace, hasCode, SetupError } from "./setup/report.mjs";
+const root = fileURLToPath(new URL("..", import.meta.url));
+const modules = path.join(root, "node_modules");
+// Not in node_modules, which `npm ci` deletes.
+const lock = path.join(root, ".setup-lock");
 
-const stampFile = path.join(nodeModules, ".hardhat-vault-setup");
+/** @type {(text: string) => void} */
+const say = (text) => void process.stderr.write(`set-up: ${text}\n`);
 
-/** What an installation depends on; another value means another `npm ci`. */
-function fingerprint() {
-  return createHash("sha256")
-    .update(fs.readFileSync(lockFile))
-    .update(`${process.platform} ${process.arch}`)
-    .digest("hex");
-}
+/** @type {(file: string) => Record<string, { integrity?: string, optional?: boolean }>} */
+const packagesOf = (file) =>
+  fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, "utf8")).packages : {};
 
-function isDone() {
-  try {
-    return (
-      fs.readFileSync(stampFile, "utf8") === fingerprint() &&
-      fs.existsSync(installedNode)
-    );
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) {
-      return false;
-    }
-    throw error;
-  }
-}
-
-/**
- * Whether node_modules is already what package-lock.json asks for, by the
- * record that npm keeps of it. True after an `npm install` by hand, which must
- * not be thrown away.
- */
 function isInstalled() {
-  /** @type {(file: string) => Record<string, { integrity?: string, optional?: boolean }>} */
-  const packagesOf = (file) =>
-    JSON.parse(fs.readFileSync(file, "utf8")).packages;
-  try {
-    const installed = packagesOf(path.join(nodeModules, ".package-lock.json"));
-    return Object.entries(packagesOf(lockFile)).every(
-      ([location, { integrity, optional }]) =>
-        location === "" ||
-        (location in installed
-          ? installed[location]?.integrity === integrity
-          : optional === true),
-    );
-  } catch (error) {
-    if (hasCode(error, "ENOENT") || error instanceof SyntaxError) {
-      return false;
-    }
-    throw error;
-  }
-}
-
-/**
- * Starts what was installed.
- * @returns {SetupError | undefined} what does not work
- */
-function findFault() {
-  const { error, status, stdout, stderr } = spawnSync(
-    installedNode,
-    [
-      "-e",
-      'require("@nomicfoundation/edr"); console.log(process.versions.node)',
-    ],
-    { cwd: root, encoding: "utf8" },
+  const wanted = packagesOf(path.join(root, "package-lock.json"));
+  // npm writes this record when an installation is complete.
+  const installed = packagesOf(path.join(modules, ".package-lock.json"));
+  const hasPackages = Object.entries(wanted).every(
+    ([key, { integrity, optional }]) =>
+      key === "" ||
+      (key in installed
+        ? installed[key]?.integrity === integrity
+        : optional === true),
   );
-  if (error !== undefined) {
-    return new SetupError(
-      `the installed Node does not start (${error.message})`,
-      "It is put in place by the install script of the npm package `node`. If npm is set to ignore scripts (npm config get ignore-scripts), allow them, delete node_modules and run the command again.",
-    );
-  }
-  if (status !== 0) {
-    return new SetupError(
-      "Hardhat's native network package (@nomicfoundation/edr) cannot be loaded",
-      `Delete node_modules and run the command again. If it still fails, your platform (${process.platform} ${process.arch}) may not be supported by Hardhat 3.`,
-      excerpt(stderr),
-    );
-  }
-  if (!canRunHardhat(stdout.trim())) {
-    return new SetupError(
-      `node_modules has Node ${stdout.trim()}, too old for Hardhat`,
-      "Delete node_modules and run the command again.",
-    );
-  }
-  return undefined;
+  const node = path.join(modules, "node/bin/node");
+  const script = 'require("@nomicfoundation/edr")';
+  return (
+    hasPackages && spawnSync(node, ["-e", script], { cwd: root }).status === 0
+  );
 }
 
-async function setUp() {
-  if (isDone()) {
+/** Waits for another set-up: two `npm ci` in one folder destroy each other. */
+function takeLock() {
+  try {
+    fs.writeFileSync(lock, String(process.pid), { flag: "wx" });
     return;
+  } catch (error) {
+    if (Reflect.get(Object(error), "code") !== "EEXIST") {
+      throw error;
+    }
   }
-  await exclusively(async () => {
-    if (isDone()) {
-      return;
-    }
-    if (!isInstalled() || findFault() !== undefined) {
-      await install();
-      const fault = findFault();
-      if (fault !== undefined) {
-        throw fault;
-      }
-    }
-    fs.writeFileSync(stampFile, fingerprint());
+  try {
+    process.kill(Number(fs.readFileSync(lock, "utf8")), 0);
+  } catch {
+    // Left by a set-up that was killed.
+    fs.rmSync(lock, { force: true });
+  }
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+  takeLock();
+}
+
+function install() {
+  const options =
+    "--include=dev --include=optional --no-audit --no-fund --loglevel=error";
+  // Without the Node of node_modules, which `npm ci` deletes.
+  const PATH = process.env.PATH?.split(path.delimiter)
+    .filter((folder) => !folder.startsWith(modules))
+    .join(path.delimiter);
+  // npm and npx are shell scripts on Windows. The command is a constant.
+  spawnSync(`npx --yes ${options} --package=node@24 -- npm ci ${options}`, {
+    cwd: root,
+    shell: true,
+    stdio: ["ignore", 2, 2],
+    env: { ...process.env, PATH },
   });
-}
-
-/**
- * @param {unknown} error
- * @returns {SetupError}
- */
-function explain(error) {
-  if (error instanceof SetupError) {
-    return error;
-  }
-  const message = error instanceof Error ? error.message : String(error);
-  if (hasCode(error, "EACCES", "EPERM", "EROFS")) {
-    return new SetupError(
-      `cannot write to ${root} (${message})`,
-      "Make the directory writable for your user, or clone into one that is, then run the command again.",
+  if (!isInstalled()) {
+    say(
+      "failed. Check the message of npm, the network, the free disk space, and the npm settings `registry` and `ignore-scripts`. Then delete node_modules and run the command again.",
     );
+    process.exitCode = 1;
   }
-  if (hasCode(error, "ENOSPC")) {
-    return new SetupError(`the disk is full (${message})`, freeSpace);
-  }
-  return new SetupError(message, "Run the command again.");
 }
 
-try {
-  await setUp();
-} catch (error) {
-  const { message, fix, details } = explain(error);
-  const lines = [`set-up failed: ${message}.`, fix];
-  if (details.length > 0) {
-    lines.push("", ...details.map((line) => `  ${line}`));
+if (!isInstalled()) {
+  say("installs the dependencies (needs the network and 1 GB, takes a minute)");
+  takeLock();
+  try {
+    if (!isInstalled()) {
+      install();
+    }
+  } finally {
+    fs.rmSync(lock, { force: true });
   }
-  process.stderr.write(`\n${lines.join("\n")}\n`);
-  process.exitCode = 1;
 }
