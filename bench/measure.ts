@@ -1,24 +1,19 @@
 import v8 from "node:v8";
 import vm from "node:vm";
 
-/** One thing that is measured against others. */
-export interface Contestant<T> {
-  readonly name: string;
-  readonly run: () => Promise<T>;
-}
+import { keysOf } from "../src/protocol/keys-of.js";
 
 /** A demand that a benchmark has to meet. */
 export interface Target {
   readonly name: string;
   readonly measured: number;
   readonly unit: string;
-  /** "at least" or "at most" the limit. */
   readonly demand: "at least" | "at most";
   readonly limit: number;
   readonly met: boolean;
 }
 
-/** What one benchmark found. */
+/** The result of one benchmark. */
 export interface Section {
   readonly title: string;
   /** A table: every row has the same keys. */
@@ -26,56 +21,57 @@ export interface Section {
   readonly targets: readonly Target[];
 }
 
-/** How much is measured. */
 export interface Extent {
-  /** How often each contestant runs. */
+  /**
+   * Runs of each contestant; benchmarks that take little time multiply it. With
+   * 0, the warm-up is measured.
+   */
   readonly rounds: number;
-  /** Orders to read. */
-  readonly sizes: readonly number[];
-  /** Orders to read while memory is watched. */
-  readonly streamed: number;
-  /** Rounds of the past to find; a tenth of it on a real node. */
-  readonly pastRounds: number;
-  /** How often Hardhat is started, with and without the plugin. */
-  readonly starts: number;
+  /** Orders to read; `memory` streams twenty times as many. */
+  readonly orders: number;
 }
+
+/** Milliseconds of every round, by contestant. */
+export type Times<NameT extends string> = Readonly<
+  Record<NameT, readonly number[]>
+>;
+
+type Run = () => Promise<unknown>;
 
 /**
  * Runs every contestant once to warm up, then in turn, so that whatever else
  * the machine does meets all of them.
- *
- * @param rounds 0 takes the warm-up for the measurement.
- * @param onWarm Is given what each contestant found.
- * @param beforeEach Is run before each run, and not measured.
- * @returns Milliseconds of every round, by contestant.
  */
-export async function runInTurns<T>(
-  contestants: ReadonlyArray<Contestant<T>>,
+export async function runInTurns<NameT extends string>(
+  contestants: Readonly<Record<NameT, Run>>,
   rounds: number,
-  onWarm: (name: string, found: T) => void = () => undefined,
-  beforeEach: () => Promise<void> | void = () => undefined,
-): Promise<Readonly<Record<string, readonly number[]>>> {
-  const times: Record<string, number[]> = {};
-  for (const { name, run } of contestants) {
-    const start = performance.now();
-    onWarm(name, await run());
-    // Without rounds, it only matters that there is a figure.
-    times[name] = rounds === 0 ? [performance.now() - start] : [];
+  measure: (run: Run) => Promise<number> = timeOf,
+): Promise<Times<NameT>> {
+  const names = keysOf(contestants);
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- it has an entry for each name
+  const times = Object.fromEntries(
+    names.map((name): [string, number[]] => [name, []]),
+  ) as Record<NameT, number[]>;
+  for (const name of names) {
+    const time = await measure(contestants[name]);
+    if (rounds === 0) {
+      times[name].push(time);
+    }
   }
   for (let turn = 0; turn < rounds; ++turn) {
     // Nobody always comes after the same one.
-    const first = turn % contestants.length;
-    for (const { name, run } of [
-      ...contestants.slice(first),
-      ...contestants.slice(0, first),
-    ]) {
-      await beforeEach();
-      const start = performance.now();
-      await run();
-      times[name]?.push(performance.now() - start);
+    const first = turn % names.length;
+    for (const name of [...names.slice(first), ...names.slice(0, first)]) {
+      times[name].push(await measure(contestants[name]));
     }
   }
   return times;
+}
+
+export async function timeOf(run: Run): Promise<number> {
+  const start = performance.now();
+  await run();
+  return performance.now() - start;
 }
 
 /**
@@ -99,7 +95,7 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** The median of how much longer one took than the other, round by round. */
+/** The median of the ratios of each round. */
 export function medianRatio(
   longer: readonly number[],
   shorter: readonly number[],
@@ -107,6 +103,37 @@ export function medianRatio(
   return median(
     longer.map((time, turn) => time / (shorter[turn] ?? Number.NaN)),
   );
+}
+
+/** The median of the differences of each round. */
+export function medianDifference(
+  longer: readonly number[],
+  shorter: readonly number[],
+): number {
+  return median(
+    longer.map((time, turn) => time - (shorter[turn] ?? Number.NaN)),
+  );
+}
+
+/**
+ * A row for each contestant, with its median time.
+ *
+ * @param columns Further ones: figures of all times of a contestant.
+ */
+export function rowsOf(
+  times: Times<string>,
+  columns: Readonly<Record<string, (times: readonly number[]) => number>> = {},
+): Section["rows"] {
+  return Object.entries(times).map(([contestant, milliseconds]) => ({
+    contestant,
+    "median ms": round(median(milliseconds)),
+    ...Object.fromEntries(
+      Object.entries(columns).map(([heading, figure]) => [
+        heading,
+        round(figure(milliseconds)),
+      ]),
+    ),
+  }));
 }
 
 export function target(
@@ -123,6 +150,42 @@ export function target(
     demand,
     limit,
     met: demand === "at least" ? measured >= limit : measured <= limit,
+  };
+}
+
+/** The medians of what several runs of one benchmark measured. */
+export function mergeSections(sections: readonly Section[]): Section {
+  const [{ title, rows, targets } = { title: "", rows: [], targets: [] }] =
+    sections;
+  return {
+    title,
+    rows: rows.map((row, index) =>
+      Object.fromEntries(
+        Object.entries(row).map(([heading, cell]) => [
+          heading,
+          typeof cell === "string"
+            ? cell
+            : round(
+                median(
+                  sections.map(({ rows: all }) =>
+                    Number(all[index]?.[heading]),
+                  ),
+                ),
+              ),
+        ]),
+      ),
+    ),
+    targets: targets.map(({ name, demand, limit, unit }, index) =>
+      target(
+        name,
+        median(
+          sections.map(({ targets: all }) => Number(all[index]?.measured)),
+        ),
+        demand,
+        limit,
+        unit,
+      ),
+    ),
   };
 }
 

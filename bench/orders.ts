@@ -3,39 +3,38 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 
-import { JsonRpcProvider, ZeroAddress } from "ethers";
+import { ZeroAddress } from "ethers";
 import type { NetworkConnection } from "hardhat/types/network";
 import pMap from "p-map";
-import { createPublicClient, custom, http } from "viem";
+import { createPublicClient, http } from "viem";
 import type { PublicClient } from "viem";
 
 import { tradingAbi } from "../src/abi/index.js";
 import { Trading__factory } from "../src/bindings/factories/Trading__factory.js";
-import type { Trading } from "../src/bindings/index.js";
+import { isFailedOrder } from "../src/client/index.js";
 import { VaultLensArtifact } from "../src/client/lens/artifact.js";
 import { encodeReadOrders, parseLensAnswer } from "../src/client/lens/lens.js";
-import { isFailedOrder } from "../src/client/index.js";
-import { startAnvil } from "../test/helpers/anvil.js";
-import { createTestHre, httpNetwork } from "../test/helpers/hre.js";
 import { deployGeneratedOrders } from "../test/helpers/trading.js";
 import { deployCode } from "../test/helpers/transactions.js";
 import {
   collectGarbage,
   median,
   medianRatio,
-  round,
+  rowsOf,
   runInTurns,
   target,
+  timeOf,
 } from "./measure.js";
-import type { Contestant, Extent, Section } from "./measure.js";
+import type { Extent, Section } from "./measure.js";
+import { onAnvil } from "./on-anvil.js";
 
-/** Where orders are read from: a connection and two contracts on it. */
+/** The node, a connection to it, two contracts on it, and orders to read. */
 interface World {
+  readonly url: string;
   readonly connection: NetworkConnection;
   readonly trading: `0x${string}`;
   readonly multicall: `0x${string}`;
-  /** Of an HTTP network. */
-  readonly url: string | undefined;
+  readonly count: number;
 }
 
 /**
@@ -44,176 +43,88 @@ interface World {
  */
 type Orders = ReadonlyArray<object | string>;
 
-type Reader = (world: World, count: number) => Promise<Orders>;
-
-const OURS = "hardhat-vault";
-const HARDHAT_ETHERS = "hardhat-ethers, one call each";
-const RAW = "raw transport, not decoded";
-const HTTP_CHUNK = 1_000;
-const IN_PROCESS_CHUNK = 50;
+const CHUNK = 1_000;
 const CONCURRENCY = 4;
 /** Single calls under way at a time. */
 const IN_FLIGHT = 100;
 const VIEM_BATCH = 1_000;
 /** Call data of one multicall with which it was fastest; a call has 36 bytes. */
-const MULTICALL_BYTES = { http: 32_768, inProcess: 4_096 } as const;
+const MULTICALL_BYTES = 32_768;
 
 /** Reads orders over HTTP, from anvil. */
-export async function benchOrdersOverHttp(extent: Extent): Promise<Section> {
-  const anvil = await startAnvil();
-  try {
-    const hre = await createTestHre({
-      networks: { anvil: httpNetwork(anvil.url) },
+export async function benchOrders({
+  rounds,
+  orders: count,
+}: Extent): Promise<Section> {
+  return await onAnvil(async ({ url, connection }) => {
+    const { provider } = connection;
+    const world: World = {
+      url,
+      connection,
+      trading: toHex(await deployGeneratedOrders(provider, 1n, 1_000_000n)),
+      multicall: toHex(await deployCode(provider, multicall3Bytecode())),
+      count,
+    };
+    const contestants = {
+      "hardhat-vault": async () => await readWithOurs(world),
+      "raw transport, not decoded": async () => await readRaw(world),
+      "hardhat-ethers, one call each": async () =>
+        await readWithHardhatEthers(world),
+      "viem http, batches of 1,000": async () => await readWithViem(world),
+      "viem multicall, best batch": async () => await readWithMulticall(world),
+    };
+    const digests = new Set<string>();
+    for (const read of Object.values(contestants)) {
+      digests.add(digest(await read()));
+    }
+    if (digests.size !== 1) {
+      throw new Error(`not the same orders: ${[...digests].join("; ")}`);
+    }
+    const times = await runInTurns(contestants, rounds, async (run) => {
+      collectGarbage();
+      return await timeOf(run);
     });
-    return await benchWorld(
-      "Orders over HTTP, from anvil on the same machine",
-      await createWorld(await hre.network.create("anvil"), anvil.url),
-      extent,
-    );
-  } finally {
-    await anvil.stop();
-  }
-}
-
-/** Reads orders in process, from Hardhat's own network. */
-export async function benchOrdersInProcess(extent: Extent): Promise<Section> {
-  const hre = await createTestHre();
-  return await benchWorld(
-    "Orders in process, from Hardhat's own network",
-    await createWorld(await hre.network.create()),
-    extent,
-  );
-}
-
-async function createWorld(
-  connection: NetworkConnection,
-  url?: string,
-): Promise<World> {
-  const { provider } = connection;
-  const trading = await deployGeneratedOrders(provider, 1n, 1_000_000n);
-  const multicall = await deployCode(provider, multicall3Bytecode());
-  return {
-    connection,
-    trading: toHex(trading),
-    multicall: toHex(multicall),
-    url,
-  };
-}
-
-async function benchWorld(
-  title: string,
-  world: World,
-  { rounds, sizes }: Extent,
-): Promise<Section> {
-  const readers: Record<string, Reader> = {
-    [OURS]: readWithOurs,
-    [RAW]: readRaw,
-    [HARDHAT_ETHERS]: readWithHardhatEthers,
-    ...(world.url === undefined
-      ? { "viem, one call each": readWithViem }
-      : {
-          "ethers JsonRpcProvider, its batching": readWithEthers,
-          "viem http, batches of 1,000": readWithViem,
-        }),
-    "viem multicall, best batch": readWithMulticall,
-  };
-  const names = Object.keys(readers);
-
-  const rows: Array<Record<string, string | number>> = names.map((name) => ({
-    contestant: name,
-  }));
-  const ratios: Array<{
-    size: number;
-    times: Record<string, readonly number[]>;
-  }> = [];
-  for (const size of sizes) {
-    const digests = new Map<string, string>();
-    const contestants = names.map((name): Contestant<Orders> => {
-      const reader = readers[name];
-      if (reader === undefined) {
-        throw new Error(`no reader ${name}`);
-      }
-      return { name, run: async () => await reader(world, size) };
-    });
-    const times = await runInTurns(
-      contestants,
-      rounds,
-      (name, orders) => {
-        digests.set(name, digest(orders));
-      },
-      collectGarbage,
-    );
-    if (new Set(digests.values()).size !== 1) {
-      throw new Error(`not the same orders: ${JSON.stringify([...digests])}`);
-    }
-    ratios.push({ size, times });
-    for (const row of rows) {
-      const time = median(times[row["contestant"] ?? ""] ?? []);
-      row[`${size.toLocaleString("en")} orders, ms`] = round(time);
-      row[`${size.toLocaleString("en")}, orders/s`] = round(
-        (size / time) * 1_000,
-      );
-    }
-  }
-  return {
-    title,
-    rows,
-    targets: ratios.flatMap(targetsOf),
-  };
-
-  function targetsOf({
-    size,
-    times,
-  }: (typeof ratios)[number]): Section["targets"] {
-    const ours = times[OURS] ?? [];
-    const ratioTo = (name: string): number =>
-      medianRatio(times[name] ?? [], ours);
-    // The targets are for ten thousand; a smoke run has fewer.
-    if (size !== (sizes.includes(10_000) ? 10_000 : sizes[0])) {
-      return [];
-    }
-    if (world.url === undefined) {
-      return [
+    const ours = times["hardhat-vault"];
+    return {
+      title: `${count.toLocaleString("en")} orders over HTTP, from anvil on the same machine`,
+      rows: rowsOf(times, {
+        "orders/s": (own) => (count / median(own)) * 1_000,
+      }),
+      targets: [
         target(
-          `in process, times hardhat-ethers (${size} orders)`,
-          ratioTo(HARDHAT_ETHERS),
+          "times hardhat-ethers",
+          medianRatio(times["hardhat-ethers, one call each"], ours),
           "at least",
-          3,
+          30,
           "x",
         ),
-      ];
-    }
-    const viems = names.filter((name) => name.startsWith("viem"));
-    return [
-      target(
-        `over HTTP, times hardhat-ethers (${size} orders)`,
-        ratioTo(HARDHAT_ETHERS),
-        "at least",
-        30,
-        "x",
-      ),
-      target(
-        `over HTTP, times the best viem (${size} orders)`,
-        Math.min(...viems.map(ratioTo)),
-        "at least",
-        7,
-        "x",
-      ),
-      target(
-        `over HTTP, time of the raw transport (${size} orders)`,
-        medianRatio(ours, times[RAW] ?? []),
-        "at most",
-        1.5,
-        "x",
-      ),
-    ];
-  }
+        target(
+          "times the best viem",
+          Math.min(
+            medianRatio(times["viem http, batches of 1,000"], ours),
+            medianRatio(times["viem multicall, best batch"], ours),
+          ),
+          "at least",
+          7,
+          "x",
+        ),
+        target(
+          "time of the raw transport",
+          medianRatio(ours, times["raw transport, not decoded"]),
+          "at most",
+          1.5,
+          "x",
+        ),
+      ],
+    };
+  });
 }
 
-async function readWithOurs(
-  { connection, trading }: World,
-  count: number,
-): Promise<Orders> {
+async function readWithOurs({
+  connection,
+  trading,
+  count,
+}: World): Promise<Orders> {
   const orders: object[] = [];
   for await (const order of connection.vault
     .at({ trading })
@@ -227,15 +138,11 @@ async function readWithOurs(
 }
 
 /** The same bytes, over the same connection, and nothing done with them. */
-async function readRaw(
-  { connection, trading, url }: World,
-  count: number,
-): Promise<Orders> {
-  const chunk = url === undefined ? IN_PROCESS_CHUNK : HTTP_CHUNK;
+async function readRaw({ connection, trading, count }: World): Promise<Orders> {
   return await pMap(
-    firstIds(count, chunk),
+    firstIds(count, CHUNK),
     async (first) => {
-      const size = Math.min(chunk, count - first + 1);
+      const size = Math.min(CHUNK, count - first + 1);
       const answer: unknown = await connection.provider.request({
         method: "eth_call",
         params: [
@@ -254,90 +161,57 @@ async function readRaw(
   );
 }
 
-async function readWithHardhatEthers(
-  { connection, trading }: World,
-  count: number,
-): Promise<Orders> {
-  return await readOneByOne(
-    Trading__factory.connect(trading, connection.ethers.provider),
-    count,
-    IN_FLIGHT,
+async function readWithHardhatEthers({
+  connection,
+  trading,
+  count,
+}: World): Promise<Orders> {
+  const contract = Trading__factory.connect(
+    trading,
+    connection.ethers.provider,
   );
-}
-
-async function readWithEthers(
-  { trading, url }: World,
-  count: number,
-): Promise<Orders> {
-  const provider = new JsonRpcProvider(url, undefined, { staticNetwork: true });
-  try {
-    return await readOneByOne(
-      Trading__factory.connect(trading, provider),
-      count,
-      VIEM_BATCH,
-    );
-  } finally {
-    provider.destroy();
-  }
-}
-
-async function readOneByOne(
-  contract: Trading,
-  count: number,
-  concurrency: number,
-): Promise<Orders> {
   return await pMap(
     firstIds(count, 1),
     async (id) => await contract.getOrderInfo(id),
-    { concurrency },
+    { concurrency: IN_FLIGHT },
   );
 }
 
 function viemClient(
-  { connection, url }: World,
+  { url }: World,
   batch: false | { readonly batchSize: number },
 ): PublicClient {
   return createPublicClient({
-    transport:
-      url === undefined
-        ? custom(connection.provider)
-        : http(url, {
-            batch,
-            retryCount: 0,
-            timeout: 600_000,
-          }),
+    transport: http(url, { batch, retryCount: 0, timeout: 600_000 }),
   });
 }
 
-async function readWithViem(world: World, count: number): Promise<Orders> {
+function getOrderInfo(trading: `0x${string}`, id: number) {
+  return {
+    address: trading,
+    abi: tradingAbi,
+    functionName: "getOrderInfo",
+    args: [BigInt(id)],
+  } as const;
+}
+
+async function readWithViem(world: World): Promise<Orders> {
   const client = viemClient(world, { batchSize: VIEM_BATCH });
   return await pMap(
-    firstIds(count, 1),
-    async (id) =>
-      await client.readContract({
-        address: world.trading,
-        abi: tradingAbi,
-        functionName: "getOrderInfo",
-        args: [BigInt(id)],
-      }),
+    firstIds(world.count, 1),
+    async (id) => await client.readContract(getOrderInfo(world.trading, id)),
     { concurrency: VIEM_BATCH },
   );
 }
 
-async function readWithMulticall(world: World, count: number): Promise<Orders> {
+async function readWithMulticall(world: World): Promise<Orders> {
   // Multicalls in a batch would be more than a node takes in one request.
   return await viemClient(world, false).multicall({
     multicallAddress: world.multicall,
     allowFailure: false,
-    batchSize: MULTICALL_BYTES[world.url === undefined ? "inProcess" : "http"],
-    contracts: firstIds(count, 1).map(
-      (id) =>
-        ({
-          address: world.trading,
-          abi: tradingAbi,
-          functionName: "getOrderInfo",
-          args: [BigInt(id)],
-        }) as const,
+    batchSize: MULTICALL_BYTES,
+    contracts: firstIds(world.count, 1).map((id) =>
+      getOrderInfo(world.trading, id),
     ),
   });
 }

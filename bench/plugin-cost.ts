@@ -1,30 +1,23 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
-import { keysOf } from "../src/protocol/keys-of.js";
-import { startAnvil } from "../test/helpers/anvil.js";
 import { runHardhat } from "../test/helpers/cli.js";
 import {
-  deployProtocol,
-  directProvider,
-} from "../test/helpers/mock-protocol.js";
-import { median, medianRatio, round, runInTurns, target } from "./measure.js";
+  medianDifference,
+  medianRatio,
+  rowsOf,
+  runInTurns,
+  target,
+} from "./measure.js";
 import type { Extent, Section } from "./measure.js";
+import { onAnvil } from "./on-anvil.js";
 
 const root = path.dirname(import.meta.dirname);
 
 const builtPlugin = path.join(root, "dist/index.js");
 
-const commands = {
-  "hardhat --help": ["--help"],
-  "hardhat build": ["build"],
-} as const;
-
-/** Milliseconds that the plugin may add, by command and project. */
-const limits = {
-  "hardhat --help": { "hardhat-vault": 12, "with settings of a network": 25 },
-  "hardhat build": { "hardhat-vault": 25 },
-} as const;
+/** Starts take a second, and differ by a tenth of it. */
+const ROUNDS_EACH = 8;
 
 const ETHERS = "@nomicfoundation/hardhat-ethers";
 
@@ -42,183 +35,130 @@ const { ethers } = await network.create("live");
 console.log(await ethers.provider.getBlockNumber());
 `;
 
-/** Runs Hardhat in projects with the plugin and without. */
-export async function benchPluginCost({ starts }: Extent): Promise<Section[]> {
+const PLAIN = "no plugin";
+const WITH_ETHERS = "hardhat-ethers alone";
+const OURS = "hardhat-vault";
+const WITH_SETTINGS = "with settings of a network";
+
+/** Starts `hardhat --help` in projects with the plugin and without. */
+export async function benchHelp({ rounds }: Extent): Promise<Section> {
+  return await inProjects(async (startIn) => {
+    const helpIn = (project: string, hasTasks: boolean) => async () => {
+      const help = await startIn(project, ["--help"]);
+      if (help.includes("vault settle") !== hasTasks) {
+        throw new Error(`${project}: not the project that is meant`);
+      }
+    };
+    const times = await runInTurns(
+      {
+        [PLAIN]: helpIn(PLAIN, false),
+        [WITH_ETHERS]: helpIn(WITH_ETHERS, false),
+        [OURS]: helpIn(OURS, true),
+        [WITH_SETTINGS]: helpIn(WITH_SETTINGS, true),
+      },
+      rounds * ROUNDS_EACH,
+    );
+    const added = (own: readonly number[]): number =>
+      medianDifference(own, times[PLAIN]);
+    return {
+      title: "Added to `hardhat --help`",
+      rows: rowsOf(times, { "added (paired), ms": added }),
+      targets: [
+        target(OURS, added(times[OURS]), "at most", 12, "ms"),
+        target(WITH_SETTINGS, added(times[WITH_SETTINGS]), "at most", 25, "ms"),
+      ],
+    };
+  });
+}
+
+/** Opens the first connection, with hardhat-ethers and with the plugin. */
+export async function benchFirstConnection({
+  rounds,
+}: Extent): Promise<Section> {
+  return await inProjects(async (startIn) => {
+    const connectIn = (project: string) => async () =>
+      await startIn(project, ["run", "--no-compile", "connect.ts"]);
+    const times = await runInTurns(
+      { [WITH_ETHERS]: connectIn(WITH_ETHERS), [OURS]: connectIn(OURS) },
+      rounds * ROUNDS_EACH,
+      // The script's own measurement, without Hardhat's start.
+      async (run) => Number(await run()),
+    );
+    const added = (own: readonly number[]): number =>
+      medianDifference(own, times[WITH_ETHERS]);
+    return {
+      title: "Added to `network.create()`",
+      rows: rowsOf(times, { "added (paired), ms": added }),
+      targets: [target(OURS, added(times[OURS]), "at most", 10, "ms")],
+    };
+  });
+}
+
+/** Reads one value from the command line, with a script and with our task. */
+export async function benchRoundTask({ rounds }: Extent): Promise<Section> {
+  return await inProjects(async (startIn) => {
+    const script = "hardhat run, hardhat-ethers, one request";
+    const task = "hardhat vault round";
+    const times = await runInTurns(
+      {
+        [script]: async () =>
+          await startIn(WITH_ETHERS, ["run", "--no-compile", "request.ts"]),
+        [task]: async () =>
+          await startIn(WITH_SETTINGS, ["vault", "round", "--network", "live"]),
+      },
+      rounds * ROUNDS_EACH,
+    );
+    const ratio = (own: readonly number[]): number =>
+      medianRatio(own, times[script]);
+    return {
+      title: "One value from the command line, anvil",
+      rows: rowsOf(times, { "times the script (paired)": ratio }),
+      targets: [target(task, ratio(times[task]), "at most", 1.05, "x")],
+    };
+  });
+}
+
+type StartIn = (project: string, args: readonly string[]) => Promise<string>;
+
+/** Makes projects that have the plugin and others, beside a node with a vault. */
+async function inProjects(
+  measure: (startIn: StartIn) => Promise<Section>,
+): Promise<Section> {
   await mkdir(path.join(root, "cache"), { recursive: true });
   const folder = await mkdtemp(path.join(root, "cache", "plugin-cost-"));
-  const node = await startAnvil();
   try {
-    const provider = directProvider(node.url);
-    const { contracts } = await deployProtocol(await provider.getSigner());
-    provider.destroy();
-    const settings = (vault: string): string =>
-      `{ live: { type: "http", url: ${JSON.stringify(node.url)}${vault} } }`;
-    const projects = {
-      "no plugin": await createProject(folder, "plain"),
-      "hardhat-ethers alone": await createProject(folder, "hardhat-ethers", {
-        plugin: ETHERS,
-        networks: settings(""),
-      }),
-      "hardhat-vault": await createProject(folder, "hardhat-vault", {
-        plugin: builtPlugin,
-      }),
-      // As in the README: there is something to check at every start.
-      "with settings of a network": await createProject(folder, "settings", {
-        plugin: builtPlugin,
-        networks: settings(
-          `, vault: ${JSON.stringify({ contracts, tokenDecimals: 18 })}`,
-        ),
-      }),
-    };
-    return [
-      await benchStart(projects, starts),
-      await benchFirstConnection(projects, starts),
-      await benchOneReading(projects, starts),
-    ];
+    return await onAnvil(async ({ url, connection }) => {
+      const { addresses } = await connection.vault.deployMocks();
+      const live = { type: "http", url };
+      const vault = { contracts: addresses, tokenDecimals: 18 };
+      const projects: Readonly<Record<string, string>> = {
+        [PLAIN]: await createProject(folder, "plain"),
+        [WITH_ETHERS]: await createProject(folder, "ethers", {
+          plugin: ETHERS,
+          networks: { live },
+        }),
+        [OURS]: await createProject(folder, "vault", { plugin: builtPlugin }),
+        // As in the README: there is something to check at every start.
+        [WITH_SETTINGS]: await createProject(folder, "settings", {
+          plugin: builtPlugin,
+          networks: { live: { ...live, vault } },
+        }),
+      };
+      return await measure(
+        async (project, args) =>
+          await startHardhat(projects[project] ?? "", args),
+      );
+    });
   } finally {
-    await node.stop();
     await rm(folder, { recursive: true });
   }
 }
 
-type Projects = Readonly<
-  Record<
-    | "no plugin"
-    | "hardhat-ethers alone"
-    | "hardhat-vault"
-    | "with settings of a network",
-    string
-  >
->;
-
-async function benchStart(
-  projects: Projects,
-  starts: number,
-): Promise<Section> {
-  const rows: Array<Record<string, string | number>> = [];
-  const targets: Array<Section["targets"][number]> = [];
-  // Without rounds, one shows as much as both.
-  const measured = keysOf(commands).slice(0, starts === 0 ? 1 : 2);
-  for (const name of measured) {
-    const times = await runInTurns(
-      Object.entries(projects).map(([project, cwd]) => ({
-        name: project,
-        run: async () => await startIn(cwd, commands[name]),
-      })),
-      starts,
-      name === "hardhat --help" ? assertTasks : undefined,
-    );
-    const added = addedTo(times["no plugin"] ?? []);
-    for (const [project, ms] of Object.entries(times)) {
-      rows.push({
-        command: name,
-        with: project,
-        ms: round(median(ms)),
-        "added (paired), ms": project === "no plugin" ? "" : round(added(ms)),
-      });
-    }
-    for (const [project, limit] of Object.entries(limits[name])) {
-      targets.push(
-        target(
-          `added to ${name}, ${project}`,
-          added(times[project] ?? []),
-          "at most",
-          limit,
-          "ms",
-        ),
-      );
-    }
-  }
-  return { title: "What the plugin adds to Hardhat's start", rows, targets };
-}
-
-async function benchFirstConnection(
-  projects: Projects,
-  starts: number,
-): Promise<Section> {
-  const compared = ["hardhat-ethers alone", "hardhat-vault"] as const;
-  const times: Record<(typeof compared)[number], number[]> = {
-    "hardhat-ethers alone": [],
-    "hardhat-vault": [],
-  };
-  await runInTurns(
-    compared.map((name) => ({
-      name,
-      run: async () => {
-        const printed = await startIn(projects[name], [
-          ...["run", "--no-compile", "connect.ts"],
-        ]);
-        times[name].push(Number(printed));
-      },
-    })),
-    starts,
-  );
-  // The first is the warm-up, which has to do where there is nothing else.
-  const counted = (name: (typeof compared)[number]): readonly number[] =>
-    times[name].slice(Math.min(1, starts));
-  const added = addedTo(counted("hardhat-ethers alone"))(
-    counted("hardhat-vault"),
-  );
-  return {
-    title: "What the plugin adds to the first connection",
-    rows: compared.map((name) => ({
-      with: name,
-      "network.create(), ms": round(median(counted(name))),
-      "added (paired), ms": name === "hardhat-vault" ? round(added) : "",
-    })),
-    targets: [target("added to network.create()", added, "at most", 10, "ms")],
-  };
-}
-
-async function benchOneReading(
-  projects: Projects,
-  starts: number,
-): Promise<Section> {
-  const script = "hardhat run, hardhat-ethers, one request";
-  const task = "hardhat vault round";
-  const times = await runInTurns(
-    [
-      {
-        name: script,
-        run: async () => {
-          await startIn(projects["hardhat-ethers alone"], [
-            ...["run", "--no-compile", "request.ts"],
-          ]);
-        },
-      },
-      {
-        name: task,
-        run: async () => {
-          await startIn(projects["with settings of a network"], [
-            ...["vault", "round", "--network", "live"],
-          ]);
-        },
-      },
-    ],
-    starts,
-  );
-  const ratio = medianRatio(times[task] ?? [], times[script] ?? []);
-  return {
-    title: "One reading from the command line, anvil",
-    rows: [script, task].map((name) => ({
-      command: name,
-      ms: round(median(times[name] ?? [])),
-      "times the script (paired)": name === task ? round(ratio) : "",
-    })),
-    targets: [target(`${task}, times a script`, ratio, "at most", 1.05, "x")],
-  };
-}
-
-/** The median of how much longer others took, round by round. */
-function addedTo(
-  base: readonly number[],
-): (times: readonly number[]) => number {
-  return (times) =>
-    median(times.map((time, turn) => time - (base[turn] ?? Number.NaN)));
-}
-
 /** @returns What it printed. */
-async function startIn(cwd: string, args: readonly string[]): Promise<string> {
+async function startHardhat(
+  cwd: string,
+  args: readonly string[],
+): Promise<string> {
   const { stdout, stderr, exitCode } = await runHardhat(
     // By name, since Hardhat would look for one in the folders above as well.
     ["--config", "hardhat.config.ts", ...args],
@@ -231,46 +171,30 @@ async function startIn(cwd: string, args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** Is it the project that is meant? */
-function assertTasks(project: string, help: string): void {
-  const wanted = project !== "no plugin" && project !== "hardhat-ethers alone";
-  if (help.includes("vault settle") !== wanted) {
-    throw new Error(
-      `${project}: the vault tasks are ${wanted ? "missing" : "there"}`,
-    );
-  }
-}
-
 async function createProject(
   folder: string,
   name: string,
-  { plugin, networks = "{}" }: { plugin?: string; networks?: string } = {},
+  { plugin, networks = {} }: { plugin?: string; networks?: object } = {},
 ): Promise<string> {
   const project = path.join(folder, name);
-  await mkdir(path.join(project, "contracts"), { recursive: true });
-  await writeFile(
-    path.join(project, "package.json"),
-    JSON.stringify({ name, type: "module" }),
-  );
-  await writeFile(
-    path.join(project, "hardhat.config.ts"),
-    `${plugin === undefined ? "" : `import plugin from ${JSON.stringify(plugin)};\n`}import { defineConfig } from "hardhat/config";
-import { createRequire } from "node:module";
+  const [statement, plugins] =
+    plugin === undefined
+      ? ["", ""]
+      : [`import plugin from ${JSON.stringify(plugin)};\n`, "plugin"];
+  const files = {
+    "package.json": JSON.stringify({ name, type: "module" }),
+    "hardhat.config.ts": `${statement}import { defineConfig } from "hardhat/config";
 export default defineConfig({
-  plugins: [${plugin === undefined ? "" : "plugin"}],
-  networks: ${networks},
-  solidity: {
-    version: "0.8.37",
-    path: createRequire(import.meta.url).resolve("solc/soljson.js"),
-  },
+  plugins: [${plugins}],
+  networks: ${JSON.stringify(networks)},
 });
 `,
-  );
-  await writeFile(path.join(project, "connect.ts"), connectScript);
-  await writeFile(path.join(project, "request.ts"), requestScript);
-  await writeFile(
-    path.join(project, "contracts", "Empty.sol"),
-    "// SPDX-License-Identifier: MIT\npragma solidity ^0.8.20;\ncontract Empty {}\n",
-  );
+    "connect.ts": connectScript,
+    "request.ts": requestScript,
+  };
+  await mkdir(project);
+  for (const [file, text] of Object.entries(files)) {
+    await writeFile(path.join(project, file), text);
+  }
   return project;
 }

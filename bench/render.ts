@@ -1,34 +1,37 @@
-import { createStyle } from "../tasks/output/style.js";
-import { renderTable } from "../tasks/output/table.js";
+import { format } from "prettier";
+
 import type { Section } from "./measure.js";
 
-/** A section as tables of plain text. */
-export function renderSection({ title, rows, targets }: Section): string {
-  const style = createStyle({});
-  const keys = Object.keys(rows[0] ?? {});
-  const table = renderTable(
-    keys.map((heading, index) => ({
-      heading,
-      align: index === 0 ? "left" : "right",
-    })),
-    rows.map((row) => keys.map((key) => show(row[key]))),
-    style,
+/** Renders a section as Markdown, as docs/benchmarks.md has it. */
+export async function renderSection({
+  title,
+  rows,
+  targets,
+}: Section): Promise<string> {
+  const verdicts = targets.map(
+    ({ name, measured, unit, demand, limit, met }) => ({
+      target: name,
+      measured: `${measured.toLocaleString("en")} ${unit}`,
+      demanded: `${demand} ${limit.toLocaleString("en")} ${unit}`,
+      "": met ? "met" : "missed",
+    }),
   );
-  const verdicts = renderTable(
-    ["", "target", "measured", "demanded"].map((heading) => ({ heading })),
-    targets.map(({ name, measured, unit, demand, limit, met }) => [
-      met ? "met" : "MISSED",
-      name,
-      `${show(measured)} ${unit}`,
-      `${demand} ${show(limit)} ${unit}`,
-    ]),
-    style,
+  return await format(
+    `### ${title}\n\n${renderTable(rows)}\n\n${renderTable(verdicts)}\n`,
+    { parser: "markdown" },
   );
-  return `${title}\n\n${table}\n\n${verdicts}`;
 }
 
-function show(value: string | number | undefined): string {
-  return typeof value === "number"
-    ? value.toLocaleString("en", { maximumFractionDigits: 2 })
-    : (value ?? "");
+/** The first column is text, and the others are figures. */
+function renderTable(rows: Section["rows"]): string {
+  const headings = Object.keys(rows[0] ?? {});
+  return [
+    headings,
+    headings.map((_, index) => (index === 0 ? "---" : "---:")),
+    ...rows.map((row) =>
+      headings.map((heading) => row[heading]?.toLocaleString("en")),
+    ),
+  ]
+    .map((cells) => `| ${cells.join(" | ")} |`)
+    .join("\n");
 }

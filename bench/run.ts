@@ -1,38 +1,34 @@
 /**
- * Measures what the design asks for and prints tables; `--json FILE` also
- * writes them as JSON. `--only WORD` runs the benchmarks with that word in
- * their name; `--rounds N`, `--sizes N,N`, `--streamed N`, `--past-rounds N` and
- * `--starts N` say how much is measured.
+ * Measures and prints tables. `--only WORD` runs the benchmarks with that word
+ * in their name, `--times N` takes each N times and prints the medians.
+ * `--rounds N` and `--orders N` set the extent, `--json FILE` the file that
+ * gets the figures.
  *
  * Exits with 1 if a target is missed.
  */
-import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 
-import { renderSection } from "./render.js";
 import { benchmarks } from "./benchmarks.js";
+import { mergeSections } from "./measure.js";
 import type { Section } from "./measure.js";
+import { renderSection } from "./render.js";
 
 const { values } = parseArgs({
   options: {
     json: { type: "string", default: "cache/bench.json" },
     only: { type: "string", default: "" },
+    times: { type: "string", default: "1" },
     rounds: { type: "string", default: "5" },
-    sizes: { type: "string", default: "1000,10000,50000" },
-    streamed: { type: "string", default: "200000" },
-    "past-rounds": { type: "string", default: "1000" },
-    starts: { type: "string", default: "40" },
+    orders: { type: "string", default: "10000" },
   },
 });
 const extent = {
   rounds: Number(values.rounds),
-  sizes: values.sizes.split(",").map(Number),
-  streamed: Number(values.streamed),
-  pastRounds: Number(values["past-rounds"]),
-  starts: Number(values.starts),
+  orders: Number(values.orders),
 };
 
 process.on("uncaughtException", (error) => {
@@ -42,7 +38,7 @@ process.on("uncaughtException", (error) => {
 });
 
 /** The packages that a figure depends on. */
-const contestants = [
+const packages = [
   "hardhat",
   "@nomicfoundation/hardhat-ethers",
   "@nomicfoundation/edr",
@@ -52,25 +48,24 @@ const contestants = [
 ];
 
 function versionOf(name: string): unknown {
-  const file = path.join(
-    path.dirname(import.meta.dirname),
-    "node_modules",
-    name,
-    "package.json",
+  const content: unknown = createRequire(import.meta.url)(
+    `../node_modules/${name}/package.json`,
   );
-  const content: unknown = JSON.parse(readFileSync(file, "utf8"));
   return Reflect.get(Object(content), "version");
 }
 
+const chosen = Object.entries(benchmarks).filter(([name]) =>
+  name.includes(values.only),
+);
 const sections: Section[] = [];
-for (const [name, bench] of Object.entries(benchmarks)) {
-  if (name.includes(values.only)) {
-    const found = [await bench(extent)].flat();
-    sections.push(...found);
-    for (const section of found) {
-      process.stdout.write(`${renderSection(section)}\n\n`);
-    }
+for (const [, bench] of chosen) {
+  const taken: Section[] = [];
+  for (let time = 0; time < Number(values.times); ++time) {
+    taken.push(await bench(extent));
   }
+  const section = mergeSections(taken);
+  sections.push(section);
+  process.stdout.write(`${await renderSection(section)}\n`);
 }
 await mkdir(path.dirname(values.json), { recursive: true });
 await writeFile(
@@ -86,9 +81,10 @@ await writeFile(
       },
       node: process.versions.node,
       versions: Object.fromEntries(
-        contestants.map((name) => [name, versionOf(name)]),
+        packages.map((name) => [name, versionOf(name)]),
       ),
       ...extent,
+      times: Number(values.times),
       sections,
     },
     undefined,
