@@ -20,18 +20,18 @@ describe("errors", () => {
   const all = Object.entries(errorsByKind).flatMap(([kind, errors]) =>
     Object.entries(errors).map(([code, texts]) => ({ kind, code, ...texts })),
   );
-  for (const { kind, code, message, fix } of all) {
+  for (const { kind, code, text, fix } of all) {
     it(`should say what ${code} is and what to do`, () => {
       expect(code).to.match(/^VAULT_[A-Z0-9_]+$/u);
       expect(fix).to.match(/[.}]$/u);
-      expect(message).to.match(/[.}]$/u);
-      const tags = [...`${message} ${fix}`.matchAll(/\{(\w+)\}/gu)].map(
+      expect(text).to.match(/[.}]$/u);
+      const tags = [...`${text} ${fix}`.matchAll(/\{(\w+)\}/gu)].map(
         ([, tag = ""]) => tag,
       );
       if (!ofTasks.includes(code)) {
         // Whoever calls the API has no flags; a whole command may have some.
         expect(
-          `${message} ${fix}`.replaceAll(/`npx hardhat [^`]*`/gu, ""),
+          `${text} ${fix}`.replaceAll(/`npx hardhat [^`]*`/gu, ""),
         ).to.not.match(/--[a-z]/u);
       }
       const error = new VaultError(

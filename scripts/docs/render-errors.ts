@@ -25,8 +25,8 @@ const kinds: Readonly<Record<ErrorKind, string>> = {
 export function renderErrors(): string {
   const sections = keysOf(kinds).map((kind) => {
     const entries = Object.entries(errorsByKind[kind]).map(
-      ([code, { message, fix, cli = "" }]) =>
-        `### ${code}\n\n${asText(message)}\n\n${asText(fix)}\n${cli === "" ? "" : `\nA task: ${asText(cli)}\n`}`,
+      ([code, { text, fix, cli = "" }]) =>
+        `### ${code}\n\n${asText(text)}\n\n${asText(fix)}\n${cli === "" ? "" : `\nA task: ${asText(cli)}\n`}`,
     );
     return [`## ${kinds[kind]}\n`, ...entries].join("\n");
   });
