@@ -19,7 +19,7 @@ import { tryLens } from "../src/client/lens/lens.js";
 import type { VaultClient } from "../src/client/vault-client.js";
 import { fewRetries } from "../src/rpc/retry.js";
 import type { OutputStream, WriteText } from "./output/destination.js";
-import type { Envelope } from "./output/heading.js";
+import type { Envelope } from "./output/blocks.js";
 import type { StyledStream } from "./output/style.js";
 import { whileWaiting } from "./output/waiting.js";
 import type { Waiting } from "./output/waiting.js";

@@ -6,22 +6,23 @@ import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { enumWords } from "../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
+import { notes, title } from "./output/blocks.js";
+import type { Envelope } from "./output/blocks.js";
 import { describeCount } from "./output/format-value.js";
-import { renderHeading } from "./output/heading.js";
-import type { Envelope } from "./output/heading.js";
+import type { FormatContext } from "./output/format-value.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import type { ListingForm } from "./output/listing.js";
 import {
   Tally,
   describeScales,
+  orderTables,
   toCsv,
   toNdjson,
   toOrderJson,
-  toTable,
 } from "./output/orders.js";
+import { renderText } from "./output/render-text.js";
 import { createStyle } from "./output/style.js";
-import type { View } from "./output/style.js";
-import { wrapText } from "./output/table.js";
+import type { Style } from "./output/style.js";
 import { describeProgress } from "./output/waiting.js";
 import {
   parseInteger,
@@ -98,18 +99,11 @@ async function listOrders(
         ? toNdjson(orders)
         : form === "json"
           ? toDocument(envelope, orders)
-          : toText(
-              envelope,
-              orders,
-              tally,
-              {
-                ...vault.settings,
-                chainTime,
-                raw,
-                ...createStyle(out === undefined ? stdout : {}),
-              },
-              isSearch ? EVERY_ORDER : "",
-            );
+          : toText(envelope, orders, tally, {
+              context: { ...vault.settings, chainTime, raw },
+              style: createStyle(out === undefined ? stdout : {}),
+              note: isSearch ? EVERY_ORDER : "",
+            });
   const isRead = await writeListing(pieces, out, write);
   if (!isRead) {
     return { streamed: true, ok: true };
@@ -120,7 +114,9 @@ async function listOrders(
     );
   }
   if (isLines && tally.empty + tally.failed > 0) {
-    stderr.write(`${tally.describe(createStyle(stderr))}\n`);
+    stderr.write(
+      `${renderText([notes(...tally.describe())], createStyle(stderr))}\n`,
+    );
   }
   return { streamed: true, ok: tally.failed === 0 };
 }
@@ -137,17 +133,20 @@ async function* toText(
   envelope: Envelope,
   orders: AsyncIterable<ListedOrder>,
   tally: Tally,
-  view: View,
-  note: string,
+  { context, style, note }: TextOptions,
 ): AsyncGenerator<string, void, undefined> {
-  yield `${renderHeading("Orders", envelope, view)}\n`;
-  yield* toTable(orders, view);
-  yield `${wrapText(
-    `${tally.describe(view)}\n${view.dim(
-      `${describeScales(view)} Fees: --json, --format ndjson or csv.${note}`,
-    )}`,
-    view,
-  )}\n`;
+  yield `${renderText([title("Orders", envelope)], style)}\n`;
+  for await (const table of orderTables(orders, context)) {
+    yield `${renderText([table], style)}\n\n`;
+  }
+  const scales = `${describeScales(context)} Fees: --json, --format ndjson or csv.${note}`;
+  yield `${renderText([notes(...tally.describe(), { text: scales, tone: "dim" })], style)}\n`;
+}
+
+interface TextOptions {
+  readonly context: FormatContext;
+  readonly style: Style;
+  readonly note: string;
 }
 
 /** What a listing without an end has to say of it. */

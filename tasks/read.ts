@@ -11,8 +11,8 @@ import type {
 import { describeArgument, isOptional } from "./arguments.js";
 import type { ReadArguments } from "./arguments.js";
 import { readAction, readEnvelope, selectedNetwork } from "./open-vault.js";
-import { renderHeading } from "./output/heading.js";
-import { renderNotes, renderReadings } from "./output/readings.js";
+import { title } from "./output/blocks.js";
+import { readingsBlock } from "./output/readings.js";
 import {
   argumentName,
   parseArgument,
@@ -31,10 +31,9 @@ export function createReadAction(
       parsed: parseOperationArguments(operation, args, selectedNetwork(hre)),
     }),
     async (vault, { parsed, ...target }, { args: { raw } }) => {
-      const { inputs, outputs, key, title } = operationEntry(operation);
+      const { inputs, key, title: name } = operationEntry(operation);
       const envelope = await readEnvelope(vault, target.blockTag);
       const { number, timestamp: chainTime } = envelope.block;
-      const context = { ...vault.settings, chainTime, raw };
       const given = parsed.map((value) =>
         typeof value === "function" ? value(chainTime) : value,
       );
@@ -67,21 +66,17 @@ export function createReadAction(
       });
       return {
         json: { ...envelope, ...places },
-        text: (style) =>
-          [
-            renderHeading(title, envelope, style),
-            renderReadings(
-              operation,
-              calls.map(({ path: [, variant] }, index) => ({
-                variant,
-                value: values[index],
-              })),
-              { ...context, ...style },
-            ),
-            ...renderNotes(outputs, { ...context, ...style }).map(
-              (notes) => `\n${notes}`,
-            ),
-          ].join("\n"),
+        blocks: [
+          title(name, envelope),
+          readingsBlock(
+            operation,
+            calls.map(({ path: [, variant] }, index) => ({
+              variant,
+              value: values[index],
+            })),
+            { ...vault.settings, chainTime, raw },
+          ),
+        ],
       };
     },
   );

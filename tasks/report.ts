@@ -5,10 +5,9 @@ import { contractRoleNames } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { readAction, selectedNetwork } from "./open-vault.js";
+import { notes, title } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
-import { renderHeading } from "./output/heading.js";
-import { wrapText } from "./output/table.js";
 import { describeProgress } from "./output/waiting.js";
 import { parseOrderIds, parseReadTarget } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
@@ -73,18 +72,20 @@ async function report(
   return {
     json: { ...envelope, file: out },
     ok: failures === 0,
-    text: (style) =>
-      [
-        renderHeading("Vault report", envelope, style),
-        wrapText(`Written to ${escapeUntrusted(out)}.`, style),
+    blocks: [
+      title("Vault report", envelope),
+      notes(
+        `Written to ${escapeUntrusted(out)}.`,
         ...(failures === 0
           ? []
           : [
-              style.bad(
-                `${describeCount(failures, "reading")} failed; the page says which.`,
-              ),
+              {
+                text: `${describeCount(failures, "reading")} failed; the page says which.`,
+                tone: "bad",
+              } as const,
             ]),
-      ].join("\n"),
+      ),
+    ],
   };
 }
 

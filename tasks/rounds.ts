@@ -2,16 +2,21 @@ import type { PastRound } from "../src/client/index.js";
 import type { BlockTag } from "../src/client/inputs.js";
 import { invalidArgument } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { escapeUntrusted } from "../src/untrusted-text.js";
+import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
+import { notes, title } from "./output/blocks.js";
 import { describeCount } from "./output/format-value.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import type { ListingForm } from "./output/listing.js";
-import { notesOnRounds, renderRounds } from "./output/rounds.js";
+import { renderText } from "./output/render-text.js";
+import { notesOnRounds, roundBlocks, toCsv } from "./output/rounds.js";
 import { createStyle } from "./output/style.js";
-import { wrapText } from "./output/table.js";
 import { describeProgress } from "./output/waiting.js";
-import { parsePastBlock, parseReadTarget } from "./parse-options.js";
+import {
+  parsePastBlock,
+  parseReadTarget,
+  toDocument,
+} from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
 import { readAction, readEnvelope } from "./open-vault.js";
 import type { ReadSurroundings } from "./open-vault.js";
@@ -59,6 +64,31 @@ async function listRounds(
   }: ReadSurroundings<ArgumentsOf<"rounds">>,
 ): Promise<StreamedReport> {
   const envelope = await readEnvelope(vault, toBlock);
+  const { number, timestamp: chainTime } = envelope.block;
+  const format = (found: readonly PastRound[]): string => {
+    switch (form) {
+      case "csv":
+        return toCsv(found);
+      case "ndjson":
+        return found
+          .map((round) => `${toSafeJson(toDocument(round))}\n`)
+          .join("");
+      case "json":
+        return `${toSafeJson(toDocument({ ...envelope, rounds: found, notes: notesOnRounds(found) }))}\n`;
+      case "table":
+        return `${renderText(
+          [
+            title("Rounds", envelope),
+            ...roundBlocks(found, number, {
+              ...vault.settings,
+              chainTime,
+              raw,
+            }),
+          ],
+          createStyle(out === undefined ? stdout : {}),
+        )}\n`;
+    }
+  };
   let rounds: readonly PastRound[] = [];
   const pieces = async function* (): AsyncGenerator<string, void, undefined> {
     rounds = await Array.fromAsync(
@@ -71,17 +101,10 @@ async function listRounds(
         },
       }),
     );
-    const chainTime = envelope.block.timestamp;
-    yield renderRounds(form, envelope, rounds, {
-      ...vault.settings,
-      chainTime,
-      raw,
-      ...createStyle(out === undefined ? stdout : {}),
-    });
+    yield format(rounds);
   };
   const isRead = await writeListing(pieces(), out, write);
   if (isRead) {
-    const style = createStyle(stderr);
     const said = [
       ...(out === undefined
         ? []
@@ -91,8 +114,8 @@ async function listRounds(
       // The other two forms hold them.
       ...(form === "csv" || form === "ndjson" ? notesOnRounds(rounds) : []),
     ];
-    for (const line of said) {
-      stderr.write(`${wrapText(line, style)}\n`);
+    if (said.length > 0) {
+      stderr.write(`${renderText([notes(...said)], createStyle(stderr))}\n`);
     }
   }
   return { streamed: true, ok: true };

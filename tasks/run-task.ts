@@ -9,10 +9,8 @@ import { quoteForeignText, toSafeJson } from "../src/untrusted-text.js";
 import type { Block } from "./output/blocks.js";
 import { outliveReaders, writeWhole } from "./output/destination.js";
 import type { OutputStream, WriteText } from "./output/destination.js";
-import { renderText } from "./output/render-text.js";
+import { renderText, wrapText } from "./output/render-text.js";
 import { createStyle } from "./output/style.js";
-import type { Style } from "./output/style.js";
-import { wrapText } from "./output/table.js";
 import { instanceFlag, toDocument, toFlag } from "./parse-options.js";
 
 /** Where a task writes, so that a test needs no terminal. */
@@ -26,9 +24,7 @@ export interface TaskReport {
   /** The document of `--json`; bigints become decimal strings. */
   readonly json: unknown;
   /** The same for a person. */
-  readonly blocks?: readonly Block[];
-  /** The text for a person, asked for only without `--json`. */
-  text?(style: Style): string;
+  readonly blocks: readonly Block[];
   /** False for exit code 1; true unless given. */
   readonly ok?: boolean;
 }
@@ -90,7 +86,7 @@ export async function runTask(
         stdout,
         json
           ? `${toSafeJson(toDocument(report.json))}\n`
-          : `${report.text?.(createStyle(stdout)) ?? renderText(report.blocks ?? [], createStyle(stdout))}\n`,
+          : `${renderText(report.blocks, createStyle(stdout))}\n`,
       );
     }
     return report.ok === false ? errorResult() : successfulResult();

@@ -18,14 +18,16 @@ import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { withVault } from "./open-vault.js";
+import { code, notes } from "./output/blocks.js";
+import type { Block } from "./output/blocks.js";
+import { renderText } from "./output/render-text.js";
 import {
-  renderEvent,
-  renderPreflight,
-  renderSettlement,
+  describeEvent,
+  earlyWarning,
+  preflightBlocks,
+  settlementBlocks,
 } from "./output/settlement.js";
 import { createStyle } from "./output/style.js";
-import type { Style, View } from "./output/style.js";
-import { wrapText } from "./output/table.js";
 import type { Waiting } from "./output/waiting.js";
 import {
   instanceFlag,
@@ -67,31 +69,29 @@ export async function settle(
   { stderr, ask }: SettleConsole,
 ): Promise<TaskReport> {
   const style = createStyle(stderr);
-  const say = (text: string): void => {
-    stderr.write(`${text}\n`);
+  const say = (...blocks: readonly Block[]): void => {
+    stderr.write(`${renderText(blocks, style)}\n`);
   };
+  const context = { ...vault.settings, raw: false };
   let chainTime = 0;
   let tokens: SettlementPreflight["tokens"] = new Map();
-  const viewOn = (stream: Style): View => ({
-    ...vault.settings,
-    chainTime,
-    raw: false,
-    ...stream,
-  });
   const located = await settleAll(vault, {
     ...options,
     onEvent: (event) => {
       if (event.type === "preflight") {
-        ({ chainTime, tokens } = event.preflight);
-        say(
-          renderPreflight(
-            event.preflight,
-            { network: vault.networkName, chainId: event.preflight.chainId },
-            viewOn(style),
-          ),
-        );
+        const { preflight } = event;
+        ({ chainTime, tokens } = preflight);
+        const { chainId } = preflight;
+        const where = { network: vault.networkName, chainId };
+        say(...preflightBlocks(preflight, where, { ...context, chainTime }));
+        say();
+        // Last, so that it stands right above the question.
+        for (const warning of earlyWarning(preflight)) {
+          say(warning);
+          say();
+        }
       } else {
-        say(wrapText(renderEvent(event, style), style));
+        say(notes(describeEvent(event)));
         if (
           event.type === "sending" &&
           // Who resumes knows it.
@@ -99,7 +99,7 @@ export async function settle(
           vault.connection.networkConfig.type === "http"
         ) {
           const hint = `If this is interrupted, \`vault settle --resume${instanceFlag(vault.instanceName)}\` goes on from here.`;
-          say(wrapText(style.dim(hint), style));
+          say(notes({ text: hint, tone: "dim" }));
         }
       }
     },
@@ -118,7 +118,6 @@ export async function settle(
   };
   const where = { network: vault.networkName, chainId };
   const envelope = block === undefined ? undefined : { ...where, block };
-  chainTime = block?.timestamp ?? chainTime;
   return {
     json: {
       ...(envelope ?? { ...where, block: null }),
@@ -128,8 +127,10 @@ export async function settle(
       },
     },
     ok: status === "settled" || status === "nothing-to-do",
-    text: (outStyle) =>
-      renderSettlement(settlement, envelope, viewOn(outStyle)),
+    blocks: settlementBlocks(settlement, envelope, {
+      ...context,
+      chainTime: block?.timestamp ?? chainTime,
+    }),
   };
 }
 
@@ -179,13 +180,11 @@ async function printCalldata(
   const built = await buildSettlement(vault, from);
   const { chainId, header, to, data, estimatedGas, refusal } = built;
   if (refusal !== null) {
-    const style = createStyle(stderr);
-    stderr.write(
-      `${wrapText(
-        `${style.warn("Warning")} ${from ?? "The zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may want another sender (--from).`,
-        style,
-      )}\n`,
-    );
+    const warning = notes({
+      text: `Warning: ${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may want another sender (--from).`,
+      tone: "warn",
+    });
+    stderr.write(`${renderText([warning], createStyle(stderr))}\n`);
   }
   const { number, timestamp } = header;
   const document = safe
@@ -202,7 +201,7 @@ async function printCalldata(
   return {
     json: document,
     // It goes to a program in either case, the wallet's.
-    text: () => toSafeJson(toJsonValue(document), 2),
+    blocks: [code(toSafeJson(toJsonValue(document), 2))],
   };
 }
 

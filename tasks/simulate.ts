@@ -7,7 +7,8 @@ import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
 import { checkTime } from "../src/simulation/next-block.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { readAction } from "./open-vault.js";
-import { describeTransfers, renderSimulation } from "./output/simulation.js";
+import { title } from "./output/blocks.js";
+import { describeTransfers, simulationBlocks } from "./output/simulation.js";
 import type { ShownSimulation } from "./output/simulation.js";
 import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
 import type { Waiting } from "./output/waiting.js";
@@ -40,13 +41,14 @@ export async function simulate(
       simulation: describeTransfers(simulation, shown.tokens),
     },
     ok: status === "settled" || status === "nothing-to-do",
-    text: (style) =>
-      renderSimulation(shown, envelope, {
+    blocks: [
+      title("Simulated settlement", envelope),
+      ...simulationBlocks(shown, vault.networkName, {
         ...vault.settings,
         chainTime,
         raw: false,
-        ...style,
       }),
+    ],
   };
 }
 

@@ -5,22 +5,17 @@ import {
 import { requireFixedBlock } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument } from "../src/errors.js";
-import { operationEntry } from "../src/protocol/index.js";
 import type { DisplaySettings } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { notesOn } from "./output/format-value.js";
-import type { FormatContext } from "./output/format-value.js";
-import { renderHeading } from "./output/heading.js";
-import type { Envelope } from "./output/heading.js";
-import { joinNotes, renderReadings } from "./output/readings.js";
+import { chapter, title } from "./output/blocks.js";
+import type { Envelope } from "./output/blocks.js";
 import {
+  failureNotes,
   failuresOf,
-  renderFailures,
-  sectionsOf,
-  shownFields,
-} from "./output/status-sections.js";
-import type { StatusSection } from "./output/status-sections.js";
+  readingsOf,
+  snapshotBlocks,
+} from "./output/readings.js";
 import { parseReadTarget } from "./parse-options.js";
 import type { ReadTarget } from "./parse-options.js";
 import { readAction } from "./open-vault.js";
@@ -74,18 +69,11 @@ async function readStatus(
   // A network may have contracts in its instances alone.
   const hasOwn =
     instances.length === 0 ||
-    own.sections
-      .flatMap(({ readings }) => readings)
-      .some(
-        ({ value }) => !isFailedReading(value) || !isNotConfigured(value.error),
-      );
+    readingsOf(own.readings).some(
+      (value) => !isFailedReading(value) || !isNotConfigured(value.error),
+    );
   const sets = hasOwn ? [own, ...instances] : instances;
-  const failures = failuresOf(sets.flatMap(({ sections }) => sections));
-  const contextOf = ({ settings }: ReadSet): FormatContext => ({
-    ...settings,
-    chainTime: envelope.block.timestamp,
-    raw,
-  });
+  const failures = sets.flatMap(({ readings }) => failuresOf(readings));
   return {
     json: {
       ...envelope,
@@ -99,28 +87,20 @@ async function readStatus(
           }),
     },
     ok: failures.length === 0,
-    text: (style) =>
-      [
-        renderHeading("Vault status", envelope, style),
-        ...sets.flatMap((set) => [
-          ...(set.name === undefined
-            ? []
-            : [style.title(`Instance ${escapeUntrusted(set.name)}`)]),
-          ...set.sections.map(
-            ({ operation, readings }) =>
-              `${style.title(operationEntry(operation).title)}\n${renderReadings(operation, readings, { ...contextOf(set), ...style })}`,
-          ),
-        ]),
-        ...joinNotes(
-          [
-            ...new Set(
-              sets.flatMap((set) => notesOn(shownFields, contextOf(set))),
-            ),
-          ],
-          style,
-        ),
-        ...renderFailures(failures, style),
-      ].join("\n\n"),
+    blocks: [
+      title("Vault status", envelope),
+      ...sets.flatMap(({ name, readings, settings }) => [
+        ...(name === undefined
+          ? []
+          : [chapter(`Instance ${escapeUntrusted(name)}`)]),
+        ...snapshotBlocks(readings, {
+          ...settings,
+          chainTime: envelope.block.timestamp,
+          raw,
+        }),
+      ]),
+      failureNotes(failures),
+    ],
   };
 }
 
@@ -131,7 +111,6 @@ interface ReadSet {
   readonly settings: DisplaySettings;
   readonly envelope: Envelope;
   readonly readings: object;
-  readonly sections: readonly StatusSection[];
 }
 
 async function readSet(
@@ -144,6 +123,5 @@ async function readSet(
     settings: vault.settings,
     envelope: { network: vault.networkName, chainId, block },
     readings,
-    sections: sectionsOf(readings),
   };
 }

@@ -14,7 +14,7 @@ import { withVault } from "./open-vault.js";
 import { writeToStdout } from "./output/destination.js";
 import { createDisplay } from "./output/watch.js";
 import type { Sighting, WatchEvent } from "./output/watch.js";
-import { failuresOf, sectionsOf } from "./output/status-sections.js";
+import { failuresOf } from "./output/readings.js";
 import { parseFutureTime, parseSeconds } from "./parse-options.js";
 import { taskAction, withStdoutOnStderr } from "./run-task.js";
 
@@ -180,7 +180,7 @@ async function look(opened: HardhatVault): Promise<Sighting> {
   const vault = opened.withDeadline({ timeout: LOOK_TIMEOUT_MS });
   const { chainId, block, ...readings } = await vault.snapshot();
   // A reading that got no answer is an outage and no value.
-  const outage = failuresOf(sectionsOf(readings)).find(isOutage);
+  const outage = failuresOf(readings).find(isOutage);
   if (outage !== undefined) {
     throw outage;
   }

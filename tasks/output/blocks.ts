@@ -54,6 +54,10 @@ export function title(text: string, envelope?: Envelope): Block {
   return { kind: "heading", level: 1, text, envelope };
 }
 
+export function chapter(text: string): Block {
+  return { kind: "heading", level: 2, text };
+}
+
 export function labelledValues(values: readonly LabelledValue[]): Block {
   return { kind: "values", values };
 }
@@ -84,20 +88,19 @@ export function textOf(content: Content): string {
   return typeof content === "string" ? content : content.text;
 }
 
-/** The blocks that are not empty, and below them their footnotes. */
-export function withFootnotes(blocks: readonly Block[]): readonly Block[] {
-  const footnotes = new Set(
-    blocks
-      .flatMap(contentsOf)
-      .flatMap((content) => toCell(content).footnote ?? []),
-  );
-  return [
-    ...blocks,
-    notes(...[...footnotes].map((text): Cell => ({ text, tone: "dim" }))),
-  ].filter((block) => !isEmpty(block));
+/** What the cells of these blocks want said once, below all of them. */
+export function footnotesOf(blocks: readonly Block[]): Block {
+  const texts = blocks
+    .flatMap(contentsOf)
+    .flatMap((content) => toCell(content).footnote ?? []);
+  return notes(...[...new Set(texts)].map((text) => dim(text)));
 }
 
-function isEmpty(block: Block): boolean {
+export function dim(text: string): Cell {
+  return { text, tone: "dim" };
+}
+
+export function isEmpty(block: Block): boolean {
   return (
     block.kind !== "heading" &&
     block.kind !== "code" &&

@@ -152,29 +152,6 @@ function looksLikeTime(value: bigint): boolean {
   return value >= 1_000_000_000n && value < 10_000_000_000n;
 }
 
-/** What has to be said once about values of these fields, if anything. */
-export function notesOn(
-  fields: readonly ShownField[],
-  context: FormatContext,
-): readonly string[] {
-  const has = (unit: Unit): boolean =>
-    !context.raw &&
-    fields.some(
-      (field) =>
-        field.unit === unit && decimalsOf(field, context) === undefined,
-    );
-  return [
-    ...(has("raw")
-      ? ["raw: an integer as on the wire, since its scale is not documented."]
-      : []),
-    ...(has("token")
-      ? [
-          "Volumes and deposits are raw: tokenDecimals of this network is not set.",
-        ]
-      : []),
-  ];
-}
-
 /** An integer of the wire by its scale. */
 export function scale(value: bigint, decimals: number): string {
   return groupDigits(formatUnits(value, decimals).replace(/\.0$/u, ""));

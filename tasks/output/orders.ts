@@ -10,6 +10,7 @@ import { operations } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
 import { toDocument } from "../parse-options.js";
+import type { Block, Cell, Column, Content } from "./blocks.js";
 import {
   cutText,
   decimalsOf,
@@ -17,9 +18,6 @@ import {
   formatValue,
 } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-import type { Style, View } from "./style.js";
-import { renderTable } from "./table.js";
-import type { Column } from "./table.js";
 
 const fields = operations.getOrderInfo.outputs;
 
@@ -99,14 +97,6 @@ const shownFields = fields.filter(
   ({ name }) => !/^(?:exFee|lockFee|newLockFee|marginFee)$/u.test(name),
 );
 
-export const columns: readonly Column[] = [
-  { heading: "Id", align: "right" },
-  ...shownFields.map(({ label, type }): Column => ({
-    heading: label,
-    align: type === "uint256" ? "right" : "left",
-  })),
-];
-
 /** How the numbers of the table are to be read. */
 export function describeScales(context: FormatContext): string {
   if (context.raw) {
@@ -124,35 +114,47 @@ export function describeScales(context: FormatContext): string {
 const MAX_TEXT = 40;
 
 /** A value in a table; how values are scaled is said once, below it. */
-function briefly({ type }: Field, text: string): string {
+function briefly({ type }: Field, { text, unscaled }: Cell): Cell {
   return type === "string"
-    ? cutText(text, MAX_TEXT)
-    : text.replace(/ (?:raw|as configured)$/u, "");
+    ? { text: cutText(text, MAX_TEXT) }
+    : { text: text.replace(/ (?:raw|as configured)$/u, ""), unscaled };
 }
 
-/** Tables of the orders that there are, a page after the other. */
-export async function* toTable(
+/** Tables of the orders that there are, one for each page. */
+export async function* orderTables(
   orders: AsyncIterable<ListedOrder>,
-  view: View,
-): AsyncGenerator<string, void, undefined> {
+  context: FormatContext,
+): AsyncGenerator<Block, void, undefined> {
   for await (const page of inBatches(orders, PAGE)) {
-    const rows = page.flatMap((order) =>
-      isFailedOrder(order) || isEmptyOrder(order) ? [] : [toRow(order, view)],
+    const found = page.filter(
+      (order): order is Order => !isFailedOrder(order) && !isEmptyOrder(order),
     );
-    if (rows.length > 0) {
-      yield `${renderTable(columns, rows, view)}\n\n`;
+    if (found.length > 0) {
+      yield orderTable(found, context);
     }
   }
 }
 
-/** The cells of an order in a table. */
-export function toRow(order: Order, context: FormatContext): readonly string[] {
-  return [
-    order.orderID.toString(),
-    ...shownFields.map((field) =>
-      briefly(field, formatValue(field, order[field.name], context).text),
-    ),
-  ];
+export function orderTable(
+  orders: readonly Order[],
+  context: FormatContext,
+): Block {
+  return {
+    kind: "table",
+    columns: [
+      { heading: "Id", align: "right" },
+      ...shownFields.map(({ label, type }): Column => ({
+        heading: label,
+        align: type === "uint256" ? "right" : "left",
+      })),
+    ],
+    rows: orders.map((order) => [
+      order.orderID.toString(),
+      ...shownFields.map((field) =>
+        briefly(field, formatValue(field, order[field.name], context)),
+      ),
+    ]),
+  };
 }
 
 /** Counts of a listing, and the first failure. */
@@ -184,7 +186,7 @@ export class Tally {
     }
   }
 
-  public describe(style: Style): string {
+  public describe(): readonly Content[] {
     const { listed, empty, failed } = this;
     const first = this.#firstFailure;
     return [
@@ -195,10 +197,13 @@ export class Tally {
       ...(first === undefined
         ? []
         : [
-            style.bad(`Failed: ${describeCount(failed, "id")}.`),
+            {
+              text: `Failed: ${describeCount(failed, "id")}.`,
+              tone: "bad",
+            } as const,
             `The first of these, ${first.orderID}: ${first.error.shortMessage}`,
           ]),
-    ].join("\n");
+    ];
   }
 }
 

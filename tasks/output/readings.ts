@@ -3,92 +3,125 @@ import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { isEmptyOrder } from "../../src/client/orders/types.js";
 import type { ListedOrder } from "../../src/client/orders/types.js";
 import { isFailedReading } from "../../src/client/failed-reading.js";
-import { operationEntry, get } from "../../src/protocol/index.js";
-import type { Field, ReadOperationName } from "../../src/protocol/index.js";
-import { formatValue, notesOn, utilisationBar } from "./format-value.js";
+import { textsForCommandLine } from "../../src/errors.js";
+import type { VaultError } from "../../src/errors.js";
+import {
+  get,
+  isStandalone,
+  operationEntry,
+  queriesOf,
+  readOperationNames,
+  standaloneQueries,
+} from "../../src/protocol/index.js";
+import type { ReadOperationName } from "../../src/protocol/index.js";
+import { labelledValues, notes, section } from "./blocks.js";
+import type { Block, LabelledValue } from "./blocks.js";
+import { formatValue, utilisationBar } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-import type { Style, View } from "./style.js";
-import { renderFacts, wrapText } from "./table.js";
-import type { Fact } from "./table.js";
 
-/** One value of an operation, or its failure, under the heading it gets. */
-export interface ShownReading {
-  /** The word that tells several readings of one operation apart. */
+/** One value of an operation, or its failure. */
+interface ShownReading {
+  /** The word that distinguishes several readings of one operation. */
   readonly variant?: string | undefined;
   readonly value: unknown;
 }
 
-/** The readings of one operation for a person. */
-export function renderReadings(
-  operation: ReadOperationName,
-  readings: readonly ShownReading[],
-  view: View,
-): string {
-  const facts = readings.flatMap((reading): Fact[] =>
-    isFailedReading(reading.value)
-      ? [
-          [
-            `${prefixOf(reading)}${view.bad("failed")}`,
-            reading.value.error.shortMessage,
-          ],
-        ]
-      : factsOf(operation, reading, view),
-  );
-  return renderFacts(facts, view);
+/** All readings of a snapshot: a section for each operation. */
+export function snapshotBlocks(
+  snapshot: object,
+  context: FormatContext,
+): readonly Block[] {
+  return readOperationNames.filter(isStandalone).flatMap((operation) => {
+    const readings = queriesOf(operation).map(({ path }) => ({
+      variant: path[1],
+      value: get(snapshot, path),
+    }));
+    return section(
+      operationEntry(operation).title,
+      readingsBlock(operation, readings, context),
+    );
+  });
 }
 
-/** The facts of a reading that did not fail, with labels that differ. */
-export function factsOf(
+/** All readings of a snapshot as they are. */
+export function readingsOf(snapshot: object): readonly unknown[] {
+  return standaloneQueries.map(({ path }) => get(snapshot, path));
+}
+
+/** Why readings of a snapshot failed. */
+export function failuresOf(snapshot: object): readonly VaultError[] {
+  return readingsOf(snapshot).flatMap((value) =>
+    isFailedReading(value) ? value.error : [],
+  );
+}
+
+/** The number of failures, and what to do about each kind. */
+export function failureNotes(failures: readonly VaultError[]): Block {
+  const remedies = new Map<string, string>();
+  for (const error of failures.toReversed()) {
+    remedies.set(error.code, textsForCommandLine(error).fix);
+  }
+  return failures.length === 0
+    ? notes()
+    : notes(
+        { text: `${failures.length} of the readings failed.`, tone: "bad" },
+        ...[...remedies.values()].toReversed(),
+      );
+}
+
+/** The readings of one operation, with labels that differ. */
+export function readingsBlock(
+  operation: ReadOperationName,
+  readings: readonly ShownReading[],
+  context: FormatContext,
+): Block {
+  return labelledValues(
+    readings.flatMap((reading) => {
+      const { variant, value } = reading;
+      return isFailedReading(value)
+        ? [
+            [
+              capitalize(variant ?? operationEntry(operation).title),
+              { text: `failed: ${value.error.shortMessage}`, tone: "bad" },
+            ],
+          ]
+        : valuesOf(operation, reading, context);
+    }),
+  );
+}
+
+function valuesOf(
   operation: ReadOperationName,
   reading: ShownReading,
   context: FormatContext,
-): Fact[] {
+): readonly LabelledValue[] {
   const { outputs } = operationEntry(operation);
-  const prefix = prefixOf(reading);
+  const { variant } = reading;
   return [
-    ...outputs.map((field): Fact => {
+    ...outputs.map((field): LabelledValue => {
       const value =
         outputs.length === 1
           ? reading.value
           : get(reading, ["value", field.name]);
-      const { text, note = "" } = formatValue(field, value, context);
-      const { label } = field;
-      return [prefix === "" ? label : prefix + lower(label), text, note];
+      return [
+        variant === undefined
+          ? field.label
+          : `${capitalize(variant)} ${lower(field.label)}`,
+        formatValue(field, value, context),
+      ];
     }),
-    ...(context.raw ? [] : extraFacts(operation, reading)),
+    ...(context.raw ? [] : extraValues(operation, reading)),
   ];
-}
-
-function prefixOf({ variant }: ShownReading): string {
-  return variant === undefined ? "" : `${capitalize(variant)} `;
-}
-
-/** What has to be said once about such values, below them; often nothing. */
-export function renderNotes(
-  fields: readonly Field[],
-  view: View,
-): readonly string[] {
-  return joinNotes(notesOn(fields, view), view);
-}
-
-/** Notes as one block; none without any. */
-export function joinNotes(
-  notes: readonly string[],
-  style: Style,
-): readonly string[] {
-  return notes.length === 0
-    ? []
-    : [notes.map((note) => wrapText(style.dim(note), style)).join("\n")];
 }
 
 /**
  * What a person wants to see at a glance beside the plain fields. An operation
  * that has none needs no entry.
  */
-function extraFacts(
+function extraValues(
   operation: ReadOperationName,
   reading: ShownReading,
-): Fact[] {
+): readonly LabelledValue[] {
   const bar = (...names: readonly [part: string, whole: string]): string => {
     const [part, whole] = names.map((name) => get(reading, ["value", name]));
     return typeof part === "bigint" && typeof whole === "bigint"
@@ -101,9 +134,8 @@ function extraFacts(
     case "getLPAmountInfo":
       return [
         [
-          `${prefixOf(reading)}used`,
-          bar("locked", "deposit"),
-          "locked of deposited",
+          `${capitalize(reading.variant ?? "")} used`.trim(),
+          { text: bar("locked", "deposit"), note: "locked of deposited" },
         ],
       ];
     case "getOrderInfo":

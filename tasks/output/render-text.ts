@@ -3,7 +3,7 @@ import { wrapAnsi } from "fast-wrap-ansi";
 
 import { describeTime } from "../../src/protocol/time.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import { textOf, toCell, withFootnotes } from "./blocks.js";
+import { footnotesOf, isEmpty, textOf, toCell } from "./blocks.js";
 import type {
   Block,
   Column,
@@ -18,7 +18,8 @@ import type { Style } from "./style.js";
  * blocks, but none below a heading.
  */
 export function renderText(blocks: readonly Block[], style: Style): string {
-  return withFootnotes(blocks)
+  return [...blocks, footnotesOf(blocks)]
+    .filter((block) => !isEmpty(block))
     .map((block, index, all) => {
       const next = all[index + 1];
       const isAttached = block.kind === "heading" && next?.kind !== "heading";
@@ -142,9 +143,11 @@ function renderTable(
   allRows: ReadonlyArray<readonly Content[]>,
   style: Style,
 ): string {
-  const isEmpty = (index: number): boolean =>
-    allRows.every((row) => textOf(row[index] ?? "") === "");
-  const empty = new Set([...allColumns.keys()].filter(isEmpty));
+  const empty = new Set(
+    [...allColumns.keys()].filter((index) =>
+      allRows.every((row) => textOf(row[index] ?? "") === ""),
+    ),
+  );
   const columns = allColumns.filter((_, index) => !empty.has(index));
   const rows = allRows.map((row) =>
     row.filter((_, index) => !empty.has(index)),

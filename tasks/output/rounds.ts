@@ -2,17 +2,11 @@ import { stringify } from "csv-stringify/sync";
 
 import type { PastRound } from "../../src/client/index.js";
 import { fieldsOf, operations, groupDigits } from "../../src/protocol/index.js";
-import { toSafeJson } from "../../src/untrusted-text.js";
-import { toDocument } from "../parse-options.js";
+import { describeTime } from "../../src/protocol/time.js";
+import { notes } from "./blocks.js";
+import type { Block, Cell, Column } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-import { renderHeading } from "./heading.js";
-import type { Envelope } from "./heading.js";
-import type { ListingForm } from "./listing.js";
-import { renderNotes } from "./readings.js";
-import type { View } from "./style.js";
-import { renderTable, wrapText } from "./table.js";
-import type { Column } from "./table.js";
 
 const fields = operations.getLatestRoundInfo.outputs;
 
@@ -25,29 +19,8 @@ const shown = fieldsOf("getLatestRoundInfo", [
   "settledPrice",
 ]);
 
-/** Rounds in that form. */
-export function renderRounds(
-  form: ListingForm,
-  envelope: Envelope,
-  rounds: readonly PastRound[],
-  view: View,
-): string {
-  switch (form) {
-    case "csv":
-      return toCsv(rounds);
-    case "ndjson":
-      return rounds
-        .map((round) => `${toSafeJson(toDocument(round))}\n`)
-        .join("");
-    case "json":
-      return `${toSafeJson(toDocument({ ...envelope, rounds, notes: notesOnRounds(rounds) }))}\n`;
-    case "table":
-      return toText(envelope, rounds, view);
-  }
-}
-
 /** CSV with a header row; what was not seen is an empty cell. */
-function toCsv(rounds: readonly PastRound[]): string {
+export function toCsv(rounds: readonly PastRound[]): string {
   return stringify(
     rounds.map((round) => ({ unreadBlocks: 0, outOfOrder: false, ...round })),
     {
@@ -65,60 +38,51 @@ function toCsv(rounds: readonly PastRound[]): string {
   );
 }
 
-export const roundColumns: readonly Column[] = [
-  ...shown.map(({ label, unit }): Column => ({
-    heading: label,
-    align: unit === "timestamp" ? "left" : "right",
-  })),
-  { heading: "First block", align: "right" },
-  { heading: "Settled in", align: "right" },
-  { heading: "Last block", align: "right" },
-];
-
-/** The cells of a round in a table. */
-export function toRoundRow(
-  round: PastRound,
-  latest: number,
-  context: FormatContext,
-): readonly string[] {
-  return [
-    ...shown.map(
-      (field) => formatValue(field, round[field.name], context).text,
-    ),
-    groupDigits(String(round.firstBlock)),
-    describeSettled(round, latest),
-    groupDigits(String(round.lastBlock)),
-  ];
+/** A past round, and when it was settled, Unix seconds, if that was looked up. */
+export interface ReportedRound extends PastRound {
+  readonly settledTime?: number | undefined;
 }
 
 /** A table for a person, and what has to be known about it. */
-function toText(
-  envelope: Envelope,
-  rounds: readonly PastRound[],
-  view: View,
-): string {
-  const latest = envelope.block.number;
-  const rows = rounds.map((round) => toRoundRow(round, latest, view));
+export function roundBlocks(
+  rounds: readonly ReportedRound[],
+  latest: number,
+  context: FormatContext,
+): readonly Block[] {
   const settled = rounds.filter(({ settledBlock }) => settledBlock !== null);
-  return `${[
-    renderHeading("Rounds", envelope, view),
-    ...(rows.length === 0 ? [] : [renderTable(roundColumns, rows, view), ""]),
-    wrapText(
-      [
-        `${describeCount(rounds.length, "round")}; ${settled.length} seen to be settled.`,
-        ...notesOnRounds(rounds).map((note) => view.warn(note)),
-        ...(rounds.some((round) => describeSettled(round, latest) === NOT_SEEN)
-          ? [
-              view.dim(
-                `'${NOT_SEEN}': no block shows this round settled. It was replaced unsettled, or in the block that settled it.`,
-              ),
-            ]
-          : []),
-      ].join("\n"),
-      view,
+  return [
+    {
+      kind: "table",
+      columns: [
+        ...shown.map(({ label, unit }): Column => ({
+          heading: label,
+          align: unit === "timestamp" ? "left" : "right",
+        })),
+        { heading: "First block", align: "right" },
+        { heading: "Settled in", align: "right" },
+        { heading: "Settled at" },
+        { heading: "Last block", align: "right" },
+      ],
+      rows: rounds.map((round) => [
+        ...shown.map((field) => formatValue(field, round[field.name], context)),
+        groupDigits(String(round.firstBlock)),
+        describeSettled(round, latest),
+        round.settledTime === undefined
+          ? ""
+          : describeTime(BigInt(round.settledTime)),
+        groupDigits(String(round.lastBlock)),
+      ]),
+    },
+    notes(
+      `${describeCount(rounds.length, "round")}; ${settled.length} seen to be settled.`,
+      ...notesOnRounds(rounds).map((text): Cell => ({ text, tone: "warn" })),
+      ...(rounds.some((round) => describeSettled(round, latest) === NOT_SEEN)
+        ? [
+            `'${NOT_SEEN}': no block shows this round settled. It was replaced unsettled, or in the block that settled it.`,
+          ]
+        : []),
     ),
-    ...renderNotes(shown, view),
-  ].join("\n")}\n`;
+  ];
 }
 
 const NOT_SEEN = "not seen";
@@ -140,7 +104,7 @@ function describeSettled(
 /** What a reader of the list must not miss. */
 export function notesOnRounds(rounds: readonly PastRound[]): string[] {
   const unread = Math.max(0, ...rounds.map((round) => round.unreadBlocks ?? 0));
-  const notes = rounds.flatMap((round, index) => {
+  const gaps = rounds.flatMap((round, index) => {
     const before = rounds[index - 1];
     return [
       ...(before !== undefined && before.lastBlock + 1 < round.firstBlock
@@ -160,9 +124,9 @@ export function notesOnRounds(rounds: readonly PastRound[]): string[] {
       ? "1 block at a time was"
       : `${groupDigits(String(unread))} blocks in a row were`;
   return unread === 0
-    ? notes
+    ? gaps
     : [
-        ...notes,
+        ...gaps,
         `Between two blocks with the same round, up to ${most} not read: a contract that was gone there for a while is not noticed.`,
       ];
 }

@@ -5,7 +5,6 @@ import { describeTime } from "../../src/protocol/time.js";
 import { UNKNOWABLE } from "../../src/simulation/engine.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type {
-  PreviewDifference,
   Settlement,
   SettlementEvent,
   SettlementPreflight,
@@ -13,14 +12,18 @@ import type {
   SigningKind,
 } from "../../src/settlement/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
+import {
+  chapter,
+  knownValues,
+  labelledValues,
+  notes,
+  title,
+} from "./blocks.js";
+import type { Block, Cell, Content, Envelope } from "./blocks.js";
 import { formatCountdown, formatNative, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-import { renderHeading } from "./heading.js";
-import type { Envelope } from "./heading.js";
-import { renderReadings } from "./readings.js";
-import { changeRow, engineNames, renderEffect } from "./simulation.js";
-import type { Style, View } from "./style.js";
-import { knownFacts, renderFacts, renderTable, wrapText } from "./table.js";
+import { readingsBlock } from "./readings.js";
+import { changeRow, effectBlocks, engineNames } from "./simulation.js";
 
 const signingNames: Readonly<Record<SigningKind, string>> = {
   local: "signed here with a configured key",
@@ -29,135 +32,153 @@ const signingNames: Readonly<Record<SigningKind, string>> = {
 };
 
 /** What is about to happen, for the person who has to agree to it. */
-export function renderPreflight(
+export function preflightBlocks(
   preflight: SettlementPreflight,
   { network, chainId }: Pick<Envelope, "network" | "chainId">,
-  view: View,
-): string {
+  context: FormatContext,
+): readonly Block[] {
   const { round, contract, from, signing, balance, gas, cost, maxCost } =
     preflight;
-  const { chainTime } = preflight;
-  const { preview, outcome, reason } = preflight;
+  const { preview } = preflight;
   const used = preview?.gasUsed ?? null;
   return [
-    view.title("About to settle this round"),
-    renderReadings("getLatestRoundInfo", [{ value: round }], view),
-    "",
-    ...(preview === null ? [] : renderPreview(preview, preflight, view)),
-    renderFacts(
-      [
-        ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
-        ["Vault contract", contract.address, contract.source],
-        ["Signer", from, signingNames[signing]],
-        ["Balance", formatNative(balance), "native token"],
-        ...(gas === null || cost === null || maxCost === null
-          ? []
-          : ([
-              [
-                "Gas",
-                groupDigits(gas.toString()),
-                used === null
-                  ? "limit"
-                  : `limit; ${groupDigits(used.toString())} used when simulated`,
-              ],
-              ["Cost", formatNative(cost), `at most ${formatNative(maxCost)}`],
-            ] as const)),
-        [
-          "Simulated",
-          reason !== null
-            ? view.bad(`${outcome}: ${escapeUntrusted(reason)}`)
-            : preview?.status === "not-settled"
-              ? view.bad(
-                  `${outcome}, and does not settle the round: ${escapeUntrusted(preview.reason ?? "")}`,
-                )
-              : view.good(outcome),
-          preview === null
-            ? "by a call, which shows no effect"
-            : `by ${engineNames[preview.engine]}`,
-        ],
-      ],
-      view,
-    ),
-    "",
-    ...(hasEnded(round, chainTime)
-      ? []
-      : [
-          wrapText(
-            view.bad(
-              `WARNING: this round has NOT ended. It ends ${formatCountdown(round.endTime, chainTime)}, ${describeTime(round.endTime)}. A settlement now settles it before its end.`,
-            ),
-            view,
-          ),
-          "",
-        ]),
-  ].join("\n");
-}
-
-/** All that will change, before anybody is asked. */
-function renderPreview(
-  simulation: Simulation,
-  { from: sender, contract, tokens }: SettlementPreflight,
-  view: View,
-): readonly string[] {
-  const contracts = [{ ...contract, role: "vault" } as const];
-  const effect = renderEffect({ simulation, sender, contracts, tokens }, view);
-  return [
-    view.title("What it will do"),
-    ...(effect.length === 0
-      ? ["No reading changes, and nothing is transferred."]
-      : effect),
-    ...simulation.notes
-      // This holds for every settlement: no answer to the question hangs on it.
-      .filter((note) => note !== UNKNOWABLE)
-      .map((note) => wrapText(view.warn(escapeUntrusted(note)), view)),
-    "",
+    title("About to settle this round"),
+    readingsBlock("getLatestRoundInfo", [{ value: round }], context),
+    ...(preview === null ? [] : previewBlocks(preview, preflight, context)),
+    labelledValues([
+      ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
+      ["Vault contract", { text: contract.address, note: contract.source }],
+      ["Signer", { text: from, note: signingNames[signing] }],
+      ["Balance", { text: formatNative(balance), note: "native token" }],
+      ...(gas === null || cost === null || maxCost === null
+        ? []
+        : ([
+            [
+              "Gas",
+              {
+                text: groupDigits(gas.toString()),
+                note:
+                  used === null
+                    ? "limit"
+                    : `limit; ${groupDigits(used.toString())} used when simulated`,
+              },
+            ],
+            [
+              "Cost",
+              {
+                text: formatNative(cost),
+                note: `at most ${formatNative(maxCost)}`,
+              },
+            ],
+          ] as const)),
+      ["Simulated", describePreview(preflight)],
+    ]),
   ];
 }
 
-/** Whether it came as it was shown, line by line where not. */
-function renderComparison(
+function describePreview({
+  preview,
+  outcome,
+  reason,
+}: SettlementPreflight): Cell {
+  const note =
+    preview === null
+      ? "by a call, which shows no effect"
+      : `by ${engineNames[preview.engine]}`;
+  return reason !== null
+    ? { text: `${outcome}: ${escapeUntrusted(reason)}`, tone: "bad", note }
+    : preview?.status === "not-settled"
+      ? {
+          text: `${outcome}, and does not settle the round: ${escapeUntrusted(preview.reason ?? "")}`,
+          tone: "bad",
+          note,
+        }
+      : { text: outcome, tone: "good", note };
+}
+
+/** A warning of a round that has not ended yet. */
+export function earlyWarning({
+  round,
+  chainTime,
+}: SettlementPreflight): readonly Block[] {
+  return hasEnded(round, chainTime)
+    ? []
+    : [
+        notes({
+          text: `WARNING: this round has NOT ended. It ends ${formatCountdown(round.endTime, chainTime)}, ${describeTime(round.endTime)}. A settlement now settles it before its end.`,
+          tone: "bad",
+        }),
+      ];
+}
+
+/** All that will change, before anybody is asked. */
+function previewBlocks(
+  simulation: Simulation,
+  { from: sender, contract, tokens }: SettlementPreflight,
+  context: FormatContext,
+): readonly Block[] {
+  const contracts = [{ ...contract, role: "vault" } as const];
+  const effect = effectBlocks(
+    { simulation, sender, contracts, tokens },
+    context,
+  );
+  return [
+    chapter("What it will do"),
+    ...(effect.length === 0
+      ? [notes("No reading changes, and nothing is transferred.")]
+      : effect),
+    notes(
+      ...simulation.notes
+        // This holds for every settlement: no answer to the question hangs on it.
+        .filter((note) => note !== UNKNOWABLE)
+        .map((text): Cell => ({ text: escapeUntrusted(text), tone: "warn" })),
+    ),
+  ];
+}
+
+/** The differences between the preview and what happened. */
+function comparisonBlocks(
   { preview, blockNumber }: Settlement,
-  view: View,
-): readonly string[] {
+  context: FormatContext,
+): readonly Block[] {
   if (preview === null || blockNumber === null) {
     return [];
   }
   const { differences } = preview;
-  if (differences === null) {
-    return ["", view.dim("Whether it came as previewed is not known.")];
-  }
-  return differences.length === 0
-    ? ["", view.good("Readings and token transfers are as previewed.")]
-    : [
-        "",
-        view.warn("Not as previewed:"),
-        renderTable(
-          [
-            { heading: "reading" },
-            { heading: "previewed" },
-            { heading: "happened" },
-          ],
-          differences.map((difference) => differenceRow(difference, view)),
-          view,
-        ),
-      ];
+  return differences === null
+    ? [
+        notes({
+          text: "Whether it came as previewed is not known.",
+          tone: "dim",
+        }),
+      ]
+    : differences.length === 0
+      ? [
+          notes({
+            text: "Readings and token transfers are as previewed.",
+            tone: "good",
+          }),
+        ]
+      : [
+          notes({ text: "Not as previewed:", tone: "warn" }),
+          {
+            kind: "table",
+            columns: ["Reading", "Previewed", "Happened"].map((heading) => ({
+              heading,
+            })),
+            rows: differences.map(({ previewed, happened, ...field }) =>
+              changeRow(
+                { ...field, before: previewed, after: happened },
+                context,
+              ).slice(0, 3),
+            ),
+          },
+        ];
 }
 
-function differenceRow(
-  { previewed, happened, ...field }: PreviewDifference,
-  context: FormatContext,
-): readonly string[] {
-  return changeRow(
-    { ...field, before: previewed, after: happened },
-    context,
-  ).slice(0, 3);
-}
-
-/** One line of progress, or none. */
-export function renderEvent(
+export function describeEvent(
   event: Exclude<SettlementEvent, { type: "preflight" }>,
-  style: Style,
-): string {
+): Content {
   switch (event.type) {
     case "resuming":
       return `Following the interrupted settlement: transaction ${event.hash ?? `with nonce ${event.nonce}`}`;
@@ -176,71 +197,60 @@ export function renderEvent(
     case "confirmed":
       return `Confirmation ${event.confirmations} of ${event.wanted}`;
     case "trouble":
-      return style.warn(escapeUntrusted(event.message));
+      return { text: escapeUntrusted(event.message), tone: "warn" };
   }
 }
 
-const outcomes: Readonly<
-  Record<
-    SettlementStatus,
-    readonly [text: string, colour: "good" | "warn" | "bad"]
-  >
-> = {
-  settled: ["Settled", "good"],
-  "not-settled": ["Not settled", "bad"],
-  "nothing-to-do": ["Nothing to do", "warn"],
-  refused: ["Refused", "bad"],
-  reverted: ["Reverted", "bad"],
-  unconfirmed: ["Unconfirmed", "bad"],
+const outcomes: Readonly<Record<SettlementStatus, Cell>> = {
+  settled: { text: "Settled", tone: "good" },
+  "not-settled": { text: "Not settled", tone: "bad" },
+  "nothing-to-do": { text: "Nothing to do", tone: "warn" },
+  refused: { text: "Refused", tone: "bad" },
+  reverted: { text: "Reverted", tone: "bad" },
+  unconfirmed: { text: "Unconfirmed", tone: "bad" },
 };
 
 /** The outcome, with every field of the round that changed. */
-export function renderSettlement(
+export function settlementBlocks(
   settlement: Settlement,
   envelope: Envelope | undefined,
-  view: View,
-): string {
+  context: FormatContext,
+): readonly Block[] {
   const { status, reason, hash, blockNumber, gasUsed, before, after } =
     settlement;
-  const [outcome, colour] = outcomes[status];
   return [
-    envelope === undefined
-      ? view.title("Settlement")
-      : renderHeading("Settlement", envelope, view),
-    renderFacts(
-      knownFacts([
-        ["Outcome", view[colour](outcome)],
-        ["Reason", escapeUntrusted(reason ?? "")],
-        ["Transaction", hash ?? ""],
-        ["Block", String(blockNumber ?? "")],
-        ["Gas used", groupDigits(String(gasUsed ?? ""))],
-      ]),
-      view,
-    ),
+    title("Settlement", envelope),
+    knownValues([
+      ["Outcome", outcomes[status]],
+      ["Reason", escapeUntrusted(reason ?? "")],
+      ["Transaction", hash ?? ""],
+      ["Block", String(blockNumber ?? "")],
+      ["Gas used", groupDigits(String(gasUsed ?? ""))],
+    ]),
     ...(before === null || after === null
       ? []
-      : ["", renderChanges(before, after, view)]),
-    ...renderComparison(settlement, view),
-  ].join("\n");
+      : [roundChanges(before, after, context)]),
+    ...comparisonBlocks(settlement, context),
+  ];
 }
 
-function renderChanges(
+function roundChanges(
   before: VaultRound,
   after: VaultRound,
-  view: View,
-): string {
+  context: FormatContext,
+): Block {
   const rows = operations.getLatestRoundInfo.outputs
     .filter(({ name }) => before[name] !== after[name])
     .map((field) => [
       field.label,
-      formatValue(field, before[field.name], view).text,
-      formatValue(field, after[field.name], view).text,
+      formatValue(field, before[field.name], context),
+      formatValue(field, after[field.name], context),
     ]);
   return rows.length === 0
-    ? view.dim("The round did not change.")
-    : renderTable(
-        ["field", "before", "after"].map((heading) => ({ heading })),
+    ? notes({ text: "The round did not change.", tone: "dim" })
+    : {
+        kind: "table",
+        columns: ["Field", "Before", "After"].map((heading) => ({ heading })),
         rows,
-        view,
-      );
+      };
 }

@@ -1,7 +1,6 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { contractRoles, groupDigits } from "../../src/protocol/index.js";
-import type { Field } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
 import { fieldsOf } from "../../src/simulation/compare-readings.js";
 import type { TokenDescription } from "../../src/simulation/describe-tokens.js";
@@ -15,6 +14,8 @@ import type {
   Transfer,
 } from "../../src/simulation/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
+import { knownValues, notes, section } from "./blocks.js";
+import type { Block, Cell, Column, Content } from "./blocks.js";
 import {
   NATIVE_DECIMALS,
   describeCount,
@@ -22,17 +23,6 @@ import {
   scale,
 } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-import { renderHeading } from "./heading.js";
-import type { Envelope } from "./heading.js";
-import { renderNotes } from "./readings.js";
-import type { Style, View } from "./style.js";
-import {
-  knownFacts,
-  renderFacts,
-  renderTitledTable,
-  wrapText,
-} from "./table.js";
-import type { Column, Fact } from "./table.js";
 
 /** A simulated settlement, and what its tokens say of themselves. */
 export interface ShownSimulation extends Simulated {
@@ -40,40 +30,64 @@ export interface ShownSimulation extends Simulated {
 }
 
 /** A simulated settlement for a person. */
-export function renderSimulation(
+export function simulationBlocks(
   shown: ShownSimulation,
-  envelope: Envelope,
-  view: View,
-): string {
-  const { simulation } = shown;
+  network: string,
+  context: FormatContext,
+): readonly Block[] {
+  const { simulation, sender } = shown;
+  const { status, reason, engine, gasUsed, block } = simulation;
   return [
-    `${renderHeading("Simulated settlement", envelope, view)}\n${renderFacts(outcomeFacts(shown, view), view)}`,
-    ...renderChanges(shown, view),
+    knownValues([
+      ["Outcome", describeOutcome(status, escapeUntrusted(reason ?? ""))],
+      [status === "settled" ? "Settled by" : "Called by", sender],
+      ["Gas used", groupDigits(String(gasUsed ?? ""))],
+      [
+        "In block",
+        block === null
+          ? ""
+          : `${block.number}, ${describeTime(BigInt(block.timestamp))}`,
+      ],
+      ["Executed by", engineNames[engine]],
+    ]),
+    ...changedReadings(shown, context),
     ...unchangedOrders(shown),
-    ...renderTitledTable(
-      "Balances",
-      [...beforeAndAfter("account"), { heading: "difference", align: "right" }],
-      balanceRows(shown),
-      view,
+    ...section("Balances", {
+      kind: "table",
+      columns: [
+        ...beforeAndAfter("Account"),
+        { heading: "Difference", align: "right" },
+      ],
+      rows: balanceRows(shown),
+    }),
+    ...transfers(shown),
+    notes(
+      ...[...simulation.notes, `Nothing was sent to ${network}.`].map(
+        (text): Cell => ({ text: escapeUntrusted(text), tone: "dim" }),
+      ),
     ),
-    ...renderTransfers(shown, view),
-    [
-      ...renderNotes(
-        simulation.changes.flatMap(
-          ({ reading, field }) => describeField(reading, field) ?? [],
-        ),
-        view,
-      ),
-      ...[...simulation.notes, `Nothing was sent to ${envelope.network}.`].map(
-        (note) => wrapText(view.dim(escapeUntrusted(note)), view),
-      ),
-    ].join("\n"),
-  ].join("\n\n");
+  ];
+}
+
+function describeOutcome(status: Simulation["status"], reason: string): Cell {
+  switch (status) {
+    case "settled":
+      return { text: "settled", tone: "good" };
+    case "not-settled":
+      return { text: `not settled: ${reason}`, tone: "bad" };
+    case "reverted":
+      return { text: `reverted: ${reason}`, tone: "bad" };
+    case "nothing-to-do":
+      return { text: `nothing to do: ${reason}` };
+  }
 }
 
 /** What changes and what moves, as `vault settle` shows it too. */
-export function renderEffect(shown: Effect, view: View): readonly string[] {
-  return [...renderChanges(shown, view), ...renderTransfers(shown, view)];
+export function effectBlocks(
+  shown: Effect,
+  context: FormatContext,
+): readonly Block[] {
+  return [...changedReadings(shown, context), ...transfers(shown)];
 }
 
 type Effect = Pick<
@@ -84,58 +98,37 @@ type Effect = Pick<
 function beforeAndAfter(what: string): readonly Column[] {
   return [
     { heading: what },
-    { heading: "before", align: "right" },
-    { heading: "after", align: "right" },
+    { heading: "Before", align: "right" },
+    { heading: "After", align: "right" },
   ];
 }
 
-function renderChanges({ simulation }: Effect, view: View): readonly string[] {
-  return renderTitledTable(
-    "Readings",
-    [...beforeAndAfter("reading"), { heading: "" }],
-    simulation.changes.map((change) => changeRow(change, view)),
-    view,
-  );
+function changedReadings(
+  { simulation }: Effect,
+  context: FormatContext,
+): readonly Block[] {
+  return section("Readings", {
+    kind: "table",
+    columns: [...beforeAndAfter("Reading"), { heading: "Note" }],
+    rows: simulation.changes.map((change) => changeRow(change, context)),
+  });
 }
 
 /** Of orders that were asked about, silence would say nothing. */
 function unchangedOrders({
   simulation: { changes, status },
   ordersRead,
-}: ShownSimulation): readonly string[] {
+}: ShownSimulation): readonly Block[] {
   const isChanged = changes.some(({ reading }) =>
     reading.startsWith("orders."),
   );
   return ordersRead === 0 || isChanged || status === "nothing-to-do"
     ? []
-    : [`${describeCount(ordersRead, "order")} watched, and none changes.`];
-}
-
-/** How it ended, by whom, where and by what. */
-export function outcomeFacts(
-  { simulation, sender }: Pick<ShownSimulation, "simulation" | "sender">,
-  style: Pick<Style, "good" | "bad">,
-): readonly Fact[] {
-  const { status, reason, engine, gasUsed, block } = simulation;
-  const reasonText = escapeUntrusted(reason ?? "");
-  const outcome = {
-    settled: style.good("settled"),
-    "not-settled": style.bad(`not settled: ${reasonText}`),
-    reverted: style.bad(`reverted: ${reasonText}`),
-    "nothing-to-do": `nothing to do: ${reasonText}`,
-  }[status];
-  return knownFacts([
-    ["Outcome", outcome],
-    [status === "settled" ? "Settled by" : "Called by", sender],
-    ["Gas used", groupDigits(String(gasUsed ?? ""))],
-    [
-      "In block",
-      block === null
-        ? ""
-        : `${block.number}, ${describeTime(BigInt(block.timestamp))}`,
-    ],
-    ["Executed by", engineNames[engine]],
-  ]);
+    : [
+        notes(
+          `${describeCount(ordersRead, "order")} watched, and none changes.`,
+        ),
+      ];
 }
 
 export const engineNames: Readonly<Record<SimulationEngine, string>> = {
@@ -146,29 +139,24 @@ export const engineNames: Readonly<Record<SimulationEngine, string>> = {
 };
 
 /** What moves: the amount, from whom and to whom. */
-export function transferRows(shown: Effect): ReadonlyArray<readonly string[]> {
+function transfers(shown: Effect): readonly Block[] {
   const { simulation, tokens } = shown;
-  return (simulation.transfers ?? []).map(({ token, from, to, amount }) => {
-    const { show, unit } = describeToken(token, tokens);
-    return [
-      `${show(amount)} ${unit}`,
-      nameAccount(from, shown),
-      nameAccount(to, shown),
-    ];
-  });
-}
-
-function renderTransfers(shown: Effect, style: Style): readonly string[] {
-  return renderTitledTable(
-    "Transfers",
-    [
-      { heading: "amount", align: "right" },
-      { heading: "from" },
-      { heading: "to" },
+  return section("Transfers", {
+    kind: "table",
+    columns: [
+      { heading: "Amount", align: "right" },
+      { heading: "From" },
+      { heading: "To" },
     ],
-    transferRows(shown),
-    style,
-  );
+    rows: (simulation.transfers ?? []).map(({ token, from, to, amount }) => {
+      const { show, unit } = describeToken(token, tokens);
+      return [
+        `${show(amount)} ${unit}`,
+        nameAccount(from, shown),
+        nameAccount(to, shown),
+      ];
+    }),
+  });
 }
 
 /** How a token's amounts are shown: by what it tells of itself, as far as it does. */
@@ -203,16 +191,17 @@ function nameAccount(account: string, { sender, contracts }: Effect): string {
 export function changeRow(
   { reading, field, before, after }: ReadingChange,
   context: FormatContext,
-): readonly string[] {
-  const described = describeField(reading, field);
+): readonly Content[] {
+  const described = fieldsOf(reading).find(({ name }) => name === field);
   const label = capitalize(
     `${reading} ${described?.label.toLowerCase() ?? field}`,
   );
   if (described === undefined) {
     return [label, showCode(before), showCode(after), ""];
   }
-  const { text, note = "" } = formatValue(described, after, context);
-  return [label, formatValue(described, before, context).text, text, note];
+  const cell = formatValue(described, after, context);
+  const { note = "" } = cell;
+  return [label, formatValue(described, before, context), cell, note];
 }
 
 /** Of a reading that fails before or after, there is only the error's code. */
@@ -220,12 +209,8 @@ function showCode(code: ReadingValue): string {
   return code === null ? "no error" : String(code);
 }
 
-function describeField(reading: string, field: string): Field | undefined {
-  return fieldsOf(reading).find(({ name }) => name === field);
-}
-
 /** Whose balance of what, before, after and the difference. */
-export function balanceRows(shown: Effect): ReadonlyArray<readonly string[]> {
+function balanceRows(shown: Effect): ReadonlyArray<readonly string[]> {
   const { simulation, tokens } = shown;
   return simulation.balances.map(({ account, token, before, after }) => {
     const { show, unit } = describeToken(token, tokens);

@@ -1,8 +1,6 @@
 import { WriteStream } from "node:tty";
 import { styleText } from "node:util";
 
-import type { FormatContext } from "./format-value.js";
-
 /** How text has to look on a stream: its colours and its width. */
 export interface Style {
   /** Columns of a terminal; Infinity where lines have no end, as in a file. */
@@ -13,9 +11,6 @@ export interface Style {
   bad(text: string): string;
   warn(text: string): string;
 }
-
-/** How values have to be shown, and how text has to look where they are. */
-export type View = FormatContext & Style;
 
 /** What is asked of a stream to know how to write to it. */
 export interface StyledStream {

@@ -5,14 +5,14 @@ import { placesOf, get, standaloneQueries } from "../../src/protocol/index.js";
 import type { DisplaySettings } from "../../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
 import { toDocument } from "../parse-options.js";
+import { labelledValues, notes, title } from "./blocks.js";
+import type { Block, Envelope } from "./blocks.js";
 import { formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
-import { renderHeading } from "./heading.js";
-import type { Envelope } from "./heading.js";
-import { renderReadings } from "./readings.js";
+import { readingsBlock } from "./readings.js";
+import { renderText } from "./render-text.js";
 import { createStyle } from "./style.js";
-import type { StyledStream, View } from "./style.js";
-import { wrapText } from "./table.js";
+import type { StyledStream } from "./style.js";
 
 /** What there was at one block. */
 export interface Sighting {
@@ -52,8 +52,7 @@ export function createDisplay(
     return (event) => `${toSafeJson(toDocument(documentOf(event)))}\n`;
   }
   const style = createStyle(stdout);
-  return (event) =>
-    `${renderEvent(event, (chainTime) => ({ ...settings, ...style, chainTime }))}\n`;
+  return (event) => `${renderText(eventBlocks(event, settings), style)}\n`;
 }
 
 function documentOf(event: WatchEvent): unknown {
@@ -68,39 +67,48 @@ function documentOf(event: WatchEvent): unknown {
   return { ...envelope, status: readings, ...settlement, changed };
 }
 
-function renderEvent(
+function eventBlocks(
   event: WatchEvent,
-  viewAt: (chainTime: number) => View,
-): string {
+  settings: DisplaySettings & { readonly raw: boolean },
+): readonly Block[] {
   if (event.kind === "outage") {
-    const view = viewAt(0);
     const { shortMessage } = event.error;
-    return wrapText(
-      view.warn(`No answer, trying again: ${shortMessage}`),
-      view,
-    );
+    return [
+      notes({
+        text: `No answer, trying again: ${shortMessage}`,
+        tone: "warn",
+      }),
+    ];
   }
   const { kind, seen, changed } = event;
   const { block } = seen.envelope;
-  const view = viewAt(block.timestamp);
+  const context = { ...settings, chainTime: block.timestamp };
   if (kind === "first") {
     return [
-      renderHeading("Watching", seen.envelope, view),
-      renderReadings(
+      title("Watching", seen.envelope),
+      readingsBlock(
         "getLatestRoundInfo",
         [{ value: seen.readings.round }],
-        view,
+        context,
       ),
-      wrapText(renderChange("canBeSettled", seen, view), view),
-      view.dim("Ctrl-C ends."),
-    ].join("\n");
+      notes(describeChange("canBeSettled", seen, context), {
+        text: "Ctrl-C ends.",
+        tone: "dim",
+      }),
+    ];
   }
-  const changes = changed.map((name) => renderChange(name, seen, view));
-  return (changes.length === 0 ? ["answers again"] : changes)
-    .map((change) =>
-      wrapText(`${view.dim(`block ${block.number}`)}  ${change}`, view),
-    )
-    .join("\n");
+  const changes =
+    changed.length === 0
+      ? ["answers again"]
+      : changed.map((name) => describeChange(name, seen, context));
+  return [
+    labelledValues(
+      changes.map((change) => [
+        { text: `block ${block.number}`, tone: "dim" },
+        change,
+      ]),
+    ),
+  ];
 }
 
 const fields = new Map(
@@ -110,7 +118,7 @@ const fields = new Map(
 );
 
 /** The name of what changed, and what it is now. */
-function renderChange(
+function describeChange(
   name: string,
   { readings, canBeSettled, expired, reason }: Sighting,
   context: FormatContext,

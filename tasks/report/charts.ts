@@ -2,7 +2,7 @@ import * as Plot from "@observablehq/plot";
 import { formatUnits } from "ethers";
 import { DOMParser } from "linkedom";
 
-import type { Order, PastRound } from "../../src/client/index.js";
+import type { Order } from "../../src/client/index.js";
 import { units, groupDigits } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { LAST_DATE_SECONDS, describeTime } from "../../src/protocol/time.js";
@@ -14,6 +14,7 @@ import {
   formatValue,
 } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
+import type { ReportedRound } from "../output/rounds.js";
 import { Markup, html } from "./html.js";
 import type { Content } from "./html.js";
 
@@ -162,11 +163,6 @@ export function pricesFigure(
       );
 }
 
-/** A past round, and when it was settled, Unix seconds, if a block shows it. */
-export interface ReportedRound extends PastRound {
-  readonly settledTime: number | undefined;
-}
-
 /** Strike prices over the rounds, and what each was settled at, and when. */
 export function strikesFigure(
   rounds: readonly ReportedRound[],
@@ -205,7 +201,7 @@ export function strikesFigure(
     `Strike and settled price of ${describeCount(drawn.length, "round")}; ${settled.length} settled.`,
     {
       marginLeft: 64,
-      x: { type: "utc", label: null, ticks: 5 },
+      x: { type: "utc", label: "UTC", labelArrow: "none", ticks: 5 },
       y: {
         ...scale,
         grid: true,

@@ -39,11 +39,6 @@ export function html(
   );
 }
 
-/** An attribute and the blank before it; nothing without a value. */
-export function attribute(name: string, value: string | undefined): Content {
-  return value === undefined ? undefined : html` ${name}="${value}"`;
-}
-
 const flat = new WeakMap<TemplateStringsArray, readonly string[]>();
 
 /** Thousands of rows come of one template, and its layout is for its readers. */

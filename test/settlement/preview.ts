@@ -7,7 +7,8 @@ import { toJsonValue } from "../../src/json.js";
 import { toSafeJson } from "../../src/untrusted-text.js";
 import { settle } from "../../tasks/settle.js";
 import { simulate } from "../../tasks/simulate.js";
-import { renderPreflight } from "../../tasks/output/settlement.js";
+import { renderText } from "../../tasks/output/render-text.js";
+import { preflightBlocks } from "../../tasks/output/settlement.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { directProvider } from "../helpers/mock-protocol.js";
@@ -26,12 +27,7 @@ function firstTransfer(document: string): object {
   return { token, symbol, decimals };
 }
 
-const view = {
-  tokenDecimals: undefined,
-  chainTime: 0,
-  raw: false,
-  ...createStyle({}),
-};
+const context = { tokenDecimals: undefined, chainTime: 0, raw: false };
 
 describe("the preview of what a settlement moves", () => {
   let lane: LaneWithNode;
@@ -92,14 +88,15 @@ describe("the preview of what a settlement moves", () => {
     if (shown === undefined) {
       throw new Error("nothing was shown");
     }
-    const text = renderPreflight(
+    const blocks = preflightBlocks(
       {
         ...shown,
         tokens: new Map([[token, { symbol: "T\u001b[2J", decimals: 6 }]]),
       },
       { network: "live", chainId: 31_337 },
-      view,
+      context,
     );
+    const text = renderText(blocks, createStyle({}));
     expect(text).to.match(/0\.0000\d+ T\\u\{1b\}\[2J/u);
     expect(text).to.include("vault contract");
   });

@@ -27,6 +27,7 @@ import { startRpcServer } from "../helpers/rpc-server.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
 import { simulateToShow, simulate } from "../../tasks/simulate.js";
+import { renderText } from "../../tasks/output/render-text.js";
 import { createStyle } from "../../tasks/output/style.js";
 
 /** Of anvil's development accounts. */
@@ -522,7 +523,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
           () => undefined,
         );
         const note = "Of 3 orders that were asked about, 3 could not be read.";
-        const shown = report.text?.(createStyle({})) ?? "";
+        const shown = renderText(report.blocks, createStyle({}));
         expect(shown, engine).to.contain(note);
         expect(shown, engine).not.to.contain("none changes");
       }

@@ -34,10 +34,7 @@ async function decodedOf(hex: string, findErrors = nothing): Promise<unknown> {
 }
 
 async function textOf(hex: string, findErrors = nothing): Promise<string> {
-  return renderText(
-    (await reportOf(hex, findErrors)).blocks ?? [],
-    createStyle({}),
-  );
+  return renderText((await reportOf(hex, findErrors)).blocks, createStyle({}));
 }
 
 describe("tasks - decode", () => {

@@ -186,7 +186,7 @@ describe("tasks - doctor", () => {
     const report = reportExamination({ checks }, false);
     expect(report.ok).to.equal(false);
     const text = renderText(
-      report.blocks ?? [],
+      report.blocks,
       createStyle({ isTTY: true, columns: 80 }),
     );
     for (const line of stripVTControlCharacters(text).split("\n")) {

@@ -4,6 +4,7 @@ import { expect } from "chai";
 
 import { vaultError } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
+import { notes } from "../../tasks/output/blocks.js";
 import { runTask } from "../../tasks/run-task.js";
 import type { TaskReport } from "../../tasks/run-task.js";
 
@@ -23,7 +24,7 @@ function streams(isTTY: boolean): {
 
 const report: TaskReport = {
   json: { amount: 2n ** 70n, text: "a\u001b[31mb", list: [1n, null, true] },
-  text: (style) => style.good("fine"),
+  blocks: [notes({ text: "fine", tone: "good" })],
 };
 
 describe("running a task", () => {
@@ -57,7 +58,7 @@ describe("running a task", () => {
           await once(gate, `end ${number}`);
           console.log(`a contract of ${number}`);
           stdout.write(`a prompt of ${number}\n`);
-          return { json: number, text: () => "" };
+          return { json: number, blocks: [] };
         });
       const running = [run(1), run(2)];
       gate.emit("end 1");

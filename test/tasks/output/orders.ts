@@ -7,11 +7,13 @@ import { zeroAnswer } from "../../../src/mocks/scenarios.js";
 import { generatedOrder } from "../../../src/mocks/state.js";
 import {
   Tally,
+  orderTables,
   toCsv,
   toNdjson,
   toOrderJson,
-  toTable,
 } from "../../../tasks/output/orders.js";
+import { notes } from "../../../tasks/output/blocks.js";
+import { renderText } from "../../../tasks/output/render-text.js";
 import { createStyle } from "../../../tasks/output/style.js";
 
 async function* stream(
@@ -85,12 +87,14 @@ const anyText = fc.oneof(
     .map((parts) => parts.join("")),
 );
 
-const view = {
-  tokenDecimals: undefined,
-  chainTime: 0,
-  raw: false,
-  ...createStyle({}),
-};
+const context = { tokenDecimals: undefined, chainTime: 0, raw: false };
+
+async function renderTables(
+  orders: AsyncIterable<ListedOrder>,
+): Promise<string> {
+  const tables = await Array.fromAsync(orderTables(orders, context));
+  return renderText(tables, createStyle({}));
+}
 
 describe("tasks - output of orders", () => {
   it("should never start a CSV cell like a formula, whatever the strings", async () => {
@@ -151,7 +155,7 @@ describe("tasks - output of orders", () => {
       orderID: BigInt(index),
       ...generatedOrder(BigInt(index)),
     }));
-    const text = await join(toTable(stream(orders), view));
+    const text = await renderTables(stream(orders));
     expect(text.match(/^ *Id +Pair/gmu)).to.have.length(3);
     expect(text.match(/^ *\d+ /gmu)).to.have.length(1_001);
   });
@@ -164,25 +168,23 @@ describe("tasks - output of orders", () => {
     const empty = { orderID: 1n, ...zeroAnswer("getOrderInfo") };
     const order = { orderID: 5n, ...generatedOrder(5n) };
     const tally = new Tally();
-    const text = await join(
-      toTable(
-        tally.count(stream([empty, failed(3n), failed(4n), order])),
-        view,
-      ),
+    const text = await renderTables(
+      tally.count(stream([empty, failed(3n), failed(4n), order])),
     );
     expect(text.trimEnd().split("\n").slice(1)).to.have.length(1);
     expect(text).to.match(/^ 5 /mu);
-    expect(tally.describe(view).split("\n").slice(0, -1)).to.deep.equal([
+    const said = renderText([notes(...tally.describe())], createStyle({}));
+    expect(said.split("\n").slice(0, -1)).to.deep.equal([
       "1 order.",
       "Empty, with every value zero: 1 id.",
       "Failed: 2 ids.",
     ]);
-    expect(tally.describe(view)).to.match(/\nThe first of these, 3: .*none 3/u);
+    expect(said).to.match(/\nThe first of these, 3: .*none 3/u);
   });
 
   it("a table of orders shortens long pairs", async () => {
     const order = { orderID: 1n, ...generatedOrder(1n), exType: LONG_PAIR };
-    const text = await join(toTable(stream([order]), view));
+    const text = await renderTables(stream([order]));
     expect(text).to.include(`${LONG_PAIR.slice(0, 40)}…`);
     expect(text).to.not.include(LONG_PAIR.slice(0, 41));
   });

@@ -6,11 +6,17 @@ import fc from "fast-check";
 import { createStyle } from "../../../tasks/output/style.js";
 import type { Style } from "../../../tasks/output/style.js";
 import {
-  renderFacts,
-  renderTable,
-  wrapText,
-} from "../../../tasks/output/table.js";
-import type { Column } from "../../../tasks/output/table.js";
+  labelledValues,
+  notes,
+  section,
+} from "../../../tasks/output/blocks.js";
+import type {
+  Block,
+  Column,
+  Content,
+  LabelledValue,
+} from "../../../tasks/output/blocks.js";
+import { renderText, wrapText } from "../../../tasks/output/render-text.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const MAX = (2n ** 256n - 1n).toLocaleString("en");
@@ -18,7 +24,16 @@ const MAX = (2n ** 256n - 1n).toLocaleString("en");
 const terminal = (columns: number): Style =>
   createStyle({ isTTY: true, columns });
 
-describe("tasks - tables", () => {
+const renderTable = (
+  columns: readonly Column[],
+  rows: ReadonlyArray<readonly Content[]>,
+  style: Style,
+): string => renderText([{ kind: "table", columns, rows }], style);
+
+const renderValues = (values: readonly LabelledValue[], style: Style): string =>
+  renderText([labelledValues(values)], style);
+
+describe("tasks - blocks as text", () => {
   const { TERM, NO_COLOR, FORCE_COLOR } = process.env;
   const environment = { TERM, NO_COLOR, FORCE_COLOR };
   const set = (
@@ -96,28 +111,31 @@ describe("tasks - tables", () => {
     expect(createStyle({ isTTY: false, columns: 80 }).width).to.equal(Infinity);
   });
 
-  const facts = [
-    ["Vault contract", ADDRESS, "networks.main.vault.contracts.vault"],
-    ["Cost", "0.1", "at most 0.2"],
+  const values = [
+    [
+      "Vault contract",
+      { text: ADDRESS, note: "networks.main.vault.contracts.vault" },
+    ],
+    ["Cost", { text: "0.1", note: "at most 0.2" }],
   ] as const;
   /** What is there, without colours. */
   const shown = (text: string): string[] =>
     stripVTControlCharacters(text).split("\n");
 
-  it("should put facts beside each other where there is room", () => {
-    expect(shown(renderFacts(facts, terminal(120)))).to.deep.equal([
+  it("should put values beside each other where there is room", () => {
+    expect(shown(renderValues(values, terminal(120)))).to.deep.equal([
       `Vault contract  ${ADDRESS}  networks.main.vault.contracts.vault`,
       `Cost            0.1${" ".repeat(39)}  at most 0.2`,
     ]);
   });
 
   it("should put a note below where there is none", () => {
-    expect(shown(renderFacts(facts, terminal(80)))).to.deep.equal([
+    expect(shown(renderValues(values, terminal(80)))).to.deep.equal([
       `Vault contract  ${ADDRESS}`,
       "                networks.main.vault.contracts.vault",
       `Cost            0.1${" ".repeat(39)}  at most 0.2`,
     ]);
-    expect(shown(renderFacts(facts, terminal(50)))).to.deep.equal([
+    expect(shown(renderValues(values, terminal(50)))).to.deep.equal([
       "Vault contract",
       `  ${ADDRESS}`,
       "  networks.main.vault.contracts.vault",
@@ -128,7 +146,7 @@ describe("tasks - tables", () => {
 
   it("should show every digit of a number that no line can hold, below its label", () => {
     expect(
-      shown(renderFacts([["Volume", `${MAX} raw`]], terminal(60))),
+      shown(renderValues([["Volume", `${MAX} raw`]], terminal(60))),
     ).to.deep.equal(["Volume", `  ${MAX}`, "  raw"]);
   });
 
@@ -158,6 +176,39 @@ describe("tasks - tables", () => {
     ]);
   });
 
+  it("renderText leaves out a column without text, and a block without content", () => {
+    const blocks: readonly Block[] = [
+      { kind: "heading", level: 1, text: "Heading" },
+      {
+        kind: "table",
+        columns: [{ heading: "Id" }, { heading: "Note" }],
+        rows: [["1", ""]],
+      },
+      notes(),
+      ...section("Empty", labelledValues([])),
+    ];
+    expect(shown(renderText(blocks, terminal(80)))).to.deep.equal([
+      "Heading",
+      "Id",
+      "1",
+    ]);
+  });
+
+  it("renderText shows a footnote once, below the cells that have it", () => {
+    const cell = { text: "5 raw", footnote: "raw: as it is." };
+    const blocks = [
+      labelledValues([
+        ["One", cell],
+        ["Two", cell],
+      ]),
+      notes("Note."),
+    ];
+    expect(shown(renderText(blocks, terminal(80)))).to.deep.equal([
+      ...["One  5 raw", "Two  5 raw", ""],
+      ...["Note.", "", "raw: as it is."],
+    ]);
+  });
+
   it("should break between words alone, from 60 columns up", () => {
     const word = fc.stringMatching(/^[!-~]{1,44}$/u);
     const sentence = fc
@@ -171,7 +222,13 @@ describe("tasks - tables", () => {
           const style = terminal(width);
           const words = table.flat().join(" ").split(" ");
           for (const text of [
-            renderFacts(table, style),
+            renderValues(
+              table.map(([label, value, note]) => [
+                label,
+                { text: value, note },
+              ]),
+              style,
+            ),
             ...table.map(([, value]) => wrapText(value, style)),
           ]) {
             const lines = shown(text);
