@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-// Generated from src/mocks/scenarios.ts by `npm run docs`. Do not edit.
+// The values of src/mocks/scenarios.ts: a test compares what the mocks answer.
 
 import {VaultReader} from "../interfaces/VaultReader.sol";
 import {MockState} from "./MockState.sol";

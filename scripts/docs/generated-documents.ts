@@ -4,7 +4,6 @@ import { format, resolveConfig } from "prettier";
 
 import type { Examples } from "./examples.js";
 import { renderErrors } from "./render-errors.js";
-import { renderScenarios } from "./render-scenarios.js";
 import { renderTasks } from "./render-tasks.js";
 
 const root = path.resolve(import.meta.dirname, "../..");
@@ -13,7 +12,7 @@ const root = path.resolve(import.meta.dirname, "../..");
 export const tasksDocument = path.join(root, "docs/tasks.md");
 
 /**
- * The documents, and the Solidity scenarios, that are written from the code, by file, formatted.
+ * The documents that are written from the code, by file, formatted.
  *
  * @param examples What the commands print.
  */
@@ -23,7 +22,6 @@ export async function generatedDocuments(
   const documents = [
     ["docs/tasks.md", renderTasks(examples)],
     ["docs/troubleshooting.md", renderErrors()],
-    ["contracts/test/MockScenarios.sol", renderScenarios()],
   ] as const;
   return new Map(
     await Promise.all(

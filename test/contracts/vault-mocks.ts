@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { concat, Contract, Interface, toBeHex, zeroPadValue } from "ethers";
 
-import { solidityScenarios } from "../../scripts/docs/render-scenarios.js";
-import type { SolidityScenario } from "../../scripts/docs/render-scenarios.js";
+import { scenarios } from "../../src/mocks/scenarios.js";
 import { generatedOrder } from "../../src/mocks/state.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import {
@@ -12,6 +11,7 @@ import {
   targetsOf,
 } from "../../src/protocol/index.js";
 import type { ContractRole, OperationName } from "../../src/protocol/index.js";
+import { keysOf } from "../../src/protocol/keys-of.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
 import { compile, contractSources } from "../helpers/solc.js";
@@ -84,8 +84,13 @@ contract Scripted {
 }
 `;
 
+/** In the order of the enum `Scenario`: `extremes` is for what shows values. */
+const solidityScenarios = keysOf(scenarios).filter(
+  (name) => name !== "extremes",
+);
+
 /** A scenario as the contract takes it: the member of its enum. */
-const scenarioIn = (name: SolidityScenario): number =>
+const scenarioIn = (name: (typeof solidityScenarios)[number]): number =>
   solidityScenarios.indexOf(name);
 
 /** The clock of all blocks here, since scenarios are relative to it. */

@@ -19,7 +19,7 @@ import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
 import { runCommand } from "../helpers/consumers/run-command.js";
 
 describe("package - documents", () => {
-  it("should have tasks, errors and scenarios as they are: else `npm run docs`", async () => {
+  it("should have tasks and errors as they are: else `npm run docs`", async () => {
     const examples = readExamples(await readFile(tasksDocument, "utf8"));
     for (const [file, text] of await generatedDocuments(examples)) {
       expect(await readFile(file, "utf8"), file).to.equal(text);
