@@ -50,6 +50,14 @@ export interface ScanProgress {
   readonly total: number;
 }
 
+/** Options of a scan of orders and of a search for rounds. */
+export interface ScanOptions extends ReadOptions {
+  /** Ends it when aborted: the iteration throws its reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called each time further ids or blocks were dealt with. */
+  readonly onProgress?: ((progress: ScanProgress) => void) | undefined;
+}
+
 /** Options of an operation of several reads. */
 export type OperationOptions = Omit<ReadOptions, "blockTag">;
 

@@ -13,7 +13,7 @@ import { orAbort } from "../rpc/deadline.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
-import type { ReadOptions, ScanProgress, VaultReader } from "./reader.js";
+import type { ScanOptions, VaultReader } from "./reader.js";
 
 /** Requests under way at a time: each is one small `eth_call`. */
 const CONCURRENCY = 16;
@@ -54,7 +54,7 @@ export interface PastRound extends VaultRound {
 }
 
 /** Options of {@link VaultClient.rounds}. */
-export interface RoundsOptions extends Omit<ReadOptions, "blockTag"> {
+export interface RoundsOptions extends Omit<ScanOptions, "blockTag"> {
   /**
    * Milliseconds until all of the search has to be done, with whatever is asked
    * again; no limit unless given, and 300,000 for each request. No round is
@@ -67,10 +67,6 @@ export interface RoundsOptions extends Omit<ReadOptions, "blockTag"> {
   readonly toBlock?: BlockTag | undefined;
   /** Requests under way at a time; 16 unless given. */
   readonly concurrency?: number | undefined;
-  /** Ends the search when aborted: the iteration throws its reason. */
-  readonly signal?: AbortSignal | undefined;
-  /** Called each time a further block was looked at. */
-  readonly onProgress?: ((progress: ScanProgress) => void) | undefined;
 }
 
 /** The round in a block that was read. */
@@ -116,9 +112,10 @@ async function search(
   const marks = equalDistances(first, last);
   const widestEmpty = Math.max(1, (last - first) / EMPTY_STRETCHES);
   const points: RoundAt[] = [];
-  let total = marks.length;
-  const readInTurn = async (block: number): Promise<RoundAt> =>
-    await limit(async () => {
+  let total = 0;
+  const readInTurn = async (block: number): Promise<RoundAt> => {
+    total += 1;
+    return await limit(async () => {
       signal?.throwIfAborted();
       stop.signal.throwIfAborted();
       const point = await read(block);
@@ -126,6 +123,7 @@ async function search(
       onProgress?.({ done: points.length, total });
       return point;
     });
+  };
   const searchBetween = async (
     before: RoundAt,
     after: RoundAt,
@@ -138,13 +136,9 @@ async function search(
     if (width === 1 || (!isChange && isDone)) {
       return;
     }
-    const reads = Math.ceil(Math.log2(width));
-    total += reads;
     const middle = await readInTurn(
       Math.floor((before.block + after.block) / 2),
     );
-    // Each half adds its own.
-    total -= reads - 1;
     await Promise.all([
       searchBetween(before, middle),
       searchBetween(middle, after),

@@ -54,22 +54,6 @@ export function encodeReadOrders(
 }
 
 /**
- * Asks once if the node applies state overrides.
- *
- * @throws VaultError if the node does not answer anything else either
- */
-export async function isLensSupported({
-  rpc,
-  from,
-}: Omit<LensContext, "blockTag">): Promise<boolean> {
-  if (rpc.node.takesOverrides === undefined) {
-    // At the latest block: another may be unknown or pruned.
-    await tryLens({ rpc, from, blockTag: "latest" });
-  }
-  return rpc.node.takesOverrides === true;
-}
-
-/**
  * The answers of some contracts, or only the chain's id and the block, in one
  * request.
  *

@@ -9,7 +9,7 @@ import {
   parseUint256,
   requireFixedBlock,
 } from "../inputs.js";
-import { isLensSupported } from "../lens/lens.js";
+import { tryLens } from "../lens/lens.js";
 import type { VaultReader } from "../reader.js";
 import { findLastOrder } from "./last-order.js";
 import { OrderReader } from "./order-reader.js";
@@ -40,15 +40,12 @@ export async function* readOrders(
   signal.throwIfAborted();
   try {
     const target = await orAbort(client.addressOf("trading", "orders"), signal);
-    const [{ number: blockTag }, usesLens] = await orAbort(
-      Promise.all([
-        client.block(options.blockTag),
-        // Where the caller is the trading contract, the lens would take its
-        // place.
-        from !== target.address && isLensSupported(context),
-      ]),
-      signal,
-    );
+    // The lens would take the place of a caller that is the trading contract.
+    const isSelf = from === target.address;
+    const lens = isSelf ? undefined : await orAbort(tryLens(context), signal);
+    const { number: blockTag } =
+      lens?.block ?? (await orAbort(client.block(options.blockTag), signal));
+    const usesLens = !isSelf && client.rpc.node.takesOverrides === true;
     const reader = new OrderReader(
       client,
       target,

@@ -4,7 +4,7 @@ import type {
   OrderStateName,
 } from "../../protocol/index.js";
 import type { FailedReading } from "../failed-reading.js";
-import type { ReadOptions, ScanProgress } from "../reader.js";
+import type { ScanOptions } from "../reader.js";
 
 /** An order and its id. Values are unscaled, as on the wire. */
 export type Order = { readonly orderID: bigint } & VaultOrder;
@@ -17,7 +17,7 @@ export interface FailedOrder extends FailedReading {
 export type ListedOrder = Order | FailedOrder;
 
 /** Options of {@link VaultClient.orders}. */
-export interface OrdersOptions extends ReadOptions {
+export interface OrdersOptions extends ScanOptions {
   /**
    * Milliseconds until the last order has to be there, with whatever is asked
    * again and the time that the caller takes between two; no limit unless given,
@@ -48,10 +48,6 @@ export interface OrdersOptions extends ReadOptions {
    * state overrides and each order is a request.
    */
   readonly concurrency?: number | undefined;
-  /** Ends the scan when aborted: the iteration throws its reason. */
-  readonly signal?: AbortSignal | undefined;
-  /** Called each time further ids were dealt with. */
-  readonly onProgress?: ((progress: ScanProgress) => void) | undefined;
 }
 
 /**
