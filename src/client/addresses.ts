@@ -30,12 +30,6 @@ export type AddressResolver = (
   role: ContractRole,
 ) => Promise<LocatedAddress | MissingAddress>;
 
-function isLocated(
-  found: LocatedAddress | MissingAddress,
-): found is LocatedAddress {
-  return "address" in found;
-}
-
 /**
  * @param source Where they come from, for error texts.
  * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
@@ -75,7 +69,7 @@ export function inOrder(
   return async (role) => {
     let found = await first(role);
     for (const source of others) {
-      found = isLocated(found) ? found : await source(role);
+      found = "address" in found ? found : await source(role);
     }
     return found;
   };
@@ -93,7 +87,7 @@ export async function requireAddress(
   { operation, network }: { operation: string; network: string },
 ): Promise<LocatedAddress> {
   const found = await addresses(role);
-  if (!isLocated(found)) {
+  if (!("address" in found)) {
     throw vaultError("VAULT_CONTRACT_NOT_CONFIGURED", {
       operation,
       role,

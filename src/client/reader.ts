@@ -81,9 +81,6 @@ export interface VaultClientOptions {
   readonly rpc?: RpcClient | undefined;
 }
 
-/** The name of the requests that check where contracts are, in error texts. */
-const ADDRESS_REQUESTS = "the requests that look up an address";
-
 /**
  * The single reads of a {@link VaultClient}, with which snapshots and scans of
  * orders and rounds are made.
@@ -142,12 +139,18 @@ export abstract class VaultReader {
     role: ContractRole,
     operation = `the ${contractRoles[role].label}`,
   ): Promise<LocatedAddress> {
-    return await this.rpc.withinDeadline(
-      ADDRESS_REQUESTS,
-      requireAddress(this.addresses, role, {
-        operation,
-        network: this.networkName,
-      }),
+    return await this.#locate(this.rpc, role, operation);
+  }
+
+  async #locate(
+    rpc: RpcClient,
+    role: ContractRole,
+    operation: string,
+  ): Promise<LocatedAddress> {
+    const context = { operation, network: this.networkName };
+    return await rpc.withinDeadline(
+      "the requests that look up an address",
+      requireAddress(this.addresses, role, context),
     );
   }
 
@@ -174,10 +177,7 @@ export abstract class VaultReader {
       ...options,
       timeout: options.timeout ?? DEFAULT_TIMEOUT_MS,
     });
-    const target = await rpc.withinDeadline(
-      ADDRESS_REQUESTS,
-      this.addressOf(call.role, operation),
-    );
+    const target = await this.#locate(rpc, call.role, operation);
     const answer = await rpc.call(
       { from, to: target.address, data: call.data },
       blockTag,

@@ -306,10 +306,7 @@ function equalDistances(first: number, last: number): number[] {
   ];
 }
 
-function isSame(
-  one: VaultRound | undefined,
-  other: VaultRound | undefined,
-): boolean {
+function isSame(one?: VaultRound, other?: VaultRound): boolean {
   return one === undefined || other === undefined
     ? one === other
     : isSameRound(one, other);

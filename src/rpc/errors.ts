@@ -355,16 +355,12 @@ function hostOf(links: readonly ErrorLink[]): string {
   return "the node";
 }
 
-/** The header of that name, in seconds or as a date. */
+/** The header of that name, as far as it is in seconds. */
 function retryAfterOf(links: readonly ErrorLink[]): number | undefined {
-  const text =
-    links
-      .map(({ headers }) => asRecord(headers)["retry-after"])
-      .find((value) => typeof value === "string") ?? "";
-  const wait = /^\d{1,6}$/u.test(text)
-    ? Number(text) * 1_000
-    : Date.parse(text) - Date.now();
-  return wait > 0 ? wait : undefined;
+  const seconds = links
+    .map(({ headers }) => asRecord(headers)["retry-after"])
+    .find((value) => typeof value === "string" && /^\d{1,6}$/u.test(value));
+  return seconds === undefined ? undefined : Number(seconds) * 1_000;
 }
 
 /** True for an error, also of another realm; JSON never makes one. */

@@ -5,7 +5,6 @@ import pLimit from "p-limit";
 
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
-import { asRecord } from "../json.js";
 import { quoteForeignText } from "../untrusted-text.js";
 import { Deadline } from "./deadline.js";
 import type { Eip1193Provider } from "./eip1193.js";
@@ -265,7 +264,6 @@ export class RpcClient {
       ) {
         return { thrown: this.#blockNotFound(params[0]), retry: "passing" };
       }
-      this.#noteResult(method, params, sent?.result);
       return sent;
     } catch (thrown) {
       const failure = classifyFailure(thrown);
@@ -292,28 +290,9 @@ export class RpcClient {
     );
   }
 
-  #noteResult(
-    method: string,
-    [tag]: readonly unknown[],
-    result: unknown,
-  ): void {
-    const number =
-      method === BLOCK_METHOD
-        ? asRecord(result)["number"]
-        : method === "eth_blockNumber"
-          ? result
-          : undefined;
-    if (isHexString(number)) {
-      // The pending block is none yet: the one before it is.
-      this.noteBlock(Number(number) - (tag === "pending" ? 1 : 0));
-    }
-  }
-
   /** Some node has that block; others may be behind. */
   public noteBlock(number: number): void {
-    if (Number.isSafeInteger(number)) {
-      this.node.newestBlock = Math.max(this.node.newestBlock, number);
-    }
+    this.node.newestBlock = Math.max(this.node.newestBlock, number);
   }
 
   #blockNotFound(block: unknown): VaultError {
@@ -392,11 +371,13 @@ export class RpcClient {
   }
 
   public async chainId(): Promise<number> {
-    return await this.#count("eth_chainId", []);
+    return await this.#count("eth_chainId");
   }
 
   public async blockNumber(): Promise<number> {
-    return await this.#count("eth_blockNumber", []);
+    const number = await this.#count("eth_blockNumber");
+    this.noteBlock(number);
+    return number;
   }
 
   /** Counts the transactions of an account: those mined, or also those that wait. */
@@ -440,6 +421,8 @@ export class RpcClient {
     if (block === "latest") {
       this.node.latestHash = hash;
     }
+    // The pending block is none yet: the one before it is.
+    this.noteBlock(block === "pending" ? number - 1 : number);
     return {
       number,
       timestamp: read.number(found["timestamp"]),
@@ -589,7 +572,10 @@ export class RpcClient {
       : this.#ofBlock.quantity(baseFeePerGas);
   }
 
-  async #count(method: string, params: readonly unknown[]): Promise<number> {
+  async #count(
+    method: string,
+    params: readonly unknown[] = [],
+  ): Promise<number> {
     return this.parser(method).number(await this.request(method, params));
   }
 }
