@@ -1,7 +1,10 @@
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import { connectMocks } from "../src/mocks/deploy-mocks.js";
-import { readClock, requireDevelopmentNode } from "../src/mocks/local-node.js";
+import {
+  readClock,
+  requireDevelopmentNode,
+} from "../src/mocks/mock-contracts.js";
 import { checkTarget, nextRoundFields } from "../src/mocks/state.js";
 import type { NextRound, ScriptedReason } from "../src/mocks/types.js";
 import { notOneOf } from "../src/client/inputs.js";

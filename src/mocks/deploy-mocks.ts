@@ -20,16 +20,15 @@ import type { Eip1193Provider } from "../rpc/eip1193.js";
 import { readFixture } from "./fixture.js";
 import { MockVaultHandle } from "./handle.js";
 import {
-  hasHost,
-  isInProcess,
-  readClock,
-  requireDevelopmentNode,
-} from "./local-node.js";
-import {
   addressesOf,
+  call,
+  hasHost,
   inProcessAddresses,
+  isInProcess,
   mockArtifacts,
   placeCode,
+  readClock,
+  requireDevelopmentNode,
   requireMocks,
 } from "./mock-contracts.js";
 import type { MockAddresses } from "./mock-contracts.js";
@@ -37,7 +36,6 @@ import { sendScript, sendToMocks } from "./mock-sender.js";
 import { recordOrders } from "./record-orders.js";
 import { requireScenario, scenarios } from "./scenarios.js";
 import type { Scenario, ScenarioName } from "./scenarios.js";
-import { call } from "./setters.js";
 import { applyOverrides, callsForChanges } from "./state.js";
 import type { MockOverrides, MockState } from "./types.js";
 
@@ -63,8 +61,8 @@ export interface DeployMocksOptions {
   readonly allowLiveNetwork?: boolean | undefined;
 }
 
-/** Options of `mockAt()`; without a scenario, the mock returns what it replaces. */
-export type MockAtOptions = Pick<DeployMocksOptions, "scenario" | "overrides">;
+/** Options of `mockAt()`; the mock returns else what the contract did. */
+export type MockAtOptions = Pick<DeployMocksOptions, "overrides">;
 
 const DEFAULT_SCENARIO = "open-round";
 
@@ -93,8 +91,8 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
 ): Promise<MockVaultHandle<VaultT>> {
   const vault = vaultOf<VaultT>(target);
   return await vault.rpc.inOrder(async () => {
-    const { scenario, fixture, overrides = {}, at, allowLiveNetwork } = options;
-    const createState = await chooseState(vault, scenario, fixture);
+    const { fixture, overrides = {}, at, allowLiveNetwork } = options;
+    const createState = await chooseState(vault, options);
     if (at !== undefined) {
       await requireDevelopmentNode(vault);
     } else if (allowLiveNetwork !== true) {
@@ -112,7 +110,8 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
     if (hasHost(vault)) {
       vault.bind(fixedAddresses(addresses, SOURCE));
     }
-    const name = fixture === undefined ? (scenario ?? DEFAULT_SCENARIO) : null;
+    const { scenario = DEFAULT_SCENARIO } = options;
+    const name = fixture === undefined ? scenario : null;
     return new MockVaultHandle(bound, addresses, name);
   });
 }
@@ -178,8 +177,7 @@ async function load(
 
 async function chooseState(
   vault: VaultClient,
-  scenario: ScenarioName | undefined,
-  fixture: string | undefined,
+  { scenario, fixture }: DeployMocksOptions,
 ): Promise<Scenario> {
   if (fixture === undefined) {
     return scenarios[requireScenario(scenario ?? DEFAULT_SCENARIO)];
@@ -225,13 +223,12 @@ export async function connectMocks<VaultT extends VaultClient = VaultClient>(
 export async function mockAt<VaultT extends VaultClient>(
   vault: VaultT,
   role: ContractRole,
-  { scenario, overrides = {} }: MockAtOptions,
+  { overrides = {} }: MockAtOptions,
 ): Promise<MockVaultHandle<VaultT>> {
   return await vault.rpc.inOrder(async () => {
     if (!isContractRole(role)) {
       throw notOneOf("role", contractRoleNames, role);
     }
-    const createState = await chooseState(vault, scenario, undefined);
     await requireDevelopmentNode(vault);
     await vault.addressOf(role, "mockAt()");
     // A contract that is not configured cannot be scripted.
@@ -240,10 +237,12 @@ export async function mockAt<VaultT extends VaultClient>(
       "mockAt()",
       fallbackTo(ZeroAddress, isNotConfigured),
     );
-    const replaced =
-      scenario === undefined ? await readingsOfRole(vault, role) : {};
-    const original = createState(await readClock(vault));
-    const state = applyOverrides(applyOverrides(original, replaced), overrides);
+    const scenario = scenarios[DEFAULT_SCENARIO](await readClock(vault));
+    const original = applyOverrides(
+      scenario,
+      await readingsOfRole(vault, role),
+    );
+    const state = applyOverrides(original, overrides);
     await placeCode(vault, addresses, [role]);
     await load(vault, addresses, [role], state, overrides);
     return new MockVaultHandle(vault, addresses);

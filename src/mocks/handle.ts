@@ -14,23 +14,23 @@ import type { VaultClient } from "../client/vault-client.js";
 import { asRecord } from "../json.js";
 import { byRole, get, set } from "../protocol/index.js";
 import type { OperationName, PoolName, VaultOrder } from "../protocol/index.js";
-import { readClock } from "./local-node.js";
-import { countScripts, requireMocks } from "./mock-contracts.js";
-import type { MockAddresses } from "./mock-contracts.js";
-import { scenarios } from "./scenarios.js";
-import type { ScenarioName } from "./scenarios.js";
-import { sendCountedScript } from "./mock-sender.js";
 import {
   call,
-  callsForFailure,
-  callsForOrders,
+  countScripts,
   mockInterfaces,
-} from "./setters.js";
-import type { ScriptCall } from "./setters.js";
+  readClock,
+  requireMocks,
+} from "./mock-contracts.js";
+import type { MockAddresses, ScriptCall } from "./mock-contracts.js";
+import { scenarios } from "./scenarios.js";
+import type { ScenarioName } from "./scenarios.js";
+import { sendScript } from "./mock-sender.js";
 import {
   answers,
   applyOverrides,
   callsForChanges,
+  callsForFailure,
+  callsForOrders,
   checkTarget,
   nextRoundFields,
   orderFields,
@@ -335,7 +335,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
         const roles = script.map(({ role }) => role);
         await requireMocks(vault, addresses, roles, counts);
         try {
-          await sendCountedScript(vault, addresses, script, counts);
+          await sendScript(vault, addresses, script, counts);
           return;
         } catch (error) {
           // Another process sends from the same account, and its transaction may

@@ -1,9 +1,11 @@
-import { getAddress, hexlify, id, toBigInt } from "ethers";
+import { Interface, getAddress, hexlify, id, toBigInt } from "ethers";
 
 import type { VaultClient } from "../client/vault-client.js";
-import { vaultError } from "../errors.js";
+import { fallbackTo, vaultError } from "../errors.js";
+import type { VaultHost } from "../host.js";
 import { byRole, contractRoleNames, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
+import { quoteForeignText } from "../untrusted-text.js";
 import {
   MockLiquidityPoolArtifact,
   MockTradingArtifact,
@@ -22,6 +24,25 @@ export const mockArtifacts = {
 } as const satisfies Record<ContractRole, unknown>;
 
 export type MockAddresses = Readonly<Record<ContractRole, `0x${string}`>>;
+
+/** One call of a script, to the mock of a role. */
+export interface ScriptCall {
+  readonly role: ContractRole;
+  readonly data: string;
+}
+
+export const mockInterfaces = byRole(
+  (role) => new Interface(mockArtifacts[role].abi),
+);
+
+export function call(
+  role: ContractRole,
+  setter: string,
+  ...args: readonly unknown[]
+): ScriptCall {
+  const data = mockInterfaces[role].encodeFunctionData(setter, [...args]);
+  return { role, data };
+}
 
 /**
  * The address of every role.
@@ -59,8 +80,10 @@ export async function countScripts(
   const counts: ScriptCounts = new Map();
   await Promise.all(
     contractRoleNames.map(async (role) => {
-      const call = { from, to: addresses[role], data: MOCK_INFO_SELECTOR };
-      const info = await vault.rpc.call(call, "latest");
+      const info = await vault.rpc.call(
+        { from, to: addresses[role], data: MOCK_INFO_SELECTOR },
+        "latest",
+      );
       const kind = id(`hardhat-vault/${mockArtifacts[role].contractName}`);
       if (
         "data" in info &&
@@ -130,4 +153,62 @@ export async function placeCode(
     const { deployedBytecode } = mockArtifacts[role];
     await rpc.request("hardhat_setCode", [addresses[role], deployedBytecode]);
   }
+}
+
+/** True for a vault over a connection of Hardhat's, which has its settings. */
+export function hasHost(vault: VaultClient): vault is VaultClient & VaultHost {
+  return "connection" in vault;
+}
+
+/** True if the chain lives in this process, with nobody else on it. */
+export function isInProcess(vault: VaultClient): boolean {
+  return (
+    hasHost(vault) && vault.connection.networkConfig.type === "edr-simulated"
+  );
+}
+
+/**
+ * Methods that only development nodes have: Hardhat's and anvil, which also let
+ * their user place code. A live node may have the same name or chain id.
+ */
+const DEVELOPMENT_METHODS = ["hardhat_metadata", "anvil_nodeInfo"];
+
+/**
+ * Fails unless nothing costs money: in process, or on a development node.
+ *
+ * @param action The problem elsewhere, for the error's text, as are the remedies.
+ * @throws VaultError VAULT_LIVE_NETWORK
+ */
+export async function requireDevelopmentNode(
+  vault: VaultClient,
+  action = "mocks take the place of contracts only on a chain that is yours",
+  instead = "Nothing was sent.",
+): Promise<void> {
+  if (isInProcess(vault)) {
+    return;
+  }
+  // First, so that a node that cannot be reached is not called a live one.
+  const chainId = await vault.chainId();
+  for (const method of DEVELOPMENT_METHODS) {
+    const answer = await vault.rpc
+      .request(method)
+      .catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));
+    if (typeof answer === "object" && answer !== null) {
+      return;
+    }
+  }
+  const version = await vault.rpc.request("web3_clientVersion");
+  throw vaultError("VAULT_LIVE_NETWORK", {
+    network: vault.networkName,
+    action,
+    chainId,
+    client: typeof version === "string" ? quoteForeignText(version) : "unknown",
+    otherwise: instead,
+  });
+}
+
+/** The clock of the next block, in Unix seconds: a node may have been idle. */
+export async function readClock(vault: VaultClient): Promise<bigint> {
+  const { next } = await vault.rpc.nextBlock();
+  return BigInt(next.timestamp);
 }

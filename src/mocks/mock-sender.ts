@@ -8,10 +8,17 @@ import type { VaultError } from "../errors.js";
 import { listOf } from "../json.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import type { Receipt, RpcClient } from "../rpc/rpc-client.js";
-import { hasHost, isInProcess } from "./local-node.js";
-import type { MockAddresses, ScriptCounts } from "./mock-contracts.js";
-import { call, mockInterfaces } from "./setters.js";
-import type { ScriptCall } from "./setters.js";
+import {
+  call,
+  hasHost,
+  isInProcess,
+  mockInterfaces,
+} from "./mock-contracts.js";
+import type {
+  MockAddresses,
+  ScriptCall,
+  ScriptCounts,
+} from "./mock-contracts.js";
 
 /** A transaction that deploys a mock (without `to`) or scripts some. */
 export interface MockTransaction {
@@ -135,34 +142,32 @@ function scriptFailed({ network }: RpcClient, problem: string): VaultError {
 const CALLS_PER_TRANSACTION = 40;
 
 /**
- * Makes calls in order: any mock runs a script for all.
+ * Makes calls in order: any mock runs a script for all. With counts, none on a
+ * mock that others scripted since; then each transaction waits for the one before.
  *
+ * @param counts Raised with every transaction.
  * @throws VaultError as {@link sendToMocks} does
  */
 export async function sendScript(
   vault: VaultClient,
   addresses: MockAddresses,
   script: readonly ScriptCall[],
+  counts?: ScriptCounts,
 ): Promise<void> {
-  const transactions = inBatches(script).map((batch) =>
-    encodeBatch(addresses, batch),
+  const starts = [...script.keys()].filter(
+    (n) => n % CALLS_PER_TRANSACTION === 0,
   );
-  await sendToMocks(vault, transactions);
-}
-
-/**
- * Makes calls likewise, but none on a mock that others scripted since it was
- * counted. One transaction is waited for before the next is sent.
- *
- * @param counts Raised with every transaction.
- */
-export async function sendCountedScript(
-  vault: VaultClient,
-  addresses: MockAddresses,
-  script: readonly ScriptCall[],
-  counts: ScriptCounts,
-): Promise<void> {
-  for (const batch of inBatches(script)) {
+  const batches = starts.map((start) =>
+    script.slice(start, start + CALLS_PER_TRANSACTION),
+  );
+  if (counts === undefined) {
+    await sendToMocks(
+      vault,
+      batches.map((batch) => encodeBatch(addresses, batch)),
+    );
+    return;
+  }
+  for (const batch of batches) {
     const roles = [...new Set(batch.map(({ role }) => role))];
     const turns = roles.map((role) =>
       call(role, "countScript", counts.get(role)),
@@ -172,16 +177,6 @@ export async function sendCountedScript(
       counts.set(role, (counts.get(role) ?? 0n) + 1n);
     }
   }
-}
-
-function inBatches(script: readonly ScriptCall[]): ScriptCall[][] {
-  const count = Math.ceil(script.length / CALLS_PER_TRANSACTION);
-  return Array.from({ length: count }, (_, index) =>
-    script.slice(
-      index * CALLS_PER_TRANSACTION,
-      (index + 1) * CALLS_PER_TRANSACTION,
-    ),
-  );
 }
 
 function encodeBatch(

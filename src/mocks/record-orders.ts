@@ -6,9 +6,9 @@ import { hexWord } from "../client/words.js";
 import type { VaultClient } from "../client/vault-client.js";
 import { operations } from "../protocol/index.js";
 import type { VaultOrder } from "../protocol/index.js";
-import { isInProcess } from "./local-node.js";
-import { call, callsForOrders } from "./setters.js";
-import type { ScriptCall } from "./setters.js";
+import { call, isInProcess } from "./mock-contracts.js";
+import type { ScriptCall } from "./mock-contracts.js";
+import { callsForOrders } from "./state.js";
 import type { MockState } from "./types.js";
 
 /** From this many orders on, a recording is quicker than a script. */

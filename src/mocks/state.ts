@@ -1,24 +1,33 @@
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { getAddress, toBeHex } from "ethers";
 
-import { describeInput, notOneOf, parseUint256 } from "../client/inputs.js";
+import {
+  describeInput,
+  notOneOf,
+  parseEnum,
+  parseUint256,
+} from "../client/inputs.js";
 import {
   checkValues,
   checkAnswer,
   checkValue,
   requireObject,
 } from "../client/values.js";
-import { invalidArgument } from "../errors.js";
+import { assertInvariant, invalidArgument } from "../errors.js";
+import { asRecord } from "../json.js";
 import {
   ContractType,
   OrderState,
   fieldsOf,
   get,
   isOperationName,
+  operationEntry,
   operationNames,
   operations,
   set,
   standaloneQueries,
   targetsOf,
+  wireName,
 } from "../protocol/index.js";
 import type {
   Field,
@@ -28,10 +37,15 @@ import type {
   VaultOrder,
 } from "../protocol/index.js";
 import { encodeRevertData } from "./failure.js";
+import { call, mockInterfaces } from "./mock-contracts.js";
+import type { ScriptCall } from "./mock-contracts.js";
 import { someOrder } from "./scenarios.js";
-import { call, callsForFailure, callsForOrders, setAnswer } from "./setters.js";
-import type { ScriptCall } from "./setters.js";
-import type { MockOverrides, MockState, ScriptedFailure } from "./types.js";
+import type {
+  MockOverrides,
+  MockState,
+  ScriptedFailure,
+  ScriptedReason,
+} from "./types.js";
 
 export const orderFields: readonly Field[] = operations.getOrderInfo.outputs;
 
@@ -169,6 +183,65 @@ export function callsForChanges(
   return settables
     .filter(({ path }) => get(named, path) !== undefined)
     .flatMap(({ calls }) => calls(state, changes));
+}
+
+/**
+ * Sets what an operation answers: its values in their order, after the contract
+ * type if the operation takes one.
+ */
+function setAnswer(
+  { operation, role, args }: Query,
+  answer: unknown,
+): ScriptCall {
+  const { key, inputs, outputs } = operationEntry(operation);
+  const mock = mockInterfaces[role];
+  // Named after the function that answers, or after the value.
+  const setter = [wireName(operation).replace(/^(?:get|query|cal)/u, ""), key]
+    .map((name) => `set${capitalize(name)}`)
+    .find((name) => mock.hasFunction(name));
+  assertInvariant(setter !== undefined, `no mock answers ${operation}`);
+  if (mock.getFunction(setter)?.inputs[0]?.baseType === "tuple") {
+    return call(role, setter, answer);
+  }
+  const chosen = inputs.some(({ unit }) => unit === "contractType")
+    ? args.map((word) => parseEnum("contractType", word, "contractType"))
+    : [];
+  const values =
+    outputs.length === 1
+      ? [answer]
+      : outputs.map(({ name }) => asRecord(answer)[name]);
+  return call(role, setter, ...chosen, ...values);
+}
+
+/** Makes an operation revert, or succeed again if the reason is null. */
+export function callsForFailure({
+  operation,
+  pool,
+  reason,
+}: Omit<ScriptedFailure, "reason"> & {
+  readonly reason: ScriptedReason | null;
+}): ScriptCall[] {
+  const { selector } = operationEntry(operation);
+  return targetsOf(operation)
+    .filter(({ variant }) => pool === undefined || variant === pool)
+    .map(({ role }) =>
+      reason === null
+        ? call(role, "clearRevert", selector)
+        : call(role, "setRevert", selector, encodeRevertData(reason)),
+    );
+}
+
+/** Sets orders, and removes those that are null. */
+export function callsForOrders(orders: MockState["orders"]): ScriptCall[] {
+  return [...orders].map(([orderID, order]) =>
+    order === null
+      ? call("trading", "removeOrder", orderID)
+      : call("trading", "setOrder", orderID, {
+          ...order,
+          // A lone surrogate becomes U+FFFD; ethers would throw.
+          exType: new TextEncoder().encode(order.exType),
+        }),
+  );
 }
 
 function merge(before: unknown, given: unknown, where: string): unknown {

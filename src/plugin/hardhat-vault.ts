@@ -322,9 +322,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
    * Places a mock where one contract is, so that a test can script that one
    * while the others stay the real ones: on a fork, or in process.
    *
-   * The mock first answers what the contract there answered, and what the
-   * scenario says where that contract cannot be read. Orders, which cannot all
-   * be read, are the scenario's.
+   * The mock first returns what the contract there returned; what cannot be
+   * read, orders among it, is that of the scenario `open-round`.
    *
    * @returns A handle whose methods for that contract work; those for a
    * contract that is not a mock throw VAULT_NOT_A_MOCK.

@@ -15,35 +15,21 @@ export function findInProject(
   >,
 ): FindErrors {
   let find: Promise<ReturnType<typeof findAmong>> | undefined;
-  return async (selector) => {
-    find ??= readErrors(artifacts).then(findAmong);
-    return (await find)(selector);
-  };
-}
-
-async function readErrors(
-  artifacts: Parameters<typeof findInProject>[0],
-): Promise<readonly ErrorFragment[]> {
-  const found = new Map<string, ErrorFragment>();
-  const names = [...(await artifacts.getAllFullyQualifiedNames())].toSorted();
-  for (const name of names) {
-    const { abi } = await artifacts.readArtifact(name);
-    for (const entry of abi) {
-      const fragment = toErrorFragment(entry);
-      if (fragment !== undefined) {
-        found.set(fragment.format("full"), fragment);
+  const readErrors = async (): NonNullable<typeof find> => {
+    const errors = new Map<string, ErrorFragment>();
+    const names = [...(await artifacts.getAllFullyQualifiedNames())].toSorted();
+    for (const name of names) {
+      const { abi } = await artifacts.readArtifact(name);
+      for (const entry of abi) {
+        try {
+          const error = ErrorFragment.from(entry);
+          errors.set(error.format("full"), error);
+        } catch {
+          // Another kind of entry, or one with types that ethers does not know.
+        }
       }
     }
-  }
-  return [...found.values()];
-}
-
-function toErrorFragment(entry: unknown): ErrorFragment | undefined {
-  try {
-    return ErrorFragment.from(entry);
-  } catch {
-    // Another kind of entry, or of another tool, with types that ethers does not
-    // know.
-    return undefined;
-  }
+    return findAmong([...errors.values()]);
+  };
+  return async (selector) => (await (find ??= readErrors()))(selector);
 }

@@ -8,11 +8,7 @@ import { resolveSigner } from "../settlement/signer.js";
 
 /**
  * The account that a settlement would use: the network's `from`, else its first
- * account. Only where that is a configured key is the key read, for its
- * address; name an account and none is.
- *
- * The first account is found out once for a connection, as Hardhat does for
- * transactions without a sender. Who really signs is looked up anew each time.
+ * account, remembered for the connection. A settlement looks up its signer itself.
  *
  * @param option The option that names another account, for the error.
  * @throws VaultError VAULT_NO_SENDER, VAULT_CONFIG_VARIABLE,

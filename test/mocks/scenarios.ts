@@ -6,7 +6,7 @@ import {
   generatedOrder,
   inProcessMockAddresses,
 } from "../../src/mocks/index.js";
-import { readClock } from "../../src/mocks/local-node.js";
+import { readClock } from "../../src/mocks/mock-contracts.js";
 import { scenarios } from "../../src/mocks/scenarios.js";
 import type { MockOrder, MockState } from "../../src/mocks/types.js";
 import { keysOf } from "../../src/protocol/keys-of.js";
