@@ -4,7 +4,7 @@
  */
 import hre from "hardhat";
 
-import { toFlag } from "../tasks/parse-options.js";
+import { toFlag } from "../tasks/parse-arguments.js";
 
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);

@@ -1,29 +1,27 @@
 import path from "node:path";
 
-import { requireFixedBlock } from "../src/client/inputs.js";
-import type { BlockTag } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { assertInvariant, vaultError } from "../src/errors.js";
+import { assertInvariant } from "../src/errors.js";
 import { capture } from "../src/mocks/capture.js";
 import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
+import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { notes, title } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
-import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
 import { readAction } from "./open-vault.js";
 import type { TaskReport } from "./run-task.js";
 
-export default readAction(parseCaptureArguments, captureToFile);
+export default readAction(taskArguments.capture, captureToFile);
 
 const NO_ORDERS =
-  "No order was captured: in a replay each of them reverts and says so. --orders 1-50 captures these.";
+  "No order was captured: in a replay each of them reverts and says so. --ids 1-50 captures these.";
 
 /** Records a vault in a file that appears whole or not at all. */
 async function captureToFile(
   vault: HardhatVault,
-  { out, orders, blockTag }: CaptureRequest,
+  { out, ids: orders = [], block: blockTag }: ArgumentsOf<"capture">,
 ): Promise<TaskReport> {
   let captured: Capture | undefined;
   async function* pieces(): AsyncGenerator<string> {
@@ -71,30 +69,4 @@ async function captureToFile(
 function fromRoot(vault: HardhatVault, file: string): string {
   const { root } = vault.context.config.paths;
   return path.relative(root, path.resolve(file)).replaceAll(path.sep, "/");
-}
-
-interface CaptureRequest {
-  readonly out: string;
-  readonly orders: readonly bigint[];
-  readonly blockTag: BlockTag;
-  /** Milliseconds. */
-  readonly timeout: number | undefined;
-}
-
-/** Reads the options, before any request. */
-function parseCaptureArguments(args: ArgumentsOf<"capture">): CaptureRequest {
-  if (args.out === undefined || args.out === "") {
-    throw vaultError("VAULT_MISSING_OPTION", {
-      where: "--out",
-      form: "The file to write, as in --out fixture.json",
-    });
-  }
-  const blockTag = parseBlock(args.block);
-  requireFixedBlock(blockTag, "--block");
-  return {
-    out: args.out,
-    orders: args.orders === undefined ? [] : parseOrderIds(args.orders),
-    blockTag,
-    timeout: parseTimeout(args.timeout),
-  };
 }

@@ -20,16 +20,17 @@ import type { Values } from "../src/rpc/abi-arguments.js";
 import { decodeRevertReason } from "../src/rpc/revert-reason.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
+import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { selectedNetwork } from "./open-vault.js";
 import { labelledValues, title } from "./output/blocks.js";
 import type { Block, LabelledValue } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
+import { selectedNetwork } from "./parse-arguments.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 
-export default taskAction(async (args: ArgumentsOf<"decode">, hre) => {
+export default taskAction(taskArguments.decode, async (args, { hre }) => {
   const { config } = selectedNetwork(hre);
   return await decode(args, {
     tokenDecimals: config.vault.tokenDecimals,

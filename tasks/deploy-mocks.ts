@@ -3,31 +3,33 @@ import { invalidArgument } from "../src/errors.js";
 import { requireScenario } from "../src/mocks/scenarios.js";
 import type { ScenarioName } from "../src/mocks/scenarios.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { taskArguments } from "./arguments.js";
 import { readEnvelope, withVault } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
-import type { OutputStream } from "./output/destination.js";
 import { wrapText } from "./output/render-text.js";
-import { createStyle } from "./output/style.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
+import type { Output } from "./terminal.js";
 
-export default taskAction(async (args: ArgumentsOf<"deploy-mocks">, hre) => {
-  if (args.at !== undefined) {
-    throw invalidArgument(
-      "--at",
-      "mocks are deployed to new addresses, none can be given",
+export default taskAction(
+  taskArguments["deploy-mocks"],
+  async (args, surroundings) => {
+    if (args.at !== undefined) {
+      throw invalidArgument(
+        "--at",
+        "mocks are deployed to new addresses, none can be given",
+      );
+    }
+    const scenario = requireScenario(args.scenario ?? "open-round");
+    const { err } = surroundings.terminal;
+    return await withVault(
+      surroundings,
+      "write",
+      args,
+      async (vault) => await deployAndSave(vault, scenario, args.yes, err),
     );
-  }
-  const scenario = requireScenario(args.scenario ?? "open-round");
-  return await withVault(
-    hre,
-    "write",
-    args,
-    async (vault, { stderr }) =>
-      await deployAndSave(vault, scenario, args.yes, stderr),
-  );
-});
+  },
+);
 
 /**
  * Deploys mocks and, where the network persists, remembers where they are.
@@ -38,7 +40,7 @@ async function deployAndSave(
   vault: HardhatVault,
   scenario: ScenarioName,
   allowLiveNetwork: boolean,
-  stderr: OutputStream,
+  err: Output,
 ): Promise<TaskReport> {
   const { addresses } = await vault.deployMocks({ scenario, allowLiveNetwork });
   const envelope = await readEnvelope(vault);
@@ -49,8 +51,8 @@ async function deployAndSave(
     contracts: addresses,
   });
   if (file === undefined) {
-    stderr.write(
-      `${wrapText("This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.", createStyle(stderr))}\n`,
+    await err.write(
+      `${wrapText("This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.", err.style)}\n`,
     );
   }
   return {

@@ -1,5 +1,3 @@
-import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
-
 import { vaultError } from "../src/errors.js";
 import {
   examineContracts,
@@ -11,16 +9,17 @@ import type { Check } from "../src/plugin/examine.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import { Deadline } from "../src/rpc/deadline.js";
+import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { parseAt, selectedNetwork, withVault } from "./open-vault.js";
+import { withVault } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
 import type { Envelope } from "./output/blocks.js";
 import { describeCount } from "./output/format-value.js";
-import { parseTimeout } from "./parse-options.js";
+import { selectedNetwork } from "./parse-arguments.js";
 import { taskAction } from "./run-task.js";
-import type { TaskReport } from "./run-task.js";
+import type { TaskReport, TaskSurroundings } from "./run-task.js";
 
-export default taskAction(examine);
+export default taskAction(taskArguments.doctor, examine);
 
 /** What was found, and where; without an envelope if the node did not answer. */
 export interface Examination {
@@ -36,13 +35,12 @@ const looks = {
 
 async function examine(
   args: ArgumentsOf<"doctor">,
-  hre: HardhatRuntimeEnvironment,
+  surroundings: TaskSurroundings,
 ): Promise<TaskReport> {
   // A mistake on the command line is an error, and no finding.
-  const { name: network, config } = selectedNetwork(hre);
+  const { name: network, config } = selectedNetwork(surroundings.hre);
   settingsOf(network, config, args.instance);
-  parseAt(args.at);
-  const timeout = parseTimeout(args.timeout);
+  const { timeout } = args;
   const deadline = timeout === undefined ? undefined : new Deadline(timeout);
   const look = async (
     access: keyof typeof looks,
@@ -58,7 +56,7 @@ async function examine(
           ? undefined
           : Math.max(1, Math.ceil(deadline.remaining));
       return await withVault(
-        hre,
+        surroundings,
         access,
         args,
         async (vault) => await work(vault.withDeadline({ timeout: left })),

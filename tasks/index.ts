@@ -7,9 +7,10 @@ import type {
   TaskDefinition,
 } from "hardhat/types/tasks";
 
+import { keysOf } from "../src/protocol/keys-of.js";
 import { operationEntry, readOperationNames } from "../src/protocol/queries.js";
-import { readArguments, taskArguments } from "./arguments.js";
-import type { Argument, ArgumentsOf, TaskName } from "./arguments.js";
+import { describeArgument, readArguments, taskArguments } from "./arguments.js";
+import type { Arguments, TaskName } from "./arguments.js";
 
 // This file describes the tasks and loads none of them: it is imported by every
 // run of Hardhat.
@@ -17,51 +18,39 @@ import type { Argument, ArgumentsOf, TaskName } from "./arguments.js";
 function defineTask(
   name: string,
   description: string,
-  described: Readonly<Record<string, Argument>>,
-  action: LazyActionObject<NewTaskActionFunction<never>>,
+  action: LazyActionObject<NewTaskActionFunction>,
+  described: Arguments,
 ): TaskDefinition {
   let builder: NewTaskDefinitionBuilder = task(
     ["vault", ...name.split(" ")],
     description,
   );
-  for (const [argument, text] of Object.entries(described)) {
-    if (typeof text === "string") {
+  for (const [argument, { position, ...kind }] of Object.entries(described)) {
+    const shared = { name: argument, description: describeArgument(kind) };
+    if ("flag" in kind) {
+      builder = builder.addFlag(shared);
+    } else if (position === undefined) {
       // Values are parsed by us and not by Hardhat, whose integers have no
       // bound and whose errors are not ours.
       builder = builder.addOption({
-        name: argument,
-        description: text,
+        ...shared,
         type: ArgumentType.STRING_WITHOUT_DEFAULT,
         defaultValue: undefined,
       });
-    } else if ("flag" in text) {
-      builder = builder.addFlag({ name: argument, description: text.flag });
-    } else if ("positional" in text) {
-      builder = builder.addPositionalArgument({
-        name: argument,
-        description: text.positional,
-      });
+    } else if (position === "one") {
+      builder = builder.addPositionalArgument(shared);
     } else {
-      builder = builder.addVariadicArgument({
-        name: argument,
-        description: text.variadic,
-        defaultValue: [],
-      });
+      builder = builder.addVariadicArgument({ ...shared, defaultValue: [] });
     }
   }
-  return (
-    builder
-      // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each has the type of its arguments where the actions are listed
-      .setAction(action as LazyActionObject<NewTaskActionFunction>)
-      .build()
-  );
+  return builder.setAction(action).build();
 }
 
 /** What each task does, in words and by a file that is loaded when it is run. */
 const actions: {
   readonly [Name in TaskName]: readonly [
     description: string,
-    action: LazyActionObject<NewTaskActionFunction<ArgumentsOf<Name>>>,
+    action: LazyActionObject<NewTaskActionFunction>,
   ];
 } = {
   status: [
@@ -127,10 +116,6 @@ const actions: {
   ],
 };
 
-const argumentsOf: Readonly<
-  Record<string, Readonly<Record<string, Argument>>>
-> = taskArguments;
-
 export const vaultTasks: TaskDefinition[] = [
   emptyTask("vault", "Read, settle and test the vault protocol").build(),
   emptyTask(
@@ -139,11 +124,16 @@ export const vaultTasks: TaskDefinition[] = [
   ).build(),
   ...readOperationNames.map((operation) => {
     const { task: name, description, inputs } = operationEntry(operation);
-    return defineTask(name, description, readArguments(inputs), async () => ({
-      default: (await import("./read.js")).createReadAction(operation),
-    }));
+    return defineTask(
+      name,
+      description,
+      async () => ({
+        default: (await import("./read.js")).createReadAction(operation),
+      }),
+      readArguments(inputs),
+    );
   }),
-  ...Object.entries(actions).map(([name, [description, action]]) =>
-    defineTask(name, description, argumentsOf[name] ?? {}, action),
+  ...keysOf(actions).map((name) =>
+    defineTask(name, ...actions[name], taskArguments[name]),
   ),
 ];

@@ -8,19 +8,16 @@ import {
 import { checkTarget, nextRoundFields } from "../src/mocks/state.js";
 import type { NextRound, ScriptedReason } from "../src/mocks/types.js";
 import { notOneOf } from "../src/client/inputs.js";
-import { operationNames } from "../src/protocol/index.js";
 import type { OperationName, PoolName } from "../src/protocol/index.js";
-import { vaultError } from "../src/errors.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { taskArguments } from "./arguments.js";
+import type { ArgumentsOf, TaskName } from "./arguments.js";
 import { readEnvelope, withVault } from "./open-vault.js";
 import { notes, title } from "./output/blocks.js";
 import { parseAssignments, parseChanges, parseField } from "./parse-changes.js";
 import type { Assignment } from "./parse-changes.js";
-import { parseWord } from "./parse-options.js";
 import { taskAction } from "./run-task.js";
-import type { TaskArguments } from "./run-task.js";
 
 /** What a script did: the value of the key `mock`, and a line for a person. */
 interface Scripted {
@@ -33,14 +30,15 @@ interface Scripted {
  *
  * @param prepare Reads what was typed, before anything is asked of the network.
  */
-function scriptingAction<Args extends TaskArguments>(
+function scriptingAction<Task extends TaskName & `mock ${string}`>(
+  task: Task,
   prepare: (
-    args: Args,
+    args: ArgumentsOf<Task>,
   ) => (mocks: MockVaultHandle, now: number) => Promise<Scripted>,
-): NewTaskActionFunction<Args> {
-  return taskAction(async (args, hre) => {
+): NewTaskActionFunction {
+  return taskAction(taskArguments[task], async (args, surroundings) => {
     const script = prepare(args);
-    return await withVault(hre, "write", args, async (vault) => {
+    return await withVault(surroundings, "write", args, async (vault) => {
       await requireDevelopmentNode(
         vault,
         "its mocks, if it has any, are somebody else's",
@@ -60,14 +58,8 @@ function scriptingAction<Args extends TaskArguments>(
 }
 
 /** `vault mock set <path>=<value> …` */
-export const set = scriptingAction(({ changes }: ArgumentsOf<"mock set">) => {
+export const set = scriptingAction("mock set", ({ changes }) => {
   const assignments = parseAssignments(changes);
-  if (assignments.length === 0) {
-    throw vaultError("VAULT_MISSING_OPTION", {
-      where: "<changes>",
-      form: "Values by path, as in round.strikePrice=65000e18 orders.7.state=closed",
-    });
-  }
   // Paths and values are refused before anything is asked of the chain.
   parseChanges(assignments, 0);
   return async (mocks, now) => {
@@ -78,20 +70,18 @@ export const set = scriptingAction(({ changes }: ArgumentsOf<"mock set">) => {
 });
 
 /** `vault mock next-round [field=value …]` */
-export const nextRound = scriptingAction(
-  ({ terms }: ArgumentsOf<"mock next-round">) => {
-    const assignments = parseAssignments(terms);
-    parseTerms(assignments, 0);
-    return async (mocks, now) => {
-      await mocks.startNextRound(parseTerms(assignments, now));
-      const round = await mocks.vault.getLatestRoundInfo();
-      return {
-        json: { round },
-        text: `A new round is open${assignments.length === 0 ? "" : `: ${describeAssignments(assignments)}`}.`,
-      };
+export const nextRound = scriptingAction("mock next-round", ({ terms }) => {
+  const assignments = parseAssignments(terms);
+  parseTerms(assignments, 0);
+  return async (mocks, now) => {
+    await mocks.startNextRound(parseTerms(assignments, now));
+    const round = await mocks.vault.getLatestRoundInfo();
+    return {
+      json: { round },
+      text: `A new round is open${assignments.length === 0 ? "" : `: ${describeAssignments(assignments)}`}.`,
     };
-  },
-);
+  };
+});
 
 /** @throws VaultError VAULT_INVALID_ENUM for what is no term of a next round */
 function parseTerms(
@@ -111,21 +101,19 @@ function parseTerms(
 }
 
 /** `vault mock fail <operation> <reason>` */
-export const fail = scriptingAction(
-  ({ reason, ...args }: ArgumentsOf<"mock fail">) => {
-    const { operation, target, json, text } = parseTarget(args);
-    return async (mocks) => {
-      await mocks.fail(operation, parseReason(reason), target);
-      return {
-        json: { ...json, reason },
-        text: `${text} reverts from now on: ${escapeUntrusted(reason)}`,
-      };
+export const fail = scriptingAction("mock fail", ({ reason, ...args }) => {
+  const { operation, target, json, text } = parseTarget(args);
+  return async (mocks) => {
+    await mocks.fail(operation, parseReason(reason), target);
+    return {
+      json: { ...json, reason },
+      text: `${text} reverts from now on: ${escapeUntrusted(reason)}`,
     };
-  },
-);
+  };
+});
 
 /** `vault mock succeed <operation>` */
-export const succeed = scriptingAction((args: ArgumentsOf<"mock succeed">) => {
+export const succeed = scriptingAction("mock succeed", (args) => {
   const { operation, target, json, text } = parseTarget(args);
   return async (mocks) => {
     await mocks.succeed(operation, target);
@@ -137,18 +125,14 @@ export const succeed = scriptingAction((args: ArgumentsOf<"mock succeed">) => {
 function parseTarget({
   operation,
   pool,
-}: ArgumentsOf<"mock succeed">): Scripted & {
+}: Pick<ArgumentsOf<"mock succeed">, "operation" | "pool">): Scripted & {
   readonly operation: OperationName;
   readonly target: { readonly pool?: PoolName };
 } {
-  const named = {
-    operation: parseWord(operation, operationNames, "<operation>"),
-    pool,
-  };
-  checkTarget(named, "--pool");
+  checkTarget({ operation, pool }, "--pool");
   return {
-    operation: named.operation,
-    target: named.pool === undefined ? {} : { pool: named.pool },
+    operation,
+    target: pool === undefined ? {} : { pool },
     json: { operation, pool: pool ?? null },
     text: pool === undefined ? operation : `${operation} of the ${pool} pool`,
   };

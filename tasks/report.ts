@@ -1,68 +1,34 @@
-import { requireFixedBlock } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { assertInvariant, invalidArgument, fallbackTo } from "../src/errors.js";
+import { assertInvariant, fallbackTo } from "../src/errors.js";
+import { findSender } from "../src/plugin/sender.js";
 import { contractRoleNames } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
+import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { readAction, selectedNetwork } from "./open-vault.js";
+import { readAction } from "./open-vault.js";
 import { notes, title } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
-import { describeProgress } from "./output/waiting.js";
-import { parseOrderIds, parseReadTarget } from "./parse-options.js";
-import type { ReadTarget } from "./parse-options.js";
+import { selectedNetwork } from "./parse-arguments.js";
 import { countFailures, renderReport } from "./report/render.js";
 import type { Report } from "./report/render.js";
-import type { ReadSurroundings } from "./open-vault.js";
-import type { TaskReport } from "./run-task.js";
+import type { TaskReport, TaskSurroundings } from "./run-task.js";
 import { simulateToShow } from "./simulate.js";
 
 const DEFAULT_FILE = "vault-report.html";
 
-interface ReportRequest extends ReadTarget {
-  readonly out: string;
-  /** Undefined for a page without orders. */
-  readonly orders: readonly bigint[] | undefined;
-}
-
-export default readAction(parseReportArguments, report);
-
-/**
- * Reads the options, before any request.
- *
- * @throws VaultError of the argument that is wrong
- */
-export function parseReportArguments(
-  args: ArgumentsOf<"report">,
-): ReportRequest {
-  const { out = DEFAULT_FILE, orders } = args;
-  if (out === "") {
-    throw invalidArgument("--out", "a file name is needed, and it is empty");
-  }
-  const target = parseReadTarget(args);
-  requireFixedBlock(target.blockTag, "--block");
-  return {
-    ...target,
-    out,
-    orders:
-      orders === undefined
-        ? undefined
-        : parseOrderIds(orders).toSorted((one, other) =>
-            one < other ? -1 : 1,
-          ),
-  };
-}
+export default readAction(taskArguments.report, report);
 
 /** Writes a page about a vault at one block to a file, whole or not at all. */
 async function report(
   vault: HardhatVault,
-  request: ReportRequest,
-  surroundings: ReadSurroundings<ArgumentsOf<"report">>,
+  args: ArgumentsOf<"report">,
+  surroundings: TaskSurroundings,
 ): Promise<TaskReport> {
-  const { out } = request;
+  const { out = DEFAULT_FILE } = args;
   let found: Report | undefined;
   async function* pieces(): AsyncGenerator<string> {
-    found = await gather(vault, request, surroundings);
+    found = await gather(vault, args, surroundings);
     yield renderReport(found);
   }
   await writeToFile(pieces(), out);
@@ -92,10 +58,9 @@ async function report(
 /** Reads all that the page shows, at the block of the snapshot. */
 async function gather(
   vault: HardhatVault,
-  { orders, blockTag, from }: ReportRequest,
-  { args, hre, say, findSender }: ReadSurroundings<ArgumentsOf<"report">>,
+  { ids, block: blockTag, from, raw, rounds, simulate }: ArgumentsOf<"report">,
+  { hre, terminal }: TaskSurroundings,
 ): Promise<Report> {
-  const { raw, rounds, simulate } = args;
   const { config } = selectedNetwork(hre);
   const snapshot = await vault.snapshot({ blockTag, from });
   const { chainId, block } = snapshot;
@@ -106,15 +71,15 @@ async function gather(
     snapshot,
     context: { ...vault.settings, chainTime: block.timestamp, raw },
     orders:
-      orders === undefined
+      ids === undefined
         ? undefined
         : await Array.fromAsync(
             vault.orders({
-              ids: orders,
+              ids: ids.toSorted((one, other) => (one < other ? -1 : 1)),
               from,
               blockTag: block.number,
               onProgress: (far) => {
-                say(describeProgress("Reading orders", far));
+                terminal.progress("Reading orders", far);
               },
             }),
           ),
@@ -126,7 +91,7 @@ async function gather(
                 toBlock: block.number,
                 from,
                 onProgress: (far) => {
-                  say(describeProgress("Reading blocks", far));
+                  terminal.progress("Reading blocks", far);
                 },
               }),
             )
@@ -141,10 +106,11 @@ async function gather(
       : undefined,
     simulation: simulate
       ? await simulateToShow(vault, {
-          as: from ?? (await findSender("from")),
+          as: from ?? (await findSender(vault.rpc, config, "from")),
           // In process, there is no other block than the newest.
           blockNumber:
-            config.type === "http" || blockTag !== "latest"
+            config.type === "http" ||
+            (blockTag !== undefined && blockTag !== "latest")
               ? block.number
               : undefined,
         })

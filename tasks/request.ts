@@ -1,5 +1,3 @@
-import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
-
 import {
   fixedAddresses,
   inOrder,
@@ -7,23 +5,27 @@ import {
 } from "../src/client/addresses.js";
 import type { LocatedAddress } from "../src/client/addresses.js";
 import { encodeCall } from "../src/client/codec.js";
-import { parseAddress } from "../src/client/inputs.js";
 import { connectionAddresses } from "../src/plugin/addresses.js";
 import { configuredFrom } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
-import {
-  isReadOperation,
-  operationEntry,
-  operationNames,
+import { isReadOperation, operationEntry } from "../src/protocol/index.js";
+import type {
+  ContractRole,
+  OperationName,
+  PoolName,
 } from "../src/protocol/index.js";
-import type { ContractRole, OperationName } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/untrusted-text.js";
+import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { parseAt, selectedNetwork, withVault } from "./open-vault.js";
+import { withVault } from "./open-vault.js";
 import { code } from "./output/blocks.js";
-import { parseInteger, parseWord, toCallArguments } from "./parse-options.js";
+import {
+  parseInteger,
+  selectedNetwork,
+  toCallArguments,
+} from "./parse-arguments.js";
 import { taskAction } from "./run-task.js";
-import type { TaskArguments, TaskReport } from "./run-task.js";
+import type { TaskReport, TaskSurroundings } from "./run-task.js";
 
 interface RequestContext {
   readonly addressOf: (
@@ -35,8 +37,12 @@ interface RequestContext {
 }
 
 export default taskAction(
-  async (args: ArgumentsOf<"request">, hre) =>
-    await buildRequest(args, await addressesWithoutRequests(args, hre)),
+  taskArguments.request,
+  async (args, surroundings) =>
+    await buildRequest(
+      args,
+      await addressesWithoutRequests(args, surroundings),
+    ),
 );
 
 /**
@@ -47,16 +53,14 @@ async function buildRequest(
   args: ArgumentsOf<"request">,
   { addressOf, from: defaultFrom }: RequestContext,
 ): Promise<TaskReport> {
-  const operation = parseWord(args.operation, operationNames, "<operation>");
+  const { operation, from = defaultFrom } = args;
   if (args.curl && !isReadOperation(operation)) {
     throw invalidArgument(
       "--curl",
       `${operation} is sent as a signed transaction, which curl cannot sign; \`vault settle\` sends it`,
     );
   }
-  const call = encodeCall(operation, parseWireArguments(operation, args));
-  const from =
-    args.from === undefined ? defaultFrom : parseAddress(args.from, "--from");
+  const call = encodeCall(operation, parseWireArguments(args));
   const { address: to } = await addressOf(call.role, operation);
   if (!isReadOperation(operation)) {
     const document = {
@@ -90,10 +94,11 @@ async function buildRequest(
   };
 }
 
-function parseWireArguments(
-  operation: OperationName,
-  { args, pool }: ArgumentsOf<"request">,
-): readonly unknown[] {
+function parseWireArguments({
+  operation,
+  args,
+  pool,
+}: ArgumentsOf<"request">): readonly unknown[] {
   const { inputs } = operationEntry(operation);
   if (args.length !== inputs.length) {
     const names = inputs.map(({ name }) => name).join(" ");
@@ -102,7 +107,7 @@ function parseWireArguments(
       `it takes ${inputs.length === 0 ? "no arguments" : `${inputs.length} (${names})`}, got ${args.length}`,
     );
   }
-  const pools = parsePool(operation, pool);
+  const pools = poolOf(operation, pool);
   const values = inputs.map(({ unit, name }, index) => {
     const text = args[index] ?? "";
     return unit === "contractType" && !/^[0-9]+$/u.test(text)
@@ -113,25 +118,22 @@ function parseWireArguments(
 }
 
 /** The pool that is asked, as an argument; none where no pool is. */
-function parsePool(
+function poolOf(
   operation: OperationName,
-  pool: string | undefined,
-): readonly string[] {
+  pool: PoolName | undefined,
+): readonly PoolName[] {
   const { target } = operationEntry(operation);
-  if (typeof target === "string") {
-    if (pool !== undefined) {
-      throw invalidArgument("--pool", `${operation} is not asked of a pool`);
-    }
-    return [];
+  const isOfPools = typeof target !== "string";
+  if (!isOfPools && pool !== undefined) {
+    throw invalidArgument("--pool", `${operation} is not asked of a pool`);
   }
-  const pools = Object.keys(target);
-  if (pool === undefined) {
+  if (isOfPools && pool === undefined) {
     throw vaultError("VAULT_MISSING_OPTION", {
       where: "--pool",
-      form: `The pool that ${operation} is asked of: ${pools.join(" or ")}`,
+      form: `The pool that ${operation} is asked of: ${Object.keys(target).join(" or ")}`,
     });
   }
-  return [parseWord(pool, pools, "--pool")];
+  return pool === undefined ? [] : [pool];
 }
 
 /**
@@ -139,25 +141,22 @@ function parsePool(
  * opened, since its URL may be a secret that is not at hand.
  */
 async function addressesWithoutRequests(
-  args: TaskArguments,
-  hre: HardhatRuntimeEnvironment,
+  { at, instance: name }: ArgumentsOf<"request">,
+  surroundings: TaskSurroundings,
 ): Promise<RequestContext> {
-  const { name: network, config } = selectedNetwork(hre);
+  const { name: network, config } = selectedNetwork(surroundings.hre);
   const from = configuredFrom(network, config);
   if (config.type === "edr-simulated") {
-    return await withVault(hre, "read", args, async (vault) => ({
+    const args = { at, instance: name };
+    return await withVault(surroundings, "read", args, async (vault) => ({
       from,
       addressOf: async (role, operation) =>
         await vault.addressOf(role, operation),
     }));
   }
-  const { at, instance } = args;
-  const overrides = parseAt(at);
-  const { locate } = connectionAddresses(network, config, { instance });
+  const { locate } = connectionAddresses(network, config, { instance: name });
   const addresses =
-    overrides === undefined
-      ? locate
-      : inOrder(fixedAddresses(overrides, "--at"), locate);
+    at === undefined ? locate : inOrder(fixedAddresses(at, "--at"), locate);
   return {
     from,
     addressOf: async (role, operation) =>

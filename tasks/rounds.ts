@@ -1,68 +1,41 @@
 import type { PastRound } from "../src/client/index.js";
-import type { BlockTag } from "../src/client/inputs.js";
 import { invalidArgument } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
+import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
+import { toDocument } from "./error-texts.js";
 import { notes, title } from "./output/blocks.js";
 import { describeCount } from "./output/format-value.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
-import type { ListingForm } from "./output/listing.js";
 import { renderText } from "./output/render-text.js";
 import { notesOnRounds, roundBlocks, toCsv } from "./output/rounds.js";
 import { createStyle } from "./output/style.js";
-import { describeProgress } from "./output/waiting.js";
-import {
-  parsePastBlock,
-  parseReadTarget,
-  toDocument,
-} from "./parse-options.js";
-import type { ReadTarget } from "./parse-options.js";
 import { readAction, readEnvelope } from "./open-vault.js";
-import type { ReadSurroundings } from "./open-vault.js";
-import type { StreamedReport } from "./run-task.js";
+import type { StreamedReport, TaskSurroundings } from "./run-task.js";
 
-interface RoundsRequest extends Omit<ReadTarget, "blockTag"> {
-  readonly fromBlock: BlockTag;
-  readonly toBlock: BlockTag;
-  readonly form: ListingForm;
-}
-
-export default readAction(parseRoundsArguments, listRounds);
-
-/** Checks what can be checked without a network. */
-export function parseRoundsArguments(
-  args: ArgumentsOf<"rounds">,
-): RoundsRequest {
-  const { from, timeout } = parseReadTarget(args);
-  if (args.block !== undefined && args.toBlock !== undefined) {
-    throw invalidArgument(
-      "--block",
-      "it says the same as --to-block; leave one of the two out",
-    );
-  }
-  const range = {
-    fromBlock: parsePastBlock(args.fromBlock ?? "0", "--from-block"),
-    toBlock: parsePastBlock(
-      args.toBlock ?? args.block,
-      args.toBlock === undefined ? "--block" : "--to-block",
-    ),
-  };
-  return { ...range, from, timeout, form: parseListingForm(args) };
-}
+export default readAction(
+  taskArguments.rounds,
+  listRounds,
+  ({ block, toBlock, ...args }) => {
+    if (block !== undefined && toBlock !== undefined) {
+      throw invalidArgument(
+        "--block",
+        "it says the same as --to-block; leave one of the two out",
+      );
+    }
+    parseListingForm(args);
+  },
+);
 
 /** Finds the rounds of a range of blocks, and lists them. */
 async function listRounds(
   vault: HardhatVault,
-  { fromBlock, toBlock, from, form }: RoundsRequest,
-  {
-    args: { out, raw },
-    write,
-    stdout,
-    stderr,
-    say,
-  }: ReadSurroundings<ArgumentsOf<"rounds">>,
+  args: ArgumentsOf<"rounds">,
+  { terminal }: TaskSurroundings,
 ): Promise<StreamedReport> {
+  const { fromBlock, block, toBlock = block, from, out, raw } = args;
+  const form = parseListingForm(args);
   const envelope = await readEnvelope(vault, toBlock);
   const { number, timestamp: chainTime } = envelope.block;
   const format = (found: readonly PastRound[]): string => {
@@ -85,7 +58,7 @@ async function listRounds(
               raw,
             }),
           ],
-          createStyle(out === undefined ? stdout : {}),
+          out === undefined ? terminal.out.style : createStyle({}),
         )}\n`;
     }
   };
@@ -97,13 +70,13 @@ async function listRounds(
         toBlock: envelope.block.number,
         from,
         onProgress: (far) => {
-          say(describeProgress("Reading blocks", far));
+          terminal.progress("Reading blocks", far);
         },
       }),
     );
     yield format(rounds);
   };
-  const isRead = await writeListing(pieces(), out, write);
+  const isRead = await writeListing(pieces(), out, terminal);
   if (isRead) {
     const said = [
       ...(out === undefined
@@ -115,7 +88,8 @@ async function listRounds(
       ...(form === "csv" || form === "ndjson" ? notesOnRounds(rounds) : []),
     ];
     if (said.length > 0) {
-      stderr.write(`${renderText([notes(...said)], createStyle(stderr))}\n`);
+      const { err } = terminal;
+      await err.write(`${renderText([notes(...said)], err.style)}\n`);
     }
   }
   return { streamed: true, ok: true };

@@ -1,8 +1,3 @@
-import type { Key } from "node:readline";
-
-import askToConfirm from "@inquirer/confirm";
-
-import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { describeTransfers } from "./output/simulation.js";
@@ -16,7 +11,9 @@ import type {
 import { hasEnded } from "../src/protocol/round.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
+import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
+import { instanceFlag, messageForCommandLine } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import { code, notes } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
@@ -27,36 +24,22 @@ import {
   preflightBlocks,
   settlementBlocks,
 } from "./output/settlement.js";
-import { createStyle } from "./output/style.js";
-import type { Waiting } from "./output/waiting.js";
-import {
-  instanceFlag,
-  messageForCommandLine,
-  parseInteger,
-  parseTimeout,
-} from "./parse-options.js";
-import type { OutputStream } from "./output/destination.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
+import type { Output, Terminal } from "./terminal.js";
 
-/** What settling needs of a person and a terminal. */
-export interface SettleConsole {
-  readonly stderr: OutputStream;
-  /** Undefined where there is nobody to ask. */
-  readonly ask: ((question: string) => Promise<boolean>) | undefined;
-}
-
-export default taskAction(async (args: ArgumentsOf<"settle">, hre) => {
-  const options = parseSettleArguments(args);
+export default taskAction(taskArguments.settle, async (args, surroundings) => {
+  const options = toOptions(args);
+  const { terminal } = surroundings;
   return await withVault(
-    hre,
+    surroundings,
     // Without a key where none is needed.
     args.assert || args.calldata ? "read" : "write",
     args,
-    async (vault, waiting) =>
+    async (vault) =>
       args.calldata
-        ? await printCalldata(vault, args, waiting.stderr)
-        : await settle(vault, args, options, processConsole(waiting)),
+        ? await printCalldata(vault, args, terminal.err)
+        : await settle(vault, args, options, terminal),
     options.timeout,
   );
 });
@@ -66,11 +49,10 @@ export async function settle(
   vault: HardhatVault,
   args: Pick<ArgumentsOf<"settle">, "yes">,
   options: SettleAllOptions,
-  { stderr, ask }: SettleConsole,
+  { err, ask }: Pick<Terminal, "err" | "ask">,
 ): Promise<TaskReport> {
-  const style = createStyle(stderr);
   const say = (...blocks: readonly Block[]): void => {
-    stderr.write(`${renderText(blocks, style)}\n`);
+    void err.write(`${renderText(blocks, err.style)}\n`);
   };
   const context = { ...vault.settings, raw: false };
   let chainTime = 0;
@@ -134,15 +116,8 @@ export async function settle(
   };
 }
 
-/**
- * Reads the options of `vault settle`.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
- * VAULT_INVALID_ADDRESS
- */
-export function parseSettleArguments(
-  args: ArgumentsOf<"settle">,
-): SettleAllOptions {
+/** @throws VaultError VAULT_INVALID_ARGUMENT for what does not go together */
+export function toOptions(args: ArgumentsOf<"settle">): SettleAllOptions {
   const modes = (["assert", "calldata", "resume"] as const).filter(
     (mode) => args[mode],
   );
@@ -162,20 +137,17 @@ export function parseSettleArguments(
     ifExpired: args.ifExpired,
     assertOnly: args.assert,
     resume: args.resume || (args.yes && "if-interrupted"),
-    from:
-      args.from === undefined ? undefined : parseAddress(args.from, "--from"),
+    from: args.from,
     confirmations:
-      args.confirmations === undefined
-        ? undefined
-        : Number(parseInteger(args.confirmations, "--confirmations")),
-    timeout: parseTimeout(args.timeout),
+      args.confirmations === undefined ? undefined : Number(args.confirmations),
+    timeout: args.timeout,
   };
 }
 
 async function printCalldata(
   vault: HardhatVault,
   { from, safe }: ArgumentsOf<"settle">,
-  stderr: OutputStream,
+  { style, write }: Output,
 ): Promise<TaskReport> {
   const built = await buildSettlement(vault, from);
   const { chainId, header, to, data, estimatedGas, refusal } = built;
@@ -184,7 +156,7 @@ async function printCalldata(
       text: `Warning: ${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may want another sender (--from).`,
       tone: "warn",
     });
-    stderr.write(`${renderText([warning], createStyle(stderr))}\n`);
+    await write(`${renderText([warning], style)}\n`);
   }
   const { number, timestamp } = header;
   const document = safe
@@ -206,7 +178,7 @@ async function printCalldata(
 }
 
 function createConfirm(
-  ask: SettleConsole["ask"],
+  ask: Terminal["ask"],
 ): NonNullable<SettleAllOptions["confirm"]> {
   return async ({ round, chainTime }) =>
     ask === undefined
@@ -216,37 +188,4 @@ function createConfirm(
             ? "Settle this round now?"
             : "This round has NOT ended. Settle it before its end?",
         )) || vaultError("VAULT_NOT_CONFIRMED", {});
-}
-
-function processConsole(waiting: Waiting): SettleConsole {
-  const { stdin, stderr } = process;
-  return {
-    stderr: waiting.stderr,
-    ask:
-      stdin.isTTY && stderr.isTTY
-        ? async (message) => {
-            const closed = new AbortController();
-            // The prompt would wait for ever after Ctrl-D, and with nothing
-            // else to wait for Node would end without a word.
-            const onKeypress = (_: unknown, key?: Key): void => {
-              if (key?.ctrl === true && key.name === "d") {
-                closed.abort();
-              }
-            };
-            stdin.on("keypress", onKeypress);
-            try {
-              waiting.hide();
-              return await askToConfirm(
-                { message, default: false },
-                { output: stderr, signal: closed.signal },
-              );
-            } catch {
-              // Ctrl-C and a closed input are no Yes.
-              return false;
-            } finally {
-              stdin.off("keypress", onKeypress);
-            }
-          }
-        : undefined,
-  };
 }

@@ -1,24 +1,32 @@
-import { parseAddress } from "../src/client/inputs.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
+import { findSender } from "../src/plugin/sender.js";
 import { describeTokens } from "../src/simulation/describe-tokens.js";
-import { checkOrderCount } from "../src/simulation/options.js";
 import { simulateSettleAll } from "../src/simulation/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
-import { checkTime } from "../src/simulation/next-block.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { taskArguments } from "./arguments.js";
 import { readAction } from "./open-vault.js";
 import { title } from "./output/blocks.js";
 import { describeTransfers, simulationBlocks } from "./output/simulation.js";
 import type { ShownSimulation } from "./output/simulation.js";
-import { parseBlock, parseOrderIds, parseTimeout } from "./parse-options.js";
-import type { Waiting } from "./output/waiting.js";
+import { selectedNetwork } from "./parse-arguments.js";
 import type { TaskReport } from "./run-task.js";
 
 export default readAction(
-  parseSimulateArguments,
-  async (vault, options, { say, findSender }) => {
-    const as = options.as ?? (await findSender("as"));
-    return await simulate(vault, { ...options, as }, say);
+  taskArguments.simulate,
+  async (vault, args, { hre, terminal }) => {
+    const { as, atTime, ids, tokens, block, hardfork, fork, timeout } = args;
+    const { config } = selectedNetwork(hre);
+    terminal.progress(`Simulating a settlement of ${vault.networkName}`);
+    return await simulate(vault, {
+      as: as ?? (await findSender(vault.rpc, config, "as")),
+      atTime: typeof atTime === "object" ? atTime.text : atTime,
+      orders: ids,
+      tokens,
+      blockNumber: block,
+      hardfork,
+      engine: fork ? "fork" : undefined,
+      timeout,
+    });
   },
 );
 
@@ -26,9 +34,7 @@ export default readAction(
 export async function simulate(
   vault: HardhatVault,
   options: SimulateSettleAllOptions,
-  say: Waiting["say"],
 ): Promise<TaskReport> {
-  say(`Simulating a settlement of ${vault.networkName}…`);
   const shown = await simulateToShow(vault, options);
   const { simulation, chainId, base } = shown;
   const { status } = simulation;
@@ -62,30 +68,4 @@ export async function simulateToShow(
   const moved = [...balances, ...(transfers ?? [])].map(({ token }) => token);
   const tokens = await describeTokens(vault, moved);
   return { ...simulated, tokens };
-}
-
-/**
- * Reads the options of `vault simulate`, before any request.
- *
- * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT,
- * VAULT_INVALID_BLOCK, VAULT_INVALID_INTEGER, VAULT_INVALID_TIME
- */
-export function parseSimulateArguments(
-  args: ArgumentsOf<"simulate">,
-): SimulateSettleAllOptions {
-  checkTime(args.atTime);
-  const orders = args.orders === undefined ? [] : parseOrderIds(args.orders);
-  checkOrderCount(orders, "--orders");
-  return {
-    as: args.as === undefined ? undefined : parseAddress(args.as, "--as"),
-    atTime: args.atTime,
-    orders,
-    tokens: (args.tokens?.split(",") ?? []).map((token) =>
-      parseAddress(token.trim(), "--tokens"),
-    ),
-    blockNumber: args.block === undefined ? undefined : parseBlock(args.block),
-    hardfork: args.hardfork,
-    engine: args.fork ? "fork" : undefined,
-    timeout: parseTimeout(args.timeout),
-  };
 }

@@ -3,11 +3,12 @@ import {
   isNotConfigured,
 } from "../src/client/failed-reading.js";
 import { requireFixedBlock } from "../src/client/inputs.js";
+import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument } from "../src/errors.js";
 import type { DisplaySettings } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
-import type { ArgumentsOf } from "./arguments.js";
+import { taskArguments } from "./arguments.js";
 import { chapter, title } from "./output/blocks.js";
 import type { Envelope } from "./output/blocks.js";
 import {
@@ -16,16 +17,23 @@ import {
   readingsOf,
   snapshotBlocks,
 } from "./output/readings.js";
-import { parseReadTarget } from "./parse-options.js";
-import type { ReadTarget } from "./parse-options.js";
 import { readAction } from "./open-vault.js";
 import type { TaskReport } from "./run-task.js";
 
 export default readAction(
-  (args: ArgumentsOf<"status">) => {
-    const target = parseReadTarget(args);
+  taskArguments.status,
+  async (vault, { all, raw, block: blockTag, from, timeout }) =>
+    await readStatus(
+      vault,
+      all
+        ? Object.keys(vault.connection.networkConfig.vault.instances)
+        : undefined,
+      { blockTag, from, timeout },
+      raw,
+    ),
+  (args) => {
     if (args.all) {
-      requireFixedBlock(target.blockTag, "--block");
+      requireFixedBlock(args.block, "--block");
       for (const where of ["at", "instance"] as const) {
         if (args[where] !== undefined) {
           throw invalidArgument(
@@ -35,17 +43,7 @@ export default readAction(
         }
       }
     }
-    return target;
   },
-  async (vault, target, { args: { all, raw } }) =>
-    await readStatus(
-      vault,
-      all
-        ? Object.keys(vault.connection.networkConfig.vault.instances)
-        : undefined,
-      target,
-      raw,
-    ),
 );
 
 /**
@@ -55,7 +53,7 @@ export default readAction(
 async function readStatus(
   vault: HardhatVault,
   names: readonly string[] | undefined,
-  target: ReadTarget,
+  target: ReadOptions,
   raw: boolean,
 ): Promise<TaskReport> {
   const own = await readSet(vault, target);
@@ -115,7 +113,7 @@ interface ReadSet {
 
 async function readSet(
   vault: HardhatVault,
-  target: ReadTarget,
+  target: ReadOptions,
 ): Promise<ReadSet> {
   const { chainId, block, ...readings } = await vault.snapshot(target);
   return {

@@ -9,75 +9,43 @@ import { explainRefusal } from "../src/simulation/refusal.js";
 import { settlementCall } from "../src/simulation/engine.js";
 import { toJsonValue } from "../src/json.js";
 import { toSafeJson } from "../src/untrusted-text.js";
+import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { withVault } from "./open-vault.js";
-import { writeToStdout } from "./output/destination.js";
 import { createDisplay } from "./output/watch.js";
 import type { Sighting, WatchEvent } from "./output/watch.js";
 import { failuresOf } from "./output/readings.js";
-import { parseFutureTime, parseSeconds } from "./parse-options.js";
-import { taskAction, withStdoutOnStderr } from "./run-task.js";
+import { taskAction } from "./run-task.js";
 
 /** Of one look, retries included. */
 const LOOK_TIMEOUT_MS = 10_000;
 
-export default taskAction(async (args: ArgumentsOf<"watch">, hre) => {
-  const request = parseWatchArguments(args);
-  return await withStdoutOnStderr(
-    async (write) =>
-      await withVault(
-        hre,
-        "read",
-        args,
-        async (vault, { inPlace }) => {
-          const settings = { ...args, ...vault.settings };
-          const show = createDisplay(settings, process.stdout);
-          let isMet = request.until === undefined;
-          async function* shown(): AsyncGenerator<string> {
-            for await (const event of watch(vault, request)) {
-              isMet ||= event.isLast;
-              yield show(event);
-            }
-            isMet = true;
+export default taskAction(
+  taskArguments.watch,
+  async (args, surroundings) =>
+    await withVault(
+      surroundings,
+      "read",
+      args,
+      async (vault) => {
+        const { out } = surroundings.terminal;
+        const show = createDisplay({ ...args, ...vault.settings }, out);
+        let isMet = args.until === undefined;
+        for await (const event of watch(vault, args)) {
+          isMet ||= event.isLast;
+          if (!(await out.write(show(event)))) {
+            return { streamed: true, ok: isMet };
           }
-          await writeToStdout(shown(), inPlace(write));
-          return { streamed: true, ok: isMet };
-        },
-        LOOK_TIMEOUT_MS,
-      ),
-  );
-});
+        }
+        return { streamed: true, ok: true };
+      },
+      LOOK_TIMEOUT_MS,
+    ),
+  // Where there is no terminal, every line is a document.
+  true,
+);
 
-const untilWords = ["settled", "expired"] as const;
-
-/** What a watch waits for. */
-type Until = (typeof untilWords)[number] | ((chainTime: number) => bigint);
-
-export interface WatchRequest {
-  /** Milliseconds. */
-  readonly interval: number;
-  /** Undefined for a watch that somebody has to end. */
-  readonly until: Until | undefined;
-}
-
-/**
- * Checks what can be checked without a network.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_TIME
- */
-export function parseWatchArguments({
-  until,
-  interval = "5",
-}: Pick<ArgumentsOf<"watch">, "until" | "interval">): WatchRequest {
-  return {
-    interval: parseSeconds(interval, "--interval", 0.1, 86_400),
-    until:
-      until === undefined
-        ? undefined
-        : (untilWords.find((word) => word === until) ??
-          parseFutureTime(until, "--until", false, untilWords)),
-  };
-}
+type WatchRequest = Pick<ArgumentsOf<"watch">, "interval" | "until">;
 
 /** Time, so that a test need not wait for it. */
 export interface WatchClock {
@@ -95,7 +63,7 @@ export interface WatchClock {
  */
 export async function* watch(
   vault: HardhatVault,
-  { interval, until }: WatchRequest,
+  { interval = 5_000, until }: WatchRequest,
   clock: WatchClock = { now: Date.now, sleep },
 ): AsyncGenerator<WatchEvent, void, undefined> {
   const startedAt = clock.now();
@@ -145,14 +113,14 @@ export async function* watch(
 }
 
 function createCondition(
-  until: Until | undefined,
+  until: WatchRequest["until"],
   first: Sighting,
 ): (seen: Sighting, now: number) => boolean {
   if (until === undefined) {
     return () => false;
   }
-  if (typeof until === "function") {
-    const end = until(first.envelope.block.timestamp);
+  if (typeof until === "object") {
+    const end = until.after(first.envelope.block.timestamp);
     return (_seen, now) => BigInt(now) >= end;
   }
   const meant = first.readings.round;

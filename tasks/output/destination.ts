@@ -3,88 +3,12 @@ import { rmSync } from "node:fs";
 import { open, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { pipeline } from "node:stream/promises";
-import { setImmediate } from "node:timers/promises";
-import { promisify } from "node:util";
 
 import { onExit } from "signal-exit";
 
 import { vaultError } from "../../src/errors.js";
 import { destinationOf } from "../../src/regular-file.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import type { StyledStream } from "./style.js";
-
-/** A stream that a task writes to. */
-export interface OutputStream extends StyledStream {
-  write(text: string): unknown;
-}
-
-/** Writes one piece of text and says when it is written, or why not. */
-export type WriteText = (
-  text: string,
-  done: (error?: Error | null) => void,
-) => unknown;
-
-/**
- * Lets a task go on to its end where nobody reads any more what it writes: a
- * closed pipe is also told to the stream itself, where it would be an uncaught
- * exception, in the middle of a settlement too. The write's own callback has the
- * error.
- */
-export function outliveReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    if (!stream.listeners("error").includes(ignore)) {
-      stream.on("error", ignore);
-    }
-  }
-}
-
-/**
- * Writes one piece of text; that its reader went away (`| head`) is no failure.
- *
- * @throws what else keeps it from being written, as a full disk
- */
-export async function writeWhole(
-  text: string,
-  write: WriteText,
-): Promise<void> {
-  let failure: Error | undefined;
-  write(text, (error) => {
-    failure = error ?? undefined;
-  });
-  // A file is written at once. The callback itself is not waited for: what
-  // somebody puts in the place of stdout may never call it.
-  await setImmediate();
-  if (failure !== undefined && !isReaderGone(failure)) {
-    throw failure;
-  }
-}
-
-/**
- * Writes pieces as fast as they are taken, no faster.
- *
- * @returns False where the reader went away (`| head`), which ends the pieces.
- */
-export async function writeToStdout(
-  pieces: AsyncIterable<string>,
-  write: WriteText,
-): Promise<boolean> {
-  try {
-    for await (const piece of pieces) {
-      await promisify(write)(piece);
-    }
-    return true;
-  } catch (error) {
-    if (isReaderGone(error)) {
-      return false;
-    }
-    throw error;
-  }
-}
-
-function isReaderGone(error: unknown): boolean {
-  // The second once an earlier piece met the first.
-  return hasCode(error, "EPIPE") || hasCode(error, "ERR_STREAM_DESTROYED");
-}
 
 /**
  * Writes pieces to a file that appears, or is replaced, once all are written; a
@@ -161,12 +85,4 @@ function cannotWrite(file: string, why: string, cause?: unknown): Error {
     },
     cause,
   );
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
-}
-
-function ignore(): void {
-  // See outliveReaders.
 }

@@ -2,9 +2,8 @@ import path from "node:path";
 
 import { invalidArgument } from "../../src/errors.js";
 import type { ArgumentsOf } from "../arguments.js";
-import { parseWord } from "../parse-options.js";
-import { writeToFile, writeToStdout } from "./destination.js";
-import type { WriteText } from "./destination.js";
+import type { Terminal } from "../terminal.js";
+import { writeToFile } from "./destination.js";
 
 /** How a listing is written. */
 export type ListingForm = "table" | "json" | "ndjson" | "csv";
@@ -23,9 +22,6 @@ export function parseListingForm({
   format,
   out,
 }: Pick<ArgumentsOf<"orders">, "json" | "format" | "out">): ListingForm {
-  if (out === "") {
-    throw invalidArgument("--out", "a file name is needed, and it is empty");
-  }
   if (format === undefined) {
     const extension = path.extname(out ?? "").toLowerCase();
     return json ? "json" : (formOfExtension[extension] ?? "table");
@@ -36,24 +32,28 @@ export function parseListingForm({
       "lines have no place in the one document of --json; leave one of the two out",
     );
   }
-  return parseWord(format, ["ndjson", "csv"], "--format");
+  return format;
 }
 
 /**
  * Writes a listing piece by piece.
  *
  * @param out The file; stdout where there is none.
- * @param write Writes to the true stdout.
  * @returns False where the reader went away (`| head`).
  */
 export async function writeListing(
   pieces: AsyncIterable<string>,
   out: string | undefined,
-  write: WriteText,
+  { out: stdout }: Terminal,
 ): Promise<boolean> {
-  if (out === undefined) {
-    return await writeToStdout(pieces, write);
+  if (out !== undefined) {
+    await writeToFile(pieces, out);
+    return true;
   }
-  await writeToFile(pieces, out);
+  for await (const piece of pieces) {
+    if (!(await stdout.write(piece))) {
+      return false;
+    }
+  }
   return true;
 }

@@ -9,7 +9,7 @@ import type {
 import { operations } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
-import { toDocument } from "../parse-options.js";
+import { toDocument } from "../error-texts.js";
 import type { Block, Cell, Column, Content } from "./blocks.js";
 import {
   cutText,

@@ -4,15 +4,14 @@ import type { VaultError } from "../../src/errors.js";
 import { placesOf, get, standaloneQueries } from "../../src/protocol/index.js";
 import type { DisplaySettings } from "../../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
-import { toDocument } from "../parse-options.js";
+import { toDocument } from "../error-texts.js";
+import type { Terminal } from "../terminal.js";
 import { labelledValues, notes, title } from "./blocks.js";
 import type { Block, Envelope } from "./blocks.js";
 import { formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { readingsBlock } from "./readings.js";
 import { renderText } from "./render-text.js";
-import { createStyle } from "./style.js";
-import type { StyledStream } from "./style.js";
 
 /** What there was at one block. */
 export interface Sighting {
@@ -46,12 +45,11 @@ export function createDisplay(
     readonly json: boolean;
     readonly raw: boolean;
   },
-  stdout: StyledStream,
+  { isTTY, style }: Terminal["out"],
 ): (event: WatchEvent) => string {
-  if (stdout.isTTY !== true || settings.json) {
+  if (!isTTY || settings.json) {
     return (event) => `${toSafeJson(toDocument(documentOf(event)))}\n`;
   }
-  const style = createStyle(stdout);
   return (event) => `${renderText(eventBlocks(event, settings), style)}\n`;
 }
 

@@ -37,22 +37,20 @@ const variants: Readonly<
   Record<string, ReadonlyArray<Readonly<Record<string, unknown>>>>
 > = {
   orders: [
-    { firstId: "1", lastId: "4" },
+    { ids: "1-4" },
     ...["csv", "ndjson"].map((format) => ({
-      firstId: "1",
-      lastId: "4",
+      ids: "1-4",
       format,
     })),
     ...["csv", "ndjson", "json"].map((extension) => ({
-      firstId: "1",
-      lastId: "4",
+      ids: "1-4",
       out: `orders.${extension}`,
     })),
   ],
   rounds: [{}, { format: "csv" }, { out: "rounds.ndjson" }],
-  capture: [{ out: "fixture.json", orders: "1-4" }],
-  report: [{ out: "report.html", orders: "1-4", rounds: true, simulate: true }],
-  simulate: [{ orders: "1" }, { fork: true }],
+  capture: [{ out: "fixture.json", ids: "1-4" }],
+  report: [{ out: "report.html", ids: "1-4", rounds: true, simulate: true }],
+  simulate: [{ ids: "1" }, { fork: true }],
   request: [{}, { curl: true }],
   settle: [
     { assert: true },

@@ -106,7 +106,7 @@ describe("the preview of what a settlement moves", () => {
     const code = await provider.getCode(token);
     const simulated = async (changed: string): Promise<string> => {
       await provider.send("anvil_setCode", [token, changed]);
-      const { json } = await simulate(vault, {}, () => undefined);
+      const { json } = await simulate(vault, {});
       return toSafeJson(toJsonValue(json));
     };
 
@@ -122,7 +122,7 @@ describe("the preview of what a settlement moves", () => {
       await simulated(code),
     ];
     const { json } = await settle(vault, { yes: true }, POLLING, {
-      stderr: { write: () => true },
+      err: { style: createStyle({}), write: async () => await Promise.resolve(true) },
       ask: undefined,
     });
     said.push(toSafeJson(toJsonValue(json)));

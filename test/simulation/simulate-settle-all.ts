@@ -520,7 +520,6 @@ describe("simulation - simulateSettleAll on a fork", () => {
         const report = await simulate(
           vault,
           { orders: [1, 2, 7, 7], engine },
-          () => undefined,
         );
         const note = "Of 3 orders that were asked about, 3 could not be read.";
         const shown = renderText(report.blocks, createStyle({}));

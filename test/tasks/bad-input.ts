@@ -15,7 +15,6 @@ import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
 const KEY = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const BAD_CHECKSUM = ADDRESS.replace("C8", "c8");
-const ABOVE = (2n ** 256n).toString();
 
 /** The rest of a mistake; without `sent`, nothing may be sent. */
 interface Circumstances {
@@ -53,21 +52,6 @@ const noCode = {
   sent: [...called, "eth_getCode"],
 };
 
-const each = (
-  code: VaultErrorCode,
-  task: string,
-  option: string,
-  texts: readonly string[],
-  says: readonly string[],
-  others: Readonly<Record<string, unknown>> = {},
-): Mistake[] =>
-  texts.map((text) => [
-    code,
-    task,
-    { ...others, [option]: text },
-    [...says, text.length > 60 ? text : JSON.stringify(text)],
-  ]);
-
 const mistakes: readonly Mistake[] = [
   // Values on the command line.
   [
@@ -76,48 +60,6 @@ const mistakes: readonly Mistake[] = [
     { from: BAD_CHECKSUM },
     ["--from", BAD_CHECKSUM, "checksum", "40 hex digits"],
   ],
-  ...each("VAULT_INVALID_ADDRESS", "status", "from", ["0x12"], ["--from"]),
-  ...each(
-    "VAULT_INVALID_ARGUMENT",
-    "volume",
-    "timeout",
-    ["0", "0.0001", "2147484", "1e9", "-1", "soon"],
-    ["--timeout", "from 0.001 to 2147483"],
-  ),
-  ...each("VAULT_INVALID_ARGUMENT", "settle", "timeout", ["0"], ["--timeout"]),
-  [
-    "VAULT_INVALID_ADDRESS",
-    "volume",
-    { at: `vault=${BAD_CHECKSUM}` },
-    ["--at", "vault contract", BAD_CHECKSUM, "checksum"],
-  ],
-  ...[
-    ["ab".repeat(32), "may be a private key"],
-    [`0x${"ab".repeat(32)}=${ADDRESS}`, "may be a private key"],
-    [`valt=${ADDRESS}`, '"valt"', "vaultFactory"],
-    [ADDRESS, ADDRESS, "role=0x"],
-    ["", "role=0x"],
-    [`vault=${ADDRESS},vault=${ADDRESS}`, "vault is given twice"],
-  ].map(([at, ...says]): Mistake => [
-    "VAULT_INVALID_ARGUMENT",
-    "volume",
-    { at },
-    ["--at", ...says],
-  ]),
-  ...each(
-    "VAULT_INVALID_INTEGER",
-    "order",
-    "id",
-    ["-1", "1.5", ABOVE, "abc", "", " 1", "0x", "１"],
-    ["<id>", "2^256"],
-  ),
-  ...each(
-    "VAULT_INVALID_ENUM",
-    "funding-rate",
-    "type",
-    ["CALL", "1", ""],
-    ["--type", "call, put"],
-  ),
   [
     "VAULT_INVALID_DECIMAL",
     "margins",
@@ -125,30 +67,10 @@ const mistakes: readonly Mistake[] = [
     ["--max-volume", "1.0000001", "at most 6"],
   ],
   [
-    "VAULT_INVALID_DECIMAL",
-    "margins",
-    { ...margins, maxVolume: ABOVE },
-    ["--max-volume", "256 bits"],
-  ],
-  ...each(
-    "VAULT_INVALID_DECIMAL",
-    "margins",
-    "apy",
-    ["-1", "1,5", "1e3", "", ".", "0x10"],
-    ["--apy", "12.5"],
-    margins,
-  ),
-  [
     "VAULT_INVALID_INTEGER",
     "margins",
     { ...margins, maxVolume: "1.5", raw: true, endTime: "1800000000" },
     ["--max-volume", '"1.5"'],
-  ],
-  [
-    "VAULT_INVALID_INTEGER",
-    "margins",
-    { maxVolume: "1", apy: "1", endTime: "+7d", raw: true },
-    ["--end-time", '"+7d"'],
   ],
   [
     "VAULT_TOKEN_DECIMALS_NOT_CONFIGURED",
@@ -157,36 +79,12 @@ const mistakes: readonly Mistake[] = [
     ["--max-volume", "networks.unconfigured.vault.tokenDecimals", "--raw"],
     { network: "unconfigured" },
   ],
-  ...Object.entries({
-    maxVolume: "--max-volume",
-    apy: "--apy",
-    endTime: "--end-time",
-  }).map(([option, flag]): Mistake => [
-    "VAULT_MISSING_OPTION",
-    "margins",
-    { ...margins, [option]: undefined },
-    [flag, "is required", "next round"],
-  ]),
-  ...each(
-    "VAULT_INVALID_TIME",
-    "margins",
-    "endTime",
-    ["soon", "2026-02-30", "-7d", "7d"],
-    ["--end-time", "+7d"],
-    margins,
-  ),
   ...["2020-01-01", "1700000000", "+0s"].map((endTime): Mistake => [
     "VAULT_TIME_IN_PAST",
     "margins",
     { ...margins, endTime },
     ["--end-time", "2023-11-14T22:13:20Z", "later"],
     { sent: header },
-  ]),
-  ...["newest", "1.5", (2n ** 64n).toString(), ""].map((block): Mistake => [
-    "VAULT_INVALID_BLOCK",
-    "round",
-    { block },
-    ["--block", "finalized"],
   ]),
   [
     "VAULT_BLOCK_NOT_FOUND",
@@ -199,7 +97,6 @@ const mistakes: readonly Mistake[] = [
   // Requests.
   ...(
     [
-      ["VAULT_INVALID_ENUM", "minSLDMargin", {}, "<operation>", "minXMargin"],
       ["VAULT_INVALID_ARGUMENT", "calMargins", { args: ["1"] }, "3 (", "got 1"],
       ["VAULT_MISSING_OPTION", "getLPAmountInfo", {}, "--pool", "public or"],
       ["VAULT_INVALID_ENUM", "getLPAmountInfo", { pool: "x" }, "--pool", '"x"'],
@@ -211,7 +108,6 @@ const mistakes: readonly Mistake[] = [
         { args: ["3"] },
         "call (1), put (2)",
       ],
-      ["VAULT_INVALID_ADDRESS", "queryVolume", { from: "me" }, "--from"],
     ] as const
   ).map(([code, operation, args, ...says]): Mistake => [
     code,

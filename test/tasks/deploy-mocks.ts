@@ -229,7 +229,7 @@ describe("tasks - deploy-mocks and capture", () => {
       "capture",
       "--out",
       "fixture.json",
-      "--orders",
+      "--ids",
       "1-2,9",
       "--json",
     ]);
@@ -302,14 +302,6 @@ describe("tasks - deploy-mocks and capture", () => {
       "a folder that is not there",
       { out: "none/fixture.json" },
       /cannot be written/u,
-    ],
-    ["orders that are none", { orders: "x" }, /--orders/u],
-    ["a range backwards", { orders: "9-1" }, /--orders/u],
-    ["a block that is none", { block: "now" }, /--block/u],
-    [
-      "the pending block",
-      { block: "pending" },
-      /--block: the pending block is not one fixed block/u,
     ],
   ];
   for (const [what, args, text] of captureRefusals) {

@@ -27,7 +27,7 @@ import { runInTerminal } from "../helpers/terminal.js";
 
 const texts = Object.values(hostileTexts);
 /** Of all orders. */
-const range = { firstId: "1", lastId: String(texts.length) };
+const range = { ids: `1-${texts.length}` };
 /** What is left of it where it was escaped, for people and for programs. */
 const ESCAPED = /\\u(?:\{(?:1b|202e)\}|001b|202e)/u;
 
@@ -205,7 +205,7 @@ describe("hostile text", function () {
         ...args,
         // What was sent may not be seen, however long it is looked for.
         ...(task === "settle" ? { timeout: "1" } : {}),
-        ...("lastId" in args ? range : {}),
+        ...("skipEmpty" in args ? range : {}),
         ...(typeof out === "string" ? { out: path.join(written, out) } : {}),
         json: json && args["format"] === undefined,
       });
@@ -347,7 +347,7 @@ describe("hostile text", function () {
 
     it("should be escaped where a fixture holds it", async () => {
       const out = path.join(written, "tampered.json");
-      await run("capture", { out, orders: "1" });
+      await run("capture", { out, ids: "1" });
       const fixture = asRecord(parseJson(await readFile(out, "utf8")));
       const order = asRecord(asRecord(fixture["orders"])["1"]);
       const { vault } = await (await createTestHre()).network.create();
@@ -386,7 +386,7 @@ describe("hostile text", function () {
         task,
         {
           ...args,
-          ...("lastId" in args ? range : {}),
+          ...("skipEmpty" in args ? range : {}),
           ...("out" in args ? { out: path.join(written, "shown") } : {}),
           ...("timeout" in args ? { timeout: "5" } : {}),
         },

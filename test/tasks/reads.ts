@@ -211,7 +211,7 @@ describe("read tasks in process", () => {
         [500_000n, 1n, 4_102_444_800n],
       ],
       [
-        { maxVolume: "0x10", apy: "8", endTime: "0xf4865700", raw: true },
+        { maxVolume: "0x10", apy: "8", endTime: "4102444800", raw: true },
         [16n, 8n, 4_102_444_800n],
       ],
     ] as const) {
@@ -285,7 +285,7 @@ describe("read tasks in process", () => {
     );
     for (const task of ["status", "doctor"]) {
       const json = await runVaultTask(empty, task, { json: true });
-      expect(json.stdout).to.contain(" Or pass --at vault=0x…. ");
+      expect(json.stdout).to.contain(", or pass --at vault=0x…. ");
       expect(json.stdout).to.not.contain("vault.at(");
     }
   });

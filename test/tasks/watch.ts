@@ -8,7 +8,11 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 
 import type { MockVaultHandle } from "../../src/plugin/hardhat-vault.js";
-import { parseWatchArguments, watch } from "../../tasks/watch.js";
+import { taskArguments } from "../../tasks/arguments.js";
+import { parseArguments } from "../../tasks/parse-arguments.js";
+import { createStyle } from "../../tasks/output/style.js";
+import type { Terminal } from "../../tasks/terminal.js";
+import { watch } from "../../tasks/watch.js";
 import type { WatchClock } from "../../tasks/watch.js";
 import { createDisplay } from "../../tasks/output/watch.js";
 import type { Sighting, WatchEvent } from "../../tasks/output/watch.js";
@@ -38,6 +42,17 @@ function seenIn(events: readonly WatchEvent[]): Sighting[] {
   return events.flatMap((event) =>
     event.kind === "outage" ? [] : [event.seen],
   );
+}
+
+/** A terminal that a display is made for. */
+function outputOf(
+  stream: Readonly<{ isTTY: boolean; columns?: number }>,
+): Terminal["out"] {
+  return {
+    isTTY: stream.isTTY,
+    style: createStyle(stream),
+    write: async () => await Promise.resolve(true),
+  };
 }
 
 describe("tasks - watch", () => {
@@ -109,7 +124,7 @@ describe("tasks - watch", () => {
     await Array.fromAsync(
       watch(
         connection.vault,
-        parseWatchArguments({ until, interval: "1" }),
+        parseArguments(taskArguments.watch, { until, interval: "1" }, hre),
         clockOf(steps),
       ),
     );
@@ -233,7 +248,7 @@ describe("tasks - watch", () => {
   it("watch --json should write one document for each change, and one for an outage", async () => {
     const display = createDisplay(
       { json: true, raw: false, tokenDecimals: 18 },
-      { isTTY: true },
+      outputOf({ isTTY: true }),
     );
     const events = await watchThrough("settled", [
       down,
@@ -264,7 +279,7 @@ describe("tasks - watch", () => {
   it("watch should show a person on a terminal the round once, then a line at every change", async () => {
     const display = createDisplay(
       { json: false, raw: false, tokenDecimals: 18 },
-      { isTTY: true, columns: 200 },
+      outputOf({ isTTY: true, columns: 200 }),
     );
     const { endTime } = await connection.vault.getLatestRoundInfo();
     await rpc("evm_setNextBlockTimestamp", Number(endTime) - 90);
@@ -303,20 +318,7 @@ describe("tasks - watch", () => {
     expect(shown).to.have.length(5);
   });
 
-  it("watch should refuse what makes no sense before a network is asked", async () => {
-    for (const interval of ["0", "-1", "1e3", "86401", "0.01", "", "soon"]) {
-      await expectVaultError(
-        () => parseWatchArguments({ until: undefined, interval }),
-        "VAULT_INVALID_ARGUMENT",
-      );
-    }
-    const { shortMessage } = await expectVaultError(
-      () => parseWatchArguments({ until: "someday", interval: undefined }),
-      "VAULT_INVALID_TIME",
-    );
-    expect(shortMessage).to.equal(
-      '--until is not settled, expired or a time: "someday".',
-    );
+  it("watch should fail with VAULT_TIME_IN_PAST until a time that has been", async () => {
     await expectVaultError(
       watchThrough("2001-01-01", []),
       "VAULT_TIME_IN_PAST",

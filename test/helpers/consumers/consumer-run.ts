@@ -208,16 +208,14 @@ async function runTasksOnNode(folder: string): Promise<void> {
   try {
     await run("deploy-mocks", "--scenario", "expired-round");
     await Promise.all([
-      run("capture", "--out", "fixture.json", "--orders", "1-5"),
+      run("capture", "--out", "fixture.json", "--ids", "1-5"),
       run("status").then(async (document) => {
         expect(document).to.have.nested.property("status.round.settled", false);
         await save("status.json", document);
       }),
-      run("orders", "--first-id", "1", "--last-id", "5").then(
-        async (document) => {
-          await save("orders.json", document);
-        },
-      ),
+      run("orders", "--ids", "1-5").then(async (document) => {
+        await save("orders.json", document);
+      }),
     ]);
     expect(await run("settle", "--yes")).to.have.nested.property(
       "settlement.status",

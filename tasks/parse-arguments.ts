@@ -1,0 +1,332 @@
+import { parseUnits } from "ethers";
+import type { NetworkConfig } from "hardhat/types/config";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+
+import { fixedAddresses } from "../src/client/addresses.js";
+import type { ContractAddresses } from "../src/client/addresses.js";
+import {
+  MAX_DURATION_MS,
+  describeInput,
+  givenInput,
+  notOneOf,
+  parseAddress,
+  parseBlockTag,
+  parseUint256,
+  readInteger,
+  requireFixedBlock,
+} from "../src/client/inputs.js";
+import type { BlockTag } from "../src/client/inputs.js";
+import { parseTime, requireFuture } from "../src/client/parse-time.js";
+import { invalidArgument, vaultError } from "../src/errors.js";
+import { settingsOf } from "../src/plugin/addresses.js";
+import {
+  contractRoleNames,
+  groupDigits,
+  isContractRole,
+  units,
+} from "../src/protocol/index.js";
+import type { Field } from "../src/protocol/index.js";
+import { FORK_NETWORK } from "../src/simulation/fork/network.js";
+import { describeArgument, kindOf } from "./arguments.js";
+import type {
+  Argument,
+  Arguments,
+  CommonValues,
+  OrderSelection,
+  Time,
+  ValuesOf,
+} from "./arguments.js";
+
+/** Arguments as Hardhat has them: a text for each that is no flag. */
+export type TypedArguments = Readonly<Record<string, unknown>>;
+
+/**
+ * The values of a task's arguments, before anything is asked of a network.
+ *
+ * @throws VaultError of the argument that is wrong
+ */
+export function parseArguments<Described extends Arguments>(
+  described: Described,
+  typed: TypedArguments,
+  hre: HardhatRuntimeEnvironment,
+): ValuesOf<Described> & CommonValues {
+  const values = Object.entries(described).map(([name, argument]) => {
+    const given = typed[name];
+    const { required, position } = argument;
+    const flag = toFlag(name);
+    const where = position === undefined ? flag : `<${flag.slice(2)}>`;
+    const parse = (text: unknown): unknown =>
+      parseValue(argument, String(text), where, () =>
+        scaleOf(argument, where, typed, hre),
+      );
+    if (
+      required === true &&
+      (given === undefined || (Array.isArray(given) && given.length === 0))
+    ) {
+      const form = describeArgument(argument);
+      throw vaultError("VAULT_MISSING_OPTION", { where, form });
+    }
+    return [
+      name,
+      Array.isArray(given)
+        ? given.map(parse)
+        : given === undefined || typeof given === "boolean"
+          ? given
+          : parse(given),
+    ] as const;
+  });
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each value is parsed by the kind that its type comes from
+  return Object.fromEntries(values) as ValuesOf<Described> & CommonValues;
+}
+
+function parseValue(
+  argument: Argument,
+  text: string,
+  where: string,
+  findDecimals: () => number | undefined,
+): unknown {
+  const { words = [], limit } = argument;
+  const { kind } = kindOf(argument);
+  if (words.includes(text)) {
+    return text;
+  }
+  switch (kind) {
+    case "flag":
+    case "text":
+      return text;
+    case "file":
+      if (text === "") {
+        throw invalidArgument(where, "a file name is needed, and it is empty");
+      }
+      return text;
+    case "address":
+      return parseAddress(text, where);
+    case "addresses":
+      return text.split(",").map((part) => parseAddress(part.trim(), where));
+    case "roles":
+      return parseRoles(text, where);
+    case "block":
+      return parseBlock(text, where);
+    case "fixedBlock":
+      requireFixedBlock(text, where);
+      return parseBlock(text, where);
+    case "ids":
+      return parseIds(text, where, limit);
+    case "orders":
+      return parseOrders(text, where);
+    case "time":
+      return parseFutureTime(text, where, words);
+    case "seconds":
+      return parseSeconds(text, where, limit);
+    case "integer":
+      return parseInteger(text, where);
+    case "amount":
+    case "percent":
+      return parseDecimal(text, where, findDecimals());
+    case "choice":
+      throw notOneOf(where, words, text);
+  }
+}
+
+/** Digits after the point of an amount or a percentage; none with `--raw`. */
+function scaleOf(
+  argument: Argument,
+  where: string,
+  { raw, instance }: TypedArguments,
+  hre: HardhatRuntimeEnvironment,
+): number | undefined {
+  if (raw === true) {
+    return undefined;
+  }
+  if ("percent" in argument) {
+    return units.percent.decimals;
+  }
+  const { name: network, config } = selectedNetwork(hre);
+  const name = typeof instance === "string" ? instance : undefined;
+  const { tokenDecimals } = settingsOf(network, config, name);
+  if (tokenDecimals === undefined) {
+    const details = { where, network };
+    throw vaultError("VAULT_TOKEN_DECIMALS_NOT_CONFIGURED", details);
+  }
+  return tokenDecimals;
+}
+
+/** The network of `--network`, or Hardhat's default one. */
+export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
+  readonly name: string;
+  readonly config: NetworkConfig;
+} {
+  const { networks } = hre.config;
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- typed as always there, but undefined without --network
+  const name = hre.globalOptions.network ?? "default";
+  const config = Object.hasOwn(networks, name) ? networks[name] : undefined;
+  if (config === undefined) {
+    throw vaultError("VAULT_INVALID_ENUM", {
+      where: "--network",
+      value: givenInput(name),
+      allowed: Object.keys(networks)
+        .filter((known) => known !== FORK_NETWORK)
+        .join(", "),
+    });
+  }
+  return { name, config };
+}
+
+/** Reads `role=0x…[,role=0x…]`. */
+function parseRoles(text: string, where: string): ContractAddresses {
+  const fail = (problem: string): never => {
+    throw invalidArgument(
+      where,
+      `${problem}; write role=0x…[,role=0x…], with the roles ${contractRoleNames.join(", ")}`,
+    );
+  };
+  const addresses: Record<string, string> = {};
+  for (const part of text.split(",")) {
+    const [role = "", address, ...more] = part.trim().split("=");
+    if (address === undefined || more.length > 0) {
+      fail(`${describeInput(part)} is not role=address`);
+    } else if (!isContractRole(role)) {
+      fail(`${describeInput(role)} is not a contract role`);
+    } else if (Object.hasOwn(addresses, role)) {
+      fail(`${role} is given twice`);
+    } else {
+      addresses[role] = address;
+    }
+  }
+  fixedAddresses(addresses, where);
+  return addresses;
+}
+
+function parseSeconds(text: string, where: string, least = 0.001): number {
+  const most = Math.floor(MAX_DURATION_MS / 1_000);
+  const seconds = /^[0-9]{1,9}(?:\.[0-9]+)?$/u.test(text) ? Number(text) : NaN;
+  if (seconds >= least && seconds <= most) {
+    return seconds * 1_000;
+  }
+  throw invalidArgument(
+    where,
+    `a number of seconds from ${least} to ${most} is needed, got ${describeInput(text)}`,
+  );
+}
+
+/** Reads a whole number as a person types it. */
+export function parseInteger(text: string, where: string): bigint {
+  return parseUint256(readInteger(text) ?? text, where);
+}
+
+function parseBlock(text: string, where: string): BlockTag {
+  const value = readInteger(text) ?? text;
+  parseBlockTag(value, where);
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the line above has refused everything that is not a block tag
+  return value as BlockTag;
+}
+
+/**
+ * Reads a decimal number exactly: more digits than the scale holds are refused,
+ * never rounded.
+ */
+function parseDecimal(
+  text: string,
+  where: string,
+  decimals: number | undefined,
+): bigint {
+  if (decimals === undefined) {
+    return parseInteger(text, where);
+  }
+  const value = givenInput(text);
+  try {
+    return parseUint256(parseUnits(text, decimals), where);
+  } catch (error) {
+    throw vaultError(
+      "VAULT_INVALID_DECIMAL",
+      { where, value, decimals },
+      error,
+    );
+  }
+}
+
+function parseFutureTime(
+  text: string,
+  where: string,
+  words: readonly string[],
+): Time {
+  const read = (chainTime: number): bigint =>
+    parseTime(text, where, chainTime, words);
+  // What is no time at all is refused before anything is asked of the chain.
+  read(0);
+  return {
+    text,
+    after: (chainTime) => {
+      const time = read(chainTime);
+      requireFuture(time, where, chainTime);
+      return time;
+    },
+  };
+}
+
+/** One range is not counted out, however long it is. */
+function parseOrders(text: string, where: string): OrderSelection {
+  const [, first = "", last = ""] = /^([^,-]+)-([^,-]*)$/u.exec(text) ?? [];
+  if (first === "") {
+    return { ids: parseIds(text, where) };
+  }
+  const firstId = parseInteger(first.trim(), where);
+  const lastId = last === "" ? undefined : parseInteger(last.trim(), where);
+  if (lastId !== undefined && lastId < firstId) {
+    throw notARange(text, where);
+  }
+  return { firstId, lastId };
+}
+
+/** Reads a list of order ids and ranges, as in `1,2,5-9`. */
+function parseIds(
+  text: string,
+  where: string,
+  most = 10_000,
+): readonly bigint[] {
+  const ids = new Set<bigint>();
+  for (const part of text.split(",")) {
+    const [firstText = "", lastText = firstText, ...more] = part
+      .split("-")
+      .map((id) => id.trim());
+    const first = parseInteger(firstText, where);
+    const last = parseInteger(lastText, where);
+    if (more.length > 0 || last < first) {
+      throw notARange(part, where);
+    }
+    for (let id = first; id <= last; id += 1n) {
+      ids.add(id);
+      if (ids.size > most) {
+        const count = groupDigits(String(most));
+        throw invalidArgument(where, `at most ${count} orders can be named`);
+      }
+    }
+  }
+  return [...ids];
+}
+
+function notARange(text: string, where: string): Error {
+  return invalidArgument(
+    where,
+    `${describeInput(text)} is not a range, as in 5-9`,
+  );
+}
+
+/** Arguments as a call takes them: several of them as one object. */
+export function toCallArguments(
+  inputs: readonly Field[],
+  given: readonly unknown[],
+): readonly unknown[] {
+  return inputs.length <= 1
+    ? given
+    : [
+        Object.fromEntries(
+          inputs.map(({ name }, index) => [name, given[index]]),
+        ),
+      ];
+}
+
+/** An option as it is typed: `--at-time` for `atTime`. */
+export function toFlag(option: string): string {
+  return `--${option.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
+}

@@ -1,0 +1,111 @@
+import { stripVTControlCharacters } from "node:util";
+
+import { expect } from "chai";
+
+import { withTerminal } from "../../../tasks/terminal.js";
+import { createTestHre } from "../../helpers/hre.js";
+
+/** What was written to stderr since the last call, with `⌫` for each line erased. */
+async function onTerminal(
+  isTTY: boolean,
+  work: (latest: () => string) => Promise<unknown>,
+): Promise<void> {
+  const { stderr } = process;
+  let written = "";
+  const own = Object.getOwnPropertyDescriptors(stderr);
+  Object.defineProperties(stderr, {
+    isTTY: { configurable: true, value: isTTY },
+    columns: { configurable: true, value: 80 },
+    write: {
+      configurable: true,
+      writable: true,
+      value: (text: string): boolean => {
+        written += text;
+        return true;
+      },
+    },
+  });
+  try {
+    await work(() => {
+      const text = written;
+      written = "";
+      return stripVTControlCharacters(text.replaceAll("\u001b[2K", "⌫"));
+    });
+  } finally {
+    for (const name of ["isTTY", "columns", "write"]) {
+      Reflect.deleteProperty(stderr, name);
+    }
+    Object.defineProperties(stderr, own);
+  }
+}
+
+describe("output - the line while a task waits", () => {
+  let { TERM } = process.env;
+
+  beforeEach(() => {
+    ({ TERM } = process.env);
+    process.env["TERM"] = "xterm";
+  });
+  afterEach(() => {
+    if (TERM === undefined) {
+      Reflect.deleteProperty(process.env, "TERM");
+    } else {
+      process.env["TERM"] = TERM;
+    }
+  });
+
+  it("should be replaced by the next text, and by whatever a task or Hardhat writes", async () => {
+    const hre = await createTestHre();
+    await onTerminal(true, async (latest) => {
+      hre.hooks.registerHandlers("userInterruptions", {
+        requestSecretInput: async () => await Promise.resolve(latest()),
+      });
+      const result = await withTerminal(
+        hre.hooks,
+        true,
+        async ({ progress, err }) => {
+          progress("Waiting for live");
+          expect(latest()).to.equal("Waiting for live…\n");
+          progress("Reading orders", { done: 1_200, total: 20_000 });
+          expect(latest()).to.match(/^⌫+Reading orders: 1,200 of 20,000\n$/u);
+          await err.write("told\n");
+          expect(latest()).to.match(/^⌫+told\n$/u);
+          await err.write("once more\n");
+          expect(latest()).to.equal("once more\n");
+
+          progress("again");
+          latest();
+          expect(
+            await hre.interruptions.requestSecretInput(
+              "a keystore",
+              "password",
+            ),
+          ).to.match(/^⌫+$/u);
+
+          progress("the last");
+          latest();
+          return await Promise.reject(new Error("no"));
+        },
+      ).catch(String);
+      expect(result).to.equal("Error: no");
+      expect(latest()).to.match(/^⌫+$/u);
+    });
+  });
+
+  for (const [name, isTTY, variable] of [
+    ["no terminal", false, "xterm"],
+    ["a dumb terminal", true, "dumb"],
+  ] as const) {
+    it(`should never be shown on ${name}`, async () => {
+      process.env["TERM"] = variable;
+      const { hooks } = await createTestHre();
+      await onTerminal(isTTY, async (latest) => {
+        await withTerminal(hooks, false, async ({ progress, err }) => {
+          progress("Waiting for live");
+          await err.write("told\n");
+        });
+        expect(latest()).to.equal("told\n");
+      });
+    });
+  }
+});
