@@ -14,7 +14,6 @@ import type { EncodedCall } from "./codec.js";
 import { failedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";
 import { entryAnswer, tryLens } from "./lens/lens.js";
-import type { LensAnswer } from "./lens/lens.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
 /**
@@ -41,6 +40,7 @@ export async function takeSnapshot(
   });
   const context = client.readContext(options);
   const { from, blockTag } = options;
+  const { networkName: network } = client;
   const prepared = await Promise.all(
     standaloneQueries.map(
       async (reading) => await prepareQuery(client, reading),
@@ -64,13 +64,28 @@ export async function takeSnapshot(
     blockTag: blockTag === "pending" ? blockTag : block.number,
   };
   const values = await Promise.all(
-    prepared.map(async (reading) =>
-      "error" in reading
-        ? { error: reading.error }
-        : (valueIn(client, lens, located.indexOf(reading), reading) ??
-          // The contract may refuse callers that have code, as the lens has.
-          (await readOne(client, reading, pinned))),
-    ),
+    prepared.map(async (reading) => {
+      if ("error" in reading) {
+        return { error: reading.error };
+      }
+      const { call, target } = reading;
+      const entry = lens?.entries[located.indexOf(reading)];
+      try {
+        if (
+          lens !== undefined &&
+          entry !== undefined &&
+          entry.status !== "unknown"
+        ) {
+          const { hasCode } = entry;
+          const answer = entryAnswer(lens, entry);
+          return decodeAnswer({ call, target, network, answer, hasCode });
+        }
+      } catch (error) {
+        // The contract may refuse callers that have code, as the lens has.
+        failedReading(error);
+      }
+      return await readOne(client, reading, pinned);
+    }),
   );
   const readings: Record<string, unknown> = {};
   for (const [index, { path }] of prepared.entries()) {
@@ -88,27 +103,6 @@ type LocatedQuery = Query & {
   readonly call: EncodedCall;
   readonly target: LocatedAddress;
 };
-
-/** @returns Undefined where the reading is to be asked for by itself. */
-function valueIn(
-  { networkName: network }: VaultReader,
-  lens: LensAnswer | undefined,
-  index: number,
-  { call, target }: LocatedQuery,
-): unknown {
-  const entry = lens?.entries[index];
-  if (lens === undefined || entry === undefined || entry.status === "unknown") {
-    return undefined;
-  }
-  const { hasCode } = entry;
-  try {
-    const answer = entryAnswer(lens, entry);
-    return decodeAnswer({ call, target, network, answer, hasCode });
-  } catch (error) {
-    failedReading(error);
-    return undefined;
-  }
-}
 
 export async function prepareQuery(
   client: VaultReader,

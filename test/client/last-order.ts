@@ -55,9 +55,7 @@ async function search(
   let reads = 0;
   const end = await findLastOrder(async function* (ids) {
     reads += 1;
-    for (const id of ids) {
-      yield await Promise.resolve(answer(id));
-    }
+    yield await Promise.resolve(ids.map(answer));
   }, first);
   return { ...end, reads };
 }

@@ -5,13 +5,13 @@ import type { VaultError } from "../../errors.js";
 import { isEmptyOrder, isFailedOrder } from "./types.js";
 import type { ListedOrder } from "./types.js";
 
-/** So many ids in a row do not exist behind the last order. */
+/** The last order is the one behind which so many ids in a row do not exist. */
 export const EMPTY_IDS_AT_END = 500;
 
 /**
- * Nor do those further behind it, at distances of powers of two up to this one.
- * All ids up to the last order are read one day, so that a lone order far away
- * must not be found.
+ * Nor do those at distances of powers of two up to this one; the steps grow on
+ * where there are more orders. A lone order far away must not be found: all ids
+ * up to the last order are read one day.
  */
 const LARGEST_POWER = 20;
 
@@ -28,13 +28,9 @@ export interface OrdersEnd {
 /**
  * Finds the last order in growing steps: the ids at distances of 1, 2, 4, …
  * behind the last order known are read together, and the farthest order among
- * them is the next to start from. Where there is none, the ids next to it are
- * read one and all.
- *
- * No function tells how many orders there are, and an id that does not exist
- * answers zeros, or reverts. So the end is the order behind which
- * {@link EMPTY_IDS_AT_END} ids in a row do so, and each at a distance of a power
- * of two up to 2^20 (the steps grow on where there are more orders than that).
+ * them is the next to start from. If there is none, the ids next to it are read,
+ * one and all. No function tells how many orders there are, and an id that does
+ * not exist answers zeros, or reverts.
  *
  * @param read Reads the orders of these ids, in that order.
  * @throws VaultError why an id cannot be read, where all revert: that there is no
@@ -42,12 +38,13 @@ export interface OrdersEnd {
  * behind the first
  */
 export async function findLastOrder(
-  read: (ids: readonly bigint[]) => AsyncIterable<ListedOrder>,
+  read: (ids: readonly bigint[]) => AsyncIterable<Iterable<ListedOrder>>,
   first: bigint,
 ): Promise<OrdersEnd> {
   const seen: { isAnswered: boolean; refusal?: VaultError | undefined } = {
     isAnswered: false,
   };
+  // The reasons of the ids that were read last, of which none is there.
   let missing = new Set<string>();
 
   const findAmong = async (
@@ -57,19 +54,19 @@ export async function findLastOrder(
   ): Promise<bigint | undefined> => {
     const ids = Array.from({ length }, (_, index) => next + distanceOf(index));
     let found: bigint | undefined;
-    const reasons = new Set<string>();
-    for await (const order of read(ids.filter((id) => id <= MaxUint256))) {
-      const reason = reasonOf(order);
-      if (reason === undefined) {
-        seen.isAnswered = true;
-        found = isEmptyOrder(order) ? found : order.orderID;
-      } else {
-        reasons.add(reason);
-        seen.refusal ??= isFailedOrder(order) ? order.error : undefined;
+    missing = new Set();
+    for await (const orders of read(ids.filter((id) => id <= MaxUint256))) {
+      for (const order of orders) {
+        const reason = reasonOf(order);
+        if (reason === undefined) {
+          seen.isAnswered = true;
+          found = isEmptyOrder(order) ? found : order.orderID;
+        } else {
+          missing.add(reason);
+          seen.refusal ??= isFailedOrder(order) ? order.error : undefined;
+        }
       }
     }
-    // Of the last ids that are looked at, none is there.
-    missing = reasons;
     return found;
   };
 

@@ -54,10 +54,12 @@ export async function* readOrders(
       concurrency ?? (usesLens ? CONCURRENCY : CONCURRENCY_OF_SINGLE_READS),
       signal,
     );
-    const { ids, total, isMissing } =
+    const end =
       "ids" in asked
-        ? { ...asked, isMissing: undefined }
-        : await findAll(asked.first, reader);
+        ? undefined
+        : await findLastOrder((ids) => reader.read(ids), asked.first);
+    const { ids, total } =
+      "ids" in asked ? asked : rangeOf(asked.first, end?.last);
     let done = 0;
     for await (const orders of reader.read(ids)) {
       // The next request leaves first, or the node would have nothing to do
@@ -66,7 +68,7 @@ export async function* readOrders(
       for (const order of orders) {
         done += 1;
         if (
-          isMissing?.(order) !== true &&
+          end?.isMissing(order) !== true &&
           (isFailedOrder(order) || matches(order))
         ) {
           yield order;
@@ -85,19 +87,8 @@ type AskedIds =
   | { readonly ids: Iterable<bigint>; readonly total: number }
   | { readonly first: bigint };
 
-/** Every id from the first order to the last one, existing or not. */
-async function findAll(first: bigint, reader: OrderReader) {
-  const { last = first - 1n, isMissing } = await findLastOrder(async function* (
-    ids,
-  ) {
-    for await (const orders of reader.read(ids)) {
-      yield* orders;
-    }
-  }, first);
-  return { ...rangeOf(first, last), isMissing };
-}
-
-function rangeOf(first: bigint, last: bigint) {
+/** Every id from one to the other, existing or not; none without a last one. */
+function rangeOf(first: bigint, last = first - 1n) {
   return { ids: idsFrom(first, last), total: Number(last - first + 1n) };
 }
 
