@@ -5,7 +5,6 @@ import path from "node:path";
 import writeFileAtomic from "write-file-atomic";
 
 import { toJsonValue } from "./json.js";
-import { parseRecorded } from "./recorded-values.js";
 import type { Schema } from "./recorded-values.js";
 import { destinationOf, requireRegularFile } from "./regular-file.js";
 
@@ -88,7 +87,19 @@ export async function readProjectFile<Value>(
     }
     throw invalid(`it cannot be read (${reasonOf(error)})`, error);
   }
-  return parseRecorded(text, schema, invalid);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw invalid("it is not JSON", error);
+  }
+  const { success, data, error } = schema.safeParse(json);
+  if (!success) {
+    const [issue] = error.issues;
+    const { path: place = [], message = "invalid" } = issue ?? {};
+    throw invalid(`${place.join(".")}: ${message}`, error);
+  }
+  return data;
 }
 
 /** Without the paths of this machine, which Node's errors name. */

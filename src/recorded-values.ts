@@ -30,30 +30,3 @@ export const recordedInteger = z
     }
     return integer;
   });
-
-/**
- * Reads a file's text.
- *
- * @param invalid Makes the error of a file that cannot be used.
- */
-export function parseRecorded<Value>(
-  text: string,
-  schema: Schema<Value>,
-  invalid: (problem: string, cause: unknown) => Error,
-): Value {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (error) {
-    throw invalid("it is not JSON", error);
-  }
-  const { success, data, error } = schema.safeParse(json);
-  if (!success) {
-    const [issue] = error.issues;
-    throw invalid(
-      `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`,
-      error,
-    );
-  }
-  return data;
-}

@@ -10,17 +10,16 @@ import type { DeploymentAddresses } from "./deployments.js";
 
 /** The addresses of a connection, or of an instance on it. */
 export interface ConnectionAddresses {
-  /** Finds bound, then configured ones, then those that deploy-mocks left. */
   readonly locate: AddressResolver;
-  /** Leaves out the last ones, which instances do not share. */
+  /** Leaves out what deploy-mocks left, which instances do not share. */
   readonly locateNamed: AddressResolver;
-  /** From now on these come first, in the place of those bound before. */
+  /** Puts these first, in the place of those bound before. */
   bind(addresses: AddressResolver): void;
 }
 
 /**
- * The addresses of a connection, of which none is looked up yet: configured ones,
- * those of the network for what an instance omits, then deployed ones.
+ * Looks for addresses that are bound, then configured ones, those of the network
+ * for what an instance omits, then those that deploy-mocks left.
  *
  * @param sources `upstream`: has the addresses of a fork, in place of all these.
  * @throws VaultError VAULT_UNKNOWN_INSTANCE and, when asked,
@@ -57,7 +56,11 @@ export function connectionAddresses(
       (await mocks?.find(role)) ?? {
         path: `${path}.${role}`,
         // Known once the mocks were looked for.
-        hint: describeAbsence(networkConfig, mocks),
+        hint:
+          mocks?.describeAbsence() ??
+          (networkConfig.type === "http"
+            ? "What deploy-mocks wrote to vault-deployments/ is not used here: to check it, the network would have to be asked."
+            : "An in-process network starts empty: choose another one with `--network <name>`, or call deployMocks() first."),
       }
     );
   };
@@ -106,17 +109,4 @@ export function settingsOf(
     });
   }
   return settings;
-}
-
-function describeAbsence(
-  { type }: NetworkConfig,
-  deployment: DeploymentAddresses | undefined,
-): string {
-  if (type !== "http") {
-    return "An in-process network starts empty: choose another one with `--network <name>`, or call deployMocks() first.";
-  }
-  if (deployment === undefined) {
-    return "What deploy-mocks wrote to vault-deployments/ is not used here: to check it, the network would have to be asked.";
-  }
-  return deployment.describeAbsence();
 }

@@ -84,15 +84,10 @@ const DEVELOPMENT_CHAIN_IDS: ReadonlySet<number> = new Set([1337, 31337]);
 
 const MAX_HEAD_AGE_SECONDS = 300;
 
-export interface ReachableNode {
-  readonly chainId: number;
-  readonly block: BlockInfo;
-}
-
 /** Checks a node as far as this package uses it. */
 export async function examineNode(
   vault: VaultHost,
-  { chainId, block }: ReachableNode,
+  { chainId, block }: { chainId: number; block: BlockInfo },
   clock: () => number = Date.now,
 ): Promise<readonly Check[]> {
   const isDevelopment =

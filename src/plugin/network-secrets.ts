@@ -9,8 +9,8 @@ import {
 } from "../untrusted-text.js";
 
 /**
- * From now on nothing is shown of what a network's node is reached with, that of
- * a fork's upstream too, whoever repeats it.
+ * Hides the URL and the headers of a network's node, or of a fork's upstream, from
+ * now on.
  *
  * @param network One that is open or about to be: its URL is resolved.
  * @param publicNames The names of the networks, which are no secrets.

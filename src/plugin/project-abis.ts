@@ -4,10 +4,7 @@ import type { ArtifactManager } from "hardhat/types/artifacts";
 import { findAmong } from "../client/error-abis.js";
 import type { FindErrors } from "../client/error-abis.js";
 
-/**
- * The look-up in the project's artifacts. The first one reads them all, so it is
- * only for what nothing else explains.
- */
+/** The look-up in the project's artifacts; the first one reads them all. */
 export function findInProject(
   artifacts: Pick<
     ArtifactManager,

@@ -23,11 +23,8 @@ export async function findSender(
     return parseAddress(config.from, `networks.${rpc.network}.from`);
   }
   const { node, network } = rpc;
-  if (node.sender !== undefined) {
-    return node.sender;
-  }
   try {
-    node.sender = (await resolveSigner(rpc, config, undefined)).address;
+    node.sender ??= (await resolveSigner(rpc, config, undefined)).address;
     return node.sender;
   } catch (error) {
     // Public endpoints hold no keys: some answer an empty list, some refuse.
