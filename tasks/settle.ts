@@ -67,9 +67,9 @@ export async function settle(
         const where = { network: vault.networkName, chainId };
         say(...preflightBlocks(preflight, where, { ...context, chainTime }));
         say();
-        // Last, so that it stands right above the question.
-        for (const warning of earlyWarning(preflight)) {
-          say(warning);
+        if (!hasEnded(preflight.round, chainTime)) {
+          // Last, so that it stands right above the question.
+          say(earlyWarning(preflight));
           say();
         }
       } else {

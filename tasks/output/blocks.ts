@@ -93,11 +93,11 @@ export function footnotesOf(blocks: readonly Block[]): Block {
   const texts = blocks
     .flatMap(contentsOf)
     .flatMap((content) => toCell(content).footnote ?? []);
-  return notes(...[...new Set(texts)].map((text) => dim(text)));
+  return notes(...[...new Set(texts)].map((text) => toned("dim", text)));
 }
 
-export function dim(text: string): Cell {
-  return { text, tone: "dim" };
+export function toned(tone: Tone, text: string, note?: string): Cell {
+  return { text, tone, note };
 }
 
 export function isEmpty(block: Block): boolean {

@@ -10,6 +10,7 @@ import { operations } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
 import { toDocument } from "../error-texts.js";
+import { toned } from "./blocks.js";
 import type { Block, Cell, Column, Content } from "./blocks.js";
 import {
   cutText,
@@ -197,10 +198,7 @@ export class Tally {
       ...(first === undefined
         ? []
         : [
-            {
-              text: `Failed: ${describeCount(failed, "id")}.`,
-              tone: "bad",
-            } as const,
+            toned("bad", `Failed: ${describeCount(failed, "id")}.`),
             `The first of these, ${first.orderID}: ${first.error.shortMessage}`,
           ]),
     ];

@@ -14,7 +14,7 @@ import {
   standaloneQueries,
 } from "../../src/protocol/index.js";
 import type { ReadOperationName } from "../../src/protocol/index.js";
-import { labelledValues, notes, section } from "./blocks.js";
+import { labelledValues, notes, section, toned } from "./blocks.js";
 import type { Block, LabelledValue } from "./blocks.js";
 import { formatValue, utilisationBar } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
@@ -64,7 +64,7 @@ export function failureNotes(failures: readonly VaultError[]): Block {
   return failures.length === 0
     ? notes()
     : notes(
-        { text: `${failures.length} of the readings failed.`, tone: "bad" },
+        toned("bad", `${failures.length} of the readings failed.`),
         ...[...remedies.values()].toReversed(),
       );
 }
@@ -82,7 +82,7 @@ export function readingsBlock(
         ? [
             [
               capitalize(variant ?? operationEntry(operation).title),
-              { text: `failed: ${value.error.shortMessage}`, tone: "bad" },
+              toned("bad", `failed: ${value.error.shortMessage}`),
             ],
           ]
         : valuesOf(operation, reading, context);

@@ -3,8 +3,8 @@ import { stringify } from "csv-stringify/sync";
 import type { PastRound } from "../../src/client/index.js";
 import { fieldsOf, operations, groupDigits } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { notes } from "./blocks.js";
-import type { Block, Cell, Column } from "./blocks.js";
+import { notes, toned } from "./blocks.js";
+import type { Block, Column } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 
@@ -75,7 +75,7 @@ export function roundBlocks(
     },
     notes(
       `${describeCount(rounds.length, "round")}; ${settled.length} seen to be settled.`,
-      ...notesOnRounds(rounds).map((text): Cell => ({ text, tone: "warn" })),
+      ...notesOnRounds(rounds).map((note) => toned("warn", note)),
       ...(rounds.some((round) => describeSettled(round, latest) === NOT_SEEN)
         ? [
             `'${NOT_SEEN}': no block shows this round settled. It was replaced unsettled, or in the block that settled it.`,

@@ -1,6 +1,5 @@
 import { operations, groupDigits } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
-import { hasEnded } from "../../src/protocol/round.js";
 import { describeTime } from "../../src/protocol/time.js";
 import { UNKNOWABLE } from "../../src/simulation/engine.js";
 import type { Simulation } from "../../src/simulation/types.js";
@@ -18,12 +17,19 @@ import {
   labelledValues,
   notes,
   title,
+  toned,
 } from "./blocks.js";
-import type { Block, Cell, Content, Envelope } from "./blocks.js";
-import { formatCountdown, formatNative, formatValue } from "./format-value.js";
+import type {
+  Block,
+  Cell,
+  Content,
+  Envelope,
+  LabelledValue,
+} from "./blocks.js";
+import { formatCountdown, formatNative } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { readingsBlock } from "./readings.js";
-import { changeRow, effectBlocks, engineNames } from "./simulation.js";
+import { changesTable, effectBlocks, engineNames } from "./simulation.js";
 
 const signingNames: Readonly<Record<SigningKind, string>> = {
   local: "signed here with a configured key",
@@ -37,9 +43,8 @@ export function preflightBlocks(
   { network, chainId }: Pick<Envelope, "network" | "chainId">,
   context: FormatContext,
 ): readonly Block[] {
-  const { round, contract, from, signing, balance, gas, cost, maxCost } =
-    preflight;
-  const { preview } = preflight;
+  const { round, contract, from, signing, balance } = preflight;
+  const { gas, cost, maxCost, preview } = preflight;
   const used = preview?.gasUsed ?? null;
   return [
     title("About to settle this round"),
@@ -52,63 +57,58 @@ export function preflightBlocks(
       ["Balance", { text: formatNative(balance), note: "native token" }],
       ...(gas === null || cost === null || maxCost === null
         ? []
-        : ([
-            [
-              "Gas",
-              {
-                text: groupDigits(gas.toString()),
-                note:
-                  used === null
-                    ? "limit"
-                    : `limit; ${groupDigits(used.toString())} used when simulated`,
-              },
-            ],
-            [
-              "Cost",
-              {
-                text: formatNative(cost),
-                note: `at most ${formatNative(maxCost)}`,
-              },
-            ],
-          ] as const)),
+        : amountsOfGas(gas, used, cost, maxCost)),
       ["Simulated", describePreview(preflight)],
     ]),
   ];
 }
 
-function describePreview({
-  preview,
-  outcome,
-  reason,
-}: SettlementPreflight): Cell {
+function amountsOfGas(
+  gas: bigint,
+  used: bigint | null,
+  cost: bigint,
+  maxCost: bigint,
+): readonly LabelledValue[] {
+  const usedNote =
+    used === null ? "" : `; ${groupDigits(String(used))} used when simulated`;
+  return [
+    ["Gas", { text: groupDigits(String(gas)), note: `limit${usedNote}` }],
+    [
+      "Cost",
+      { text: formatNative(cost), note: `at most ${formatNative(maxCost)}` },
+    ],
+  ];
+}
+
+function describePreview(preflight: SettlementPreflight): Cell {
+  const { preview, outcome } = preflight;
+  const reason = escapeUntrusted(preflight.reason ?? preview?.reason ?? "");
   const note =
     preview === null
       ? "by a call, which shows no effect"
       : `by ${engineNames[preview.engine]}`;
-  return reason !== null
-    ? { text: `${outcome}: ${escapeUntrusted(reason)}`, tone: "bad", note }
+  return preflight.reason !== null
+    ? toned("bad", `${outcome}: ${reason}`, note)
     : preview?.status === "not-settled"
-      ? {
-          text: `${outcome}, and does not settle the round: ${escapeUntrusted(preview.reason ?? "")}`,
-          tone: "bad",
+      ? toned(
+          "bad",
+          `${outcome}, and does not settle the round: ${reason}`,
           note,
-        }
-      : { text: outcome, tone: "good", note };
+        )
+      : toned("good", outcome, note);
 }
 
 /** A warning of a round that has not ended yet. */
 export function earlyWarning({
-  round,
+  round: { endTime },
   chainTime,
-}: SettlementPreflight): readonly Block[] {
-  return hasEnded(round, chainTime)
-    ? []
-    : [
-        notes({
-          text: `WARNING: this round has NOT ended. It ends ${formatCountdown(round.endTime, chainTime)}, ${describeTime(round.endTime)}. A settlement now settles it before its end.`,
-          tone: "bad",
-        }),
-      ];
+}: SettlementPreflight): Block {
+  return notes(
+    toned(
+      "bad",
+      `WARNING: this round has NOT ended. It ends ${formatCountdown(endTime, chainTime)}, ${describeTime(endTime)}. A settlement now settles it before its end.`,
+    ),
+  );
 }
 
 /** All that will change, before anybody is asked. */
@@ -131,7 +131,7 @@ function previewBlocks(
       ...simulation.notes
         // This holds for every settlement: no answer to the question hangs on it.
         .filter((note) => note !== UNKNOWABLE)
-        .map((text): Cell => ({ text: escapeUntrusted(text), tone: "warn" })),
+        .map((note) => toned("warn", escapeUntrusted(note))),
     ),
   ];
 }
@@ -146,33 +146,20 @@ function comparisonBlocks(
   }
   const { differences } = preview;
   return differences === null
-    ? [
-        notes({
-          text: "Whether it came as previewed is not known.",
-          tone: "dim",
-        }),
-      ]
+    ? [notes(toned("dim", "Whether it came as previewed is not known."))]
     : differences.length === 0
-      ? [
-          notes({
-            text: "Readings and token transfers are as previewed.",
-            tone: "good",
-          }),
-        ]
+      ? [notes(toned("good", "Readings and token transfers are as previewed."))]
       : [
-          notes({ text: "Not as previewed:", tone: "warn" }),
-          {
-            kind: "table",
-            columns: ["Reading", "Previewed", "Happened"].map((heading) => ({
-              heading,
+          notes(toned("warn", "Not as previewed:")),
+          changesTable(
+            differences.map(({ previewed, happened, ...place }) => ({
+              ...place,
+              before: previewed,
+              after: happened,
             })),
-            rows: differences.map(({ previewed, happened, ...field }) =>
-              changeRow(
-                { ...field, before: previewed, after: happened },
-                context,
-              ).slice(0, 3),
-            ),
-          },
+            context,
+            ["Previewed", "Happened"],
+          ),
         ];
 }
 
@@ -197,17 +184,17 @@ export function describeEvent(
     case "confirmed":
       return `Confirmation ${event.confirmations} of ${event.wanted}`;
     case "trouble":
-      return { text: escapeUntrusted(event.message), tone: "warn" };
+      return toned("warn", escapeUntrusted(event.message));
   }
 }
 
 const outcomes: Readonly<Record<SettlementStatus, Cell>> = {
-  settled: { text: "Settled", tone: "good" },
-  "not-settled": { text: "Not settled", tone: "bad" },
-  "nothing-to-do": { text: "Nothing to do", tone: "warn" },
-  refused: { text: "Refused", tone: "bad" },
-  reverted: { text: "Reverted", tone: "bad" },
-  unconfirmed: { text: "Unconfirmed", tone: "bad" },
+  settled: toned("good", "Settled"),
+  "not-settled": toned("bad", "Not settled"),
+  "nothing-to-do": toned("warn", "Nothing to do"),
+  refused: toned("bad", "Refused"),
+  reverted: toned("bad", "Reverted"),
+  unconfirmed: toned("bad", "Unconfirmed"),
 };
 
 /** The outcome, with every field of the round that changed. */
@@ -239,18 +226,14 @@ function roundChanges(
   after: VaultRound,
   context: FormatContext,
 ): Block {
-  const rows = operations.getLatestRoundInfo.outputs
-    .filter(({ name }) => before[name] !== after[name])
-    .map((field) => [
-      field.label,
-      formatValue(field, before[field.name], context),
-      formatValue(field, after[field.name], context),
-    ]);
-  return rows.length === 0
-    ? notes({ text: "The round did not change.", tone: "dim" })
-    : {
-        kind: "table",
-        columns: ["Field", "Before", "After"].map((heading) => ({ heading })),
-        rows,
-      };
+  const changes = operations.getLatestRoundInfo.outputs.map(({ name }) => ({
+    reading: "round",
+    field: name,
+    before: before[name],
+    after: after[name],
+  }));
+  const changed = changes.filter((change) => change.before !== change.after);
+  return changed.length === 0
+    ? notes(toned("dim", "The round did not change."))
+    : changesTable(changed, context);
 }

@@ -14,8 +14,8 @@ import type {
   Transfer,
 } from "../../src/simulation/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import { knownValues, notes, section } from "./blocks.js";
-import type { Block, Cell, Column, Content } from "./blocks.js";
+import { knownValues, notes, section, toned } from "./blocks.js";
+import type { Block, Cell, Content } from "./blocks.js";
 import {
   NATIVE_DECIMALS,
   describeCount,
@@ -55,15 +55,17 @@ export function simulationBlocks(
     ...section("Balances", {
       kind: "table",
       columns: [
-        ...beforeAndAfter("Account"),
+        { heading: "Account" },
+        { heading: "Before", align: "right" },
+        { heading: "After", align: "right" },
         { heading: "Difference", align: "right" },
       ],
       rows: balanceRows(shown),
     }),
     ...transfers(shown),
     notes(
-      ...[...simulation.notes, `Nothing was sent to ${network}.`].map(
-        (text): Cell => ({ text: escapeUntrusted(text), tone: "dim" }),
+      ...[...simulation.notes, `Nothing was sent to ${network}.`].map((text) =>
+        toned("dim", escapeUntrusted(text)),
       ),
     ),
   ];
@@ -72,11 +74,11 @@ export function simulationBlocks(
 function describeOutcome(status: Simulation["status"], reason: string): Cell {
   switch (status) {
     case "settled":
-      return { text: "settled", tone: "good" };
+      return toned("good", "settled");
     case "not-settled":
-      return { text: `not settled: ${reason}`, tone: "bad" };
+      return toned("bad", `not settled: ${reason}`);
     case "reverted":
-      return { text: `reverted: ${reason}`, tone: "bad" };
+      return toned("bad", `reverted: ${reason}`);
     case "nothing-to-do":
       return { text: `nothing to do: ${reason}` };
   }
@@ -95,23 +97,29 @@ type Effect = Pick<
   "simulation" | "sender" | "contracts" | "tokens"
 >;
 
-function beforeAndAfter(what: string): readonly Column[] {
-  return [
-    { heading: what },
-    { heading: "Before", align: "right" },
-    { heading: "After", align: "right" },
-  ];
-}
-
 function changedReadings(
   { simulation }: Effect,
   context: FormatContext,
 ): readonly Block[] {
-  return section("Readings", {
+  return section("Readings", changesTable(simulation.changes, context));
+}
+
+/** Readings' fields, before and after. */
+export function changesTable(
+  changes: readonly ReadingChange[],
+  context: FormatContext,
+  [before, after]: readonly [string, string] = ["Before", "After"],
+): Block {
+  return {
     kind: "table",
-    columns: [...beforeAndAfter("Reading"), { heading: "Note" }],
-    rows: simulation.changes.map((change) => changeRow(change, context)),
-  });
+    columns: [
+      { heading: "Reading" },
+      { heading: before, align: "right" },
+      { heading: after, align: "right" },
+      { heading: "Note" },
+    ],
+    rows: changes.map((change) => changeRow(change, context)),
+  };
 }
 
 /** Of orders that were asked about, silence would say nothing. */
@@ -187,8 +195,7 @@ function nameAccount(account: string, { sender, contracts }: Effect): string {
     : `${contractRoles[role].label} contract`;
 }
 
-/** A reading's field, before and after, and a note. */
-export function changeRow(
+function changeRow(
   { reading, field, before, after }: ReadingChange,
   context: FormatContext,
 ): readonly Content[] {

@@ -3,16 +3,11 @@ import { formatUnits } from "ethers";
 import { DOMParser } from "linkedom";
 
 import type { Order } from "../../src/client/index.js";
-import { units, groupDigits } from "../../src/protocol/index.js";
+import { units } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { LAST_DATE_SECONDS, describeTime } from "../../src/protocol/time.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import {
-  decimalsOf,
-  describeCount,
-  fieldOf,
-  formatValue,
-} from "../output/format-value.js";
+import { decimalsOf, describeCount, fieldOf } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
 import type { ReportedRound } from "../output/rounds.js";
 import { Markup, html } from "./html.js";
@@ -32,7 +27,12 @@ interface Drawing {
 
 const document = new DOMParser().parseFromString("<html></html>", "text/html");
 
-function draw(label: string, options: Plot.PlotOptions): Markup {
+function draw(
+  title: string,
+  legend: Content,
+  label: string,
+  options: Plot.PlotOptions,
+): Markup {
   // eslint-disable-next-line @typescript-eslint/no-unsafe-assignment -- its type is of a browser's DOM, which Node has no types of
   const drawing: Drawing = Plot.plot({
     document,
@@ -51,13 +51,9 @@ function draw(label: string, options: Plot.PlotOptions): Markup {
   }
   drawing.setAttribute("role", "img");
   drawing.setAttribute("aria-label", escapeUntrusted(label));
-  return new Markup(drawing.outerHTML);
-}
-
-function figure(title: string, note: Content, chart: Markup): Markup {
   return html`<figure>
-    <figcaption>${title}<span>${note}</span></figcaption>
-    ${chart}
+    <figcaption>${title}<span>${legend}</span></figcaption>
+    ${new Markup(drawing.outerHTML)}
   </figure> `;
 }
 
@@ -90,7 +86,7 @@ function spread(positions: readonly number[]): [number, number] {
   return [Math.max(0, least - room), most + room];
 }
 
-/** How many orders were opened at which prices, and the strike among them. */
+/** The number of orders by opening price, and the strike among them. */
 export function pricesFigure(
   orders: readonly Order[],
   strikePrice: bigint | undefined,
@@ -104,33 +100,25 @@ export function pricesFigure(
       ? []
       : [Number(formatUnits(strikePrice, units.price.decimals))];
   const domain = spread([...prices, ...strikes]);
-  const readable = (price: number): string =>
-    price.toLocaleString("en", { maximumSignificantDigits: 6 });
-  const chart = draw(
+  return draw(
+    strikes.length === 0 ? "Opening price" : "Opening price against strike",
+    strikes.length === 0
+      ? "strike not drawn: displayDecimals declares no scale of opening prices"
+      : html`<i class="key"></i>orders<i class="key line"></i>strike`,
     `${field.label} of ${describeCount(orders.length, "order")}.`,
     {
       marginLeft: 44,
       marginBottom: 42,
       x: { ...scale, domain },
-      y: {
-        label: null,
-        grid: true,
-        ticks: 4,
-        tickSize: 0,
-        tickFormat: (count: number) =>
-          Number.isInteger(count) ? groupDigits(String(count)) : "",
-      },
+      y: { label: null, grid: true, ticks: 4, tickSize: 0, tickFormat: "~s" },
       marks: [
         Plot.rectY(
           prices,
           Plot.binX<Plot.RectYOptions>(
             {
               y: "count",
-              title: (
-                bin: readonly number[],
-                { x1, x2 }: Readonly<Record<"x1" | "x2", number>>,
-              ) =>
-                `${readable(x1)} to ${readable(x2)}: ${describeCount(bin.length, "order")}`,
+              title: (bin: readonly number[]) =>
+                describeCount(bin.length, "order"),
             },
             { x: Plot.identity, domain, thresholds: 24, fill: "var(--fill)" },
           ),
@@ -141,26 +129,9 @@ export function pricesFigure(
           strokeWidth: 1.5,
           strokeDasharray: "4 3",
         }),
-        Plot.text(strikes, {
-          x: Plot.identity,
-          frameAnchor: "top",
-          dy: -14,
-          text: () => "strike",
-        }),
       ],
     },
   );
-  return strikes.length === 0
-    ? figure(
-        "Opening price",
-        "strike not drawn: displayDecimals declares no scale of opening prices",
-        chart,
-      )
-    : figure(
-        "Opening price against strike",
-        html`<i class="key"></i>orders<i class="key line"></i>strike`,
-        chart,
-      );
 }
 
 /** Strike prices over the rounds, and what each was settled at, and when. */
@@ -168,78 +139,76 @@ export function strikesFigure(
   rounds: readonly ReportedRound[],
   context: FormatContext,
 ): Markup | undefined {
-  const field = fieldOf("getLatestRoundInfo", "strikePrice");
-  const { position, scale } = axisOf(field, context);
-  const show = (value: bigint): string =>
-    formatValue(field, value, context).text;
+  const { position, scale } = axisOf(
+    fieldOf("getLatestRoundInfo", "strikePrice"),
+    context,
+  );
   const drawn = rounds
     .filter(
       ({ startTime, endTime }) =>
         startTime < endTime && endTime <= LAST_DATE_SECONDS,
     )
     .map((round) => ({
-      start: new Date(Number(round.startTime) * 1000),
-      end: new Date(Number(round.endTime) * 1000),
+      start: dateOf(round.startTime),
+      end: dateOf(round.endTime),
       strike: position(round.strikePrice),
-      title: `strike ${show(round.strikePrice)}`,
-      round,
+      price: position(round.settledPrice),
+      settledTime: round.settledTime,
     }));
-  const settled = drawn.flatMap(({ round, strike, title }) =>
-    round.settledTime === undefined
+  const settled = drawn.flatMap(({ settledTime, ...round }) =>
+    settledTime === undefined
       ? []
       : {
-          at: new Date(round.settledTime * 1000),
-          strike,
-          price: position(round.settledPrice),
-          title: `${title}, settled at ${show(round.settledPrice)}, ${describeTime(BigInt(round.settledTime))}`,
+          ...round,
+          at: dateOf(settledTime),
+          title: `settled ${describeTime(BigInt(settledTime))}`,
         },
   );
-  if (drawn.length === 0) {
-    return undefined;
-  }
-  const chart = draw(
-    `Strike and settled price of ${describeCount(drawn.length, "round")}; ${settled.length} settled.`,
-    {
-      marginLeft: 64,
-      x: { type: "utc", label: "UTC", labelArrow: "none", ticks: 5 },
-      y: {
-        ...scale,
-        grid: true,
-        tickSize: 0,
-        domain: spread([
-          ...drawn.map(({ strike }) => strike),
-          ...settled.map(({ price }) => price),
-        ]),
-      },
-      marks: [
-        Plot.link(drawn, {
-          x1: "start",
-          x2: "end",
-          y1: "strike",
-          y2: "strike",
-          stroke: "var(--mark)",
-          strokeWidth: 2,
-          title: "title",
-        }),
-        Plot.ruleX(settled, {
-          x: "at",
-          y1: "strike",
-          y2: "price",
-          stroke: "var(--fill)",
-        }),
-        Plot.dot(settled, {
-          x: "at",
-          y: "price",
-          fill: "var(--fill)",
-          r: 4,
-          title: "title",
-        }),
-      ],
-    },
-  );
-  return figure(
-    "Strike against settled price",
-    html`<i class="key line"></i>strike<i class="key"></i>settled at`,
-    chart,
-  );
+  return drawn.length === 0
+    ? undefined
+    : draw(
+        "Strike against settled price",
+        html`<i class="key line"></i>strike<i class="key"></i>settled at`,
+        `Strike and settled price of ${describeCount(drawn.length, "round")}; ${settled.length} settled.`,
+        {
+          marginLeft: 64,
+          x: { type: "utc", label: "UTC", labelArrow: "none", ticks: 5 },
+          y: {
+            ...scale,
+            grid: true,
+            tickSize: 0,
+            domain: spread([
+              ...drawn.map(({ strike }) => strike),
+              ...settled.map(({ price }) => price),
+            ]),
+          },
+          marks: [
+            Plot.link(drawn, {
+              x1: "start",
+              x2: "end",
+              y1: "strike",
+              y2: "strike",
+              stroke: "var(--mark)",
+              strokeWidth: 2,
+            }),
+            Plot.ruleX(settled, {
+              x: "at",
+              y1: "strike",
+              y2: "price",
+              stroke: "var(--fill)",
+            }),
+            Plot.dot(settled, {
+              x: "at",
+              y: "price",
+              fill: "var(--fill)",
+              r: 4,
+              title: "title",
+            }),
+          ],
+        },
+      );
+}
+
+function dateOf(seconds: bigint | number): Date {
+  return new Date(Number(seconds) * 1_000);
 }

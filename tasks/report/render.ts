@@ -14,6 +14,7 @@ import {
   notes,
   section,
   title,
+  toned,
 } from "../output/blocks.js";
 import type { Block, Envelope } from "../output/blocks.js";
 import { describeCount } from "../output/format-value.js";
@@ -134,10 +135,12 @@ function ordersChapter(
           : `The first ${describeCount(first.length, "order")}`,
         orderTable(first, context),
       ),
-      notes({
-        text: `${describeScales(context)} ${isWhole ? "Fees:" : "All orders, and fees:"} npx hardhat vault orders --out orders.csv`,
-        tone: "dim",
-      }),
+      notes(
+        toned(
+          "dim",
+          `${describeScales(context)} ${isWhole ? "Fees:" : "All orders, and fees:"} npx hardhat vault orders --out orders.csv`,
+        ),
+      ),
     ],
   };
 }

@@ -85,9 +85,8 @@ describe("tasks - report", () => {
 
   it("should draw the strike among opening prices whose scale is declared, and no other", async () => {
     const page = await report({ ids: "1-3" });
-    expect(page).to.include(">strike</text>");
+    expect(page).to.include("Opening price against strike");
     const raw = await report({ ids: "1-3", raw: true });
-    expect(raw).to.not.include(">strike</text>");
     expect(raw).to.include("strike not drawn");
     expect(raw).to.not.include("as configured");
   });
@@ -95,7 +94,7 @@ describe("tasks - report", () => {
   it("report should draw every order once, also where all have one price", () => {
     const context = { chainTime: 0, raw: false };
     const shape =
-      /<rect [^>]*width="([0-9.]+)"[^>]*><title>[^<]*: ([0-9,]+) orders?</gu;
+      /<rect [^>]*width="([0-9.]+)"[^>]*><title>([0-9,]+) orders?</gu;
     for (const prices of [
       [0n],
       [MaxUint256],
@@ -216,9 +215,7 @@ describe("tasks - report", () => {
     expect(page).to.match(
       new RegExp(`<td class="left" data-label="Settled at">${time}</td>`, "u"),
     );
-    expect(page).to.match(
-      new RegExp(`<title>strike [^<]*, settled at [^<]*, ${time}</title>`, "u"),
-    );
+    expect(page).to.match(new RegExp(`<title>settled ${time}</title>`, "u"));
   });
 
   it("should escape in elements and in attributes, and nest markup", () => {
