@@ -150,7 +150,7 @@ describe("vault settle", () => {
 
     expect(exitCode, stderr).to.equal(0);
     expect(stdout).to.match(/Outcome\s+Settled/u);
-    expect(stdout).to.match(/Settled price\s+0\s+1,875/u);
+    expect(stdout).to.match(/Round settled price\s+0\s+1,875/u);
     expect(stdout).to.match(/Settled\s+no\s+yes/u);
     expect(stdout).to.include("Readings and token transfers are as previewed.");
     // eslint-disable-next-line no-control-regex -- finding one is the point

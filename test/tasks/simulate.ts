@@ -150,7 +150,7 @@ describe("tasks - simulate", () => {
     expect(stdout).to.match(
       /^Sender, native currency +10,000 +9,999\.\d+ +-0\.\d+$/mu,
     );
-    expect(stdout).to.match(/Nothing was sent to test\.\n$/u);
+    expect(stdout).to.match(/Nothing was sent to test\.\n/u);
     expect((await provider.getBlock("latest"))?.number).to.equal(head.number);
   });
 
