@@ -55,9 +55,10 @@ export type {
   SigningKind,
 } from "./settlement/types.js";
 export type { ForkConnection, ForkOptions } from "./simulation/engines/fork.js";
-export type { TokenDescription } from "./simulation/describe-tokens.js";
-export type { HttpEngine } from "./simulation/engines/run-engines.js";
-export type { SimulateSettleAllOptions } from "./simulation/options.js";
+export type {
+  HttpEngine,
+  SimulateSettleAllOptions,
+} from "./simulation/options.js";
 export type { SimulationTime } from "./simulation/next-block.js";
 export type {
   BalanceChange,
@@ -66,5 +67,6 @@ export type {
   SimulationEngine,
   Simulation,
   SimulationStatus,
+  TokenDescription,
   Transfer,
 } from "./simulation/types.js";

@@ -1,6 +1,6 @@
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { findSender } from "../src/plugin/sender.js";
-import { describeTokens } from "../src/simulation/describe-tokens.js";
+import { describeTokens } from "../src/simulation/tokens.js";
 import { simulateSettleAll } from "../src/simulation/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/simulation/options.js";
 import { taskArguments } from "./arguments.js";

@@ -11,7 +11,7 @@ import type {
 
 import { asRecord } from "../json.js";
 import { isContractRole } from "../protocol/contracts.js";
-import { FORK_NETWORK } from "../simulation/fork/network.js";
+import { FORK_NETWORK } from "../simulation/fork-network.js";
 import type {
   VaultInstanceConfig,
   VaultInstanceUserConfig,

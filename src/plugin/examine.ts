@@ -25,11 +25,7 @@ import { findGas, simulate } from "../settlement/preview.js";
 import { resolveSigner } from "../settlement/signer.js";
 import type { Signer } from "../settlement/signer.js";
 import { settlementCall } from "../simulation/engine.js";
-import {
-  currentPricePerGas,
-  maxPricePerGas,
-  resolveFees,
-} from "../simulation/fees.js";
+import { resolveFees } from "../simulation/fees.js";
 import { findBlock } from "../simulation/next-block.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
 
@@ -272,11 +268,10 @@ async function examineBalance(
 ): Promise<Finding> {
   const { rpc } = vault;
   const next = await findBlock(vault);
-  const fees = await resolveFees(rpc, vault.connection.networkConfig, next);
-  const price = currentPricePerGas(fees, next);
+  const price = await resolveFees(rpc, vault.connection.networkConfig, next);
   const [balance, found] = await Promise.all([
     rpc.balance(from),
-    simulate(vault, from, next, price)
+    simulate(vault, from, next)
       .then(async (simulated) => {
         const { address } = await vault.addressOf("vault");
         const call = settlementCall(from, address);
@@ -286,7 +281,7 @@ async function examineBalance(
       .catch(fallbackTo(undefined)),
   ]);
   const gas = typeof found === "bigint" ? found : undefined;
-  const cost = (gas ?? SUPPOSED_GAS) * maxPricePerGas(fees);
+  const cost = (gas ?? SUPPOSED_GAS) * price.highest;
   const detail = `${formatEther(balance)} in native currency; a settlement may cost ${formatEther(cost)}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
   return balance < cost
     ? (gas === undefined ? warn : fail)(

@@ -1,7 +1,7 @@
 import type { HookContext, NetworkHooks } from "hardhat/types/hooks";
 import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
-import { FORK_NETWORK } from "../simulation/fork/network.js";
+import { FORK_NETWORK } from "../simulation/fork-network.js";
 import { keepNetworkSecrets } from "./network-secrets.js";
 
 export default async (): Promise<Partial<NetworkHooks>> => ({
@@ -43,7 +43,7 @@ async function closeConnection<ChainTypeT extends ChainType | string>(
     connection.networkName === FORK_NETWORK &&
     networkConfig.type === "edr-simulated"
   ) {
-    const { removeForkCache } = await import("../simulation/fork/cache.js");
+    const { removeForkCache } = await import("../simulation/engines/fork.js");
     await removeForkCache(networkConfig.forking?.cacheDir);
   }
 }

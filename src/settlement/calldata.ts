@@ -24,8 +24,7 @@ export interface UnsignedSettlement {
  * Builds the transaction that settles, for a multisig or a hardware wallet.
  * Sends nothing and needs no key.
  *
- * @param from Who will send it, which the gas depends on; without, whether the
- * contract refuses the call is asked for the zero address.
+ * @param from Its sender. Default: the zero address, without an estimate of gas.
  * @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE,
  * VAULT_CONTRACT_NOT_CONFIGURED and those of a failed request
  */

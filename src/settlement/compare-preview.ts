@@ -4,7 +4,7 @@ import { fallbackTo } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Receipt } from "../rpc/rpc-client.js";
 import { changesBetween, readingsIn } from "../simulation/compare-readings.js";
-import { NATIVE, transfersIn } from "../simulation/transfers.js";
+import { NATIVE, transfersIn } from "../simulation/tokens.js";
 import type {
   ReadingChange,
   Simulation,

@@ -135,10 +135,8 @@ async function sendOnce(followed: Followed): Promise<void> {
   }
   followed.hasSent = true;
   followed.unseen = 0;
-  const answer = (await deadline.within(send(rpc, transaction))) ?? {
-    kind: "lost",
-    problem: "no answer in time",
-  };
+  const late = { kind: "lost", problem: "no answer in time" } as const;
+  const answer = (await deadline.within(send(rpc, transaction))) ?? late;
   followed.wasAnswered ||= answer.kind !== "lost";
   if (answer.kind === "accepted") {
     followed.errors = [];
@@ -182,16 +180,12 @@ async function check(
     return undefined;
   }
   const reason = `${obstacle.reason} The node does not have the transaction that was sent before, and it is not sent again.`;
-  // What was sent a moment ago may still be on its way, so only who sent nothing
-  // takes a transaction that is not found for lost.
-  return hasSent
-    ? { kind: "open", hash, status: "unconfirmed", reason }
-    : {
-        ...obstacle,
-        kind: "dropped",
-        hash,
-        reason: `${reason} Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`,
-      };
+  // What was sent a moment ago may still be on its way.
+  if (hasSent) {
+    return { kind: "open", hash, status: "unconfirmed", reason };
+  }
+  const place = `Should another node still have it, the next transaction of ${from}, with the same nonce ${nonce}, takes its place.`;
+  return { ...obstacle, kind: "dropped", hash, reason: `${reason} ${place}` };
 }
 
 /**
@@ -215,17 +209,15 @@ function givenUp({
   if (unseen < SEVERAL || (hasSent && error === undefined)) {
     return undefined;
   }
-  return {
-    kind: "dropped",
-    hash,
-    ...(error === undefined
+  const why: Stop =
+    error === undefined
       ? refusedBy(vaultError("VAULT_SETTLEMENT_LOST", { from, nonce }))
       : {
           status: "refused",
           code: "VAULT_RPC_ERROR",
           reason: `The node does not have the transaction, and answered it with an error: ${error}`,
-        }),
-  };
+        };
+  return { ...why, kind: "dropped", hash };
 }
 
 /** @returns How it ends, or that the node does not have it, if either is so. */
@@ -328,8 +320,10 @@ async function learnHash(
     return;
   }
   if (transaction.hash !== undefined) {
-    const problem = `the transaction was replaced by ${hash}, which makes the same settlement`;
-    warn(followed, problem);
+    warn(
+      followed,
+      `the transaction was replaced by ${hash}, which makes the same settlement`,
+    );
   }
   followed.transaction = { ...transaction, hash };
   followed.emit({ type: "hash", hash });

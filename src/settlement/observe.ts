@@ -31,17 +31,15 @@ export async function observe(
   vault: VaultHost,
   block: number | "latest",
 ): Promise<Observation> {
-  const contract = await vault.addressOf("vault", "settleAll");
-  const seen = await observeAtOnce(vault, contract, block);
-  if (seen !== undefined) {
-    return seen;
-  }
-  return {
-    ...(await locateVault(vault)),
-    block: await vault.block(block),
-    // The round comes last: nobody can see what happens after it was read.
-    round: await vault.read("getLatestRoundInfo", [], { blockTag: block }),
-  };
+  const seen = await observeAtOnce(vault, block);
+  return (
+    seen ?? {
+      ...(await locateVault(vault)),
+      block: await vault.block(block),
+      // The round comes last: nobody can see what happens after it was read.
+      round: await vault.read("getLatestRoundInfo", [], { blockTag: block }),
+    }
+  );
 }
 
 /** @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE, VAULT_CONTRACT_NOT_CONFIGURED */
@@ -50,22 +48,19 @@ export async function locateVault(
 ): Promise<Pick<Observation, "chainId" | "contract">> {
   const contract = await vault.addressOf("vault", "settleAll");
   const chainId = await vault.chainId();
-  requireConfiguredChain(vault, chainId);
-  if (!(await vault.rpc.hasCode(contract.address))) {
-    throw noCode("vault", contract, vault.networkName);
-  }
+  const hasCode = await vault.rpc.hasCode(contract.address);
+  requireContract(vault, contract, chainId, hasCode);
   return { chainId, contract };
 }
 
 async function observeAtOnce(
   vault: VaultHost,
-  contract: LocatedAddress,
   blockTag: number | "latest",
 ): Promise<Observation | undefined> {
-  const context = vault.readContext({ blockTag });
+  const contract = await vault.addressOf("vault", "settleAll");
   const call = encodeCall("getLatestRoundInfo", []);
   const factory = await vault.addressOf(call.role, "getLatestRoundInfo");
-  const answer = await tryLens(context, [
+  const answer = await tryLens(vault.readContext({ blockTag }), [
     // Whatever it answers: it tells whether there is code.
     { target: contract.address, data: "0x" },
     { target: factory.address, data: call.data },
@@ -80,13 +75,7 @@ async function observeAtOnce(
     return undefined;
   }
   const { chainId, block } = answer;
-  const { network } = context.rpc;
-  requireConfiguredChain(vault, chainId);
-  // settleAll returns nothing, so a call of an address without code would look
-  // like a success.
-  if (!code.hasCode) {
-    throw noCode("vault", contract, network);
-  }
+  requireContract(vault, contract, chainId, code.hasCode);
   return {
     chainId,
     contract,
@@ -95,7 +84,7 @@ async function observeAtOnce(
     round: decodeAnswer({
       call,
       target: factory,
-      network,
+      network: vault.networkName,
       answer: entryAnswer(answer, round),
       hasCode: round.hasCode,
     }) as VaultRound,
@@ -117,10 +106,8 @@ export async function checkRound(
     const [expected, actual] = [describeRound(meant), describeRound(round)];
     return refusedBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
   }
-  if (round.settled) {
-    return settledMeanwhile;
-  }
-  return ifExpired ? notEnded(round, block) : undefined;
+  const reason = nothingToDo({ block, round }, ifExpired, SETTLED_MEANWHILE);
+  return reason === undefined ? undefined : { status: "nothing-to-do", reason };
 }
 
 export function refusedBy(error: VaultError): Stop {
@@ -128,29 +115,37 @@ export function refusedBy(error: VaultError): Stop {
   return { status: "refused", code, reason, error };
 }
 
-export const settledMeanwhile: Stop = {
-  status: "nothing-to-do",
-  reason: "The round was settled by somebody else meanwhile.",
-};
+export const SETTLED_MEANWHILE =
+  "The round was settled by somebody else meanwhile.";
 
-/** @returns Undefined if the round has ended by the block's clock. */
-export function notEnded(
-  round: VaultRound,
-  { timestamp }: BlockInfo,
-): Stop | undefined {
-  const reason = `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`;
-  return hasEnded(round, timestamp)
-    ? undefined
-    : { status: "nothing-to-do", reason };
+/** @returns Why there is nothing to settle, or undefined. */
+export function nothingToDo(
+  { block, round }: Pick<Observation, "block" | "round">,
+  ifExpired: boolean,
+  settled = "The round is settled already.",
+): string | undefined {
+  if (round.settled) {
+    return settled;
+  }
+  return ifExpired && !hasEnded(round, block.timestamp)
+    ? `The round has not ended yet: it ends at ${describeTime(round.endTime)}.`
+    : undefined;
 }
 
-/** @throws VaultError VAULT_WRONG_CHAIN */
-function requireConfiguredChain(
+/** @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE */
+function requireContract(
   { connection, networkName: network }: VaultHost,
+  contract: LocatedAddress,
   actual: number,
+  hasCode: boolean,
 ): void {
   const { chainId: expected } = connection.networkConfig;
   if (expected !== undefined && expected !== actual) {
     throw vaultError("VAULT_WRONG_CHAIN", { network, expected, actual });
+  }
+  // settleAll returns nothing: a call to an address without code would look like
+  // a success.
+  if (!hasCode) {
+    throw noCode("vault", contract, network);
   }
 }

@@ -1,21 +1,16 @@
 import { fallbackTo, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { INTRINSIC_GAS, settlementCall } from "../simulation/engine.js";
-import { describeTokens } from "../simulation/describe-tokens.js";
+import { describeTokens } from "../simulation/tokens.js";
 import { explainRefusal } from "../simulation/refusal.js";
 import type { Refusal } from "../simulation/refusal.js";
 import { simulateSettlement } from "../simulation/simulate-settle-all.js";
-import type { HttpEngine } from "../simulation/engines/run-engines.js";
+import type { HttpEngine } from "../simulation/options.js";
 import type { Simulated } from "../simulation/simulate-settle-all.js";
-import type { CallRequest, NextBlock, RpcClient } from "../rpc/rpc-client.js";
-import {
-  currentPricePerGas,
-  maxPricePerGas,
-  resolveFees,
-  resolveGas,
-} from "../simulation/fees.js";
+import type { CallRequest, NextBlock } from "../rpc/rpc-client.js";
+import { resolveFees, resolveGas } from "../simulation/fees.js";
 import type { Fees } from "../simulation/fees.js";
-import { settledMeanwhile } from "./observe.js";
+import { SETTLED_MEANWHILE } from "./observe.js";
 import type { Observation } from "./observe.js";
 import type { Signer } from "./signer.js";
 import type { SettlementPreflight, Stop } from "./types.js";
@@ -48,12 +43,11 @@ export async function preview(
   const { networkConfig } = vault.connection;
   requireGas(vault, networkConfig.gas, INTRINSIC_GAS);
   const call = settlementCall(signer.address, contract.address);
-  const fees = await resolveFees(vault.rpc, networkConfig, next);
-  const price = currentPricePerGas(fees, next);
-  const simulated = await simulate(vault, call.from, next, price);
+  const price = await resolveFees(vault.rpc, networkConfig, next);
+  const simulated = await simulate(vault, call.from, next);
   const simulation = simulated?.simulation ?? null;
   if (simulation?.status === "nothing-to-do") {
-    return settledMeanwhile;
+    return { status: "nothing-to-do", reason: SETTLED_MEANWHILE };
   }
   const moved = (simulation?.transfers ?? []).map(({ token }) => token);
   // What moves is shown, whether or not they can be asked what they are.
@@ -84,10 +78,11 @@ export async function preview(
     };
   }
   requireGas(vault, gas, simulation?.gasUsed ?? INTRINSIC_GAS);
-  const costs = { gas, cost: gas * price, maxCost: gas * maxPricePerGas(fees) };
+  const [cost, maxCost] = [gas * price.current, gas * price.highest];
+  const fees = signer.kind === "in-process" ? undefined : price.fees;
   return {
-    shown: { ...shown, ...costs, outcome: "succeeds", reason: null },
-    terms: { gas, fees: signer.kind === "in-process" ? undefined : fees },
+    shown: { ...shown, gas, cost, maxCost, outcome: "succeeds", reason: null },
+    terms: { gas, fees },
   };
 }
 
@@ -96,24 +91,21 @@ export async function simulate(
   vault: VaultHost,
   sender: string,
   next: NextBlock,
-  pricePerGas: bigint,
 ): Promise<Simulated | undefined> {
-  const { gas } = vault.connection.networkConfig;
-  const ask = async (
-    ...engines: readonly HttpEngine[]
-  ): Promise<Simulated | undefined> =>
-    await simulateSettlement(
-      vault,
-      { sender, pricePerGas, gas: gas === "auto" ? undefined : gas, engines },
-      next,
-    ).catch(
+  const ask = async (...engines: readonly HttpEngine[]) =>
+    await simulateSettlement(vault, { sender, engines }, next).catch(
       fallbackTo(undefined, ({ code }) => code === "VAULT_ENGINE_UNAVAILABLE"),
     );
+  const simulated = await ask("simulateV1", "call");
+  if (simulated !== undefined) {
+    return simulated;
+  }
   // A fork asks the node hundreds of times, which takes a local one a second.
-  return (
-    (await ask("simulateV1", "call")) ??
-    ((await isHardhatNode(vault.rpc)) ? await ask("fork") : undefined)
-  );
+  const version = await vault.rpc
+    .request("web3_clientVersion", [])
+    .catch(fallbackTo("", ({ kind }) => kind === "rpc"));
+  const isLocal = String(version).startsWith("HardhatNetwork/");
+  return isLocal ? await ask("fork") : undefined;
 }
 
 /**
@@ -148,13 +140,6 @@ export async function findGas(
   return typeof found === "bigint"
     ? found
     : await explainRefusal(vault, found.reverted);
-}
-
-async function isHardhatNode(rpc: RpcClient): Promise<boolean> {
-  const version = await rpc
-    .request("web3_clientVersion", [])
-    .catch(fallbackTo("", ({ kind }) => kind === "rpc"));
-  return String(version).startsWith("HardhatNetwork/");
 }
 
 /** @param used Undefined if it is more than the limit, whatever that is. */

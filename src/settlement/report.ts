@@ -1,6 +1,7 @@
 import { isFailedReading } from "../client/failed-reading.js";
 import type { VaultSnapshot } from "../client/snapshot.js";
 import { fallbackTo } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { VaultRound } from "../protocol/index.js";
 import { describeRound, isSameRound } from "../protocol/round.js";
@@ -14,19 +15,21 @@ import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
 import type { PreviewDifference, Settlement } from "./types.js";
 
+/** A settlement that has ended, as far as that can be told now. */
 export interface Ended {
   readonly settlement: Settlement;
+  readonly chainId: number;
   /** The transaction's block, if it was seen. */
   readonly block?: BlockInfo | undefined;
   /** False if asking again can tell more. */
   readonly isFinal: boolean;
+  /** The error that refused it. */
+  readonly refusal?: VaultError | undefined;
 }
 
-/** The known facts of a settlement; see {@link outcome}. */
+/** The known facts of a settlement. */
 type Known = Pick<Settlement, "status"> & {
-  readonly [
-    Key in Exclude<keyof Settlement, "status" | "before" | "preview">
-  ]?: Settlement[Key] | undefined;
+  readonly [Key in keyof Settlement]?: Settlement[Key] | undefined;
 } & { readonly differences?: readonly PreviewDifference[] | null };
 
 /** The settlement with null for all that is not known. */
@@ -70,17 +73,14 @@ export function describeFinished(
   return outcome(known, round, null);
 }
 
-/**
- * Says what a transaction that was followed did.
- *
- * @param previewed What was to happen, to be compared with what did.
- */
+/** Describes what a followed transaction did, and how that differs from the preview. */
 export async function report(
   vault: VaultHost,
   { round: before, transaction }: JournalEntry,
   end: FollowOutcome,
   previewed: Simulation | null,
 ): Promise<Ended> {
+  const { chainId } = transaction;
   if (end.kind !== "mined") {
     const isFinal = end.kind === "dropped";
     // In process nothing is left to take up.
@@ -94,7 +94,7 @@ export async function report(
       ? `${end.reason} settleAll({ resume: true }) or \`vault settle --resume${instance}\` takes it up again.`
       : end.reason;
     const known = { ...end.receipt, ...end, reason };
-    return { settlement: outcome(known, before, previewed), isFinal };
+    return { settlement: outcome(known, before, previewed), isFinal, chainId };
   }
   const { receipt } = end;
   // The node behind this provider that gave the receipt has that block.
@@ -116,6 +116,7 @@ export async function report(
   };
   return {
     settlement: outcome(known, before, previewed),
+    chainId,
     block: seen.block,
     isFinal: seen.round !== undefined || seen.isElsewhere === true,
   };
@@ -132,9 +133,8 @@ interface After {
 }
 
 /**
- * Reads the round in the transaction's own block, so that a round that opens
- * later is not taken for it; at the newest block if the node keeps no old state,
- * as long as that has the same round.
+ * Reads the round in the transaction's own block; at the newest block if the node
+ * keeps no old state and that block still has the same round.
  */
 async function readAfter(
   vault: VaultHost,
@@ -149,17 +149,21 @@ async function readAfter(
   if (all !== undefined && !isFailedReading(all.round)) {
     return { block: all.block, round: all.round, all };
   }
-  const seen = await observe(vault, blockTag).catch(fallbackTo(undefined));
+  const seen = await tryObserve(vault, blockTag);
   if (seen !== undefined) {
     return seen;
   }
   // No state of that block, or no answer: the newest block may tell.
-  const newest = await observe(vault, "latest").catch(fallbackTo(undefined));
+  const newest = await tryObserve(vault, "latest");
   if (newest === undefined || newest.block.number < blockTag) {
     return {};
   }
   const { round } = newest;
   return isSameRound(round, before) ? { round } : { isElsewhere: true };
+}
+
+async function tryObserve(vault: VaultHost, block: number | "latest") {
+  return await observe(vault, block).catch(fallbackTo(undefined));
 }
 
 async function describeEffect(
@@ -176,26 +180,18 @@ async function describeEffect(
     "unconfirmed",
     "the node has no state of that block, or of the one before, any more, and the vault is in another round by now: which one was settled, an archive node can tell.",
   );
-  if (isElsewhere === true) {
-    return unknown;
-  }
   if (after === undefined) {
-    return end(
-      "unconfirmed",
-      "the round could not be read afterwards, so what it settled is not known.",
-    );
+    const unread =
+      "the round could not be read afterwards, so what it settled is not known.";
+    return isElsewhere === true ? unknown : end("unconfirmed", unread);
   }
   if (isSameRound(after, before)) {
+    const unsettled = `${describeRound(after)} is not settled in that block.`;
     return after.settled
       ? { status: "settled" }
-      : end(
-          "not-settled",
-          `${describeRound(after)} is not settled in that block.`,
-        );
+      : end("not-settled", unsettled);
   }
-  const previous = await observe(vault, blockNumber - 1).catch(
-    fallbackTo(undefined),
-  );
+  const previous = await tryObserve(vault, blockNumber - 1);
   if (previous === undefined) {
     return unknown;
   }
@@ -210,31 +206,23 @@ async function describeEffect(
       };
 }
 
-/**
- * A receipt has no reason, so the call is made again at its block. What used up
- * its gas would say nothing then, with more of it.
- */
+/** A receipt has no reason, so the call is made again at its block. */
 async function findReason(
   vault: VaultHost,
   { from, to, data, gas }: JournalEntry["transaction"],
   { blockNumber, gasUsed }: Receipt,
 ): Promise<Pick<Known, "code" | "reason">> {
   if (isUsedUp({ gasUsed, gasGiven: gas })) {
-    return outOfGas(vault.networkName, true, {
-      gas,
-      limit: "it was given",
-      remedy:
-        "Give it more (gas, or gasMultiplier, of the network's configuration).",
-    });
+    const remedy =
+      "Give it more (gas, or gasMultiplier, of the network's configuration).";
+    return outOfGas(vault.networkName, true, gas, "it was given", remedy);
   }
   const reverted = await vault.rpc
     .simulate({ from, to, data }, blockNumber, gas)
     // No old state, or no node: the outcome stands without its reason.
     .catch(fallbackTo(undefined));
+  const reason = "the reason could not be found out";
   return reverted === undefined
-    ? {
-        code: "VAULT_CALL_REVERTED",
-        reason: "the reason could not be found out",
-      }
+    ? { code: "VAULT_CALL_REVERTED", reason }
     : await explainRefusal(vault, reverted);
 }

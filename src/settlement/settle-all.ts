@@ -21,7 +21,7 @@ import { followTransaction } from "./follow-transaction.js";
 import type { FollowOptions } from "./follow-transaction.js";
 import { Journal } from "./journal.js";
 import type { JournalEntry } from "./journal.js";
-import { checkRound, notEnded, observe, refusedBy } from "./observe.js";
+import { checkRound, nothingToDo, observe, refusedBy } from "./observe.js";
 import type { Observation } from "./observe.js";
 import { preview } from "./preview.js";
 import type { Preview, Terms } from "./preview.js";
@@ -41,27 +41,21 @@ const DEFAULT_MS = {
 /** The outcome may be read for so long, also if the time is over before. */
 const LEAST_OUTCOME_MS = 10_000;
 
-export interface LocatedSettlement extends Ended {
-  readonly chainId: number;
-  /** The error that refused it. */
-  readonly refusal?: VaultError | undefined;
-}
-
 /** @see HardhatVault.settleAll */
 export async function settleAll(
   vault: VaultHost,
   options: SettleAllOptions,
-): Promise<LocatedSettlement> {
+): Promise<Ended> {
   const waiting = parseWaiting(vault, options);
   if (options.resume === true) {
     return await resume(vault, waiting);
   }
-  const located = await settleNext(vault, waiting, options);
+  const first = await settleNext(vault, waiting, options);
   if (
     options.resume !== "if-interrupted" ||
-    located.settlement.code !== "VAULT_SETTLEMENT_UNFINISHED"
+    first.settlement.code !== "VAULT_SETTLEMENT_UNFINISHED"
   ) {
-    return located;
+    return first;
   }
   const resumed = await resume(vault, waiting);
   if (!resumed.isFinal) {
@@ -80,10 +74,10 @@ async function settleNext(
   vault: VaultHost,
   waiting: Waiting,
   options: SettleAllOptions,
-): Promise<LocatedSettlement> {
+): Promise<Ended> {
   let seen: Observation | undefined;
   let simulation: Simulation | null = null;
-  const stop = async (why: Stop): Promise<LocatedSettlement> =>
+  const stop = async (why: Stop): Promise<Ended> =>
     await stopped(why, vault, seen, simulation);
   try {
     // What only reads is retried if that may help; what sends never is.
@@ -91,9 +85,17 @@ async function settleNext(
     const next = await findBlock(reader);
     seen = await observe(reader, next.number - 1);
     const { chainId, contract, block, round } = seen;
-    const prepared = await prepare(reader, seen, waiting, options);
-    if ("status" in prepared) {
-      return await stop(prepared);
+    const prepared =
+      options.assertOnly === true
+        ? undefined
+        : await prepare(reader, seen, options.from);
+    const reason = nothingToDo(seen, waiting.ifExpired);
+    if (reason !== undefined) {
+      return await stop({ status: "nothing-to-do", reason });
+    }
+    if (prepared === undefined) {
+      const details = { round: describeRound(round) };
+      throw vaultError("VAULT_SETTLEMENT_NEEDED", details);
     }
     const { signer, journal } = prepared;
     const found = await preview(reader, seen, signer, next);
@@ -118,25 +120,16 @@ async function settleNext(
     if (obstacle !== undefined) {
       return await stop(obstacle);
     }
-    const end = await follow(
-      vault,
-      journal,
-      entry,
-      "send",
-      waiting,
-      simulation,
-    );
-    return { block, ...end, chainId };
+    const { preview: previewed } = found.shown;
+    const end = await follow(vault, journal, entry, "send", waiting, previewed);
+    return { block, ...end };
   } catch (error) {
     return await stop(refusalOf(error));
   }
 }
 
 /** Enters the same way where an earlier process left it. */
-async function resume(
-  vault: VaultHost,
-  waiting: Waiting,
-): Promise<LocatedSettlement> {
+async function resume(vault: VaultHost, waiting: Waiting): Promise<Ended> {
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
     const journal = await Journal.open(vault, chainId, contract.address);
@@ -145,7 +138,7 @@ async function resume(
       const { hash = null, nonce } = entry.transaction;
       waiting.emit({ type: "resuming", hash, nonce });
       const end = await follow(vault, journal, entry, "look", waiting, null);
-      return { block, ...end, chainId };
+      return { block, ...end };
     }
     const last = await journal.read("finished");
     if (last === undefined) {
@@ -179,47 +172,29 @@ async function stopped(
   vault: VaultHost,
   seen: Observation | undefined,
   simulation: Simulation | null,
-): Promise<LocatedSettlement> {
+): Promise<Ended> {
+  const chainId = seen?.chainId ?? (await vault.chainId());
   const settlement = outcome(why, seen?.round, simulation);
-  const { chainId, block } = seen ?? {
-    chainId: await vault.chainId(),
-    block: undefined,
+  return {
+    settlement,
+    isFinal: true,
+    chainId,
+    block: seen?.block,
+    refusal: why.error,
   };
-  return { settlement, isFinal: true, chainId, block, refusal: why.error };
 }
 
 /** @throws VaultError if nobody can settle, or there is an earlier settlement to finish */
 async function prepare(
   vault: VaultHost,
-  { chainId, contract, block, round }: Observation,
-  { ifExpired }: Waiting,
-  { from, assertOnly }: SettleAllOptions,
-): Promise<
-  | Stop
-  | {
-      readonly signer: Signer;
-      readonly journal: Journal;
-    }
-> {
+  { chainId, contract }: Observation,
+  from: SettleAllOptions["from"],
+): Promise<{ readonly signer: Signer; readonly journal: Journal }> {
   const { networkConfig } = vault.connection;
-  const prepared =
-    assertOnly === true
-      ? undefined
-      : {
-          signer: await resolveSigner(vault.rpc, networkConfig, from),
-          journal: await Journal.open(vault, chainId, contract.address),
-        };
-  await prepared?.journal.refuseUnfinished();
-  if (round.settled) {
-    return { status: "nothing-to-do", reason: "The round is settled already." };
-  }
-  return (
-    (ifExpired ? notEnded(round, block) : undefined) ??
-    prepared ??
-    refusedBy(
-      vaultError("VAULT_SETTLEMENT_NEEDED", { round: describeRound(round) }),
-    )
-  );
+  const signer = await resolveSigner(vault.rpc, networkConfig, from);
+  const journal = await Journal.open(vault, chainId, contract.address);
+  await journal.refuseUnfinished();
+  return { signer, journal };
 }
 
 /**
@@ -366,7 +341,8 @@ async function follow(
     const { hash } = current.transaction;
     const why: Stop = { status: "unconfirmed", reason, hash };
     const settlement = outcome(why, entry.round, previewed);
-    return { settlement, isFinal: false };
+    const { chainId } = entry.transaction;
+    return { settlement, isFinal: false, chainId };
   }
 }
 

@@ -17,10 +17,7 @@ import type { SigningKind } from "./types.js";
 export interface Signer {
   readonly address: string;
   readonly kind: SigningKind;
-  /**
-   * The signed bytes, where a key of the configuration signs; the key itself
-   * stays here.
-   */
+  /** Signs where a key of the configuration does; the key itself stays here. */
   readonly sign?: (transaction: Transaction) => Promise<string>;
 }
 
@@ -47,11 +44,10 @@ export async function resolveSigner(
   if (config.type === "http") {
     const local = await findLocalKey(rpc, config.accounts, from);
     if (local !== undefined) {
-      return {
-        address: local.address,
-        kind: "local",
-        sign: async (transaction) => await local.signTransaction(transaction),
-      };
+      const { address } = local;
+      const sign = async (transaction: Transaction): Promise<string> =>
+        await local.signTransaction(transaction);
+      return { address, kind: "local", sign };
     }
   } else if (from !== undefined) {
     // Whether an account that is not its own is impersonated, only the
@@ -94,11 +90,8 @@ async function findLocalKey(
     : await mnemonicKeys(network, accounts);
   for (const [index, readKey] of keys.entries()) {
     const wallet = await readKey().catch((error: unknown) => {
-      const invalid = vaultError("VAULT_INVALID_KEY", {
-        where: `networks.${network}.accounts[${index}]`,
-        problem: "it is not a private key",
-      });
-      throw configErrorOf(error, network, "the keys") ?? invalid;
+      const problem = "it is not a private key";
+      throw secretError(error, network, `accounts[${index}]`, problem);
     });
     if (from === undefined || wallet.address === from) {
       return wallet;
@@ -118,14 +111,9 @@ async function mnemonicKeys(
     keepSecret(phrase, passphrase);
     mnemonic = Mnemonic.fromPhrase(phrase.trim(), passphrase);
   } catch (error) {
-    throw (
-      configErrorOf(error, network, "the mnemonic") ??
-      vaultError("VAULT_INVALID_KEY", {
-        where: `networks.${network}.accounts.mnemonic`,
-        problem:
-          "a word is not in the BIP-39 list, or the last one does not match the others",
-      })
-    );
+    const problem =
+      "a word is not in the BIP-39 list, or the last one does not match the others";
+    throw secretError(error, network, "accounts.mnemonic", problem);
   }
   const parent = HDNodeWallet.fromMnemonic(
     mnemonic,
@@ -137,12 +125,16 @@ async function mnemonicKeys(
   );
 }
 
-/** @returns Undefined for another cause, which may quote the secret. */
-function configErrorOf(
+/** Another cause than the variable that holds a secret may quote the secret. */
+function secretError(
   error: unknown,
   network: string,
-  what: string,
-): VaultError | undefined {
-  const known = toRpcError(error, network, what);
-  return known.code === "VAULT_CONFIG_VARIABLE" ? known : undefined;
+  setting: string,
+  problem: string,
+): VaultError {
+  const known = toRpcError(error, network, "the keys");
+  const where = `networks.${network}.${setting}`;
+  return known.code === "VAULT_CONFIG_VARIABLE"
+    ? known
+    : vaultError("VAULT_INVALID_KEY", { where, problem });
 }

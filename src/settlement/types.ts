@@ -1,8 +1,11 @@
 import type { VaultError, VaultErrorCode } from "../errors.js";
 import type { LocatedAddress } from "../client/addresses.js";
 import type { VaultRound } from "../protocol/index.js";
-import type { TokenDescription } from "../simulation/describe-tokens.js";
-import type { ReadingValue, Simulation } from "../simulation/types.js";
+import type {
+  ReadingValue,
+  Simulation,
+  TokenDescription,
+} from "../simulation/types.js";
 
 /**
  * The outcome of a settlement:
@@ -45,10 +48,7 @@ export interface Settlement {
   readonly status: SettlementStatus;
   /** The error code behind `refused` and `reverted`. */
   readonly code: VaultErrorCode | null;
-  /**
-   * Why, in words; null if the status says everything. Can hold the contract's
-   * own words: escape it before it goes to a terminal.
-   */
+  /** Why, if there is more to say. Can hold the contract's words: escape it. */
   readonly reason: string | null;
   /** Set as soon as a transaction may be on its way. */
   readonly hash: string | null;
@@ -57,24 +57,20 @@ export interface Settlement {
   /** The round before anything was sent. */
   readonly before: VaultRound | null;
   /**
-   * The round in the block of the transaction, which is the next one if the
-   * settlement itself opened that. If the node has no state of that block any
-   * more, the newest, if it is the same round.
+   * The round in the block of the transaction: the next one if the settlement
+   * opened it. If the node has no state of that block, the newest block's, if it
+   * is the same round.
    */
   readonly after: VaultRound | null;
-  /**
-   * The simulation that was shown before, and the differences from it; null if the
-   * node can simulate nothing in one request, or with `resume`.
-   */
+  /** Null with `resume`, and if the node can simulate nothing in one request. */
   readonly preview: SettlementPreview | null;
 }
 
 /** A settlement as it was simulated before it was sent. */
 export interface SettlementPreview extends Simulation {
   /**
-   * Differences in readings and transfers of tokens; null if nothing was mined, or
-   * the node does not tell. Native currency is not compared: a receipt
-   * has no trace of it.
+   * Differences in readings and transfers of tokens, not of native currency, of
+   * which a receipt has no trace; null if nothing was mined or it is not known.
    */
   readonly differences: readonly PreviewDifference[] | null;
 }
@@ -110,16 +106,9 @@ export interface SettlementPreflight {
   readonly outcome: "succeeds" | "reverts";
   /** Why it reverts, in the contract's own words, not escaped. */
   readonly reason: string | null;
-  /**
-   * All that it would change; null if the node can simulate nothing in one
-   * request. `not-settled`: the contract accepts the call and does not settle the
-   * round by it.
-   */
+  /** All that it would change; null if the node can simulate nothing in one request. */
   readonly preview: Simulation | null;
-  /**
-   * Symbols and decimals of the tokens that move, by address, as the tokens state
-   * them: escape them, and do not rely on them.
-   */
+  /** By address, as the tokens state it: escape it, and do not rely on it. */
   readonly tokens: ReadonlyMap<string, TokenDescription>;
 }
 
@@ -129,20 +118,14 @@ export type SigningKind = "local" | "remote" | "in-process";
 /** Progress of a settlement. */
 export type SettlementEvent =
   | { readonly type: "preflight"; readonly preflight: SettlementPreflight }
-  /** An interrupted settlement is followed to its outcome. */
+  /** It leaves now, or one that was interrupted is followed; null: not known yet. */
   | {
-      readonly type: "resuming";
+      readonly type: "sending" | "resuming";
       readonly hash: string | null;
       readonly nonce: number;
     }
   /** The outcome of one that was interrupted; the next one begins. */
   | { readonly type: "resumed"; readonly settlement: Settlement }
-  /** It leaves now; the hash is known already where a key here signed it. */
-  | {
-      readonly type: "sending";
-      readonly hash: string | null;
-      readonly nonce: number;
-    }
   | { readonly type: "hash"; readonly hash: string }
   | {
       readonly type: "mined";
@@ -161,8 +144,8 @@ export type SettlementEvent =
 
 export interface SettleAllOptions {
   /**
-   * Account that settles: an address, or anything that has one (a signer).
-   * Else the network's `from`, else its first account.
+   * Account that settles: an address or a signer. Default: the network's `from`,
+   * else its first account.
    */
   readonly from?: string | { readonly address: string } | undefined;
   /**
@@ -178,8 +161,8 @@ export interface SettleAllOptions {
   /** Milliseconds between two looks at the chain. Default: 1,000, in process 50. */
   readonly pollingInterval?: number | undefined;
   /**
-   * Settles only a round that has ended by the clock of the block it is read at;
-   * before that there is `nothing-to-do`. Default: false.
+   * Settles only a round that has ended by the chain's clock; before that there is
+   * `nothing-to-do`. Default: false.
    */
   readonly ifExpired?: boolean | undefined;
   /** Sends nothing: `refused` if there is a round to settle. */

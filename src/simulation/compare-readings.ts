@@ -4,7 +4,7 @@ import type { VaultSnapshot } from "../client/snapshot.js";
 import { operationEntry, get, standaloneQueries } from "../protocol/index.js";
 import type { Field, VaultRound } from "../protocol/index.js";
 import { asRecord } from "../json.js";
-import { NATIVE } from "./transfers.js";
+import { NATIVE } from "./tokens.js";
 import type {
   BalanceChange,
   ReadingChange,
@@ -19,10 +19,7 @@ export interface ChainState {
   readonly balances: readonly Balance[];
 }
 
-/**
- * Values, or the failures to read them, by name, as in `pools.public`: in the order
- * of the operations, orders last, as in `orders.7`.
- */
+/** Values, or the failures to read them, by name: `pools.public`, `orders.7`. */
 export type Readings = ReadonlyMap<string, unknown>;
 
 export interface Balance {
@@ -87,19 +84,14 @@ function valueOfField(value: unknown, field: string): ReadingValue {
   return (fields === value ? fields[field] : value) as ReadingValue;
 }
 
-/**
- * True if the transfers account for every change of a native balance.
- *
- * @param fee The part of an account's fee that it has paid.
- */
+/** True if the transfers account for every change of a native balance. */
 export function explainBalances(
   transfers: readonly Transfer[],
   before: readonly Balance[],
   after: readonly Balance[],
-  fee: { readonly account: string; readonly paid: bigint },
 ): boolean {
   return before.every(({ account, token, amount }, index) => {
-    let expected = amount - (account === fee.account ? fee.paid : 0n);
+    let expected = amount;
     for (const { from, to, ...moved } of transfers) {
       if (moved.token === NATIVE) {
         expected += to === account ? moved.amount : 0n;
@@ -111,31 +103,21 @@ export function explainBalances(
 }
 
 /**
- * The balances that differ.
- *
- * @param fee What an account has to pay, and what it has paid of that. The rest
- * is taken off; if the account could not have paid it, it is counted as its own
- * from the beginning.
+ * The balances that differ, with the fee taken off the payer's. If the payer could
+ * not have paid it, it is counted as its own from the beginning.
  */
 export function compareBalances(
   before: readonly Balance[],
   after: readonly Balance[],
-  fee: {
-    readonly account: string;
-    readonly amount: bigint;
-    readonly paid: bigint;
-  },
+  payer: string,
+  fee: bigint,
 ): readonly BalanceChange[] {
-  return before.flatMap(({ account, token, amount }, index) => {
-    const isPayer = token === NATIVE && account === fee.account;
-    const [due, paid] = isPayer ? [fee.amount, fee.paid] : [0n, 0n];
-    const found = (after[index]?.amount ?? amount) + paid;
-    const change =
-      found >= due
-        ? { before: amount, after: found - due }
-        : { before: amount + due, after: found };
-    return change.before === change.after
-      ? []
-      : [{ account, token, ...change }];
-  });
+  return before
+    .map(({ account, token, amount }, index) => {
+      const due = token === NATIVE && account === payer ? fee : 0n;
+      const left = (after[index]?.amount ?? amount) - due;
+      const lent = left < 0n ? due : 0n;
+      return { account, token, before: amount + lent, after: left + lent };
+    })
+    .filter((change) => change.before !== change.after);
 }

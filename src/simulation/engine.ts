@@ -3,7 +3,6 @@ import { encodeCall } from "../client/codec.js";
 import type { VaultHost } from "../host.js";
 import type { BlockInfo, CallRequest, CallResult } from "../rpc/rpc-client.js";
 import type { TargetBlock } from "./next-block.js";
-import type { ResolvedAddresses } from "./resolved-addresses.js";
 import type { Transfer } from "./types.js";
 import type { WatchList } from "./watch-list.js";
 
@@ -15,15 +14,14 @@ export interface SimulationParameters {
   readonly watched: WatchList;
   /** Gas limit of the transaction, if somebody chose one. */
   readonly gas: bigint | undefined;
-  readonly addresses: ResolvedAddresses;
   readonly next: TargetBlock;
   readonly hardfork: string | undefined;
 }
 
-export interface EngineResult {
-  /** Results of the calls of the watch list. */
-  readonly before: readonly CallResult[];
-  readonly after: readonly CallResult[];
+/** A settlement as an engine executed it; the results of the reads around it. */
+export interface EngineResult<Results = readonly CallResult[]> {
+  readonly before: Results;
+  readonly after: Results;
   readonly block: BlockInfo;
   /** Undefined if the transaction succeeded. */
   readonly failed: FailedCall | undefined;

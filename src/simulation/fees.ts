@@ -19,6 +19,14 @@ export type Fees =
   | { readonly gasPrice: bigint }
   | { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint };
 
+/** Fees, and the price of a unit of gas by them, in wei. */
+export interface GasPrice {
+  readonly fees: Fees;
+  /** At the current base fee. */
+  readonly current: bigint;
+  readonly highest: bigint;
+}
+
 /** A tip of ethers' `getFeeData` for a node that suggests none, in wei. */
 const USUAL_TIP = 1_000_000_000n;
 
@@ -28,30 +36,32 @@ const USUAL_TIP = 1_000_000_000n;
  */
 export async function resolveFees(
   rpc: RpcClient,
-  { gasPrice }: Pick<NetworkConfig, "gasPrice">,
+  config: Pick<NetworkConfig, "gasPrice">,
   { baseFeePerGas }: Pick<Block, "baseFeePerGas">,
-): Promise<Fees> {
-  if (gasPrice !== "auto") {
-    return { gasPrice };
-  }
-  if (baseFeePerGas === undefined) {
-    return { gasPrice: await rpc.price("eth_gasPrice") };
+): Promise<GasPrice> {
+  if (config.gasPrice !== "auto" || baseFeePerGas === undefined) {
+    const gasPrice =
+      config.gasPrice === "auto"
+        ? await rpc.price("eth_gasPrice")
+        : config.gasPrice;
+    return { fees: { gasPrice }, current: gasPrice, highest: gasPrice };
   }
   const maxPriorityFeePerGas = await rpc
     .price("eth_maxPriorityFeePerGas")
     .catch(fallbackTo(USUAL_TIP, isNodeRefusal));
+  const maxFeePerGas = 2n * baseFeePerGas + maxPriorityFeePerGas;
   return {
-    maxFeePerGas: 2n * baseFeePerGas + maxPriorityFeePerGas,
-    maxPriorityFeePerGas,
+    fees: { maxFeePerGas, maxPriorityFeePerGas },
+    current: baseFeePerGas + maxPriorityFeePerGas,
+    highest: maxFeePerGas,
   };
 }
 
 /**
  * The gas limit, or the revert that an estimate runs into. A configured limit or
- * multiplier is applied as Hardhat does; else it is what a simulation with ample
- * gas needed, or the node's estimate, and a quarter more: the round may have grown
- * by then, and the least gas that "succeeds" is not enough for a contract that goes
- * on when its own calls run out.
+ * multiplier is applied as Hardhat does; else it is the gas that a simulation
+ * needed, or the node's estimate, and a quarter more: the round may have grown by
+ * then, and a contract may go on when its own calls run out.
  *
  * @param simulated Undefined without a simulation.
  */
@@ -111,29 +121,13 @@ export async function estimateGas(
     : rpc.parser(method).quantity(answer.result);
 }
 
-/** The most that a unit of gas can cost, in wei. */
-export function maxPricePerGas(fees: Fees): bigint {
-  return "gasPrice" in fees ? fees.gasPrice : fees.maxFeePerGas;
-}
-
-/** The price of a unit of gas at the current base fee, in wei. */
-export function currentPricePerGas(
-  fees: Fees,
-  { baseFeePerGas }: Pick<Block, "baseFeePerGas">,
-): bigint {
-  if ("gasPrice" in fees || baseFeePerGas === undefined) {
-    return maxPricePerGas(fees);
-  }
-  return min(baseFeePerGas + fees.maxPriorityFeePerGas, fees.maxFeePerGas);
-}
-
 /** The price that a settlement would pay for gas now; undefined if not known. */
 export async function findPrice(
   { rpc, connection }: VaultHost,
   block: Pick<Block, "baseFeePerGas">,
 ): Promise<bigint | undefined> {
-  const fees = await resolveFees(rpc, connection.networkConfig, block).catch(
+  const price = await resolveFees(rpc, connection.networkConfig, block).catch(
     fallbackTo(undefined, ({ kind }) => kind === "rpc"),
   );
-  return fees === undefined ? undefined : currentPricePerGas(fees, block);
+  return price?.current;
 }

@@ -5,10 +5,7 @@ import { fallbackTo, invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Block, NextBlock } from "../rpc/rpc-client.js";
 
-/**
- * When to settle: `end` for the round's end, a span from the chain's clock
- * (`+1h`), an ISO date, or Unix seconds.
- */
+/** `end` of the round, a span from the chain's clock (`+1h`), an ISO date, or Unix seconds. */
 export type SimulationTime = string | number | bigint;
 
 /** The block that a settlement is simulated in. */
@@ -35,22 +32,18 @@ export async function findBlock(
 ): Promise<TargetBlock> {
   const isPast = blockNumber !== undefined;
   const isTimed = atTime !== undefined;
-  let base: Block;
-  let next: NextBlock;
-  if (isPast) {
-    base = await readUpstreamBlock(vault, blockNumber);
-    const { number, timestamp } = base;
-    next = { ...base, number: number + 1, timestamp: timestamp + 1 };
-  } else {
-    ({ latest: base, next } = await vault.rpc.nextBlock());
-  }
-  const timestamp = isTimed ? await targetTime(vault, base, atTime) : undefined;
-  return {
-    ...next,
-    timestamp: timestamp ?? next.timestamp,
-    isPast,
-    isTimed,
-  };
+  const { latest, next } = isPast
+    ? await findPastBlock(vault, blockNumber)
+    : await vault.rpc.nextBlock();
+  const time = isTimed ? await targetTime(vault, latest, atTime) : undefined;
+  return { ...next, timestamp: time ?? next.timestamp, isPast, isTimed };
+}
+
+async function findPastBlock(vault: VaultHost, blockNumber: BlockTag) {
+  const latest = await readUpstreamBlock(vault, blockNumber);
+  const { number, timestamp } = latest;
+  const next = { ...latest, number: number + 1, timestamp: timestamp + 1 };
+  return { latest, next };
 }
 
 /** @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK */
@@ -60,10 +53,9 @@ export async function readUpstreamBlock(
 ): Promise<Block> {
   const tag = parseBlockTag(blockNumber ?? "latest", "blockNumber");
   if (tag === "pending") {
-    throw vaultError("VAULT_INVALID_BLOCK", {
-      where: "The block to fork",
-      value: "pending, which has no number yet",
-    });
+    const value = "pending, which has no number yet";
+    const where = "The block to fork";
+    throw vaultError("VAULT_INVALID_BLOCK", { where, value });
   }
   return await rpc.getBlock(tag);
 }
@@ -86,24 +78,24 @@ async function targetTime(
   base: Block,
   time: SimulationTime,
 ): Promise<number | undefined> {
+  const { number, timestamp } = base;
   let target: bigint;
   if (time === END) {
     const round = await vault
-      .getLatestRoundInfo({ blockTag: base.number })
+      .getLatestRoundInfo({ blockTag: number })
       .catch(fallbackTo(undefined, ({ kind }) => kind !== "bug"));
     if (round === undefined) {
-      throw invalidArgument(
-        WHERE,
-        "the round's end is not known, since the round cannot be read",
-      );
+      const problem =
+        "the round's end is not known, since the round cannot be read";
+      throw invalidArgument(WHERE, problem);
     }
     target = round.endTime;
-    if (target <= BigInt(base.timestamp)) {
+    if (target <= BigInt(timestamp)) {
       return undefined;
     }
   } else {
-    target = parseTime(String(time), WHERE, base.timestamp, [END]);
-    requireFuture(target, WHERE, base.timestamp);
+    target = parseTime(String(time), WHERE, timestamp, [END]);
+    requireFuture(target, WHERE, timestamp);
   }
   if (target > BigInt(Number.MAX_SAFE_INTEGER)) {
     const late = `${describeInput(time)}, which is ${target} seconds: too late for any block`;

@@ -9,7 +9,11 @@ import type { VaultHost } from "../host.js";
 import { isSameRound } from "../protocol/round.js";
 import { roundOf } from "./compare-readings.js";
 import type { ChainState } from "./compare-readings.js";
-import type { FailedCall, SimulationParameters } from "./engine.js";
+import type {
+  EngineResult,
+  FailedCall,
+  SimulationParameters,
+} from "./engine.js";
 
 /** Why the contract does not settle. */
 export interface Refusal {
@@ -26,16 +30,13 @@ export function isExhausted(failed: FailedCall): boolean {
 /** Why the settlement does not settle the round; null if it does. */
 export async function findRefusal(
   parameters: SimulationParameters,
-  failed: FailedCall | undefined,
-  before: ChainState,
-  after: ChainState,
+  { failed, before, after }: EngineResult<ChainState>,
 ): Promise<Refusal | null> {
   const { vault } = parameters;
   if (failed === undefined) {
     const [unsettled, round] = [roundOf(before), roundOf(after)];
-    // A success that leaves the round as it was must not look like one. A contract
-    // that opens its next round has settled the one before: it was the current one
-    // until this very call.
+    // A contract that opens its next round has settled the one before: that was
+    // the current one until this very call.
     if (
       round?.settled !== false ||
       unsettled === undefined ||
@@ -43,47 +44,44 @@ export async function findRefusal(
     ) {
       return null;
     }
-    const { code, shortMessage: reason } = vaultError("VAULT_NOT_SETTLED", {
-      network: vault.networkName,
-    });
-    return { code, reason };
+    const details = { network: vault.networkName };
+    const { code, shortMessage } = vaultError("VAULT_NOT_SETTLED", details);
+    return { code, reason: shortMessage };
   }
   const { data, message } = failed;
   if (isExhausted(failed) && !/opcode|instruction/iu.test(message ?? "")) {
     const isCertain = message !== undefined;
-    return outOfGas(vault.networkName, isCertain, limitOn(parameters, failed));
+    const limit = limitOn(parameters, failed);
+    return outOfGas(vault.networkName, isCertain, ...limit);
   }
   return data === "0x" && message !== undefined
     ? { code: "VAULT_CALL_REVERTED", reason: quoteForeignText(message) }
     : await explainRefusal(vault, decodeRevertReason(data));
 }
 
+/** The gas that a settlement used up, what limits it, and what to do. */
+type GasLimit = readonly [gas: bigint, limit: string, remedy: string];
+
 function limitOn(
   { gas, next }: SimulationParameters,
   { gasGiven }: FailedCall,
 ): GasLimit {
   if (gas !== undefined) {
-    return {
-      gas,
-      limit: "it is given",
-      remedy:
-        "Give it more: `gas` of simulateSettleAll(), or of the network's configuration.",
-    };
+    const remedy =
+      "Give it more: `gas` of simulateSettleAll(), or of the network's configuration.";
+    return [gas, "it is given", remedy];
   }
   return gasGiven < next.gasLimit
-    ? {
-        gas: gasGiven,
-        limit:
-          "this network's hardfork allows one transaction (EIP-7825, from osaka on)",
-        remedy:
-          "If the chain has no such limit, simulate by the rules of another hardfork, as in prague.",
-      }
-    : {
-        gas: next.gasLimit,
-        limit: "a block of this chain has room for",
-        remedy:
-          "No transaction may use more on this chain: the contract has to settle in parts.",
-      };
+    ? [
+        gasGiven,
+        "this network's hardfork allows one transaction (EIP-7825, from osaka on)",
+        "If the chain has no such limit, simulate by the rules of another hardfork, as in prague.",
+      ]
+    : [
+        next.gasLimit,
+        "a block of this chain has room for",
+        "No transaction may use more on this chain: the contract has to settle in parts.",
+      ];
 }
 
 export async function explainRefusal(
@@ -99,22 +97,17 @@ export async function explainRefusal(
   return { code: "VAULT_CALL_REVERTED", reason: `${text}. ${hint}` };
 }
 
-interface GasLimit {
-  readonly gas: bigint;
-  readonly limit: string;
-  readonly remedy: string;
-}
-
 /** @param isCertain False if an invalid instruction may have used up all gas. */
 export function outOfGas(
   network: string,
   isCertain: boolean,
-  limit: GasLimit,
+  ...[gas, limit, remedy]: GasLimit
 ): Refusal {
-  const details = { network, ...limit };
+  const details = { network, gas, limit, remedy };
   const { code, fix } = vaultError("VAULT_OUT_OF_GAS", details);
-  return {
-    code,
-    reason: `out of gas${isCertain ? "" : ", or an invalid instruction"}: it uses all of the ${limit.gas} that ${limit.limit}. ${fix}`,
-  };
+  const cause = isCertain
+    ? "out of gas"
+    : "out of gas, or an invalid instruction";
+  const reason = `${cause}: it uses all of the ${gas} that ${limit}. ${fix}`;
+  return { code, reason };
 }

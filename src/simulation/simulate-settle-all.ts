@@ -1,6 +1,7 @@
 import { noCode } from "../client/answer.js";
 import { isFailedReading } from "../client/failed-reading.js";
-import { vaultError } from "../errors.js";
+import { assertInvariant, vaultError } from "../errors.js";
+import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
@@ -10,19 +11,27 @@ import {
   explainBalances,
   roundOf,
 } from "./compare-readings.js";
-import { UNKNOWABLE } from "./engine.js";
-import type { SimulationParameters } from "./engine.js";
-import { httpEngines, runEngines } from "./engines/run-engines.js";
+import type { ChainState } from "./compare-readings.js";
+import { EngineUnsupportedError, UNKNOWABLE } from "./engine.js";
+import type { EngineResult, SimulationParameters } from "./engine.js";
+import { runCall } from "./engines/call.js";
+import { runFork } from "./engines/fork.js";
+import { runInProcess } from "./engines/in-process.js";
+import { runSimulateV1 } from "./engines/simulate-v1.js";
 import { findPrice } from "./fees.js";
 import { findBlock } from "./next-block.js";
 import type { TargetBlock } from "./next-block.js";
-import { checkOptions } from "./options.js";
-import type { SimulateSettleAllOptions, SimulationRequest } from "./options.js";
+import { checkOptions, httpEngines } from "./options.js";
+import type {
+  HttpEngine,
+  SimulateSettleAllOptions,
+  SimulationRequest,
+} from "./options.js";
 import { findRefusal } from "./refusal.js";
-import { resolveAddresses } from "./resolved-addresses.js";
-import type { KnownContract } from "./resolved-addresses.js";
-import type { Simulation } from "./types.js";
-import { decodeState, makeWatchList } from "./watch-list.js";
+import type { Refusal } from "./refusal.js";
+import type { Simulation, SimulationEngine } from "./types.js";
+import { decodeState, findContracts, makeWatchList } from "./watch-list.js";
+import type { KnownContract } from "./watch-list.js";
 
 /** A settlement that was simulated, and what else is known of it. */
 export interface Simulated {
@@ -69,101 +78,88 @@ export async function simulateSettlement(
   next: TargetBlock,
 ): Promise<Simulated> {
   const client = vault.withDeadline({});
-  const { sender, orderIDs = [], gas, hardfork } = request;
-  const [addresses, target] = await Promise.all([
-    resolveAddresses(client),
+  const { sender, hardfork } = request;
+  const { gas: configured } = client.connection.networkConfig;
+  const gas = request.gas ?? (configured === "auto" ? undefined : configured);
+  const [contracts, target] = await Promise.all([
+    findContracts(client),
     client.addressOf("vault", "settleAll"),
   ]);
-  const contracts = addresses.requireKnown();
-  const accounts = [sender, ...contracts.map(({ address }) => address)];
-  const watched = await makeWatchList(
-    client,
-    target,
-    [...new Set(accounts)],
-    request,
-  );
+  const watched = makeWatchList(contracts, sender, request);
   const parameters: SimulationParameters = {
-    ...{ vault: client, sender, target, watched, addresses, next },
+    ...{ vault: client, sender, target, watched, next },
     ...{ gas, hardfork },
   };
-  const engines =
-    client.connection.networkConfig.type === "http"
-      ? (request.engines ?? httpEngines)
-      : (["in-process"] as const);
   const [result, price] = await Promise.all([
-    runEngines(parameters, engines),
-    request.pricePerGas ?? findPrice(client, next),
+    runEngines(parameters, request.engines),
+    findPrice(client, next),
   ]).catch((error: unknown) => {
     throw needsArchive(parameters, error);
   });
   const before = decodeState(client, watched, result.before);
-  const { engine, block, failed, gasUsed, gasNeeded, transfers } = result;
-  const base = block.number - 1;
-  if (before.facts.accounts.get(target.address)?.hasCode === false) {
-    // A call to it succeeds, which would look like a settlement.
-    throw noCode("vault", target, client.networkName, base);
-  }
+  requireCode(parameters, before);
+  const { accounts, block } = before.facts;
   const ordersRead = [...before.readings].filter(
     ([name, value]) => name.startsWith("orders.") && !isFailedReading(value),
   ).length;
   const known = {
-    chainId: before.facts.block.chainId,
-    base,
-    sender,
-    contracts,
-    ordersRead,
-    balance: before.facts.accounts.get(sender)?.balance ?? 0n,
+    ...{ chainId: block.chainId, base: next.number - 1 },
+    ...{ sender, contracts, ordersRead },
+    balance: accounts.get(sender)?.balance ?? 0n,
   };
   if (roundOf(before)?.settled === true) {
-    return { ...known, gasNeeded: null, simulation: nothingToDo(engine) };
+    const simulation = nothingToDo(result.engine);
+    return { ...known, gasNeeded: null, simulation };
   }
-  const after = decodeState(client, watched, result.after);
-  const refusal = await findRefusal(parameters, failed, before, after);
-  const fee = {
-    account: sender,
-    amount: gasUsed * (price ?? 0n),
-    paid: result.feePaid,
-  };
-  const isListWhole =
-    transfers === null ||
-    explainBalances(transfers, before.balances, after.balances, fee);
+  const { feePaid, gasNeeded } = result;
+  const after = decodeState(client, watched, result.after, feePaid);
+  const executed = { ...result, before, after };
+  const refusal = await findRefusal(parameters, executed);
+  const asked = request.orderIDs?.length ?? 0;
   const notes = [
-    roundOf(after) === undefined &&
-      refusal === null &&
-      "Whether the round is settled afterwards cannot be read.",
-    ordersRead < orderIDs.length &&
-      `Of ${orderIDs.length} orders that were asked about, ${orderIDs.length - ordersRead} could not be read.`,
-    failed === undefined &&
-      gasNeeded > TRANSACTION_GAS_CAP &&
-      `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
-    !isListWhole &&
-      "The list of transfers is not whole: balances show that more native currency moves, as when a contract destroys itself.",
+    ordersRead < asked &&
+      `Of ${asked} orders that were asked about, ${asked - ordersRead} could not be read.`,
     price === undefined &&
       "What a unit of gas costs is not known: no fee is taken off.",
-    ...result.notes,
-    UNKNOWABLE,
-  ];
-  return {
-    ...known,
-    gasNeeded,
-    simulation: {
-      status:
-        failed !== undefined
-          ? "reverted"
-          : refusal === null
-            ? "settled"
-            : "not-settled",
-      code: refusal?.code ?? null,
-      reason: refusal?.reason ?? null,
-      engine,
-      gasUsed,
-      block,
-      changes: changesBetween(before.readings, after.readings),
-      balances: compareBalances(before.balances, after.balances, fee),
-      transfers,
-      notes: notes.filter((note) => note !== false),
-    },
-  };
+    ...notesOn(executed, refusal),
+  ].filter((note) => note !== false);
+  const fee = result.gasUsed * (price ?? 0n);
+  const described = describeResult(executed, refusal, sender, fee);
+  return { ...known, gasNeeded, simulation: { ...described, notes } };
+}
+
+const engines = {
+  simulateV1: runSimulateV1,
+  call: runCall,
+  fork: runFork,
+  "in-process": runInProcess,
+};
+
+/**
+ * Runs one engine after the other, until one can.
+ *
+ * @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of them can
+ */
+async function runEngines(
+  parameters: SimulationParameters,
+  chosen: readonly HttpEngine[] = httpEngines,
+): Promise<EngineResult & { readonly engine: SimulationEngine }> {
+  const { connection, networkName: network } = parameters.vault;
+  const { type } = connection.networkConfig;
+  let last: VaultError | undefined;
+  for (const engine of type === "http" ? chosen : (["in-process"] as const)) {
+    try {
+      return { engine, ...(await engines[engine](parameters)) };
+    } catch (error) {
+      if (!(error instanceof EngineUnsupportedError)) {
+        throw error;
+      }
+      const details = { engine, network, problem: error.message };
+      last = vaultError("VAULT_ENGINE_UNAVAILABLE", details, error);
+    }
+  }
+  assertInvariant(last !== undefined, "no engine to simulate with");
+  throw last;
 }
 
 /** A node that knows a block but refuses its state is no archive node. */
@@ -171,20 +167,26 @@ function needsArchive(
   { vault, next }: SimulationParameters,
   error: unknown,
 ): unknown {
-  return next.isPast === true && isNodeRefusal(error)
-    ? vaultError(
-        "VAULT_ARCHIVE_NODE_NEEDED",
-        {
-          network: vault.networkName,
-          block: next.number - 1,
-          problem: String(error.details["problem"]),
-        },
-        error,
-      )
-    : error;
+  if (next.isPast !== true || !isNodeRefusal(error)) {
+    return error;
+  }
+  const block = next.number - 1;
+  const problem = String(error.details["problem"]);
+  const details = { network: vault.networkName, block, problem };
+  return vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, error);
 }
 
-function nothingToDo(engine: Simulation["engine"]): Simulation {
+/** A call to an address without code succeeds, which would look like a settlement. */
+function requireCode(
+  { target, vault, next }: SimulationParameters,
+  { facts }: ChainState,
+): void {
+  if (facts.accounts.get(target.address)?.hasCode === false) {
+    throw noCode("vault", target, vault.networkName, next.number - 1);
+  }
+}
+
+function nothingToDo(engine: SimulationEngine): Simulation {
   return {
     status: "nothing-to-do",
     code: null,
@@ -197,4 +199,54 @@ function nothingToDo(engine: Simulation["engine"]): Simulation {
     transfers: [],
     notes: [],
   };
+}
+
+type Executed = EngineResult<ChainState> & {
+  readonly engine: SimulationEngine;
+};
+
+function describeResult(
+  { engine, failed, gasUsed, block, transfers, before, after }: Executed,
+  refusal: Refusal | null,
+  sender: string,
+  fee: bigint,
+): Omit<Simulation, "notes"> {
+  return {
+    status:
+      failed !== undefined
+        ? "reverted"
+        : refusal === null
+          ? "settled"
+          : "not-settled",
+    code: refusal?.code ?? null,
+    reason: refusal?.reason ?? null,
+    engine,
+    gasUsed,
+    block,
+    changes: changesBetween(before.readings, after.readings),
+    balances: compareBalances(before.balances, after.balances, sender, fee),
+    transfers,
+  };
+}
+
+/** Remarks, and what the engine cannot know. */
+function notesOn(
+  { failed, gasUsed, gasNeeded, transfers, before, after, notes }: Executed,
+  refusal: Refusal | null,
+): ReadonlyArray<string | false> {
+  const isListWhole =
+    transfers === null ||
+    explainBalances(transfers, before.balances, after.balances);
+  return [
+    roundOf(after) === undefined &&
+      refusal === null &&
+      "Whether the round is settled afterwards cannot be read.",
+    failed === undefined &&
+      gasNeeded > TRANSACTION_GAS_CAP &&
+      `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,
+    !isListWhole &&
+      "The list of transfers is not whole: balances show that more native currency moves, as when a contract destroys itself.",
+    ...notes,
+    UNKNOWABLE,
+  ];
 }

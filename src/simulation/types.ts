@@ -13,21 +13,14 @@ import type { BlockInfo } from "../rpc/rpc-client.js";
 export type SimulationStatus =
   "settled" | "not-settled" | "reverted" | "nothing-to-do";
 
-/**
- * The engine that executes the settlement: one `eth_simulateV1`, one `eth_call` with code
- * at the sender's address, a fork in this process, or the in-process network
- * itself.
- */
+/** The engine that executes the settlement; see `SimulateSettleAllOptions`. */
 export type SimulationEngine = "simulateV1" | "call" | "fork" | "in-process";
 
 /** A field of a reading that the settlement changes; values unscaled. */
 export interface ReadingChange {
   /** As in `round`, `pools.public`, `fundingFeeRate.call` or `orders.7`. */
   readonly reading: string;
-  /**
-   * Name of the field, or `error` where the reading fails before or after: then
-   * the values are the error's code, or null where it does not fail.
-   */
+  /** Or `error` if the reading fails: then the values are error codes, or null. */
   readonly field: string;
   readonly before: ReadingValue;
   readonly after: ReadingValue;
@@ -42,7 +35,7 @@ export interface BalanceChange {
   readonly token: string;
   /** Unscaled: wei, or the token's smallest unit. */
   readonly before: bigint;
-  /** Like `before`. */
+  /** Unscaled, too. */
   readonly after: bigint;
 }
 
@@ -56,16 +49,19 @@ export interface Transfer {
   readonly amount: bigint;
 }
 
+/** A token's own words, to be escaped. */
+export interface TokenDescription {
+  /** Null if the token has none. */
+  readonly symbol: string | null;
+  readonly decimals: number | null;
+}
+
 /** The effects of a settlement; a value that does not apply is null. */
 export interface Simulation {
   readonly status: SimulationStatus;
   /** The error code behind `reverted` and `not-settled`. */
   readonly code: VaultErrorCode | null;
-  /**
-   * Why it reverts, why there is nothing to do, or why the round is not
-   * settled. Can hold the contract's own words: escape it before it goes to a
-   * terminal.
-   */
+  /** Why it ends so. Can hold the contract's own words: escape it for a terminal. */
   readonly reason: string | null;
   readonly engine: SimulationEngine;
   /** As the transaction would use it. */
@@ -74,10 +70,7 @@ export interface Simulation {
   readonly block: BlockInfo | null;
   /** Changes of all readings, and of the orders that were named. */
   readonly changes: readonly ReadingChange[];
-  /**
-   * Changes for the sender and the protocol's contracts. The sender's own
-   * pays for the gas, at the price that a settlement would offer now.
-   */
+  /** Of the sender, less the gas at its current price, and of the contracts. */
   readonly balances: readonly BalanceChange[];
   /**
    * Transfers between any accounts, in their order: ERC-20 `Transfer` events and

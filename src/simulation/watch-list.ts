@@ -1,22 +1,26 @@
 import { decodeAnswer } from "../client/answer.js";
 import type { LocatedAddress } from "../client/addresses.js";
+import { encodeCall } from "../client/codec.js";
 import type { EncodedCall } from "../client/codec.js";
 import { absentContract, failedReading } from "../client/failed-reading.js";
 import { factsCall, parseFacts } from "../client/lens/simulation-lens.js";
 import type { ReadCall } from "../client/lens/lens.js";
-import type { LensFacts } from "../client/lens/simulation-lens.js";
 import { hexWord } from "../client/words.js";
-import { prepareQuery } from "../client/snapshot.js";
 import { assertInvariant, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
-import { standaloneQueries } from "../protocol/index.js";
-import type { Query } from "../protocol/index.js";
+import { contractRoleNames, standaloneQueries } from "../protocol/index.js";
+import type { ContractRole } from "../protocol/index.js";
 import type { CallResult } from "../rpc/rpc-client.js";
 import type { Balance, ChainState } from "./compare-readings.js";
-import { NATIVE } from "./transfers.js";
+import { NATIVE } from "./tokens.js";
 
 /** `balanceOf(address)` of ERC-20. */
 const BALANCE_OF = "0x70a08231";
+
+/** A contract of the protocol whose address is known. */
+export interface KnownContract extends LocatedAddress {
+  readonly role: ContractRole;
+}
 
 /** Subjects to watch besides readings and native balances. */
 export interface WatchedSubjects {
@@ -34,52 +38,53 @@ export interface WatchList {
     readonly call: EncodedCall;
     readonly target: LocatedAddress;
   }>;
+  readonly sender: string;
+  /** The sender and the contracts, each once. */
+  readonly accounts: readonly string[];
   readonly balances: ReadonlyArray<Omit<Balance, "amount">>;
-  /** The accounts and contracts that the lens is asked about, each once. */
-  readonly witnessed: readonly string[];
+}
+
+/** @throws VaultError why a configured address cannot be used */
+export async function findContracts(
+  vault: VaultHost,
+): Promise<readonly KnownContract[]> {
+  const found = await Promise.all(
+    contractRoleNames.map(async (role) => {
+      const located = await vault.addressOf(role).catch(absentContract);
+      return { role, ...located };
+    }),
+  );
+  return found.filter((contract) => "address" in contract);
 }
 
 /**
- * Finds out where everything that is watched is read.
+ * Lists what is watched.
  *
- * @throws VaultError why a configured address cannot be used, as in
- * VAULT_INVALID_ADDRESS
+ * @param contracts Those that are known; a reading of another one is left out.
  */
-export async function makeWatchList(
-  vault: VaultHost,
-  target: LocatedAddress,
-  accounts: readonly string[],
+export function makeWatchList(
+  contracts: readonly KnownContract[],
+  sender: string,
   { orderIDs = [], tokens = [] }: WatchedSubjects,
-): Promise<WatchList> {
-  const orders = orderIDs.map((orderID): Query => ({
-    operation: "getOrderInfo",
-    role: "trading",
+): WatchList {
+  const orders = orderIDs.map((orderID) => ({
+    operation: "getOrderInfo" as const,
     args: [orderID],
     path: ["orders", String(orderID)],
   }));
-  const prepared = await Promise.all(
-    [...standaloneQueries, ...orders].map(
-      async (query) => await prepareQuery(vault, query),
-    ),
-  );
-  const readings = prepared.flatMap((query) => {
-    if ("error" in query) {
-      absentContract(query.error);
-      return [];
-    }
-    const { path, call, target: located } = query;
-    return [{ name: path.join("."), call, target: located }];
+  const readings = [...standaloneQueries, ...orders].flatMap((query) => {
+    const call = encodeCall(query.operation, query.args);
+    const located = contracts.find(({ role }) => role === call.role);
+    return located === undefined
+      ? []
+      : [{ name: query.path.join("."), call, target: located }];
   });
-  const targets = [target, ...readings.map((reading) => reading.target)];
-  return {
-    readings,
-    balances: accounts.flatMap((account) =>
-      [NATIVE, ...tokens].map((token) => ({ account, token })),
-    ),
-    witnessed: [
-      ...new Set([...targets.map(({ address }) => address), ...accounts]),
-    ],
-  };
+  const addresses = contracts.map(({ address }) => address);
+  const accounts = [...new Set([sender, ...addresses])];
+  const balances = accounts.flatMap((account) =>
+    [NATIVE, ...tokens].map((token) => ({ account, token })),
+  );
+  return { readings, sender, accounts, balances };
 }
 
 /**
@@ -88,11 +93,11 @@ export async function makeWatchList(
  * @param lens Where code is that knows native balances and sizes of code.
  */
 export function readsOf(
-  { readings, balances, witnessed }: WatchList,
+  { readings, accounts, balances }: WatchList,
   lens: string,
 ): readonly ReadCall[] {
   return [
-    factsCall(lens, witnessed),
+    factsCall(lens, accounts),
     ...readings.map(({ call, target }) => ({
       target: target.address,
       data: call.data,
@@ -108,28 +113,18 @@ export function readsOf(
 }
 
 /**
- * The facts among the results of {@link readsOf}.
- *
- * @returns Undefined if it was not the lens that answered.
- */
-export function factsOf(
-  { witnessed }: WatchList,
-  [result]: readonly CallResult[],
-): LensFacts | undefined {
-  return parseFacts(result, witnessed);
-}
-
-/**
  * Decodes the results of {@link readsOf}.
  *
+ * @param feePaid What the sender's balance has paid for gas, in wei: it is put back.
  * @throws VaultError VAULT_NOT_A_TOKEN, VAULT_RPC_INVALID_RESPONSE
  */
 export function decodeState(
   { networkName: network, rpc }: VaultHost,
   list: WatchList,
   results: readonly CallResult[],
+  feePaid = 0n,
 ): ChainState {
-  const facts = factsOf(list, results);
+  const facts = parseFacts(results[0], list.accounts);
   if (facts === undefined) {
     // Our own code says it, if the node lets it.
     throw rpc.parser("eth_call").invalid("no native balance");
@@ -150,11 +145,13 @@ export function decodeState(
     }
   });
   const balances = list.balances.map(({ account, token }) => {
+    const { balance = 0n } = facts.accounts.get(account) ?? {};
     const amount =
-      token === NATIVE
-        ? facts.accounts.get(account)?.balance
-        : decodeBalance(take(), token, network);
-    assertInvariant(amount !== undefined, "an account without a balance");
+      token !== NATIVE
+        ? decodeBalance(take(), token, network)
+        : account === list.sender
+          ? balance + feePaid
+          : balance;
     return { account, token, amount };
   });
   return { facts, readings: new Map(readings), balances };
@@ -169,14 +166,11 @@ function decodeBalance(
   if (data?.length === 32) {
     return BigInt(`0x${data.toString("hex")}`);
   }
-  throw vaultError("VAULT_NOT_A_TOKEN", {
-    token,
-    network,
-    problem:
-      data === null
-        ? "the call reverted"
-        : data.length === 0
-          ? "there is no code, or it returns nothing"
-          : "it returns something else than one number",
-  });
+  const problem =
+    data === null
+      ? "the call reverted"
+      : data.length === 0
+        ? "there is no code, or it returns nothing"
+        : "it returns something else than one number";
+  throw vaultError("VAULT_NOT_A_TOKEN", { token, network, problem });
 }

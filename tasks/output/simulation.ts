@@ -3,14 +3,14 @@ import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 import { contractRoles, groupDigits } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
 import { fieldsOf } from "../../src/simulation/compare-readings.js";
-import type { TokenDescription } from "../../src/simulation/describe-tokens.js";
 import type { Simulated } from "../../src/simulation/simulate-settle-all.js";
-import { NATIVE } from "../../src/simulation/transfers.js";
+import { NATIVE } from "../../src/simulation/tokens.js";
 import type {
   ReadingChange,
   ReadingValue,
   Simulation,
   SimulationEngine,
+  TokenDescription,
   Transfer,
 } from "../../src/simulation/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";

@@ -16,7 +16,7 @@ import type {
 } from "../../src/protocol/index.js";
 import { findBlock } from "../../src/simulation/next-block.js";
 import { simulateSettlement } from "../../src/simulation/simulate-settle-all.js";
-import type { HttpEngine } from "../../src/simulation/engines/run-engines.js";
+import type { HttpEngine } from "../../src/simulation/options.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import type { ListedOrder, PastRound } from "../../src/client/index.js";

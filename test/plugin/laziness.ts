@@ -20,7 +20,7 @@ function heavyOf(modules: readonly string[]): string[] {
 const startUpHooks = [
   "src/plugin/config.ts",
   "src/plugin/lazy-hardhat-vault.ts",
-  "src/simulation/fork/network.ts",
+  "src/simulation/fork-network.ts",
 ];
 
 const onlyForConnections: readonly string[] = [

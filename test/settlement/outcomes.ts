@@ -8,7 +8,7 @@ import { Interface, toQuantity } from "ethers";
 
 import { vaultError } from "../../src/errors.js";
 import { settleAll } from "../../src/settlement/settle-all.js";
-import type { LocatedSettlement } from "../../src/settlement/settle-all.js";
+import type { Ended } from "../../src/settlement/report.js";
 import type {
   SettleAllOptions,
   SettlementEvent,
@@ -70,7 +70,7 @@ describe("the outcomes of a settlement", () => {
   const settle = async (
     options: SettleAllOptions = {},
     networkConfig: Readonly<Record<string, unknown>> = {},
-  ): Promise<LocatedSettlement> =>
+  ): Promise<Ended> =>
     await settleAll(hostOf(networkConfig), {
       pollingInterval: 1,
       timeout: 60_000,

@@ -343,6 +343,7 @@ describe("what is said of a settlement that was followed", () => {
         reason: "No.",
       },
       isFinal: true,
+      chainId: 31_337,
     });
     const open = {
       kind: "open",
@@ -359,6 +360,7 @@ describe("what is said of a settlement that was followed", () => {
           "Still. settleAll({ resume: true }) or `vault settle --resume` takes it up again.",
       },
       isFinal: false,
+      chainId: 31_337,
     });
     mine(ours);
     const receipt = await receiptOf();
@@ -366,7 +368,7 @@ describe("what is said of a settlement that was followed", () => {
       { ...open, receipt },
       "edr-simulated",
     );
-    expect(rest).to.deep.equal({ isFinal: false });
+    expect(rest).to.deep.equal({ isFinal: false, chainId: 31_337 });
     expect(settlement).to.include({
       reason: "Still.",
       blockNumber: 6,

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { getAddress } from "ethers";
 import type { JsonRpcSigner } from "ethers";
 
-import type { HttpEngine } from "../../src/simulation/engines/run-engines.js";
+import type { HttpEngine } from "../../src/simulation/options.js";
 import type {
   HardhatVault,
   Simulation,

@@ -2,12 +2,7 @@ import { expect } from "chai";
 
 import { TRANSACTION_GAS_CAP } from "../../src/rpc/gas.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
-import {
-  currentPricePerGas,
-  maxPricePerGas,
-  resolveFees,
-  resolveGas,
-} from "../../src/simulation/fees.js";
+import { resolveFees, resolveGas } from "../../src/simulation/fees.js";
 import { expectVaultError } from "../helpers/assertions.js";
 
 const TIP = "eth_maxPriorityFeePerGas";
@@ -49,11 +44,19 @@ describe("the fees of a settlement", () => {
   const market = { gasPrice: "auto" } as const;
   const london = { baseFeePerGas: 5n };
 
-  for (const [fees, settings, block, answers, methods] of [
-    [{ gasPrice: 0n }, { gasPrice: 0n }, london, {}, []],
-    [{ gasPrice: 7n }, market, {}, { eth_gasPrice: "0x7" }, ["eth_gasPrice"]],
+  for (const [fees, [current, highest], settings, block, answers, methods] of [
+    [{ gasPrice: 0n }, [0n, 0n], { gasPrice: 0n }, london, {}, []],
+    [
+      { gasPrice: 7n },
+      [7n, 7n],
+      market,
+      {},
+      { eth_gasPrice: "0x7" },
+      ["eth_gasPrice"],
+    ],
     [
       { maxFeePerGas: 13n, maxPriorityFeePerGas: 3n },
+      [8n, 13n],
       market,
       london,
       { [TIP]: "0x3" },
@@ -62,6 +65,7 @@ describe("the fees of a settlement", () => {
     // As getFeeData of ethers has it if the node has no such method.
     [
       { maxFeePerGas: 1_000_000_010n, maxPriorityFeePerGas: 1_000_000_000n },
+      [1_000_000_005n, 1_000_000_010n],
       market,
       london,
       { [TIP]: noMethod },
@@ -70,12 +74,11 @@ describe("the fees of a settlement", () => {
   ] as const) {
     it(`should be ${JSON.stringify(fees, (_, fee: unknown) => (typeof fee === "bigint" ? String(fee) : fee))}, as configured or as getFeeData of ethers has them`, async () => {
       const rpc = chainOf(answers);
-      expect(
-        await resolveFees(rpc, settings, {
-          baseFeePerGas: undefined,
-          ...block,
-        }),
-      ).to.deep.equal(fees);
+      const price = await resolveFees(rpc, settings, {
+        baseFeePerGas: undefined,
+        ...block,
+      });
+      expect(price).to.deep.equal({ fees, current, highest });
       expect(asked.map(([method]) => method)).to.deep.equal(methods);
     });
   }
@@ -85,20 +88,6 @@ describe("the fees of a settlement", () => {
       resolveFees(chainOf({ [TIP]: lost }), market, london),
       "VAULT_NETWORK_UNREACHABLE",
     );
-  });
-
-  it("should cost the base fee and the tip, at most what is offered", () => {
-    const fees = { maxFeePerGas: 10n, maxPriorityFeePerGas: 2n };
-    expect(maxPricePerGas(fees)).to.equal(10n);
-    expect(maxPricePerGas({ gasPrice: 7n })).to.equal(7n);
-    expect(currentPricePerGas(fees, { baseFeePerGas: 5n })).to.equal(7n);
-    expect(currentPricePerGas(fees, { baseFeePerGas: 9n })).to.equal(10n);
-    expect(currentPricePerGas(fees, { baseFeePerGas: undefined })).to.equal(
-      10n,
-    );
-    expect(
-      currentPricePerGas({ gasPrice: 7n }, { baseFeePerGas: 5n }),
-    ).to.equal(7n);
   });
 
   describe("its gas", () => {

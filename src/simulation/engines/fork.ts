@@ -1,23 +1,29 @@
-import type { NetworkConfig } from "hardhat/types/config";
-import type { ChainType, NetworkConnection } from "hardhat/types/network";
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import path from "node:path";
 
 import { dataSlice } from "ethers";
+import { AsyncMutex } from "@nomicfoundation/hardhat-utils/synchronization";
+import type {
+  ChainDescriptorsConfig,
+  NetworkConfig,
+} from "hardhat/types/config";
+import type { ChainType, NetworkConnection } from "hardhat/types/network";
 
+import type { AddressResolver } from "../../client/addresses.js";
+import { absentContract } from "../../client/failed-reading.js";
 import { givenInput } from "../../client/inputs.js";
 import type { BlockTag } from "../../client/inputs.js";
-import { toRpcError } from "../../rpc/errors.js";
-import type { VaultHost } from "../../host.js";
 import { assertInvariant, fallbackTo, vaultError } from "../../errors.js";
-import { chooseForkCache, removeForkCache } from "../fork/cache.js";
-import { FORK_NETWORK } from "../fork/network.js";
-import { withHardforkHistory } from "../fork/hardfork-history.js";
-import { resolveAddresses } from "../resolved-addresses.js";
-import type { ResolvedAddresses } from "../resolved-addresses.js";
+import type { UpstreamAddresses, VaultHost } from "../../host.js";
+import { contractRoleNames } from "../../protocol/index.js";
+import { toRpcError } from "../../rpc/errors.js";
 import type { Block } from "../../rpc/rpc-client.js";
-import { executeSettlement, simulatorOf } from "../execute-on-chain.js";
-import { readUpstreamBlock } from "../next-block.js";
 import { EngineUnsupportedError, settlementCall } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
+import { FORK_NETWORK } from "../fork-network.js";
+import { readUpstreamBlock } from "../next-block.js";
+import { executeSettlement, simulatorOf } from "./in-process.js";
 
 /** Options of `fork`. */
 export interface ForkOptions {
@@ -33,24 +39,17 @@ export interface ForkOptions {
   readonly hardfork?: string | undefined;
 }
 
-const noInstances: NonNullable<ForkPlan["instances"]> = new Map();
-
-/** The name in error texts of the requests of a fork to its upstream. */
-const FORK_REQUESTS = "the requests of a fork";
-
 /** A connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
 
-interface ForkPlan extends Pick<
-  SimulationParameters,
-  "addresses" | "hardfork"
-> {
+interface ForkPlan {
   readonly block: Block;
-  /** True if the caller chose the block. */
+  /** True if the caller chose the block: then what was fetched of it is kept. */
   readonly isPast: boolean | undefined;
   readonly chainId: number;
-  /** Those of the network's instances, by name, where somebody may ask. */
-  readonly instances?: ReadonlyMap<string, ResolvedAddresses>;
+  readonly hardfork: string | undefined;
+  /** Its contracts, which a simulation does not look up. */
+  readonly upstream?: UpstreamAddresses;
   /** Further overrides of a simulation. */
   readonly simulation?: {
     /** None, so that no balance of the forked chain is overwritten. */
@@ -59,66 +58,17 @@ interface ForkPlan extends Pick<
   };
 }
 
+/** The name in error texts of the requests of a fork to its upstream. */
+const FORK_REQUESTS = "the requests of a fork";
+
+/** The simulator's newest rules for an op chain. */
+const OP_HARDFORK = "isthmus";
+
+const CACHE_FOLDER = "vault-forks";
+const TEMPORARY_PREFIX = "fork-";
+
 /** Hardhat's simulator ends the process at a larger panic code. */
 const LARGEST_PANIC = 2n ** 64n - 1n;
-
-/**
- * Simulates on a fork in this process, which fetches what the contracts touch
- * from the node, piece by piece.
- */
-export async function runFork(
-  parameters: SimulationParameters,
-): Promise<EngineResult> {
-  const { vault, sender, target, next, hardfork, gas } = parameters;
-  const execute = async (): Promise<EngineResult> => {
-    const number = next.number - 1;
-    const [header, chainId, reverted] = await Promise.all([
-      vault.rpc.getBlock(number),
-      vault.chainId(),
-      vault.rpc
-        .simulate(
-          settlementCall(sender, target.address),
-          number,
-          gas ?? next.gasLimit,
-        )
-        .catch(fallbackTo(undefined)),
-    ]);
-    if (
-      reverted?.kind === "panic" &&
-      BigInt(dataSlice(reverted.data, 4)) > LARGEST_PANIC
-    ) {
-      throw new EngineUnsupportedError(
-        `Hardhat's simulator ends the process at ${reverted.text}`,
-      );
-    }
-    const connection = await createFork(vault, {
-      ...parameters,
-      isPast: next.isPast,
-      block: { ...header, gasLimit: next.gasLimit },
-      chainId,
-      simulation: {
-        accounts: [],
-        // No node tells if the chain has a limit: it is not to be the hardfork's.
-        ...(hardfork === undefined && { transactionGasCap: next.gasLimit }),
-      },
-    });
-    try {
-      const rpc = simulatorOf(connection.vault);
-      await rpc.request("evm_setAutomine", [false]);
-      await rpc.request("hardhat_impersonateAccount", [sender]);
-      return await executeSettlement(
-        { ...parameters, vault: connection.vault },
-        // A node may date its pending block as the one before.
-        Math.max(next.timestamp, header.timestamp + 1),
-        "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
-      );
-    } finally {
-      await connection.close();
-    }
-  };
-  // The simulator asks the node by itself, and closes when it is done.
-  return await vault.rpc.withinDeadline(FORK_REQUESTS, execute());
-}
 
 /** @see HardhatVault.fork */
 export async function fork(
@@ -127,28 +77,113 @@ export async function fork(
 ): Promise<ForkConnection> {
   requireHttp(host);
   const vault = host.withDeadline({});
-  const { instances } = vault.connection.networkConfig.vault;
-  const [block, chainId, addresses, ...ofInstances] = await Promise.all([
+  const names = [undefined, ...instanceNames(vault)];
+  const [block, chainId, ...addresses] = await Promise.all([
     readUpstreamBlock(vault, blockNumber),
     vault.chainId(),
-    resolveAddresses(vault),
-    ...Object.keys(instances).map(
+    ...names.map(
       async (name) =>
-        [name, await resolveAddresses(vault.instance(name))] as const,
+        await resolveAddresses(
+          name === undefined ? vault : vault.instance(name),
+        ),
     ),
   ]);
   return await createFork(vault, {
     block,
     chainId,
-    addresses,
-    instances: new Map(ofInstances),
+    upstream: (name) => addresses[names.indexOf(name)],
     hardfork,
     isPast: (blockNumber ?? "latest") !== "latest",
   });
 }
 
+function instanceNames({ connection }: VaultHost): readonly string[] {
+  return Object.keys(connection.networkConfig.vault.instances);
+}
+
 /**
- * Creates the fork and binds its vault to the upstream's addresses.
+ * Simulates on a fork in this process, which fetches what the contracts touch
+ * from the node, piece by piece.
+ */
+export async function runFork(
+  parameters: SimulationParameters,
+): Promise<EngineResult> {
+  // The simulator asks the node by itself, and closes when it is done.
+  return await parameters.vault.rpc.withinDeadline(
+    FORK_REQUESTS,
+    simulateOnFork(parameters),
+  );
+}
+
+async function simulateOnFork(
+  parameters: SimulationParameters,
+): Promise<EngineResult> {
+  const { vault, sender, target, next, hardfork, gas } = parameters;
+  const number = next.number - 1;
+  const call = settlementCall(sender, target.address);
+  const [header, chainId, reverted] = await Promise.all([
+    vault.rpc.getBlock(number),
+    vault.chainId(),
+    vault.rpc
+      .simulate(call, number, gas ?? next.gasLimit)
+      .catch(fallbackTo(undefined)),
+  ]);
+  if (
+    reverted?.kind === "panic" &&
+    BigInt(dataSlice(reverted.data, 4)) > LARGEST_PANIC
+  ) {
+    throw new EngineUnsupportedError(
+      `Hardhat's simulator ends the process at ${reverted.text}`,
+    );
+  }
+  const connection = await createFork(vault, {
+    isPast: next.isPast,
+    hardfork,
+    block: { ...header, gasLimit: next.gasLimit },
+    chainId,
+    simulation: {
+      accounts: [],
+      // No node tells if the chain has a limit: it is not to be the hardfork's.
+      ...(hardfork === undefined && { transactionGasCap: next.gasLimit }),
+    },
+  });
+  try {
+    const rpc = simulatorOf(connection.vault);
+    await rpc.request("evm_setAutomine", [false]);
+    await rpc.request("hardhat_impersonateAccount", [sender]);
+    return await executeSettlement(
+      { ...parameters, vault: connection.vault },
+      // A node may date its pending block as the one before.
+      Math.max(next.timestamp, header.timestamp + 1),
+      "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
+    );
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Looks up all addresses of a vault, which may be closed before its fork is. */
+async function resolveAddresses(vault: VaultHost): Promise<AddressResolver> {
+  const found = new Map(
+    contractRoleNames.map((role) => [
+      role,
+      vault.addressOf(role).catch(absentContract),
+    ]),
+  );
+  await Promise.allSettled(found.values());
+  return async (role) => {
+    const address = await found.get(role);
+    assertInvariant(address !== undefined, `${role} was not resolved`);
+    if (!("error" in address)) {
+      return address;
+    }
+    const { path: setting, hint } = address.error.details;
+    return { path: String(setting), hint: String(hint) };
+  };
+}
+
+/**
+ * Creates a fork, and binds its vault to the upstream's addresses.
  *
  * @throws VaultError VAULT_FORK_NETWORK_TAKEN, VAULT_CONFIG_VARIABLE and those
  * of a failed request
@@ -159,25 +194,27 @@ async function createFork(
 ): Promise<ForkConnection> {
   const { context, connection: upstream, networkName } = vault;
   const config = requireHttp(vault);
-  const { block, chainId, hardfork, instances = noInstances } = plan;
+  const { block, chainId, hardfork } = plan;
   const own = context.config.networks[FORK_NETWORK];
   if (own?.type !== "edr-simulated") {
     throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
   }
-  let cacheDir: string | undefined;
+  // The simulator's own cache tells chains apart by host, port and chain id, and
+  // would answer with the state of a local node that was restarted since.
+  const kept = plan.isPast === true ? block.hash : undefined;
+  const cacheDir = path.join(
+    context.config.paths.cache,
+    CACHE_FOLDER,
+    kept ?? `${TEMPORARY_PREFIX}${randomUUID()}`,
+  );
   try {
-    const url = await config.url.getUrl();
-    cacheDir = chooseForkCache(
-      context.config.paths.cache,
-      plan.isPast === true ? block.hash : undefined,
-    );
     const override = {
       ...plan.simulation,
       blockGasLimit: block.gasLimit,
       chainId,
       forking: {
         enabled: true,
-        url,
+        url: await config.url.getUrl(),
         blockNumber: BigInt(block.number),
         httpHeaders: config.httpHeaders,
         // Not an option of Hardhat's: the plugin's config hook puts it in.
@@ -189,7 +226,7 @@ async function createFork(
       vault: {
         ...vault.settings,
         instances: Object.fromEntries(
-          [...instances.keys()].map((name) => [
+          instanceNames(vault).map((name) => [
             name,
             vault.instance(name).settings,
           ]),
@@ -222,33 +259,68 @@ async function createFork(
         networkConfig.forking.cacheDir === cacheDir,
       "what should be a fork in process is another network",
     );
-    vault.adoptFork(
-      connection,
-      (name) =>
-        (name === undefined ? plan.addresses : instances.get(name))?.locate,
-    );
+    vault.adoptFork(connection, plan.upstream ?? (() => undefined));
     return connection;
   } catch (error) {
-    if (cacheDir !== undefined) {
-      await removeForkCache(cacheDir);
-    }
+    await removeForkCache(cacheDir);
     throw toForkError(error, networkName, hardfork);
   }
 }
 
+/** Removes a fork's cache, if it is one that only that fork uses. */
+export async function removeForkCache(cacheDir = ""): Promise<void> {
+  if (
+    path.basename(cacheDir).startsWith(TEMPORARY_PREFIX) &&
+    path.basename(path.dirname(cacheDir)) === CACHE_FOLDER
+  ) {
+    await rm(cacheDir, { recursive: true, force: true, maxRetries: 2 });
+  }
+}
+
+const oneAtATime = new AsyncMutex();
+
+/**
+ * Creates a fork while its chain has a hardfork history, without which the
+ * simulator refuses to execute on a forked block ("No known hardfork"): the fork's
+ * own hardfork was always active. Other forks of the chain keep their history.
+ */
+async function withHardforkHistory<T>(
+  descriptors: ChainDescriptorsConfig,
+  chain: { chainId: number; chainType: ChainType; hardfork: string },
+  create: () => Promise<T>,
+): Promise<T> {
+  return await oneAtATime.exclusiveRun(async () => {
+    const chainId = BigInt(chain.chainId);
+    const own = descriptors.get(chainId);
+    descriptors.set(chainId, {
+      name: own?.name ?? `chain ${chain.chainId}`,
+      blockExplorers: own?.blockExplorers ?? {},
+      // Of another type, it would be left out by the simulator.
+      chainType: chain.chainType,
+      hardforkHistory:
+        own?.hardforkHistory ?? new Map([[chain.hardfork, { blockNumber: 0 }]]),
+    });
+    try {
+      return await create();
+    } finally {
+      if (own === undefined) {
+        descriptors.delete(chainId);
+      } else {
+        descriptors.set(chainId, own);
+      }
+    }
+  });
+}
+
 function requireHttp({
-  connection,
-  networkName,
+  connection: { networkConfig },
+  networkName: network,
 }: VaultHost): Extract<NetworkConfig, { type: "http" }> {
-  const { networkConfig } = connection;
   if (networkConfig.type !== "http") {
-    throw vaultError("VAULT_CANNOT_FORK_IN_PROCESS", { network: networkName });
+    throw vaultError("VAULT_CANNOT_FORK_IN_PROCESS", { network });
   }
   return networkConfig;
 }
-
-/** The simulator's newest rules for an op chain. */
-const OP_HARDFORK = "isthmus";
 
 function toForkError(
   error: unknown,

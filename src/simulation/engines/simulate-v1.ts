@@ -8,23 +8,17 @@ import {
   simulationLensCode,
 } from "../../client/lens/simulation-lens.js";
 import { fallbackTo } from "../../errors.js";
-import type { BlockInfo, CallResult } from "../../rpc/rpc-client.js";
 import { asRecord } from "../../json.js";
 import { ResponseParser } from "../../rpc/response-parser.js";
 import { decodeRevertReason } from "../../rpc/revert-reason.js";
-import {
-  EngineUnsupportedError,
-  INTRINSIC_GAS,
-  beforeRefunds,
-  settlementCall,
-} from "../engine.js";
+import type { BlockInfo, CallResult } from "../../rpc/rpc-client.js";
+import { INTRINSIC_GAS, beforeRefunds, settlementCall } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { isExhausted } from "../refusal.js";
-import { isUsedUp } from "../../rpc/gas.js";
-import { transfersIn } from "../transfers.js";
+import { transfersIn } from "../tokens.js";
 import type { Transfer } from "../types.js";
-import { factsOf, readsOf } from "../watch-list.js";
-import { EngineMethod } from "./on-node.js";
+import { readsOf } from "../watch-list.js";
+import { blockOverrides, simulateOnNode } from "./on-node.js";
 
 const METHOD = "eth_simulateV1";
 
@@ -45,7 +39,7 @@ interface SimulatedCall {
   readonly message: string | undefined;
 }
 
-export interface SimulatedBlock extends BlockInfo {
+interface SimulatedBlock extends BlockInfo {
   readonly calls: readonly SimulatedCall[];
 }
 
@@ -59,10 +53,9 @@ export interface SimulatedBlock extends BlockInfo {
 export async function runSimulateV1(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  const { vault, sender, target, watched, next, gas } = parameters;
-  const method = new EngineMethod(METHOD, parameters);
+  const { vault, sender, target, watched, next } = parameters;
+  const { gas: gasGiven = next.gasLimit } = parameters;
   const { from } = vault.readContext({});
-  const gasGiven = gas ?? next.gasLimit;
   const reads = readsOf(watched, NOBODYS_ADDRESS);
   const readCalls = reads.map(({ target: to, data }) => ({
     from,
@@ -71,13 +64,12 @@ export async function runSimulateV1(
     gas: numberToHexString(READ_GAS),
   }));
   const { data: input, ...settlement } = settlementCall(sender, target.address);
+  const gasLimit = gasGiven + READ_GAS * BigInt(2 * reads.length);
   const block = {
+    // All calls count towards the limit, and each has to fit in.
     blockOverrides: {
-      ...method.blockOverrides,
-      // All calls count towards it, and each has to fit in.
-      gasLimit: numberToHexString(
-        gasGiven + READ_GAS * BigInt(2 * reads.length),
-      ),
+      ...blockOverrides(parameters),
+      gasLimit: numberToHexString(gasLimit),
     },
     stateOverrides: { [NOBODYS_ADDRESS]: { code: simulationLensCode } },
     calls: [
@@ -86,69 +78,46 @@ export async function runSimulateV1(
       ...readCalls,
     ],
   };
-  const answer = await method.request([
+  const params = [
     { blockStateCalls: [block], traceTransfers: true },
     numberToHexString(next.number - 1),
-  ]);
-  if ("reverted" in answer) {
-    throw new EngineUnsupportedError(
-      `${METHOD} as a whole reverts: ${answer.reverted.text}`,
-    );
-  }
-  const [simulated, ...more] = parseSimulated(answer.result, vault.networkName);
-  const calls = simulated?.calls ?? [];
-  const settle = calls[reads.length];
-  if (
-    simulated === undefined ||
-    settle === undefined ||
-    more.length > 0 ||
-    calls.length !== block.calls.length ||
-    settle.gasUsed < INTRINSIC_GAS ||
-    (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
-  ) {
-    throw method.remember(
-      `${METHOD} answers something else than its specification says`,
-    );
-  }
-  method.requireBlock(simulated);
-  const { gasUsed, maxUsedGas = beforeRefunds(gasUsed) } = settle;
-  const callsBefore = calls.slice(0, reads.length);
-  const callsAfter = calls.slice(reads.length + 1);
-  if (
-    [...callsBefore, ...callsAfter].some(
-      (call) => !call.succeeded && isExhausted({ ...call, gasGiven: READ_GAS }),
-    )
-  ) {
-    throw method.capped();
-  }
-  const [before, after] = [callsBefore.map(toRead), callsAfter.map(toRead)];
-  // What its answer says and what the contracts see need not be the same.
-  const seen = factsOf(watched, before)?.block;
-  if (seen === undefined) {
-    throw method.remember(`${METHOD} does not apply state overrides`);
-  }
-  method.requireBlock(seen);
-  const failed = settle.succeeded ? undefined : { ...settle, gasGiven };
-  if (failed !== undefined && isExhausted(failed) && !isUsedUp(failed)) {
-    // Geth gives one request 50 million, all its calls together.
-    throw method.capped(failed.gasUsed);
-  }
-  return {
-    block: { number: next.number, timestamp: next.timestamp },
-    failed,
-    gasUsed,
-    gasNeeded: maxUsedGas,
-    feePaid: 0n,
-    transfers: settle.transfers,
-    before,
-    after,
-    notes: method.baseFeeNotes(seen.baseFee),
+  ];
+  const parse = (result: unknown) => {
+    const [simulated, ...more] = parseSimulated(result, vault.networkName);
+    const settle = simulated?.calls[reads.length];
+    if (
+      simulated === undefined ||
+      settle === undefined ||
+      more.length > 0 ||
+      simulated.calls.length !== block.calls.length ||
+      settle.gasUsed < INTRINSIC_GAS ||
+      (settle.maxUsedGas ?? settle.gasUsed) < settle.gasUsed
+    ) {
+      return undefined;
+    }
+    const { gasUsed, maxUsedGas = beforeRefunds(gasUsed) } = settle;
+    return {
+      block: simulated,
+      failed: settle.succeeded ? undefined : { ...settle, gasGiven },
+      gasUsed,
+      gasNeeded: maxUsedGas,
+      transfers: settle.transfers,
+      before: simulated.calls.slice(0, reads.length).map(toRead),
+      after: simulated.calls.slice(reads.length + 1).map(toRead),
+      notes: [],
+    };
   };
+  return await simulateOnNode(parameters, METHOD, reads.length, params, parse);
 }
 
-function toRead({ succeeded, data }: SimulatedCall): CallResult {
-  return succeeded
-    ? { data: Buffer.from(data.slice(2), "hex") }
+/** @returns Undefined if it ran out of gas. */
+function toRead(call: SimulatedCall): CallResult | undefined {
+  const { succeeded, data } = call;
+  if (succeeded) {
+    return { data: Buffer.from(data.slice(2), "hex") };
+  }
+  return isExhausted({ ...call, gasGiven: READ_GAS })
+    ? undefined
     : { reverted: decodeRevertReason(data) };
 }
 
@@ -162,8 +131,8 @@ export function parseSimulated(
     return read.list(answer).map((item) => {
       const { number, timestamp, calls } = asRecord(item);
       return {
-        number: Number(read.quantity(number)),
-        timestamp: Number(read.quantity(timestamp)),
+        number: read.number(number),
+        timestamp: read.number(timestamp),
         calls: read.list(calls).map((call) => parseCall(call, read)),
       };
     });

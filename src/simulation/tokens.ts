@@ -1,7 +1,9 @@
-import { getAddress, isHexString } from "ethers";
+import { AbiCoder, dataLength, getAddress, isHexString } from "ethers";
 
+import { fallbackTo } from "../errors.js";
+import type { VaultHost } from "../host.js";
 import { asRecord, listOf } from "../json.js";
-import type { Transfer } from "./types.js";
+import type { TokenDescription, Transfer } from "./types.js";
 
 /** Stands for the chain's own currency in the place of a token. */
 export const NATIVE = "native";
@@ -90,4 +92,58 @@ export function nativeTransfersOf(frame: unknown): readonly Transfer[] {
 /** A node's case is no checksum of its. */
 function toAddress(hex: string): string {
   return getAddress(`0x${hex.slice(-40).toLowerCase()}`);
+}
+
+/** The selectors of `symbol()` and `decimals()`. */
+const SYMBOL = "0x95d89b41";
+const DECIMALS = "0x313ce567";
+
+/** No amount has more digits than a uint256. */
+const MOST_DECIMALS = 77n;
+
+const LONGEST_SYMBOL = 32;
+
+/**
+ * Asks tokens for their symbols and decimals.
+ *
+ * @param tokens Addresses, or `native`, which is none; each is asked once.
+ */
+export async function describeTokens(
+  vault: VaultHost,
+  tokens: readonly string[],
+): Promise<ReadonlyMap<string, TokenDescription>> {
+  const { from } = vault.readContext({});
+  const ask = async (to: string, data: string): Promise<string> => {
+    const answer = await vault.rpc
+      .call({ from, to, data }, "latest")
+      .catch(fallbackTo(undefined));
+    return answer !== undefined && "data" in answer
+      ? `0x${answer.data.toString("hex")}`
+      : "0x";
+  };
+  const describe = async (address: string) => {
+    const [symbol, decimals] = await Promise.all([
+      ask(address, SYMBOL),
+      ask(address, DECIMALS),
+    ]);
+    const isNumber =
+      dataLength(decimals) === 32 && BigInt(decimals) <= MOST_DECIMALS;
+    const described = {
+      symbol: parseSymbol(symbol),
+      decimals: isNumber ? Number(decimals) : null,
+    };
+    return [address, described] as const;
+  };
+  const addresses = new Set(tokens.filter((address) => address !== NATIVE));
+  return new Map(await Promise.all([...addresses].map(describe)));
+}
+
+function parseSymbol(data: string): string | null {
+  try {
+    const decoded = AbiCoder.defaultAbiCoder().decode(["string"], data);
+    const symbol = String(decoded[0]).slice(0, LONGEST_SYMBOL);
+    return symbol === "" ? null : symbol;
+  } catch {
+    return null;
+  }
 }
