@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+
 import { AbiCoder, dataLength, getAddress, isHexString } from "ethers";
 
 import { fallbackTo } from "../errors.js";
@@ -138,10 +140,18 @@ export async function describeTokens(
   return new Map(await Promise.all([...addresses].map(describe)));
 }
 
+/** Some old tokens return 32 bytes in place of a string. */
 function parseSymbol(data: string): string | null {
   try {
-    const decoded = AbiCoder.defaultAbiCoder().decode(["string"], data);
-    const symbol = String(decoded[0]).slice(0, LONGEST_SYMBOL);
+    const bytes: unknown =
+      dataLength(data) === 32
+        ? data
+        : AbiCoder.defaultAbiCoder().decode(["bytes"], data)[0];
+    // What is not UTF-8 becomes U+FFFD.
+    const symbol = Buffer.from(String(bytes).slice(2), "hex")
+      .toString("utf8")
+      .replace(/\0+$/u, "")
+      .slice(0, LONGEST_SYMBOL);
     return symbol === "" ? null : symbol;
   } catch {
     return null;
