@@ -26,7 +26,7 @@ import {
   units,
 } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
-import { FORK_NETWORK } from "../src/simulation/fork/network.js";
+import { FORK_NETWORK } from "../src/simulation/fork-network.js";
 import { describeArgument, kindOf } from "./arguments.js";
 import type {
   Argument,
