@@ -15,9 +15,11 @@ import {
   targetsOf,
 } from "../src/protocol/index.js";
 import type { OperationName } from "../src/protocol/index.js";
-import { decodeArguments } from "../src/rpc/abi-arguments.js";
-import type { Values } from "../src/rpc/abi-arguments.js";
-import { decodeRevertReason } from "../src/rpc/revert-reason.js";
+import {
+  decodeArguments,
+  decodeRevertReason,
+} from "../src/rpc/revert-reason.js";
+import type { Values } from "../src/rpc/revert-reason.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import { taskArguments } from "./arguments.js";

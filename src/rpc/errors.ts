@@ -141,13 +141,9 @@ export function toRpcError(
   for (const [setting, sign] of settingSigns) {
     const { input } = match(sign) ?? {};
     if (input !== undefined) {
-      return invalidArgument(
-        `networks.${network}.${setting}`,
-        quoteForeignText(input.slice(input.indexOf(" ") + 1)).replace(
-          /\.$/u,
-          "",
-        ),
-      );
+      const problem = quoteForeignText(input.slice(input.indexOf(" ") + 1));
+      const where = `networks.${network}.${setting}`;
+      return invalidArgument(where, problem.replace(/\.$/u, ""));
     }
   }
   for (const [sign, text, remedy] of connectionSigns) {

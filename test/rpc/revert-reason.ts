@@ -1,9 +1,11 @@
 import { expect } from "chai";
 import { AbiCoder, ErrorFragment, id } from "ethers";
 
-import { decodeArguments } from "../../src/rpc/abi-arguments.js";
 import { classifyFailure } from "../../src/rpc/errors.js";
-import { decodeRevertReason } from "../../src/rpc/revert-reason.js";
+import {
+  decodeArguments,
+  decodeRevertReason,
+} from "../../src/rpc/revert-reason.js";
 
 const coder = AbiCoder.defaultAbiCoder();
 
