@@ -67,13 +67,10 @@ describe("chai - registration", () => {
   });
 });
 
-/** The names in the first column of the matchers' table. */
+/** The matchers in the first table of the reference. */
 async function documentedMatchers(): Promise<readonly string[]> {
-  const page = await readFile("docs/testing-with-mocks.md", "utf8");
-  const rows = /^\| matcher .*\n\| -.*\n(?<rows>(?:\|.*\n)+)/mu.exec(page);
-  return [...(rows?.groups?.["rows"] ?? "").split("\n")].flatMap((row) =>
-    [...(row.split("|")[1] ?? "").matchAll(/`\.?(?<name>\w+)/gu)].map(
-      ({ groups }) => groups?.["name"] ?? "",
-    ),
+  const page = await readFile("docs/reference-assertions.md", "utf8");
+  return [...page.matchAll(/^\|[^|]*\| `[^`]*\.(?<name>\w+)\([^`]*` /gmu)].map(
+    ({ groups }) => groups?.["name"] ?? "",
   );
 }
