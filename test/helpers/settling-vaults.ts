@@ -7,7 +7,7 @@ import type { Signer } from "ethers";
 import { contractRoleNames } from "../../src/protocol/index.js";
 import { compile } from "./solc.js";
 import type { CompiledContract } from "./solc.js";
-import { deployContract } from "./transactions.js";
+import { deployContract, mined } from "./transactions.js";
 
 const FILE = "SettlingVaults.sol";
 
@@ -106,10 +106,7 @@ export async function deploySettlingVault(
     method: string,
     ...args: readonly unknown[]
   ): Promise<void> => {
-    const sent: unknown = await on.getFunction(method).send(...args);
-    if (typeof sent === "object" && sent !== null && "hash" in sent) {
-      await deployer.provider?.waitForTransaction(String(sent.hash));
-    }
+    await mined(await on.getFunction(method).send(...args));
   };
   await call(
     contract,
@@ -124,7 +121,7 @@ export async function deploySettlingVault(
     to: address,
     value: 10n ** 19n,
   });
-  await deployer.provider?.waitForTransaction(sent.hash);
+  await mined(sent);
   const AT_ONCE = 100;
   for (let opened = 0; opened < orders; opened += AT_ONCE) {
     await call(contract, "open", Math.min(AT_ONCE, orders - opened));
