@@ -122,10 +122,8 @@ export async function requireMocks(
 }
 
 /**
- * In process every role has one address, always the same, so that fixtures can
- * be loaded in any order and the binding still names code; each instance of a
- * network has its own. They start with "vault" in ASCII, where no deployment
- * ends up.
+ * The fixed addresses of the mocks in process, so that fixtures can be loaded in
+ * any order; each instance has its own. They start with "vault" in ASCII.
  */
 export function inProcessAddresses(instance?: string): MockAddresses {
   const digits =
@@ -140,10 +138,7 @@ export function inProcessAddresses(instance?: string): MockAddresses {
 /** Their addresses, but for those of instances. */
 export const inProcessMockAddresses = inProcessAddresses();
 
-/**
- * Places code, whatever stands there. The mocks have no constructor that would
- * have to run. Anvil knows this method by Hardhat's name, too.
- */
+/** Places code, on anvil too; the mocks have no constructor that had to run. */
 export async function placeCode(
   { rpc }: VaultClient,
   addresses: MockAddresses,

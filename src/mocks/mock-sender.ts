@@ -104,7 +104,7 @@ async function firstAccount(vault: VaultClient): Promise<string> {
   return first;
 }
 
-/** Some two minutes, or so many blocks in process. */
+/** Two minutes, or as many blocks in process. */
 const MOST_POLLS = 127;
 
 /** In process it mines: nobody else does if the user turned mining off. */

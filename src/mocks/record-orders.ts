@@ -18,8 +18,8 @@ const FEWEST_ORDERS = 100;
 const PAGE = 16n;
 
 /**
- * The calls that give the mock orders. In process many go into code, as
- * `MockTrading.setRecording` reads it: to store ten thousand takes seconds.
+ * The calls that give the mock orders. In process many go into code, for
+ * `MockTrading.setRecording`: storing ten thousand takes seconds.
  */
 export async function recordOrders(
   vault: VaultClient,

@@ -67,9 +67,6 @@ export interface ScriptedFailure {
   readonly reason: ScriptedReason;
 }
 
-/** An order's id as the key of an object: a number, or decimal digits. */
-export type OrderKey = number | `${bigint}`;
-
 /** Any part of a value, field by field. */
 type PartOf<Value> = Value extends object
   ? { readonly [Key in keyof Value]?: PartOf<Value[Key]> }
@@ -86,7 +83,9 @@ export interface MockOverrides extends PartOf<
    * Orders by id, null for none. What is not named is as the scenario has it;
    * of an order that it does not have, as in order 1 of `open-round`.
    */
-  readonly orders?: { readonly [Id in OrderKey]?: Partial<MockOrder> | null };
+  readonly orders?: {
+    readonly [Id in number | `${bigint}`]?: Partial<MockOrder> | null;
+  };
   /** First and last id, included, of the orders that the mock computes. */
   readonly generatedOrders?: {
     readonly firstId: bigint | number;

@@ -13,9 +13,8 @@ async function newConnection<ChainTypeT extends ChainType | string>(
   context: HookContext,
   next: (nextContext: HookContext) => Promise<NetworkConnection<ChainTypeT>>,
 ): Promise<NetworkConnection<ChainTypeT>> {
-  // Loaded with the first connection, not with the plugin, since it needs ethers
-  // and the bindings; and meanwhile, since a simulated chain is made by threads
-  // of its own.
+  // It needs ethers and the bindings, so it is loaded with the first connection,
+  // while threads of the simulator make the chain.
   const [connection, { HardhatVault }] = await Promise.all([
     next(context),
     import("./hardhat-vault.js"),
