@@ -1,9 +1,19 @@
 import path from "node:path";
 
+import { stringify } from "csv-stringify/sync";
+
 import { invalidArgument } from "../../src/errors.js";
+import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
 import type { ArgumentsOf } from "../arguments.js";
+import { toDocument } from "../error-texts.js";
 import type { Terminal } from "../terminal.js";
+import { notes } from "./blocks.js";
+import type { Block, Content } from "./blocks.js";
 import { writeToFile } from "./destination.js";
+import { describeCount } from "./format-value.js";
+import { renderText } from "./render-text.js";
+import { createStyle } from "./style.js";
+import type { Style } from "./style.js";
 
 /** How a listing is written. */
 export type ListingForm = "table" | "json" | "ndjson" | "csv";
@@ -35,25 +45,147 @@ export function parseListingForm({
   return format;
 }
 
+/** Items of one kind, and how they are written in each form. */
+export interface Listing<Item> {
+  readonly items: AsyncIterable<Item>;
+  /** As in `order`. */
+  readonly noun: string;
+  /** The document of `--json`. */
+  readonly document: (items: readonly Item[]) => unknown;
+  readonly toJson: (item: Item) => unknown;
+  readonly csvColumns: readonly string[];
+  readonly toCsv: (item: Item) => object;
+  /** Blocks for a person, as soon as there are some. */
+  readonly blocks: (
+    items: AsyncIterable<Item>,
+  ) => AsyncIterable<readonly Block[]>;
+  /** What JSON and tables say, and lines cannot; asked for at the end. */
+  readonly notes: () => readonly Content[];
+}
+
 /**
- * Writes a listing piece by piece.
+ * Writes a listing while it is read.
  *
- * @param out The file; stdout where there is none.
- * @returns False where the reader went away (`| head`).
+ * @returns False if the reader went away (`| head`).
  */
-export async function writeListing(
-  pieces: AsyncIterable<string>,
-  out: string | undefined,
-  { out: stdout }: Terminal,
+export async function writeListing<Item>(
+  listing: Listing<Item>,
+  args: Pick<ArgumentsOf<"orders">, "json" | "format" | "out">,
+  { out: stdout, err }: Terminal,
 ): Promise<boolean> {
+  const { out } = args;
+  const form = parseListingForm(args);
+  let count = 0;
+  const items = async function* (): AsyncGenerator<Item, void, undefined> {
+    for await (const item of listing.items) {
+      count += 1;
+      yield item;
+    }
+  };
+  const style = out === undefined ? stdout.style : createStyle({});
+  const pieces = renderListing({ ...listing, items: items() }, form, style);
   if (out !== undefined) {
     await writeToFile(pieces, out);
-    return true;
-  }
-  for await (const piece of pieces) {
-    if (!(await stdout.write(piece))) {
-      return false;
+  } else {
+    for await (const piece of pieces) {
+      if (!(await stdout.write(piece))) {
+        return false;
+      }
     }
   }
+  const said = [
+    ...(out === undefined
+      ? []
+      : [
+          `${describeCount(count, listing.noun)} written to ${escapeUntrusted(out)}.`,
+        ]),
+    ...(form === "csv" || form === "ndjson" ? listing.notes() : []),
+  ];
+  if (said.length > 0) {
+    await err.write(`${renderText([notes(...said)], err.style)}\n`);
+  }
   return true;
+}
+
+/** Items written together: enough to keep the cost of writing small. */
+const BATCH = 100;
+
+/** A listing in one of its forms, piece by piece. */
+export async function* renderListing<Item>(
+  { items, document, toJson, csvColumns, toCsv, blocks }: Listing<Item>,
+  form: ListingForm,
+  style: Style,
+): AsyncGenerator<string, void, undefined> {
+  switch (form) {
+    case "json":
+      yield toJsonLine(document(await Array.fromAsync(items)));
+      break;
+    case "ndjson":
+      for await (const batch of inBatches(items, BATCH)) {
+        yield batch.map((item) => toJsonLine(toJson(item))).join("");
+      }
+      break;
+    case "csv":
+      yield toCsvRows([], csvColumns, true);
+      for await (const batch of inBatches(items, BATCH)) {
+        yield toCsvRows(batch.map(toCsv), csvColumns);
+      }
+      break;
+    case "table": {
+      let gap = "";
+      for await (const shown of blocks(items)) {
+        yield `${gap}${renderText(shown, style)}\n`;
+        gap = "\n";
+      }
+    }
+  }
+}
+
+function toJsonLine(value: unknown): string {
+  return `${toSafeJson(toDocument(value))}\n`;
+}
+
+/**
+ * Rows of CSV. A cell never starts a formula, whatever the chain put into a
+ * string, and no cell holds control characters.
+ */
+function toCsvRows(
+  rows: readonly object[],
+  columns: readonly string[],
+  header = false,
+): string {
+  return stringify([...rows], {
+    header,
+    columns: [...columns],
+    cast: { boolean: String, string: toCsvCell },
+    escape_formulas: true,
+  });
+}
+
+/**
+ * Spreadsheets take a formula for one behind blanks too, and where the decimal
+ * separator is a comma, `;` for the end of a cell, in the middle of ours.
+ * csv-stringify looks at the very start of a cell alone.
+ */
+function toCsvCell(text: string): string {
+  return escapeUntrusted(text)
+    .replace(/^(?=[\s"']+[=+\-@＝＋－＠])/u, "'")
+    .replace(/;([\s"']*)(?=[=+\-@＝＋－＠])/gu, ";$1'");
+}
+
+export async function* inBatches<T>(
+  items: AsyncIterable<T>,
+  size: number,
+): AsyncGenerator<T[], void, undefined> {
+  let batch: T[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length === size) {
+      yield batch;
+      batch = [];
+    }
+  }
+  if (batch.length > 0) {
+    yield batch;
+  }
 }

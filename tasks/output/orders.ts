@@ -1,5 +1,3 @@
-import { stringify } from "csv-stringify/sync";
-
 import { isEmptyOrder, isFailedOrder } from "../../src/client/index.js";
 import type {
   FailedOrder,
@@ -8,10 +6,8 @@ import type {
 } from "../../src/client/index.js";
 import { operations } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
-import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
-import { toDocument } from "../error-texts.js";
-import { toned } from "./blocks.js";
-import type { Block, Cell, Column, Content } from "./blocks.js";
+import { notes, title, toned } from "./blocks.js";
+import type { Block, Cell, Column, Content, Envelope } from "./blocks.js";
 import {
   cutText,
   decimalsOf,
@@ -19,58 +15,41 @@ import {
   formatValue,
 } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
+import { inBatches } from "./listing.js";
+import type { Listing } from "./listing.js";
 
 const fields = operations.getOrderInfo.outputs;
 
-/** Orders written together: enough to keep the cost of writing small. */
-const BATCH = 100;
 /** Orders that share the widths of their columns. */
 const PAGE = 500;
 
 /**
- * An order as it stands in JSON. One whose every value is zero says so, since
- * that is how a contract may answer an id that does not exist.
+ * Orders in every form. One whose every value is zero says so, since that is how
+ * a contract may answer an id that does not exist.
+ *
+ * @param note What has to be said below the table.
  */
-export function toOrderJson(order: ListedOrder): unknown {
-  return toDocument(isEmptyOrder(order) ? { ...order, empty: true } : order);
-}
-
-/** One JSON object a line. */
-export async function* toNdjson(
+export function orderListing(
+  envelope: Envelope,
   orders: AsyncIterable<ListedOrder>,
-): AsyncGenerator<string, void, undefined> {
-  for await (const batch of inBatches(orders, BATCH)) {
-    yield batch.map((order) => `${toSafeJson(toOrderJson(order))}\n`).join("");
-  }
-}
-
-/**
- * CSV with a header row. A cell never starts a formula, whatever the chain put
- * into a string, and no cell holds control characters.
- */
-export async function* toCsv(
-  orders: AsyncIterable<ListedOrder>,
-): AsyncGenerator<string, void, undefined> {
-  yield toCsvRows([], true);
-  for await (const batch of inBatches(orders, BATCH)) {
-    yield toCsvRows(batch);
-  }
-}
-
-/**
- * Spreadsheets take a formula for one behind blanks too, and where the decimal
- * separator is a comma, `;` for the end of a cell, in the middle of ours.
- * csv-stringify looks at the very start of a cell alone.
- */
-function toCell(text: string): string {
-  return escapeUntrusted(text)
-    .replace(/^(?=[\s"']+[=+\-@＝＋－＠])/u, "'")
-    .replace(/;([\s"']*)(?=[=+\-@＝＋－＠])/gu, ";$1'");
-}
-
-function toCsvRows(orders: readonly ListedOrder[], header = false): string {
-  return stringify(
-    orders.map((order) =>
+  tally: Tally,
+  context: FormatContext,
+  note = "",
+): Listing<ListedOrder> {
+  const toJson = (order: ListedOrder): unknown =>
+    isEmptyOrder(order) ? { ...order, empty: true } : order;
+  return {
+    items: tally.count(orders),
+    noun: "order",
+    toJson,
+    document: (listed) => ({ ...envelope, orders: listed.map(toJson) }),
+    csvColumns: [
+      "orderID",
+      ...fields.map(({ name }) => name),
+      "status",
+      "error",
+    ],
+    toCsv: (order) =>
       isFailedOrder(order)
         ? {
             orderID: order.orderID,
@@ -78,19 +57,20 @@ function toCsvRows(orders: readonly ListedOrder[], header = false): string {
             error: `${order.error.code}: ${order.error.shortMessage}`,
           }
         : { ...order, status: isEmptyOrder(order) ? "empty" : "ok" },
-    ),
-    {
-      header,
-      columns: [
-        "orderID",
-        ...fields.map(({ name }) => name),
-        "status",
-        "error",
-      ],
-      cast: { boolean: String, string: toCell },
-      escape_formulas: true,
+    async *blocks(items) {
+      let heading = [title("Orders", envelope)];
+      for await (const page of inBatches(items, PAGE)) {
+        const found = page.filter(isOrder);
+        if (found.length > 0) {
+          yield [...heading, orderTable(found, context)];
+          heading = [];
+        }
+      }
+      const scales = `${describeScales(context)} Fees: --json, --format ndjson or csv.${note}`;
+      yield [...heading, notes(...tally.describe(), toned("dim", scales))];
     },
-  );
+    notes: () => (tally.empty + tally.failed === 0 ? [] : tally.describe()),
+  };
 }
 
 /** What of an order fits beside each other; JSON and CSV have all of it. */
@@ -121,21 +101,6 @@ function briefly({ type }: Field, { text, unscaled }: Cell): Cell {
     : { text: text.replace(/ (?:raw|as configured)$/u, ""), unscaled };
 }
 
-/** Tables of the orders that there are, one for each page. */
-export async function* orderTables(
-  orders: AsyncIterable<ListedOrder>,
-  context: FormatContext,
-): AsyncGenerator<Block, void, undefined> {
-  for await (const page of inBatches(orders, PAGE)) {
-    const found = page.filter(
-      (order): order is Order => !isFailedOrder(order) && !isEmptyOrder(order),
-    );
-    if (found.length > 0) {
-      yield orderTable(found, context);
-    }
-  }
-}
-
 export function orderTable(
   orders: readonly Order[],
   context: FormatContext,
@@ -158,6 +123,10 @@ export function orderTable(
   };
 }
 
+export function isOrder(order: ListedOrder): order is Order {
+  return !isFailedOrder(order) && !isEmptyOrder(order);
+}
+
 /** Counts of a listing, and the first failure. */
 export class Tally {
   public listed = 0;
@@ -165,17 +134,14 @@ export class Tally {
   public failed = 0;
   #firstFailure: FailedOrder | undefined;
 
-  /** @returns True if it is an order. */
-  public add(order: ListedOrder): order is Order {
+  public add(order: ListedOrder): void {
     this.listed += 1;
     if (isFailedOrder(order)) {
       this.failed += 1;
       this.#firstFailure ??= order;
-      return false;
+    } else if (isEmptyOrder(order)) {
+      this.empty += 1;
     }
-    const isEmpty = isEmptyOrder(order);
-    this.empty += isEmpty ? 1 : 0;
-    return !isEmpty;
   }
 
   public async *count(
@@ -202,22 +168,5 @@ export class Tally {
             `The first of these, ${first.orderID}: ${first.error.shortMessage}`,
           ]),
     ];
-  }
-}
-
-async function* inBatches<T>(
-  items: AsyncIterable<T>,
-  size: number,
-): AsyncGenerator<T[], void, undefined> {
-  let batch: T[] = [];
-  for await (const item of items) {
-    batch.push(item);
-    if (batch.length === size) {
-      yield batch;
-      batch = [];
-    }
-  }
-  if (batch.length > 0) {
-    yield batch;
   }
 }

@@ -1,12 +1,11 @@
-import { stringify } from "csv-stringify/sync";
-
 import type { PastRound } from "../../src/client/index.js";
 import { fieldsOf, operations, groupDigits } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
-import { notes, toned } from "./blocks.js";
-import type { Block, Column } from "./blocks.js";
+import { notes, title, toned } from "./blocks.js";
+import type { Block, Column, Envelope } from "./blocks.js";
 import { describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
+import type { Listing } from "./listing.js";
 
 const fields = operations.getLatestRoundInfo.outputs;
 
@@ -19,23 +18,40 @@ const shown = fieldsOf("getLatestRoundInfo", [
   "settledPrice",
 ]);
 
-/** CSV with a header row; what was not seen is an empty cell. */
-export function toCsv(rounds: readonly PastRound[]): string {
-  return stringify(
-    rounds.map((round) => ({ unreadBlocks: 0, outOfOrder: false, ...round })),
-    {
-      header: true,
-      columns: [
-        ...fields.map(({ name }) => name),
-        "firstBlock",
-        "settledBlock",
-        "lastBlock",
-        "unreadBlocks",
-        "outOfOrder",
-      ],
-      cast: { boolean: String },
+/** Rounds in every form. */
+export function roundListing(
+  envelope: Envelope,
+  rounds: AsyncIterable<PastRound>,
+  context: FormatContext,
+): Listing<PastRound> {
+  let said: readonly string[] = [];
+  return {
+    items: (async function* () {
+      const all = await Array.fromAsync(rounds);
+      said = notesOnRounds(all);
+      yield* all;
+    })(),
+    noun: "round",
+    toJson: (round) => round,
+    document: (all) => ({ ...envelope, rounds: all, notes: said }),
+    csvColumns: [
+      ...fields.map(({ name }) => name),
+      "firstBlock",
+      "settledBlock",
+      "lastBlock",
+      "unreadBlocks",
+      "outOfOrder",
+    ],
+    toCsv: (round) => ({ unreadBlocks: 0, outOfOrder: false, ...round }),
+    async *blocks(items) {
+      const all = await Array.fromAsync(items);
+      yield [
+        title("Rounds", envelope),
+        ...roundBlocks(all, envelope.block.number, context),
+      ];
     },
-  );
+    notes: () => said,
+  };
 }
 
 /** A past round, and when it was settled, Unix seconds, if that was looked up. */

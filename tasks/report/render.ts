@@ -1,7 +1,7 @@
 import { capitalize } from "@nomicfoundation/hardhat-utils/string";
 
 import { isFailedOrder } from "../../src/client/index.js";
-import type { ListedOrder, Order } from "../../src/client/index.js";
+import type { ListedOrder } from "../../src/client/index.js";
 import type { LocatedAddress } from "../../src/client/addresses.js";
 import { isFailedReading } from "../../src/client/failed-reading.js";
 import type { VaultSnapshot } from "../../src/client/snapshot.js";
@@ -19,7 +19,12 @@ import {
 import type { Block, Envelope } from "../output/blocks.js";
 import { describeCount } from "../output/format-value.js";
 import type { FormatContext } from "../output/format-value.js";
-import { Tally, describeScales, orderTable } from "../output/orders.js";
+import {
+  Tally,
+  describeScales,
+  isOrder,
+  orderTable,
+} from "../output/orders.js";
 import { failuresOf, snapshotBlocks } from "../output/readings.js";
 import { roundBlocks } from "../output/rounds.js";
 import type { ReportedRound } from "../output/rounds.js";
@@ -119,7 +124,10 @@ function ordersChapter(
   { snapshot: { round }, context }: Report,
 ): Chapter {
   const tally = new Tally();
-  const orders = listed.filter((order): order is Order => tally.add(order));
+  for (const order of listed) {
+    tally.add(order);
+  }
+  const orders = listed.filter(isOrder);
   const first = orders.slice(0, MOST_ORDERS);
   const isWhole = first.length === orders.length;
   const strike = isFailedReading(round) ? undefined : round.strikePrice;

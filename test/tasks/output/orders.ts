@@ -5,15 +5,10 @@ import { vaultError } from "../../../src/errors.js";
 import type { ListedOrder } from "../../../src/client/index.js";
 import { zeroAnswer } from "../../../src/mocks/scenarios.js";
 import { generatedOrder } from "../../../src/mocks/state.js";
-import {
-  Tally,
-  orderTables,
-  toCsv,
-  toNdjson,
-  toOrderJson,
-} from "../../../tasks/output/orders.js";
-import { notes } from "../../../tasks/output/blocks.js";
-import { renderText } from "../../../tasks/output/render-text.js";
+import { renderListing } from "../../../tasks/output/listing.js";
+import type { ListingForm } from "../../../tasks/output/listing.js";
+import { Tally, orderListing } from "../../../tasks/output/orders.js";
+import { toDocument } from "../../../tasks/error-texts.js";
 import { createStyle } from "../../../tasks/output/style.js";
 
 async function* stream(
@@ -22,14 +17,6 @@ async function* stream(
   for (const order of orders) {
     yield await Promise.resolve(order);
   }
-}
-
-async function join(pieces: AsyncIterable<string>): Promise<string> {
-  let text = "";
-  for await (const piece of pieces) {
-    text += piece;
-  }
-  return text;
 }
 
 /** A reader of CSV that knows quotes and nothing else. */
@@ -87,33 +74,39 @@ const anyText = fc.oneof(
     .map((parts) => parts.join("")),
 );
 
-const context = { tokenDecimals: undefined, chainTime: 0, raw: false };
+const envelope = {
+  network: "test",
+  chainId: 1,
+  block: { number: 1, timestamp: 0, hash: null },
+};
 
-async function renderTables(
-  orders: AsyncIterable<ListedOrder>,
+async function render(
+  orders: readonly ListedOrder[],
+  form: ListingForm,
 ): Promise<string> {
-  const tables = await Array.fromAsync(orderTables(orders, context));
-  return renderText(tables, createStyle({}));
+  const context = { tokenDecimals: undefined, chainTime: 0, raw: false };
+  const listing = orderListing(envelope, stream(orders), new Tally(), context);
+  const pieces = renderListing(listing, form, createStyle({}));
+  return (await Array.fromAsync(pieces)).join("");
 }
 
 describe("tasks - output of orders", () => {
   it("should never start a CSV cell like a formula, whatever the strings", async () => {
     await fc.assert(
       fc.asyncProperty(anyText, anyText, async (pair, reason) => {
-        const csv = await join(
-          toCsv(
-            stream([
-              withPair(pair),
-              {
-                orderID: 2n,
-                error: vaultError("VAULT_RPC_ERROR", {
-                  network: reason,
-                  method: "eth_call",
-                  problem: reason,
-                }),
-              },
-            ]),
-          ),
+        const csv = await render(
+          [
+            withPair(pair),
+            {
+              orderID: 2n,
+              error: vaultError("VAULT_RPC_ERROR", {
+                network: reason,
+                method: "eth_call",
+                problem: reason,
+              }),
+            },
+          ],
+          "csv",
         );
         const rows = parseCsv(csv);
         expect(rows).to.have.length(3);
@@ -136,7 +129,7 @@ describe("tasks - output of orders", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyText, { maxLength: 5 }), async (pairs) => {
         const orders = pairs.map(withPair);
-        const text = await join(toNdjson(stream(orders)));
+        const text = await render(orders, "ndjson");
         expect(text === "" ? [] : text.trimEnd().split("\n")).to.have.length(
           orders.length,
         );
@@ -145,7 +138,7 @@ describe("tasks - output of orders", () => {
             .split("\n")
             .slice(0, -1)
             .map((line): unknown => JSON.parse(line)),
-        ).to.deep.equal(orders.map(toOrderJson));
+        ).to.deep.equal(orders.map(toDocument));
       }),
     );
   });
@@ -155,7 +148,7 @@ describe("tasks - output of orders", () => {
       orderID: BigInt(index),
       ...generatedOrder(BigInt(index)),
     }));
-    const text = await renderTables(stream(orders));
+    const text = await render(orders, "table");
     expect(text.match(/^ *Id +Pair/gmu)).to.have.length(3);
     expect(text.match(/^ *\d+ /gmu)).to.have.length(1_001);
   });
@@ -167,24 +160,22 @@ describe("tasks - output of orders", () => {
     });
     const empty = { orderID: 1n, ...zeroAnswer("getOrderInfo") };
     const order = { orderID: 5n, ...generatedOrder(5n) };
-    const tally = new Tally();
-    const text = await renderTables(
-      tally.count(stream([empty, failed(3n), failed(4n), order])),
-    );
-    expect(text.trimEnd().split("\n").slice(1)).to.have.length(1);
-    expect(text).to.match(/^ 5 /mu);
-    const said = renderText([notes(...tally.describe())], createStyle({}));
-    expect(said.split("\n").slice(0, -1)).to.deep.equal([
+    const text = await render([empty, failed(3n), failed(4n), order], "table");
+    const [heading, ...lines] = text.split("\n");
+    expect(heading).to.match(/^Orders {2}test/u);
+    expect(lines[1]).to.match(/^ 5 /u);
+    expect(lines.slice(2, 6)).to.deep.equal([
+      "",
       "1 order.",
       "Empty, with every value zero: 1 id.",
       "Failed: 2 ids.",
     ]);
-    expect(said).to.match(/\nThe first of these, 3: .*none 3/u);
+    expect(lines[6]).to.match(/^The first of these, 3: .*none 3/u);
   });
 
   it("a table of orders shortens long pairs", async () => {
     const order = { orderID: 1n, ...generatedOrder(1n), exType: LONG_PAIR };
-    const text = await renderTables(stream([order]));
+    const text = await render([order], "table");
     expect(text).to.include(`${LONG_PAIR.slice(0, 40)}…`);
     expect(text).to.not.include(LONG_PAIR.slice(0, 41));
   });
