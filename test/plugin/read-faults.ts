@@ -186,7 +186,7 @@ describe("reads under faults", function () {
     const runs = [
       ["simulate", { at: openRound }],
       ["simulate", { fork: true, at: openRound }],
-      ["capture", { out, orders: "2", at: openRound }],
+      ["capture", { out, ids: "2", at: openRound }],
       ["simulate", { block: "latest" }],
       ["doctor", {}],
     ] as const;
