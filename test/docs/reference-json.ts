@@ -164,7 +164,7 @@ describe("docs/reference-json.md", () => {
     await record("orders", { ids: "1,9" });
     await record("report", { out: out("report.html") });
     await record("capture", { out: out("fixture.json") });
-    await record("capture", { out: out("fixture.json"), orders: "1" });
+    await record("capture", { out: out("fixture.json"), ids: "1" });
     const [mocks] = documents.get("vault deploy-mocks") ?? [];
     const { vault } = asRecord(asRecord(mocks)["contracts"]);
     const at = `vault=${String(vault)}`;
@@ -209,7 +209,7 @@ describe("docs/reference-json.md", () => {
       const own = Object.entries(contracts)
         .map(([role, address]) => `${role}=${address}`)
         .join(",");
-      await record("simulate", { at: own, orders: "1" });
+      await record("simulate", { at: own, ids: "1" });
       await record("settle", { at: own, yes: true });
     }
   }
