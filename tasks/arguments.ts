@@ -133,22 +133,20 @@ export function describeArgument(argument: Argument): string {
 }
 
 const timeout = {
-  seconds: "Give up after so many seconds, with whatever is asked again",
+  seconds: "Fail after this many seconds, retries included",
 } as const;
-const from = { address: "Send the call from this address" } as const;
-const rawShown = { flag: "Show integers as on the wire, unscaled" } as const;
+const from = { address: "Sender of the calls" } as const;
+const rawShown = { flag: "Show unscaled integers" } as const;
 
 const common = {
-  json: { flag: "Print one JSON document on stdout and nothing else" },
-  at: { roles: "Use these addresses" },
-  instance: {
-    text: "Use this one of the sets of contracts that the network's settings name",
-  },
+  json: { flag: "Print one JSON document on stdout" },
+  at: { roles: "Addresses to use" },
+  instance: { text: "Instance to use, one of networks.<name>.vault.instances" },
 } as const;
 
 const ofReads = {
   ...common,
-  raw: { flag: "Show and take integers as on the wire, unscaled" },
+  raw: { flag: "Show and take unscaled integers" },
   block: { block: "Read at this block" },
   timeout,
   from,
@@ -161,22 +159,20 @@ const ofManyReads = {
 
 const ofListings = {
   format: {
-    choice: "Stream without an envelope, an object or a row a line",
+    choice: "Stream lines without an envelope",
     words: ["ndjson", "csv"],
   },
-  out: {
-    file: "Write to this file, which appears whole or not at all; .csv, .ndjson and .json choose the form",
-  },
+  out: { file: "File to write; .csv, .ndjson and .json choose the form" },
 } as const;
 
 const operation = {
-  choice: "Name of the operation, as in getLatestRoundInfo",
+  choice: "Operation, as in getLatestRoundInfo",
   words: operationNames,
   position: "one",
   required: true,
 } as const;
 const pool = {
-  choice: "The one pool that is meant, for getLPAmountInfo alone",
+  choice: "Pool, for getLPAmountInfo alone",
   words: ["public", "private"],
 } as const;
 
@@ -184,89 +180,71 @@ const pool = {
 export const taskArguments = {
   status: {
     ...ofReads,
-    all: {
-      flag: "Show the network's own contracts, then each of its instances",
-    },
+    all: { flag: "Show the network's contracts, then each instance" },
   },
   orders: {
     ...ofManyReads,
-    ids: { orders: "These orders; all there are unless given" },
+    ids: { orders: "Orders to list (default: all)" },
     state: { choice: "Only orders in this state", words: enumWords.orderState },
-    holder: { address: "Only orders of this address" },
+    holder: { address: "Only orders of this holder" },
     ...ofListings,
     skipEmpty: { flag: "Leave out orders whose every value is zero" },
   },
   rounds: {
     ...ofManyReads,
-    fromBlock: {
-      fixedBlock: "First block to look at, the chain's first unless given",
-    },
-    toBlock: { fixedBlock: "Last block to look at, the latest unless given" },
+    fromBlock: { fixedBlock: "First block to read (default: 0)" },
+    toBlock: { fixedBlock: "Last block to read (default: latest)" },
     ...ofListings,
   },
   report: {
     ...ofManyReads,
-    out: { file: "File to write; vault-report.html unless given" },
+    out: { file: "File to write (default: vault-report.html)" },
     ids: { ids: "Show these orders too" },
-    rounds: { flag: "Show every round that the vault ever had" },
-    simulate: { flag: "Simulate a settlement, and show what it would do" },
+    rounds: { flag: "Show every round that the vault had" },
+    simulate: { flag: "Simulate a settlement, and show its effects" },
   },
   settle: {
     ...common,
-    yes: {
-      flag: "Settle without asking; finish an interrupted settlement before that",
-    },
-    ifExpired: {
-      flag: "Settle only a round that has ended; before that do nothing, with exit code 0",
-    },
-    from: { address: "Settle with this one of the network's accounts" },
-    confirmations: {
-      integer: "Wait until so many blocks hold the transaction; 1 unless given",
-    },
-    timeout: {
-      seconds: "Wait so many seconds for that, after sending; 300 unless given",
-    },
-    resume: { flag: "Find out, or finish, what an interrupted settlement did" },
-    assert: { flag: "Send nothing; exit with 1 if there is a round to settle" },
-    calldata: { flag: "Send nothing; print the unsigned transaction as JSON" },
-    safe: {
-      flag: "With --calldata: as a file that Safe's Transaction Builder imports",
-    },
+    yes: { flag: "Do not ask; finish an interrupted settlement first" },
+    ifExpired: { flag: "Do nothing, with exit code 0, before the round's end" },
+    from: { address: "Account of the network that settles" },
+    confirmations: { integer: "Blocks to wait for (default: 1)" },
+    timeout: { seconds: "Stop waiting after this many seconds (default: 300)" },
+    resume: { flag: "Find out what an interrupted settlement did" },
+    assert: { flag: "Send nothing; exit with 1 if a round is to be settled" },
+    calldata: { flag: "Send nothing; print the unsigned transaction" },
+    safe: { flag: "With --calldata: print it for Safe's Transaction Builder" },
   },
   simulate: {
     ...common,
-    as: { address: "Settle as this account; any one, no key is needed" },
+    as: { address: "Account that settles; no key is needed" },
     atTime: {
-      time: "Settle at this time, end being that of the round",
+      time: "Time of the settlement; end is the round's",
       words: ["end"],
     },
-    ids: { ids: "Show what changes in these orders, at most 400", limit: 400 },
-    tokens: {
-      addresses: "Show what changes in balances of these ERC-20 tokens",
-    },
-    block: { fixedBlock: "Start from this block, the newest unless given" },
+    ids: { ids: "Orders to watch, at most 400", limit: 400 },
+    tokens: { addresses: "ERC-20 tokens whose balances to watch" },
+    block: { fixedBlock: "Block to start from (default: the newest)" },
     timeout,
-    fork: { flag: "Simulate on a fork in this process, not in one request" },
-    hardfork: {
-      text: "Fork, and execute by the rules of this hardfork, as in prague",
-    },
+    fork: { flag: "Simulate on a fork in this process" },
+    hardfork: { text: "Fork, by the rules of this hardfork, as in prague" },
   },
   "deploy-mocks": {
     ...common,
-    scenario: { text: "Canned state of the mocks; open-round unless given" },
-    yes: { flag: "Deploy also to a network where it costs money" },
+    scenario: { text: "State of the mocks (default: open-round)" },
+    yes: { flag: "Deploy also where it costs money" },
   },
   "mock next-round": {
     ...common,
     terms: {
-      text: "What differs from the latest round, as on the wire: strikePrice=66000e18 endTime=+7d",
+      text: "Terms that differ, unscaled: strikePrice=66000e18 endTime=+7d",
       position: "many",
     },
   },
   "mock set": {
     ...common,
     changes: {
-      text: "Values by path, as on the wire: round.APY=185e15 pools.public.locked=0 orders.7.state=closed orders.8=none",
+      text: "Unscaled values by path: round.APY=185e15 pools.public.locked=0 orders.7.state=closed orders.8=none",
       position: "many",
       required: true,
     },
@@ -298,20 +276,17 @@ export const taskArguments = {
     },
     pool,
     from,
-    curl: { flag: "Print a curl command; it takes the URL from $RPC_URL" },
+    curl: { flag: "Print a curl command, with the URL in $RPC_URL" },
   },
   watch: {
     ...common,
-    json: { flag: "Print one JSON document a line, for each change" },
+    json: { flag: "Print a JSON document a line, for each change" },
     raw: rawShown,
     until: {
-      time: "End with exit code 0 once the round is that, or at a time",
+      time: "End with exit code 0 once the round is",
       words: ["settled", "expired"],
     },
-    interval: {
-      seconds: "Look every so many seconds; 5 unless given",
-      limit: 0.1,
-    },
+    interval: { seconds: "Seconds between two looks (default: 5)", limit: 0.1 },
   },
   doctor: {
     ...common,

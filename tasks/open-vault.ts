@@ -1,8 +1,13 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { subscribe } from "node:diagnostics_channel";
+import { Socket } from "node:net";
+
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
 
 import type { BlockTag } from "../src/client/inputs.js";
 import { tryLens } from "../src/client/lens/lens.js";
 import type { VaultClient } from "../src/client/vault-client.js";
+import { asRecord } from "../src/json.js";
 import { settingsOf } from "../src/plugin/addresses.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { keepNetworkSecrets } from "../src/plugin/network-secrets.js";
@@ -10,7 +15,6 @@ import { toRpcError } from "../src/rpc/errors.js";
 import { fewRetries } from "../src/rpc/retry.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import type { Arguments, CommonValues, ValuesOf } from "./arguments.js";
-import { withConnections } from "./connections.js";
 import type { Envelope } from "./output/blocks.js";
 import { selectedNetwork } from "./parse-arguments.js";
 import { taskAction } from "./run-task.js";
@@ -19,6 +23,32 @@ import type {
   TaskReport,
   TaskSurroundings,
 } from "./run-task.js";
+
+const openedSockets = new AsyncLocalStorage<Set<Socket>>();
+// Hardhat asks by undici, and gives no way to call a request back.
+subscribe("undici:client:connected", (message) => {
+  const { socket } = asRecord(message);
+  if (socket instanceof Socket) {
+    openedSockets.getStore()?.add(socket);
+  }
+});
+
+/**
+ * Does work that can close the connections that it opened, whatever is under
+ * way on them: an answer that never ends would keep the process alive.
+ */
+async function withConnections<T>(
+  work: (closeConnections: () => void) => Promise<T>,
+): Promise<T> {
+  const sockets = new Set<Socket>();
+  return await openedSockets.run(
+    sockets,
+    async () =>
+      await work(() => {
+        sockets.forEach((socket) => socket.destroy());
+      }),
+  );
+}
 
 /**
  * Opens the selected network for one task, and closes it afterwards.

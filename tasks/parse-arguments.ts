@@ -19,12 +19,7 @@ import type { BlockTag } from "../src/client/inputs.js";
 import { parseTime, requireFuture } from "../src/client/parse-time.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
-import {
-  contractRoleNames,
-  groupDigits,
-  isContractRole,
-  units,
-} from "../src/protocol/index.js";
+import { groupDigits, units } from "../src/protocol/index.js";
 import type { Field } from "../src/protocol/index.js";
 import { FORK_NETWORK } from "../src/simulation/fork-network.js";
 import { describeArgument, kindOf } from "./arguments.js";
@@ -172,26 +167,17 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
   return { name, config };
 }
 
-/** Reads `role=0x…[,role=0x…]`. */
 function parseRoles(text: string, where: string): ContractAddresses {
-  const fail = (problem: string): never => {
+  const pairs = text.split(",").map((part) => part.trim().split("="));
+  const addresses: Record<string, string> = Object.fromEntries(pairs);
+  if (
+    pairs.some(({ length }) => length !== 2) ||
+    Object.keys(addresses).length < pairs.length
+  ) {
     throw invalidArgument(
       where,
-      `${problem}; write role=0x…[,role=0x…], with the roles ${contractRoleNames.join(", ")}`,
+      `role=0x…[,role=0x…] is needed, each role once, got ${describeInput(text)}`,
     );
-  };
-  const addresses: Record<string, string> = {};
-  for (const part of text.split(",")) {
-    const [role = "", address, ...more] = part.trim().split("=");
-    if (address === undefined || more.length > 0) {
-      fail(`${describeInput(part)} is not role=address`);
-    } else if (!isContractRole(role)) {
-      fail(`${describeInput(role)} is not a contract role`);
-    } else if (Object.hasOwn(addresses, role)) {
-      fail(`${role} is given twice`);
-    } else {
-      addresses[role] = address;
-    }
   }
   fixedAddresses(addresses, where);
   return addresses;
