@@ -53,27 +53,12 @@ const actions: {
     action: LazyActionObject<NewTaskActionFunction>,
   ];
 } = {
-  status: [
-    "Show every reading of the vault at one block",
-    () => import("./status.js"),
-  ],
-  orders: [
-    "List orders: all there are, a range, or those named",
-    () => import("./orders.js"),
-  ],
-  rounds: [
-    "List every round that the vault ever had, oldest first",
-    () => import("./rounds.js"),
-  ],
-  report: [
-    "Write a page to look at: one HTML file that needs nothing",
-    () => import("./report.js"),
-  ],
+  status: ["Show every reading at one block", () => import("./status.js")],
+  orders: ["List orders", () => import("./orders.js")],
+  rounds: ["List every round, oldest first", () => import("./rounds.js")],
+  report: ["Write a self-contained HTML report", () => import("./report.js")],
   settle: ["Settle the vault's current round", () => import("./settle.js")],
-  simulate: [
-    "Simulate a settlement, show every value before and after, and send nothing",
-    () => import("./simulate.js"),
-  ],
+  simulate: ["Simulate a settlement", () => import("./simulate.js")],
   "deploy-mocks": [
     "Deploy mocks of the six contracts",
     () => import("./deploy-mocks.js"),
@@ -94,26 +79,11 @@ const actions: {
     "Let an operation of the mocks succeed again",
     async () => ({ default: (await import("./mock.js")).succeed }),
   ],
-  capture: [
-    "Record every reading at one block, for tests to replay with mocks",
-    () => import("./capture.js"),
-  ],
-  request: [
-    "Print the JSON-RPC request of an operation",
-    () => import("./request.js"),
-  ],
-  watch: [
-    "Show what changes, as it changes, until something happens",
-    () => import("./watch.js"),
-  ],
-  doctor: [
-    "Check the network, the contracts and the signer, and say what to mend",
-    () => import("./doctor.js"),
-  ],
-  decode: [
-    "Say what bytes are: a call, an answer or an error",
-    () => import("./decode.js"),
-  ],
+  capture: ["Record every reading for tests", () => import("./capture.js")],
+  request: ["Print a JSON-RPC request", () => import("./request.js")],
+  watch: ["Show changes until something happens", () => import("./watch.js")],
+  doctor: ["Check network, contracts and signer", () => import("./doctor.js")],
+  decode: ["Decode a call, answer or error", () => import("./decode.js")],
 };
 
 export const vaultTasks: TaskDefinition[] = [

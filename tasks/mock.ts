@@ -5,9 +5,8 @@ import {
   readClock,
   requireDevelopmentNode,
 } from "../src/mocks/mock-contracts.js";
-import { checkTarget, nextRoundFields } from "../src/mocks/state.js";
-import type { NextRound, ScriptedReason } from "../src/mocks/types.js";
-import { notOneOf } from "../src/client/inputs.js";
+import { checkTarget } from "../src/mocks/state.js";
+import type { ScriptedReason } from "../src/mocks/types.js";
 import type { OperationName, PoolName } from "../src/protocol/index.js";
 import type { MockVaultHandle } from "../src/plugin/hardhat-vault.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
@@ -15,7 +14,7 @@ import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf, TaskName } from "./arguments.js";
 import { readEnvelope, withVault } from "./open-vault.js";
 import { notes, title } from "./output/blocks.js";
-import { parseAssignments, parseChanges, parseField } from "./parse-changes.js";
+import { parseAssignments, parseChanges } from "./parse-changes.js";
 import type { Assignment } from "./parse-changes.js";
 import { taskAction } from "./run-task.js";
 
@@ -72,9 +71,13 @@ export const set = scriptingAction("mock set", ({ changes }) => {
 /** `vault mock next-round [field=value …]` */
 export const nextRound = scriptingAction("mock next-round", ({ terms }) => {
   const assignments = parseAssignments(terms);
-  parseTerms(assignments, 0);
+  const ofRound = assignments.map(({ path, text }) => ({
+    path: `round.${path}`,
+    text,
+  }));
+  parseChanges(ofRound, 0);
   return async (mocks, now) => {
-    await mocks.startNextRound(parseTerms(assignments, now));
+    await mocks.startNextRound(parseChanges(ofRound, now).round);
     const round = await mocks.vault.getLatestRoundInfo();
     return {
       json: { round },
@@ -82,23 +85,6 @@ export const nextRound = scriptingAction("mock next-round", ({ terms }) => {
     };
   };
 });
-
-/** @throws VaultError VAULT_INVALID_ENUM for what is no term of a next round */
-function parseTerms(
-  assignments: readonly Assignment[],
-  now: number,
-): Partial<NextRound> {
-  return Object.fromEntries(
-    assignments.map(({ path, text }) => {
-      const field = nextRoundFields.find(({ name }) => name === path);
-      if (field === undefined) {
-        const names = nextRoundFields.map(({ name }) => name);
-        throw notOneOf("The term of a next round", names, path);
-      }
-      return [path, parseField(field, path, text, now)];
-    }),
-  );
-}
 
 /** `vault mock fail <operation> <reason>` */
 export const fail = scriptingAction("mock fail", ({ reason, ...args }) => {

@@ -15,7 +15,6 @@ import {
   readInteger,
   requireFixedBlock,
 } from "../src/client/inputs.js";
-import type { BlockTag } from "../src/client/inputs.js";
 import { parseTime, requireFuture } from "../src/client/parse-time.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { settingsOf } from "../src/plugin/addresses.js";
@@ -100,11 +99,15 @@ function parseValue(
       return text.split(",").map((part) => parseAddress(part.trim(), where));
     case "roles":
       return parseRoles(text, where);
-    case "block":
-      return parseBlock(text, where);
     case "fixedBlock":
-      requireFixedBlock(text, where);
-      return parseBlock(text, where);
+    case "block": {
+      const value = readInteger(text) ?? text;
+      parseBlockTag(value, where);
+      if (kind === "fixedBlock") {
+        requireFixedBlock(value, where);
+      }
+      return value;
+    }
     case "ids":
       return parseIds(text, where, limit);
     case "orders":
@@ -169,7 +172,9 @@ export function selectedNetwork(hre: HardhatRuntimeEnvironment): {
 
 function parseRoles(text: string, where: string): ContractAddresses {
   const pairs = text.split(",").map((part) => part.trim().split("="));
-  const addresses: Record<string, string> = Object.fromEntries(pairs);
+  const addresses = Object.fromEntries(
+    pairs.map(([role = "", address = ""]) => [role, address]),
+  );
   if (
     pairs.some(({ length }) => length !== 2) ||
     Object.keys(addresses).length < pairs.length
@@ -198,13 +203,6 @@ function parseSeconds(text: string, where: string, least = 0.001): number {
 /** Reads a whole number as a person types it. */
 export function parseInteger(text: string, where: string): bigint {
   return parseUint256(readInteger(text) ?? text, where);
-}
-
-function parseBlock(text: string, where: string): BlockTag {
-  const value = readInteger(text) ?? text;
-  parseBlockTag(value, where);
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the line above has refused everything that is not a block tag
-  return value as BlockTag;
 }
 
 /**
@@ -250,18 +248,32 @@ function parseFutureTime(
   };
 }
 
+/** Reads an id, or a range as in `5-9`. */
+function parseRange(
+  text: string,
+  where: string,
+): { readonly firstId: bigint; readonly lastId: bigint } {
+  const [first = "", last = first, ...more] = text.split("-");
+  const firstId = parseInteger(first.trim(), where);
+  const lastId = parseInteger(last.trim(), where);
+  if (more.length > 0 || lastId < firstId) {
+    throw invalidArgument(
+      where,
+      `${describeInput(text)} is not a range, as in 5-9`,
+    );
+  }
+  return { firstId, lastId };
+}
+
 /** One range is not counted out, however long it is. */
 function parseOrders(text: string, where: string): OrderSelection {
   const [, first = "", last = ""] = /^([^,-]+)-([^,-]*)$/u.exec(text) ?? [];
   if (first === "") {
     return { ids: parseIds(text, where) };
   }
-  const firstId = parseInteger(first.trim(), where);
-  const lastId = last === "" ? undefined : parseInteger(last.trim(), where);
-  if (lastId !== undefined && lastId < firstId) {
-    throw notARange(text, where);
-  }
-  return { firstId, lastId };
+  return last === ""
+    ? { firstId: parseInteger(first, where), lastId: undefined }
+    : parseRange(text, where);
 }
 
 /** Reads a list of order ids and ranges, as in `1,2,5-9`. */
@@ -272,15 +284,8 @@ function parseIds(
 ): readonly bigint[] {
   const ids = new Set<bigint>();
   for (const part of text.split(",")) {
-    const [firstText = "", lastText = firstText, ...more] = part
-      .split("-")
-      .map((id) => id.trim());
-    const first = parseInteger(firstText, where);
-    const last = parseInteger(lastText, where);
-    if (more.length > 0 || last < first) {
-      throw notARange(part, where);
-    }
-    for (let id = first; id <= last; id += 1n) {
+    const { firstId, lastId } = parseRange(part, where);
+    for (let id = firstId; id <= lastId; id += 1n) {
       ids.add(id);
       if (ids.size > most) {
         const count = groupDigits(String(most));
@@ -289,13 +294,6 @@ function parseIds(
     }
   }
   return [...ids];
-}
-
-function notARange(text: string, where: string): Error {
-  return invalidArgument(
-    where,
-    `${describeInput(text)} is not a range, as in 5-9`,
-  );
 }
 
 /** Arguments as a call takes them: several of them as one object. */

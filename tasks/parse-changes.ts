@@ -1,6 +1,6 @@
 import { deepMerge } from "@nomicfoundation/hardhat-utils/lang";
 
-import { describeInput, notOneOf } from "../src/client/inputs.js";
+import { describeInput } from "../src/client/inputs.js";
 import { parseTime } from "../src/client/parse-time.js";
 import { checkValue } from "../src/client/values.js";
 import type { CheckedField } from "../src/client/values.js";
@@ -66,17 +66,27 @@ const fieldsByPath: ReadonlyMap<string, CheckedField> = new Map<
  * What assignments change, by the names of the overrides.
  *
  * @param now Unix seconds, which times as in `+7d` count from.
- * @throws VaultError VAULT_INVALID_ENUM for a path that there is not, and
- * those of a value that cannot be read
+ * @throws VaultError of a value that cannot be read
  */
 export function parseChanges(
   assignments: readonly Assignment[],
   now: number,
 ): MockOverrides {
-  // The handle checks them, whatever their type.
+  // The handle checks them, and refuses paths that there are not.
   let changes: object = {};
   for (const { path, text } of assignments) {
-    let change = parseAt(path, text, now);
+    const [group, , name] = path.split(".");
+    const field =
+      fieldsByPath.get(path) ??
+      (group === "orders"
+        ? orderFields.find((known) => known.name === name)
+        : undefined);
+    let change =
+      field !== undefined
+        ? parseField(field, path, text, now)
+        : text === "none"
+          ? null
+          : text;
     for (const key of path.split(".").toReversed()) {
       change = { [key]: change };
     }
@@ -85,38 +95,8 @@ export function parseChanges(
   return changes;
 }
 
-function parseAt(path: string, text: string, now: number): unknown {
-  const field = fieldsByPath.get(path);
-  if (field !== undefined) {
-    return parseField(field, path, text, now);
-  }
-  const [key, id, name, ...more] = path.split(".");
-  if (key === "orders" && id !== undefined && /^[0-9]+$/u.test(id)) {
-    if (name === undefined && text === "none") {
-      return null;
-    }
-    const orderField = orderFields.find((known) => known.name === name);
-    if (orderField !== undefined && more.length === 0) {
-      return parseField(orderField, path, text, now);
-    }
-    throw notOneOf(
-      "What is set of an order",
-      [
-        `orders.${id}=none`,
-        ...orderFields.map((known) => `orders.${id}.${known.name}`),
-      ],
-      path,
-    );
-  }
-  throw notOneOf(
-    "What is set",
-    [...fieldsByPath.keys(), "orders.<id>=none", "orders.<id>.<field>"],
-    path,
-  );
-}
-
 /** Reads an unscaled value; a time may also be a date or a span. */
-export function parseField(
+function parseField(
   field: CheckedField,
   where: string,
   text: string,

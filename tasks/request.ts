@@ -7,13 +7,9 @@ import type { LocatedAddress } from "../src/client/addresses.js";
 import { encodeCall } from "../src/client/codec.js";
 import { connectionAddresses } from "../src/plugin/addresses.js";
 import { configuredFrom } from "../src/plugin/hardhat-vault.js";
-import { invalidArgument, vaultError } from "../src/errors.js";
+import { invalidArgument } from "../src/errors.js";
 import { isReadOperation, operationEntry } from "../src/protocol/index.js";
-import type {
-  ContractRole,
-  OperationName,
-  PoolName,
-} from "../src/protocol/index.js";
+import type { ContractRole } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/untrusted-text.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
@@ -99,7 +95,10 @@ function parseWireArguments({
   args,
   pool,
 }: ArgumentsOf<"request">): readonly unknown[] {
-  const { inputs } = operationEntry(operation);
+  const { inputs, target } = operationEntry(operation);
+  if (pool !== undefined && typeof target === "string") {
+    throw invalidArgument("--pool", `${operation} is not asked of a pool`);
+  }
   if (args.length !== inputs.length) {
     const names = inputs.map(({ name }) => name).join(" ");
     throw invalidArgument(
@@ -107,33 +106,17 @@ function parseWireArguments({
       `it takes ${inputs.length === 0 ? "no arguments" : `${inputs.length} (${names})`}, got ${args.length}`,
     );
   }
-  const pools = poolOf(operation, pool);
   const values = inputs.map(({ unit, name }, index) => {
     const text = args[index] ?? "";
     return unit === "contractType" && !/^[0-9]+$/u.test(text)
       ? text
       : parseInteger(text, `<${name}>`);
   });
-  return [...pools, ...toCallArguments(inputs, values)];
-}
-
-/** The pool that is asked, as an argument; none where no pool is. */
-function poolOf(
-  operation: OperationName,
-  pool: PoolName | undefined,
-): readonly PoolName[] {
-  const { target } = operationEntry(operation);
-  const isOfPools = typeof target !== "string";
-  if (!isOfPools && pool !== undefined) {
-    throw invalidArgument("--pool", `${operation} is not asked of a pool`);
-  }
-  if (isOfPools && pool === undefined) {
-    throw vaultError("VAULT_MISSING_OPTION", {
-      where: "--pool",
-      form: `The pool that ${operation} is asked of: ${Object.keys(target).join(" or ")}`,
-    });
-  }
-  return pool === undefined ? [] : [pool];
+  // Without a pool, the encoder says which there are.
+  return [
+    ...(typeof target === "string" ? [] : [pool]),
+    ...toCallArguments(inputs, values),
+  ];
 }
 
 /**

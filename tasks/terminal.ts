@@ -41,9 +41,6 @@ export interface Output {
   readonly write: (text: string) => Promise<boolean>;
 }
 
-/** Hears of Hardhat's own questions, as for the password of a keystore. */
-type Hooks = Pick<HookManager, "registerHandlers" | "unregisterHandlers">;
-
 /**
  * Opens the terminal of this process for a task.
  *
@@ -51,7 +48,7 @@ type Hooks = Pick<HookManager, "registerHandlers" | "unregisterHandlers">;
  * `console.log` in an in-process network, prompts) goes to stderr.
  */
 export async function withTerminal<T>(
-  hooks: Hooks,
+  hooks: HookManager,
   isReserved: boolean,
   work: (terminal: Terminal) => Promise<T>,
 ): Promise<T> {
@@ -64,10 +61,20 @@ export async function withTerminal<T>(
     }
   }
   const line = await createLine();
+  const hideFor = async <Answer>(
+    context: HookContext,
+    from: string,
+    text: string,
+    next: (context: HookContext, from: string, text: string) => Promise<Answer>,
+  ): Promise<Answer> => {
+    line.hide();
+    return await next(context, from, text);
+  };
+  // Hardhat's own questions, as for the password of a keystore.
   const questions: Partial<UserInterruptionHooks> = {
-    displayMessage: hidesLine(line),
-    requestInput: hidesLine(line),
-    requestSecretInput: hidesLine(line),
+    displayMessage: hideFor,
+    requestInput: hideFor,
+    requestSecretInput: hideFor,
   };
   hooks.registerHandlers("userInterruptions", questions);
   const restoreStdout = isReserved ? reserveStdout() : ignore;
@@ -113,13 +120,11 @@ export async function withTerminal<T>(
   }
 }
 
-/** A line that is shown in the place of the one before. */
-interface Line {
+/** The line in which progress is shown. */
+async function createLine(): Promise<{
   readonly show: (text: string) => void;
   readonly hide: () => void;
-}
-
-async function createLine(): Promise<Line> {
+}> {
   const { stderr } = process;
   if (!stderr.isTTY || process.env["TERM"] === "dumb") {
     return { show: ignore, hide: ignore };
@@ -133,18 +138,6 @@ async function createLine(): Promise<Line> {
     hide: () => {
       show.clear();
     },
-  };
-}
-
-function hidesLine({ hide }: Line) {
-  return async <Answer>(
-    context: HookContext,
-    from: string,
-    text: string,
-    next: (context: HookContext, from: string, text: string) => Promise<Answer>,
-  ): Promise<Answer> => {
-    hide();
-    return await next(context, from, text);
   };
 }
 
