@@ -1,17 +1,26 @@
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
+
+import { isFailedReading } from "../src/client/failed-reading.js";
+import { isFailedOrder } from "../src/client/index.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, fallbackTo } from "../src/errors.js";
 import { findSender } from "../src/plugin/sender.js";
-import { contractRoleNames } from "../src/protocol/index.js";
+import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { readAction } from "./open-vault.js";
-import { notes, title } from "./output/blocks.js";
+import { labelledValues, notes, title, toned } from "./output/blocks.js";
+import type { Block, LabelledValue } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
+import { failuresOf, snapshotBlocks } from "./output/readings.js";
+import { roundBlocks } from "./output/rounds.js";
+import { simulationBlocks } from "./output/simulation.js";
 import { selectedNetwork } from "./parse-arguments.js";
-import { countFailures, renderReport } from "./report/render.js";
-import type { Report } from "./report/render.js";
+import { strikesFigure } from "./report/charts.js";
+import { ordersChapter, renderReport } from "./report/render.js";
+import type { Chapter, Report } from "./report/render.js";
 import type { TaskReport, TaskSurroundings } from "./run-task.js";
 import { simulateToShow } from "./simulate.js";
 
@@ -33,8 +42,7 @@ async function report(
   }
   await writeToFile(pieces(), out);
   assertInvariant(found !== undefined, "nothing was reported");
-  const { envelope } = found;
-  const failures = countFailures(found);
+  const { envelope, failures } = found;
   return {
     json: { ...envelope, file: out },
     ok: failures === 0,
@@ -45,10 +53,10 @@ async function report(
         ...(failures === 0
           ? []
           : [
-              {
-                text: `${describeCount(failures, "reading")} failed; the page says which.`,
-                tone: "bad",
-              } as const,
+              toned(
+                "bad",
+                `${describeCount(failures, "reading")} failed; the page says which.`,
+              ),
             ]),
       ),
     ],
@@ -61,77 +69,96 @@ async function gather(
   { ids, block: blockTag, from, raw, rounds, simulate }: ArgumentsOf<"report">,
   { hre, terminal }: TaskSurroundings,
 ): Promise<Report> {
-  const { config } = selectedNetwork(hre);
   const snapshot = await vault.snapshot({ blockTag, from });
-  const { chainId, block } = snapshot;
+  const { chainId, block, round } = snapshot;
+  const context = { ...vault.settings, chainTime: block.timestamp, raw };
+  const chapters: Chapter[] = [
+    { heading: "Readings", blocks: snapshotBlocks(snapshot, context) },
+  ];
+  let failures = failuresOf(snapshot).length;
+  if (ids !== undefined) {
+    const orders = await Array.fromAsync(
+      vault.orders({
+        ids: ids.toSorted((one, other) => (one < other ? -1 : 1)),
+        from,
+        blockTag: block.number,
+        onProgress: (far) => {
+          terminal.progress("Reading orders", far);
+        },
+      }),
+    );
+    const strike = isFailedReading(round) ? undefined : round.strikePrice;
+    chapters.push(ordersChapter(orders, strike, context));
+    failures += orders.filter(isFailedOrder).length;
+  }
+  if (rounds) {
+    const past = await Array.fromAsync(
+      vault.rounds({
+        toBlock: block.number,
+        from,
+        onProgress: (far) => {
+          terminal.progress("Reading blocks", far);
+        },
+      }),
+    );
+    const reported = await Promise.all(
+      past.map(async (one) => ({
+        ...one,
+        settledTime:
+          one.settledBlock === null
+            ? undefined
+            : (await vault.block(one.settledBlock)).timestamp,
+      })),
+    );
+    chapters.push({
+      heading: "Rounds",
+      chart: strikesFigure(reported, context),
+      blocks: roundBlocks(reported, block.number, context),
+    });
+  }
+  if (simulate) {
+    const { config } = selectedNetwork(hre);
+    const shown = await simulateToShow(vault, {
+      as: from ?? (await findSender(vault.rpc, config, "from")),
+      // In process, there is no other block than the newest.
+      blockNumber:
+        config.type === "http" ||
+        (blockTag !== undefined && blockTag !== "latest")
+          ? block.number
+          : undefined,
+    });
+    chapters.push({
+      heading: "If the vault were settled now",
+      blocks: simulationBlocks(shown, vault.networkName, context),
+    });
+  }
+  chapters.push({
+    heading: "Contracts",
+    blocks: [await locateContracts(vault)],
+  });
+  const { instanceName: instance, networkName: network } = vault;
   return {
-    envelope: { network: vault.networkName, chainId, block },
-    instance: vault.instanceName,
-    contracts: await locateContracts(vault),
-    snapshot,
-    context: { ...vault.settings, chainTime: block.timestamp, raw },
-    orders:
-      ids === undefined
-        ? undefined
-        : await Array.fromAsync(
-            vault.orders({
-              ids: ids.toSorted((one, other) => (one < other ? -1 : 1)),
-              from,
-              blockTag: block.number,
-              onProgress: (far) => {
-                terminal.progress("Reading orders", far);
-              },
-            }),
-          ),
-    rounds: rounds
-      ? await Promise.all(
-          (
-            await Array.fromAsync(
-              vault.rounds({
-                toBlock: block.number,
-                from,
-                onProgress: (far) => {
-                  terminal.progress("Reading blocks", far);
-                },
-              }),
-            )
-          ).map(async (round) => ({
-            ...round,
-            settledTime:
-              round.settledBlock === null
-                ? undefined
-                : (await vault.block(round.settledBlock)).timestamp,
-          })),
-        )
-      : undefined,
-    simulation: simulate
-      ? await simulateToShow(vault, {
-          as: from ?? (await findSender(vault.rpc, config, "from")),
-          // In process, there is no other block than the newest.
-          blockNumber:
-            config.type === "http" ||
-            (blockTag !== undefined && blockTag !== "latest")
-              ? block.number
-              : undefined,
-        })
-      : undefined,
+    envelope: { network, chainId, block },
+    instance,
+    chapters,
+    failures,
   };
 }
 
-/** Where the contracts are that have an address. */
-async function locateContracts(
-  vault: HardhatVault,
-): Promise<Report["contracts"]> {
+/** The addresses of the contracts that have one. */
+async function locateContracts(vault: HardhatVault): Promise<Block> {
   // At once, so that what deploy-mocks wrote is looked up once for all of them.
   const located = await Promise.all(
     contractRoleNames.map(
       async (role) =>
         await vault.addressOf(role).then(
-          (address) => [[role, address] as const],
+          ({ address }): readonly LabelledValue[] => [
+            [capitalize(contractRoles[role].label), address],
+          ],
           // The read that needs it says why there is none.
           fallbackTo([]),
         ),
     ),
   );
-  return new Map(located.flat());
+  return labelledValues(located.flat());
 }
