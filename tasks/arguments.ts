@@ -184,7 +184,7 @@ export const taskArguments = {
   },
   orders: {
     ...ofManyReads,
-    ids: { orders: "Orders to list (default: all)" },
+    ids: { orders: "Orders to list, all by default" },
     state: { choice: "Only orders in this state", words: enumWords.orderState },
     holder: { address: "Only orders of this holder" },
     ...ofListings,
@@ -192,8 +192,8 @@ export const taskArguments = {
   },
   rounds: {
     ...ofManyReads,
-    fromBlock: { fixedBlock: "First block to read (default: 0)" },
-    toBlock: { fixedBlock: "Last block to read (default: latest)" },
+    fromBlock: { fixedBlock: "First block to read, 0 by default" },
+    toBlock: { fixedBlock: "Last block to read, latest by default" },
     ...ofListings,
   },
   report: {
@@ -224,7 +224,7 @@ export const taskArguments = {
     },
     ids: { ids: "Orders to watch, at most 400", limit: 400 },
     tokens: { addresses: "ERC-20 tokens whose balances to watch" },
-    block: { fixedBlock: "Block to start from (default: the newest)" },
+    block: { fixedBlock: "Block to start from, the newest by default" },
     timeout,
     fork: { flag: "Simulate on a fork in this process" },
     hardfork: { text: "Fork, by the rules of this hardfork, as in prague" },
@@ -283,7 +283,7 @@ export const taskArguments = {
     json: { flag: "Print a JSON document a line, for each change" },
     raw: rawShown,
     until: {
-      time: "End with exit code 0 once the round is",
+      time: "Event or time to end at, with exit code 0",
       words: ["settled", "expired"],
     },
     interval: { seconds: "Seconds between two looks (default: 5)", limit: 0.1 },
