@@ -199,11 +199,6 @@ export function formatCountdown(time: bigint, chainTime: number): string {
       : `${formatDuration(-distance)} ago`;
 }
 
-/** A text that is no longer than so many characters, and a sign of the rest. */
-export function cutText(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length)}…` : text;
-}
-
 /** As in `1 order` and `20,000 orders`. */
 export function describeCount(count: number | bigint, noun: string): string {
   return `${groupDigits(count.toString())} ${noun}${BigInt(count) === 1n ? "" : "s"}`;

@@ -8,12 +8,7 @@ import { operations } from "../../src/protocol/index.js";
 import type { Field } from "../../src/protocol/index.js";
 import { notes, title, toned } from "./blocks.js";
 import type { Block, Cell, Column, Content, Envelope } from "./blocks.js";
-import {
-  cutText,
-  decimalsOf,
-  describeCount,
-  formatValue,
-} from "./format-value.js";
+import { decimalsOf, describeCount, formatValue } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { inBatches } from "./listing.js";
 import type { Listing } from "./listing.js";
@@ -92,13 +87,11 @@ export function describeScales(context: FormatContext): string {
     : `Scaled as configured: ${scaled.map(({ label }) => label.toLowerCase()).join(", ")}. Else ${unscaled}`;
 }
 
-const MAX_TEXT = 40;
-
 /** A value in a table; how values are scaled is said once, below it. */
 function briefly({ type }: Field, { text, unscaled }: Cell): Cell {
-  return type === "string"
-    ? { text: cutText(text, MAX_TEXT) }
-    : { text: text.replace(/ (?:raw|as configured)$/u, ""), unscaled };
+  return type !== "string"
+    ? { text: text.replace(/ (?:raw|as configured)$/u, ""), unscaled }
+    : { text: text.length > 40 ? `${text.slice(0, 40)}…` : text };
 }
 
 export function orderTable(

@@ -30,23 +30,13 @@ export function html(
   parts: TemplateStringsArray,
   ...values: readonly Content[]
 ): Markup {
-  const [first = "", ...others] = withoutIndents(parts);
+  const [first = "", ...others] = parts;
   return new Markup(
     others.reduce(
       (text, part, index) => text + toHtml(values[index]) + part,
       first,
     ),
   );
-}
-
-const flat = new WeakMap<TemplateStringsArray, readonly string[]>();
-
-/** Thousands of rows come of one template, and its layout is for its readers. */
-function withoutIndents(parts: TemplateStringsArray): readonly string[] {
-  const known =
-    flat.get(parts) ?? parts.map((part) => part.replaceAll(/\s*\n\s*/gu, "\n"));
-  flat.set(parts, known);
-  return known;
 }
 
 function toHtml(value: Content): string {

@@ -115,16 +115,6 @@ describe("tasks - deploy-mocks and capture", () => {
     });
   });
 
-  it("should tell a person what there is now", async () => {
-    const { stdout, exitCode } = await run("deploy-mocks");
-    expect(exitCode).to.equal(0);
-    expect(stdout).to.contain("Mocks deployed (open-round)");
-    expect(stdout).to.match(/vault factory +0x[0-9a-fA-F]{40}/u);
-    expect(stdout).to.match(
-      /Written to vault-deployments\/31337-[0-9a-f]{8}\.json/u,
-    );
-  });
-
   it("should say that mocks in process end with it", async () => {
     for (const json of [false, true]) {
       const { stdout, stderr, exitCode } = await runVaultTask(

@@ -145,18 +145,6 @@ describe("vault settle", () => {
     expect(resumed.stderr).to.equal("");
   });
 
-  it("should say what changed, for a person", async () => {
-    const { stdout, stderr, exitCode } = await run(["--yes"]);
-
-    expect(exitCode, stderr).to.equal(0);
-    expect(stdout).to.match(/Outcome\s+Settled/u);
-    expect(stdout).to.match(/Round settled price\s+0\s+1,875/u);
-    expect(stdout).to.match(/Settled\s+no\s+yes/u);
-    expect(stdout).to.include("Readings and token transfers are as previewed.");
-    // eslint-disable-next-line no-control-regex -- finding one is the point
-    expect(stdout + stderr).not.to.match(/\u001b/u);
-  });
-
   it("should refuse where there is no terminal and no --yes", async () => {
     const { document, stderr, exitCode } = await runJson([]);
 

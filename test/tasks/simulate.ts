@@ -140,20 +140,6 @@ describe("tasks - simulate", () => {
       });
   });
 
-  it("should show a person what changes, and that nothing was sent", async () => {
-    const { stdout, stderr, exitCode } = await simulate("--network", "test");
-    expect({ stderr, exitCode }).to.deep.equal({ stderr: "", exitCode: 0 });
-    expect(stdout).to.match(/^Simulated settlement {2}test \(chain 31337\)/u);
-    expect(stdout).to.match(/^Outcome +settled$/mu);
-    expect(stdout).to.match(/^Round settled price +0 +1,875$/mu);
-    expect(stdout).to.match(/^Round settled amount +0 raw +4,200 raw$/mu);
-    expect(stdout).to.match(
-      /^Sender, native currency +10,000 +9,999\.\d+ +-0\.\d+$/mu,
-    );
-    expect(stdout).to.match(/Nothing was sent to test\.\n/u);
-    expect((await provider.getBlock("latest"))?.number).to.equal(head.number);
-  });
-
   it("should show tokens by their own symbols and decimals", async () => {
     const { stdout, stderr, exitCode } = await simulate(
       ...["--network", "test", "--fork", "--tokens", NAMED_TOKEN],
