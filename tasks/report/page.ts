@@ -64,6 +64,10 @@ thead th { border-bottom-color: var(--line); vertical-align: bottom; }
   .rows td::before { content: attr(data-label); flex: 0 0 8rem; color: var(--quiet); }
   .rows td:empty { display: none; }
 }
+@media (max-width: 32rem) {
+  .values { font-size: 0.8rem; }
+  .values th { width: 36%; }
+}
 `;
 
 /**
