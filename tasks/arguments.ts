@@ -115,10 +115,10 @@ export function kindOf(argument: Argument): {
   return { kind, text: texts[kind] ?? "" };
 }
 
-/** An argument as `--help` explains it. */
+/** The purpose of an argument and the form of its values. */
 export function describeArgument(argument: Argument): string {
   const { kind, text } = kindOf(argument);
-  const { words = [], required } = argument;
+  const { words = [] } = argument;
   const form =
     kind === "choice"
       ? // A list that is too long for a line of help stands in the error.
@@ -128,8 +128,7 @@ export function describeArgument(argument: Argument): string {
       : kind === "time"
         ? `: ${[...words, forms.time].join(", ")}`
         : forms[kind];
-  // As Hardhat's own `(default: …)`, since it knows of no required option.
-  return `${text}${form}${required === true ? " (required)" : ""}`;
+  return `${text}${form}`;
 }
 
 const timeout = {

@@ -25,9 +25,14 @@ function defineTask(
     ["vault", ...name.split(" ")],
     description,
   );
-  for (const [argument, { position, ...kind }] of Object.entries(described)) {
-    const shared = { name: argument, description: describeArgument(kind) };
-    if ("flag" in kind) {
+  for (const [argumentName, argument] of Object.entries(described)) {
+    const { position, required } = argument;
+    const shared = {
+      name: argumentName,
+      // As Hardhat's own `(default: …)`: it knows of no required option.
+      description: `${describeArgument(argument)}${required === true ? " (required)" : ""}`,
+    };
+    if ("flag" in argument) {
       builder = builder.addFlag(shared);
     } else if (position === undefined) {
       // Values are parsed by us and not by Hardhat, whose integers have no

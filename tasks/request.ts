@@ -7,7 +7,7 @@ import type { LocatedAddress } from "../src/client/addresses.js";
 import { encodeCall } from "../src/client/codec.js";
 import { connectionAddresses } from "../src/plugin/addresses.js";
 import { configuredFrom } from "../src/plugin/hardhat-vault.js";
-import { invalidArgument } from "../src/errors.js";
+import { invalidArgument, vaultError } from "../src/errors.js";
 import { isReadOperation, operationEntry } from "../src/protocol/index.js";
 import type { ContractRole } from "../src/protocol/index.js";
 import { toSafeJson } from "../src/untrusted-text.js";
@@ -99,6 +99,12 @@ function parseWireArguments({
   if (pool !== undefined && typeof target === "string") {
     throw invalidArgument("--pool", `${operation} is not asked of a pool`);
   }
+  if (pool === undefined && typeof target !== "string") {
+    throw vaultError("VAULT_MISSING_OPTION", {
+      where: "--pool",
+      form: `The pool that ${operation} is asked of: public or private`,
+    });
+  }
   if (args.length !== inputs.length) {
     const names = inputs.map(({ name }) => name).join(" ");
     throw invalidArgument(
@@ -112,7 +118,6 @@ function parseWireArguments({
       ? text
       : parseInteger(text, `<${name}>`);
   });
-  // Without a pool, the encoder says which there are.
   return [
     ...(typeof target === "string" ? [] : [pool]),
     ...toCallArguments(inputs, values),
