@@ -50,7 +50,7 @@ export function simulationBlocks(
       ],
       ["Executed by", engineNames[engine]],
     ]),
-    ...changedReadings(shown, context),
+    ...effectBlocks(shown, context),
     ...unchangedOrders(shown),
     ...section("Balances", {
       kind: "table",
@@ -62,7 +62,6 @@ export function simulationBlocks(
       ],
       rows: balanceRows(shown),
     }),
-    ...transfers(shown),
     notes(
       ...[...simulation.notes, `Nothing was sent to ${network}.`].map((text) =>
         toned("dim", escapeUntrusted(text)),
@@ -89,20 +88,32 @@ export function effectBlocks(
   shown: Effect,
   context: FormatContext,
 ): readonly Block[] {
-  return [...changedReadings(shown, context), ...transfers(shown)];
+  const { simulation, tokens } = shown;
+  return [
+    ...section("Readings", changesTable(simulation.changes, context)),
+    ...section("Transfers", {
+      kind: "table",
+      columns: [
+        { heading: "Amount", align: "right" },
+        { heading: "From" },
+        { heading: "To" },
+      ],
+      rows: (simulation.transfers ?? []).map(({ token, from, to, amount }) => {
+        const { show, unit } = describeToken(token, tokens);
+        return [
+          `${show(amount)} ${unit}`,
+          nameAccount(from, shown),
+          nameAccount(to, shown),
+        ];
+      }),
+    }),
+  ];
 }
 
 type Effect = Pick<
   ShownSimulation,
   "simulation" | "sender" | "contracts" | "tokens"
 >;
-
-function changedReadings(
-  { simulation }: Effect,
-  context: FormatContext,
-): readonly Block[] {
-  return section("Readings", changesTable(simulation.changes, context));
-}
 
 /** Readings' fields, before and after. */
 export function changesTable(
@@ -145,27 +156,6 @@ export const engineNames: Readonly<Record<SimulationEngine, string>> = {
   fork: "a fork in this process",
   "in-process": "the in-process network, and undone",
 };
-
-/** What moves: the amount, from whom and to whom. */
-function transfers(shown: Effect): readonly Block[] {
-  const { simulation, tokens } = shown;
-  return section("Transfers", {
-    kind: "table",
-    columns: [
-      { heading: "Amount", align: "right" },
-      { heading: "From" },
-      { heading: "To" },
-    ],
-    rows: (simulation.transfers ?? []).map(({ token, from, to, amount }) => {
-      const { show, unit } = describeToken(token, tokens);
-      return [
-        `${show(amount)} ${unit}`,
-        nameAccount(from, shown),
-        nameAccount(to, shown),
-      ];
-    }),
-  });
-}
 
 /** How a token's amounts are shown: by what it tells of itself, as far as it does. */
 function describeToken(
