@@ -7,6 +7,7 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import { TaskDefinitionType } from "hardhat/types/tasks";
 
 import { asRecord } from "../../src/json.js";
+import { connectMocks } from "../../src/mocks/deploy-mocks.js";
 import { vaultTasks } from "../../tasks/index.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
@@ -166,8 +167,8 @@ describe("docs/reference-json.md", () => {
     await record("capture", { out: out("fixture.json") });
     await record("capture", { out: out("fixture.json"), ids: "1" });
     const [mocks] = documents.get("vault deploy-mocks") ?? [];
-    const { vault } = asRecord(asRecord(mocks)["contracts"]);
-    const at = `vault=${String(vault)}`;
+    const addresses = asRecord(asRecord(mocks)["contracts"]);
+    const at = `vault=${String(addresses["vault"])}`;
     await record("request", { operation: "queryVolume", at });
     await record(
       "request",
@@ -188,14 +189,19 @@ describe("docs/reference-json.md", () => {
     await record("settle", { yes: true });
     await record("settle", { yes: true });
     await record("mock next-round");
-    await Promise.all([
-      record("watch", { until: "expired", interval: "0.1" }),
-      sleep(500).then(async () => {
-        const [blocks, tenDays] = ["0x40", "0xd2f00"];
-        const params = [blocks, tenDays];
-        await rpc.request({ method: "anvil_mine", params });
-      }),
-    ]);
+    const handle = await connectMocks(rpc, addresses);
+    const ended = new AbortController();
+    const watching = record("watch", { until: "+3s", interval: "0.1" });
+    const stop = (): void => {
+      ended.abort();
+    };
+    watching.then(stop, stop);
+    for (let volume = 1n; !ended.signal.aborted; volume += 1n) {
+      await handle.set({ volume });
+      await sleep(100);
+    }
+    await watching;
+    await rpc.request({ method: "anvil_mine", params: ["0x40"] });
     await record("mock set", { changes: ["round.startTime=5"] });
     await record("rounds");
     await record("mock fail", { operation: "queryVolume", reason: "closed" });
