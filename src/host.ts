@@ -7,44 +7,34 @@ import type { VaultClient } from "./client/vault-client.js";
 import type { DisplaySettings } from "./protocol/index.js";
 
 /**
- * A client, and what settlement and simulation need of Hardhat. They never name
- * the vault that has them as methods, so that imports run one way.
+ * The parts of `HardhatVault` that settlement and simulation use. They do not
+ * import `HardhatVault`, so that imports run one way.
  */
 export interface VaultHost extends VaultClient {
-  /** The connection that everything goes over, with the network's settings. */
+  /** The connection of all requests, with the network's settings. */
   readonly connection: NetworkConnection<ChainType | string>;
-  /** @internal The project's configuration, and the networks that it can open. */
+  /** @internal */
   readonly context: HookContext;
-  /** @internal Scales of the amounts of this set of contracts, for display. */
+  /** @internal Decimals of this instance's amounts, for display. */
   readonly settings: DisplaySettings;
-  /**
-   * The account that settles by default: the network's `from`, else its first
-   * account.
-   *
-   * @internal
-   */
+  /** @internal Finds the network's `from`, else its first account. */
   defaultSender(): Promise<string>;
-  /** The name of this set of contracts, where it is not the network's own. */
+  /** Name of the instance; undefined for the network's own contracts. */
   readonly instanceName: string | undefined;
-  /** @internal From now on the connection's vault looks here first. */
+  /** @internal Puts addresses before those of the connection's vault. */
   bind(addresses: AddressResolver): void;
-  /** @internal See {@link VaultClient.withDeadline}; what sends is sent once. */
+  /** @internal See {@link VaultClient.withDeadline}. */
   withDeadline(options: OperationOptions): VaultHost;
-  /** Another set of contracts on the same network. */
+  /** Returns the vault of another instance on the same network. */
   instance(name: string): VaultHost;
-  /**
-   * Gives a fork of this network its vault, which finds its contracts where
-   * they are upstream.
-   *
-   * @internal
-   */
+  /** @internal Gives a fork a vault with the addresses of this network. */
   adoptFork(
     fork: NetworkConnection<ChainType | string>,
     upstream: UpstreamAddresses,
   ): void;
 }
 
-/** The addresses of a network, and by name those of its instances. */
+/** Returns the addresses of an instance; of the network itself for undefined. */
 export type UpstreamAddresses = (
   instance: string | undefined,
 ) => AddressResolver | undefined;

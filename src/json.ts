@@ -1,11 +1,11 @@
 import { VaultError } from "./errors.js";
 
-/** The items of whatever it is; none where it is no list. */
+/** Returns the items of a list; of anything else, an empty list. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The properties of whatever it is; none where it is no object. */
+/** Returns the properties of an object; of anything else, an empty record. */
 export function asRecord(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null
     ? // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- properties of an unknown object, each still unknown; a spread would lose those of an error's prototype
@@ -14,10 +14,8 @@ export function asRecord(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * A value as every JSON document of ours has it, at any depth: uint256 as a
- * decimal string, an error as its code and its message.
- *
- * @param messageOf The text of an error for the reader.
+ * Converts a value for JSON, at any depth: a bigint to a decimal string, an error
+ * to its code and message.
  */
 export function toJsonValue(
   value: unknown,

@@ -8,10 +8,10 @@ import { toJsonValue } from "./json.js";
 import type { Schema } from "./recorded-values.js";
 import { destinationOf, requireRegularFile } from "./regular-file.js";
 
-/** The folder, from the root of a project, of the files that this package keeps. */
+/** The folder of this package's files, relative to the project's root. */
 export const PROJECT_FOLDER = "vault-deployments";
 
-/** Names of the files that there are; none where the folder cannot be read. */
+/** @returns Names of the files; none if the folder cannot be read. */
 export async function listProjectFiles(
   projectRoot: string,
 ): Promise<readonly string[]> {
@@ -19,9 +19,9 @@ export async function listProjectFiles(
 }
 
 /**
- * Writes a file as JSON; it appears whole or not at all.
+ * Writes a file as JSON, atomically.
  *
- * @throws Error of the system, or one that says what stands there
+ * @throws Error of the system, or if the path is not a regular file of the project
  */
 export async function writeProjectFile(
   projectRoot: string,
@@ -39,8 +39,8 @@ export async function writeProjectFile(
 }
 
 /**
- * Writes a file that must not exist yet, on disk when this returns. Of several
- * processes that do this at once, one succeeds.
+ * Writes a new file, on disk when this returns. If several processes create the
+ * same file, one of them succeeds.
  *
  * @throws Error of the system; its code is EEXIST if the file exists
  */
@@ -50,8 +50,8 @@ export async function createProjectFile(
   value: unknown,
   mode: number,
 ): Promise<void> {
-  // A link is exclusive as the flag "wx" is, and the file is never seen half
-  // written, not even after a crash.
+  // Unlike the flag "wx", a link never shows a half-written file, not even after a
+  // crash. It fails too if the file exists.
   const written = `${file}.${randomUUID()}`;
   await writeProjectFile(projectRoot, written, value, mode);
   try {
@@ -65,8 +65,8 @@ export async function createProjectFile(
 }
 
 /**
- * @param invalid Makes the error of a file that cannot be used.
- * @returns Undefined where there is no file.
+ * @param invalid Makes the error for a file that cannot be used.
+ * @returns Undefined if there is no file.
  */
 export async function readProjectFile<Value>(
   projectRoot: string,
@@ -102,15 +102,15 @@ export async function readProjectFile<Value>(
   return data;
 }
 
-/** Without the paths of this machine, which Node's errors name. */
+/** Returns the message of an error without the paths that Node adds. */
 export function reasonOf(error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
   return reason.replace(/, \w+ '.*$/su, "");
 }
 
 /**
- * Fails for what is no file or lies elsewhere: a symbolic link in somebody's
- * repository must not choose what of the machine's is read, or replaced.
+ * Returns the absolute path. Refuses a link out of the project: a cloned
+ * repository must not choose which file of this machine is read or replaced.
  */
 async function locate(projectRoot: string, file: string): Promise<string> {
   const place = path.join(projectRoot, file);

@@ -1,13 +1,11 @@
 import { MaxUint256 } from "ethers";
 import { z } from "zod";
 
-// How files of this package record the values of the wire, as `toJsonValue()`
-// writes them.
+// Schemas of the values that `toJsonValue()` writes.
 
-/** Of a value that is recorded in another form. */
 export type Schema<Value = unknown> = z.ZodType<Value, z.ZodTypeDef, unknown>;
 
-/** A small number: of blocks, seconds or a chain, or a nonce. */
+/** A number of blocks or seconds, a chain id or a nonce. */
 export const recordedCount = z.number().int().nonnegative();
 
 export const recordedHex = z

@@ -2,10 +2,9 @@ import { readlink, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 
 /**
- * Fails for what is there but no file: reading a pipe would wait for whoever
- * writes to it, reading a device never end.
+ * Refuses folders, pipes and devices: reading a pipe or a device may never end.
  *
- * @throws Error that says what it is; none where nothing is there
+ * @throws Error unless the path is a regular file or does not exist
  */
 export async function requireRegularFile(file: string): Promise<void> {
   const found = await stat(file).catch(ignoreMissing);
@@ -23,7 +22,7 @@ export async function destinationOf(file: string): Promise<string> {
     return existing;
   }
   const folder = path.dirname(file);
-  // The root of all is there.
+  // The root folder exists.
   const parent = folder === file ? folder : await destinationOf(folder);
   const target = await readlink(file).catch(() => undefined);
   return target === undefined

@@ -5,8 +5,7 @@ import type {
   VaultNetworkUserConfig,
 } from "./plugin/config-types.js";
 
-// The plugin depends on hardhat-ethers, so a consumer who lists only this
-// plugin gets its types too.
+// The plugin loads hardhat-ethers, so its users need those types too.
 export type * from "@nomicfoundation/hardhat-ethers";
 
 declare module "hardhat/types/config" {
@@ -37,9 +36,9 @@ declare module "hardhat/types/network" {
 declare module "hardhat/types/hre" {
   interface HardhatRuntimeEnvironment {
     /**
-     * The protocol's contracts on the connection of
-     * `hre.network.getOrCreate()`, opened on first use. Its chain is not the
-     * chain of another `hre.network.create()`: there, use `connection.vault`.
+     * The protocol's contracts on the connection of `hre.network.getOrCreate()`,
+     * opened on first use. Each `hre.network.create()` has a chain of its own, with
+     * its `connection.vault`.
      */
     vault: LazyHardhatVault;
   }

@@ -1,11 +1,9 @@
 /**
- * The public types, for `import type { … } from "hardhat-vault/types"` and, at
- * the entry point, from "hardhat-vault".
+ * The public types; "hardhat-vault" exports them too.
  *
  * @module hardhat-vault/types
  */
-// By name, but of a file that has types alone: `export type *` would offer values,
-// too, that nobody could use.
+// By name: `export type *` of a file with values would offer unusable values.
 export type {
   ContractType,
   OrderState,

@@ -1,17 +1,14 @@
 /**
- * Characters that a terminal obeys or that hide text: controls, lone surrogates,
- * line separators, what Unicode calls ignorable, and the blank of Braille.
+ * Characters that control a terminal or hide text: controls, lone surrogates, line
+ * separators, Unicode's ignorable characters and the blank Braille pattern.
  */
 const unsafeCharacter =
   /[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]/gu;
 
-/** Characters of a foreign text that are looked at; it may be of any length. */
+/** The number of characters of a foreign text that are kept. */
 export const MAX_FOREIGN_TEXT = 4_096;
 
-/**
- * Makes a foreign string safe to show: unsafe characters become visible `\u{…}`
- * escapes, and configured secrets are hidden.
- */
+/** Escapes unsafe characters as `\u{…}`, and hides configured secrets. */
 export function escapeUntrusted(text: string): string {
   return bound(text).replaceAll(
     unsafeCharacter,
@@ -20,12 +17,11 @@ export function escapeUntrusted(text: string): string {
 }
 
 /**
- * JSON that is safe on a terminal, and whose parser gets the original strings but
- * for secrets. Figures and addresses are no secrets, other hex data only as a whole.
+ * Writes JSON that is safe on a terminal and parses to the original strings, except
+ * secrets. Numbers and addresses are never hidden, other hex data only as a whole.
  */
 export function toSafeJson(value: unknown, indent?: number): string {
-  // Line breaks between tokens are JSON's own layout: inside strings
-  // JSON.stringify has escaped them already.
+  // Line breaks are layout: JSON.stringify has escaped those in strings.
   return JSON.stringify(
     value,
     (_key, inner: unknown) =>
@@ -50,12 +46,12 @@ export function toSafeJson(value: unknown, indent?: number): string {
 
 const HIDDEN = "<hidden>";
 
-/** Shorter parts of a URL or a header are words like "rpc" or "v3". */
+/** Shorter parts of a URL or a header are words such as "rpc" or "v3". */
 const MIN_PART = 6;
-/** Shorter ones are only hidden where they stand alone. */
+/** Shorter secrets are hidden as whole words only. */
 const MIN_ANYWHERE = 8;
 
-/** In lower case, as they are and percent-encoded. */
+/** In lower case, plain and percent-encoded. */
 const secrets = new Set<string>();
 let secretsPattern: RegExp | undefined;
 let longestSecret = 0;
@@ -77,7 +73,7 @@ export function keepKeySecret(key: string): void {
   keepSecret(key, key.replace(/^0x/iu, ""));
 }
 
-/** @param publicNames Names of networks, which are no secret in a URL either. */
+/** @param publicNames Words that are no secrets, even in a URL. */
 export function keepUrlSecret(
   url: string,
   publicNames: readonly string[] = [],
@@ -90,7 +86,7 @@ export function keepUrlSecret(
   const names = publicNames.map((name) => name.toLowerCase());
   const parts = [
     ...`${pathname}${search}${hash}`.split(/[/?#&=]/u),
-    ...hostname.split(".").filter(looksLikeKey),
+    ...hostname.split(".").filter(isLikelyKey),
   ].filter(
     (part) => part.length >= MIN_PART && !names.includes(part.toLowerCase()),
   );
@@ -99,15 +95,15 @@ export function keepUrlSecret(
   );
 }
 
-/** Other labels of a host's name are words, as in "eth-mainnet". */
-function looksLikeKey(label: string): boolean {
+/** Recognises a key in a host's name; other labels are words such as "eth-mainnet". */
+function isLikelyKey(label: string): boolean {
   return (
     label.length >= 2 * MIN_ANYWHERE ||
     (label.length >= MIN_ANYWHERE && /\d/u.test(label) && /[a-z]/u.test(label))
   );
 }
 
-/** A header's value, and what follows the scheme in one like "Bearer …". */
+/** Hides a header's value and its parts, for example the token of "Bearer …". */
 export function keepHeaderSecret(value: string): void {
   keepSecret(
     ...[value, ...value.split(/[\s,;=]+/u)].filter(
@@ -121,7 +117,7 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    // Not what encodeURIComponent writes: then it says what it says.
+    // It is not percent-encoded.
     return part;
   }
 }
@@ -132,7 +128,7 @@ function hideSecrets(text: string): string {
   }
   secretsPattern ??= new RegExp(
     [...secrets]
-      // A longer one may hold a shorter one, so it comes first.
+      // Longer ones first, because they may contain shorter ones.
       .sort((one, other) => other.length - one.length)
       .map((secret) => {
         const literal = secret.replaceAll(/[\\^$.*+?()[\]{}|]/gu, "\\$&");
@@ -146,20 +142,16 @@ function hideSecrets(text: string): string {
   return text.replaceAll(secretsPattern, HIDDEN);
 }
 
-/** URLs of RPC endpoints have keys in path, query or user part. */
+/** Hides whole URLs: keys can be in the path, the query or the user part. */
 export function redactUrls(text: string): string {
   return bound(text).replaceAll(
-    // No scheme is longer; without a bound, this would go through dotted text
-    // once for each of its dots.
+    // The bound keeps this linear in dotted text; no scheme is longer.
     /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,31}:\/\/[^\s"'<>)\]]+/giu,
     "<url>",
   );
 }
 
-/**
- * Removes configured secrets, URLs, ends of URLs, and tokens long enough to be a
- * key. Hex data stays.
- */
+/** Hides configured secrets, URLs, paths, and tokens as long as a key; not hex data. */
 export function redactSecrets(text: string): string {
   return redactUrls(text)
     .replaceAll(/(?<![^\s"'(=])\/[^\s"'<>)\]]+/gu, "<path>")
@@ -169,7 +161,7 @@ export function redactSecrets(text: string): string {
     );
 }
 
-/** A text of another origin, in one line, safe and without secrets. */
+/** Puts a foreign text on one line, escaped and without secrets. */
 export function quoteForeignText(text: string, maxLength = 500): string {
   const oneLine = redactUrls(text).replaceAll(/\s+/gu, " ").trim();
   return escapeUntrusted(
@@ -178,14 +170,14 @@ export function quoteForeignText(text: string, maxLength = 500): string {
 }
 
 /**
- * The beginning of a text without secrets. Hiding makes a text shorter, so that a
- * secret which the first cut has split could come into sight.
+ * Returns the beginning of a text without secrets. It drops the end of a cut text,
+ * which may hold a part of a secret.
  */
 function bound(text: string): string {
-  const looked = hideSecrets(text.slice(0, 2 * MAX_FOREIGN_TEXT));
+  const cleaned = hideSecrets(text.slice(0, 2 * MAX_FOREIGN_TEXT));
   const isCut = text.length > 2 * MAX_FOREIGN_TEXT;
-  const whole = looked.length - (isCut ? longestSecret : 0);
+  const whole = cleaned.length - (isCut ? longestSecret : 0);
   return isCut || whole > MAX_FOREIGN_TEXT
-    ? `${looked.slice(0, Math.max(0, Math.min(MAX_FOREIGN_TEXT, whole)))}…`
-    : looked;
+    ? `${cleaned.slice(0, Math.max(0, Math.min(MAX_FOREIGN_TEXT, whole)))}…`
+    : cleaned;
 }

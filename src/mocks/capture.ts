@@ -8,11 +8,11 @@ import { get, set, standaloneQueries } from "../protocol/index.js";
 export interface CaptureOptions {
   /** Ids of orders. */
   readonly orders?: readonly bigint[] | undefined;
-  /** Any but `pending`, which names another block with every transaction. */
+  /** Block to record. Default: `latest`. `pending` is refused: its values are not fixed. */
   readonly blockTag?: BlockTag | undefined;
 }
 
-/** A fixture as its file has it: `JSON.stringify` writes it. */
+/** The content of a fixture file, ready for `JSON.stringify`. */
 export interface CapturedFixture {
   readonly format: "hardhat-vault/fixture";
   readonly version: 1;
@@ -21,24 +21,21 @@ export interface CapturedFixture {
   readonly [reading: string]: unknown;
 }
 
-/** The fixture, and how much of it failed. */
 export interface Capture {
   readonly fixture: CapturedFixture;
+  /** Number of orders in the fixture. */
   readonly orders: number;
-  /** Readings and orders that the contracts refused, recorded as such. */
+  /** Number of readings and orders that are recorded as failures. */
   readonly failed: number;
 }
 
 /**
- * Records every reading of a vault at one block. What the contracts refuse is
- * recorded as a failure; what the network or the configuration refuses is one
- * of the capture.
+ * Records every reading of a vault at one block, for
+ * `deployMocks({ fixture })`. A reading that a contract reverts is recorded as a
+ * failure. The fixture has public data of the chain only.
  *
- * The file has no URLs, names or accounts in it but the orders' holders: only
- * what anybody can read on the chain.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT for the pending block, and that of a
- * reading that failed for another reason than the contract
+ * @throws VaultError VAULT_INVALID_ARGUMENT for the pending block; any error of a
+ * reading that is not caused by the contract
  *
  * @example
  * ```ts
@@ -57,7 +54,7 @@ export async function capture(
   const pinned = { blockTag: block.number };
   let failed = 0;
 
-  /** A value as the file has it: a replay of a failure needs the bytes. */
+  /** Converts a value for the file; a replay of a failure needs the revert data. */
   const record = (value: unknown): unknown => {
     if (!isFailedReading(value)) {
       return toJsonValue(value);

@@ -40,28 +40,25 @@ import { applyOverrides, callsForChanges } from "./state.js";
 import type { MockOverrides, MockState } from "./types.js";
 
 export interface DeployMocksOptions {
-  /** The canned state. Default: `open-round`. */
+  /** State to begin with. Default: `open-round`. */
   readonly scenario?: ScenarioName | undefined;
   /**
-   * Replays what `vault capture` recorded, instead of a scenario: a path, from
-   * the project's root unless absolute. Times are those of the recording.
+   * File of `vault capture` to replay instead of a scenario, relative to the
+   * project's root. The times are the recorded ones.
    */
   readonly fixture?: string | undefined;
-  /** Changes to it. */
+  /** Changes to the scenario or the fixture. */
   readonly overrides?: MockOverrides | undefined;
   /**
-   * Places the mocks' code at these addresses, in place of what is there. Only
-   * in process, on anvil and on Hardhat's node.
+   * Addresses where the mocks replace the code; in process, on anvil and on
+   * `hardhat node` only. Default: fixed addresses in process, else new ones.
    */
   readonly at?: MockAddresses | undefined;
-  /**
-   * Deploy also where it may cost money: on a node that is neither in process
-   * nor anvil or `hardhat node`. Default: false.
-   */
+  /** Deploy also to a network where it costs money. Default: false. */
   readonly allowLiveNetwork?: boolean | undefined;
 }
 
-/** Options of `mockAt()`; the mock returns else what the contract did. */
+/** Options of `mockAt()`. */
 export type MockAtOptions = Pick<DeployMocksOptions, "overrides">;
 
 const DEFAULT_SCENARIO = "open-round";
@@ -70,13 +67,13 @@ const DEFAULT_SCENARIO = "open-round";
 const SOURCE = "deployMocks()";
 
 /**
- * Deploys the six mocks over a vault, or over any EIP-1193 provider: Hardhat 2's
- * `hre.network.provider`, viem's test client, a node's.
+ * Deploys the six mocks over a vault or any EIP-1193 provider, such as Hardhat
+ * 2's `hre.network.provider` or viem's test client.
  *
  * @returns The handle that scripts them; its `vault` reads them.
  * @throws VaultError VAULT_INVALID_ENUM, VAULT_LIVE_NETWORK,
  * VAULT_NO_SIGNER, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
- * VAULT_INVALID_FIXTURE and those of a failed request
+ * VAULT_INVALID_FIXTURE and errors of a request
  *
  * @example
  * ```ts
@@ -135,7 +132,7 @@ function bind<VaultT extends VaultClient>(
   return vault.at(addresses, source) as VaultT;
 }
 
-/** Places the mocks' code, or deploys it if the chain is not ours. */
+/** Places the code in process or at given addresses; elsewhere deploys it. */
 async function placeMocks<VaultT extends VaultClient>(
   vault: VaultT,
   at: ContractAddresses | undefined,
@@ -158,7 +155,7 @@ async function placeMocks<VaultT extends VaultClient>(
   return bound;
 }
 
-/** Brings mocks into a state; code at an address may have served another one. */
+/** Loads a state; resets the mocks first, because they may hold an earlier one. */
 async function load(
   vault: VaultClient,
   addresses: MockAddresses,
@@ -191,11 +188,12 @@ async function chooseState(
 }
 
 /**
- * A handle for mocks that are there already, such as those of
- * `vault deploy-mocks`: at the addresses of a vault, or at given ones.
+ * Returns a handle for mocks that are already deployed, for example by
+ * `vault deploy-mocks`.
  *
- * @throws VaultError VAULT_NOT_A_MOCK, VAULT_CONTRACT_NOT_CONFIGURED and those
- * of a failed request
+ * @param contracts Their addresses, if `target` is a provider.
+ * @throws VaultError VAULT_NOT_A_MOCK, VAULT_CONTRACT_NOT_CONFIGURED and errors
+ * of a request
  *
  * @example
  * ```ts
@@ -231,7 +229,7 @@ export async function mockAt<VaultT extends VaultClient>(
     }
     await requireDevelopmentNode(vault);
     await vault.addressOf(role, "mockAt()");
-    // A contract that is not configured cannot be scripted.
+    // The zero address fails later, if the handle scripts that contract.
     const addresses = await addressesOf(
       vault,
       "mockAt()",
@@ -249,7 +247,7 @@ export async function mockAt<VaultT extends VaultClient>(
   });
 }
 
-/** What a contract answers now, as far as it does. */
+/** Reads the values that a contract returns now, except those that fail. */
 async function readingsOfRole(
   vault: VaultClient,
   wanted: ContractRole,
@@ -262,6 +260,5 @@ async function readingsOfRole(
       set(readings, path, value);
     }
   }
-  // The keys of readings are those of a scenario; overrides are checked anyway.
   return readings;
 }

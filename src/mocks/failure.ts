@@ -8,9 +8,9 @@ import { ERROR_STRING_SELECTOR, PANIC_SELECTOR } from "../rpc/revert-reason.js";
 import type { ScriptedReason } from "./types.js";
 
 /**
- * The data that a mock with that reason reverts with, as 0x hex.
+ * Encodes the data that a mock reverts with, as 0x hex.
  *
- * @param where The place of the reason, named in errors.
+ * @param where The place of the reason, for errors.
  * @throws VaultError VAULT_INVALID_ARGUMENT
  *
  * @example
@@ -28,11 +28,11 @@ export function encodeRevertData(
     invalidArgument(where, problem);
   try {
     if (typeof reason === "string") {
-      // Bytes are encoded as a string is; ethers refuses lone surrogates in one.
+      // As bytes, which have the same encoding: ethers refuses a string with a
+      // lone surrogate.
       const text = new TextEncoder().encode(reason);
       return concat([ERROR_STRING_SELECTOR, coder.encode(["bytes"], [text])]);
     }
-    // In JavaScript it can be anything.
     const { panic, data, customError, args } = asRecord(reason);
     if (panic !== undefined) {
       return concat([PANIC_SELECTOR, coder.encode(["uint256"], [panic])]);
@@ -44,7 +44,7 @@ export function encodeRevertData(
       const error = errors.getError(customError.replace(/\(.*/su, "").trim());
       if (error === null) {
         throw invalid(
-          `the mocks have no error ${describeInput(customError)}; give the signature of another one, as in "Paused(address account)"`,
+          `the mocks have no error ${describeInput(customError)}; give the signature of another one, for example "Paused(address account)"`,
         );
       }
       return errors.encodeErrorResult(error, [...listOf(args)]);

@@ -43,9 +43,9 @@ function describeProblem(error: unknown): string {
 }
 
 /**
- * A fixture names what overrides name, all readings among it, or `{ error }` in
- * the place of one that failed. An order that failed is a missing one: a mock
- * fails by function.
+ * Checks a fixture. It has the keys of overrides; a reading that failed is
+ * `{ error }`. An order that failed becomes a missing one, because a mock cannot
+ * fail for one order.
  */
 function fixtureState(json: unknown): MockState {
   const {
@@ -85,9 +85,9 @@ function fixtureState(json: unknown): MockState {
   const base = {
     ...scenarios["empty-vault"](0n),
     orders: recordedOrders(orders),
-    // Of an order that was not captured nothing is known.
+    // An order that was not captured must not look empty.
     missingOrdersRevert: true,
-    // A settlement cannot be recorded before it happens.
+    // An unsettled round has no settlement to record.
     settlement: {
       settledPrice: round.settled ? round.settledPrice : round.strikePrice,
       settledAmount: round.settled ? round.settledAmount : round.filledVolume,
@@ -109,7 +109,7 @@ function recordedOrders(orders: unknown): MockState["orders"] {
   );
 }
 
-/** Why a reading failed when it was captured; undefined if it did not. */
+/** @returns The reason of a failed reading; undefined if the reading succeeded. */
 function failureOf(answer: unknown, where: string): ScriptedReason | undefined {
   const { error } = asRecord(answer);
   if (error === undefined) {

@@ -53,7 +53,7 @@ export interface MockContracts {
   readonly vault: MockVault;
 }
 
-/** A call of `settleAll` that a mock vault recorded; reverted ones leave none. */
+/** A successful call of `settleAll` that the mock vault recorded. */
 export interface RecordedSettlement {
   readonly caller: string;
   /** Unix seconds. */
@@ -61,37 +61,29 @@ export interface RecordedSettlement {
   readonly blockNumber: bigint;
 }
 
-/** Length of a next round if the latest one has none. */
+/** Length of a next round if the length of the latest one is not positive. */
 const DEFAULT_ROUND_SECONDS = 7n * 86_400n;
 
 /**
- * Scripts mocks. Every method is one transaction (many orders take more) and
- * resolves once it is mined; values are unscaled.
+ * Scripts mocks. Every method that changes something is one transaction (many
+ * orders need more) and resolves once it is mined. Values are unscaled.
  *
  * Every method throws VAULT_NOT_A_MOCK, VAULT_MOCK_SCRIPT_FAILED, and
  * VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER or VAULT_INVALID_ADDRESS for a
- * value that the contract cannot hold. A method that keeps values reads them
- * first, and fails as that reading does.
+ * value that the contract cannot hold. A method that keeps current values reads
+ * them, and throws the errors of that reading.
  */
 export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   /** @internal Use `deployMocks()`. */
   constructor(
-    /** A vault bound to the mocks, whatever the connection is bound to later. */
+    /** Vault that stays bound to these mocks. */
     public readonly vault: VaultT,
     public readonly addresses: MockAddresses,
-    /** The scenario they were deployed with; null if that is not known. */
+    /** Scenario of `deployMocks()`; null after a fixture, `mockAt()` or `connectMocks()`. */
     public readonly scenario: ScenarioName | null = null,
   ) {}
 
-  /**
-   * The typed mock contracts, for what the other methods do not cover.
-   *
-   * @example
-   * ```ts
-   * await mocks.contracts.vault.settlementCount();
-   * // 0n
-   * ```
-   */
+  /** The typed mock contracts, with all their setters. */
   public get contracts(): MockContracts {
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- each role's interface is that of exactly that type
     return byRole(
@@ -105,9 +97,9 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /**
-   * Changes what the mocks answer, by the names of `deployMocks({ overrides })`.
-   * What is not named keeps its value, but of a settlement both values are
-   * named. Failures are added to those that there are.
+   * Changes what the mocks return, with the keys of `deployMocks({ overrides })`.
+   * An omitted key keeps its value. `settlement` needs both its values.
+   * `failures` adds to the failures that are set.
    *
    * @example
    * ```ts
@@ -124,19 +116,18 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /**
-   * Puts a new, unsettled round in place of the latest one.
+   * Replaces the latest round by a new, unsettled one.
    *
-   * Unless named, its terms are those of the latest round, nothing is filled,
-   * and it starts now, by the node's clock, and is as long as the latest one. It
-   * settles at its strike price, with its filled volume, unless
-   * `set({ settlement })` has scripted another settlement.
+   * Defaults: the terms of the latest round, `filledVolume` 0, `startTime` the
+   * time of the node's next block, and the same length (7 days if it has none).
+   * The round settles at its strike price, with its filled volume, unless
+   * `set({ settlement })` changed the settlement.
    *
    * @example
    * ```ts
    * await mocks.startNextRound({ APY: 5n });
-   * const { APY, filledVolume } = await mocks.vault.getLatestRoundInfo();
-   * [APY, filledVolume];
-   * // [ 5n, 0n ]
+   * (await mocks.vault.getLatestRoundInfo()).APY;
+   * // 5n
    * ```
    */
   public async startNextRound(round: Partial<NextRound> = {}): Promise<void> {
@@ -153,14 +144,12 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /**
-   * Sets whole orders by id, in as few transactions as their gas allows.
+   * Sets whole orders by id.
    *
    * @example
    * ```ts
    * const order = await mocks.vault.getOrderInfo(1n);
-   * await mocks.addOrders(
-   *   new Map([[8n, order], [9n, { ...order, state: "closed" }]]),
-   * );
+   * await mocks.addOrders(new Map([[9n, { ...order, state: "closed" }]]));
    * (await mocks.vault.getOrderInfo(9n)).state;
    * // 2
    * ```
@@ -176,14 +165,8 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /**
-   * Computes the orders of a range of ids; see `generatedOrder`.
-   *
-   * @example
-   * ```ts
-   * await mocks.generateOrders(1_000n, 1_999n);
-   * (await mocks.vault.getOrderInfo(1_999n)).exType;
-   * // 'XRP-USDT'
-   * ```
+   * Makes the mock compute the orders of a range of ids, both ends included.
+   * `generatedOrder(id)` of `hardhat-vault/mocks` returns the same order.
    */
   public async generateOrders(
     firstId: bigint | number,
@@ -193,11 +176,9 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /**
-   * Makes an operation revert from now on, until {@link succeed} or the next
-   * `deployMocks()`: a mock cannot count how often it has failed.
+   * Makes an operation revert until {@link succeed} or the next `deployMocks()`.
    *
-   * @param reason A text, `{ panic }`, `{ customError, args }` or `{ data }`.
-   * @param options `pool`: the one pool that fails. Default: both.
+   * @param options `pool`: the pool that reverts. Default: both.
    * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
    *
    * @example
@@ -217,15 +198,10 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /**
-   * Ends what {@link fail} began, and throws alike.
+   * Ends a failure of {@link fail}.
    *
-   * @example
-   * ```ts
-   * await mocks.fail("queryVolume");
-   * await mocks.succeed("queryVolume");
-   * await mocks.vault.queryVolume();
-   * // 420000000000000000000n
-   * ```
+   * @param options `pool`: the pool that succeeds again. Default: both.
+   * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT
    */
   public async succeed(
     operation: OperationName,
@@ -238,17 +214,9 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /**
-   * The settlements that the mock vault has seen, oldest first. One that
-   * reverted has left no trace.
+   * Reads the settlements that succeeded, oldest first.
    *
    * @throws VaultError VAULT_NOT_A_MOCK
-   *
-   * @example
-   * ```ts
-   * await mocks.vault.settleAll();
-   * (await mocks.settlements()).map(({ caller }) => caller);
-   * // [ '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' ]
-   * ```
    */
   public async settlements(): Promise<RecordedSettlement[]> {
     await requireMocks(this.vault, this.addresses, ["vault"]);
@@ -265,7 +233,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     );
   }
 
-  /** The terms of the latest round, but from a start on that is now by default. */
+  /** Reads the terms of the latest round, and moves them to another start. */
   async #latestTerms(startTime?: bigint): Promise<NextRound> {
     const [latest, now] = await Promise.all([
       this.vault.getLatestRoundInfo(),
@@ -281,7 +249,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
     };
   }
 
-  /** Reads what changes name; the rest of the state may be anything. */
+  /** Reads the values that are changed in part; the others are placeholders. */
   async #readNamed(changes: MockOverrides): Promise<MockState> {
     const state: Record<string, unknown> = {
       ...scenarios["open-round"](0n),
@@ -321,8 +289,8 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /**
-   * Makes the calls of a plan, after everything that was begun before. If another
-   * process scripted the same mocks meanwhile, they are planned again.
+   * Makes the calls of a plan, once earlier ones are done. If another process
+   * scripted the same mocks meanwhile, it plans the calls again.
    */
   async #script(
     plan: () => readonly ScriptCall[] | Promise<readonly ScriptCall[]>,
@@ -338,8 +306,8 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
           await sendScript(vault, addresses, script, counts);
           return;
         } catch (error) {
-          // Another process sends from the same account, and its transaction may
-          // not be mined yet.
+          // The transaction of another process from the same account may not be
+          // mined yet.
           const isOvertaken =
             attempt < MOST_ATTEMPTS && /nonce too low/iu.test(String(error));
           const now = await countScripts(vault, addresses);
@@ -355,5 +323,5 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 }
 
-/** A node that refuses the nonce so often does so for another reason. */
+/** After this many refusals of the nonce, no other process can be the cause. */
 const MOST_ATTEMPTS = 20;

@@ -1,5 +1,5 @@
 /**
- * The six scriptable mocks over any EIP-1193 provider, without the plugin.
+ * The six mocks over any EIP-1193 provider, without the plugin.
  *
  * @module hardhat-vault/mocks
  */

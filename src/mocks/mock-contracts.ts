@@ -25,7 +25,6 @@ export const mockArtifacts = {
 
 export type MockAddresses = Readonly<Record<ContractRole, `0x${string}`>>;
 
-/** One call of a script, to the mock of a role. */
 export interface ScriptCall {
   readonly role: ContractRole;
   readonly data: string;
@@ -45,10 +44,8 @@ export function call(
 }
 
 /**
- * The address of every role.
- *
- * @param operation What needs them, named in errors.
- * @param otherwise Gives the address of a contract that has none.
+ * @param operation The operation that needs the addresses, for errors.
+ * @param otherwise Returns the address of a contract that has none.
  * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED
  */
 export async function addressesOf(
@@ -66,12 +63,11 @@ export async function addressesOf(
   return Object.fromEntries(await Promise.all(located)) as MockAddresses;
 }
 
-/** How many scripts each mock has counted; none where no such mock stands. */
+/** The number of scripts that each mock has counted, without roles that are no mocks. */
 export type ScriptCounts = Map<ContractRole, bigint>;
 
 const MOCK_INFO_SELECTOR = id("mockInfo()").slice(0, 10);
 
-/** Asks each role's contract if it is its mock, and how often it was scripted. */
 export async function countScripts(
   vault: VaultClient,
   addresses: MockAddresses,
@@ -98,8 +94,8 @@ export async function countScripts(
 }
 
 /**
- * Fails unless each role's contract is its mock. A script sent anywhere else
- * would be a transaction to a stranger, or succeed without doing anything.
+ * Checks that each role's contract is its mock: another contract could accept a
+ * script and do nothing, or something else.
  *
  * @throws VaultError VAULT_NOT_A_MOCK
  */
@@ -122,23 +118,23 @@ export async function requireMocks(
 }
 
 /**
- * The fixed addresses of the mocks in process, so that fixtures can be loaded in
- * any order; each instance has its own. They start with "vault" in ASCII.
+ * The fixed addresses of the mocks in process. They start with "vault" in ASCII,
+ * and do not depend on the order of deployments. Each instance has its own.
  */
 export function inProcessAddresses(instance?: string): MockAddresses {
   const digits =
     instance === undefined ? "0".repeat(28) : id(instance).slice(-28);
   return byRole((role) => {
     const number = contractRoleNames.indexOf(role) + 1;
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- every address begins so
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- getAddress returns 0x and 40 digits
     return getAddress(`0x7661756c74${digits}0${number}`) as `0x${string}`;
   });
 }
 
-/** Their addresses, but for those of instances. */
+/** Addresses of the mocks that `deployMocks()` places in process, by role. */
 export const inProcessMockAddresses = inProcessAddresses();
 
-/** Places code, on anvil too; the mocks have no constructor that had to run. */
+/** Places code without running constructors: the mocks have none. */
 export async function placeCode(
   { rpc }: VaultClient,
   addresses: MockAddresses,
@@ -150,12 +146,10 @@ export async function placeCode(
   }
 }
 
-/** True for a vault over a connection of Hardhat's, which has its settings. */
 export function hasHost(vault: VaultClient): vault is VaultClient & VaultHost {
   return "connection" in vault;
 }
 
-/** True if the chain lives in this process, with nobody else on it. */
 export function isInProcess(vault: VaultClient): boolean {
   return (
     hasHost(vault) && vault.connection.networkConfig.type === "edr-simulated"
@@ -163,15 +157,16 @@ export function isInProcess(vault: VaultClient): boolean {
 }
 
 /**
- * Methods that only development nodes have: Hardhat's and anvil, which also let
- * their user place code. A live node may have the same name or chain id.
+ * Methods of Hardhat's node and of anvil. The client's name and the chain id do
+ * not identify them: a live node may have the same.
  */
 const DEVELOPMENT_METHODS = ["hardhat_metadata", "anvil_nodeInfo"];
 
 /**
- * Fails unless nothing costs money: in process, or on a development node.
+ * Checks that the network is in process or a development node.
  *
- * @param action The problem elsewhere, for the error's text, as are the remedies.
+ * @param action The problem with another network, for the error.
+ * @param instead The remedies, for the error.
  * @throws VaultError VAULT_LIVE_NETWORK
  */
 export async function requireDevelopmentNode(
@@ -182,7 +177,7 @@ export async function requireDevelopmentNode(
   if (isInProcess(vault)) {
     return;
   }
-  // First, so that a node that cannot be reached is not called a live one.
+  // First, so that an unreachable node is not reported as a live network.
   const chainId = await vault.chainId();
   for (const method of DEVELOPMENT_METHODS) {
     const answer = await vault.rpc
@@ -202,7 +197,7 @@ export async function requireDevelopmentNode(
   });
 }
 
-/** The clock of the next block, in Unix seconds: a node may have been idle. */
+/** Reads the time of the next block, in Unix seconds; the latest may be old. */
 export async function readClock(vault: VaultClient): Promise<bigint> {
   const { next } = await vault.rpc.nextBlock();
   return BigInt(next.timestamp);

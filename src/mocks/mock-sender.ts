@@ -20,27 +20,26 @@ import type {
   ScriptCounts,
 } from "./mock-contracts.js";
 
-/** A transaction that deploys a mock (without `to`) or scripts some. */
+/** A transaction that deploys a mock (without `to`) or runs a script. */
 export interface MockTransaction {
   readonly to?: string | undefined;
   readonly data: string;
 }
 
 /**
- * The account that scripts mocks in process: "vault" in ASCII, and not one of
- * the accounts of the network, whose nonces and balances tests look at.
+ * The account that scripts mocks in process, "vault" in ASCII. Tests may check
+ * nonces and balances of the network's own accounts.
  */
 const SCRIPTER = "0x7661756c740000000000000000000000000000ff";
 
-// Above every base fee that a test may have set; the account can pay it, and
-// what it pays is burnt: no block producer is tipped.
+// Above every base fee that a test may set.
 const MAX_FEE_PER_GAS = 2n ** 96n;
 const SCRIPTER_BALANCE = MAX_FEE_PER_GAS * TRANSACTION_GAS_CAP * 1_000n;
 
 /**
- * Sends transactions in order, and waits until all of them have succeeded.
+ * Sends transactions in order, and waits until all are mined.
  *
- * @throws VaultError VAULT_NO_SIGNER, VAULT_MOCK_SCRIPT_FAILED and those of a
+ * @throws VaultError VAULT_NO_SIGNER, VAULT_MOCK_SCRIPT_FAILED and errors of a
  * request
  */
 export async function sendToMocks(
@@ -52,8 +51,7 @@ export async function sendToMocks(
   const fields = isInProcess(vault)
     ? await scripterFields(rpc)
     : { from: await firstAccount(vault) };
-  // All are sent before the first is waited for: on a chain with slow blocks
-  // they share one.
+  // All are sent before it waits for the first, so that they can share a block.
   const hashes: string[] = [];
   for (const transaction of transactions) {
     const sent = await rpc.requestOrRevert(method, [
@@ -69,7 +67,7 @@ export async function sendToMocks(
   );
 }
 
-/** Everything explicit: a user's gas settings may not suit this sender. */
+/** Sets every field: the user's gas settings may not suit this account. */
 async function scripterFields(rpc: RpcClient): Promise<object> {
   const [{ gasLimit }] = await Promise.all([
     rpc.getBlock(),
@@ -107,7 +105,7 @@ async function firstAccount(vault: VaultClient): Promise<string> {
 /** Two minutes, or as many blocks in process. */
 const MOST_POLLS = 127;
 
-/** In process it mines: nobody else does if the user turned mining off. */
+/** Waits; in process it mines blocks, because the user may have turned mining off. */
 async function waitForReceipt(
   vault: VaultClient,
   hash: string,
@@ -138,14 +136,14 @@ function scriptFailed({ network }: RpcClient, problem: string): VaultError {
   });
 }
 
-/** An order takes some 300,000 gas to store, and a transaction has 16.7 million. */
+/** Storing an order takes some 300,000 gas; a transaction has 16.7 million. */
 const CALLS_PER_TRANSACTION = 40;
 
 /**
- * Makes calls in order: any mock runs a script for all. With counts, none on a
- * mock that others scripted since; then each transaction waits for the one before.
+ * Makes calls in order; the mock that runs a script can call the others.
  *
- * @param counts Raised with every transaction.
+ * @param counts If given, each transaction reverts if another process scripted
+ * one of its mocks since, and waits for the one before. They are kept up to date.
  * @throws VaultError as {@link sendToMocks} does
  */
 export async function sendScript(

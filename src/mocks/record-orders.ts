@@ -11,15 +11,15 @@ import type { ScriptCall } from "./mock-contracts.js";
 import { callsForOrders } from "./state.js";
 import type { MockState } from "./types.js";
 
-/** From this many orders on, a recording is quicker than a script. */
+/** From this many orders on, a recording is faster than a script. */
 const FEWEST_ORDERS = 100;
 
-/** Orders a page, as in `MockTrading`. */
+/** Orders in a page; `MockTrading` has the same number. */
 const PAGE = 16n;
 
 /**
- * The calls that give the mock orders. In process many go into code, for
- * `MockTrading.setRecording`: storing ten thousand takes seconds.
+ * Returns the calls that set orders. In process, many orders are written as
+ * code, for `MockTrading.setRecording`: storing ten thousand takes seconds.
  */
 export async function recordOrders(
   vault: VaultClient,
@@ -41,7 +41,7 @@ export async function recordOrders(
     pages.set(number, code);
     hash.update(`${number} ${code}`);
   }
-  // Named by their content, so that no recording has pages of another.
+  // The hash keeps the pages of two recordings apart.
   const recording = hash.digest("hex");
   for (const [number, code] of pages) {
     const location = keccak256(`0x${recording}${hexWord(number)}`);
@@ -69,7 +69,7 @@ function encodeBytes(digits: string): string {
   return hexWord(digits.length / 2) + digits.padEnd(padded, "0");
 }
 
-/** Encodes a list of encoded dynamic values; ethers takes twenty times as long. */
+/** Encodes a list of encoded dynamic values, twenty times as fast as ethers. */
 function encodeList(items: readonly string[]): string {
   let offset = 32 * items.length;
   let offsets = "";

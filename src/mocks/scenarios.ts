@@ -14,7 +14,7 @@ import type { MockState } from "./types.js";
 const ONE = 10n ** 18n;
 const DAY_SECONDS = 86_400n;
 
-/** Order 1 of an open round, and what any other is like unless it is said. */
+/** Order 1 of `open-round`, and the defaults of an order in `overrides`. */
 export const someOrder: Readonly<VaultOrder> = {
   exType: "BTC-USDT",
   holder: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
@@ -59,12 +59,12 @@ const orders: MockState["orders"] = new Map([
   ],
 ]);
 
-/** Never below zero: a test's clock may start anywhere. */
+/** Never below zero: a test may start its chain at any time. */
 function before(chainTime: bigint, seconds: bigint): bigint {
   return chainTime > seconds ? chainTime - seconds : 0n;
 }
 
-/** An unsettled round, filled in part; the base of the other scenarios. */
+/** The base of the other scenarios. */
 function openRound(chainTime: bigint): MockState {
   return {
     fundingFeeRate: { call: 25_000n, put: 17_500n },
@@ -113,10 +113,9 @@ function openRound(chainTime: bigint): MockState {
   };
 }
 
-/** What mocks answer at first, times from the chain's on, in Unix seconds. */
+/** Makes the state of the mocks from the time of the chain, in Unix seconds. */
 export type Scenario = (chainTime: bigint) => MockState;
 
-/** A scenario that is another one but for this. */
 function changed(
   base: Scenario,
   change: (state: MockState, chainTime: bigint) => Partial<MockState>,
@@ -151,7 +150,7 @@ const greatest: Readonly<Record<WireType, unknown>> = {
   address: "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF",
 };
 
-/** An operation's answer of zeros, or of other values of the same types. */
+/** Returns an answer of zeros, or of other values by type. */
 export function zeroAnswer<Name extends ReadOperationName>(
   operation: Name,
   values = zeros,
@@ -163,7 +162,7 @@ export function zeroAnswer<Name extends ReadOperationName>(
   ) as OperationResult<Name>;
 }
 
-/** Strings that break what trusts them: each is one order's `exType`. */
+/** Strings that break careless output, each the `exType` of one order. */
 const oddStrings = [
   "=1+1",
   '"quoted", and\r\nbroken\tlines',
@@ -202,11 +201,8 @@ const extremes = changed(openRound, () => ({
 }));
 
 /**
- * The canned states of the mocks. Times are relative to the chain's clock, so
- * that an open round is open whenever the mocks are deployed.
- *
- * In each but `settled-round` a settlement succeeds and writes a non-zero
- * price and amount.
+ * The scenarios of the mocks. Times are relative to the clock of the chain, so
+ * that an open round is open. A settlement succeeds in each but `settled-round`.
  */
 export const scenarios = {
   "open-round": openRound,

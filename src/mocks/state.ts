@@ -59,7 +59,7 @@ export const settlementFields: readonly Field[] = fieldsOf(
   ["settledPrice", "settledAmount"],
 );
 
-/** The readings that mocks answer alike whatever they are asked. */
+/** The readings that mocks return whatever the arguments are. */
 export const answers: readonly Query[] = [
   ...standaloneQueries,
   {
@@ -77,10 +77,9 @@ const rangeFields = ["firstId", "lastId"].map((name): Field => ({
   label: name,
 }));
 
-/** One value that can be set. */
 interface Settable {
   readonly path: Query["path"];
-  /** Checks a change, and makes the value. */
+  /** Checks a change, and returns the new value. */
   readonly change: (given: unknown, state: MockState) => unknown;
   readonly calls: (
     state: MockState,
@@ -149,7 +148,7 @@ const settables: readonly Settable[] = [
 ];
 
 /**
- * A state with some of its values changed, each of which is checked.
+ * Checks changes, and returns the changed state.
  *
  * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
  * VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
@@ -174,7 +173,7 @@ export function applyOverrides(
   return changed;
 }
 
-/** The calls that set what is named; fresh mocks need all of the state. */
+/** Returns the calls that set the values that `named` has keys for. */
 export function callsForChanges(
   state: MockState,
   changes: MockOverrides,
@@ -185,17 +184,14 @@ export function callsForChanges(
     .flatMap(({ calls }) => calls(state, changes));
 }
 
-/**
- * Sets what an operation answers: its values in their order, after the contract
- * type if the operation takes one.
- */
+/** Sets an operation's answer: the contract type, if it takes one, then its values. */
 function setAnswer(
   { operation, role, args }: Query,
   answer: unknown,
 ): ScriptCall {
   const { key, inputs, outputs } = operationEntry(operation);
   const mock = mockInterfaces[role];
-  // Named after the function that answers, or after the value.
+  // A setter is named after the function or after the value.
   const setter = [wireName(operation).replace(/^(?:get|query|cal)/u, ""), key]
     .map((name) => `set${capitalize(name)}`)
     .find((name) => mock.hasFunction(name));
@@ -213,7 +209,7 @@ function setAnswer(
   return call(role, setter, ...chosen, ...values);
 }
 
-/** Makes an operation revert, or succeed again if the reason is null. */
+/** A null reason ends the failure. */
 export function callsForFailure({
   operation,
   pool,
@@ -231,7 +227,7 @@ export function callsForFailure({
     );
 }
 
-/** Sets orders, and removes those that are null. */
+/** A null order is removed. */
 export function callsForOrders(orders: MockState["orders"]): ScriptCall[] {
   return [...orders].map(([orderID, order]) =>
     order === null
@@ -272,7 +268,7 @@ function changedOrders(
   return changed;
 }
 
-/** Takes one spelling only: of two keys for one order, one would be lost. */
+/** Takes one spelling only: two keys for one order would overwrite each other. */
 export function parseOrderKey(key: string): bigint {
   return parseUint256(
     /^(?:0|[1-9][0-9]*)$/u.test(key) ? BigInt(key) : key,
@@ -280,7 +276,7 @@ export function parseOrderKey(key: string): bigint {
   );
 }
 
-/** A misspelt key must not be an override that does nothing. */
+/** Refuses a misspelt key, which would change nothing. */
 export function requireKnownKeys(
   changes: unknown,
   known: unknown,
@@ -297,7 +293,7 @@ export function requireKnownKeys(
   }
 }
 
-/** A mistyped name must not be a failure that never happens. */
+/** Refuses a misspelt name, which would never fail. */
 export function checkTarget(
   target: { operation: unknown; pool?: unknown },
   where: string,
@@ -337,9 +333,8 @@ const FIRST_HOLDER = 0x1000000000000000000000000000000000000001n;
 const tickers = ["BTC", "ETH", "BNB", "SOL", "XRP"];
 
 /**
- * The order that the mock computes for an id of its generated range: the
- * formula of `MockTrading._generatedOrder`, so that a test knows what to expect.
- * Values are unscaled.
+ * Computes the order of an id in a generated range, unscaled, with the formula of
+ * `MockTrading._generatedOrder`.
  *
  * @example
  * ```ts

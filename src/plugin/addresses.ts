@@ -8,22 +8,21 @@ import { toConfigVariableError } from "../rpc/errors.js";
 import type { VaultInstanceConfig } from "./config-types.js";
 import type { DeploymentAddresses } from "./deployments.js";
 
-/** The addresses of a connection, or of an instance on it. */
 export interface ConnectionAddresses {
   readonly locate: AddressResolver;
-  /** Leaves out what deploy-mocks left, which instances do not share. */
+  /** Omits the mocks of deploy-mocks, which instances do not inherit. */
   readonly locateNamed: AddressResolver;
-  /** Puts these first, in the place of those bound before. */
+  /** Puts these addresses first, and drops those bound before. */
   bind(addresses: AddressResolver): void;
 }
 
 /**
- * Looks for addresses that are bound, then configured ones, those of the network
- * for what an instance omits, then those that deploy-mocks left.
+ * Resolves an address from these sources, in this order: bound addresses, the
+ * configuration (of the instance, then of the network), mocks of deploy-mocks.
  *
- * @param sources `upstream`: has the addresses of a fork, in place of all these.
- * @throws VaultError VAULT_UNKNOWN_INSTANCE and, when asked,
- * VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE
+ * @param sources `upstream`: the addresses of a fork; if given, the only source.
+ * @throws VaultError VAULT_UNKNOWN_INSTANCE; the resolvers throw
+ * VAULT_INVALID_ADDRESS and VAULT_CONFIG_VARIABLE
  */
 export function connectionAddresses(
   networkName: string,
@@ -55,11 +54,11 @@ export function connectionAddresses(
     return (
       (await mocks?.find(role)) ?? {
         path: `${path}.${role}`,
-        // Known once the mocks were looked for.
+        // `find` has run: it sets the absence.
         hint:
           mocks?.describeAbsence() ??
           (networkConfig.type === "http"
-            ? "What deploy-mocks wrote to vault-deployments/ is not used here: to check it, the network would have to be asked."
+            ? "Mocks of vault-deployments/ are not used here, because checking them needs requests to the network."
             : "An in-process network starts empty: choose another one with `--network <name>`, or call deployMocks() first."),
       }
     );
@@ -85,11 +84,7 @@ export function connectionAddresses(
   };
 }
 
-/**
- * The settings of a network, or of an instance on it.
- *
- * @throws VaultError VAULT_UNKNOWN_INSTANCE
- */
+/** @throws VaultError VAULT_UNKNOWN_INSTANCE */
 export function settingsOf(
   networkName: string,
   { vault }: NetworkConfig,

@@ -19,22 +19,21 @@ import type {
   VaultNetworkUserConfig,
 } from "./config-types.js";
 
-// Hardhat runs these hooks at every start, and again for every connection with an
-// override.
+// Hardhat runs these hooks at every start and for every connection with overrides.
 export default async (): Promise<Partial<ConfigHooks>> => ({
   extendUserConfig,
   validateUserConfig,
   resolveUserConfig,
 });
 
-/** Adds the network that forks are made with; what the user has comes first. */
+/** Adds the network that forks are made with, unless the user defines it. */
 async function extendUserConfig(
   userConfig: HardhatUserConfig,
   next: (nextUserConfig: HardhatUserConfig) => Promise<HardhatUserConfig>,
 ): Promise<HardhatUserConfig> {
   const extended = await next(userConfig);
   const networks: unknown = extended.networks ?? {};
-  // The validation complains about anything but an object.
+  // Anything but an object is left to the validation.
   return typeof networks === "object"
     ? {
         ...extended,
@@ -50,11 +49,11 @@ async function validateUserConfig(
   userConfig: HardhatUserConfig,
 ): Promise<HardhatUserConfigValidationError[]> {
   const errors: HardhatUserConfigValidationError[] = [];
-  // Not validated yet: whatever the types say, it may be anything.
+  // Not validated yet, so the types may be wrong.
   for (const [name, network] of Object.entries(asRecord(userConfig.networks))) {
     const { vault } = asRecord(network);
     if (vault !== undefined) {
-      // It loads the table of operations, which other starts do not need.
+      // Loads the table of operations, which other starts do not need.
       const { validateVaultSettings } = await import("./validate-settings.js");
       const path = ["networks", name, "vault"];
       errors.push(...(await validateVaultSettings(vault, path)));
@@ -81,7 +80,7 @@ async function resolveUserConfig(
   }
   const resolvedConfig = await next(userConfig, resolveConfigurationVariable);
   const networks: Record<string, NetworkConfig> = {};
-  // Hardhat's own resolver drops the keys of networks that it does not know.
+  // Hardhat's own resolver drops unknown keys of networks.
   for (const [name, network] of Object.entries(resolvedConfig.networks)) {
     networks[name] = {
       ...(name === FORK_NETWORK
@@ -131,10 +130,7 @@ function resolveVaultNetworkConfig(
   };
 }
 
-/**
- * Hardhat gives all forks one folder for what they remember. A fork of ours
- * names its own; see chooseForkCache.
- */
+/** Hardhat gives all forks one cache; this keeps the folder of chooseForkCache. */
 function withForkCacheDir(
   network: NetworkConfig,
   userNetwork: NetworkUserConfig | undefined,

@@ -16,13 +16,11 @@ import { recordedAddress, recordedCount } from "../recorded-values.js";
 import type { Schema } from "../recorded-values.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
-/** A deployment by `vault deploy-mocks` on a network that persists. */
-// Spelled out, not inferred: our declarations would import zod's, which every
-// project that has this package would then have to load and check.
+// Not inferred from the schema: the published declarations would import zod.
 interface MockDeployment {
   readonly version: 1;
   readonly chainId: number;
-  /** Several local nodes share a chain id; their genesis tells them apart. */
+  /** Identifies the chain: local nodes share one chain id. */
   readonly genesisHash: string;
   readonly block: number;
   readonly scenario: string;
@@ -42,20 +40,19 @@ const deploymentSchema: Schema<MockDeployment> = z
   })
   .strict();
 
-/** Some archives are pruned so far that they have no first block. */
+/** Some nodes have no first block. */
 const UNKNOWN_GENESIS = "unknown";
 
 /**
- * The addresses of mocks that were deployed to a persistent network, as long as
- * it is the same chain and the code is still there.
+ * The addresses of mocks that `vault deploy-mocks` recorded, as long as the chain
+ * is the same and still has their code.
  */
 export class DeploymentAddresses {
   #found: Promise<MockDeployment | undefined> | undefined;
   #absence: string | undefined;
-  /** Ends the names of the files of this set of contracts. */
+  /** End of the names of this instance's files. */
   readonly #suffix: string;
 
-  /** @param instance The set of contracts on the network, if it is a named one. */
   constructor(
     private readonly rpc: RpcClient,
     private readonly projectRoot: string,
@@ -75,7 +72,7 @@ export class DeploymentAddresses {
     try {
       deployment = await loading;
     } finally {
-      // Mocks may be deployed, or the node come back, while this lives.
+      // Retry next time: mocks may be deployed, or the node restarted, meanwhile.
       if (deployment === undefined && this.#found === loading) {
         this.#found = undefined;
       }
@@ -84,7 +81,7 @@ export class DeploymentAddresses {
       return undefined;
     }
     const source = this.#fileOf(deployment);
-    // A file may have it in any case, and addresses are compared as they are.
+    // Adds the checksum, because addresses are compared as strings.
     const address = parseAddress(
       deployment.contracts[role],
       `The address of the ${contractRoles[role].label} contract (${source})`,
@@ -92,14 +89,14 @@ export class DeploymentAddresses {
     return { address, source };
   }
 
-  /** Says what to do about mocks that are missing, or not used. */
+  /** Explains why no mocks were found, and what to do. */
   public describeAbsence(): string {
     return this.#absence === undefined
       ? `For a local node, ${this.#command} deploys mocks.`
       : `${this.#absence}: run ${this.#command} again.`;
   }
 
-  /** Writes the file; it appears whole or not at all. */
+  /** @returns The file's path, relative to the project's root. */
   public async save(
     mocks: Pick<MockDeployment, "block" | "scenario" | "contracts">,
   ): Promise<string> {
@@ -133,11 +130,9 @@ export class DeploymentAddresses {
   }
 
   async #genesisHash(): Promise<string> {
-    // A block without a hash is an error: it must not look like another chain.
     return (await this.rpc.genesisHash()) ?? UNKNOWN_GENESIS;
   }
 
-  /** The file of a chain's mocks, relative to the project's root. */
   #fileOf({
     chainId,
     genesisHash,

@@ -33,7 +33,7 @@ export interface Check {
   readonly name: string;
   readonly status: "ok" | "warn" | "fail";
   readonly detail: string;
-  /** Says what to do; null if there is nothing to do. */
+  /** What to do; null if there is nothing to do. */
   readonly fix: string | null;
 }
 
@@ -64,7 +64,7 @@ export function failed(name: string, error: unknown): Check {
   return { name, ...findingOf(error) };
 }
 
-/** A failure to examine it is a warning. */
+/** An examination that fails is a warning. */
 async function check(
   name: string,
   examination: Promise<Finding>,
@@ -75,12 +75,11 @@ async function check(
   );
 }
 
-/** Chain ids of development nodes, whose clocks and settings are their own. */
+/** Chain ids of development nodes, whose clock and chain id need no check. */
 const DEVELOPMENT_CHAIN_IDS: ReadonlySet<number> = new Set([1337, 31337]);
 
 const MAX_HEAD_AGE_SECONDS = 300;
 
-/** Checks a node as far as this package uses it. */
 export async function examineNode(
   vault: VaultHost,
   { chainId, block }: { chainId: number; block: BlockInfo },
@@ -133,7 +132,7 @@ function examineHead(
   return age > 0
     ? fail(
         detail,
-        "Check that the node follows its rpc, and this machine's clock.",
+        "Check that the node is synchronised, and this machine's clock.",
       )
     : warn(detail, "Set this machine's clock.");
 }
@@ -165,13 +164,13 @@ async function examineEngine(
       );
 }
 
-/** At least one read of each contract. */
+/** At least one read for each contract. */
 const reads: readonly Query[] = [
   ...standaloneQueries,
   { operation: "getOrderInfo", role: "trading", args: [1], path: ["order 1"] },
 ];
 
-/** Checks that every contract has an address, and that it answers there. */
+/** Checks that every contract has an address and can be read. */
 export async function examineContracts(
   vault: VaultHost,
   block: number,
@@ -182,7 +181,7 @@ export async function examineContracts(
       finding: await examineContract(vault, role, block),
     })),
   );
-  // Half a configuration is a configuration.
+  // Somebody who configured some contracts may need no others: a warning.
   const noneIsConfigured = checks.every(({ finding }) => "missing" in finding);
   return checks.map(({ name, finding }) => ({
     name,
@@ -224,12 +223,12 @@ async function examineContract(
     : findingOf(worst, isExplained(worst) ? "warn" : "fail");
 }
 
-/** A revert without a reason often is that of another contract. */
+/** A revert without a reason is often a sign of a wrong address. */
 function isExplained({ code, details }: VaultError): boolean {
   return code === "VAULT_CALL_REVERTED" && details["reason"] !== NO_REASON;
 }
 
-/** Gas of a settlement that cannot be estimated now. */
+/** Supposed gas of a settlement that cannot be estimated now. */
 const SUPPOSED_GAS = 1_000_000n;
 
 const signingKinds = {
@@ -238,7 +237,7 @@ const signingKinds = {
   "in-process": "an account of the in-process network",
 } as const;
 
-/** Checks who would settle, and if the account could pay for it. */
+/** Checks the account that settles, and its balance. */
 export async function examineSigner(
   vault: VaultHost,
 ): Promise<readonly Check[]> {
@@ -249,7 +248,7 @@ export async function examineSigner(
     signer = await resolveSigner(vault.rpc, networkConfig, undefined);
   } catch (error) {
     if (refusesSettlement(error)) {
-      const fix = `Nothing to do where only reads are made; to settle, set networks.${networkName}.accounts.`;
+      const fix = `To settle, set networks.${networkName}.accounts; to read, no account is needed.`;
       return [{ name, ...warn(error.shortMessage, fix) }];
     }
     return [failed(name, error)];
@@ -261,7 +260,7 @@ export async function examineSigner(
   ];
 }
 
-/** By the gas and the fees that a settlement would be given now. */
+/** Compares the balance with the gas and the fees of a settlement now. */
 async function examineBalance(
   vault: VaultHost,
   from: string,
@@ -277,7 +276,7 @@ async function examineBalance(
         const call = settlementCall(from, address);
         return await findGas(vault, call, next, simulated);
       })
-      // Nodes differ in how they refuse an estimate for want of money.
+      // A node may refuse the estimate because the balance is too low.
       .catch(fallbackTo(undefined)),
   ]);
   const gas = typeof found === "bigint" ? found : undefined;

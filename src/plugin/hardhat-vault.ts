@@ -34,46 +34,42 @@ import type { ConnectionAddresses } from "./addresses.js";
 import type { DeploymentAddresses } from "./deployments.js";
 import { findInProject } from "./project-abis.js";
 
-/**
- * The handle that scripts mocks; its `vault`, the plugin's unless named, is
- * bound to them.
- */
+/** The handle that scripts mocks; its `vault` is bound to them. */
 export type MockVaultHandle<VaultT extends VaultClient = HardhatVault> =
   MockHandle<VaultT>;
 
-/** The parts that the vaults on one connection share. */
+/** The parts that all vaults on one connection share. */
 interface NetworkParts extends Pick<
   HardhatVault,
   "connection" | "context" | "networkName" | "rpc"
 > {
   readonly findErrors: FindErrors;
   readonly upstream: UpstreamAddresses | undefined;
-  /** The network's own, and by name those of its instances. */
+  /** The vaults of the instances by name; undefined is the network's own. */
   readonly vaults: Map<string | undefined, HardhatVault>;
 }
 
-/** The parts that the vaults of one set of contracts share. */
+/** The parts that all vaults of one instance share. */
 interface InstanceParts extends Pick<
   HardhatVault,
   "instanceName" | "deployments"
 > {
-  /** Those below `at()`. */
+  /** The addresses without those of `at()`. */
   readonly addresses: ConnectionAddresses;
 }
 
 const IN_PROCESS_CHUNK = 50;
 
 /**
- * `connection.vault`: a {@link VaultClient} over a Hardhat connection, with
- * addresses from its configuration, that can also settle, simulate a
- * settlement and deploy mocks.
+ * `connection.vault`: a {@link VaultClient} with the addresses of the Hardhat
+ * configuration that can also settle, simulate a settlement and deploy mocks.
  */
 export class HardhatVault extends VaultClient implements VaultHost {
   public readonly connection: NetworkConnection<ChainType | string>;
   public readonly instanceName: string | undefined;
   /** @internal */
   public readonly context: HookContext;
-  /** @internal Undefined where nothing persists: on an in-process network. */
+  /** @internal Undefined on an in-process network, where nothing persists. */
   public readonly deployments: (() => Promise<DeploymentAddresses>) | undefined;
 
   private constructor(
@@ -81,7 +77,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     private readonly parts: InstanceParts,
     addresses: AddressResolver = parts.addresses.locate,
     rpc: RpcClient = network.rpc,
-    /** In the place of the configured sender, during one operation. */
+    /** Replaces the configured sender during one operation. */
     private readonly from?: string,
   ) {
     const { connection, networkName, findErrors } = network;
@@ -94,7 +90,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /**
    * @param networkName The network's name in error texts.
-   * @param upstream The addresses of a fork's contracts.
+   * @param upstream The addresses of the network, if this is a fork of one.
    * @internal
    */
   public static forConnection(
@@ -119,7 +115,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     const { networkConfig } = connection;
     let opened: Promise<DeploymentAddresses> | undefined;
     const { root } = context.config.paths;
-    // Loaded when it is asked for: it needs zod.
+    // Loaded on first use, because it needs zod.
     const openDeployments = async (): Promise<DeploymentAddresses> =>
       await (opened ??= import("./deployments.js").then(
         (module) => new module.DeploymentAddresses(rpc, root, instanceName),
@@ -139,19 +135,15 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /**
-   * Another set of contracts on the same network, as its configuration names it.
-   * Contracts that the instance omits are the network's own; mocks that are deployed
-   * for it are its alone.
+   * Returns the vault of another instance, from `networks.<name>.vault.instances`.
+   * It inherits the addresses that it omits, and has its own mocks.
    *
    * @throws VaultError VAULT_UNKNOWN_INSTANCE
    *
    * @example
    * ```ts
-   * await vault.instance("weekly").addressOf("vault");
-   * // {
-   * //   address: '0x00000000000000000000000000000000000000A1',
-   * //   source: 'networks.default.vault.instances.weekly.contracts.vault'
-   * // }
+   * await vault.instance("weekly").queryVolume();
+   * // 420000000000000000000n
    * ```
    */
   public instance(name: string): HardhatVault {
@@ -163,17 +155,16 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /**
-   * The same vault with other addresses: those named replace its own.
+   * Returns the same vault with some addresses replaced.
    *
-   * @param source Where they come from, for error texts.
+   * @param source The origin of the addresses, for error texts.
    * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
    *
    * @example
    * ```ts
    * const trading = "0x00000000000000000000000000000000000000A1";
-   * const other = vault.at({ trading });
-   * [(await other.addressOf("trading")).source, await other.queryVolume()];
-   * // [ 'at()', 420000000000000000000n ]
+   * (await vault.at({ trading }).addressOf("trading")).source;
+   * // 'at()'
    * ```
    */
   public override at(
@@ -204,8 +195,8 @@ export class HardhatVault extends VaultClient implements VaultHost {
   public override orders(
     options: OrdersOptions = {},
   ): AsyncGenerator<ListedOrder, void, undefined> {
-    // In process there is no round trip to save, and Hardhat's tracing slows
-    // down with the length of a call.
+    // In process there is no round trip to save, and Hardhat traces long calls
+    // slowly.
     return super.orders(
       this.connection.networkConfig.type === "edr-simulated"
         ? { ...options, chunkSize: options.chunkSize ?? IN_PROCESS_CHUNK }
@@ -214,20 +205,19 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /**
-   * Settles the vault's current round.
+   * Settles the current round with one transaction (`IVault.settleAll`).
    *
-   * Protocol, section 4.2, operation 10. `settleAll` names no round: the round
-   * is read first and again right before every sending, and nothing is sent if
-   * it changed. On an HTTP network the transaction is journalled in
-   * `vault-deployments/` before it leaves, so that `resume` can find out what
-   * became of it. Nobody is asked: pass `confirm` to ask.
+   * It reads the round first and again before it sends, and sends nothing if the
+   * round changed. On an HTTP network it writes a journal to `vault-deployments/`
+   * before it sends, from which `resume` continues. It sends without a question,
+   * unless you pass `confirm`.
    *
-   * @returns What happened; see `status`. Once a transaction may have left,
+   * @returns The outcome; see `status`. Once a transaction may have been sent,
    * this never throws.
    * @throws VaultError before anything is sent: VAULT_CONTRACT_NOT_CONFIGURED,
    * VAULT_NO_CODE, VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT,
    * VAULT_INVALID_KEY, VAULT_CONFIG_VARIABLE, VAULT_INVALID_JOURNAL,
-   * VAULT_JOURNAL_NOT_WRITTEN and those of a failed request
+   * VAULT_JOURNAL_NOT_WRITTEN and errors of a request
    *
    * @example
    * ```ts
@@ -242,19 +232,19 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /**
-   * Simulates the settlement of the current round and reports every value
-   * before and after. Nothing is sent to the chain.
+   * Simulates the settlement of the current round and compares every value
+   * before and after. Nothing is sent.
    *
-   * Over HTTP the node executes it where it can, else a fork in this process;
-   * which one did, `engine` of the result says. On an in-process network it
-   * happens on the network itself and is undone: do nothing else on it meanwhile.
+   * Over HTTP the node executes it if it can, else a fork in this process; see
+   * `engine` of the result. An in-process network executes it and undoes it: do
+   * nothing else on that network meanwhile.
    *
-   * @returns What would happen. A contract that refuses is `reverted`, with its
-   * reason, and not an exception.
+   * @returns The outcome. A contract that reverts is the status `reverted`, and
+   * not an exception.
    * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED, VAULT_NO_CODE,
    * VAULT_NO_SENDER, VAULT_BLOCK_NOT_FOUND, VAULT_ARCHIVE_NODE_NEEDED,
    * VAULT_TIME_IN_PAST, VAULT_INVALID_TIME, VAULT_INVALID_ARGUMENT,
-   * VAULT_NOT_A_TOKEN and those of a failed request
+   * VAULT_NOT_A_TOKEN and errors of a request
    *
    * @example
    * ```ts
@@ -272,21 +262,19 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /**
-   * Forks this HTTP network in process, whatever its chain id is.
+   * Forks this HTTP network in process.
    *
-   * @returns A connection to the fork, its `vault` bound to the addresses of
-   * this one, and `vault.instance()` to those of the network's instances. It has
-   * Hardhat's usual accounts. Close it when done.
+   * @returns A connection to the fork, with Hardhat's usual accounts. Its `vault`
+   * and `vault.instance()` have the addresses of this network. Close it when done.
    * @throws VaultError VAULT_CANNOT_FORK_IN_PROCESS, VAULT_BLOCK_NOT_FOUND,
    * VAULT_INVALID_BLOCK, VAULT_INVALID_ENUM, VAULT_FORK_NETWORK_TAKEN and
-   * those of a failed request
+   * errors of a request
    *
    * @example
    * ```ts
    * const fork = await vault.fork();
-   * const { status } = await fork.vault.settleAll();
-   * [status, (await vault.getLatestRoundInfo()).settled];
-   * // [ 'settled', false ]
+   * (await fork.vault.settleAll()).status;
+   * // 'settled'
    * await fork.close();
    * ```
    */
@@ -298,11 +286,10 @@ export class HardhatVault extends VaultClient implements VaultHost {
   /**
    * Deploys the six mocks and binds this connection's vault to them.
    *
-   * @returns The handle that scripts them; its `vault` is bound to them
-   * whatever happens to the connection.
+   * @returns The handle that scripts them; its `vault` stays bound to them.
    * @throws VaultError VAULT_INVALID_ENUM, VAULT_LIVE_NETWORK,
    * VAULT_NO_SIGNER, VAULT_MOCK_SCRIPT_FAILED, VAULT_INVALID_ARGUMENT,
-   * VAULT_INVALID_FIXTURE and those of a failed request
+   * VAULT_INVALID_FIXTURE and errors of a request
    *
    * @example
    * ```ts
@@ -319,17 +306,16 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 
   /**
-   * Places a mock where one contract is, so that a test can script that one
-   * while the others stay the real ones: on a fork, or in process.
+   * Replaces one contract by a mock, on a fork or in process. The other contracts
+   * stay real.
    *
-   * The mock first returns what the contract there returned; what cannot be
-   * read, orders among it, is that of the scenario `open-round`.
+   * The mock returns what the replaced contract returned. Values that cannot be
+   * read, and all orders, are those of the scenario `open-round`.
    *
-   * @returns A handle whose methods for that contract work; those for a
-   * contract that is not a mock throw VAULT_NOT_A_MOCK.
-   * @throws VaultError VAULT_LIVE_NETWORK on anything that is not in process,
-   * anvil or `hardhat node`; VAULT_CONTRACT_NOT_CONFIGURED,
-   * VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT and those of a failed request
+   * @returns A handle. Its methods for other contracts throw VAULT_NOT_A_MOCK.
+   * @throws VaultError VAULT_LIVE_NETWORK unless the network is in process, anvil
+   * or `hardhat node`; VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_ENUM,
+   * VAULT_INVALID_ARGUMENT and errors of a request
    *
    * @example
    * ```ts
@@ -347,7 +333,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return await mockAt(this, role, options);
   }
 
-  /** @internal Scales of the amounts of this set of contracts, for display. */
+  /** @internal */
   public get settings(): DisplaySettings {
     const { tokenDecimals, displayDecimals } = settingsOf(
       this.networkName,
@@ -370,12 +356,12 @@ export class HardhatVault extends VaultClient implements VaultHost {
 
   /** @internal */
   public adoptFork(fork: ForkConnection, upstream: UpstreamAddresses): void {
-    // Of the user's networks, not of what forks are made with.
+    // Errors name the user's network, not the one that forks are made with.
     const name = `${this.networkName} (fork)`;
     fork.vault = HardhatVault.forConnection(fork, this.context, name, upstream);
   }
 
-  /** Checked when it is used: most connections are opened for something else. */
+  /** Parsed on use, because most connections do not read with this sender. */
   protected override defaultFrom(): string {
     return this.from === undefined
       ? configuredFrom(this.networkName, this.connection.networkConfig)
@@ -388,8 +374,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
 }
 
 /**
- * The sender that the configuration of a network names, else the zero address.
- *
+ * @returns The network's `from`, else the zero address.
  * @throws VaultError VAULT_INVALID_ADDRESS
  */
 export function configuredFrom(

@@ -10,7 +10,7 @@ import { assertInvariant } from "../errors.js";
 import { readOperationNames } from "../protocol/queries.js";
 import type { HardhatVault } from "./hardhat-vault.js";
 
-/** The methods that open the connection, besides those that read. */
+/** The methods that open the connection, without the read operations. */
 const forwardedMethods = [
   "snapshot",
   "block",
@@ -24,49 +24,22 @@ const forwardedMethods = [
 ] as const;
 
 /**
- * `hre.vault`: a vault whose connection is opened by the first call, so that it
- * can stand on the runtime environment at no cost. Its methods work when they are
- * taken off, too.
+ * `hre.vault`: a vault that opens its connection on the first call. You can
+ * destructure its methods.
  */
 export interface LazyHardhatVault extends Pick<
   HardhatVault,
   keyof VaultReads | (typeof forwardedMethods)[number] | "orders" | "rounds"
 > {
-  /**
-   * The TypeChain-typed contracts, by role; opens the connection.
-   *
-   * @example
-   * ```ts
-   * const { vault } = await hre.vault.contracts;
-   * await vault.queryVolume();
-   * // 420000000000000000000n
-   * ```
-   */
+  /** The TypeChain-typed contracts by role; opens the connection. */
   readonly contracts: Promise<VaultContracts>;
-  /**
-   * The same vault with other addresses, its connection still unopened.
-   *
-   * @example
-   * ```ts
-   * const trading = "0x00000000000000000000000000000000000000A1";
-   * (await hre.vault.at({ trading }).addressOf("trading")).address;
-   * // '0x00000000000000000000000000000000000000A1'
-   * ```
-   */
+  /** Returns the same vault with some addresses replaced, without opening it. */
   at(contracts: ContractAddresses): LazyHardhatVault;
-  /**
-   * Another set of contracts on the same network; see `HardhatVault`.
-   *
-   * @example
-   * ```ts
-   * (await hre.vault.instance("weekly").addressOf("vault")).address;
-   * // '0x00000000000000000000000000000000000000A1'
-   * ```
-   */
+  /** Returns the vault of another instance; see {@link HardhatVault.instance}. */
   instance(name: string): LazyHardhatVault;
   /**
-   * The vault of another network of the configuration, or of a connection that
-   * is already open; this one, its connection opened, unless given.
+   * Returns the vault of a network or of an open connection. Default: the vault
+   * of this network, its connection opened.
    *
    * @example
    * ```ts
@@ -88,9 +61,8 @@ export default async (): Promise<Partial<HardhatRuntimeEnvironmentHooks>> => ({
 type GetOrCreate = (networkName?: string) => Promise<NetworkConnection>;
 
 /**
- * Hardhat makes its network manager on the first call, and a manager for each
- * of several first calls at once: each would open a connection, and in process
- * a chain, of its own.
+ * Serialises the calls: Hardhat makes a network manager for each of several
+ * simultaneous first calls, and each manager opens a chain of its own.
  */
 function oneAtATime(network: NetworkManager): GetOrCreate {
   let last: Promise<unknown> = Promise.resolve();
@@ -140,7 +112,7 @@ function lazyVault(
           ? (await getOrCreate(target)).vault
           : target.vault,
   };
-  // `own` is the target so that its getter is not evaluated by the copy.
+  // `own` is the target, because copying it would evaluate its getter.
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- `forwarding` has exactly the methods that the type picks, but fromEntries forgets their names
   return Object.assign(own, forwarding) as unknown as LazyHardhatVault;
 }

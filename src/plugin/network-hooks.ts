@@ -13,13 +13,12 @@ async function newConnection<ChainTypeT extends ChainType | string>(
   context: HookContext,
   next: (nextContext: HookContext) => Promise<NetworkConnection<ChainTypeT>>,
 ): Promise<NetworkConnection<ChainTypeT>> {
-  // It needs ethers and the bindings, so it is loaded with the first connection,
-  // while threads of the simulator make the chain.
+  // Loaded with the first connection, because it needs ethers and the bindings.
   const [connection, { HardhatVault }] = await Promise.all([
     next(context),
     import("./hardhat-vault.js"),
   ]);
-  // The provider was made with them, so nothing is resolved that was not needed.
+  // The provider has resolved the same variables already.
   await keepNetworkSecrets(
     connection.networkConfig,
     Object.keys(context.config.networks),

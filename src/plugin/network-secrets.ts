@@ -9,11 +9,10 @@ import {
 } from "../untrusted-text.js";
 
 /**
- * Hides the URL and the headers of a network's node, or of a fork's upstream, from
- * now on.
+ * Hides the URL and the headers of a network's node, or of a fork's upstream, in
+ * all output from now on. Resolves the URL.
  *
- * @param network One that is open or about to be: its URL is resolved.
- * @param publicNames The names of the networks, which are no secrets.
+ * @param publicNames Words that are no secrets, even in a URL.
  */
 export async function keepNetworkSecrets(
   network: NetworkConfig,
@@ -32,7 +31,7 @@ export async function keepNetworkSecrets(
   Object.values(node.httpHeaders ?? {}).forEach(keepHeaderSecret);
 }
 
-/** Hides the keys and mnemonics that stand in the configuration itself. */
+/** Hides the keys and mnemonics in the text of the configuration. */
 export function keepAccountSecrets({ networks = {} }: HardhatUserConfig): void {
   for (const { accounts } of Object.values(networks)) {
     for (const account of Array.isArray(accounts) ? accounts : [accounts]) {

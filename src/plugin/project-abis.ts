@@ -4,7 +4,7 @@ import type { ArtifactManager } from "hardhat/types/artifacts";
 import { findAmong } from "../client/error-abis.js";
 import type { FindErrors } from "../client/error-abis.js";
 
-/** The look-up in the project's artifacts; the first one reads them all. */
+/** Finds errors in the project's artifacts; the first call reads them all. */
 export function findInProject(
   artifacts: Pick<
     ArtifactManager,
@@ -22,7 +22,7 @@ export function findInProject(
           const error = ErrorFragment.from(entry);
           errors.set(error.format("full"), error);
         } catch {
-          // Another kind of entry, or one with types that ethers does not know.
+          // No error, or an error with types that ethers does not support.
         }
       }
     }

@@ -7,12 +7,12 @@ import { isNodeRefusal } from "../rpc/errors.js";
 import { resolveSigner } from "../settlement/signer.js";
 
 /**
- * The account that a settlement would use: the network's `from`, else its first
- * account, remembered for the connection. A settlement looks up its signer itself.
+ * Finds the default sender: the network's `from`, else its first account, kept
+ * for the connection.
  *
  * @param option The option that names another account, for the error.
  * @throws VaultError VAULT_NO_SENDER, VAULT_CONFIG_VARIABLE,
- * VAULT_INVALID_ADDRESS, VAULT_INVALID_KEY and those of a failed request
+ * VAULT_INVALID_ADDRESS, VAULT_INVALID_KEY and errors of a request
  */
 export async function findSender(
   rpc: RpcClient,
@@ -27,7 +27,7 @@ export async function findSender(
     node.sender ??= (await resolveSigner(rpc, config, undefined)).address;
     return node.sender;
   } catch (error) {
-    // Public endpoints hold no keys: some answer an empty list, some refuse.
+    // Public endpoints have no accounts: some return an empty list, some refuse.
     if (refusesSettlement(error) || isNodeRefusal(error)) {
       throw vaultError("VAULT_NO_SENDER", { network, option }, error);
     }

@@ -5,12 +5,12 @@ import { asRecord } from "../json.js";
 import { byRole } from "../protocol/contracts.js";
 import { displayDecimalsKeys } from "../protocol/display-decimals.js";
 
-// By hand: a schema took 30 ms of every start of Hardhat.
+// Without zod, which took 30 ms of every start of Hardhat.
 
-/** More decimals than any token has; above it, 10^decimals exceeds uint256. */
+/** With more, 10^decimals exceeds uint256. */
 const MAX_DECIMALS = 77;
 
-/** Becomes part of file names, on disks that may ignore case. */
+/** Part of file names, on disks that may ignore case. */
 const INSTANCE_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/u;
 
 type Path = readonly string[];
@@ -100,10 +100,7 @@ const validateSettings = objectOf("setting", {
   instances: validateInstances,
 });
 
-/**
- * Validates `networks.<name>.vault`. The values of configuration variables are
- * checked when an address is first used.
- */
+/** Validates `networks.<name>.vault`, except the values of configuration variables. */
 export async function validateVaultSettings(
   vault: unknown,
   path: Path,
@@ -119,7 +116,7 @@ async function findWrongChecksums(
   const { contracts, instances } = asRecord(vault);
   const mistakes: Mistakes = [];
   for (const [role, address] of Object.entries(asRecord(contracts))) {
-    // Only an address in mixed case has a checksum: the hash takes 20 ms to load.
+    // Only mixed case has a checksum; loading the hash function takes 20 ms.
     if (isAddress(address) && /[a-f].*[A-F]|[A-F].*[a-f]/u.test(address)) {
       const { isValidChecksumAddress } =
         await import("@nomicfoundation/hardhat-utils/eth");

@@ -1,9 +1,6 @@
 import { keysOf } from "./keys-of.js";
 
-/**
- * The contract roles of the protocol (section 1) and the ABI that each one
- * answers. Six addresses, five ABIs: both pools are `LiquidityPool`.
- */
+/** The contract roles of the protocol and the ABI of each; both pools share one. */
 export const contractRoles = {
   underlyingAsset: { abi: "UnderlyingAsset", label: "underlying asset" },
   publicPool: { abi: "LiquidityPool", label: "public pool" },
@@ -13,7 +10,7 @@ export const contractRoles = {
   vault: { abi: "Vault", label: "vault" },
 } as const;
 
-/** Name of a contract role, as configuration and `--at` spell it. */
+/** Name of a contract role, in the configuration and in `--at`. */
 export type ContractRole = keyof typeof contractRoles;
 
 /** Name of one of the hand-authored ABIs. */
@@ -25,7 +22,6 @@ export function isContractRole(value: string): value is ContractRole {
   return Object.hasOwn(contractRoles, value);
 }
 
-/** A record with a value for each role. */
 export function byRole<Value>(
   valueOf: (role: ContractRole) => Value,
 ): Record<ContractRole, Value> {

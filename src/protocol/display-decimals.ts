@@ -4,15 +4,15 @@ import type { ReadOperationName } from "./types.js";
 
 type Operations = Pick<typeof operations, ReadOperationName>;
 
-/** Names of an operation's values whose scale the protocol does not give. */
+/** Names of an operation's values whose scale the protocol does not document. */
 type Unscaled<Name extends ReadOperationName> = Exclude<
   Extract<Operations[Name]["outputs"][number], { readonly unit: "raw" }>,
   { readonly isLikelyTime: true }
 >["name"];
 
 /**
- * A key of the decimals for display: a reading, for all of its values whose scale
- * the protocol does not give, or one of those values.
+ * Key of `displayDecimals`: a reading, for all its values without a documented
+ * scale, or one of these values.
  */
 export type DisplayDecimalsKey = {
   [Name in ReadOperationName]: [Unscaled<Name>] extends [never]
@@ -23,25 +23,25 @@ export type DisplayDecimalsKey = {
           : `${Operations[Name]["key"]}.${Unscaled<Name>}`);
 }[ReadOperationName];
 
-/** Decimals for display, by {@link DisplayDecimalsKey}. */
+/** Decimals for display by {@link DisplayDecimalsKey}. */
 export type DisplayDecimals = {
   readonly [Key in DisplayDecimalsKey]?: number | undefined;
 };
 
-/** Scales of the amounts that a person sees; the API and JSON stay unscaled. */
+/** Decimals of displayed amounts; the API and JSON stay unscaled. */
 export interface DisplaySettings {
-  /** The protocol's "token precision". */
+  /** Decimals of token amounts ("token precision"). */
   readonly tokenDecimals?: number | undefined;
-  /** Scales that this deployment's owner knows. */
+  /** Decimals of values whose scale the protocol does not document. */
   readonly displayDecimals?: DisplayDecimals | undefined;
 }
 
-/** True for a value whose scale only the deployment's owner can know. */
+/** @returns True if only the owner of a deployment knows the scale of the value. */
 export function hasOwnersScale({ unit, isLikelyTime }: Field): boolean {
   return unit === "raw" && isLikelyTime !== true;
 }
 
-/** Every key that there is, in the order of the operations table. */
+/** Every {@link DisplayDecimalsKey}, in the order of the operations. */
 export const displayDecimalsKeys: readonly string[] = Object.values<Operation>(
   operations,
 ).flatMap(({ key, outputs }) => {
@@ -57,10 +57,10 @@ export const displayDecimalsKeys: readonly string[] = Object.values<Operation>(
 });
 
 /**
- * The decimals that are declared of a value, by itself or with all of its
- * reading.
+ * Finds the configured decimals of a value; a setting of the value precedes a
+ * setting of its reading.
  *
- * @param key The reading's, as in `pools`.
+ * @param key The reading's key. Example: `pools`
  */
 export function declaredDecimals(
   displayDecimals: DisplayDecimals | undefined,

@@ -1,23 +1,19 @@
 import { keysOf } from "./keys-of.js";
 
 /**
- * The `contractType` argument of `getFundingFeeRate`, and the direction of an
- * order. The protocol lists the numbers for the argument only (section 2.4), so
- * tasks show an order's direction together with its number.
+ * Numbers of the `contractType` argument of `getFundingFeeRate`, and of an order.
+ * The protocol documents them for the argument only.
  */
 export const ContractType = { call: 1, put: 2 } as const;
 export type ContractType = (typeof ContractType)[keyof typeof ContractType];
 export type ContractTypeName = keyof typeof ContractType;
 
-/** The `state` of an order (protocol, section 2.4). */
+/** Numbers of the `state` of an order. */
 export const OrderState = { open: 1, closed: 2 } as const;
 export type OrderState = (typeof OrderState)[keyof typeof OrderState];
 export type OrderStateName = keyof typeof OrderState;
 
-/**
- * The enumerations by the unit of the fields that hold their numbers. Their keys
- * are the words that the API, tasks and JSON use.
- */
+/** The enumerations by unit, each with its words for the API, tasks and JSON. */
 export const enums = {
   contractType: ContractType,
   orderState: OrderState,
@@ -25,7 +21,6 @@ export const enums = {
 
 export type EnumName = keyof typeof enums;
 
-/** The words of each enumeration. */
 export const enumWords = {
   contractType: keysOf(ContractType),
   orderState: keysOf(OrderState),
@@ -35,10 +30,7 @@ export function isEnumName(unit: string): unit is EnumName {
   return Object.hasOwn(enums, unit);
 }
 
-/**
- * The word for a number, or `unknown (7)` for one that the protocol does not
- * list: a contract's answer is shown, never refused.
- */
+/** @returns The word for a number; `unknown (7)` if the protocol does not list it. */
 export function describeEnumValue(enumName: EnumName, value: number): string {
   const numbers: Readonly<Record<string, number>> = enums[enumName];
   const word = enumWords[enumName].find((one) => numbers[one] === value);

@@ -1,4 +1,4 @@
-/** The keys of a constant table, by their own type. */
+/** `Object.keys` of a constant, with the type of its keys. */
 export function keysOf<Key extends string>(
   table: Readonly<Record<Key, unknown>>,
 ): readonly Key[] {

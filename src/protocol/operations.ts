@@ -1,58 +1,50 @@
 import type { ContractRole } from "./contracts.js";
 import type { Unit } from "./units.js";
 
-/** The Solidity types that occur on this protocol's wire. */
+/** The Solidity types that the protocol uses. */
 export type WireType = "uint256" | "uint8" | "bool" | "string" | "address";
 
 /** One argument or one returned value of an operation. */
 export interface Field {
-  /** The name in our API and JSON. */
+  /** The name in the API and in JSON. */
   readonly name: string;
   readonly type: WireType;
   readonly unit: Unit;
-  /**
-   * True for a `raw` value that is likely to be Unix seconds, though the protocol
-   * does not say so: a date may be shown beside it, as a reading of ours.
-   */
+  /** True for a `raw` value that is probably Unix seconds: tasks add a date to it. */
   readonly isLikelyTime?: boolean;
-  /** The name of an argument on the command line, in Hardhat's camel case. */
+  /** The name of the task's option, in camel case. */
   readonly option?: string;
-  /** One phrase for a person, from section 2 or 4 of the protocol. */
   readonly label: string;
-  /** A further remark of the protocol. */
+  /** A sentence that follows the label in documentation. */
   readonly note?: string;
 }
 
 export interface Operation {
-  /** Row number in the protocol's section 4.2. */
+  /** Number in the operations table of the protocol. */
   readonly row: number;
   readonly kind: "read" | "transaction";
-  /** Function name on the wire, where it is not the operation's name. */
+  /** Name of the contract's function, if it differs from the operation's. */
   readonly functionName?: string;
-  /** Documented four-byte selector; a constant of the protocol. */
+  /** Four-byte selector that the protocol documents. */
   readonly selector: `0x${string}`;
-  /**
-   * The contract that is asked: one role, or (for a function that several
-   * deployed contracts share) a choice by name.
-   */
+  /** The contract's role; if several contracts have the function, a role by name. */
   readonly target: ContractRole | Readonly<Record<string, ContractRole>>;
-  /** The name of the argument that chooses among several. */
+  /** Name of the argument that chooses among several contracts. */
   readonly targetName?: string;
   readonly inputs: readonly Field[];
   readonly outputs: readonly Field[];
-  /** The type of several returned values, in our API. */
+  /** Name of the result's type, if it has several values. */
   readonly resultName?: string;
   /** Key of the result in every JSON document and in a snapshot. */
   readonly key: string;
-  /** Task that reads it: `hardhat vault <task>`. */
+  /** Task of the operation: `hardhat vault <task>`. */
   readonly task: string;
   /** Heading of the result. */
   readonly title: string;
-  /** One imperative sentence, the description of the task. */
+  /** Description of the task, one imperative sentence. */
   readonly description: string;
 }
 
-/** A value of the type that nearly all of them have. */
 function uint256<const Name extends string, const UnitT extends Unit>(
   name: Name,
   unit: UnitT,
@@ -65,19 +57,17 @@ function uint256<const Name extends string, const UnitT extends Unit>(
 const AFTER_SETTLEMENT = { note: "Updated only once the round is settled" };
 
 /**
- * The ten operations of the protocol (section 4.2), as data. Everything that
- * enumerates operations derives from this table: the client's methods and
- * types, the ABI test, tasks, `status`, `request`, snapshots and simulations.
+ * The operations of the protocol. The methods and types of the client, the tasks,
+ * snapshots and simulations derive from this table.
  */
 export const operations = {
   /**
-   * Reads the funding fee rate for calls or puts.
+   * Reads the funding fee rate for calls or puts
+   * (`IUnderlyingAsset.getFundingFeeRate`).
    *
-   * Protocol, section 4.2, operation 1. `contractType` is "call" (1) or
-   * "put" (2), a word or a {@link ContractType}; anything else is refused before
-   * a request is made.
-   *
+   * @param contractType `"call"`, `"put"` or a number of {@link ContractType}.
    * @returns The rate as an unscaled integer: real value times 1E8.
+   * @throws VaultError VAULT_INVALID_ENUM before a request is made
    *
    * @example
    * ```ts
@@ -107,9 +97,7 @@ export const operations = {
   },
 
   /**
-   * Reads the latest round of the vault.
-   *
-   * Protocol, sections 2.1 and 4.2, operation 2.
+   * Reads the latest round of the vault (`IVaultFactory.getLatestRoundInfo`).
    *
    * @returns Ten fields. Prices are real value times 1E18; `APY` times 1E18
    * (1E18 is 100%); volumes and `minDeposit` times 1E(token precision); times
@@ -117,19 +105,8 @@ export const operations = {
    *
    * @example
    * ```ts
-   * await vault.getLatestRoundInfo();
-   * // {
-   * //   strikePrice: 65000000000000000000000n,
-   * //   APY: 185000000000000000n,
-   * //   maxVolume: 1000000000000000000000n,
-   * //   filledVolume: 420000000000000000000n,
-   * //   minDeposit: 100000000000000000n,
-   * //   startTime: 1795114504n,
-   * //   endTime: 1795719304n,
-   * //   settledPrice: 0n,
-   * //   settledAmount: 0n,
-   * //   settled: false
-   * // }
+   * const { strikePrice, settled } = await vault.getLatestRoundInfo();
+   * // { strikePrice: 65000000000000000000000n, settled: false }
    * ```
    */
   getLatestRoundInfo: {
@@ -164,33 +141,19 @@ export const operations = {
   },
 
   /**
-   * Reads one order.
+   * Reads one order (`ITrading.getOrderInfo`).
    *
-   * Protocol, sections 2.3 and 4.2, operation 3. The scales of an order's
-   * numbers are not documented. What a contract answers for an id that does
-   * not exist is not documented either. `orderID` is 0 to 2^256 - 1. Compare
+   * The protocol does not document the result for an unknown id: the contract may
+   * revert or return zeros.
+   *
+   * @param orderID 0 to 2^256 - 1.
+   * @returns Thirteen fields, unscaled; their scales are not documented. Compare
    * `state` with `OrderState`, and `contractType` with `ContractType`.
-   *
-   * @returns Thirteen fields, unscaled.
    *
    * @example
    * ```ts
-   * await vault.getOrderInfo(1n);
-   * // {
-   * //   exType: 'BTC-USDT',
-   * //   holder: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
-   * //   number: 2000000000000000000n,
-   * //   exFee: 10000000000000000n,
-   * //   lockFee: 5000000000000000n,
-   * //   newLockFee: 1000000000000000n,
-   * //   openPrice: 64000000000000000000000n,
-   * //   marginAmount: 12800000000000000000000n,
-   * //   marginFee: 128000000000000000000n,
-   * //   startTime: 1700000000n,
-   * //   closePrice: 0n,
-   * //   contractType: 1,
-   * //   state: 1
-   * // }
+   * const { holder, state } = await vault.getOrderInfo(1n);
+   * // { holder: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', state: 1 }
    * ```
    */
   getOrderInfo: {
@@ -228,25 +191,17 @@ export const operations = {
   },
 
   /**
-   * Calculates the margins to pay for the next round.
+   * Calculates the margins to pay for the next round (`IVault.calMargins`).
    *
-   * Protocol, section 4.2, operation 4. `maxVolume`: real value times 1E(token
-   * precision); `APY`: times 1E18 (1E18 is 100%); `endTime`: end of the next
-   * round, Unix seconds.
-   *
+   * @param values `maxVolume`: real value times 1E(token precision); `APY`: real
+   * value times 1E18 (1E18 is 100%); `endTime`: Unix seconds.
    * @returns Both margins, unscaled; their scale is not documented.
    *
    * @example
    * ```ts
-   * await vault.calMargins({
-   *   maxVolume: 1_000_000n * 10n ** 18n,
-   *   APY: 12n * 10n ** 16n,
-   *   endTime: 1_800_000_000n,
-   * });
-   * // {
-   * //   baseMarginAmount: 52500000000000000000000n,
-   * //   xMarginAmount: 10500000000000000000000n
-   * // }
+   * const maxVolume = 1_000_000n * 10n ** 18n;
+   * const APY = 12n * 10n ** 16n;
+   * await vault.calMargins({ maxVolume, APY, endTime: 1_800_000_000n });
    * ```
    */
   calMargins: {
@@ -275,23 +230,10 @@ export const operations = {
   },
 
   /**
-   * Reads the amounts of one liquidity pool.
+   * Reads the amounts of one liquidity pool (`ILiquidityPool.getLPAmountInfo`).
    *
-   * Protocol, sections 2.2 and 4.2, operations 5 and 6 (one function of two
-   * contracts). `pool` is "public" or "private".
-   *
-   * @returns `deposit`, `availabe` (spelled so on the wire) and `locked`,
+   * @returns `deposit`, `availabe` (the contract spells it so) and `locked`,
    * unscaled; their scale is not documented.
-   *
-   * @example
-   * ```ts
-   * await vault.getLPAmountInfo("public");
-   * // {
-   * //   deposit: 5000000000000000000000000n,
-   * //   availabe: 3750000000000000000000000n,
-   * //   locked: 1250000000000000000000000n
-   * // }
-   * ```
    */
   getLPAmountInfo: {
     row: 5,
@@ -303,7 +245,7 @@ export const operations = {
     outputs: [
       uint256("deposit", "raw", "Deposited"),
       uint256("availabe", "raw", "Available", {
-        note: "Spelled so on the wire",
+        note: "Spelled so in the contract",
       }),
       uint256("locked", "raw", "Locked"),
     ],
@@ -315,17 +257,9 @@ export const operations = {
   },
 
   /**
-   * Reads the vault's volume.
-   *
-   * Protocol, section 4.2, operation 7.
+   * Reads the vault's volume (`IVault.queryVolume`).
    *
    * @returns The volume, unscaled; its scale is not documented.
-   *
-   * @example
-   * ```ts
-   * await vault.queryVolume();
-   * // 420000000000000000000n
-   * ```
    */
   queryVolume: {
     row: 7,
@@ -341,20 +275,9 @@ export const operations = {
   },
 
   /**
-   * Reads the margins that can be withdrawn from the vault.
-   *
-   * Protocol, sections 2.5 and 4.2, operation 8.
+   * Reads the margins that can be withdrawn (`IVault.queryMarginBalance`).
    *
    * @returns Both margins, unscaled; their scale is not documented.
-   *
-   * @example
-   * ```ts
-   * await vault.queryMarginBalance();
-   * // {
-   * //   baseMarginAmount: 4200000000000000000000n,
-   * //   xMarginAmount: 840000000000000000000n
-   * // }
-   * ```
    */
   queryMarginBalance: {
     row: 8,
@@ -374,18 +297,10 @@ export const operations = {
   },
 
   /**
-   * Reads the X token margin to pay when issuing a vault.
-   *
-   * Protocol, section 4.2, operation 9. On the wire the function is
-   * `minSLDMargin()`: the documented selector is that name's.
+   * Reads the X token margin to pay when issuing a vault
+   * (`IVaultFactory.minSLDMargin`).
    *
    * @returns The margin, unscaled; its scale is not documented.
-   *
-   * @example
-   * ```ts
-   * await vault.minXMargin();
-   * // 1000000000000000000000n
-   * ```
    */
   minXMargin: {
     row: 9,
@@ -402,11 +317,8 @@ export const operations = {
   },
 
   /**
-   * Settles the vault's current round, whichever that is when the transaction
-   * is mined.
-   *
-   * Protocol, section 4.2, operation 10 and note 5. State-changing, no value,
-   * returns nothing; preconditions and caller restrictions are not documented.
+   * Settles the round that is current when the transaction is mined. The protocol
+   * documents no preconditions and no restrictions of the caller.
    */
   settleAll: {
     row: 10,

@@ -10,13 +10,13 @@ import type {
   ReadOperationName,
 } from "./types.js";
 
-/** One call of a read operation, complete with its arguments. */
+/** One call of a read operation. */
 export interface Query {
   readonly operation: ReadOperationName;
   readonly role: ContractRole;
-  /** The operation's arguments, as the client's method takes them. */
+  /** Arguments of the client's method. */
   readonly args: readonly unknown[];
-  /** Place of its value in JSON and in a snapshot, as in `pools.public`. */
+  /** Place of the value in JSON and in a snapshot. Example: `pools.public` */
   readonly path: readonly [key: string, variant?: string];
 }
 
@@ -29,7 +29,7 @@ type Places<
     : Record<ContractTypeName, Wrapped>
   : Record<keyof (typeof operations)[Name]["target"], Wrapped>;
 
-/** Read operations that need no argument a person would have to choose. */
+/** Read operations without arguments, or with an argument of `contractType` only. */
 export type StandaloneOperationName = {
   [Name in ReadOperationName]: Exclude<
     (typeof operations)[Name]["inputs"][number]["unit"],
@@ -39,10 +39,7 @@ export type StandaloneOperationName = {
     : never;
 }[ReadOperationName];
 
-/**
- * Every reading that needs no argument from a person, by JSON key, each value
- * or what `Otherwise` names in its place.
- */
+/** The results of the {@link StandaloneOperationName}s by JSON key. */
 export type StandaloneReadings<Otherwise = never> = {
   [Name in StandaloneOperationName as (typeof operations)[Name]["key"]]: Places<
     Name,
@@ -65,20 +62,17 @@ export function isReadOperation(
   return operations[name].kind === "read";
 }
 
-/** The table's entry by its general type, for code that serves every entry. */
+/** Returns the table's entry by its general type. */
 export function operationEntry(name: OperationName): Operation {
   return operations[name];
 }
 
-/** The function's name on the wire. */
+/** Returns the name of the contract's function. */
 export function wireName(name: OperationName): string {
   return operationEntry(name).functionName ?? name;
 }
 
-/**
- * Builds a result of an operation: an object by its fields, or the only value by
- * itself.
- */
+/** Builds a result of an operation: its only value, or an object of its values. */
 export function answerOf<Value>(
   name: OperationName,
   valueOf: (field: Field) => Value,
@@ -90,7 +84,7 @@ export function answerOf<Value>(
     : Object.fromEntries(outputs.map((field) => [field.name, valueOf(field)]));
 }
 
-/** Some of an operation's values, in the order of their names here. */
+/** Returns some of an operation's fields, in the order of `names`. */
 export function fieldsOf<
   Name extends ReadOperationName,
   Value extends (typeof operations)[Name]["outputs"][number]["name"],
@@ -106,7 +100,7 @@ export function fieldsOf<
   );
 }
 
-/** The contracts an operation can be asked of, by the word that chooses one. */
+/** Returns the contracts that have the operation, by the argument that chooses one. */
 export function targetsOf(
   name: OperationName,
 ): ReadonlyArray<{ variant?: string; role: ContractRole }> {
@@ -116,17 +110,14 @@ export function targetsOf(
     : Object.entries(target).map(([variant, role]) => ({ variant, role }));
 }
 
-/** True if no argument has to be chosen by a person, but for enums. */
+/** @see StandaloneOperationName */
 export function isStandalone(name: ReadOperationName): boolean {
   return operationEntry(name).inputs.every(
     ({ unit }) => unit === "contractType",
   );
 }
 
-/**
- * The calls that read everything one operation has to say: one for each
- * contract it can be asked of and for each value of its enum argument.
- */
+/** Returns a call for each contract of an operation, or for each contract type. */
 export function queriesOf(name: ReadOperationName): readonly Query[] {
   const { inputs, key } = operationEntry(name);
   return targetsOf(name).flatMap(({ variant, role }): Query[] => {
@@ -145,12 +136,12 @@ export function queriesOf(name: ReadOperationName): readonly Query[] {
   });
 }
 
-/** Every reading that needs no argument from a person, in table order. */
+/** The calls of every {@link StandaloneOperationName}, in table order. */
 export const standaloneQueries: readonly Query[] = readOperationNames
   .filter(isStandalone)
   .flatMap(queriesOf);
 
-/** The single values of a reading, and where each stands, as in `round.settled`. */
+/** Returns the place of each value of a reading. Example: `round.settled` */
 export function placesOf({
   operation,
   path: [key, variant],
@@ -166,7 +157,7 @@ export function placesOf({
   }));
 }
 
-/** Puts a value at a reading's place in the object under construction. */
+/** Sets a value at the place of a reading. */
 export function set(
   into: Record<string, unknown>,
   [key, variant]: Query["path"],
@@ -179,7 +170,7 @@ export function set(
   into[key] = Object.assign({}, into[key], { [variant]: value });
 }
 
-/** @returns The value at a reading's or a field's place, undefined if it is none. */
+/** @returns The value at a place; undefined if there is none. */
 export function get(
   from: object,
   path: ReadonlyArray<string | undefined>,
@@ -195,7 +186,7 @@ export function get(
   );
 }
 
-/** Counts the arguments of the client's method, options left out. */
+/** Counts the arguments of the client's method, without its options. */
 export function argumentCount(name: OperationName): number {
   const { target, inputs } = operationEntry(name);
   return (typeof target === "string" ? 0 : 1) + (inputs.length === 0 ? 0 : 1);

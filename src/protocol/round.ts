@@ -3,16 +3,12 @@ import { formatUnits } from "ethers";
 import type { VaultRound } from "./index.js";
 import { describeTime } from "./time.js";
 
-/**
- * The values that differ from round to round. `settleAll` names no round, so this is
- * compared before every broadcast and after mining.
- */
+/** The values that identify a round, because the contract gives it no id. */
 export type RoundIdentity = Pick<
   VaultRound,
   "startTime" | "endTime" | "strikePrice"
 >;
 
-/** The same text for the same round, and no other. */
 export function identityOf(round: RoundIdentity): string {
   return [round.startTime, round.endTime, round.strikePrice].join();
 }
@@ -21,7 +17,7 @@ export function isSameRound(one: RoundIdentity, other: RoundIdentity): boolean {
   return identityOf(one) === identityOf(other);
 }
 
-/** @param timestamp Of a block, Unix seconds. */
+/** @param timestamp Time of a block, Unix seconds. */
 export function hasEnded(
   { endTime }: Pick<VaultRound, "endTime">,
   timestamp: number,
@@ -29,7 +25,6 @@ export function hasEnded(
   return BigInt(timestamp) >= endTime;
 }
 
-/** A round in a sentence. */
 export function describeRound({
   startTime,
   endTime,
@@ -39,7 +34,7 @@ export function describeRound({
   return `the round from ${describeTime(startTime)} to ${describeTime(endTime)} with strike price ${price}`;
 }
 
-/** The same, and how it was settled. */
+/** Describes a round and its settlement. */
 export function describeOutcome(round: VaultRound): string {
   const { settled, settledPrice, settledAmount } = round;
   return `${describeRound(round)}${settled ? `, settledPrice ${settledPrice}, settledAmount ${settledAmount}` : ""}`;

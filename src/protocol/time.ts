@@ -1,7 +1,7 @@
-/** The last second that a JavaScript date can name. */
+/** The last second that a JavaScript date can hold. */
 export const LAST_DATE_SECONDS = 8_640_000_000_000n;
 
-/** Unix seconds as an ISO date in UTC, or as they are where no date is so far. */
+/** Formats Unix seconds as an ISO date in UTC; as seconds if they exceed a date. */
 export function describeTime(seconds: bigint): string {
   return seconds > LAST_DATE_SECONDS
     ? `${seconds} (Unix seconds)`

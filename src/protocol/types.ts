@@ -3,7 +3,7 @@ import type { ReadMethods } from "./signatures.js";
 
 type Operations = typeof operations;
 
-/** Name of an operation in our API. */
+/** Name of an operation. */
 export type OperationName = keyof Operations;
 
 /** Name of an operation that only reads. */
@@ -13,18 +13,12 @@ export type ReadOperationName = {
     : never;
 }[OperationName];
 
-/**
- * The result of a read operation: the bare value where it returns one, else an
- * object with exactly the documented field names.
- */
+/** Result of a read operation: its only value, or an object of its values. */
 export type OperationResult<Name extends ReadOperationName> = Awaited<
   ReturnType<ReadMethods<never>[Name]>
 >;
 
-/**
- * The arguments of a read operation: first the choice of contract where there is
- * one, then nothing, the single argument, or one object of named arguments.
- */
+/** Arguments of a read operation without its options. */
 export type OperationArguments<Name extends ReadOperationName> =
   Required<Parameters<ReadMethods<never>[Name]>> extends [
     ...infer Arguments,

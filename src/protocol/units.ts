@@ -1,23 +1,18 @@
 /**
- * The meaning of a number on the wire. `raw` is a value whose scale the protocol
- * does not give: it is shown as the integer it is, never scaled by a guess.
+ * Scales of the values of the contracts. `raw` is a value whose scale the protocol
+ * does not document: it is shown unscaled, never scaled by a guess.
  */
 export const units = {
-  /** Protocol, section 4.2, operation 1. */
   rate: { decimals: 8, meaning: "real value times 1E8" },
-  /** Protocol, section 2.1. */
   price: { decimals: 18, meaning: "real value times 1E18" },
-  /** Protocol, section 2.1. */
   percent: {
     decimals: 16,
     meaning: "real value times 1E18, where 1E18 is 100%",
   },
-  /** The precision is configuration. */
   token: {
     decimals: "tokenDecimals",
     meaning: "real value times 1E(token precision)",
   },
-  /** Protocol, section 2.1. */
   timestamp: { meaning: "Unix time in seconds" },
   raw: { meaning: "an integer whose scale is not documented" },
   contractType: { meaning: "1 is call, 2 is put (`ContractType`)" },
@@ -27,14 +22,14 @@ export const units = {
   string,
   {
     readonly decimals?: number | "tokenDecimals";
-    /** For the documentation of values with this unit. */
+    /** Text for the doc comments of values with this unit. */
     readonly meaning?: string;
   }
 >;
 
 export type Unit = keyof typeof units;
 
-/** As in 5,000,000.25; for people only. */
+/** Example: `5,000,000.25` */
 export function groupDigits(decimal: string): string {
   const point = decimal.indexOf(".");
   let grouped = decimal;
