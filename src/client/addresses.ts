@@ -7,31 +7,31 @@ import {
 import type { ContractRole } from "../protocol/index.js";
 import { describeInput, parseAddress } from "./inputs.js";
 
-/** Addresses of the protocol's contracts; none of them is required. */
+/** Addresses of the protocol's contracts by role, all optional. */
 export type ContractAddresses = {
   readonly [Role in ContractRole]?: string | undefined;
 };
 
-/** An address and where it came from, so that errors can say so. */
+/** An address and its source, which error texts name. */
 export interface LocatedAddress {
   readonly address: string;
-  /** As in "networks.mainnet.vault.contracts.vault". */
+  /** Example: `networks.mainnet.vault.contracts.vault`. */
   readonly source: string;
 }
 
-/** The setting that lacks an address, and what else does, in whole sentences. */
+/** The setting that lacks an address, with a hint in whole sentences. */
 export interface MissingAddress {
   readonly path: string;
   readonly hint: string;
 }
 
-/** Looks up where the contract of a role is. */
+/** Looks up the address of a role. */
 export type AddressResolver = (
   role: ContractRole,
 ) => Promise<LocatedAddress | MissingAddress>;
 
 /**
- * @param source Where they come from, for error texts.
+ * @param source Source of the addresses in error texts.
  * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
  */
 export function fixedAddresses(
@@ -61,7 +61,7 @@ export function fixedAddresses(
   };
 }
 
-/** Asks each source in turn; the last one describes what none of them has. */
+/** Tries each resolver in turn. If none has the address, the last one's hint counts. */
 export function inOrder(
   first: AddressResolver,
   ...others: readonly AddressResolver[]
@@ -75,12 +75,7 @@ export function inOrder(
   };
 }
 
-/**
- * The address of a contract, or the error that says how to configure it.
- *
- * @param operation What needs it.
- * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED
- */
+/** @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED */
 export async function requireAddress(
   addresses: AddressResolver,
   role: ContractRole,

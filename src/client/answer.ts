@@ -9,20 +9,20 @@ import type { EncodedCall } from "./codec.js";
 import { describeBlock } from "../rpc/rpc-client.js";
 import type { BlockId, CallResult } from "../rpc/rpc-client.js";
 
-/** A call that was answered, and what its errors have to name. */
+/** A call with its answer, and the names for its errors. */
 interface AnsweredCall {
   readonly call: Pick<EncodedCall, "operation" | "role">;
   readonly target: LocatedAddress;
   readonly network: string;
-  /** As on the wire; `latest` unless given. */
+  /** Tag or hex quantity. Default: `latest`. */
   readonly blockTag?: string;
   readonly answer: CallResult;
-  /** Only matters if nothing was returned. */
+  /** Counts only if the answer is empty. */
   readonly hasCode: boolean;
 }
 
 /**
- * Turns the answer to a call into its value or into the error that it is.
+ * Decodes the answer of a call.
  *
  * @throws VaultError VAULT_CALL_REVERTED, VAULT_NO_CODE,
  * VAULT_RETURN_DATA_MALFORMED
@@ -63,12 +63,12 @@ export function decodeAnswer({
   throw vaultError("VAULT_RETURN_DATA_MALFORMED", { ...where, problem });
 }
 
-/** Advice for a revert without data: another contract's fallback makes one. */
+/** Advice for a revert without data, typical of another contract's fallback. */
 export function checkAddress(source: string, network: string): string {
   return `The contract refused the call without a reason, as another contract would: check the address, which comes from ${source}, and that network ${network} is the one it is deployed on.`;
 }
 
-/** There is no contract at an address, or was none yet at that block. */
+/** The error for an address without code at a block. */
 export function noCode(
   role: ContractRole,
   { address, source }: LocatedAddress,

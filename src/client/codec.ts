@@ -41,7 +41,6 @@ import {
 
 const ADDRESS_SIZE = 20;
 
-/** The TypeChain factory of each ABI. */
 export const contractFactories = {
   UnderlyingAsset: UnderlyingAsset__factory,
   LiquidityPool: LiquidityPool__factory,
@@ -54,14 +53,14 @@ export const contractFactories = {
 export interface EncodedCall {
   readonly operation: OperationName;
   readonly role: ContractRole;
-  /** Selector and arguments, 0x hex (protocol, section 4.1). */
+  /** Selector and arguments, 0x hex. */
   readonly data: string;
 }
 
 /**
  * Checks the arguments of an operation and encodes them.
  *
- * @param args As the client's method of that name takes them.
+ * @param args Arguments of the client's method of that name.
  * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_INTEGER,
  * VAULT_INVALID_ARGUMENT
  */
@@ -77,26 +76,21 @@ export function encodeCall(
   return { operation, role, data: `${selector}${words.join("")}` };
 }
 
-/** Bytes that are not the encoding of an operation's values. */
-interface DecodeProblem {
-  readonly problem: string;
-}
-
 /**
- * Decodes what an operation returned.
+ * Decodes the data that an operation returned. Only the canonical encoding is
+ * accepted, so shifted or cut data never become a wrong figure. As in Solidity, more
+ * bytes may follow. The coder of ethers takes a hundred times as long.
  *
- * Only the canonical encoding is accepted, so that shifted or cut data are never a
- * wrong figure; as in Solidity, more may follow. For words and strings alone: the
- * general coder takes a hundred times as long.
- *
- * @returns The value, and how many of the bytes it took.
+ * @returns The value and its length in bytes.
  */
 export function decodeResult(
   operation: OperationName,
   bytes: Buffer,
-): { readonly value: unknown; readonly length: number } | DecodeProblem {
+):
+  | { readonly value: unknown; readonly length: number }
+  | { readonly problem: string } {
   const { outputs } = operationEntry(operation);
-  // Strings stand behind the head, in order and without a gap.
+  // Strings follow the head, in order and without a gap.
   let tail = outputs.length * WORD;
   if (bytes.length < tail) {
     return { problem: `${bytes.length} bytes instead of at least ${tail}` };
@@ -109,7 +103,7 @@ export function decodeResult(
     if (type === "string") {
       const length = lengthOfString(view, offset, tail);
       const text = tail + WORD;
-      // Replaces what is not UTF-8, as the standard says.
+      // Invalid UTF-8 becomes U+FFFD.
       value =
         length === undefined
           ? undefined
@@ -127,11 +121,7 @@ export function decodeResult(
   return { value: outputs.length === 1 ? value : values, length: tail };
 }
 
-/**
- * @param offset Of the word in the head.
- * @param tail Where the string has to begin, with its length.
- * @returns Undefined unless it is there, padded with zeros.
- */
+/** @returns Undefined unless the string begins at `tail` and is padded with zeros. */
 function lengthOfString(
   view: DataView,
   offset: number,
@@ -148,7 +138,7 @@ function lengthOfString(
     : undefined;
 }
 
-/** @returns Undefined where the word is not the encoding of such a value. */
+/** @returns Undefined if the word does not encode a value of this type. */
 function readStatic(
   type: Exclude<WireType, "string">,
   bytes: Buffer,
@@ -188,7 +178,7 @@ function chooseTarget(
   return role;
 }
 
-/** One argument is passed as it is, several as one object. */
+/** Takes one argument as it is, several as one object. */
 function parseInputs(
   operation: OperationName,
   inputs: readonly Field[],
@@ -208,7 +198,6 @@ function parseInputs(
   });
 }
 
-/** The operation's function in the ABI. */
 export function fragmentOf(operation: OperationName): FunctionFragment {
   const [target] = targetsOf(operation);
   assertInvariant(target !== undefined, `${operation} names no contract`);

@@ -7,16 +7,12 @@ import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { quoteForeignText } from "../untrusted-text.js";
 
-/** Looks for custom errors by their four bytes. */
+/** Finds custom errors by selector. */
 export type FindErrors = (
   selector: string,
 ) => Promise<readonly ErrorFragment[]> | readonly ErrorFragment[];
 
-/**
- * The look-up in some ABIs.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT
- */
+/** @throws VaultError VAULT_INVALID_ARGUMENT for an ABI that cannot be parsed */
 export function findInAbis(abis: readonly InterfaceAbi[]): FindErrors {
   const errors = abis.flatMap((abi, index) => {
     try {
@@ -37,7 +33,7 @@ export function findInAbis(abis: readonly InterfaceAbi[]): FindErrors {
   return findAmong(errors);
 }
 
-/** The look-up in these errors: each one's four bytes are a hash, made once. */
+/** Indexes errors by selector, so that each is hashed once. */
 export function findAmong(
   errors: readonly ErrorFragment[],
 ): (selector: string) => readonly ErrorFragment[] {
@@ -48,7 +44,7 @@ export function findAmong(
   return (selector) => found.get(selector) ?? [];
 }
 
-/** Says a reason in the words of a custom error, if it is one that is found. */
+/** Decodes an unknown reason as a custom error, if one is found. */
 export async function explainReason(
   reason: RevertReason,
   findErrors: FindErrors,
@@ -63,7 +59,7 @@ export async function explainReason(
       await findErrors(data.slice(0, 10).toLowerCase()),
     );
   } catch (error) {
-    // That the contract refuses is the news, whatever is wrong with artifacts.
+    // An unreadable artifact must not hide the revert.
     return {
       ...reason,
       text: `${text} (nor could it be looked up: ${quoteForeignText(messageOf(error))})`,

@@ -1,12 +1,12 @@
 import { VaultError } from "../errors.js";
 import { asRecord } from "../json.js";
 
-/** A reading that failed, in its place. */
+/** The error in place of a reading that failed. */
 export interface FailedReading {
   readonly error: VaultError;
 }
 
-/** The failure of a reading; a defect of ours is none, and is thrown. */
+/** Wraps the error of a reading; throws a bug of this package. */
 export function failedReading(error: unknown): FailedReading {
   if (!VaultError.isVaultError(error) || error.kind === "bug") {
     throw error;
@@ -18,10 +18,7 @@ export function isNotConfigured({ code }: Pick<VaultError, "code">): boolean {
   return code === "VAULT_CONTRACT_NOT_CONFIGURED";
 }
 
-/**
- * The failure to find a contract that nobody configured. An address that is
- * configured and wrong is no missing one, and is thrown.
- */
+/** Wraps the error of a contract without an address; throws any other error. */
 export function absentContract(error: unknown): FailedReading {
   const failed = failedReading(error);
   if (!isNotConfigured(failed.error)) {
@@ -31,7 +28,7 @@ export function absentContract(error: unknown): FailedReading {
 }
 
 /**
- * True if this place of a snapshot holds a failure instead of a value.
+ * True if this key of a snapshot holds an error instead of a value.
  *
  * @example
  * ```ts

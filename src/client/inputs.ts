@@ -10,7 +10,7 @@ import { escapeUntrusted } from "../untrusted-text.js";
 export type BlockTag =
   number | bigint | "latest" | "safe" | "finalized" | "earliest" | "pending";
 
-/** A key may land in the wrong option or variable. */
+/** Hides a private key that was passed in the wrong option or variable. */
 const privateKeyLike = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/iu;
 
 const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
@@ -18,7 +18,7 @@ const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
 const MAX_BLOCK = 2n ** 64n - 1n;
 
 /**
- * @param where The purpose of the address, for the error.
+ * @param where Names the address in errors.
  * @returns The address with its checksum.
  * @throws VaultError VAULT_INVALID_ADDRESS
  */
@@ -42,7 +42,7 @@ export function parseAddress(
   try {
     return checksumAddress(value);
   } catch {
-    // An address is no secret, so it is shown in any case.
+    // An address is no secret: show it even if other values are hidden.
     throw fail("its checksum is wrong", givenInput(value));
   }
 }
@@ -50,10 +50,7 @@ export function parseAddress(
 const MAX_CACHED_ADDRESSES = 10_000;
 const checksumAddresses = new Map<string, string>();
 
-/**
- * A checksum is a hash, which takes longer than to decode an order, and callers
- * and holders come again.
- */
+/** Cached: the hash takes longer than decoding an order, and addresses repeat. */
 export function checksumAddress(value: string): string {
   let address = checksumAddresses.get(value);
   if (address === undefined) {
@@ -66,12 +63,7 @@ export function checksumAddress(value: string): string {
   return address;
 }
 
-/**
- * Reads a whole number as a person types it: digits, `1_000`, `65.5e18`, or 0x
- * hex.
- *
- * @returns Undefined if the text is none.
- */
+/** Parses `1000`, `1_000`, `65.5e18` or 0x hex; undefined for any other text. */
 export function readInteger(text: string): bigint | undefined {
   const [, whole, fraction = "", exponent = "0"] =
     /^([0-9]+(?:_[0-9]+)*)(?:\.([0-9]+))?(?:e([0-9]{1,2}))?$/u.exec(text) ?? [];
@@ -84,10 +76,7 @@ export function readInteger(text: string): bigint | undefined {
   return /^0x[0-9a-f]+$/iu.test(text) ? BigInt(text) : undefined;
 }
 
-/**
- * @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ARGUMENT for a number
- * that JavaScript may have rounded
- */
+/** @throws VaultError VAULT_INVALID_INTEGER, VAULT_INVALID_ARGUMENT if rounded */
 export function parseUint(value: unknown, where: string, bits: number): bigint {
   if (isUnsigned(value, 2n ** BigInt(bits) - 1n)) {
     return BigInt(value);
@@ -133,7 +122,7 @@ export function parseCount(
 }
 
 /**
- * @param value A number that the protocol lists, or its word.
+ * @param value The number or its word.
  * @throws VaultError VAULT_INVALID_ENUM
  */
 export function parseEnum(
@@ -167,7 +156,7 @@ export function notOneOf(
 }
 
 /**
- * @returns The block as it goes over the wire.
+ * @returns The tag, or the number as a hex quantity.
  * @throws VaultError VAULT_INVALID_BLOCK
  */
 export function parseBlockTag(value: unknown, where = "blockTag"): string {
@@ -193,17 +182,17 @@ export function requireFixedBlock(blockTag: unknown, where: string): void {
   }
 }
 
-/** A value that was passed, for an error with an argument for it. */
+/** A value as an argument of an error. */
 export function givenInput(value: unknown): GivenValue {
   const shown = describeInput(value);
   return {
     shown,
-    // What is not shown is not told either.
+    // A hidden key stays out of the details, too.
     value: typeof value === "string" && shown.startsWith('"') ? value : shown,
   };
 }
 
-/** More would overflow the timer, and so not wait at all. */
+/** A longer timer overflows and fires at once. */
 export const MAX_DURATION_MS = 2 ** 31 - 1;
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT */
@@ -217,7 +206,7 @@ export function parseDuration(where: string, milliseconds: number): number {
   );
 }
 
-/** A value that was passed, in the words of an error text. */
+/** A value as an error text shows it. */
 export function describeInput(value: unknown): string {
   if (typeof value === "string" && privateKeyLike.test(value)) {
     return "64 hex digits, not shown since they may be a private key";

@@ -12,10 +12,10 @@ const spanSeconds: Readonly<Record<string, bigint>> = {
 };
 
 /**
- * Reads a time: Unix seconds, a span from the chain's clock, or an ISO date,
- * which is UTC where it names no zone.
+ * Parses Unix seconds, a span from the chain's clock such as `+1h`, or an ISO date.
+ * A date without a zone is UTC.
  *
- * @param words What else may stand there, which the caller has looked for.
+ * @param words Other values that the caller accepts, for the error.
  * @throws VaultError VAULT_INVALID_TIME
  */
 export function parseTime(
@@ -39,7 +39,7 @@ export function parseTime(
       text,
     ) ?? [];
   const milliseconds = Date.parse(`${date ?? ""}${time}${zone}`);
-  // Date.parse rolls 31 February over to March; the round trip tells.
+  // Date.parse turns 31 February into March, which the comparison detects.
   const isRealDate =
     date !== undefined &&
     !Number.isNaN(milliseconds) &&
@@ -50,7 +50,6 @@ export function parseTime(
   return BigInt(milliseconds) / 1000n;
 }
 
-/** The error for what is neither a time nor one of the words for one. */
 export function notATime(
   where: string,
   words: readonly string[],
@@ -63,11 +62,7 @@ export function notATime(
   });
 }
 
-/**
- * Refuses a time that the chain's clock has reached.
- *
- * @throws VaultError VAULT_TIME_IN_PAST
- */
+/** @throws VaultError VAULT_TIME_IN_PAST if the chain's clock has reached the time */
 export function requireFuture(
   time: bigint,
   where: string,

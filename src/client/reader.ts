@@ -29,68 +29,61 @@ import type { LensContext } from "./lens/lens.js";
 
 /** Options of every read. */
 export interface ReadOptions {
-  /** Sender of the `eth_call`; else the client's, else the zero address. */
+  /** Sender of the `eth_call`. Default: the client's, else the zero address. */
   readonly from?: string | undefined;
-  /** Block to read at; "latest" unless given. */
+  /** Block to read at. Default: "latest". */
   readonly blockTag?: BlockTag | undefined;
-  /**
-   * Milliseconds until all of the read has to be answered, with whatever is
-   * asked again; 300,000 unless given.
-   */
+  /** Milliseconds for the whole read, retries included. Default: 300,000. */
   readonly timeout?: number | undefined;
-  /** Called each time a request failed that is made again. */
+  /** Called before each retry of a request. */
   readonly onRetry?: RequestOptions["onRetry"];
 }
 
-/** The progress of a scan of orders or of a search for rounds. */
+/** Progress of `orders()` or `rounds()`. */
 export interface ScanProgress {
-  /** Ids or blocks that were dealt with, whether or not they are listed. */
+  /** Ids or blocks read so far, listed or not. */
   readonly done: number;
-  /** As far as is known; of a search, it grows with what is found. */
+  /** Ids or blocks to read; grows while `rounds()` finds more. */
   readonly total: number;
 }
 
-/** Options of a scan of orders and of a search for rounds. */
+/** Options of `orders()` and `rounds()`. */
 export interface ScanOptions extends ReadOptions {
-  /** Ends it when aborted: the iteration throws its reason. */
+  /** Ends the iteration when aborted, which throws its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Called each time further ids or blocks were dealt with. */
+  /** Called after further ids or blocks were read. */
   readonly onProgress?: ((progress: ScanProgress) => void) | undefined;
 }
 
 /** Options of an operation of several reads. */
 export type OperationOptions = Omit<ReadOptions, "blockTag">;
 
-/** The read methods of a client, one for each read operation of the protocol. */
+/** The read methods of a client, one for each read operation. */
 export interface VaultReads extends ReadMethods<ReadOptions> {}
 
 /** Options of a {@link VaultClient}. */
 export interface VaultClientOptions {
-  /** Sender of reads that name none; the zero address unless given. */
+  /** Sender of reads that name none. Default: the zero address. */
   readonly from?: string | undefined;
   /** The network's name in error texts. */
   readonly networkName?: string | undefined;
   /**
-   * ABIs with the custom errors that the contracts may revert with, each as in
-   * an artifact. A `connection.vault` looks in the project's artifacts.
+   * ABIs of the contracts' custom errors, each as in an artifact.
+   * `connection.vault` uses the project's artifacts.
    */
   readonly abis?: readonly InterfaceAbi[] | undefined;
-  /** @internal In the place of `abis`. */
+  /** @internal In place of `abis`. */
   readonly findErrors?: FindErrors | undefined;
-  /** @internal The way to the node, where there is one already. */
+  /** @internal */
   readonly rpc?: RpcClient | undefined;
 }
 
-/**
- * The single reads of a {@link VaultClient}, with which snapshots and scans of
- * orders and rounds are made.
- */
+/** The single reads of a {@link VaultClient}, on which its other methods build. */
 export abstract class VaultReader {
-  /** The provider that requests go to. */
   public readonly provider: Eip1193Provider;
   /** The network's name in error texts. */
   public readonly networkName: string;
-  /** @internal The way to the node. */
+  /** @internal */
   public readonly rpc: RpcClient;
   protected readonly addresses: AddressResolver;
   readonly #from: string;
@@ -98,8 +91,7 @@ export abstract class VaultReader {
   protected readonly findErrors: FindErrors;
 
   /**
-   * @param provider Any EIP-1193 provider.
-   * @param contracts Addresses by role; a missing one fails when it is needed.
+   * @param contracts Addresses by role. A missing one fails when it is used.
    * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
    */
   constructor(
@@ -122,18 +114,9 @@ export abstract class VaultReader {
   }
 
   /**
-   * The address of a contract and where it came from.
+   * Resolves the address of a contract and its source, such as a setting.
    *
    * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED
-   *
-   * @example
-   * ```ts
-   * await vault.addressOf("vault");
-   * // {
-   * //   address: '0x7661756C74000000000000000000000000000006',
-   * //   source: 'deployMocks()'
-   * // }
-   * ```
    */
   public async addressOf(
     role: ContractRole,
@@ -155,10 +138,7 @@ export abstract class VaultReader {
   }
 
   /**
-   * Reads one operation by its name; the named methods do the same.
-   *
-   * @param args The operation's arguments, without the options.
-   * @throws VaultError of every code that the named methods raise
+   * Reads one operation by its name, as the method of that name does.
    *
    * @example
    * ```ts
@@ -192,7 +172,7 @@ export abstract class VaultReader {
           ? { reverted: await this.explain(answer.reverted) }
           : answer,
       hasCode:
-        // An account without code answers too: with nothing.
+        // A call to an account without code succeeds with empty data.
         "reverted" in answer ||
         answer.data.length > 0 ||
         (await rpc.hasCode(target.address, blockTag)),
@@ -201,18 +181,10 @@ export abstract class VaultReader {
     return value as OperationResult<Name>;
   }
 
-  /** @internal The same client, its requests with one deadline, and retried. */
+  /** @internal The same client, with one deadline for all its requests. */
   public abstract withDeadline(options: OperationOptions): VaultReader;
 
-  /**
-   * Number and timestamp (Unix seconds) of a block.
-   *
-   * @example
-   * ```ts
-   * (await vault.block()).number;
-   * // 1
-   * ```
-   */
+  /** Reads number and timestamp (Unix seconds) of a block. */
   public async block(blockTag: BlockTag = "latest"): Promise<BlockInfo> {
     const { number, timestamp } = await this.rpc.getBlock(
       parseBlockTag(blockTag),
@@ -220,20 +192,11 @@ export abstract class VaultReader {
     return { number, timestamp };
   }
 
-  /**
-   * The chain id that the node answers.
-   *
-   * @example
-   * ```ts
-   * await vault.chainId();
-   * // 31337
-   * ```
-   */
   public async chainId(): Promise<number> {
     return await this.rpc.chainId();
   }
 
-  /** @internal The options of a read as they go over the wire. */
+  /** @internal Validates the sender and the block of a read. */
   public readContext({ from, blockTag }: ReadOptions): LensContext {
     return {
       rpc: this.rpc,
@@ -243,12 +206,12 @@ export abstract class VaultReader {
     };
   }
 
-  /** @internal The reason of a revert, as a custom error if its ABI is known. */
+  /** @internal Decodes a custom error whose ABI is known. */
   public async explain(reason: RevertReason): Promise<RevertReason> {
     return await explainReason(reason, this.findErrors);
   }
 
-  /** @internal The client of the requests of one operation. */
+  /** @internal */
   protected rpcFor({ timeout, onRetry }: OperationOptions): RpcClient {
     return this.rpc.withOptions({
       timeout:
@@ -257,7 +220,7 @@ export abstract class VaultReader {
     });
   }
 
-  /** Sender of reads that name none; a subclass may know better. */
+  /** Sender of reads that name none; a subclass may override it. */
   protected defaultFrom(): string {
     return this.#from;
   }

@@ -15,40 +15,35 @@ import { parseBlockTag, parseCount, requireFixedBlock } from "./inputs.js";
 import type { BlockTag } from "./inputs.js";
 import type { ScanOptions, VaultReader } from "./reader.js";
 
-/** Requests under way at a time: each is one small `eth_call`. */
+/** Requests at the same time, each one small `eth_call`. */
 const CONCURRENCY = 16;
 
 /**
- * A factory may be gone for a while, so a stretch with nothing at both ends is
- * only believed to be empty once it is so small a part of the range.
+ * A contract may be missing for a while. So a stretch without a round at both ends
+ * counts as empty only if it is at most 1/128 of the range.
  */
 const EMPTY_STRETCHES = 128;
 
-/**
- * A round of the past. Its values are those of its last block, unscaled. Blocks
- * between two that were read are never guessed.
- */
+/** A past round, with its unscaled values at `lastBlock`. No block is guessed. */
 export interface PastRound extends VaultRound {
-  /** First block of the range in which it was the vault's latest round. */
+  /** First block of the range with this as the latest round. */
   readonly firstBlock: number;
   /**
-   * The block that settled it. Null where none shows it: it was not settled, or
-   * it was replaced in the block that settled it, or it was settled before the
-   * range begins.
+   * The block that settled it. Null if it was not settled, was settled before the
+   * range, or was replaced in the block that settled it.
    */
   readonly settledBlock: number | null;
-  /** Last block of the range in which it was the vault's latest round. */
+  /** Last block of the range with this as the latest round. */
   readonly lastBlock: number;
   /**
-   * Most blocks in a row between two that were read and have this round. A
-   * contract that was gone there for a while, and came back, is not noticed.
-   * Absent if every block was read.
+   * Longest stretch of this round's blocks that was not read; absent if every block
+   * was. A contract that was missing only there is not noticed.
    */
   readonly unreadBlocks?: number;
   /**
-   * True, and only there, where the order that the search relies on is broken:
-   * a round before this one starts later, or this one came back after another,
-   * or it stopped being settled. There may be rounds that were passed over.
+   * Present if the order that the search relies on is broken: an earlier round
+   * starts later, this round came back after another, or it stopped being settled.
+   * The search may have missed rounds.
    */
   readonly outOfOrder?: true;
 }
@@ -56,25 +51,23 @@ export interface PastRound extends VaultRound {
 /** Options of {@link VaultClient.rounds}. */
 export interface RoundsOptions extends Omit<ScanOptions, "blockTag"> {
   /**
-   * Milliseconds until all of the search has to be done, with whatever is asked
-   * again; no limit unless given, and 300,000 for each request. No round is
-   * listed before that, so that what is listed is whole.
+   * Milliseconds for the whole search, retries included. Default: no limit, and
+   * 300,000 for each request. The first round is listed once the search is done, so
+   * a list is always whole.
    */
   readonly timeout?: number | undefined;
-  /** First block to look at; the chain's first unless given. */
+  /** First block of the range. Default: the chain's first. */
   readonly fromBlock?: BlockTag | undefined;
-  /** Last block to look at; the latest unless given. */
+  /** Last block of the range. Default: the latest. */
   readonly toBlock?: BlockTag | undefined;
-  /** Requests under way at a time; 16 unless given. */
+  /** Requests at the same time. Default: 16. */
   readonly concurrency?: number | undefined;
 }
 
-/** The round in a block that was read. */
 interface RoundAt {
   readonly block: number;
-  /** Undefined if there is none, or none that can be read. */
+  /** Undefined if there is none, or if it cannot be read. */
   readonly round: VaultRound | undefined;
-  /** The reason that it cannot be read. */
   readonly error?: VaultError;
 }
 
@@ -95,12 +88,11 @@ export async function* readRounds(
 }
 
 /**
- * Reads the first block, the last, and both blocks of every change in between.
+ * Reads the first block, the last, and both blocks of every change in between. Start
+ * times never go back and a settled round stays settled. So if both ends of a stretch
+ * are the same, nothing changes in between. Any other stretch is halved.
  *
- * A round's start time never goes back and a settled round stays settled, so if
- * both ends of a stretch show the same, all between does. Else it is halved.
- *
- * @returns All blocks that were read, in their order.
+ * @returns The blocks read, in ascending order.
  */
 async function search(
   [first, last]: readonly [number, number],
@@ -156,17 +148,17 @@ async function search(
       error !== undefined &&
       points.every(({ round }) => round === undefined)
     ) {
-      // Not an empty list: the address may be wrong.
+      // An empty list would hide a wrong address.
       throw error;
     }
   } finally {
-    // Where one read failed, the others are not made.
+    // After a failed read, the remaining ones are not sent.
     stop.abort();
   }
   return points.sort((one, other) => one.block - other.block);
 }
 
-/** Joins the blocks in a row that have the same round. */
+/** Joins consecutive blocks with the same round. */
 function* sightings(
   points: readonly RoundAt[],
 ): Generator<PastRound, void, undefined> {
@@ -189,7 +181,7 @@ function* sightings(
       isOrdered = true;
     }
     const wasSettled = stays && before.round?.settled === true;
-    // In the range's first block, a round has not changed from anything.
+    // The first block does not show when its round was settled.
     if (round?.settled === true && !wasSettled && before !== undefined) {
       settledBlock ??= block;
     }
@@ -215,7 +207,7 @@ function* sightings(
   }
 }
 
-/** Reads the round of a block; a contract that refuses has none. */
+/** Reads the round of a block; none if the contract fails. */
 function roundReader(
   client: VaultReader,
   { from }: RoundsOptions,
@@ -228,7 +220,7 @@ function roundReader(
         from,
         blockTag: block,
       });
-      // A factory before its first round.
+      // A factory may return zeros before its first round.
       const isEmpty = Object.values(round).every(
         (value) => value === 0n || value === false,
       );
@@ -246,7 +238,7 @@ function roundReader(
   };
 }
 
-/** The error of a node that has the newest block's state and not an old one's. */
+/** Explains the refusal if the node has the newest state but not the old one. */
 async function explainMissingState(
   { rpc }: VaultReader,
   refusal: VaultError,
@@ -293,7 +285,7 @@ async function parseRange(
   return [first, last];
 }
 
-/** Blocks to begin with, which show if the order that the search relies on holds. */
+/** Blocks to read first. They may show that start times do go back. */
 function equalDistances(first: number, last: number): number[] {
   const blocks = last - first;
   const count = Math.min(2 * Math.ceil(Math.log2(blocks + 1)), blocks);

@@ -17,19 +17,15 @@ import { entryAnswer, tryLens } from "./lens/lens.js";
 import type { ReadOptions, VaultReader } from "./reader.js";
 
 /**
- * Every reading that needs no argument, at one block. Values are unscaled; see
- * the operation of each key for its scale.
+ * Every reading without arguments, at one block. Values are unscaled. The method of
+ * each key documents the scale.
  */
 export type VaultSnapshot = {
   readonly chainId: number;
   readonly block: BlockInfo;
 } & StandaloneReadings<FailedReading>;
 
-/**
- * In one `eth_call` where the node allows that.
- *
- * @see VaultClient.snapshot
- */
+/** @see VaultClient.snapshot */
 export async function takeSnapshot(
   vault: VaultReader,
   options: ReadOptions,
@@ -42,11 +38,9 @@ export async function takeSnapshot(
   const { from, blockTag } = options;
   const { networkName: network } = client;
   const prepared = await Promise.all(
-    standaloneQueries.map(
-      async (reading) => await prepareQuery(client, reading),
-    ),
+    standaloneQueries.map(async (query) => await prepareQuery(client, query)),
   );
-  const located = prepared.filter((reading) => "call" in reading);
+  const located = prepared.filter((query) => "call" in query);
   const lens = await tryLens(
     context,
     located.map(({ call, target }) => ({
@@ -60,16 +54,16 @@ export async function takeSnapshot(
       : [lens.chainId, lens.block];
   const pinned = {
     from,
-    // A pending block has no number that a node could be asked for.
+    // A node does not accept the number of a pending block.
     blockTag: blockTag === "pending" ? blockTag : block.number,
   };
   const values = await Promise.all(
-    prepared.map(async (reading) => {
-      if ("error" in reading) {
-        return { error: reading.error };
+    prepared.map(async (query) => {
+      if ("error" in query) {
+        return { error: query.error };
       }
-      const { call, target } = reading;
-      const entry = lens?.entries[located.indexOf(reading)];
+      const { call, target } = query;
+      const entry = lens?.entries[located.indexOf(query)];
       try {
         if (
           lens !== undefined &&
@@ -81,10 +75,10 @@ export async function takeSnapshot(
           return decodeAnswer({ call, target, network, answer, hasCode });
         }
       } catch (error) {
-        // The contract may refuse callers that have code, as the lens has.
+        // The contract may refuse callers with code, such as the lens: read without it.
         failedReading(error);
       }
-      return await readOne(client, reading, pinned);
+      return await readOne(client, query, pinned);
     }),
   );
   const readings: Record<string, unknown> = {};
@@ -106,18 +100,18 @@ type LocatedQuery = Query & {
 
 export async function prepareQuery(
   client: VaultReader,
-  reading: Query,
+  query: Query,
 ): Promise<LocatedQuery | (Query & FailedReading)> {
   try {
-    const call = encodeCall(reading.operation, reading.args);
-    const target = await client.addressOf(call.role, reading.operation);
-    return { ...reading, call, target };
+    const call = encodeCall(query.operation, query.args);
+    const target = await client.addressOf(call.role, query.operation);
+    return { ...query, call, target };
   } catch (error) {
-    return { ...reading, ...failedReading(error) };
+    return { ...query, ...failedReading(error) };
   }
 }
 
-/** One reading in a request of its own, or its failure. */
+/** @returns The value, or a {@link FailedReading}. */
 export async function readOne(
   client: VaultReader,
   { operation, args }: Query,

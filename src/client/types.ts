@@ -1,4 +1,4 @@
-// The types of this entry, which are those of the plugin, too.
+// The types of this entry, which the main entry exports too.
 export type { BlockInfo } from "../rpc/rpc-client.js";
 export type {
   AddressResolver,

@@ -13,14 +13,12 @@ import {
   readInteger,
 } from "./inputs.js";
 
-/** The part of a field that a check needs. */
 export type CheckedField = Pick<Field, "type" | "unit">;
 
 /**
- * Checks a value of an operation: as the API has it, or as a text of a file or
- * of a command line.
+ * Checks a value of an operation, from the API or as text of a file or a command.
  *
- * @param where The use of the value, named in errors.
+ * @param where Names the value in errors.
  * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
  * VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
  */
@@ -35,7 +33,7 @@ export function checkValue(
     case "uint256":
       return parseUint(number, where, 256);
     case "uint8":
-      // A contract may return one that is not listed.
+      // A contract may return an unlisted number.
       return isEnumName(unit) && typeof number === "string"
         ? parseEnum(unit, value, where)
         : Number(parseUint(number, where, 8));
@@ -50,7 +48,7 @@ export function checkValue(
     }
     case "string": {
       const { bytes } = asRecord(value);
-      // A file has the bytes of a text that is not UTF-8.
+      // A file stores a text with invalid UTF-8 as bytes.
       if (isHexString(bytes, true)) {
         return getBytes(bytes);
       }
@@ -63,12 +61,10 @@ export function checkValue(
 }
 
 /**
- * Checks values of an operation.
- *
- * @param isPartial Allows that some are missing.
- * @returns The checked values, without those that are undefined.
- * @throws VaultError VAULT_INVALID_ARGUMENT for an unknown or a missing one, and as
- * {@link checkValue} does
+ * @param isPartial Allows missing values.
+ * @returns The checked values, without undefined ones.
+ * @throws VaultError VAULT_INVALID_ARGUMENT for an unknown or a missing value, and
+ * the codes of {@link checkValue}
  */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the type that the fields make, which the caller names
 export function checkValues<Values extends object>(
@@ -103,7 +99,7 @@ export function checkValues<Values extends object>(
   return checked as Values;
 }
 
-/** Checks all that an operation returns: an object, or its only value. */
+/** Checks the whole result of an operation: an object, or its only value. */
 export function checkAnswer(
   operation: OperationName,
   answer: unknown,
@@ -116,7 +112,7 @@ export function checkAnswer(
     : checkValues(outputs, answer, where);
 }
 
-/** Checks that a value is an object by its keys, which a list is not. */
+/** Refuses a list, too. */
 export function requireObject(
   value: unknown,
   where: string,

@@ -17,39 +17,32 @@ import type { OperationOptions, ReadOptions, VaultReads } from "./reader.js";
 import type { PastRound, RoundsOptions } from "./rounds.js";
 import type { VaultSnapshot } from "./snapshot.js";
 
-/** The TypeChain-typed contracts, by role. */
 export type VaultContracts = {
   readonly [Role in ContractRole]: ReturnType<
     (typeof contractFactories)[(typeof contractRoles)[Role]["abi"]]["connect"]
   >;
 };
 
-// The read methods are attached to the prototype below, from the operations
-// table; this declares them.
+// Declares the read methods, which the loop below the class defines.
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the loop under the class defines exactly these
 export interface VaultClient extends VaultReads {}
 
-/** Kept: an `import()` is resolved anew each time, in a tenth of a snapshot's. */
+/** Cached: resolving an `import()` takes a tenth of a snapshot's time. */
 let snapshots: Promise<typeof import("./snapshot.js")> | undefined;
 
 /**
- * Reads the protocol's contracts over an EIP-1193 provider. Values come back as on
- * the wire: uint256 as `bigint`, unscaled.
+ * Reads the protocol's contracts over an EIP-1193 provider. Values are unscaled: each
+ * uint256 is a `bigint`.
  */
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- see the interface
 export class VaultClient extends VaultReader {
   #contracts: VaultContracts | undefined;
 
   /**
-   * The TypeChain-typed contracts, by role.
+   * The ethers contracts by role, typed by TypeChain. Connect a signer to send.
    *
-   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED once one without address is used
-   *
-   * @example
-   * ```ts
-   * await vault.contracts.vault.queryVolume();
-   * // 420000000000000000000n
-   * ```
+   * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED when a contract without an
+   * address is used
    */
   public get contracts(): VaultContracts {
     this.#contracts ??= this.#createContracts();
@@ -57,17 +50,10 @@ export class VaultClient extends VaultReader {
   }
 
   /**
-   * The same client with other addresses: those named replace its own.
+   * Creates a client with these addresses; other roles keep theirs.
    *
-   * @param source Where they come from, for error texts.
+   * @param source Source of the addresses in error texts.
    * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
-   *
-   * @example
-   * ```ts
-   * const trading = "0x00000000000000000000000000000000000000A1";
-   * (await vault.at({ trading }).addressOf("trading")).address;
-   * // '0x00000000000000000000000000000000000000A1'
-   * ```
    */
   public at(contracts: ContractAddresses, source = "at()"): VaultClient {
     return new VaultClient(
@@ -83,11 +69,11 @@ export class VaultClient extends VaultReader {
   }
 
   /**
-   * Takes every reading that needs no argument, all at one block: in one `eth_call`
-   * where the node allows state overrides. The caller has code in that call, and a
-   * contract may return something else to such a caller.
+   * Takes every reading that needs no argument, at one block. If the node allows
+   * state overrides, this is one `eth_call`. The caller has code in that call, so a
+   * contract that checks its caller may return another value.
    *
-   * A reading that fails stands as `{ error }` in its place.
+   * A reading that fails is `{ error }` in its place.
    *
    * @throws VaultError if the block itself cannot be read
    *
@@ -105,20 +91,18 @@ export class VaultClient extends VaultReader {
   }
 
   /**
-   * Reads orders, in the order of their ids, all at one block: those of a range,
-   * those that `ids` names, or, without `lastId`, all there are.
+   * Reads orders one by one, all at one block: a range, the orders of `ids`, or,
+   * without `lastId`, every order. Values are unscaled. Memory does not grow with the
+   * range.
    *
-   * Values are unscaled. Memory does not grow with the range.
+   * An order that cannot be read is `{ orderID, error }`. For an unknown id the
+   * contract reverts, or every value is zero (`isEmptyOrder()`). Without `lastId`,
+   * unknown ids are left out. The last order is then the one with 500 unknown ids
+   * behind it, and no order at a distance of 2^9, 2^10, … 2^20 ids. If every id
+   * reverts, the first error is thrown.
    *
-   * An order that cannot be read stands as `{ orderID, error }` in its place.
-   * An id that does not exist is one of those (the contract reverts) or an
-   * order whose every value is zero: `isEmptyOrder()`. Without `lastId`, these are
-   * left out, and the last order is the one behind which 500 ids in a row do not
-   * exist, and none at a distance of 2^9, 2^10, … 2^20 ids. If every id reverts,
-   * its error is thrown.
-   *
-   * @throws VaultError when iterated: for a wrong option, a contract that is not
-   * there, and a node that does not answer; the reason of `signal` when aborted
+   * @throws VaultError when iterated, for an invalid option, a missing contract or a
+   * node that does not answer. An aborted `signal` throws its reason.
    *
    * @example
    * ```ts
@@ -127,14 +111,6 @@ export class VaultClient extends VaultReader {
    * }
    * // 1n BTC-USDT
    * // 2n ETH-USDT
-   * ```
-   *
-   * @example
-   * ```ts
-   * let open = 0;
-   * for await (const order of vault.orders({ state: "open" })) open += 1;
-   * open;
-   * // 2
    * ```
    */
   public async *orders(
@@ -145,16 +121,16 @@ export class VaultClient extends VaultReader {
   }
 
   /**
-   * Finds every round that the vault ever had, oldest first, with the blocks in
-   * which it was first and last the latest one and in which it was settled.
+   * Finds every round that the vault ever had, oldest first, with its first block,
+   * its last block and the block that settled it.
    *
-   * Needs an archive node, about 2 × log2(blocks between) requests a round, and
-   * start times that never go back: a round says if one does. A round that came and
-   * went within one block is not found.
+   * Needs an archive node, and about 2 × log2(blocks between) requests a round. Start
+   * times must never go back; if one does, a round has `outOfOrder`. A round that came
+   * and went within one block is not found.
    *
-   * @throws VaultError when iterated: VAULT_ARCHIVE_NODE_NEEDED; for a wrong option,
-   * and a node that does not answer; why the last block has no round, if none has;
-   * the reason of `signal` when aborted
+   * @throws VaultError when iterated: VAULT_ARCHIVE_NODE_NEEDED, an invalid option, or
+   * a node that does not answer. If no block has a round, the last block's error is
+   * thrown. An aborted `signal` throws its reason.
    *
    * @example
    * ```ts
@@ -171,7 +147,7 @@ export class VaultClient extends VaultReader {
     yield* readRounds(this, options);
   }
 
-  /** @internal See {@link VaultReader.withDeadline}. */
+  /** @internal */
   public override withDeadline(options: OperationOptions): VaultClient {
     return new VaultClient(this.provider, this.addresses, {
       rpc: this.rpcFor(options),
@@ -181,7 +157,7 @@ export class VaultClient extends VaultReader {
     });
   }
 
-  /** Sends the calls of `contracts`; a subclass may know better. */
+  /** Runs the calls of `contracts`; a subclass may override it. */
   protected runner(): ContractRunner {
     return new BrowserProvider(this.provider, "any");
   }
@@ -206,8 +182,8 @@ export class VaultClient extends VaultReader {
       contractFactories[abi].createInterface(),
       this.runner(),
     );
-    // ethers asks for the address right away. That there is none is an error
-    // of whoever uses the contract, not one that nobody handles.
+    // ethers requests the address at once. A missing one is an error when the
+    // contract is used, not an unhandled rejection now.
     contract.getAddress().catch(() => undefined);
     return contract;
   }

@@ -1,14 +1,13 @@
-/** Bytes of a word of an ABI encoding. */
+/** Bytes of a word in the ABI encoding. */
 export const WORD = 32;
 
-/** A number or an address as call data has it: without 0x, in 32 bytes. */
+/** Encodes a number or an address in 32 bytes of hex, without 0x. */
 export function hexWord(value: bigint | number | string): string {
   return BigInt(value)
     .toString(16)
     .padStart(2 * WORD, "0");
 }
 
-/** A view for reading the big-endian words of an ABI encoding. */
 export function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length);
 }
@@ -23,8 +22,8 @@ export function isZero(view: DataView, start: number, end: number): boolean {
 }
 
 /**
- * The number in a word; undefined where it takes more than the last `size`
- * bytes. More than six would not be safe integers.
+ * Reads a number of at most `size` bytes; undefined if the word has more. Six bytes
+ * always fit a safe integer.
  */
 export function readSmallWord(
   view: DataView,
@@ -37,7 +36,6 @@ export function readSmallWord(
     : undefined;
 }
 
-/** The uint256 of a word. */
 export function readWord(view: DataView, offset: number): bigint {
   const low =
     view.getBigUint64(offset + 24) | (view.getBigUint64(offset + 16) << 64n);

@@ -1,6 +1,5 @@
 import { aborted } from "node:util";
 
-/** The moment until which something is waited for. */
 export class Deadline {
   readonly #end: number;
 
@@ -28,12 +27,12 @@ export class Deadline {
   }
 
   /**
-   * The result of the work, or undefined if the deadline comes first. The work
-   * itself goes on: a request cannot be called back.
+   * Resolves to undefined if the deadline comes first. The work goes on, because a
+   * request cannot be cancelled.
    */
   public async within<T>(work: Promise<T>): Promise<T | undefined> {
     let timer: NodeJS.Timeout | undefined;
-    // Not a sleep that is aborted: that makes an error for every request.
+    // Aborting a promised timer would create an error for every request.
     const over = new Promise<undefined>((resolve) => {
       timer = setTimeout(resolve, this.remaining, undefined);
     });
@@ -45,12 +44,12 @@ export class Deadline {
   }
 }
 
-/** Waits for the work or for the signal, whichever is first. */
+/** Waits for the work; throws the signal's reason if that comes first. */
 export async function orAbort<T>(
   work: Promise<T>,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<T> {
-  // Listens no longer than there is the work.
+  // Stops listening when the work is garbage-collected.
   const ended = aborted(signal, work).then(async () => {
     signal.throwIfAborted();
     return await work;

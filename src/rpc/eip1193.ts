@@ -1,4 +1,4 @@
-/** An EIP-1193 provider, as far as this package needs one. */
+/** The part of an EIP-1193 provider that this package needs. */
 export interface Eip1193Provider {
   request(args: {
     readonly method: string;

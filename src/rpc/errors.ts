@@ -14,10 +14,7 @@ export function isNodeRefusal(error: unknown): error is VaultError {
   return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR";
 }
 
-/**
- * True for a refusal of any kind, also by a proxy's status or closed connection:
- * another request may do. A node that is silent is another matter.
- */
+/** True if the node or a proxy refused: another request may succeed. No timeout. */
 export function isRefusedAnyhow(error: unknown): error is VaultError {
   return (
     VaultError.isVaultError(error) &&
@@ -29,8 +26,8 @@ export function isRefusedAnyhow(error: unknown): error is VaultError {
   );
 }
 
-// Signs of an error that was made on this side: each is an HTTP status, or a code
-// (else the name) and the message.
+// Signs of an error made on this side. A sign matches an HTTP status, or a code (else
+// the name) and the message.
 const timeoutSign =
   /^(?:HHE704|TimeoutError|ETIMEDOUT|TIMEOUT|UND_ERR_(?:HEADERS|BODY|CONNECT)_TIMEOUT) /u;
 const unreadableSign = /^(?:HHE702|SyntaxError) /u;
@@ -39,14 +36,14 @@ const passingSign =
 /** Hardhat's errors for: not found, not a URL, not an integer, not hex. */
 const configVariableSign = /^HHE(?:7|28|29|30) /u;
 
-/** A setting of the network that cannot be used. */
+/** Signs of a network setting that cannot be used. */
 const settingSigns: ReadonlyArray<readonly [setting: string, sign: RegExp]> = [
   ["url", /^UND_ERR_INVALID_ARG (?:Invalid URL protocol|Redirect loop)/u],
   ["httpHeaders", /^UND_ERR_INVALID_ARG invalid .*header/u],
   ["accounts", /^HHE717 |^\w*Error (?:Invalid mnemonic|invalid scalar:)/u],
 ];
 
-/** Failures of a connection; the first that fits counts. */
+/** Failures of a connection; the first match counts. */
 const connectionSigns: ReadonlyArray<
   readonly [sign: RegExp, problem: string, remedy?: string]
 > = [
@@ -72,30 +69,28 @@ const connectionSigns: ReadonlyArray<
   ],
 ];
 
-// Words of nodes and gateways; none has a code of its own for this.
+// Texts of nodes and gateways, which have no codes for these failures.
 const busyWords =
   /rate.?limit|too many requests|request limit|(?<!gas )limit exceeded|(?:quota|capacity|compute units).{0,40}exceeded|exceeded.{0,40}(?:quota|capacity|compute units)/iu;
 const blockWords =
   /header not found|header for hash not found|unknown block|block not found|block .{0,40}not (?:yet )?(?:available|found)|block ?out ?of ?range|block height is/iu;
 const passingWords =
   /timed? ?-?out|temporar|try again|overloaded|bad gateway|service unavailable|socket hang up|connection (?:reset|closed)|\bid\b.{0,20}(?:mismatch|does not match)/iu;
-/** Too long in the node itself will be so again; and a day is too long to wait. */
+/** A retry meets the same execution limit, or a quota of a day or more. */
 const finalWords = /execution (?:aborted|timeout)|daily|per day|monthly/iu;
 
-/** JSON-RPC's codes, by EIP-1474, of a request beyond a limit and of a wrong one. */
+/** JSON-RPC error codes of EIP-1474. */
 const LIMIT_EXCEEDED = -32005;
 const INVALID_PARAMS = -32602;
-/** HTTP's status of a request beyond a limit. */
 const TOO_MANY_REQUESTS = 429;
-/** JSON-RPC error code of a revert with data, in geth and anvil. */
+/** JSON-RPC error code of a revert with data in geth and anvil. */
 const EXECUTION_REVERTED = 3;
 
 /**
- * Finds out what a failed request means, by the whole chain of causes. What an
- * error says of itself counts only if it was made on this side: what the node
- * sent may look like any error there is.
+ * Converts the error of a failed request, by its whole chain of causes. Codes and
+ * names count only in errors made on this side, because a node can send any.
  *
- * @param tried How often and how long it was tried, if more than once.
+ * @param tried Text with number and duration of the attempts, if more than one.
  */
 export function toRpcError(
   thrown: unknown,
@@ -130,7 +125,7 @@ export function toRpcError(
     return vaultError("VAULT_RPC_TIMEOUT", { network, method, tried }, error);
   }
   if (match(unreadableSign) !== undefined) {
-    // The body is not repeated: a proxy's page may repeat the key.
+    // Without the body and the cause: a proxy's page may contain the key.
     const problem = `the body could not be parsed; it may be a web page, also one that the URL redirects to${tried}`;
     return vaultError("VAULT_RPC_INVALID_RESPONSE", {
       network,
@@ -164,16 +159,14 @@ export function toRpcError(
       );
     }
   }
-  // A node's own words: some repeat the path, or the key in it.
+  // Some nodes repeat the URL's path, with the key in it.
   const problem = `${quoteForeignText(redactSecrets(messageOf(error)))}${tried}`;
   return vaultError("VAULT_RPC_ERROR", { network, method, problem }, error);
 }
 
 /**
- * The error of a configuration variable without a value, or with one that does
- * not fit; Hardhat's text names the variable and not its value.
- *
- * @param where What needs it.
+ * The error of a configuration variable without a usable value. Hardhat's text names
+ * the variable, not its value.
  */
 export function toConfigVariableError(
   error: unknown,
@@ -183,23 +176,19 @@ export function toConfigVariableError(
   return vaultError("VAULT_CONFIG_VARIABLE", { where, problem }, error);
 }
 
-/** The class of a failed request. */
 export type Failure =
   | { readonly kind: "reverted"; readonly reverted: RevertReason }
   | {
       /**
-       * `busy` and `passing` may be over the next time, `behind` is a node that
-       * lacks a block, and `final` stays as it is.
+       * `busy` and `passing`: a retry may succeed. `behind`: the node lacks a block.
+       * `final`: a retry fails again.
        */
       readonly kind: "busy" | "passing" | "behind" | "final";
-      /** The wait that the node asked for. */
+      /** Wait that the node requested. */
       readonly retryAfterMs?: number | undefined;
     };
 
-/**
- * The class of a failure. A request that was not answered in time is final: it has
- * used up the time that there was for it.
- */
+/** Classifies a failure. A timeout is final: it has used up the request's time. */
 export function classifyFailure(thrown: unknown): Failure {
   const { error, links, status, match } = readError(thrown);
   const reverted = findRevert(error);
@@ -238,10 +227,10 @@ export function refusesParameters(error: unknown): boolean {
   return everythingIn(error).some(({ code }) => code === INVALID_PARAMS);
 }
 
-/** Longer revert data is none that a contract returned. */
+/** No contract returns longer revert data. */
 const MAX_REVERT_DATA = 1_000_000;
 
-/** The revert that an error of this side or the node's tells of. */
+/** Finds a revert in an error of this side or of the node. */
 function findRevert(error: unknown): RevertReason | undefined {
   const links = everythingIn(error);
   const data =
@@ -257,7 +246,7 @@ function findRevert(error: unknown): RevertReason | undefined {
     const words = messageOf(link).slice(0, MAX_FOREIGN_TEXT);
     return (
       /\brevert|VM Exception/iu.test(words) ||
-      // The limit of a node that gives a call little gas has the same code.
+      // The same code stands for a call that exceeds a node's low gas limit.
       (link["code"] === EXECUTION_REVERTED &&
         (data !== "0x" || !/out of ?gas/iu.test(words)))
     );
@@ -265,7 +254,7 @@ function findRevert(error: unknown): RevertReason | undefined {
   return saysRevert ? decodeRevertReason(data) : undefined;
 }
 
-/** Ganache 6 has the returned bytes below the hash of the transaction. */
+/** Ganache 6 puts the returned bytes under the hash of the transaction. */
 function ganacheReturn({ data }: ErrorLink): unknown {
   const [key] = Object.keys(asRecord(data));
   return isHexString(key, 32) ? asRecord(asRecord(data)[key])["return"] : null;
@@ -273,7 +262,7 @@ function ganacheReturn({ data }: ErrorLink): unknown {
 
 type ErrorLink = Readonly<Record<string, unknown>>;
 
-/** Reads what an error of this side says of itself, its causes included. */
+/** Reads status and signs of an error of this side, its causes included. */
 function readError(thrown: unknown) {
   const all = walk(thrown, (link) =>
     isOwnError(link)
@@ -281,7 +270,7 @@ function readError(thrown: unknown) {
       : undefined,
   );
   const httpStatus = statusOf(all);
-  // A status that refuses may come with the node's own error.
+  // The body of a 4xx response may contain the node's own error.
   const ofNode =
     httpStatus !== undefined &&
     httpStatus >= 400 &&
@@ -308,19 +297,19 @@ function readError(thrown: unknown) {
 
 function signOf(link: ErrorLink): string {
   const { code, name } = link;
-  // A number is the node's own code, and stands beside its own words.
+  // A numeric code is the node's own, and so is its message.
   return typeof code === "number"
     ? `${String(name)} `
     : `${String(isHardhatError(link) ? link["errorCode"] : (code ?? name))} ${messageOf(link)}`;
 }
 
-/** Of the errors that have a class of their own: see {@link isHardhatError}. */
+/** Ignores plain errors, into which a provider may copy what the node sent. */
 function statusOf(links: readonly ErrorLink[]): number | undefined {
   return links
     .filter((link) => Object.getPrototypeOf(link) !== Error.prototype)
     .map(({ statusCode }) => statusCode)
     .find(
-      // Others put a code of their own there.
+      // Some libraries put another code there.
       (status): status is number =>
         typeof status === "number" && status >= 100 && status < 600,
     );
@@ -330,12 +319,12 @@ function parseBody(body: unknown): unknown {
   try {
     return typeof body === "string" ? JSON.parse(body) : body;
   } catch {
-    // Then it is no JSON-RPC, and its status says what there is to say.
+    // Not JSON-RPC: the HTTP status suffices.
     return undefined;
   }
 }
 
-/** Host and port of the node, as far as an error of this side names them. */
+/** Host and port of the node, if an error of this side names them. */
 function hostOf(links: readonly ErrorLink[]): string {
   for (const { message, address, hostname, port } of links) {
     const [, url = ""] =
@@ -351,7 +340,7 @@ function hostOf(links: readonly ErrorLink[]): string {
   return "the node";
 }
 
-/** The header of that name, as far as it is in seconds. */
+/** The Retry-After header, if it is in seconds. */
 function retryAfterOf(links: readonly ErrorLink[]): number | undefined {
   const seconds = links
     .map(({ headers }) => asRecord(headers)["retry-after"])
@@ -359,7 +348,7 @@ function retryAfterOf(links: readonly ErrorLink[]): number | undefined {
   return seconds === undefined ? undefined : Number(seconds) * 1_000;
 }
 
-/** True for an error, also of another realm; JSON never makes one. */
+/** True for an error, also of another realm; parsed JSON is never one. */
 function isOwnError(link: ErrorLink): boolean {
   return (
     link instanceof Error ||
@@ -367,13 +356,13 @@ function isOwnError(link: ErrorLink): boolean {
   );
 }
 
-/** A plain provider may copy what a node says into its error, but not this. */
+/** A provider may copy a node's JSON into its error, but never this mark. */
 function isHardhatError(link: ErrorLink): boolean {
   const mark = Object.getOwnPropertyDescriptor(link, "_isHardhatError");
   return mark?.value === true && mark.enumerable === false;
 }
 
-/** The error and all that it wraps, what the node sent too. */
+/** The error and all that it wraps, the node's data included. */
 function everythingIn(error: unknown): readonly ErrorLink[] {
   return walk(error, ({ cause, data, error: inner, info }) => [
     cause,
@@ -383,14 +372,14 @@ function everythingIn(error: unknown): readonly ErrorLink[] {
   ]);
 }
 
-/** More than any library nests, and than it lists. */
+/** More than any library nests or lists. */
 const MAX_LINKS = 100;
 const MAX_LISTED = 20;
 
 /**
- * Goes through what an error wraps, outermost first.
+ * Lists an error and what it wraps, outermost first.
  *
- * @param inside Undefined if the link does not count.
+ * @param inside Returns undefined for a link that does not count.
  */
 function walk(
   error: unknown,

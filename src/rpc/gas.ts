@@ -1,10 +1,10 @@
-/** EIP-7825: what one transaction may use, from the osaka hardfork on. */
+/** Gas limit of a transaction by EIP-7825, from the osaka hardfork on. */
 export const TRANSACTION_GAS_CAP = 16_777_216n;
 
-/** In per cent; what a call inside was not given is left over, 1/64 per depth. */
+/** Less than 100: a call keeps 1/64 of its gas from each call inside. */
 const USED_UP_PERCENT = 95n;
 
-/** True if a failed call used all of its gas, as one short of gas does. */
+/** True if a failed call probably ran out of gas. */
 export function isUsedUp({
   gasUsed,
   gasGiven,

@@ -5,7 +5,7 @@ import { isHexString } from "ethers";
 import { vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 
-/** Refuses a result of another type, with VAULT_RPC_INVALID_RESPONSE. */
+/** Throws VAULT_RPC_INVALID_RESPONSE for a result of another type. */
 export class ResponseParser {
   constructor(
     private readonly network: string,
@@ -19,7 +19,7 @@ export class ResponseParser {
     throw this.invalid("a quantity was expected");
   }
 
-  /** Refuses a number that is too large, and never rounds it. */
+  /** Never rounds: a number that is too large throws. */
   public number(value: unknown): number {
     const number = Number(this.quantity(value));
     if (!Number.isSafeInteger(number)) {
@@ -31,7 +31,7 @@ export class ResponseParser {
   public bytes(value: unknown): Buffer {
     if (typeof value === "string" && value.startsWith("0x")) {
       const bytes = Buffer.from(value.slice(2), "hex");
-      // Buffer stops at what is not hex.
+      // Buffer.from stops at the first character that is not hex.
       if (bytes.length * 2 === value.length - 2) {
         return bytes;
       }

@@ -1,35 +1,32 @@
-/** A request that is sent again. */
+/** A failed request that is about to be retried. */
 export interface RetryEvent {
   readonly method: string;
   /**
-   * `busy`: the node limits how often it is asked; `passing`: any other failure
-   * that may be over, as of a node that lacks a block that another one has.
+   * `busy`: the node limits the rate of requests. `passing`: any other temporary
+   * failure, such as a node that lacks a block that another one has.
    */
   readonly reason: "busy" | "passing";
   /** The failure, safe to show. */
   readonly problem: string;
-  /** The number of times that it was sent by now. */
+  /** Number of attempts so far. */
   readonly attempt: number;
 }
 
-/** The most attempts, by the kind of failure; others are final. */
+/** Most attempts by kind of failure; other kinds are final. */
 export type RetryPolicy = Readonly<Record<RetryEvent["reason"], number>>;
 
 export const usualRetries: RetryPolicy = { busy: 15, passing: 6 };
-/**
- * For a request that is heavy, or made in another way if it fails: the reason may
- * be its size.
- */
+/** For a large request, or one with a fallback: its size may be the reason. */
 export const fewRetries: RetryPolicy = { busy: 15, passing: 3 };
-/** For a caller with a loop of its own. */
+/** For a caller with its own loop. */
 export const noRetries: RetryPolicy = { busy: 1, passing: 1 };
 
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;
-/** A node may ask for more, which would look like a hang. */
+/** A node may request more, but the task would seem to hang. */
 const LONGEST_RETRY_AFTER_MS = 10_000;
 
-/** Milliseconds to wait after the n-th attempt, from 1. */
+/** Milliseconds to wait after an attempt; the first is 1. */
 export function waitAfter(attempt: number, retryAfterMs = 0): number {
   const backoff = FIRST_WAIT_MS * 2 ** (attempt - 1) * (1 + Math.random());
   return (

@@ -9,10 +9,9 @@ import { toJsonValue } from "../json.js";
 /** The text of a revert without data. */
 export const NO_REASON = "no reason given";
 
-/** Why a call reverted, as far as its revert data says. */
 export interface RevertReason {
   readonly kind: "string" | "panic" | "custom" | "unknown" | "none";
-  /** For a person; holds the contract's own words, not yet escaped. */
+  /** Text to show; it holds the contract's own words, not yet escaped. */
   readonly text: string;
   /** The revert data, 0x hex. */
   readonly data: string;
@@ -37,10 +36,10 @@ const panicMeanings: ReadonlyMap<bigint, string> = new Map([
 
 const errorString = ErrorFragment.from("error Error(string)");
 const panic = ErrorFragment.from("error Panic(uint256)");
-/** Made once: a scan may have thousands of refusals. */
+/** Cached: a scan may have thousands of reverts. */
 let mockErrors: readonly ErrorFragment[] | undefined;
 
-/** @param errors What the four bytes may stand for, beside errors of the mocks. */
+/** @param errors Custom errors to try after those of the mocks. */
 export function decodeRevertReason(
   data: string,
   errors: readonly ErrorFragment[] = [],
@@ -67,7 +66,7 @@ export function decodeRevertReason(
   return { kind: "unknown", text, data };
 }
 
-/** As in `TooEarly(end: 1700000000)`. */
+/** Example: `TooEarly(end: 1700000000)`. */
 function describeError(
   error: ErrorFragment,
   { values }: DecodedArguments,
@@ -88,7 +87,7 @@ function describeError(
   return { kind: "custom", text: `${error.name}(${shown.join(", ")})` };
 }
 
-/** Values by their names, nested as in the ABI. */
+/** Values by name, nested as in the ABI. */
 export type Values = Readonly<Record<string, unknown>>;
 
 interface DecodedArguments {
@@ -98,7 +97,7 @@ interface DecodedArguments {
 }
 
 /**
- * Decodes what follows the four bytes of a call or of a custom error.
+ * Decodes the arguments of a call or of a custom error.
  *
  * @returns Undefined if the bytes do not begin with a canonical encoding.
  */
@@ -108,7 +107,7 @@ export function decodeArguments(
   names: readonly string[] = inputs.map(nameOf),
 ): DecodedArguments | undefined {
   const coder = AbiCoder.defaultAbiCoder();
-  // Of a string that is not UTF-8, ethers would make an error.
+  // As bytes, because ethers throws for a string with invalid UTF-8.
   const types = inputs.map((input) =>
     ParamType.from(input.format("full").replaceAll(/\bstring\b/gu, "bytes")),
   );
@@ -134,12 +133,12 @@ export function decodeArguments(
   }
 }
 
-/** Never a bare number, which an object would put before all others. */
+/** Never a bare number, because objects list numeric keys first. */
 function nameOf({ name }: ParamType, index: number): string {
   return name === "" ? `_${index}` : name;
 }
 
-/** A decoded value without what ethers adds, its texts as far as they are UTF-8. */
+/** Converts a value of ethers to plain data, and its bytes back to strings. */
 function toPlain(type: ParamType, value: unknown): unknown {
   if (type.isArray() || type.isTuple()) {
     const items: readonly unknown[] = Array.isArray(value) ? value : [];

@@ -15,7 +15,7 @@ import { usualRetries, waitAfter } from "./retry.js";
 import type { RetryEvent, RetryPolicy } from "./retry.js";
 import type { RevertReason } from "./revert-reason.js";
 
-/** The number of a block, or a tag or a hex quantity as on the wire. */
+/** A block's number, its hex quantity, or a tag. */
 export type BlockId = number | string;
 
 export interface BlockInfo {
@@ -25,7 +25,7 @@ export interface BlockInfo {
 }
 
 export interface Block extends BlockInfo {
-  /** Undefined of the pending block. */
+  /** Undefined for the pending block. */
   readonly hash: string | undefined;
   readonly gasLimit: bigint;
   /** Undefined on chains without EIP-1559. */
@@ -41,7 +41,6 @@ export interface CallRequest {
   readonly data: string;
 }
 
-/** The contract refused. */
 export interface Reverted {
   readonly reverted: RevertReason;
 }
@@ -49,7 +48,6 @@ export interface Reverted {
 /** The outcome of executing contract code. */
 export type Executed = { readonly result: unknown } | Reverted;
 
-/** The data that a call returned, or its revert. */
 export type CallResult = { readonly data: Buffer } | Reverted;
 
 export interface Receipt {
@@ -58,9 +56,9 @@ export interface Receipt {
   readonly blockHash: string;
   readonly gasUsed: bigint;
   readonly succeeded: boolean;
-  /** As the node has them. */
+  /** Not checked. */
   readonly logs: unknown;
-  /** As the node has it: what a transaction without a receiver deployed. */
+  /** Not checked; the contract that the transaction deployed. */
   readonly contractAddress: unknown;
 }
 
@@ -73,56 +71,55 @@ export interface SeenTransaction {
   readonly isMined: boolean;
 }
 
-/** Options of everything that one operation asks. */
+/** Options of all requests of one operation. */
 export interface RequestOptions {
-  /** Milliseconds until all of it has to be answered, retries included. */
+  /** Milliseconds for the whole operation, retries included. */
   readonly timeout?: number | undefined;
   readonly onRetry?: ((event: RetryEvent) => void) | undefined;
 }
 
-/** The deadline of a request of an operation without one. */
+/** Deadline of a request whose operation has none. */
 export const DEFAULT_TIMEOUT_MS = 300_000;
 
 /**
- * Requests under way at a time. Hardhat's pool opens up to two connections for
- * each: one is not free yet when the next is made.
+ * Requests at the same time. Hardhat's pool opens up to two connections for each,
+ * because one is not free yet when the next request is sent.
  */
 const MAX_CONCURRENCY = 16;
 
-/** No node that can be used is further behind, and few keep older state. */
+/** A usable node is not further behind, and few keep older state. */
 const MOST_BLOCKS_BEHIND = 128;
 
 /**
- * Methods that change nothing if they are sent twice. Others are sent once, at once,
- * and waited for without a deadline: their answer must not be lost.
+ * Methods that are safe to send twice. Any other is sent once, at once and without a
+ * deadline: its answer must not be lost.
  */
 const safeToResend =
   /^(?:eth_(?:accounts|blockNumber|call|chainId|estimateGas|gasPrice|get\w+|maxPriorityFeePerGas|simulateV1)|net_version|web3_clientVersion)$/u;
 
-/** Everything that is known of the node behind a connection. */
+/** State of a node, shared by all clients of a connection. */
 class KnownNode {
-  /** Limits the requests under way. */
   public readonly readSlots = pLimit(MAX_CONCURRENCY);
-  /** Changes a development chain one task after the other. */
+  /** Queue of the changes to a development chain. */
   public readonly changes = pLimit(1);
   public newestBlock = -1;
-  /** True if it applies state overrides; undefined until it was tried. */
+  /** True if the node applies state overrides; undefined until tried. */
   public takesOverrides: boolean | undefined;
-  /** The reason for which a method does not simulate, or not rightly, by its name. */
+  /** Methods that cannot simulate correctly on this node, each with the reason. */
   public readonly unableTo = new Map<string, string>();
-  /** Hash of the block that was last asked for as the latest one. */
+  /** Hash of the latest block, as of the last request for it. */
   public latestHash: string | undefined;
-  /** Prices that it suggested, in wei, each with the hash of the latest block. */
+  /** Suggested prices in wei, each with the hash of the latest block then. */
   public readonly prices = new Map<string, { hash: string; price: bigint }>();
-  /** The account that settles unless one is named, once it was found. */
+  /** The default account that settles, once found. */
   public sender: string | undefined;
 }
 
-/** The state that the requests of one operation share. */
+/** State that the requests of one operation share. */
 interface Operation extends Pick<RequestOptions, "onRetry"> {
-  /** Undefined if each request has one of its own. */
+  /** Undefined if each request has its own. */
   readonly deadline: Deadline | undefined;
-  /** The number of times that the request was sent which the deadline ended. */
+  /** Text with the attempts of the request that the deadline ended. */
   tried: string;
 }
 
@@ -134,9 +131,8 @@ interface FailedAttempt {
 }
 
 /**
- * The one way to the node of a connection: it sends every request, classifies a
- * failure once and retries by its class; and it checks each answer before it is
- * believed.
+ * Sends every request to a node, retries by the class of the failure, and checks each
+ * answer.
  */
 export class RpcClient {
   readonly #ofBlock: ResponseParser;
@@ -152,8 +148,8 @@ export class RpcClient {
   }
 
   /**
-   * The same client for one operation, whose requests share a deadline. Within
-   * another operation the outer deadline holds.
+   * Creates a client whose requests share a deadline. Within another operation, the
+   * outer deadline applies.
    */
   public withOptions({ timeout, onRetry }: RequestOptions): RpcClient {
     const deadline = timeout === undefined ? undefined : new Deadline(timeout);
@@ -175,11 +171,7 @@ export class RpcClient {
     return new ResponseParser(this.network, method);
   }
 
-  /**
-   * Sends a request that executes no contract.
-   *
-   * @throws VaultError see {@link toRpcError}
-   */
+  /** Sends a request that executes no contract. */
   public async request(
     method: string,
     params: readonly unknown[] = [],
@@ -196,8 +188,8 @@ export class RpcClient {
   }
 
   /**
-   * Sends a request that may execute a contract. A failed one is sent again while
-   * its class, the policy and the deadline allow that.
+   * Sends a request that may execute a contract. Retries a failed one if its class,
+   * the policy and the deadline allow that.
    *
    * @throws VaultError see {@link toRpcError}
    */
@@ -214,7 +206,7 @@ export class RpcClient {
       if (outcome !== undefined && !("thrown" in outcome)) {
         return outcome;
       }
-      // An earlier failure says more than that the time is over.
+      // An earlier failure explains more than a timeout.
       failed = outcome ?? failed;
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
       const tried =
@@ -251,7 +243,7 @@ export class RpcClient {
     try {
       const sent = maySendAgain
         ? await deadline.within(
-            // What waits longer than it may is not sent any more.
+            // A request that waited past the deadline is not sent.
             this.node.readSlots(async () =>
               deadline.isOver ? undefined : await send(),
             ),
@@ -279,7 +271,7 @@ export class RpcClient {
     }
   }
 
-  /** True if the request is for a block that a node has told of. */
+  /** True if the request is for a recent block that some node has. */
   #isKnownBlock(method: string, params: readonly unknown[]): boolean {
     const { newestBlock } = this.node;
     const block = params[method === BLOCK_METHOD ? 0 : 1];
@@ -290,7 +282,7 @@ export class RpcClient {
     );
   }
 
-  /** Some node has that block; others may be behind. */
+  /** Notes that some node has this block; others may be behind. */
   public noteBlock(number: number): void {
     this.node.newestBlock = Math.max(this.node.newestBlock, number);
   }
@@ -308,9 +300,9 @@ export class RpcClient {
   }
 
   /**
-   * Waits for work that sends by other ways, until the deadline of the operation.
+   * Waits until the operation's deadline for work that does not use this client.
    *
-   * @param method The name of the work in error texts.
+   * @param method Name of the work in error texts.
    * @throws VaultError VAULT_RPC_TIMEOUT
    */
   public async withinDeadline<T>(method: string, work: Promise<T>): Promise<T> {
@@ -326,14 +318,13 @@ export class RpcClient {
   }
 
   /**
-   * Changes a development chain one task after the other: what one reads and
-   * writes back, or a snapshot that it reverts, must not meet another's changes.
+   * Runs tasks that change a development chain one after the other. A task that writes
+   * back a value or reverts to a snapshot must not undo changes of another.
    */
   public async inOrder<Result>(task: () => Promise<Result>): Promise<Result> {
     return await this.node.changes(task);
   }
 
-  /** Calls a contract, with state overrides if they are given. */
   public async call(
     call: CallRequest | Readonly<Record<string, string>>,
     block: BlockId,
@@ -354,7 +345,7 @@ export class RpcClient {
     return this.parser(method).quantity(await this.request(method, params));
   }
 
-  /** A price that the node suggests, in wei: asked once for each latest block. */
+  /** A price that the node suggests, in wei; requested once per latest block. */
   public async price(
     method: "eth_gasPrice" | "eth_maxPriorityFeePerGas",
   ): Promise<bigint> {
@@ -380,7 +371,7 @@ export class RpcClient {
     return number;
   }
 
-  /** Counts the transactions of an account: those mined, or also those that wait. */
+  /** At the block `pending`, waiting transactions count, too. */
   public async nonce(address: string, block: BlockId): Promise<number> {
     return await this.#count("eth_getTransactionCount", [
       address,
@@ -404,10 +395,7 @@ export class RpcClient {
     return this.parser(method).bytes(code).length > 0;
   }
 
-  /**
-   * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_RPC_INVALID_RESPONSE and
-   * those of a failed request
-   */
+  /** @throws VaultError VAULT_BLOCK_NOT_FOUND, and those of a failed request */
   public async getBlock(block: BlockId = "latest"): Promise<Block> {
     const read = this.#ofBlock;
     const found = await this.#block(block);
@@ -421,7 +409,7 @@ export class RpcClient {
     if (block === "latest") {
       this.node.latestHash = hash;
     }
-    // The pending block is none yet: the one before it is.
+    // The pending block does not exist yet, but the one before it does.
     this.noteBlock(block === "pending" ? number - 1 : number);
     return {
       number,
@@ -432,7 +420,7 @@ export class RpcClient {
     };
   }
 
-  /** Hash of the chain's first block; undefined if the node has pruned it. */
+  /** Hash of the first block; undefined if the node has pruned it. */
   public async genesisHash(): Promise<string | undefined> {
     const genesis = await this.#findBlock(0);
     return genesis === undefined
@@ -441,14 +429,14 @@ export class RpcClient {
   }
 
   /**
-   * The newest block and the one that the node would make next, with time and base
-   * fee of its pending block. Without one, as at many public endpoints, it is the
+   * The newest block and the next one, with time and base fee of the node's pending
+   * block. Many public endpoints have no pending block. The next block then has the
    * next second and the base fee of the newest block.
    */
   public async nextBlock(): Promise<{ latest: Block; next: NextBlock }> {
     const [latest, pending] = await Promise.all([
       this.getBlock(),
-      // Nothing depends on it.
+      // The pending block is optional.
       this.#block("pending").catch(() => ({})),
     ]);
     const { hash: _, ...gas } = latest;
@@ -460,8 +448,8 @@ export class RpcClient {
   #pendingAfter(next: NextBlock, pending: FoundBlock): NextBlock | undefined {
     const { number, timestamp, stateRoot } = pending;
     try {
-      // Some nodes return their newest block instead: those of some rollups, and
-      // Geth where it makes no blocks. Anvil's may be mined by now, but has no state.
+      // Nodes of some rollups, and Geth if it makes no blocks, return their newest
+      // block instead. Anvil's block may be mined by now, but has no state root.
       const isPending =
         number === null ||
         stateRoot === ZeroHash ||
@@ -477,8 +465,8 @@ export class RpcClient {
   }
 
   /**
-   * @param gas A node that allows no more than EIP-7825 is asked with that much.
-   * @returns The reason if the contract refuses the call, else undefined.
+   * @param gas Lowered to the EIP-7825 limit if the node refuses more.
+   * @returns The reason of the revert, else undefined.
    */
   public async simulate(
     call: CallRequest,
@@ -496,7 +484,7 @@ export class RpcClient {
     return "reverted" in answer ? answer.reverted : undefined;
   }
 
-  /** @returns The receipt, or undefined while the transaction is not mined. */
+  /** @returns Undefined while the transaction is not mined. */
   public async receipt(hash: string): Promise<Receipt | undefined> {
     const method = "eth_getTransactionReceipt";
     const answer = await this.request(method, [hash]);
@@ -506,12 +494,15 @@ export class RpcClient {
     const read = this.parser(method);
     const receipt = read.record(answer);
     const { blockNumber, blockHash, logs, contractAddress } = receipt;
-    // Some nodes answer a receipt without a block for a waiting transaction.
+    // Some nodes return a receipt without a block for a waiting transaction.
     if (blockNumber === null || blockHash === null) {
       return undefined;
     }
-    const of = receipt["transactionHash"];
-    if (typeof of !== "string" || of.toLowerCase() !== hash.toLowerCase()) {
+    const found = receipt["transactionHash"];
+    if (
+      typeof found !== "string" ||
+      found.toLowerCase() !== hash.toLowerCase()
+    ) {
       throw read.invalid("it is the receipt of another transaction");
     }
     return {
@@ -525,7 +516,7 @@ export class RpcClient {
     };
   }
 
-  /** @returns What the node knows of a transaction, mined or waiting. */
+  /** @returns A mined or waiting transaction, or undefined if the node has none. */
   public async transaction(hash: string): Promise<SeenTransaction | undefined> {
     const method = "eth_getTransactionByHash";
     const answer = await this.request(method, [hash]);
@@ -534,7 +525,7 @@ export class RpcClient {
       : seenTransaction(answer, this.parser(method));
   }
 
-  /** The transactions of one block, or those that wait. */
+  /** The transactions of a block; at `pending`, those that wait. */
   public async transactionsOf(
     block: BlockId,
   ): Promise<readonly SeenTransaction[]> {
@@ -603,12 +594,11 @@ function seenTransaction(
   };
 }
 
-/** A block as it goes over the wire. */
 export function toBlockId(block: BlockId): string {
   return typeof block === "number" ? toQuantity(block) : block;
 }
 
-/** A block for a person: hex quantities are for the wire. */
+/** Shows a hex quantity as a decimal number. */
 export function describeBlock(block: BlockId): string {
   return typeof block === "string" && block.startsWith("0x")
     ? BigInt(block).toString()

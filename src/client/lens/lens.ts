@@ -14,22 +14,20 @@ export interface LensContext {
   readonly rpc: RpcClient;
   /** The caller that the contracts see. */
   readonly from: string;
-  /** As on the wire. */
+  /** Tag or hex quantity. */
   readonly blockTag: string;
 }
 
 const lensInterface = new Interface(VaultLensArtifact.abi);
 
-/** One of the calls that a lens makes. */
 export interface ReadCall {
   readonly target: string;
   readonly data: string;
 }
 
-/** One snapshot is much like the one before. */
+/** The last encoding: consecutive snapshots make the same calls. */
 let latest = { key: "", data: "" };
 
-/** Call data that reads several contracts. */
 export function encodeReadCalls(calls: readonly ReadCall[]): string {
   const key = calls.map(({ target, data }) => `${target}:${data}`).join();
   if (key !== latest.key || key === "") {
@@ -40,7 +38,7 @@ export function encodeReadCalls(calls: readonly ReadCall[]): string {
   return latest.data;
 }
 
-/** Call data that reads orders by id, at most `count` of them. */
+/** Encodes a read of up to `count` orders, as many as the gas allows. */
 export function encodeReadOrders(
   trading: string,
   firstId: bigint,
@@ -54,10 +52,9 @@ export function encodeReadOrders(
 }
 
 /**
- * The answers of some contracts, or only the chain's id and the block, in one
- * request.
+ * Makes calls, and reads chain id and block, in one request.
  *
- * @returns Undefined if the node cannot do that.
+ * @returns Undefined if the lens does not work on this node.
  * @throws VaultError if the node does not answer at all
  */
 export async function tryLens(
@@ -67,7 +64,7 @@ export async function tryLens(
   const { rpc, from } = context;
   if (
     rpc.node.takesOverrides === false ||
-    // The lens would stand in the place of what is to be read.
+    // The lens would replace the contract to read.
     calls.some(({ target }) => target === from)
   ) {
     return undefined;
@@ -80,8 +77,8 @@ export async function tryLens(
     }
   }
   if (rpc.node.takesOverrides === undefined) {
-    // It may be this call, or a node that fails for a moment; what is remembered
-    // here stays.
+    // The result is kept for good, but this call alone may have failed, or the
+    // node for a moment. So probe with an empty call.
     await rpc.chainId();
     const probe = { rpc, from, blockTag: "latest" };
     rpc.node.takesOverrides = await callLens(probe, encodeReadCalls([])).then(
@@ -93,13 +90,10 @@ export async function tryLens(
 }
 
 /**
- * Runs the lens inside one `eth_call`.
+ * Runs the lens inside one `eth_call`. A state override puts its code at the caller's
+ * address, so that contracts see this caller. It hides the caller's own code.
  *
- * Its code is put at the address of the caller, so that to the contracts it
- * reads it is that caller. Whatever code the caller has is hidden meanwhile.
- *
- * @throws VaultError those of a failed request, and
- * VAULT_RPC_INVALID_RESPONSE if the answer is not the lens'
+ * @throws VaultError VAULT_RPC_INVALID_RESPONSE, and those of a failed request
  */
 export async function callLens(
   { rpc, from, blockTag }: LensContext,
@@ -109,7 +103,7 @@ export async function callLens(
     [from]: { code: VaultLensArtifact.deployedBytecode },
   });
   if ("reverted" in answer) {
-    // The lens never reverts: this is how some nodes say "out of gas".
+    // The lens never reverts: some nodes report "out of gas" as a revert.
     throw vaultError("VAULT_RPC_ERROR", {
       network: rpc.network,
       method: "eth_call",
@@ -124,11 +118,10 @@ export async function callLens(
   }
   rpc.node.takesOverrides = true;
   if (blockTag === "latest") {
-    // What is asked next is of that block, maybe of a node that is behind.
-    // By the EVM's number, which may be another than the chain's.
+    // The next request is for this block, which other nodes may not have yet.
     rpc.noteBlock(parsed.block.number);
   }
-  // A chain may number its blocks otherwise than its EVM does.
+  // The EVM's block number may differ from the chain's.
   return blockTag.startsWith("0x")
     ? { ...parsed, block: { ...parsed.block, number: Number(blockTag) } }
     : parsed;
@@ -136,15 +129,15 @@ export async function callLens(
 
 /** The outcome of a call inside the lens; see contracts/lens/VaultLens.sol. */
 export interface LensEntry {
-  /** `unknown`: it has to be made by itself. */
+  /** `unknown`: the call needs a request of its own. */
   readonly status: "reverted" | "returned" | "unknown";
   readonly hasCode: boolean;
-  /** The place of the returned data, or of the reverts, in the bytes. */
+  /** Offset of the returned data, or of the revert data, in the bytes. */
   readonly start: number;
   readonly end: number;
 }
 
-/** The block and chain of a lens. */
+/** The block and the chain that a lens ran on. */
 export interface ExecutedBlock extends BlockInfo {
   readonly chainId: number;
 }
@@ -159,10 +152,10 @@ export interface LensAnswer {
 const FORMAT = id("hardhat-vault/VaultLens/1").slice(2);
 const HEADER = 4 * WORD;
 
-/** In the order of the lens' constants. */
+/** In the order of the constants in VaultLens.sol. */
 const statuses = ["reverted", "returned", "unknown"] as const;
 
-/** @returns Undefined where the bytes are not the answer of a lens, and all of it. */
+/** @returns Undefined unless the bytes are the whole answer of a lens. */
 export function parseLensAnswer(bytes: Buffer): LensAnswer | undefined {
   if (bytes.length < HEADER || bytes.toString("hex", 0, WORD) !== FORMAT) {
     return undefined;
@@ -176,7 +169,7 @@ export function parseLensAnswer(bytes: Buffer): LensAnswer | undefined {
   return { block, chainId, entries, bytes };
 }
 
-/** @returns Undefined where the three words are not a lens' block and chain. */
+/** @returns Undefined if the three words are no block and chain. */
 export function readBlock(
   bytes: Buffer,
   offset: number,
@@ -191,7 +184,7 @@ export function readBlock(
     : { number, timestamp, chainId };
 }
 
-/** @returns Undefined where there are not entries from one offset to the other. */
+/** @returns Undefined unless the bytes between the offsets are entries. */
 export function parseLensEntries(
   bytes: Buffer,
   from: number,
@@ -221,7 +214,7 @@ export function parseLensEntries(
   return entries;
 }
 
-/** The answer that the entry's call would have had by itself. */
+/** The answer of the entry's call, as a request of its own has it. */
 export function entryAnswer(
   { bytes }: Pick<LensAnswer, "bytes">,
   { status, start, end }: LensEntry,
@@ -234,13 +227,12 @@ export function entryAnswer(
 }
 
 /**
- * Gives an answer's memory back at once; its bytes are gone then. To the
- * garbage collector each answer is a small object, so that hundreds would
- * gather before it looks.
+ * Frees the memory of an answer, whose bytes are then gone. The garbage collector
+ * counts an answer as a small object and would let hundreds gather.
  */
 export function releaseAnswer({ bytes }: LensAnswer): void {
   const { buffer } = bytes;
-  // A small Buffer shares its memory with others.
+  // A small Buffer shares its memory with other Buffers.
   if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length) {
     buffer.transfer(0);
   }

@@ -10,11 +10,10 @@ import { WORD, hexWord, readSmallWord, readWord, viewOf } from "../words.js";
 
 const lensInterface = new Interface(SimulationLensArtifact.abi);
 
-/** Its code, for a state override. */
 export const simulationLensCode: string =
   SimulationLensArtifact.deployedBytecode;
 
-/** Nobody's address: where the lens stands when it must be nobody. */
+/** An unused address, where the lens replaces no account. */
 export const NOBODYS_ADDRESS = getAddress(
   dataSlice(id("hardhat-vault/SimulationLens"), 12),
 );
@@ -25,7 +24,7 @@ const FACTS_HEADER = 4 * WORD;
 
 const FACTS_OF = lensInterface.getFunction("factsOf")?.selector;
 
-/** Asks the lens at an address where and when it runs and what accounts have. */
+/** Reads the block that the lens runs in, and balance and code of accounts. */
 export function factsCall(lens: string, accounts: readonly string[]): ReadCall {
   const words = [WORD, accounts.length, ...accounts].map(hexWord);
   return { target: lens, data: [FACTS_OF, ...words].join("") };
@@ -43,7 +42,7 @@ interface AccountFacts {
 }
 
 /**
- * @param accounts Those of {@link factsCall}.
+ * @param accounts The accounts given to {@link factsCall}.
  * @returns Undefined if `factsOf` returns something else.
  */
 export function parseFacts(
@@ -73,7 +72,7 @@ export function parseFacts(
   };
 }
 
-/** The results of calls; undefined for one that has to be made by itself. */
+/** Results of calls; undefined if the call needs a request of its own. */
 export type LensReads = ReadonlyArray<CallResult | undefined>;
 
 function parseReads(bytes: Buffer, from: number, to: number): LensReads {
@@ -86,17 +85,16 @@ export function encodeRead(reads: readonly ReadCall[]): string {
   return lensInterface.encodeFunctionData("read", [wordsOf(reads)]);
 }
 
-/** @returns As many as there is room for, none if the call failed. */
+/** @returns One result for each read; none if the call failed. */
 export function parseRead(answer: CallResult): LensReads {
   return "data" in answer ? parseReads(answer.data, 0, answer.data.length) : [];
 }
 
 /**
- * The call that simulates inside another one; see SimulationLens.sol.
+ * Encodes a simulation inside one call; see SimulationLens.sol.
  *
- * @param call.reader Whom the contracts that are read see; the lens stands
- * there, too.
- * @param call.reserve Gas that is left for the reads afterwards.
+ * @param call.reader Caller of the reads; the lens is at this address, too.
+ * @param call.reserve Gas left for the reads after the call.
  */
 export function encodeSimulate(call: {
   readonly reader: string;
@@ -125,7 +123,7 @@ export interface LensResult {
   readonly succeeded: boolean;
   readonly gasUsed: number;
   readonly gasGiven: number;
-  /** The data of the result or of the revert. */
+  /** Returned data or revert data. */
   readonly returned: Buffer;
   readonly before: LensReads;
   readonly after: LensReads;

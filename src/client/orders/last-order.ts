@@ -5,37 +5,35 @@ import type { VaultError } from "../../errors.js";
 import { isEmptyOrder, isFailedOrder } from "./types.js";
 import type { ListedOrder } from "./types.js";
 
-/** The last order is the one behind which so many ids in a row do not exist. */
+/** Unknown ids in a row that follow the last order. */
 export const EMPTY_IDS_AT_END = 500;
 
 /**
- * Nor do those at distances of powers of two up to this one; the steps grow on
- * where there are more orders. A lone order far away must not be found: all ids
- * up to the last order are read one day.
+ * Farthest id checked behind the last order found, as a power of two. It grows while
+ * orders are found there. A lone order far away must not be found, because every id up
+ * to the last order is read.
  */
 const LARGEST_POWER = 20;
 
-/** With so many orders, nobody wants them all. */
+/** A range of 2^40 ids is too long to read. */
 const LIMIT_POWER = 40;
 
 export interface OrdersEnd {
-  /** Undefined where there is no order at all. */
+  /** Undefined if there is no order. */
   readonly last: bigint | undefined;
-  /** Tells an answer for an id that does not exist. */
+  /** True for the answer of an unknown id. */
   readonly isMissing: (order: ListedOrder) => boolean;
 }
 
 /**
- * Finds the last order in growing steps: the ids at distances of 1, 2, 4, …
- * behind the last order known are read together, and the farthest order among
- * them is the next to start from. If there is none, the ids next to it are read,
- * one and all. No function tells how many orders there are, and an id that does
- * not exist answers zeros, or reverts.
+ * Finds the last order in growing steps, because no function returns the number of
+ * orders. The ids at distances of 1, 2, 4, … behind the last order found are read
+ * together, and the search continues from the farthest order among them. If there is
+ * none, the next 500 ids are read. An unknown id returns zeros or reverts.
  *
  * @param read Reads the orders of these ids, in that order.
- * @throws VaultError why an id cannot be read, where all revert: that there is no
- * order looks the same; VAULT_INVALID_ARGUMENT if there is an order 2^40 ids
- * behind the first
+ * @throws VaultError VAULT_INVALID_ARGUMENT if there is an order 2^40 ids behind the
+ * first. If every id reverts, the first error, since an empty contract may do the same.
  */
 export async function findLastOrder(
   read: (ids: readonly bigint[]) => AsyncIterable<Iterable<ListedOrder>>,
@@ -44,7 +42,7 @@ export async function findLastOrder(
   const seen: { isAnswered: boolean; refusal?: VaultError | undefined } = {
     isAnswered: false,
   };
-  // The reasons of the ids that were read last, of which none is there.
+  // Revert reasons of the ids read last, which are all unknown at the end.
   let missing = new Set<string>();
 
   const findAmong = async (
@@ -106,10 +104,7 @@ export async function findLastOrder(
   };
 }
 
-/**
- * The reason of a revert, without the id. An order that fails otherwise is there,
- * and cannot be read.
- */
+/** The reason of a revert, without the id; undefined for any other answer. */
 function reasonOf(order: ListedOrder): string | undefined {
   if (!isFailedOrder(order) || order.error.code !== "VAULT_CALL_REVERTED") {
     return undefined;

@@ -22,15 +22,12 @@ import type { ListedOrder } from "./types.js";
 
 const call = { operation: "getOrderInfo", role: "trading" } as const;
 
-/**
- * Ids that are not in a row share the gas of a call equally, and some nodes have
- * little of it.
- */
+/** Scattered ids share a call's gas equally, and some nodes allow little gas. */
 const MAX_SCATTERED = 100;
 
 /**
- * Reads orders at one block, in requests that the node can bear: `chunkSize` is
- * halved when one fails, and an order alone is a plain call.
+ * Reads orders at one block. A failed request halves `chunkSize`; a single order is a
+ * plain call.
  */
 export class OrderReader {
   constructor(
@@ -46,12 +43,11 @@ export class OrderReader {
   ) {}
 
   /**
-   * Reads the orders of these ids, in chunks, each to be gone through once: they are
-   * decoded as they are asked for, so what waits for a slow consumer is bytes, a
-   * fraction of the objects in size.
+   * Reads orders in chunks, each to be iterated once. A chunk is decoded while it is
+   * iterated, because its bytes take a fraction of the memory of its orders.
    *
-   * @throws VaultError if the node does not answer; VAULT_NO_CODE, also while the
-   * orders of a chunk are gone through
+   * @throws VaultError if the node does not answer; VAULT_NO_CODE, also while a chunk
+   * is iterated
    */
   public read(ids: Iterable<bigint>): AsyncIterable<Iterable<ListedOrder>> {
     return pMapIterable(
@@ -61,7 +57,7 @@ export class OrderReader {
     );
   }
 
-  /** Cuts ids into chunks, each as large as is right when it is asked for. */
+  /** Each chunk has the `chunkSize` of the moment when it is requested. */
   *#chunksOf(
     ids: Iterable<bigint>,
   ): Generator<readonly bigint[], void, undefined> {
@@ -98,7 +94,7 @@ export class OrderReader {
         parts.push([await this.#readAlone(id)]);
         done += 1;
       } else if (answer === undefined) {
-        // Those that were under way together and fail as well say nothing new.
+        // Requests that were sent together and all fail halve it only once.
         this.chunkSize = Math.min(this.chunkSize, Math.floor(asked.length / 2));
       } else {
         const failed = await this.#readFailed(answer, asked);
@@ -109,7 +105,7 @@ export class OrderReader {
     return concat(parts);
   }
 
-  /** @returns Undefined if the node answers, but not this. */
+  /** @returns Undefined if the lens fails but the node answers. */
   async #askLens(ids: readonly bigint[]): Promise<LensAnswer | undefined> {
     const context = this.client.readContext(this.pinned);
     const rpc = context.rpc.withRetries(fewRetries);
@@ -130,7 +126,7 @@ export class OrderReader {
     }
   }
 
-  /** Ids in a row need not be sent, and share the gas by what they need. */
+  /** Consecutive ids are sent as a range, and each takes the gas it needs. */
   #encode(ids: readonly bigint[]): string {
     const { address } = this.target;
     const [first = 0n] = ids;
@@ -144,7 +140,7 @@ export class OrderReader {
         );
   }
 
-  /** Reads by themselves the orders that the lens could not tell. */
+  /** Explains reverts, and reads one by one the orders that the lens could not read. */
   async #readFailed(
     answer: LensAnswer,
     ids: readonly bigint[],
@@ -222,10 +218,10 @@ export class OrderReader {
   }
 
   /**
-   * Is it too much to ask, or is the node gone? It is asked for something small
-   * that needs the same block's state.
+   * Separates a request that is too large from a node that is gone, by a small request
+   * for state of the same block.
    *
-   * @throws VaultError what failed, unless the node answers
+   * @throws VaultError if the node does not answer
    */
   async #assertNodeAnswers(error: unknown): Promise<void> {
     if (!VaultError.isVaultError(error) || error.kind !== "rpc") {
@@ -236,7 +232,7 @@ export class OrderReader {
   }
 }
 
-/** The error if it is that of one order; one of the whole scan is thrown. */
+/** Returns the error of a single order; throws an error of the whole scan. */
 function errorOfOrder(error: unknown): VaultError {
   if (
     !VaultError.isVaultError(error) ||

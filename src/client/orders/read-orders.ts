@@ -17,12 +17,10 @@ import { isEmptyOrder, isFailedOrder } from "./types.js";
 import type { ListedOrder, Order, OrdersOptions } from "./types.js";
 
 const MAX_CHUNK = 1_000;
-/**
- * The node answers one while the other is decoded. Four would be a tenth faster,
- * and take twice the memory.
- */
+/** Four requests would be a tenth faster, but take twice the memory. */
 const CONCURRENCY = 2;
 const CONCURRENCY_OF_SINGLE_READS = 16;
+
 /** @see VaultClient.orders */
 export async function* readOrders(
   vault: VaultReader,
@@ -40,7 +38,7 @@ export async function* readOrders(
   signal.throwIfAborted();
   try {
     const target = await orAbort(client.addressOf("trading", "orders"), signal);
-    // The lens would take the place of a caller that is the trading contract.
+    // At the caller's address, the lens would replace the trading contract.
     const isSelf = from === target.address;
     const lens = isSelf ? undefined : await orAbort(tryLens(context), signal);
     const { number: blockTag } =
@@ -62,8 +60,7 @@ export async function* readOrders(
       "ids" in asked ? asked : rangeOf(asked.first, end?.last);
     let done = 0;
     for await (const orders of reader.read(ids)) {
-      // The next request leaves first, or the node would have nothing to do
-      // while this chunk is decoded.
+      // Sends the next request first, so that the node works during decoding.
       await setImmediate();
       for (const order of orders) {
         done += 1;
@@ -82,12 +79,12 @@ export async function* readOrders(
   }
 }
 
-/** Either the ids, or the first one of all that there are. */
+/** The ids, or the first id of an open range. */
 type AskedIds =
   | { readonly ids: Iterable<bigint>; readonly total: number }
   | { readonly first: bigint };
 
-/** Every id from one to the other, existing or not; none without a last one. */
+/** Every id of the range; none without a last id. */
 function rangeOf(first: bigint, last = first - 1n) {
   return { ids: idsFrom(first, last), total: Number(last - first + 1n) };
 }
@@ -124,11 +121,7 @@ function parseOptions(options: OrdersOptions) {
   };
 }
 
-/**
- * Checks which orders are asked for.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER
- */
+/** @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER */
 export function parseIds({
   ids,
   firstId,

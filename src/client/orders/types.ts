@@ -6,7 +6,7 @@ import type {
 import type { FailedReading } from "../failed-reading.js";
 import type { ScanOptions } from "../reader.js";
 
-/** An order and its id. Values are unscaled, as on the wire. */
+/** An order and its id. Values are unscaled. */
 export type Order = { readonly orderID: bigint } & VaultOrder;
 
 /** An order that could not be read. */
@@ -19,48 +19,40 @@ export type ListedOrder = Order | FailedOrder;
 /** Options of {@link VaultClient.orders}. */
 export interface OrdersOptions extends ScanOptions {
   /**
-   * Milliseconds until the last order has to be there, with whatever is asked
-   * again and the time that the caller takes between two; no limit unless given,
-   * and 300,000 for each request. When it is over, the iteration throws
-   * VAULT_RPC_TIMEOUT: the orders that came before are right, and there may be
-   * more.
+   * Milliseconds until the last order, retries and the caller's own work included.
+   * Default: no limit, and 300,000 for each request. After it, the iteration throws
+   * VAULT_RPC_TIMEOUT. The orders before that are right, but there may be more.
    */
   readonly timeout?: number | undefined;
-  /** First id of the range; 0 unless given. */
+  /** First id of the range. Default: 0. */
   readonly firstId?: bigint | number | undefined;
-  /**
-   * Last id of the range, included. Unless given, that of the last order: see
-   * {@link VaultClient.orders}.
-   */
+  /** Last id of the range, included. Default: see {@link VaultClient.orders}. */
   readonly lastId?: bigint | number | undefined;
-  /** These orders, as they are named here, in the place of a range. */
+  /** Ids in place of a range; their order is kept. */
   readonly ids?: ReadonlyArray<bigint | number> | undefined;
   /** Only orders in this state; failed ones are listed in any case. */
   readonly state?: OrderState | OrderStateName | undefined;
   /** Only orders of this holder; failed ones are listed in any case. */
   readonly holder?: string | undefined;
-  /** Leave out orders whose every value is zero; false unless given. */
+  /** Leaves out orders with every value zero. Default: false. */
   readonly skipEmpty?: boolean | undefined;
-  /** Most orders in one request; 1,000 unless given. */
+  /** Most orders in one request. Default: 1,000. */
   readonly chunkSize?: number | undefined;
   /**
-   * Requests under way at a time; 2 unless given, or 16 where the node refuses
-   * state overrides and each order is a request.
+   * Requests at the same time. Default: 2, or 16 if the node refuses state overrides
+   * and each order is a request.
    */
   readonly concurrency?: number | undefined;
 }
 
 /**
- * True if an entry of a scan says why its order could not be read.
+ * True if the order could not be read: its `error` has the reason.
  *
  * @example
  * ```ts
- * const failed: bigint[] = [];
- * for await (const order of vault.orders({ ids: [1n, 2n] })) {
- *   if (isFailedOrder(order)) failed.push(order.orderID);
+ * for await (const order of vault.orders()) {
+ *   if (isFailedOrder(order)) console.log(order.error.code);
  * }
- * failed;
- * // []
  * ```
  */
 export function isFailedOrder(order: ListedOrder): order is FailedOrder {
@@ -68,16 +60,13 @@ export function isFailedOrder(order: ListedOrder): order is FailedOrder {
 }
 
 /**
- * True if every value is zero: how a contract may answer an unknown id.
+ * True if every value is zero, which some contracts return for an unknown id.
  *
  * @example
  * ```ts
- * const empty: bigint[] = [];
  * for await (const order of vault.orders({ ids: [1n, 9n] })) {
- *   if (isEmptyOrder(order)) empty.push(order.orderID);
+ *   if (isEmptyOrder(order)) console.log(order.orderID); // 9n
  * }
- * empty;
- * // [ 9n ]
  * ```
  */
 export function isEmptyOrder(order: ListedOrder): order is Order {
