@@ -2,10 +2,9 @@ import { keysOf } from "./protocol/keys-of.js";
 import { escapeUntrusted } from "./untrusted-text.js";
 
 /**
- * Errors by the party that has to act: `text` says what happened, `fix` what to
- * do; `{name}` marks an argument. `cli` is the fix for the command line, if it names
- * an option; `{--instance}` repeats that option there. `refuses`: the error ends a
- * settlement as `refused`, before anything is sent.
+ * `text`: what happened. `fix`: what to do. `{name}`: an argument. `cli`: the fix on
+ * the command line, if it has an option; `{--instance}` repeats that option.
+ * `refuses`: the error ends a settlement as `refused`, before anything is sent.
  */
 type Errors = Readonly<
   Record<string, { refuses?: true; text: string; fix: string; cli?: string }>
@@ -25,7 +24,7 @@ const errors = {
     },
     VAULT_INVALID_DEPLOYMENT_FILE: {
       text: "{file} cannot be used: {problem}.",
-      fix: "Delete it and run {command} again.",
+      fix: "Delete the file and run {command} again.",
     },
     VAULT_INVALID_INTEGER: {
       text: "{where} is not a whole number from 0 to 2^{bits} - 1: {value}.",
@@ -33,11 +32,11 @@ const errors = {
     },
     VAULT_INVALID_ENUM: {
       text: "{where} is not one of {allowed}: {value}.",
-      fix: "Use one of the listed values; nothing was sent.",
+      fix: "Use one of the listed values. Nothing was sent.",
     },
     VAULT_INVALID_DECIMAL: {
-      text: "{where} is not a decimal number of at least 0, with at most {decimals} digits after the point, that fits 256 bits: {value}.",
-      fix: "Write it with digits and at most one point, as in 12.5; it is never rounded silently.",
+      text: "{where} is not a decimal number from 0 up, with at most {decimals} digits after the point and at most 256 bits: {value}.",
+      fix: "Write digits and at most one point, for example 12.5. The number is never rounded.",
     },
     VAULT_INVALID_TIME: {
       text: "{where} is not {form}: {value}.",
@@ -48,8 +47,8 @@ const errors = {
       fix: "Give a later time.",
     },
     VAULT_TOKEN_DECIMALS_NOT_CONFIGURED: {
-      text: "{where} is an amount in tokens, and the token precision of network {network} is not configured.",
-      fix: "Set networks.{network}.vault.tokenDecimals, or pass --raw and integers as on the wire.",
+      text: "{where} is an amount of tokens, but network {network} has no tokenDecimals.",
+      fix: "Set networks.{network}.vault.tokenDecimals, or pass --raw and unscaled integers.",
     },
     VAULT_INVALID_BLOCK: {
       text: "{where} is not a block: {value}.",
@@ -65,19 +64,19 @@ const errors = {
     },
     VAULT_NOT_DECODABLE: {
       text: "These bytes cannot be decoded: {problem}.",
-      fix: "Check that they are whole; `npx hardhat build` writes the artifacts of the project's own contracts.",
+      fix: "Check that they are complete. For errors of the project's own contracts, run `npx hardhat build` first.",
     },
     VAULT_UNKNOWN_INSTANCE: {
-      text: "The network {network} has no instance {instance}.",
-      fix: "Those of this network, as networks.{network}.vault.instances has them: {known}.",
+      text: "Network {network} has no instance {instance}.",
+      fix: "Use an instance of networks.{network}.vault.instances: {known}.",
     },
     VAULT_CONFIG_VARIABLE: {
       text: "{where} could not be resolved: {problem}",
-      fix: "Set the configuration variable, in the environment or with a keystore; correct it if it is set.",
+      fix: "Set the configuration variable in the environment or in a keystore, or correct its value.",
     },
     VAULT_LIVE_NETWORK: {
-      text: "Network {network} (chain id {chainId}, client {client}) does not look like a development node: {action}.",
-      fix: "Choose anvil, `hardhat node` or an in-process network. {otherwise}",
+      text: "Network {network} (chain id {chainId}, client {client}) is not a known development node: {action}.",
+      fix: "Use anvil, `hardhat node` or an in-process network. {otherwise}",
     },
     VAULT_INVALID_FIXTURE: {
       text: "The fixture {file} cannot be used: {problem}.",
@@ -85,7 +84,7 @@ const errors = {
     },
     VAULT_WRONG_CHAIN: {
       refuses: true,
-      text: "Network {network} is configured for chain id {expected}, but the node answers {actual}.",
+      text: "Network {network} is configured for chain id {expected}, but the node returned {actual}.",
       fix: "Correct networks.{network}.chainId or the URL. Nothing was sent.",
     },
     VAULT_NO_SIGNER: {
@@ -96,18 +95,18 @@ const errors = {
     VAULT_UNKNOWN_SIGNER: {
       refuses: true,
       text: "{from} is not an account of network {network}; its accounts are: {known}.",
-      fix: "Give one of these with the option `from`, or add its key to networks.{network}.accounts. Nothing was sent.",
-      cli: "Give one of these with --from, or add its key to networks.{network}.accounts. Nothing was sent.",
+      fix: "Set the option `from` to one of these, or add the key of {from} to networks.{network}.accounts. Nothing was sent.",
+      cli: "Set --from to one of these, or add the key of {from} to networks.{network}.accounts. Nothing was sent.",
     },
     VAULT_INVALID_KEY: {
       text: "{where} is not valid: {problem}.",
-      fix: "Correct it, or the configuration variable that it names.",
+      fix: "Correct it, or the configuration variable that it uses.",
     },
     VAULT_INSUFFICIENT_FUNDS: {
       refuses: true,
       text: "{from} has {balance} wei on network {network}, and the settlement may cost {cost} wei.",
-      fix: "Fund the account, or choose another one with the option `from`. Nothing was sent.",
-      cli: "Fund the account, or choose another one with --from. Nothing was sent.",
+      fix: "Fund the account, or set the option `from` to another one. Nothing was sent.",
+      cli: "Fund the account, or set --from to another one. Nothing was sent.",
     },
     VAULT_GAS_LIMIT_TOO_LOW: {
       refuses: true,
@@ -116,8 +115,8 @@ const errors = {
     },
     VAULT_PENDING_TRANSACTIONS: {
       refuses: true,
-      text: "{count} transactions of {from} are not mined yet on network {network}, from nonce {nonce} on; the settlement would wait behind them.",
-      fix: "Wait for them, or replace them in the wallet that sent them. Nothing was sent.",
+      text: "Network {network} has not mined {count} transactions of {from} yet, from nonce {nonce} on. The settlement cannot be mined before them.",
+      fix: "Wait until they are mined, or replace them in the wallet that sent them. Nothing was sent.",
     },
     VAULT_NOT_CONFIRMED: {
       refuses: true,
@@ -126,14 +125,14 @@ const errors = {
     },
     VAULT_NO_TERMINAL: {
       refuses: true,
-      text: "There is no terminal to ask on.",
+      text: "The task cannot ask for confirmation, because there is no terminal.",
       fix: "Pass --yes to settle without a question. Nothing was sent.",
     },
     VAULT_SETTLEMENT_UNFINISHED: {
       refuses: true,
       text: "The outcome of an earlier settlement is not known yet: transaction {transaction}.",
-      fix: "Find it out with the option `resume` of settleAll(); the journal is {file}. Nothing was sent.",
-      cli: "Find it out with `vault settle --resume{--instance}`; the journal is {file}. Nothing was sent.",
+      fix: "Check it with the option `resume` of settleAll(); the journal is {file}. Nothing was sent.",
+      cli: "Check it with `vault settle --resume{--instance}`; the journal is {file}. Nothing was sent.",
     },
     VAULT_NOTHING_TO_RESUME: {
       refuses: true,
@@ -143,52 +142,52 @@ const errors = {
     },
     VAULT_SETTLEMENT_LOST: {
       refuses: true,
-      text: "The interrupted settlement never left, or the node lost it: no transaction of {from} with nonce {nonce} is mined, and none waits.",
-      fix: "Settle again with the same account: the new transaction takes the same nonce, so that only one of the two can be mined.",
+      text: "The interrupted settlement was never sent, or the node lost it: no transaction of {from} with nonce {nonce} is mined or pending.",
+      fix: "Settle again with the same account. The new transaction has the same nonce, so only one of the two can be mined.",
     },
     VAULT_INVALID_JOURNAL: {
       text: "The settlement journal {file} cannot be used: {problem}.",
-      fix: "It may be the only record of a transaction that was sent: look at it, check the account on the chain, and delete it only then.",
+      fix: "The file may be the only record of a transaction that was sent. Read it and check the account on the chain before you delete it.",
     },
     VAULT_JOURNAL_NOT_WRITTEN: {
       text: "The settlement journal {file} could not be written: {problem}.",
-      fix: "Make that folder writable, and room on its disk; without a journal nothing is sent.",
+      fix: "Make its folder writable, and free disk space. Without a journal nothing is sent.",
     },
     VAULT_OUTPUT_NOT_WRITTEN: {
-      text: "What the task has to say could not be written: {problem}.",
-      fix: "What it did is done. Make room where its output goes, and look at the chain before you run a task again that sends.",
+      text: "The task finished, but its output was not written: {problem}.",
+      fix: "Check the disk space where its output goes. If the task sends transactions, check the chain before you run it again.",
     },
     VAULT_CANNOT_FORK_IN_PROCESS: {
-      text: "Network {network} runs in process and cannot be forked: there is no node to fork from.",
-      fix: "Call simulateSettleAll() on it, which undoes what it did; or fork a network of type http.",
+      text: "Network {network} runs in process and cannot be forked, because it has no node.",
+      fix: "Call simulateSettleAll() on it, which undoes the settlement, or fork a network of type http.",
     },
     VAULT_FORK_NETWORK_TAKEN: {
-      text: "The configuration defines networks.{network} as something else than an edr-simulated network, and forks are made with that one.",
-      fix: "Give that network another name.",
+      text: "networks.{network} is not of type edr-simulated, but this package makes forks with it.",
+      fix: "Rename that network in the configuration.",
     },
     VAULT_MINED_MEANWHILE: {
-      text: "Network {network} mined a block by itself while the settlement was simulated, with another date than was asked for.",
-      fix: "Stop its interval mining meanwhile, with evm_setIntervalMining and 0.",
+      text: "Network {network} mined a block by itself during the simulation, with another time than the simulated one.",
+      fix: "Turn interval mining off during the simulation: send evm_setIntervalMining with 0.",
     },
     VAULT_NO_SENDER: {
-      text: "It is not known who would settle on network {network}.",
-      fix: "Name an account with the option `{option}`, or set networks.{network}.from; no key is needed for it.",
-      cli: "Name an account with --{option}, or set networks.{network}.from; no key is needed for it.",
+      text: "Network {network} has no account to settle with.",
+      fix: "Name an account with the option `{option}`, or set networks.{network}.from. Its key is not needed.",
+      cli: "Name an account with --{option}, or set networks.{network}.from. Its key is not needed.",
     },
     VAULT_NOT_A_TOKEN: {
-      text: "{token} does not answer balanceOf as a token does on network {network}: {problem}.",
-      fix: "Check the address; tokens are ERC-20 contracts.",
+      text: "{token} on network {network} does not return a balance as ERC-20 tokens do: {problem}.",
+      fix: "Check the address.",
     },
     VAULT_HARDHAT_ERROR: {
-      text: "Hardhat refused: {problem}",
-      fix: "The text is Hardhat's own.",
+      text: "Hardhat failed: {problem}",
+      fix: "This message is from Hardhat: correct what it names.",
     },
   },
-  /** The contracts refused, or answered something else than documented. */
+  /** A contract reverted, or did not behave as documented. */
   chain: {
     VAULT_BLOCK_NOT_FOUND: {
       text: "Network {network} has no block {block}.",
-      fix: "Check the number, and that the node is synchronised that far.",
+      fix: "Check the number, and that the node is synchronised to that block.",
     },
     VAULT_MOCK_SCRIPT_FAILED: {
       text: "The mocks on network {network} could not be scripted: {problem}.",
@@ -196,7 +195,7 @@ const errors = {
     },
     VAULT_NOT_A_MOCK: {
       text: "The {contract} contract {address} on network {network} is not a mock, so it cannot be scripted.",
-      fix: "Script what deployMocks(), mockAt() or `vault deploy-mocks` put there; after a snapshot was reverted, deploy again.",
+      fix: "Deploy mocks with deployMocks(), mockAt() or `vault deploy-mocks`. If a snapshot was reverted, deploy them again.",
     },
     VAULT_NO_CODE: {
       text: "There is no contract code at {address}{when}, the {contract} contract on network {network} (address from {source}).",
@@ -207,19 +206,19 @@ const errors = {
       fix: "{hint}",
     },
     VAULT_RETURN_DATA_MALFORMED: {
-      text: "{operation} answered bytes that are not what the ABI says: {problem} ({contract} contract {address}).",
-      fix: "The address probably belongs to another contract; check where it comes from: {source}.",
+      text: "{operation} returned bytes that do not match its ABI: {problem} ({contract} contract {address}).",
+      fix: "The address probably belongs to another contract. It comes from {source}: check it there.",
     },
     VAULT_ROUND_CHANGED: {
       refuses: true,
-      text: "This was meant for {expected}, but the vault is in {actual} now.",
-      fix: "Look at `vault round`, and start again if that is the round to settle.",
+      text: "The round changed. Expected: {expected}. Now: {actual}.",
+      fix: "Run `vault round`, and start again if that is the round to settle.",
     },
     VAULT_SETTLEMENT_NEEDED: {
       refuses: true,
       text: "There is a round to settle: {round}.",
-      fix: "settleAll() settles it. Nothing was sent.",
-      cli: "`vault settle{--instance}` settles it. Nothing was sent.",
+      fix: "Call settleAll() to settle it. Nothing was sent.",
+      cli: "Run `vault settle{--instance}` to settle it. Nothing was sent.",
     },
     VAULT_OUT_OF_GAS: {
       text: "settleAll runs out of gas on network {network}: it uses all of the {gas} that {limit}.",
@@ -227,10 +226,10 @@ const errors = {
     },
     VAULT_NOT_SETTLED: {
       text: "The contract accepts the call on network {network}, but the round is not settled by it.",
-      fix: "See what it does change: a contract that settles in several parts has to be called again, and another may need something else first.",
+      fix: "Check what the call changes. A contract may need several calls to settle, or another transaction first.",
     },
   },
-  /** The node, or the way to it, failed. */
+  /** The node or the connection to it failed. */
   rpc: {
     VAULT_NETWORK_UNREACHABLE: {
       text: "Network {network} cannot be reached: {problem}.",
@@ -238,20 +237,20 @@ const errors = {
     },
     VAULT_RPC_TIMEOUT: {
       text: "Network {network} did not answer {method} in time{tried}.",
-      fix: "Try again, or allow more time: networks.{network}.timeout for each request, the option `timeout` for a whole read.",
-      cli: "Try again, or allow more time: networks.{network}.timeout for each request; if --timeout was given, that too.",
+      fix: "Try again, or allow more time: raise networks.{network}.timeout for each request, or the option `timeout` for a whole read.",
+      cli: "Try again, or allow more time: raise networks.{network}.timeout for each request, and --timeout if you passed it.",
     },
     VAULT_RPC_ERROR: {
       text: "Network {network} refused {method}: {problem}",
-      fix: "The text is the node's own.",
+      fix: "This message is from the node: correct what it names, or use another node.",
     },
     VAULT_RPC_INVALID_RESPONSE: {
-      text: "Network {network} answered {method} with something that is not JSON-RPC: {problem}",
+      text: "Network {network} did not answer {method} with valid JSON-RPC: {problem}",
       fix: "Check that the configured URL is an Ethereum JSON-RPC endpoint.",
     },
     VAULT_CHAIN_CHANGED: {
-      text: "Network {network} answered chain id {expected} at first and {actual} now.",
-      fix: "Check what the configured URL points to.",
+      text: "Network {network} returned chain id {expected} at first and {actual} now.",
+      fix: "Check which node the configured URL leads to.",
     },
     VAULT_ARCHIVE_NODE_NEEDED: {
       text: "Network {network} has block {block}, but not the state of the chain at that block: {problem}",
@@ -259,19 +258,19 @@ const errors = {
     },
     VAULT_ENGINE_UNAVAILABLE: {
       text: "A settlement cannot be simulated with engine {engine} on network {network}: {problem}.",
-      fix: "Leave the engine open, and another one answers.",
+      fix: "Omit `engine` to have one chosen.",
     },
   },
-  /** A state that this package believes impossible. */
+  /** A state that should be impossible. */
   bug: {
     VAULT_INTERNAL: {
-      text: "hardhat-vault failed in a way it should not: {problem}",
-      fix: "Please report it, with what you ran.",
+      text: "hardhat-vault failed because of a bug: {problem}",
+      fix: "Please report it, with the command or the code that you ran.",
     },
   },
 } as const satisfies Record<string, Errors>;
 
-/** The party that has to act on an error; a `bug` is a mistake of this package. */
+/** Cause of an error: user input, a contract, the node, or a bug of this package. */
 export type ErrorKind = keyof typeof errors;
 
 export const errorsByKind: Readonly<Record<ErrorKind, Errors>> = errors;
@@ -310,11 +309,11 @@ export class VaultError extends Error {
   public override readonly name = "VaultError";
   public readonly code: VaultErrorCode;
   public readonly kind: ErrorKind;
-  /** Without the fix. */
+  /** The message without the fix. */
   public readonly shortMessage: string;
-  /** Says what to do. */
+  /** What to do about the error. */
   public readonly fix: string;
-  /** The values in the texts, by name; integers as decimal strings. */
+  /** The values in the texts by name; a bigint is a decimal string. */
   public readonly details: Readonly<Record<string, string | number>>;
 
   constructor(
@@ -337,14 +336,15 @@ export class VaultError extends Error {
     this.details = readArguments(args, "value");
     Object.defineProperties(this, {
       [brand]: { value: shown },
-      // So Hardhat prints the message alone. The client must not load Hardhat.
+      // Hardhat prints the message without a stack. The client must not load
+      // Hardhat's error class.
       _isHardhatPluginError: { value: true },
       pluginId: { value: "hardhat-vault" },
     });
   }
 
   /**
-   * Recognises a VaultError also of another copy of this package.
+   * Recognises a VaultError, even of another copy of this package.
    *
    * @example
    * ```ts
@@ -375,9 +375,9 @@ function fill(
 }
 
 /**
- * The texts of an error for the command line, where an option is a flag.
+ * Returns the texts of an error for the command line.
  *
- * @param flags Flags in the place of arguments, by name.
+ * @param flags Values that replace arguments, by name.
  */
 export function textsForCommandLine(
   error: VaultError,
@@ -404,7 +404,7 @@ export function vaultError<Code extends VaultErrorCode>(
   return new VaultError(code, args, cause);
 }
 
-/** True for an error that is the outcome `refused` of a settlement. */
+/** @returns True if the error ends a settlement as `refused`. */
 export function refusesSettlement(error: unknown): error is VaultError {
   return VaultError.isVaultError(error) && "refuses" in errorTable[error.code];
 }
@@ -422,7 +422,7 @@ export function assertInvariant(
   }
 }
 
-/** Handles a rejection: a value stands for expected errors, others are thrown. */
+/** Makes a rejection handler that returns a value for expected errors. */
 export function fallbackTo<Value>(
   value: Value,
   isExpected: (error: VaultError) => boolean = () => true,

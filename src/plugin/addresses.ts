@@ -100,7 +100,7 @@ export function settingsOf(
     throw vaultError("VAULT_UNKNOWN_INSTANCE", {
       network: networkName,
       instance: describeInput(instance),
-      known: names.length === 0 ? "there is none" : names.join(", "),
+      known: names.length === 0 ? "none" : names.join(", "),
     });
   }
   return settings;

@@ -154,7 +154,9 @@ describe("the journal of a settlement", () => {
     const settlement = await lane.vault.settleAll(resume);
 
     expect(settlement).to.include({ status: "refused" });
-    expect(settlement.reason).to.include("This was meant for the round from");
+    expect(settlement.reason).to.include(
+      "The round changed. Expected: the round from",
+    );
     expect(sent()).to.equal(0);
     expect((await lane.vault.settleAll(POLLING)).status).to.equal("settled");
     expect(await lane.world.settlers()).to.deep.equal([lane.settler]);

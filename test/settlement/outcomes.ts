@@ -306,7 +306,11 @@ describe("the outcomes of a settlement", () => {
       [
         "the next round opens",
         nextRound,
-        ["refused", "VAULT_ROUND_CHANGED", "This was meant for the round from"],
+        [
+          "refused",
+          "VAULT_ROUND_CHANGED",
+          "The round changed. Expected: the round from",
+        ],
       ],
       [
         "somebody else settles",

@@ -189,7 +189,7 @@ const mistakes: readonly Mistake[] = [
     "VAULT_WRONG_CHAIN",
     "volume",
     {},
-    ["wrongChain", "56", "answers 1", "networks.wrongChain.chainId"],
+    ["wrongChain", "56", "returned 1", "networks.wrongChain.chainId"],
     { network: "wrongChain", sent: called },
   ],
   [

@@ -149,7 +149,7 @@ describe("tasks - deploy-mocks and capture", () => {
     const result = await run("deploy-mocks", {}, httpNetwork(live.url));
     expect(result.exitCode).to.equal(1);
     expect(result.stdout).to.equal("");
-    expect(result.stderr).to.contain("does not look like a development node");
+    expect(result.stderr).to.contain("is not a known development node");
     expect(result.stderr).to.contain("--yes");
     expect(
       live.requests.filter(({ method }) => method.startsWith("eth_send")),
