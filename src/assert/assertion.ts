@@ -3,32 +3,27 @@ import { inspect } from "node:util";
 import { VaultClient } from "../client/vault-client.js";
 import type { VaultRound } from "../protocol/index.js";
 
-/** The result of a check. */
 export interface Verdict {
   readonly pass: boolean;
-  /** Describes the failure: of the assertion, or of its opposite if it passes. */
+  /** Failure of the assertion, or of its negation if the check passes. */
   readonly message: string;
   readonly expected?: unknown;
   readonly actual?: unknown;
-  /** The round that was looked at. */
+  /** Round that was checked. */
   readonly round?: VaultRound;
 }
 
-/** Fails an assertion and its opposite alike: a failure is no answer. */
+/** Fails an assertion and its negation, because the check could not be made. */
 export class NoVerdict extends Error {}
 
-/**
- * Fails unless the check passes; if negated, unless it does not pass.
- *
- * @param called The function that the test called: the stack begins above it.
- */
+/** @param called Function that the test called: the stack begins at its caller. */
 export async function assertVerdict(
   check: Promise<Verdict>,
   called: unknown,
   createError: (failure: Omit<Verdict, "pass">) => Error,
   negated = false,
 ): Promise<Verdict> {
-  // Once something asynchronous has run, the test's line is on no stack.
+  // Captured now: after an `await`, the stack no longer has the test's line.
   const site: { stack?: string } = {};
   Error.captureStackTrace(
     site,

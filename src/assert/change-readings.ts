@@ -7,10 +7,8 @@ import { NoVerdict } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { readAroundTransaction } from "./sent-transaction.js";
 
-/**
- * The new value of a reading, both values, or (for an integer) the difference.
- */
-// Conditions in brackets, or `boolean` would be taken apart: `true` and `false`.
+/** New value of a reading, both values, or (for an integer) the difference. */
+// Brackets keep `boolean` from being split into `true` and `false`.
 export type ExpectedValue<Value> = [Value] extends [bigint]
   ? | bigint
     | number
@@ -22,11 +20,11 @@ type Expected<Value> = [Value] extends [bigint | number | boolean | string]
   ? ExpectedValue<Value>
   : { readonly [Key in keyof Value]?: Expected<Value[Key]> };
 
-/** Expected changes, laid out as a snapshot is. */
+/** Expected changes, in the shape of a snapshot. */
 export type ExpectedReadings = Expected<StandaloneReadings>;
 
 interface ExpectedChange {
-  /** Place of the value in a snapshot, as in `round.settled`. */
+  /** Path in a snapshot. Example: `round.settled`. */
   readonly path: string;
   /** Completes "expected a change …". */
   readonly wanted?: string;
@@ -35,7 +33,7 @@ interface ExpectedChange {
   readonly by?: bigint;
 }
 
-/** The single values of a snapshot, by their paths. */
+/** Fields of a snapshot by path. */
 const fields: ReadonlyMap<string, Field> = new Map(
   standaloneQueries
     .flatMap(placesOf)
@@ -43,10 +41,8 @@ const fields: ReadonlyMap<string, Field> = new Map(
 );
 
 /**
- * Checks that a transaction changed readings.
- *
- * @param expected Undefined if any change will do.
- * @param negated If one of the expected changes is enough to pass.
+ * @param expected If undefined, any change passes.
+ * @param negated If true, one of the expected changes is enough to pass.
  */
 export async function checkReadings(
   vault: unknown,
@@ -87,7 +83,6 @@ export async function checkReadings(
     message: pass
       ? `expected transaction ${hash} not to change readings so, but it did:${done}`
       : `expected transaction ${hash} to change readings otherwise:${list(problems)}`,
-    // Every named reading, as it should be and as it is.
     expected: Object.fromEntries(compared.map((one) => [one.path, one.target])),
     actual: Object.fromEntries(compared.map((one) => [one.path, one.after])),
   };
@@ -108,10 +103,10 @@ function valueAt(snapshot: object, path: string): unknown {
 interface Comparison {
   readonly path: string;
   readonly after: unknown;
-  /** The value that the expected change leads to. */
+  /** Value after the expected change. */
   readonly target: unknown;
   readonly change: string;
-  /** Says why the expected change did not happen. */
+  /** Undefined if the expected change happened. */
   readonly problem: string | undefined;
 }
 
@@ -144,10 +139,7 @@ function list(lines: readonly string[]): string {
   return lines.map((line) => `\n  ${line}`).join("");
 }
 
-/**
- * @throws NoVerdict, VaultError for a reading that does not exist, or a value that
- * it cannot have: a typing mistake must never make an assertion pass
- */
+/** Refuses unknown readings and impossible values: a typo must not make a check pass. */
 function parseLevel(
   expected: unknown,
   path: string,

@@ -24,25 +24,21 @@ export type { ExpectedReadings, ExpectedValue } from "./change-readings.js";
 export interface ExpectedSettlement {
   /** Real value times 1E18. */
   readonly price?: bigint | number | undefined;
-  /** Its scale is not documented. */
+  /** Unscaled; its scale is not documented. */
   readonly amount?: bigint | number | undefined;
 }
 
 /**
- * Asserts that a transaction settled the round that was the vault's latest in
- * the block before it: not settled there, settled in the transaction's block.
+ * Asserts that a transaction settled the latest round: it is not settled in the block
+ * before the transaction, and settled in the transaction's block.
  *
- * @param transaction The transaction, its hash, what `settleAll()` resolved to,
- * or a promise of one of these. A rejected promise and a reverted transaction
- * fail.
+ * @param transaction Transaction, its hash, the result of `settleAll()`, or a promise of
+ * one of these. A rejected promise or a reverted transaction fails.
  *
  * @example
  * ```ts
  * const price = 66_250n * 10n ** 18n;
  * await settlesRound(vault, vault.settleAll(), { price });
- * await settlesRound(vault, vault.settleAll());
- * // AssertionError: expected the vault's latest round to be settled by a
- * // transaction, but nothing was sent: the settlement had nothing to do
  * ```
  */
 export async function settlesRound(
@@ -62,8 +58,6 @@ export async function settlesRound(
  * @example
  * ```ts
  * await roundSettled(vault, { amount: 5n });
- * // AssertionError: expected the round to be settled with settledAmount 5, but
- * // it is 420000000000000000000
  * ```
  */
 export async function roundSettled(
@@ -77,14 +71,12 @@ export async function roundSettled(
 }
 
 /**
- * Asserts that a transaction changed readings of a vault, from the block before
- * it to its own. Readings that are not named may change or not; without
- * `expected`, any change will do.
+ * Asserts that a transaction changed readings, from the block before it to its own.
  *
- * @param transaction As in {@link settlesRound}.
- * @param expected What the readings changed to, as in a snapshot, or
- * `{ from, to }`, or `{ by }`. Integers are unscaled. A reading that already
- * had the value does not count as changed.
+ * @param transaction See {@link settlesRound}.
+ * @param expected New values in the shape of a snapshot, or `{ from, to }` or `{ by }` for
+ * a value. Integers are unscaled. A reading that had its new value before does
+ * not count as changed. Other readings may change, too. Default: any change.
  *
  * @example
  * ```ts
@@ -92,8 +84,6 @@ export async function roundSettled(
  *   round: { settled: true },
  *   volume: { by: -5n },
  * });
- * // AssertionError: expected transaction 0x… to change readings otherwise:
- * //   volume: expected a change by -5, but it is 420000000000000000000 as before
  * ```
  */
 export async function changesReadings(
@@ -127,7 +117,6 @@ async function checkWith(
   return found;
 }
 
-/** Fails as `node:assert` does. */
 async function assertCheck(
   check: Promise<Verdict>,
   called: (...args: never) => Promise<void>,

@@ -11,12 +11,12 @@ import { quoteForeignText } from "../untrusted-text.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 
 const POLLING_INTERVAL_MS = 50;
-/** For a node to learn of a transaction. */
+/** Time for a node to learn of a transaction. */
 const UNKNOWN_LIMIT_MS = 1_000;
 const PENDING_LIMIT_MS = 30_000;
 
 /**
- * Waits for a transaction, and reads what it may have changed.
+ * Waits for a transaction, and reads the vault before and after it.
  *
  * @returns Undefined if a settlement found nothing to do.
  */
@@ -28,7 +28,7 @@ export async function readAroundTransaction<Value>(
   | { readonly hash: string; readonly before: Value; readonly after: Value }
   | undefined
 > {
-  // First of all: a promise that nobody awaits might be rejected.
+  // Comes first: a rejected promise must not stay unhandled.
   const sent = await transaction;
   const client = requireVault(vault);
   const hash = hashOf(sent);
@@ -68,7 +68,6 @@ function hashOf(subject: unknown): string | undefined {
   return hash;
 }
 
-/** The block of a transaction that did not revert. */
 async function waitForBlock(rpc: RpcClient, hash: string): Promise<number> {
   const startedAt = Date.now();
   for (;;) {

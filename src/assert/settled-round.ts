@@ -7,7 +7,6 @@ import { requireVault } from "./assertion.js";
 import type { Verdict } from "./assertion.js";
 import { readAroundTransaction } from "./sent-transaction.js";
 
-/** Checks that a transaction settled the round that was the latest before it. */
 export async function checkSettlement(
   vault: unknown,
   transaction: unknown,
@@ -44,7 +43,6 @@ export async function checkSettlement(
   };
 }
 
-/** Checks that the latest round is settled. */
 export async function checkSettledRound(vault: unknown): Promise<Verdict> {
   const round = await requireVault(vault).getLatestRoundInfo();
   const [wanted, found] = round.settled
@@ -59,10 +57,9 @@ export async function checkSettledRound(vault: unknown): Promise<Verdict> {
   };
 }
 
-/** A field that a settlement writes to a round, and that a test can expect. */
 export type SettledField = "settledPrice" | "settledAmount";
 
-/** Checks what the round was settled with, if it was. */
+/** Checks a value of a settled round; returns other verdicts as they are. */
 export function checkSettledWith(
   found: Verdict,
   field: SettledField,

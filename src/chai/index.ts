@@ -1,7 +1,6 @@
 /**
- * Chai matchers for vaults and settlements: `import "hardhat-vault/chai"` registers
- * them. The default export is the same as a Chai plugin, for a copy of Chai that is
- * not the one this package finds: `chai.use(vaultMatchers)`.
+ * Chai matchers for vaults and settlements; the import registers them. The default export
+ * is a Chai plugin, for another copy of Chai: `chai.use(vaultMatchers)`.
  *
  * @module hardhat-vault/chai
  */

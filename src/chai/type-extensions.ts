@@ -1,44 +1,35 @@
 import type { ExpectedReadings } from "../assert/change-readings.js";
 import type { VaultClient } from "../client/vault-client.js";
 
-// `declare global`, because that is what @types/chai does.
+// @types/chai declares its types globally.
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- @types/chai uses a namespace, and only a namespace merges with it
   namespace Chai {
     interface Assertion {
       /**
-       * Asserts that a transaction settled the round that was the vault's
-       * latest in the block before it: not settled there, settled in the
-       * transaction's block. `await` it.
+       * Asserts that a transaction settled the latest round: it is not settled in the
+       * block before the transaction, and settled in the transaction's block. `await` it.
        *
-       * The subject is a transaction, its hash, what `settleAll()` resolved
-       * to, or a promise of one of these. A rejected promise and a reverted
-       * transaction fail, with `.not` too.
+       * The subject is a transaction, its hash, the result of `settleAll()`, or a promise
+       * of one of these. A rejected promise or a reverted transaction fails, with `.not` too.
        *
        * @param vault `connection.vault`, or the `vault` of mocks.
        * @example
-       * await expect(vault.settleAll())
-       *   .to.settleRound(vault)
-       *   .withPrice(2_000n * 10n ** 18n);
+       * const price = 2_000n * 10n ** 18n;
+       * await expect(vault.settleAll()).to.settleRound(vault).withPrice(price);
        */
       settleRound(vault: VaultClient): SettledRoundAssertion;
 
-      /**
-       * Asserts that the latest round of a vault is settled. `await` it.
-       */
+      /** Asserts that the latest round of a vault is settled. `await` it. */
       settledRound(): SettledRoundAssertion;
 
       /**
-       * Asserts that a transaction changed readings of a vault, from the block
-       * before it to its own. `await` it.
+       * Asserts that a transaction changed readings, from the block before it to its own.
+       * With `.not`, none of the expected changes may have happened. `await` it.
        *
-       * With `.not`, none of the stated changes may have happened. Without
-       * `expected`, any reading counts as a change. Readings that are not
-       * named may change or not.
-       *
-       * @param expected What the readings changed to, as in a snapshot, or
-       * `{ from, to }`, or `{ by }`. Integers are unscaled. A reading that
-       * already had the value does not count as changed.
+       * @param expected New values in the shape of a snapshot, or `{ from, to }` or `{ by }`
+       * for a value. Integers are unscaled. A reading that had its new value before does
+       * not count as changed. Other readings may change, too. Default: any change.
        * @example
        * await expect(tx).to.changeReadings(vault, {
        *   round: { settled: true },

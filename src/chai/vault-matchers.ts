@@ -9,29 +9,26 @@ import {
   checkSettlement,
 } from "../assert/settled-round.js";
 
-// By way of `use`, so that our declarations import Chai's types: the global
-// namespace of a consumer has them only if something does.
+// Derived from `use`, so that the declarations import Chai's types for consumers.
 type ChaiPlugin = Parameters<typeof use>[0];
 
-/** The flag by which hardhat-ethers-chai-matchers knows an earlier matcher. */
+/** Flag in which hardhat-ethers-chai-matchers records an earlier matcher. */
 const PREVIOUS_MATCHER = "previousMatcherName";
-/** The flag that holds the {@link PendingCheck} of an assertion. */
+/** Flag that holds the {@link PendingCheck} of an assertion. */
 const PENDING_CHECK = "hardhatVaultPendingCheck";
 
 class PendingCheck {
   public constructor(public readonly found: Promise<Verdict>) {}
 }
 
-/** An assertion, as its flags are when a matcher is called. */
+/** Copy of the flags when a matcher is called: a later `.not` changes them. */
 interface MatcherContext {
   readonly subject: unknown;
-  /** A later `.not` in the same chain changes the flag. */
   readonly negated: boolean;
   readonly previous: unknown;
   readonly pending: unknown;
 }
 
-/** The matchers, as a Chai plugin. */
 export const vaultMatchers: ChaiPlugin = (chai, utils) => {
   const addMethod = (
     name: string,
@@ -64,7 +61,7 @@ export const vaultMatchers: ChaiPlugin = (chai, utils) => {
         );
         utils.flag(this, PREVIOUS_MATCHER, name);
         utils.flag(this, PENDING_CHECK, new PendingCheck(found));
-        // The assertion is something to await from now on.
+        // Makes the assertion awaitable.
         return Object.assign(this, {
           then: found.then.bind(found),
           catch: found.catch.bind(found),

@@ -7,24 +7,23 @@ import { explainRefusal } from "../simulation/refusal.js";
 import { locateVault } from "./observe.js";
 import { settlementCall } from "../simulation/engine.js";
 
-/** The settlement's transaction without a sender, for another wallet. */
+/** Transaction of a settlement for another wallet to send. */
 export interface UnsignedSettlement {
   readonly chainId: number;
   /** The newest block. */
   readonly header: Block;
   readonly to: string;
   readonly data: string;
-  /** Gas for the sender; null if there is none, or the contract refuses the call. */
+  /** Null without a sender, or if the contract refuses the call. */
   readonly estimatedGas: bigint | null;
-  /** Why the contract refuses the call at that block; null where it does not. */
+  /** Reason of the revert at that block; null if the contract accepts the call. */
   readonly refusal: string | null;
 }
 
 /**
- * Builds the transaction that settles, for a multisig or a hardware wallet.
- * Sends nothing and needs no key.
+ * Builds the transaction for a multisig or a hardware wallet, without a key.
  *
- * @param from Its sender. Default: the zero address, without an estimate of gas.
+ * @param from Sender. Default: the zero address, without an estimate of gas.
  * @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE,
  * VAULT_CONTRACT_NOT_CONFIGURED and those of a failed request
  */

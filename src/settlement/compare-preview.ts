@@ -13,10 +13,10 @@ import type {
 import type { PreviewDifference } from "./types.js";
 
 /**
- * The differences from the preview, in the readings and the tokens that moved.
- * Others' transactions in the same block count, too.
+ * Compares readings and token transfers with the preview. Effects of other transactions
+ * in the block count, too.
  *
- * @returns Null if the block before cannot be read.
+ * @returns Null if the transaction reverted, or the block before cannot be read.
  */
 export async function findDifferences(
   vault: VaultHost,
@@ -57,18 +57,18 @@ function compareChanges(
     .map(([key, unchanged]) => ({
       reading: unchanged.reading,
       field: unchanged.field,
-      // What was not to change, or did not, is as it was before.
+      // A value without a change is the one before.
       previewed: (expected.get(key) ?? { after: unchanged.before }).after,
       happened: (actual.get(key) ?? { after: unchanged.before }).after,
     }))
     .filter((one) => one.previewed !== one.happened);
 }
 
-/** The sums of each token that each account got from each other one. */
+/** Sums the transfers of each token between two accounts. */
 function sumsOf(transfers: readonly Transfer[]): readonly ReadingChange[] {
   const sums = new Map<string, bigint>();
   for (const { token, from, to, amount } of transfers) {
-    // A receipt has no trace of native currency.
+    // A receipt does not record native transfers.
     if (token !== NATIVE) {
       const field = `${token} from ${from} to ${to}`;
       sums.set(field, (sums.get(field) ?? 0n) + amount);

@@ -3,36 +3,33 @@ import type { PreparedTransaction } from "./transaction.js";
 
 type FoundTransaction =
   | { readonly kind: "mined"; readonly hash: string; readonly receipt: Receipt }
-  /** In the node's pool; without a hash if only its nonce is taken there. */
+  /** In the node's pool; the hash is undefined if only the nonce is used there. */
   | { readonly kind: "pending"; readonly hash: string | undefined }
-  /** Its nonce went to another transaction: undefined if that is not found yet. */
+  /** Another transaction used its nonce; undefined if it is not found yet. */
   | { readonly kind: "replaced"; readonly by: NonceUser | undefined }
   /** The node does not have it, and its nonce is free. */
   | { readonly kind: "not-found" };
 
 export interface SentTransaction extends PreparedTransaction {
-  /** A block that cannot hold it, because it was not sent yet. */
+  /** Latest block before it was sent. */
   readonly sentAfterBlock: number;
 }
 
-/** The mined transaction that used a nonce. */
+/** Mined transaction that used a nonce. */
 export interface NonceUser {
   readonly transaction: SeenTransaction;
   readonly block: number;
 }
 
-/** The block in which to go on looking for what used the nonce. */
+/** Next block to search for the transaction that used the nonce. */
 export interface Scan {
   next: number;
 }
 
-/** Each is one whole body. */
+/** Each costs a request for the whole block. */
 const BLOCKS_AT_A_TIME = 64;
 
-/**
- * Looks for a transaction: by its hash if that is known, else by account and
- * nonce, which only one mined transaction can have.
- */
+/** Finds a transaction by hash, or by account and nonce, which only one can be mined with. */
 export async function findTransaction(
   rpc: RpcClient,
   sent: SentTransaction,
@@ -54,8 +51,8 @@ export async function findTransaction(
     return { kind: "pending", hash: ours?.hash };
   }
   const winner = await findNonceUser(rpc, sent, scan);
-  // Raised fees in a wallet make another hash of the same settlement; and
-  // a transaction mined since the first look is found here.
+  // A wallet that raises the fees changes the hash. A transaction that was mined after
+  // the first check is found here, too.
   if (winner !== undefined && isSameSettlement(winner.transaction, sent)) {
     return await minedOrPending(rpc, winner.transaction.hash);
   }
@@ -72,11 +69,7 @@ async function minedOrPending(
     : { kind: "mined", hash, receipt };
 }
 
-/**
- * Looks in the blocks themselves, which every node has: some at a time.
- *
- * @returns Undefined if it was not found, or not yet.
- */
+/** Searches the next blocks, which every node has. */
 async function findNonceUser(
   rpc: RpcClient,
   { from, nonce, sentAfterBlock }: SentTransaction,
@@ -94,7 +87,7 @@ async function findNonceUser(
       return { transaction, block };
     }
   }
-  // From the start again after the newest: a re-org may have moved it.
+  // After the newest block, start again: a re-org may have moved the transaction.
   scan.next = last < head ? last + 1 : 0;
   return undefined;
 }

@@ -7,22 +7,22 @@ import type { NonceUser, Scan, SentTransaction } from "./find-transaction.js";
 import { refusedBy } from "./observe.js";
 import type { SettlementEvent, Stop } from "./types.js";
 
-/** So many failed sends, and then so many empty looks, say that it never arrived. */
-const SEVERAL = 5;
+/** Failed sends, or checks without a result, until a transaction counts as lost. */
+const MAX_ATTEMPTS = 5;
 
 export interface FollowOptions {
   readonly confirmations: number;
   readonly deadline: Deadline;
   readonly pollingIntervalMs: number;
-  /** Time for a node to mine or queue what it accepted. */
+  /** Time for a node to mine or queue an accepted transaction. */
   readonly firstLookAfterMs: number;
   /**
    * @param block Default: the newest.
-   * @returns Why it may not be sent once more, or undefined.
-   * @throws VaultError if that cannot be found out now
+   * @returns The obstacle to sending again, or undefined.
+   * @throws VaultError if the round cannot be read
    */
   readonly checkRound: (block?: number) => Promise<Stop | undefined>;
-  /** Told a hash that was not known before. */
+  /** Called with each new hash. */
   readonly onHash: (hash: string) => Promise<void>;
   readonly emit: (event: SettlementEvent) => void;
 }
@@ -36,32 +36,31 @@ export type FollowOutcome =
       readonly receipt?: Receipt | undefined;
     });
 
-/** A transaction on its way, and what is known of it. */
 interface Followed extends FollowOptions {
   readonly rpc: RpcClient;
   transaction: SentTransaction;
-  /** False if it may have been sent before. */
+  /** False if an earlier process may have sent it. */
   readonly isFresh: boolean;
   hasSent: boolean;
-  /** The node answered to sending, with a hash or an error. */
+  /** True once the node has answered a send, with a hash or an error. */
   wasAnswered: boolean;
-  /** The last answers to sending, all of them errors. */
+  /** Errors of the latest sends in a row. */
   errors: readonly string[];
-  /** Times in a row, since the last send, that the node did not have it. */
+  /** Checks in a row since the last send that did not find it. */
   unseen: number;
   wasSeen: boolean;
   receipt: Receipt | undefined;
-  /** Confirmations that were reported. */
+  /** Confirmations reported so far. */
   confirmed: number;
   readonly scan: Scan;
   sendProblem: string;
-  /** The last state that was seen, in words. */
+  /** Description of the last known state. */
   last: string;
 }
 
 /**
- * Follows a transaction until it is mined deep enough, can never be mined, or
- * time is over; sends it again where the node lost it. Never throws.
+ * Follows a transaction until it is confirmed, can never be mined, or the time is over.
+ * Sends it again if the node lost it. Never throws.
  *
  * @param start `send` if the round was checked just now, else `look`.
  */
@@ -91,10 +90,10 @@ export async function followTransaction(
   let next: "send" | "look" | "check" = start;
   for (;;) {
     const step = next;
-    // Whatever fails, the next thing is to look, never to send.
+    // After any failure the next step is to look, never to send.
     next = "look";
     try {
-      // No answer in time: nothing is known of the round, nothing is sent.
+      // Without an answer in time, the round is not known, and nothing is sent.
       const checked =
         step === "check" ? await deadline.within(check(followed)) : step;
       if (checked === "send" && (step === "send" || !deadline.isOver)) {
@@ -106,8 +105,8 @@ export async function followTransaction(
         return seen;
       }
       if (seen === "not-found") {
-        // Looked for once more after the check: the round may be settled by the
-        // very transaction that seemed lost.
+        // This look came after the check: the transaction that seemed lost did not
+        // settle the round.
         if (typeof checked === "object") {
           return checked;
         }
@@ -157,8 +156,8 @@ async function sendOnce(followed: Followed): Promise<void> {
 }
 
 /**
- * @returns That it may be sent again, or how it ends if it is not found once
- * more; undefined if neither can be told yet.
+ * @returns `send`, or the outcome if the next look does not find the transaction;
+ * undefined if it is not known yet.
  */
 async function check(
   followed: Followed,
@@ -170,8 +169,8 @@ async function check(
   const { rpc, transaction, hasSent } = followed;
   const { hash, from, nonce } = transaction;
   const head = await rpc.blockNumber();
-  // If its nonce is used in a block with an obstacle, it may be this very
-  // transaction that settled the round: look-ups can be behind.
+  // If its nonce is used at that block, this transaction may have settled the round:
+  // the node may not find it by its hash yet.
   if (
     (await followed.checkRound(head)) === undefined ||
     (await rpc.nonce(from, head)) > nonce
@@ -180,7 +179,7 @@ async function check(
     return undefined;
   }
   const reason = `${obstacle.reason} The node does not have the transaction that was sent before, and it is not sent again.`;
-  // What was sent a moment ago may still be on its way.
+  // A transaction sent by this process may still arrive.
   if (hasSent) {
     return { kind: "open", hash, status: "unconfirmed", reason };
   }
@@ -189,14 +188,14 @@ async function check(
 }
 
 /**
- * Signed bytes can be sent as often as one likes. What another one signs is not
- * asked for again once there was an answer, nor by another process: a person may
- * have to press a button each time, and some nodes do not show what waits.
+ * Signed bytes may be sent repeatedly. Without them the node or a person signs each send:
+ * it is repeated only by the first process, and only if the node never answered. Some
+ * nodes do not show a transaction that waits for its signature.
  */
 function maySendAgain(followed: Followed): boolean {
   return followed.transaction.raw === undefined
     ? followed.isFresh && !followed.wasAnswered
-    : followed.errors.length < SEVERAL;
+    : followed.errors.length < MAX_ATTEMPTS;
 }
 
 function givenUp({
@@ -206,7 +205,7 @@ function givenUp({
   hasSent,
 }: Followed): FollowOutcome | undefined {
   const error = errors.at(-1);
-  if (unseen < SEVERAL || (hasSent && error === undefined)) {
+  if (unseen < MAX_ATTEMPTS || (hasSent && error === undefined)) {
     return undefined;
   }
   const why: Stop =
@@ -220,7 +219,7 @@ function givenUp({
   return { ...why, kind: "dropped", hash };
 }
 
-/** @returns How it ends, or that the node does not have it, if either is so. */
+/** @returns The outcome, or `not-found`; undefined if it is still under way. */
 async function look(
   followed: Followed,
 ): Promise<FollowOutcome | "not-found" | undefined> {
@@ -289,7 +288,7 @@ function replacedBy(
   const { confirmations, transaction } = followed;
   const { hash, nonce, from } = transaction;
   if (by === undefined) {
-    // Nodes behind a balancer differ: ours may be the one.
+    // Nodes behind a load balancer differ: our own transaction may have used it.
     followed.last =
       "its nonce is used, and by which transaction could not be seen";
     return undefined;
@@ -297,7 +296,7 @@ function replacedBy(
   const other = `transaction ${by.transaction.hash}`;
   const depth = depthOf(by.block, head);
   const reason = `It was replaced: ${other} of ${from} used its nonce ${nonce}, so it can never be mined.`;
-  // A re-org may take the other one out again.
+  // A re-org may remove the other transaction.
   followed.last = `${other} used its nonce, with ${depth} of ${confirmations} confirmations`;
   return depth < confirmations
     ? undefined
@@ -334,7 +333,7 @@ function warn({ emit }: Followed, message: string): void {
   emit({ type: "trouble", message });
 }
 
-/** Blocks that hold what is in a block, that one included. */
+/** Counts the confirmations that a block has, itself included. */
 function depthOf(block: number, head: number | undefined): number {
   return Math.max(1, (head ?? block) - block + 1);
 }

@@ -22,12 +22,12 @@ import { SETTLEMENT_STATUSES } from "./types.js";
 
 /** Only the owner reads and writes it. */
 const FILE_MODE = 0o600;
-/** Of a node without its first block; such chains cannot be told apart. */
+/** Stands for a node without its first block; such chains cannot be distinguished. */
 const UNKNOWN_GENESIS = "unknown";
 
 function checkRound(round: unknown, { addIssue }: z.RefinementCtx): VaultRound {
   try {
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations has made both the check and the type
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations makes both the check and the type
     return checkAnswer("getLatestRoundInfo", round, "round") as VaultRound;
   } catch (error) {
     addIssue({ code: "custom", message: String(error) });
@@ -39,10 +39,10 @@ const fileSchema = z
   .object({
     version: z.literal(1),
     chainId: recordedCount,
-    /** Local nodes share a chain id; their first block tells them apart. */
+    /** Local nodes share a chain id, but not the first block. */
     genesisHash: z.string(),
     vault: recordedAddress,
-    /** The outcome of a finished one whose transaction is in a block. */
+    /** Outcome of a finished settlement whose transaction was mined. */
     mined: z
       .object({
         status: z.enum(SETTLEMENT_STATUSES),
@@ -50,7 +50,7 @@ const fileSchema = z
       })
       .strict()
       .optional(),
-    /** The latest block before it was sent. */
+    /** Latest block before it was sent. */
     sentAfterBlock: recordedCount,
     round: z.unknown().transform(checkRound),
     transaction: transactionSchema,
@@ -59,17 +59,16 @@ const fileSchema = z
 
 type JournalFile = Readonly<z.infer<typeof fileSchema>>;
 
-/** Whose settlements a journal has. */
+/** Vault that a journal belongs to. */
 type Subject = Pick<JournalFile, "chainId" | "genesisHash" | "vault">;
 
-/** The record of a settlement, kept from before it is sent. */
+/** Record of a settlement, written before it is sent. */
 export type JournalEntry = Omit<JournalFile, "version" | keyof Subject>;
 
 /**
- * The latest settlement of one vault on one chain, in a file of the project. The
- * file is the lock, too: it is created exclusively, and renamed as soon as the
- * outcome is known. It holds no key: the signed transaction can only do what was
- * confirmed.
+ * Latest settlement of one vault on one chain, in a file of the project. The file is also
+ * the lock: it is created exclusively, and renamed when the outcome is known. It holds no
+ * key, only the signed transaction that was confirmed.
  */
 export class Journal {
   /** Relative to the project's root, for texts. */
@@ -101,8 +100,8 @@ export class Journal {
   }
 
   /**
-   * @returns The settlement whose outcome is not known yet, or the last one that
-   * was finished. What is left of a local node that was started again is none.
+   * @returns Undefined if there is none. A file from before a restart of a local node
+   * counts as none.
    * @throws VaultError VAULT_INVALID_JOURNAL
    */
   public async read(
@@ -115,8 +114,8 @@ export class Journal {
   }
 
   /**
-   * A settlement whose outcome is not known yet, on this very chain, is never
-   * followed by another one: two transactions could settle two rounds.
+   * Refuses a new settlement while the outcome of another on this chain is not known: two
+   * transactions could settle two rounds.
    *
    * @throws VaultError VAULT_SETTLEMENT_UNFINISHED, VAULT_INVALID_JOURNAL
    */
@@ -134,8 +133,7 @@ export class Journal {
   }
 
   /**
-   * Writes the entry of a settlement that begins. Of several processes that do
-   * this at once, one succeeds.
+   * Writes the entry of a new settlement. Of several processes, only one succeeds.
    *
    * @throws VaultError VAULT_SETTLEMENT_UNFINISHED if one is under way,
    * VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
@@ -150,10 +148,10 @@ export class Journal {
   }
 
   /**
-   * Writes what became of a settlement, unless another process took it up and
-   * finished it: the file may be the next one's by now.
+   * Updates the entry, unless another process resumed and finished the settlement: the
+   * file may already belong to the next one.
    *
-   * @param isFinished Lets the next one begin.
+   * @param isFinished Lets the next settlement begin.
    * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
    */
   public async update(entry: JournalEntry, isFinished = false): Promise<void> {
@@ -202,7 +200,7 @@ export class Journal {
     return hashes[0] === hashes[1] || hashes.includes(UNKNOWN_GENESIS);
   }
 
-  /** Nobody may have the package send what it did not prepare. */
+  /** A changed file must not make the package send another transaction. */
   #problemOf(found: JournalFile): string | undefined {
     const { chainId, vault } = this.subject;
     const { transaction } = found;

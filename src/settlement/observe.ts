@@ -11,7 +11,7 @@ import { describeTime } from "../protocol/time.js";
 import type { BlockInfo } from "../rpc/rpc-client.js";
 import type { Stop } from "./types.js";
 
-/** The chain at one block, as far as a settlement depends on it. */
+/** State of the chain that a settlement depends on, at one block. */
 export interface Observation {
   readonly chainId: number;
   /** The vault contract, which has code. */
@@ -21,8 +21,8 @@ export interface Observation {
 }
 
 /**
- * Looks at a vault: with one `eth_call` if the node applies state overrides, so
- * that all of it is of the same moment, else with one request each.
+ * Reads a vault with one `eth_call`, so that all values are of the same block. If the
+ * node does not apply state overrides, each value needs a request.
  *
  * @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE,
  * VAULT_CONTRACT_NOT_CONFIGURED and those of a failed request
@@ -36,7 +36,7 @@ export async function observe(
     seen ?? {
       ...(await locateVault(vault)),
       block: await vault.block(block),
-      // The round comes last: nobody can see what happens after it was read.
+      // The round comes last, to be as recent as possible.
       round: await vault.read("getLatestRoundInfo", [], { blockTag: block }),
     }
   );
@@ -61,7 +61,7 @@ async function observeAtOnce(
   const call = encodeCall("getLatestRoundInfo", []);
   const factory = await vault.addressOf(call.role, "getLatestRoundInfo");
   const answer = await tryLens(vault.readContext({ blockTag }), [
-    // Whatever it answers: it tells whether there is code.
+    // The answer is ignored: the lens also returns if there is code.
     { target: contract.address, data: "0x" },
     { target: factory.address, data: call.data },
   ]);
@@ -92,8 +92,8 @@ async function observeAtOnce(
 }
 
 /**
- * @returns Why a settlement of that round may not leave, or undefined.
- * @throws VaultError if that cannot be found out now
+ * @returns The obstacle to settling the round, or undefined.
+ * @throws VaultError if the round cannot be read
  */
 export async function checkRound(
   vault: VaultHost,
@@ -118,7 +118,7 @@ export function refusedBy(error: VaultError): Stop {
 export const SETTLED_MEANWHILE =
   "The round was settled by somebody else meanwhile.";
 
-/** @returns Why there is nothing to settle, or undefined. */
+/** @returns The reason not to settle, or undefined. */
 export function nothingToDo(
   { block, round }: Pick<Observation, "block" | "round">,
   ifExpired: boolean,
@@ -143,8 +143,7 @@ function requireContract(
   if (expected !== undefined && expected !== actual) {
     throw vaultError("VAULT_WRONG_CHAIN", { network, expected, actual });
   }
-  // settleAll returns nothing: a call to an address without code would look like
-  // a success.
+  // settleAll returns nothing, so a call to an address without code succeeds, too.
   if (!hasCode) {
     throw noCode("vault", contract, network);
   }

@@ -17,7 +17,7 @@ import type { SettlementPreflight, Stop } from "./types.js";
 
 export interface Preview {
   readonly shown: SettlementPreflight;
-  /** Why it would revert, or what it may use and pay. */
+  /** Reason of the revert, or gas limit and fees. */
   readonly terms: Stop | Terms;
 }
 
@@ -28,8 +28,8 @@ export interface Terms {
 }
 
 /**
- * Simulates the settlement where the node does that in one request, else calls
- * it, and finds out what it costs. Sends nothing.
+ * Simulates the settlement, or only calls it if no engine works on the node, and computes
+ * its cost. Sends nothing.
  *
  * @returns A stop if the round was settled meanwhile.
  * @throws VaultError VAULT_GAS_LIMIT_TOO_LOW and those of a failed request
@@ -50,7 +50,7 @@ export async function preview(
     return { status: "nothing-to-do", reason: SETTLED_MEANWHILE };
   }
   const moved = (simulation?.transfers ?? []).map(({ token }) => token);
-  // What moves is shown, whether or not they can be asked what they are.
+  // Transfers are shown even if the tokens cannot be read.
   const tokens = await describeTokens(vault, moved).catch(
     fallbackTo(new Map(), ({ kind }) => kind === "rpc"),
   );
@@ -86,7 +86,7 @@ export async function preview(
   };
 }
 
-/** @returns Undefined where the node has no engine for that. */
+/** @returns Undefined if no engine works on the node. */
 export async function simulate(
   vault: VaultHost,
   sender: string,
@@ -100,7 +100,7 @@ export async function simulate(
   if (simulated !== undefined) {
     return simulated;
   }
-  // A fork asks the node hundreds of times, which takes a local one a second.
+  // A fork sends hundreds of requests: only a local node answers them in a second.
   const version = await vault.rpc
     .request("web3_clientVersion", [])
     .catch(fallbackTo("", ({ kind }) => kind === "rpc"));
@@ -108,10 +108,7 @@ export async function simulate(
   return isLocal ? await ask("fork") : undefined;
 }
 
-/**
- * @param simulated Undefined if no engine could; then the settlement is called.
- * @returns The gas limit, or why the contract refuses.
- */
+/** @param simulated If undefined, the settlement is called instead. */
 export async function findGas(
   vault: VaultHost,
   call: CallRequest,
@@ -142,7 +139,7 @@ export async function findGas(
     : await explainRefusal(vault, found.reverted);
 }
 
-/** @param used Undefined if it is more than the limit, whatever that is. */
+/** @param used Undefined if it exceeds any configured limit. */
 function requireGas(
   { networkName: network }: VaultHost,
   limit: bigint | "auto",

@@ -15,24 +15,23 @@ import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
 import type { PreviewDifference, Settlement } from "./types.js";
 
-/** A settlement that has ended, as far as that can be told now. */
+/** Settlement with its outcome, which may not be final. */
 export interface Ended {
   readonly settlement: Settlement;
   readonly chainId: number;
-  /** The transaction's block, if it was seen. */
+  /** Block of the transaction, if it was seen. */
   readonly block?: BlockInfo | undefined;
-  /** False if asking again can tell more. */
+  /** False if a later check can find more. */
   readonly isFinal: boolean;
-  /** The error that refused it. */
+  /** Error of a refused settlement. */
   readonly refusal?: VaultError | undefined;
 }
 
-/** The known facts of a settlement. */
 type Known = Pick<Settlement, "status"> & {
   readonly [Key in keyof Settlement]?: Settlement[Key] | undefined;
 } & { readonly differences?: readonly PreviewDifference[] | null };
 
-/** The settlement with null for all that is not known. */
+/** Fills in null for values that are not known. */
 export function outcome(
   { status, differences = null, ...known }: Known,
   before: VaultRound | undefined,
@@ -51,7 +50,7 @@ export function outcome(
   };
 }
 
-/** A settlement whose outcome was known before, and the round that is current now. */
+/** Describes a settlement that was finished earlier, and the current round. */
 export function describeFinished(
   { round, mined, transaction }: JournalEntry,
   current: VaultRound,
@@ -73,7 +72,7 @@ export function describeFinished(
   return outcome(known, round, null);
 }
 
-/** Describes what a followed transaction did, and how that differs from the preview. */
+/** Describes the effect of a followed transaction, compared with the preview. */
 export async function report(
   vault: VaultHost,
   { round: before, transaction }: JournalEntry,
@@ -83,7 +82,7 @@ export async function report(
   const { chainId } = transaction;
   if (end.kind !== "mined") {
     const isFinal = end.kind === "dropped";
-    // In process nothing is left to take up.
+    // In process there is no journal to resume from.
     const canResume =
       !isFinal && vault.connection.networkConfig.type === "http";
     const instance =
@@ -97,7 +96,7 @@ export async function report(
     return { settlement: outcome(known, before, previewed), isFinal, chainId };
   }
   const { receipt } = end;
-  // The node behind this provider that gave the receipt has that block.
+  // The receipt proves that a node behind this provider has that block.
   vault.rpc.noteBlock(receipt.blockNumber);
   const seen = await readAfter(vault, before, receipt.blockNumber, previewed);
   const known: Known = {
@@ -122,19 +121,19 @@ export async function report(
   };
 }
 
-/** The transaction's block, as far as it can be read. */
+/** State after the transaction, as far as it can be read. */
 interface After {
   readonly block?: BlockInfo;
   readonly round?: VaultRound;
   /** All readings, for the comparison with a preview. */
   readonly all?: VaultSnapshot;
-  /** Only a later round could be read, which says nothing. */
+  /** True if only a later round could be read. */
   readonly isElsewhere?: boolean;
 }
 
 /**
- * Reads the round in the transaction's own block; at the newest block if the node
- * keeps no old state and that block still has the same round.
+ * Reads the round at the transaction's block, or at the newest block if the node keeps no
+ * old state and the round is still the same.
  */
 async function readAfter(
   vault: VaultHost,
@@ -153,7 +152,6 @@ async function readAfter(
   if (seen !== undefined) {
     return seen;
   }
-  // No state of that block, or no answer: the newest block may tell.
   const newest = await tryObserve(vault, "latest");
   if (newest === undefined || newest.block.number < blockTag) {
     return {};
@@ -206,7 +204,7 @@ async function describeEffect(
       };
 }
 
-/** A receipt has no reason, so the call is made again at its block. */
+/** A receipt has no revert reason, so the call is simulated at its block. */
 async function findReason(
   vault: VaultHost,
   { from, to, data, gas }: JournalEntry["transaction"],
@@ -219,7 +217,7 @@ async function findReason(
   }
   const reverted = await vault.rpc
     .simulate({ from, to, data }, blockNumber, gas)
-    // No old state, or no node: the outcome stands without its reason.
+    // The outcome is known even without a reason.
     .catch(fallbackTo(undefined));
   const reason = "the reason could not be found out";
   return reverted === undefined

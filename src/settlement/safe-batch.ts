@@ -2,12 +2,11 @@ import { id } from "ethers";
 
 import type { UnsignedSettlement } from "./calldata.js";
 
-/** A batch of Safe's Transaction Builder, as it exports and imports one. */
+/** File that Safe's Transaction Builder imports. */
 export interface SafeBatch extends Readonly<Record<string, unknown>> {
   readonly meta: Readonly<Record<string, string>>;
 }
 
-/** The settlement as a batch to import. */
 export function toSafeBatch({
   to,
   data,
@@ -36,14 +35,11 @@ export function toSafeBatch({
       },
     ],
   };
-  // Safe warns of a file that was changed where this is another one.
+  // If the checksum differs, Safe warns of a changed file.
   return { ...batch, meta: { ...batch.meta, checksum: safeChecksum(batch) } };
 }
 
-/**
- * Hash of the batch in its own serialisation: keys sorted and listed before
- * their values, the batch's name left out.
- */
+/** Hashes the batch as Safe does: keys sorted and before their values, the name as null. */
 export function safeChecksum(batch: SafeBatch): string {
   return id(serialise({ ...batch, meta: { ...batch.meta, name: null } }));
 }

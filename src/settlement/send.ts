@@ -6,24 +6,17 @@ import type { RpcClient } from "../rpc/rpc-client.js";
 import { toRpcTransaction } from "./transaction.js";
 import type { PreparedTransaction } from "./transaction.js";
 
-/** The answer of a node that was handed a transaction. */
 export type SendAnswer =
   | { readonly kind: "accepted"; readonly hash: string | undefined }
-  /**
-   * The node answered with an error. No wording proves that the transaction did
-   * not arrive: a gateway may have passed it on before.
-   */
+  /** The transaction may have arrived all the same: a gateway may have forwarded it. */
   | { readonly kind: "error"; readonly problem: string }
   | { readonly kind: "lost"; readonly problem: string };
 
-/** The words of geth, erigon, nethermind, besu, reth, anvil and Hardhat. */
+/** Error texts of geth, erigon, nethermind, besu, reth, anvil and Hardhat. */
 const alreadyKnown =
   /already ?(?:known|imported|exists)|known transaction|already in (?:the )?(?:mem)?pool/iu;
 
-/**
- * Hands the transaction to the node, once. Every failure is an answer here: the
- * transaction may have left.
- */
+/** Sends once. Never throws: after a failure, the transaction may have left. */
 export async function send(
   rpc: RpcClient,
   transaction: PreparedTransaction,
@@ -39,7 +32,7 @@ export async function send(
       return { kind: "error", problem: answer.reverted.text };
     }
     const { result } = answer;
-    // What was signed is believed before what the node says.
+    // The hash of the signed bytes takes precedence over the node's.
     return isHexString(result, 32)
       ? {
           kind: "accepted",
@@ -61,7 +54,6 @@ export async function send(
   }
 }
 
-/** A failure in short. */
 export function describeProblem(error: unknown): string {
   return VaultError.isVaultError(error) ? error.shortMessage : String(error);
 }

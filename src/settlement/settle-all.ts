@@ -32,13 +32,13 @@ import type { Signer } from "./signer.js";
 import { sign } from "./transaction.js";
 import type { SettleAllOptions, Stop } from "./types.js";
 
-/** A node that mines at once has done so at the first look. */
+/** `firstLook` lets a node that mines at once do so before the first check. */
 const DEFAULT_MS = {
   http: { timeout: 300_000, pollingInterval: 1_000, firstLook: 100 },
   "edr-simulated": { timeout: 10_000, pollingInterval: 50, firstLook: 0 },
 } as const;
 
-/** The outcome may be read for so long, also if the time is over before. */
+/** Minimum time to read the outcome, even if the timeout is over. */
 const LEAST_OUTCOME_MS = 10_000;
 
 /** @see HardhatVault.settleAll */
@@ -69,7 +69,6 @@ export async function settleAll(
     : next;
 }
 
-/** A settlement in the order in which it happens. */
 async function settleNext(
   vault: VaultHost,
   waiting: Waiting,
@@ -80,7 +79,7 @@ async function settleNext(
   const stop = async (why: Stop): Promise<Ended> =>
     await stopped(why, vault, seen, simulation);
   try {
-    // What only reads is retried if that may help; what sends never is.
+    // This client retries reads. Sending is never retried.
     const reader = vault.withDeadline({});
     const next = await findBlock(reader);
     seen = await observe(reader, next.number - 1);
@@ -114,9 +113,9 @@ async function settleNext(
       ...agreed,
     });
     const entry = { sentAfterBlock: block.number, round, transaction };
-    // Another process may have begun one while the question was open.
+    // Another process may have begun one before the user confirmed.
     await journal.begin(entry);
-    const obstacle = await lookOnceMore(reader, journal, entry, waiting);
+    const obstacle = await recheckRound(reader, journal, entry, waiting);
     if (obstacle !== undefined) {
       return await stop(obstacle);
     }
@@ -128,7 +127,7 @@ async function settleNext(
   }
 }
 
-/** Enters the same way where an earlier process left it. */
+/** Follows the transaction of an earlier process. */
 async function resume(vault: VaultHost, waiting: Waiting): Promise<Ended> {
   try {
     const { chainId, contract, block, round } = await observe(vault, "latest");
@@ -155,18 +154,18 @@ async function resume(vault: VaultHost, waiting: Waiting): Promise<Ended> {
   }
 }
 
-/** @throws VaultError what does not refuse a settlement */
+/** @throws errors that do not refuse a settlement */
 function refusalOf(error: unknown): Stop {
   if (!refusesSettlement(error)) {
     throw error;
   }
-  // Of VAULT_SETTLEMENT_UNFINISHED.
+  // A detail of VAULT_SETTLEMENT_UNFINISHED.
   const { transaction } = error.details;
   const hash = isHexString(transaction, 32) ? transaction : undefined;
   return { ...refusedBy(error), hash };
 }
 
-/** A settlement of which nothing was sent now. */
+/** Outcome of a settlement that sent nothing. */
 async function stopped(
   why: Stop,
   vault: VaultHost,
@@ -184,7 +183,7 @@ async function stopped(
   };
 }
 
-/** @throws VaultError if nobody can settle, or there is an earlier settlement to finish */
+/** @throws VaultError if there is no signer, or an unfinished settlement */
 async function prepare(
   vault: VaultHost,
   { chainId, contract }: Observation,
@@ -198,7 +197,7 @@ async function prepare(
 }
 
 /**
- * Shows what will happen and asks, unless there is a reason not to go on.
+ * Emits the preflight, and asks for confirmation if the settlement can succeed.
  *
  * @throws VaultError VAULT_INSUFFICIENT_FUNDS
  */
@@ -217,7 +216,7 @@ async function agree(
     const args = { from, network, balance, cost };
     throw vaultError("VAULT_INSUFFICIENT_FUNDS", args);
   }
-  // Whatever JavaScript may return: nothing but true is a Yes.
+  // JavaScript may return another type: only true confirms.
   const answer: unknown = confirm === undefined ? true : await confirm(shown);
   if (answer === true) {
     return terms;
@@ -233,8 +232,8 @@ async function agree(
 }
 
 /**
- * The account's next nonce. Behind transactions that wait already, ours would
- * be stuck with them, and one of them may be a settlement.
+ * Returns the account's next nonce. Refuses pending transactions: the settlement would
+ * wait behind them, and one of them may be a settlement.
  */
 async function findFreeNonce(
   rpc: RpcClient,
@@ -245,12 +244,12 @@ async function findFreeNonce(
     return await rpc.nonce(address, "pending");
   }
   const [counted, pending] = await Promise.all([
-    // A node that is behind does not have that block, so its count is right. The
-    // state may be gone by the time that a person has answered.
+    // A node that lags does not have that block, so it returns no outdated count. The
+    // state may be pruned before a person has confirmed.
     rpc.nonce(address, observed).catch(fallbackTo(0, isNodeRefusal)),
     rpc.nonce(address, "pending"),
   ]);
-  // Some of them may have been mined since.
+  // Some may have been mined since.
   const mined =
     pending > counted
       ? Math.max(counted, await rpc.nonce(address, "latest"))
@@ -266,8 +265,7 @@ async function findFreeNonce(
   return mined;
 }
 
-/** The last look at the round before the transaction leaves. */
-async function lookOnceMore(
+async function recheckRound(
   vault: VaultHost,
   journal: Journal,
   entry: JournalEntry,
@@ -287,8 +285,8 @@ async function lookOnceMore(
 }
 
 /**
- * Sends a settlement, or takes up one that may be on its way, and follows it to
- * its outcome. It may have left, so every failure is an outcome with the hash.
+ * Sends or resumes a settlement, and follows it to its outcome. Never throws: after a
+ * failure the transaction may have left, so the outcome has its hash.
  */
 async function follow(
   vault: VaultHost,
@@ -308,7 +306,7 @@ async function follow(
   try {
     const { round, transaction, sentAfterBlock } = entry;
     const end = await followTransaction(
-      // The loop that follows asks again by itself.
+      // followTransaction has its own retries.
       vault.rpc.withRetries(noRetries),
       { ...transaction, sentAfterBlock },
       start,
@@ -318,7 +316,7 @@ async function follow(
         checkRound: async (block) =>
           await checkRound(vault, round, ifExpired, block),
         onHash: async (hash) => {
-          // The signed bytes stay those of the hash they were journalled with.
+          // Signed bytes keep the hash that the journal has.
           if (transaction.raw === undefined) {
             current = { ...entry, transaction: { ...transaction, hash } };
             await record(false);
@@ -376,7 +374,7 @@ function parseWaiting(
       try {
         options.onEvent?.(event);
       } catch {
-        // A listener that fails must not lose a transaction on its way.
+        // A failing listener must not lose a transaction on its way.
       }
     },
   };

@@ -13,17 +13,15 @@ import type { RpcClient } from "../rpc/rpc-client.js";
 import { keepKeySecret, keepSecret } from "../untrusted-text.js";
 import type { SigningKind } from "./types.js";
 
-/** The account that settles, and how its transactions get signed. */
 export interface Signer {
   readonly address: string;
   readonly kind: SigningKind;
-  /** Signs where a key of the configuration does; the key itself stays here. */
+  /** Signs with a configured key, which never leaves this file. */
   readonly sign?: (transaction: Transaction) => Promise<string>;
 }
 
 /**
- * Finds the account that settles: the given one, else the network's `from`,
- * else its first.
+ * Finds the account that settles: the given one, else the network's `from` or first.
  *
  * @throws VaultError VAULT_NO_SIGNER, VAULT_UNKNOWN_SIGNER,
  * VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE, VAULT_INVALID_KEY and
@@ -50,11 +48,10 @@ export async function resolveSigner(
       return { address, kind: "local", sign };
     }
   } else if (from !== undefined) {
-    // Whether an account that is not its own is impersonated, only the
-    // in-process network knows; it refuses one that is not.
+    // It may be impersonated. If it is not, the in-process network refuses it.
     return { address: from, kind };
   }
-  // The node's accounts, or those of a plugin such as a hardware wallet's.
+  // Accounts of the node, or of a plugin for a hardware wallet.
   const { network } = rpc;
   const accounts = rpc
     .parser("eth_accounts")
@@ -125,7 +122,7 @@ async function mnemonicKeys(
   );
 }
 
-/** Another cause than the variable that holds a secret may quote the secret. */
+/** Drops the cause, which may quote the secret, unless a variable is missing. */
 function secretError(
   error: unknown,
   network: string,

@@ -13,7 +13,7 @@ import {
 } from "../recorded-values.js";
 import type { Signer } from "./signer.js";
 
-/** As the journal has it. */
+/** Form of the transaction in the journal. */
 export const transactionSchema = z
   .object({
     from: recordedAddress,
@@ -34,26 +34,22 @@ export const transactionSchema = z
           .strict(),
       ])
       .optional(),
-    /** Known before anything leaves if there are signed bytes. */
+    /** Known before sending if there are signed bytes. */
     hash: z
       .string()
       .refine((value): boolean => isHexString(value, 32))
       .optional(),
-    /**
-     * The signed bytes. Absent where only the node can sign: then the nonce is
-     * what makes it the same transaction each time.
-     */
+    /** Absent if only the node can sign: the nonce then identifies the transaction. */
     raw: recordedHex.optional(),
   })
   .strict();
 
-/** A transaction that can be sent again and again and be mined once. */
+/** Transaction that can be sent repeatedly, but mined only once. */
 export type PreparedTransaction = Readonly<z.infer<typeof transactionSchema>>;
 
-/** The settlement's transaction, complete but for the signature. */
 type UnsignedTransaction = Omit<PreparedTransaction, "hash" | "raw">;
 
-/** Signs as far as that is possible without sending. */
+/** Signs if that is possible without sending. */
 export async function sign(
   rpc: RpcClient,
   signer: Signer,
@@ -70,7 +66,7 @@ export async function sign(
     : { ...unsigned, raw, hash: Transaction.from(raw).hash ?? undefined };
 }
 
-/** The transaction as `eth_sendTransaction` takes it. */
+/** Formats the parameter of `eth_sendTransaction`. */
 export function toRpcTransaction(
   unsigned: UnsignedTransaction,
 ): Readonly<Record<string, string>> {
@@ -93,8 +89,7 @@ async function signByNode(
   rpc: RpcClient,
   unsigned: UnsignedTransaction,
 ): Promise<string | undefined> {
-  // Signing sends nothing, so whatever the node has against it, there is still
-  // the other way. A node that cannot be reached is another matter.
+  // A node that refuses this may still sign when it sends.
   const answer = await rpc
     .request("eth_signTransaction", [toRpcTransaction(unsigned)])
     .catch(fallbackTo(undefined, isNodeRefusal));
@@ -102,7 +97,7 @@ async function signByNode(
   return typeof raw === "string" && isSignedAs(raw, unsigned) ? raw : undefined;
 }
 
-/** True if the bytes are this transaction, signed by its sender. */
+/** Checks that the bytes are this transaction, signed by its sender. */
 export function isSignedAs(
   raw: string,
   unsigned: PreparedTransaction,

@@ -8,18 +8,17 @@ import type {
 } from "../simulation/types.js";
 
 /**
- * The outcome of a settlement:
+ * Outcome of a settlement:
  *
- * - `settled`: mined, and the round that was meant is settled.
- * - `not-settled`: mined without a revert, and the round that was meant is not
- *   settled by it. This is final: the next settlement may begin.
- * - `nothing-to-do`: nothing was sent now: the round is settled already, or has
- *   not ended, or the settlement to resume is finished.
- * - `refused`: nothing was sent, or the node did not take it.
- * - `reverted`: the contract refuses it, in the preflight (`hash` is null) or
- *   when it was mined.
- * - `unconfirmed`: it was sent, and was not seen mined in time, or its effect
- *   could not be read.
+ * - `settled`: the transaction was mined, and the intended round is settled.
+ * - `not-settled`: the transaction was mined without a revert, but did not settle the
+ *   intended round. This is final: the next settlement may begin.
+ * - `nothing-to-do`: nothing was sent. The round is settled already or has not ended, or
+ *   the settlement to resume is finished.
+ * - `refused`: nothing was sent, or the node did not accept the transaction.
+ * - `reverted`: the contract refused it, in the preflight (`hash` is null) or in a block.
+ * - `unconfirmed`: the transaction was sent, but not seen mined in time, or replaced by
+ *   another one, or its effect could not be read.
  */
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
 
@@ -32,99 +31,96 @@ export const SETTLEMENT_STATUSES = [
   "unconfirmed",
 ] as const;
 
-/** Why a settlement ends without its effect. */
+/** Reason of a settlement that ends without effect. */
 export interface Stop {
   readonly status: Exclude<SettlementStatus, "settled">;
   readonly code?: VaultErrorCode | undefined;
   readonly reason: string;
-  /** A transaction that was sent before. */
+  /** Hash of an earlier transaction. */
   readonly hash?: string | undefined;
-  /** The error that `reason` is the message of. */
+  /** Error with `reason` as its message. */
   readonly error?: VaultError;
 }
 
-/** The result of a settlement; null if a value does not apply. Amounts are unscaled. */
+/** Result of a settlement. Amounts are unscaled. Null if a value does not apply. */
 export interface Settlement {
   readonly status: SettlementStatus;
-  /** The error code behind `refused` and `reverted`. */
+  /** Error code of `refused` and `reverted`. */
   readonly code: VaultErrorCode | null;
-  /** Why, if there is more to say. Can hold the contract's words: escape it. */
+  /** Explains the status. Can contain the contract's text: escape it. */
   readonly reason: string | null;
-  /** Set as soon as a transaction may be on its way. */
+  /** Set once a transaction may have been sent. */
   readonly hash: string | null;
   readonly blockNumber: number | null;
   readonly gasUsed: bigint | null;
   /** The round before anything was sent. */
   readonly before: VaultRound | null;
   /**
-   * The round in the block of the transaction: the next one if the settlement
-   * opened it. If the node has no state of that block, the newest block's, if it
-   * is the same round.
+   * Round at the transaction's block; the next round if the settlement opened it. If the
+   * node lacks that state: the round at the newest block, if it is the same round.
    */
   readonly after: VaultRound | null;
-  /** Null with `resume`, and if the node can simulate nothing in one request. */
+  /** Null with `resume`, or if the node cannot simulate in one request. */
   readonly preview: SettlementPreview | null;
 }
 
-/** A settlement as it was simulated before it was sent. */
+/** Simulation of a settlement before it was sent. */
 export interface SettlementPreview extends Simulation {
   /**
-   * Differences in readings and transfers of tokens, not of native currency, of
-   * which a receipt has no trace; null if nothing was mined or it is not known.
+   * Differences in readings and token transfers; a receipt does not record native
+   * transfers. Null if nothing was mined or the differences are not known.
    */
   readonly differences: readonly PreviewDifference[] | null;
 }
 
-/** A value that is not as previewed. */
+/** Value that differs from the preview. */
 export interface PreviewDifference {
-  /** As in `round` or `pools.public`, or `transfers`. */
+  /** Example: `round`, `pools.public`; `transfers` for token transfers. */
   readonly reading: string;
-  /** Name of the field; of a transfer, its token and the two accounts. */
+  /** Name of the field; for a transfer, its token and the two accounts. */
   readonly field: string;
   readonly previewed: ReadingValue;
   readonly happened: ReadingValue;
 }
 
-/** The settlement to confirm. Amounts are unscaled, prices are in wei. */
+/** Settlement to confirm. `balance` and costs are in wei. */
 export interface SettlementPreflight {
   readonly chainId: number;
   /** Timestamp of the block that `round` was read at, Unix seconds. */
   readonly chainTime: number;
   readonly round: VaultRound;
-  /** The vault contract. */
   readonly contract: LocatedAddress;
-  /** The account that settles, with its checksum. */
+  /** Account that settles, with its checksum. */
   readonly from: string;
   readonly signing: SigningKind;
   readonly balance: bigint;
-  /** Gas limit of the transaction; null if it reverts, as the costs are. */
+  /** Gas limit; null if it reverts, as are the costs. */
   readonly gas: bigint | null;
   /** Cost of that gas at the current price. */
   readonly cost: bigint | null;
-  /** Cost of that gas at most. */
+  /** Highest possible cost of that gas. */
   readonly maxCost: bigint | null;
   readonly outcome: "succeeds" | "reverts";
-  /** Why it reverts, in the contract's own words, not escaped. */
+  /** Null if it succeeds. Can contain the contract's text: escape it. */
   readonly reason: string | null;
-  /** All that it would change; null if the node can simulate nothing in one request. */
+  /** Null if the node cannot simulate in one request. */
   readonly preview: Simulation | null;
-  /** By address, as the tokens state it: escape it, and do not rely on it. */
+  /** By address. Text of the token contracts: escape it, and do not rely on it. */
   readonly tokens: ReadonlyMap<string, TokenDescription>;
 }
 
 /** `local`: configured key; `remote`: node or plugin; `in-process`: Hardhat. */
 export type SigningKind = "local" | "remote" | "in-process";
 
-/** Progress of a settlement. */
 export type SettlementEvent =
   | { readonly type: "preflight"; readonly preflight: SettlementPreflight }
-  /** It leaves now, or one that was interrupted is followed; null: not known yet. */
+  /** Sends a transaction, or follows an interrupted one. Null: not known yet. */
   | {
       readonly type: "sending" | "resuming";
       readonly hash: string | null;
       readonly nonce: number;
     }
-  /** The outcome of one that was interrupted; the next one begins. */
+  /** The interrupted settlement is finished; the next one begins. */
   | { readonly type: "resumed"; readonly settlement: Settlement }
   | { readonly type: "hash"; readonly hash: string }
   | {
@@ -132,14 +128,14 @@ export type SettlementEvent =
       readonly hash: string;
       readonly blockNumber: number;
     }
-  /** Another block holds it, where more than one is waited for. */
+  /** One more confirmation, if `confirmations` is more than 1. */
   | {
       readonly type: "confirmed";
       readonly hash: string;
       readonly confirmations: number;
       readonly wanted: number;
     }
-  /** Something went wrong that is being dealt with. */
+  /** Problem that does not end the settlement. */
   | { readonly type: "trouble"; readonly message: string };
 
 export interface SettleAllOptions {
@@ -149,33 +145,27 @@ export interface SettleAllOptions {
    */
   readonly from?: string | { readonly address: string } | undefined;
   /**
-   * Blocks that must hold the transaction, its own included. Default: 1. On a
-   * live chain take as many as its re-orgs are deep.
+   * Confirmations to wait for, the transaction's own block included. Default: 1. On a
+   * live chain, choose it by the depth of its re-orgs.
    */
   readonly confirmations?: number | undefined;
-  /**
-   * Milliseconds to wait, counted from sending, until it is `unconfirmed`.
-   * Default: 300,000, in process 10,000.
-   */
+  /** Milliseconds from sending to `unconfirmed`. Default: 300,000; in process 10,000. */
   readonly timeout?: number | undefined;
-  /** Milliseconds between two looks at the chain. Default: 1,000, in process 50. */
+  /** Milliseconds between two checks. Default: 1,000; in process 50. */
   readonly pollingInterval?: number | undefined;
-  /**
-   * Settles only a round that has ended by the chain's clock; before that there is
-   * `nothing-to-do`. Default: false.
-   */
+  /** Settles only a round that has ended by the chain's clock. Default: false. */
   readonly ifExpired?: boolean | undefined;
-  /** Sends nothing: `refused` if there is a round to settle. */
+  /** Sends nothing: `refused` if there is a round to settle. Default: false. */
   readonly assertOnly?: boolean | undefined;
   /**
-   * `true` finishes the settlement that the journal has, and makes no other; it
-   * excludes `from`, `confirm` and `assertOnly`. "if-interrupted" finishes an
-   * interrupted one, if there is any, before it makes another, as a keeper does.
+   * `true` finishes the settlement in the journal, and starts no other; it excludes
+   * `from`, `confirm` and `assertOnly`. "if-interrupted" finishes an interrupted
+   * settlement, if there is one, and then starts another.
    */
   readonly resume?: boolean | "if-interrupted" | undefined;
   /**
-   * Asked once, after the preflight. Only true goes on; a text or one of the
-   * package's errors becomes the settlement's `reason`. Default: nobody is asked.
+   * Called once, after the preflight. Only true continues; a string or a VaultError
+   * becomes the settlement's `reason`. Default: no confirmation.
    */
   readonly confirm?:
     | ((preflight: SettlementPreflight) => Promise<true | string | VaultError>)

@@ -12,14 +12,13 @@ import type {
   Transfer,
 } from "./types.js";
 
-/** All that is compared. */
 export interface ChainState {
   readonly facts: LensFacts;
   readonly readings: Readings;
   readonly balances: readonly Balance[];
 }
 
-/** Values, or the failures to read them, by name: `pools.public`, `orders.7`. */
+/** Values or failed readings by name. Example: `pools.public`, `orders.7`. */
 export type Readings = ReadonlyMap<string, unknown>;
 
 export interface Balance {
@@ -35,14 +34,13 @@ export function readingsIn(snapshot: VaultSnapshot): Readings {
   );
 }
 
-/** The round, or undefined if it cannot be read. */
+/** @returns Undefined if the round cannot be read. */
 export function roundOf({ readings }: ChainState): VaultRound | undefined {
   const round = readings.get("round");
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what getLatestRoundInfo answers, if it does
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the result type of getLatestRoundInfo
   return isFailedReading(round) ? undefined : (round as VaultRound | undefined);
 }
 
-/** The fields of a reading, by its name. */
 export function fieldsOf(reading: string): readonly Field[] {
   const found = standaloneQueries.find(
     ({ path }) => path.join(".") === reading,
@@ -50,7 +48,6 @@ export function fieldsOf(reading: string): readonly Field[] {
   return operationEntry(found?.operation ?? "getOrderInfo").outputs;
 }
 
-/** Every field that differs. */
 export function changesBetween(
   before: Readings,
   after: Readings,
@@ -77,10 +74,10 @@ function codeOf(value: unknown): ReadingValue {
   return isFailedReading(value) ? value.error.code : null;
 }
 
-/** A reading of one field is its bare value; see OperationResult. */
+/** A result with one field is the bare value, not a record. */
 function valueOfField(value: unknown, field: string): ReadingValue {
   const fields = asRecord(value);
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what the table of operations decodes
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the decoder returns these types only
   return (fields === value ? fields[field] : value) as ReadingValue;
 }
 
@@ -103,8 +100,8 @@ export function explainBalances(
 }
 
 /**
- * The balances that differ, with the fee taken off the payer's. If the payer could
- * not have paid it, it is counted as its own from the beginning.
+ * Lists the balances that differ, with the fee subtracted from the payer's. If the payer
+ * cannot afford the fee, it is added to the payer's balance before instead.
  */
 export function compareBalances(
   before: readonly Balance[],

@@ -14,12 +14,12 @@ import type {
   RpcClient,
 } from "../rpc/rpc-client.js";
 
-/** The prices that a transaction offers for gas, in wei. */
+/** Gas prices that a transaction offers, in wei. */
 export type Fees =
   | { readonly gasPrice: bigint }
   | { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint };
 
-/** Fees, and the price of a unit of gas by them, in wei. */
+/** Price of a unit of gas, in wei. */
 export interface GasPrice {
   readonly fees: Fees;
   /** At the current base fee. */
@@ -27,12 +27,12 @@ export interface GasPrice {
   readonly highest: bigint;
 }
 
-/** A tip of ethers' `getFeeData` for a node that suggests none, in wei. */
+/** Tip in wei if the node suggests none, as in ethers' `getFeeData`. */
 const USUAL_TIP = 1_000_000_000n;
 
 /**
- * The configured gas price, else the fees that `getFeeData` of ethers would
- * give: twice the base fee and the tip that the node suggests.
+ * Returns the configured gas price, else the fees of ethers' `getFeeData`: twice the
+ * base fee plus the tip that the node suggests.
  */
 export async function resolveFees(
   rpc: RpcClient,
@@ -58,12 +58,9 @@ export async function resolveFees(
 }
 
 /**
- * The gas limit, or the revert that an estimate runs into. A configured limit or
- * multiplier is applied as Hardhat does; else it is the gas that a simulation
- * needed, or the node's estimate, and a quarter more: the round may have grown by
- * then, and a contract may go on when its own calls run out.
- *
- * @param simulated Undefined without a simulation.
+ * Returns the gas limit, or the revert of an estimate. A configured limit or multiplier
+ * applies as in Hardhat. Otherwise a quarter is added to the simulated or estimated gas:
+ * the round may grow until then, and a contract may go on after its calls run out of gas.
  */
 export async function resolveGas(
   rpc: RpcClient,
@@ -75,10 +72,10 @@ export async function resolveGas(
   if (gas !== "auto") {
     return gas;
   }
-  // Below the block's, which changes from block to block.
+  // The gas limit of later blocks may be lower.
   const limit = (blockGasLimit * 95n) / 100n;
-  let ample = simulated;
-  if (ample === undefined || gasMultiplier !== 1) {
+  let expected = simulated;
+  if (expected === undefined || gasMultiplier !== 1) {
     const estimate = await estimateGas(rpc, call);
     if (typeof estimate === "object") {
       return estimate;
@@ -87,25 +84,25 @@ export async function resolveGas(
       const multiplied = BigInt(Math.floor(Number(estimate) * gasMultiplier));
       return multiplied > limit ? limit - 1n : multiplied;
     }
-    ample = { used: estimate, needed: estimate };
+    expected = { used: estimate, needed: estimate };
   }
-  const { used, needed } = ample;
-  // Whether the chain has the rule is not known; what fits in keeps it.
-  const rules =
+  const { used, needed } = expected;
+  // The chain may cap the gas of a transaction: stay below the cap if the gas used fits.
+  const highest =
     used <= TRANSACTION_GAS_CAP
       ? min(blockGasLimit, TRANSACTION_GAS_CAP)
       : blockGasLimit;
-  const generous = (needed * 5n) / 4n;
-  return min(rules, generous > limit ? max(needed, limit) : generous);
+  const withMargin = (needed * 5n) / 4n;
+  return min(highest, withMargin > limit ? max(needed, limit) : withMargin);
 }
 
 export interface SimulatedGas {
   readonly used: bigint;
-  /** The same before refunds, or as much as that may have been. */
+  /** Gas used before refunds, or an upper bound of it. */
   readonly needed: bigint;
 }
 
-/** @param block After which the call is made; else the node's choice. */
+/** @param block State to estimate on. Default: the node's choice. */
 export async function estimateGas(
   rpc: RpcClient,
   call: CallRequest,
@@ -121,7 +118,7 @@ export async function estimateGas(
     : rpc.parser(method).quantity(answer.result);
 }
 
-/** The price that a settlement would pay for gas now; undefined if not known. */
+/** @returns Current price of a unit of gas in wei, undefined if not known. */
 export async function findPrice(
   { rpc, connection }: VaultHost,
   block: Pick<Block, "baseFeePerGas">,

@@ -1,6 +1,5 @@
 /**
- * The in-process network that forks are made with, registered by the plugin.
- * A network of our own, because `default` may be an HTTP network of the user's,
- * and Hardhat would open that one, live, without a word.
+ * In-process network for forks, registered by the plugin. The user may have configured
+ * `default` as an HTTP network: Hardhat would then silently open the live chain.
  */
 export const FORK_NETWORK = "vaultFork";

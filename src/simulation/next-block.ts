@@ -5,10 +5,9 @@ import { fallbackTo, invalidArgument, vaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import type { Block, NextBlock } from "../rpc/rpc-client.js";
 
-/** `end` of the round, a span from the chain's clock (`+1h`), an ISO date, or Unix seconds. */
+/** Round's `end`, duration from the chain's clock (`+1h`), ISO date, or Unix seconds. */
 export type SimulationTime = string | number | bigint;
 
-/** The block that a settlement is simulated in. */
 export interface TargetBlock extends NextBlock {
   /** True if the caller chose the block to start from. */
   readonly isPast?: boolean;
@@ -20,7 +19,7 @@ const END = "end";
 const WHERE = "atTime";
 
 /**
- * The node's next block, unless a block or a time is asked for.
+ * Finds the block to simulate in: the one after `blockNumber`, else the node's next one.
  *
  * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK,
  * VAULT_TIME_IN_PAST, VAULT_INVALID_TIME, VAULT_INVALID_ARGUMENT
@@ -67,12 +66,7 @@ export function checkTime(time: SimulationTime | undefined): void {
   }
 }
 
-/**
- * `end` is the round's last second, `endTime` itself. Once that has passed, the
- * chain's own clock will do: time moves forwards only.
- *
- * @returns Undefined for the chain's own clock.
- */
+/** @returns Undefined for the chain's own clock, also if the round's `end` has passed. */
 async function targetTime(
   vault: VaultHost,
   base: Block,

@@ -10,54 +10,47 @@ import type { WatchedSubjects } from "./watch-list.js";
 
 export type HttpEngine = Exclude<SimulationEngine, "in-process">;
 
-/** In the order in which they are asked. */
+/** In order of preference. */
 export const httpEngines = ["simulateV1", "call", "fork"] as const;
 
 /** Options of `simulateSettleAll`. */
 export interface SimulateSettleAllOptions
   extends ForkOptions, Pick<ReadOptions, "onRetry"> {
   /**
-   * Milliseconds until all of it has to be answered, retries and what a fork
-   * fetches included. Default: no limit, and 300,000 for each request. A process
-   * ends only once the fork's own requests have ended.
+   * Milliseconds for the whole simulation, retries and a fork's requests included.
+   * Default: no limit, but 300,000 for each request. A process exits only after the
+   * fork's own requests have ended.
    */
   readonly timeout?: number | undefined;
-  /**
-   * Account that settles; any one, no key is needed. Default: the network's
-   * `from`, else its first account.
-   */
+  /** Account that settles; no key needed. Default: `from`, else the first account. */
   readonly as?: string | undefined;
-  /** When to settle. Default: the chain's own time. */
+  /** Time of the settlement. Default: the chain's own time. */
   readonly atTime?: SimulationTime | undefined;
   /** Orders to read before and after, at most 400. */
   readonly orders?: ReadonlyArray<bigint | number> | undefined;
   /** ERC-20 tokens whose balances are read before and after. */
   readonly tokens?: readonly string[] | undefined;
-  /** Gas limit. Default: the network's `gas`, else all that a block has room for. */
+  /** Gas limit. Default: the network's `gas`, else the block's gas limit. */
   readonly gas?: bigint | number | undefined;
   /**
-   * The engine that executes it. Default: the first that can, of
-   * `simulateV1` (one `eth_simulateV1`), `call` (one `eth_call` with code at the
-   * sender's address), `fork` (in this process); with `hardfork`, the fork. An
-   * in-process network takes none.
+   * Engine: `simulateV1` (one `eth_simulateV1`), `call` (one `eth_call` with code at the
+   * sender's address) or `fork` (in this process). Default: the first that works, or
+   * `fork` if `hardfork` is set. In-process networks do not accept this option.
    */
   readonly engine?: HttpEngine | undefined;
 }
 
-/** A settlement to simulate. */
 export interface SimulationRequest extends WatchedSubjects {
   readonly sender: string;
-  /** Gas limit. Default: the network's `gas`, else as much as a block has room for. */
   readonly gas?: bigint | undefined;
   readonly hardfork?: string | undefined;
-  /** Those that may be asked, in this order. */
+  /** Engines to try, in this order. */
   readonly engines?: readonly HttpEngine[];
 }
 
-/** Orders that one request reads before and after. */
+/** One request reads all orders, before and after. */
 const MOST_ORDERS = 400;
 
-/** Checks the options, before any request. */
 export function checkOptions(
   { connection, networkName }: VaultHost,
   options: SimulateSettleAllOptions,
@@ -85,7 +78,7 @@ export function checkOptions(
   };
 }
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT for more than can be watched */
+/** @throws VaultError VAULT_INVALID_ARGUMENT */
 export function checkOrderCount(
   { length }: readonly bigint[],
   where: string,

@@ -15,33 +15,31 @@ import type {
   SimulationParameters,
 } from "./engine.js";
 
-/** Why the contract does not settle. */
 export interface Refusal {
   readonly code: VaultErrorCode;
   readonly reason: string;
 }
 
-/** True of a call that used up its gas, also by an invalid instruction. */
+/** True if the call used up its gas, which an invalid instruction does, too. */
 export function isExhausted(failed: FailedCall): boolean {
   const { data, message = "" } = failed;
   return data === "0x" && (/out of ?gas/iu.test(message) || isUsedUp(failed));
 }
 
-/** Why the settlement does not settle the round; null if it does. */
+/** @returns Null if the settlement settles the round. */
 export async function findRefusal(
   parameters: SimulationParameters,
   { failed, before, after }: EngineResult<ChainState>,
 ): Promise<Refusal | null> {
   const { vault } = parameters;
   if (failed === undefined) {
-    const [unsettled, round] = [roundOf(before), roundOf(after)];
-    // A contract that opens its next round has settled the one before: that was
-    // the current one until this very call.
-    if (
-      round?.settled !== false ||
-      unsettled === undefined ||
-      !isSameRound(unsettled, round)
-    ) {
+    const [earlier, round] = [roundOf(before), roundOf(after)];
+    // A contract that opens its next round has settled the one before.
+    const isStillOpen =
+      round?.settled === false &&
+      earlier !== undefined &&
+      isSameRound(earlier, round);
+    if (!isStillOpen) {
       return null;
     }
     const details = { network: vault.networkName };
@@ -59,7 +57,6 @@ export async function findRefusal(
     : await explainRefusal(vault, decodeRevertReason(data));
 }
 
-/** The gas that a settlement used up, what limits it, and what to do. */
 type GasLimit = readonly [gas: bigint, limit: string, remedy: string];
 
 function limitOn(

@@ -33,19 +33,18 @@ import type { Simulation, SimulationEngine } from "./types.js";
 import { decodeState, findContracts, makeWatchList } from "./watch-list.js";
 import type { KnownContract } from "./watch-list.js";
 
-/** A settlement that was simulated, and what else is known of it. */
 export interface Simulated {
   readonly simulation: Simulation;
   readonly chainId: number;
-  /** Number of the block that it started from. */
+  /** Number of the block that the simulation started from. */
   readonly base: number;
   readonly sender: string;
-  /** The contracts whose balances were read. */
+  /** Contracts whose balances were read. */
   readonly contracts: readonly KnownContract[];
   readonly ordersRead: number;
-  /** The sender's before, in wei. */
+  /** Sender's balance before, in wei. */
   readonly balance: bigint;
-  /** The gas that the limit has to allow; null if nothing was executed. */
+  /** Lowest sufficient gas limit; null if nothing was executed. */
   readonly gasNeeded: bigint | null;
 }
 
@@ -64,13 +63,11 @@ export async function simulateSettleAll(
 }
 
 /**
- * Simulates one settlement: over HTTP with the first engine that can, in process
- * on the network itself.
+ * Simulates over HTTP with the first engine that can, in process on the network itself.
  *
- * @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of them can,
- * VAULT_NO_CODE, VAULT_NOT_A_TOKEN, VAULT_ARCHIVE_NODE_NEEDED,
- * VAULT_CONTRACT_NOT_CONFIGURED, what is wrong with an address that is
- * configured, as VAULT_INVALID_ADDRESS, and those of a failed request
+ * @throws VaultError VAULT_ENGINE_UNAVAILABLE, VAULT_NO_CODE, VAULT_NOT_A_TOKEN,
+ * VAULT_ARCHIVE_NODE_NEEDED, VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_ADDRESS and
+ * other errors of a configured address, and those of a failed request
  */
 export async function simulateSettlement(
   vault: VaultHost,
@@ -135,11 +132,7 @@ const engines = {
   "in-process": runInProcess,
 };
 
-/**
- * Runs one engine after the other, until one can.
- *
- * @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of them can
- */
+/** @throws VaultError VAULT_ENGINE_UNAVAILABLE if none of the engines can */
 async function runEngines(
   parameters: SimulationParameters,
   chosen: readonly HttpEngine[] = httpEngines,
@@ -162,7 +155,7 @@ async function runEngines(
   throw last;
 }
 
-/** A node that knows a block but refuses its state is no archive node. */
+/** A node that has the block but refuses its state is no archive node. */
 function needsArchive(
   { vault, next }: SimulationParameters,
   error: unknown,
@@ -176,7 +169,7 @@ function needsArchive(
   return vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, error);
 }
 
-/** A call to an address without code succeeds, which would look like a settlement. */
+/** A call to an address without code succeeds and would pass for a settlement. */
 function requireCode(
   { target, vault, next }: SimulationParameters,
   { facts }: ChainState,
@@ -229,7 +222,6 @@ function describeResult(
   };
 }
 
-/** Remarks, and what the engine cannot know. */
 function notesOn(
   { failed, gasUsed, gasNeeded, transfers, before, after, notes }: Executed,
   refusal: Refusal | null,

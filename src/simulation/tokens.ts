@@ -7,21 +7,21 @@ import type { VaultHost } from "../host.js";
 import { asRecord, listOf } from "../json.js";
 import type { TokenDescription, Transfer } from "./types.js";
 
-/** Stands for the chain's own currency in the place of a token. */
+/** Replaces a token's address for the chain's own currency. */
 export const NATIVE = "native";
 
 /** `Transfer(address,address,uint256)` of ERC-20. */
 const TRANSFER_TOPIC =
   "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-/** The contract that `eth_simulateV1` names for native currency. */
+/** Address of the logs of native transfers in `eth_simulateV1`. */
 const NATIVE_LOG_ADDRESS = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 
 /**
- * The transfers among a node's logs. ERC-721 has the same event with a fourth
- * topic in place of the data: what it moves is no amount, and is left out.
+ * Finds the ERC-20 transfers in a node's logs. Skips ERC-721, whose event has an id as
+ * its fourth topic instead of an amount as data.
  *
- * @returns Undefined if they are no logs.
+ * @returns Undefined if the value is no list of logs.
  */
 export function transfersIn(logs: unknown): readonly Transfer[] | undefined {
   if (!Array.isArray(logs)) {
@@ -58,17 +58,14 @@ export function transfersIn(logs: unknown): readonly Transfer[] | undefined {
   return transfers;
 }
 
-/** These call other code in the caller's own place, or without value. */
+/** Calls that run code in the caller's place, or without value. */
 const movesNothing: ReadonlySet<unknown> = new Set([
   "DELEGATECALL",
   "STATICCALL",
   "CALLCODE",
 ]);
 
-/**
- * The native currency that a call and those inside it move, by Geth's
- * `callTracer`; what reverted moves nothing.
- */
+/** Finds the native transfers in a frame of Geth's `callTracer`; reverted calls have none. */
 export function nativeTransfersOf(frame: unknown): readonly Transfer[] {
   const { type, from, to, value, error, calls } = asRecord(frame);
   if (error !== undefined && error !== null) {
@@ -91,7 +88,7 @@ export function nativeTransfersOf(frame: unknown): readonly Transfer[] {
   ];
 }
 
-/** A node's case is no checksum of its. */
+/** Ignores the case of a node's hex, which is no checksum. */
 function toAddress(hex: string): string {
   return getAddress(`0x${hex.slice(-40).toLowerCase()}`);
 }
@@ -100,16 +97,12 @@ function toAddress(hex: string): string {
 const SYMBOL = "0x95d89b41";
 const DECIMALS = "0x313ce567";
 
-/** No amount has more digits than a uint256. */
+/** The largest uint256 is about 10 ** 77. */
 const MOST_DECIMALS = 77n;
 
 const LONGEST_SYMBOL = 32;
 
-/**
- * Asks tokens for their symbols and decimals.
- *
- * @param tokens Addresses, or `native`, which is none; each is asked once.
- */
+/** Reads symbols and decimals; skips duplicates and `native`. */
 export async function describeTokens(
   vault: VaultHost,
   tokens: readonly string[],
@@ -140,14 +133,14 @@ export async function describeTokens(
   return new Map(await Promise.all([...addresses].map(describe)));
 }
 
-/** Some old tokens return 32 bytes in place of a string. */
+/** Some old tokens return bytes32 instead of a string. */
 function parseSymbol(data: string): string | null {
   try {
     const bytes: unknown =
       dataLength(data) === 32
         ? data
         : AbiCoder.defaultAbiCoder().decode(["bytes"], data)[0];
-    // What is not UTF-8 becomes U+FFFD.
+    // Invalid UTF-8 becomes U+FFFD.
     const symbol = Buffer.from(String(bytes).slice(2), "hex")
       .toString("utf8")
       .replace(/\0+$/u, "")

@@ -17,23 +17,22 @@ import { NATIVE } from "./tokens.js";
 /** `balanceOf(address)` of ERC-20. */
 const BALANCE_OF = "0x70a08231";
 
-/** A contract of the protocol whose address is known. */
 export interface KnownContract extends LocatedAddress {
   readonly role: ContractRole;
 }
 
-/** Subjects to watch besides readings and native balances. */
+/** Subjects in addition to readings and native balances. */
 export interface WatchedSubjects {
   readonly orderIDs?: readonly bigint[];
   /** ERC-20 contracts. */
   readonly tokens?: readonly string[];
 }
 
-/** All that is read before and after a settlement. */
+/** Subjects to read before and after a settlement. */
 export interface WatchList {
-  /** Those whose contract is known, orders last. */
+  /** Readings of known contracts, orders last. */
   readonly readings: ReadonlyArray<{
-    /** As in `pools.public` or `orders.7`. */
+    /** Example: `pools.public`, `orders.7`. */
     readonly name: string;
     readonly call: EncodedCall;
     readonly target: LocatedAddress;
@@ -44,7 +43,7 @@ export interface WatchList {
   readonly balances: ReadonlyArray<Omit<Balance, "amount">>;
 }
 
-/** @throws VaultError why a configured address cannot be used */
+/** @throws VaultError if a configured address cannot be used */
 export async function findContracts(
   vault: VaultHost,
 ): Promise<readonly KnownContract[]> {
@@ -57,11 +56,7 @@ export async function findContracts(
   return found.filter((contract) => "address" in contract);
 }
 
-/**
- * Lists what is watched.
- *
- * @param contracts Those that are known; a reading of another one is left out.
- */
+/** Omits the readings of contracts that are not in `contracts`. */
 export function makeWatchList(
   contracts: readonly KnownContract[],
   sender: string,
@@ -87,11 +82,7 @@ export function makeWatchList(
   return { readings, sender, accounts, balances };
 }
 
-/**
- * The calls that read all of it.
- *
- * @param lens Where code is that knows native balances and sizes of code.
- */
+/** @param lens Address with code that returns native balances and code sizes. */
 export function readsOf(
   { readings, accounts, balances }: WatchList,
   lens: string,
@@ -106,7 +97,7 @@ export function readsOf(
       .filter(({ token }) => token !== NATIVE)
       .map(({ account, token }) => ({
         target: token,
-        // The general coder takes as long for dozens as the node for its answer.
+        // For dozens of calls, ethers' coder takes as long as the node's answer.
         data: `${BALANCE_OF}${hexWord(account)}`,
       })),
   ];
@@ -115,7 +106,7 @@ export function readsOf(
 /**
  * Decodes the results of {@link readsOf}.
  *
- * @param feePaid What the sender's balance has paid for gas, in wei: it is put back.
+ * @param feePaid Wei that the sender paid for gas; added back to its balance.
  * @throws VaultError VAULT_NOT_A_TOKEN, VAULT_RPC_INVALID_RESPONSE
  */
 export function decodeState(
@@ -126,7 +117,7 @@ export function decodeState(
 ): ChainState {
   const facts = parseFacts(results[0], list.accounts);
   if (facts === undefined) {
-    // Our own code says it, if the node lets it.
+    // The lens returns it if the node applies state overrides.
     throw rpc.parser("eth_call").invalid("no native balance");
   }
   const others = results.slice(1).values();

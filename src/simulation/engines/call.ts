@@ -20,15 +20,15 @@ import { blockOverrides, requestOnNode, simulateOnNode } from "./on-node.js";
 
 const METHOD = "eth_call";
 
-/** Gas that a read may need afterwards, when all it touches is warm. */
+/** Gas for a read after the settlement, which finds all storage warm. */
 const RESERVE_PER_READ = 60_000n;
 
 /**
- * Simulates with one `eth_call`, by code at the sender's address that reads,
- * settles and reads again. A plain call beside it shows what the contract does
- * with a sender without code: if the two differ, this engine cannot know.
+ * Simulates with one `eth_call`: code at the sender's address reads, settles and reads
+ * again. A second call settles from a sender without code, to see if the contract
+ * treats it differently.
  *
- * @throws EngineUnsupportedError if the node does not do it, or not rightly
+ * @throws EngineUnsupportedError if it does, or the node cannot simulate correctly
  */
 export async function runCall(
   parameters: SimulationParameters,
@@ -42,7 +42,7 @@ export async function runCall(
   const lensCall = {
     from: sender,
     to: sender,
-    // What calls another passes on 63/64 of its gas.
+    // A contract passes at most 63/64 of its gas to a call (EIP-150).
     gas: numberToHexString((gas * 64n) / 63n + 2n * reserve),
     data: encodeSimulate({
       reader,

@@ -25,49 +25,48 @@ import { FORK_NETWORK } from "../fork-network.js";
 import { readUpstreamBlock } from "../next-block.js";
 import { executeSettlement, simulatorOf } from "./in-process.js";
 
-/** Options of `fork`. */
 export interface ForkOptions {
   /**
-   * Block to fork: a number, or `safe` or `finalized`; the newest one unless
-   * given. An older one needs a node that still has its state.
+   * Block to fork: a number, `safe` or `finalized`. Default: the newest. An older block
+   * needs a node that still has its state.
    */
   readonly blockNumber?: BlockTag | undefined;
   /**
-   * Rules to execute by, as in "prague"; Hardhat's newest unless given. From
-   * "osaka" on, a transaction may use 16,777,216 gas at most.
+   * Example: "prague". Default: Hardhat's newest. From "osaka" on, a transaction may use
+   * at most 16,777,216 gas.
    */
   readonly hardfork?: string | undefined;
 }
 
-/** A connection to an in-process fork. */
+/** Connection to an in-process fork. */
 export type ForkConnection = NetworkConnection<ChainType | string>;
 
 interface ForkPlan {
   readonly block: Block;
-  /** True if the caller chose the block: then what was fetched of it is kept. */
+  /** True if the caller chose the block: its fetched state is then kept on disk. */
   readonly isPast: boolean | undefined;
   readonly chainId: number;
   readonly hardfork: string | undefined;
-  /** Its contracts, which a simulation does not look up. */
+  /** Addresses of its contracts; a simulation does not need them. */
   readonly upstream?: UpstreamAddresses;
-  /** Further overrides of a simulation. */
+  /** Configuration for a simulation only. */
   readonly simulation?: {
-    /** None, so that no balance of the forked chain is overwritten. */
+    /** Hardhat's accounts would overwrite balances of the forked chain. */
     readonly accounts: [];
     readonly transactionGasCap?: bigint;
   };
 }
 
-/** The name in error texts of the requests of a fork to its upstream. */
+/** Name of a fork's own requests in error texts. */
 const FORK_REQUESTS = "the requests of a fork";
 
-/** The simulator's newest rules for an op chain. */
+/** Simulator's newest hardfork of an OP chain. */
 const OP_HARDFORK = "isthmus";
 
 const CACHE_FOLDER = "vault-forks";
 const TEMPORARY_PREFIX = "fork-";
 
-/** Hardhat's simulator ends the process at a larger panic code. */
+/** Hardhat's simulator crashes the process at a larger panic code. */
 const LARGEST_PANIC = 2n ** 64n - 1n;
 
 /** @see HardhatVault.fork */
@@ -101,14 +100,11 @@ function instanceNames({ connection }: VaultHost): readonly string[] {
   return Object.keys(connection.networkConfig.vault.instances);
 }
 
-/**
- * Simulates on a fork in this process, which fetches what the contracts touch
- * from the node, piece by piece.
- */
+/** Simulates on a fork in this process, which fetches state from the node on demand. */
 export async function runFork(
   parameters: SimulationParameters,
 ): Promise<EngineResult> {
-  // The simulator asks the node by itself, and closes when it is done.
+  // The fork sends its own requests: after the deadline it finishes them, then closes.
   return await parameters.vault.rpc.withinDeadline(
     FORK_REQUESTS,
     simulateOnFork(parameters),
@@ -143,7 +139,7 @@ async function simulateOnFork(
     chainId,
     simulation: {
       accounts: [],
-      // No node tells if the chain has a limit: it is not to be the hardfork's.
+      // The chain's cap is not known, so the hardfork's is lifted.
       ...(hardfork === undefined && { transactionGasCap: next.gasLimit }),
     },
   });
@@ -153,7 +149,7 @@ async function simulateOnFork(
     await rpc.request("hardhat_impersonateAccount", [sender]);
     return await executeSettlement(
       { ...parameters, vault: connection.vault },
-      // A node may date its pending block as the one before.
+      // A node's pending block may have the timestamp of the latest.
       Math.max(next.timestamp, header.timestamp + 1),
       "Executed by Hardhat's EVM: precompiles and gas rules of the chain's own are not there.",
     );
@@ -162,7 +158,7 @@ async function simulateOnFork(
   }
 }
 
-/** Looks up all addresses of a vault, which may be closed before its fork is. */
+/** Looks up all addresses now: the vault may be closed before its fork. */
 async function resolveAddresses(vault: VaultHost): Promise<AddressResolver> {
   const found = new Map(
     contractRoleNames.map((role) => [
@@ -199,8 +195,8 @@ async function createFork(
   if (own?.type !== "edr-simulated") {
     throw vaultError("VAULT_FORK_NETWORK_TAKEN", { network: FORK_NETWORK });
   }
-  // The simulator's own cache tells chains apart by host, port and chain id, and
-  // would answer with the state of a local node that was restarted since.
+  // The simulator's own cache is keyed by host, port and chain id: it would return the
+  // state that a local node had before a restart.
   const kept = plan.isPast === true ? block.hash : undefined;
   const cacheDir = path.join(
     context.config.paths.cache,
@@ -217,7 +213,7 @@ async function createFork(
         url: await config.url.getUrl(),
         blockNumber: BigInt(block.number),
         httpHeaders: config.httpHeaders,
-        // Not an option of Hardhat's: the plugin's config hook puts it in.
+        // Not a Hardhat option: the plugin's config hook applies it.
         cacheDir,
       },
       ...(config.from !== undefined && { from: config.from }),
@@ -252,7 +248,7 @@ async function createFork(
         }),
     );
     const { networkConfig } = connection;
-    // Nothing is ever written before this holds: it could be the live chain.
+    // Checked before anything is sent: another network could be the live chain.
     assertInvariant(
       networkConfig.type === "edr-simulated" &&
         networkConfig.forking?.enabled === true &&
@@ -267,7 +263,7 @@ async function createFork(
   }
 }
 
-/** Removes a fork's cache, if it is one that only that fork uses. */
+/** Removes a fork's cache, unless other forks of the same block share it. */
 export async function removeForkCache(cacheDir = ""): Promise<void> {
   if (
     path.basename(cacheDir).startsWith(TEMPORARY_PREFIX) &&
@@ -280,9 +276,8 @@ export async function removeForkCache(cacheDir = ""): Promise<void> {
 const oneAtATime = new AsyncMutex();
 
 /**
- * Creates a fork while its chain has a hardfork history, without which the
- * simulator refuses to execute on a forked block ("No known hardfork"): the fork's
- * own hardfork was always active. Other forks of the chain keep their history.
+ * Creates a fork while its chain has a hardfork history, if only of one hardfork from
+ * block 0 on. Without it, the simulator refuses to execute ("No known hardfork").
  */
 async function withHardforkHistory<T>(
   descriptors: ChainDescriptorsConfig,
@@ -295,7 +290,7 @@ async function withHardforkHistory<T>(
     descriptors.set(chainId, {
       name: own?.name ?? `chain ${chain.chainId}`,
       blockExplorers: own?.blockExplorers ?? {},
-      // Of another type, it would be left out by the simulator.
+      // The simulator ignores a descriptor of another chain type.
       chainType: chain.chainType,
       hardforkHistory:
         own?.hardforkHistory ?? new Map([[chain.hardfork, { blockNumber: 0 }]]),
@@ -328,7 +323,7 @@ function toForkError(
   hardfork: string | undefined,
 ): Error {
   const known = toRpcError(error, network, FORK_REQUESTS);
-  // Hardhat's text is about its own configuration, and lists what there is.
+  // Hardhat's text is about its own configuration, but lists the valid names.
   const allowed = /Valid hardforks[^:]*: ([\w, ]+)/u.exec(known.message)?.[1];
   return hardfork === undefined || allowed === undefined
     ? known

@@ -20,12 +20,11 @@ import { nativeTransfersOf, transfersIn } from "../tokens.js";
 import { readsOf } from "../watch-list.js";
 
 /**
- * Simulates on an in-process network itself, and undoes it: state, nonces,
- * balances, blocks, waiting transactions, prices and the clock come back with a
- * snapshot, mining mode and impersonation, which no snapshot holds, by hand.
+ * Simulates on the in-process network itself, and undoes it with a snapshot. A snapshot
+ * does not hold the mining mode and impersonation: they are restored separately.
  *
- * It has to be short: the simulator adds the time between a snapshot and its
- * revert to the chain's clock, in whole seconds, and has no way to set it back.
+ * Reverting adds the time since the snapshot to the chain's clock, in whole seconds, and
+ * nothing can set the clock back: keep the time in between short.
  */
 export async function runInProcess(
   parameters: SimulationParameters,
@@ -40,18 +39,17 @@ async function runAndUndo(
 ): Promise<EngineResult> {
   const { sender, next } = parameters;
   const isAutomatic = await rpc.request("hardhat_getAutomine", []);
-  // The only way to find out: it answers whether there was anything to stop.
+  // No method reads impersonation; this one returns whether it was on.
   const wasImpersonated = await rpc.request(
     "hardhat_stopImpersonatingAccount",
     [sender],
   );
-  // Each step undoes itself, whatever fails after it.
   try {
     await rpc.request("hardhat_impersonateAccount", [sender]);
     await rpc.request("evm_setAutomine", [false]);
     const snapshot = await rpc.request("evm_snapshot", []);
     try {
-      // What waits would be mined along, and be reported as the settlement's.
+      // Pending transactions would be mined and reported with the settlement.
       const waiting = await rpc.request("eth_pendingTransactions", []);
       for (const transaction of listOf(waiting)) {
         const { hash } = asRecord(transaction);
@@ -75,7 +73,7 @@ async function runAndUndo(
   }
 }
 
-/** Hardhat's simulator. Nothing that is sent to it ever reaches a live chain. */
+/** Requires Hardhat's simulator: nothing sent to it reaches a live chain. */
 export function simulatorOf({ connection, rpc }: VaultHost): RpcClient {
   const { type } = connection.networkConfig;
   const problem = `${rpc.network} is not an in-process network`;
@@ -84,12 +82,10 @@ export function simulatorOf({ connection, rpc }: VaultHost): RpcClient {
 }
 
 /**
- * Calls `settleAll` in a transaction of its own block, on an in-process network,
- * which is left as the settlement leaves it. The network mines nothing by itself
- * meanwhile, and impersonates the sender.
+ * Mines `settleAll` in its own block of an in-process network, and undoes nothing.
+ * Automatic mining must be off, and the sender impersonated.
  *
- * @param blockTime Date of the block, Unix seconds; undefined for the chain's
- * own time.
+ * @param blockTime Unix seconds; undefined for the chain's own time.
  */
 export async function executeSettlement(
   parameters: SimulationParameters,
@@ -104,8 +100,7 @@ export async function executeSettlement(
     rpc.balance(sender),
   ]);
   const send = async (gasGiven: bigint) => {
-    // The network takes that off before any code runs: the contract sees the
-    // sender as rich as it is.
+    // Subtracted before any code runs, so the contract sees the sender's own balance.
     const prepaid = gasGiven * gasPrice;
     const funds = numberToHexString(balance + prepaid);
     await rpc.request("hardhat_setBalance", [sender, funds]);
@@ -119,7 +114,7 @@ export async function executeSettlement(
     assertInvariant(typeof hash === "string", "a transaction without a hash");
     return { hash, gasGiven, prepaid };
   };
-  // Of networks that have one: by their hardfork, unless it is configured.
+  // The configured cap, else the cap of the hardforks that have one.
   const { networkConfig } = vault.connection;
   const cap =
     "transactionGasCap" in networkConfig &&
@@ -138,7 +133,7 @@ export async function executeSettlement(
     vaultError("VAULT_MINED_MEANWHILE", { network: vault.networkName }, cause);
   const time = blockTime === undefined ? [] : [numberToHexString(blockTime)];
   await rpc.request("evm_mine", time).catch((error: unknown) => {
-    // The clock went past that time, or what waited is mined.
+    // The clock passed that time, or another block was mined.
     throw isNodeRefusal(error) ? minedMeanwhile(error) : error;
   });
   const executed = await outcomeOf(rpc, hash, gasGiven);
@@ -156,14 +151,13 @@ export async function executeSettlement(
   };
 }
 
-/** The words of Hardhat's simulator for a failure without a revert. */
+/** Error texts of Hardhat's simulator for a failure without a revert. */
 const executionFailure =
   /out of ?gas|opcode|EVM error|stack (?:under|over)flow|jump|instruction/iu;
 
 /**
- * Reads all that is watched in one call, and again by itself what fails there:
- * a contract may refuse a caller that has code, as the lens has, or need more
- * gas than its share. Each call makes a fork fetch whatever it touches.
+ * Reads the watch list in one call, and repeats failed reads one by one: a contract may
+ * refuse a caller with code, such as the lens, or need more gas than its share.
  */
 async function readAll(
   { vault, watched }: SimulationParameters,
@@ -200,7 +194,6 @@ async function readAll(
 
 const TRACE = "debug_traceTransaction";
 
-/** @param hash Of a transaction that was mined. */
 async function outcomeOf(
   rpc: RpcClient,
   hash: string,
@@ -213,7 +206,7 @@ async function outcomeOf(
   assertInvariant(receipt !== undefined, "a transaction that is not mined");
   const { gasUsed } = receipt;
   const { number, timestamp } = await rpc.getBlock(receipt.blockNumber);
-  // The outermost call tells why a transaction failed.
+  // The outermost call has the reason of a failure.
   const { output, error } = rpc.parser(TRACE).record(traced);
   return {
     block: { number, timestamp },

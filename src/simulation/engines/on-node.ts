@@ -10,7 +10,7 @@ import { EngineUnsupportedError } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
 import { isExhausted } from "../refusal.js";
 
-/** A simulation as a node answers it; a read that ran out of gas is undefined. */
+/** Parsed answer of a node; a read that ran out of gas is undefined. */
 type NodeSimulation = Omit<
   EngineResult<ReadonlyArray<CallResult | undefined>>,
   "feePaid"
@@ -19,9 +19,9 @@ type NodeSimulation = Omit<
 /**
  * Simulates in one request to the node, and checks its answer.
  *
- * @param reads The number of results before the settlement, and after it.
- * @param parse Returns undefined for what is no answer of that method.
- * @throws EngineUnsupportedError if the node does not do it, or not rightly
+ * @param reads Number of reads before the settlement, and again after it.
+ * @param parse Returns undefined for an answer of another form.
+ * @throws EngineUnsupportedError if the node cannot simulate correctly
  */
 export async function simulateOnNode(
   parameters: SimulationParameters,
@@ -42,7 +42,7 @@ export async function simulateOnNode(
   };
   const executed = await requestOnNode(vault, method, params);
   if ("reverted" in executed) {
-    // Neither method reverts: this is how some nodes say "out of gas".
+    // Neither method reverts: some nodes report "out of gas" this way.
     const { text } = executed.reverted;
     throw new EngineUnsupportedError(`${method} as a whole reverts: ${text}`);
   }
@@ -61,7 +61,7 @@ export async function simulateOnNode(
       `the gas that the node gives ${method} does not suffice for the readings`,
     );
   }
-  // What its answer says and what the contracts see need not be the same.
+  // The contracts may see another block than the answer states.
   const seen = parseFacts(before[0], watched.accounts)?.block;
   if (seen === undefined) {
     throw unable(`${method} does not apply state overrides`);
@@ -73,7 +73,7 @@ export async function simulateOnNode(
     isExhausted(failed) &&
     (failed.gasGiven < gas || !isUsedUp(failed))
   ) {
-    // Geth gives one request 50 million, all its calls together.
+    // Geth shares 50,000,000 gas among all calls of a request.
     throw new EngineUnsupportedError(
       `the node gives ${method} ${failed.gasUsed} gas for settleAll, which uses it up`,
     );
@@ -81,7 +81,7 @@ export async function simulateOnNode(
   const { number, timestamp, baseFeePerGas = 0n } = next;
   const notes = [...simulated.notes];
   if (seen.baseFee !== baseFeePerGas) {
-    // Some nodes give contracts a base fee of their own.
+    // Some nodes ignore the base fee of the request.
     notes.push(
       `The node simulates with a base fee of ${seen.baseFee} wei instead of ${baseFeePerGas}: a contract that reads block.basefee can do something else when it is mined.`,
     );
@@ -90,11 +90,11 @@ export async function simulateOnNode(
   return { ...simulated, block, feePaid: 0n, before, after, notes };
 }
 
-/** The words of nodes that have no such method, or do not let it be used. */
+/** Error texts of nodes that lack the method or do not allow it. */
 const missingMethod =
   /(?:method|eth_\w+).*(?:not (?:found|supported|available|allowed|exist|implemented)|does(?: not|n't) exist|unsupported|disabled)|(?:unknown|unsupported) method/iu;
 
-/** @throws EngineUnsupportedError if the node cannot, or refuses */
+/** @throws EngineUnsupportedError if the node refuses the request */
 export async function requestOnNode(
   vault: VaultHost,
   method: string,
@@ -131,7 +131,7 @@ export function blockOverrides({
   };
 }
 
-/** The node is not asked again. */
+/** Keeps later simulations from trying the method on this node. */
 function remember(
   { rpc }: VaultHost,
   method: string,

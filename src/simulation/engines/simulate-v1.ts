@@ -22,18 +22,15 @@ import { blockOverrides, simulateOnNode } from "./on-node.js";
 
 const METHOD = "eth_simulateV1";
 
-/**
- * A node may give a read less: Geth has 50,000,000 for all calls of a request
- * together, of which counts what is used.
- */
+/** A node may give a read less: Geth shares 50,000,000 gas among all calls of a request. */
 const READ_GAS = 10_000_000n;
 
 interface SimulatedCall {
   readonly succeeded: boolean;
-  /** The data of the return or of the revert, 0x hex. */
+  /** Return or revert data, 0x hex. */
   readonly data: string;
   readonly gasUsed: bigint;
-  /** Before refunds; undefined where the node does not tell. */
+  /** Before refunds; undefined if the node does not return it. */
   readonly maxUsedGas: bigint | undefined;
   readonly transfers: readonly Transfer[];
   readonly message: string | undefined;
@@ -44,11 +41,10 @@ interface SimulatedBlock extends BlockInfo {
 }
 
 /**
- * Simulates with `eth_simulateV1`: the reads, the settlement and the reads again,
- * each a call of its own in one block that is never made. The caller of every call
- * is exact and has no code, and gas and logs are those of the transaction.
+ * Simulates with `eth_simulateV1`: the reads, the settlement and the reads again are
+ * calls of one block. Callers are exact and have no code; gas and logs are exact, too.
  *
- * @throws EngineUnsupportedError if the node does not do it, or not rightly
+ * @throws EngineUnsupportedError if the node cannot simulate correctly
  */
 export async function runSimulateV1(
   parameters: SimulationParameters,
@@ -66,7 +62,7 @@ export async function runSimulateV1(
   const { data: input, ...settlement } = settlementCall(sender, target.address);
   const gasLimit = gasGiven + READ_GAS * BigInt(2 * reads.length);
   const block = {
-    // All calls count towards the limit, and each has to fit in.
+    // The gas limits of all calls together must fit into the block's.
     blockOverrides: {
       ...blockOverrides(parameters),
       gasLimit: numberToHexString(gasLimit),
@@ -121,7 +117,7 @@ function toRead(call: SimulatedCall): CallResult | undefined {
     : { reverted: decodeRevertReason(data) };
 }
 
-/** @returns None where it is no answer of `eth_simulateV1`. */
+/** @returns An empty list if the answer has another form. */
 export function parseSimulated(
   answer: unknown,
   network: string,
@@ -155,7 +151,7 @@ function parseCall(item: unknown, read: ResponseParser): SimulatedCall {
   return {
     succeeded: read.quantity(status) === 1n,
     data:
-      // Geth puts what it reverts with into the error, anvil into the result.
+      // Geth returns revert data in the error, anvil in the result.
       [data, returnData].find(
         (hex): hex is string => isHexString(hex, true) && hex !== "0x",
       ) ?? "0x",
@@ -165,7 +161,7 @@ function parseCall(item: unknown, read: ResponseParser): SimulatedCall {
     transfers,
     message:
       typeof message === "string" &&
-      // A call that reverted has 3.
+      // Code 3 means a revert.
       code !== 3 &&
       !/^execution (?:failed|reverted)$/iu.test(message)
         ? message
