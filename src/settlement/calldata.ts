@@ -25,7 +25,7 @@ export interface UnsignedSettlement {
  *
  * @param from Sender. Default: the zero address, without an estimate of gas.
  * @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE,
- * VAULT_CONTRACT_NOT_CONFIGURED and those of a failed request
+ * VAULT_CONTRACT_NOT_CONFIGURED and errors of a failed request
  */
 export async function buildSettlement(
   vault: VaultHost,

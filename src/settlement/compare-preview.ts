@@ -57,7 +57,7 @@ function compareChanges(
     .map(([key, unchanged]) => ({
       reading: unchanged.reading,
       field: unchanged.field,
-      // A value without a change is the one before.
+      // A value that is not listed did not change.
       previewed: (expected.get(key) ?? { after: unchanged.before }).after,
       happened: (actual.get(key) ?? { after: unchanged.before }).after,
     }))

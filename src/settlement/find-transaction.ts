@@ -29,7 +29,7 @@ export interface Scan {
 /** Each costs a request for the whole block. */
 const BLOCKS_AT_A_TIME = 64;
 
-/** Finds a transaction by hash, or by account and nonce, which only one can be mined with. */
+/** Finds a transaction by hash, else by account and nonce, which are used only once. */
 export async function findTransaction(
   rpc: RpcClient,
   sent: SentTransaction,

@@ -15,7 +15,7 @@ export interface FollowOptions {
   readonly deadline: Deadline;
   readonly pollingIntervalMs: number;
   /** Time for a node to mine or queue an accepted transaction. */
-  readonly firstLookAfterMs: number;
+  readonly firstCheckAfterMs: number;
   /**
    * @param block Default: the newest.
    * @returns The obstacle to sending again, or undefined.
@@ -46,7 +46,7 @@ interface Followed extends FollowOptions {
   wasAnswered: boolean;
   /** Errors of the latest sends in a row. */
   errors: readonly string[];
-  /** Checks in a row since the last send that did not find it. */
+  /** Checks in a row, since the last send, that did not find it. */
   unseen: number;
   wasSeen: boolean;
   receipt: Receipt | undefined;
@@ -62,15 +62,15 @@ interface Followed extends FollowOptions {
  * Follows a transaction until it is confirmed, can never be mined, or the time is over.
  * Sends it again if the node lost it. Never throws.
  *
- * @param start `send` if the round was checked just now, else `look`.
+ * @param start `send` if the round was checked just now, else `find`.
  */
 export async function followTransaction(
   rpc: RpcClient,
   transaction: SentTransaction,
-  start: "send" | "look",
+  start: "send" | "find",
   options: FollowOptions,
 ): Promise<FollowOutcome> {
-  const { deadline, pollingIntervalMs, firstLookAfterMs } = options;
+  const { deadline, pollingIntervalMs, firstCheckAfterMs } = options;
   const followed: Followed = {
     ...options,
     rpc,
@@ -87,25 +87,25 @@ export async function followTransaction(
     sendProblem: "",
     last: "nothing was seen of it yet",
   };
-  let next: "send" | "look" | "check" = start;
+  let next: "send" | "find" | "check" = start;
   for (;;) {
     const step = next;
-    // After any failure the next step is to look, never to send.
-    next = "look";
+    // After any failure, search for it first: never send blindly.
+    next = "find";
     try {
       // Without an answer in time, the round is not known, and nothing is sent.
       const checked =
         step === "check" ? await deadline.within(check(followed)) : step;
       if (checked === "send" && (step === "send" || !deadline.isOver)) {
         await sendOnce(followed);
-        await deadline.pause(firstLookAfterMs);
+        await deadline.pause(firstCheckAfterMs);
       }
-      const seen = await look(followed);
+      const seen = await findOnce(followed);
       if (typeof seen === "object") {
         return seen;
       }
       if (seen === "not-found") {
-        // This look came after the check: the transaction that seemed lost did not
+        // Searched after the check: the transaction that seemed lost did not
         // settle the round.
         if (typeof checked === "object") {
           return checked;
@@ -156,7 +156,7 @@ async function sendOnce(followed: Followed): Promise<void> {
 }
 
 /**
- * @returns `send`, or the outcome if the next look does not find the transaction;
+ * @returns `send`, or the outcome if the next search does not find the transaction;
  * undefined if it is not known yet.
  */
 async function check(
@@ -188,9 +188,9 @@ async function check(
 }
 
 /**
- * Signed bytes may be sent repeatedly. Without them the node or a person signs each send:
- * it is repeated only by the first process, and only if the node never answered. Some
- * nodes do not show a transaction that waits for its signature.
+ * Signed bytes may be sent repeatedly. Without them, a person may have to approve each
+ * send: only the first process sends again, and only if the node never answered. Some
+ * nodes do not show a transaction that waits for its approval.
  */
 function maySendAgain(followed: Followed): boolean {
   return followed.transaction.raw === undefined
@@ -220,7 +220,7 @@ function givenUp({
 }
 
 /** @returns The outcome, or `not-found`; undefined if it is still under way. */
-async function look(
+async function findOnce(
   followed: Followed,
 ): Promise<FollowOutcome | "not-found" | undefined> {
   const { rpc, transaction, confirmations, deadline, scan, emit } = followed;

@@ -25,7 +25,7 @@ export interface Observation {
  * node does not apply state overrides, each value needs a request.
  *
  * @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE,
- * VAULT_CONTRACT_NOT_CONFIGURED and those of a failed request
+ * VAULT_CONTRACT_NOT_CONFIGURED and errors of a failed request
  */
 export async function observe(
   vault: VaultHost,
@@ -61,7 +61,7 @@ async function observeAtOnce(
   const call = encodeCall("getLatestRoundInfo", []);
   const factory = await vault.addressOf(call.role, "getLatestRoundInfo");
   const answer = await tryLens(vault.readContext({ blockTag }), [
-    // The answer is ignored: the lens also returns if there is code.
+    // Only the presence of code matters here, not the result.
     { target: contract.address, data: "0x" },
     { target: factory.address, data: call.data },
   ]);

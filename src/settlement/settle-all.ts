@@ -32,10 +32,10 @@ import type { Signer } from "./signer.js";
 import { sign } from "./transaction.js";
 import type { SettleAllOptions, Stop } from "./types.js";
 
-/** `firstLook` lets a node that mines at once do so before the first check. */
+/** `firstCheck` lets a node that mines at once do so before the first check. */
 const DEFAULT_MS = {
-  http: { timeout: 300_000, pollingInterval: 1_000, firstLook: 100 },
-  "edr-simulated": { timeout: 10_000, pollingInterval: 50, firstLook: 0 },
+  http: { timeout: 300_000, pollingInterval: 1_000, firstCheck: 100 },
+  "edr-simulated": { timeout: 10_000, pollingInterval: 50, firstCheck: 0 },
 } as const;
 
 /** Minimum time to read the outcome, even if the timeout is over. */
@@ -136,7 +136,7 @@ async function resume(vault: VaultHost, waiting: Waiting): Promise<Ended> {
     if (entry !== undefined) {
       const { hash = null, nonce } = entry.transaction;
       waiting.emit({ type: "resuming", hash, nonce });
-      const end = await follow(vault, journal, entry, "look", waiting, null);
+      const end = await follow(vault, journal, entry, "find", waiting, null);
       return { block, ...end };
     }
     const last = await journal.read("finished");
@@ -292,7 +292,7 @@ async function follow(
   vault: VaultHost,
   journal: Journal,
   entry: JournalEntry,
-  start: "send" | "look",
+  start: "send" | "find",
   { timeoutMs, ifExpired, ...waiting }: Waiting,
   previewed: Simulation | null,
 ): Promise<Ended> {
@@ -369,7 +369,7 @@ function parseWaiting(
     confirmations: parseCount(options.confirmations, "confirmations") ?? 1,
     timeoutMs: parseDuration("timeout", timeout ?? defaults.timeout),
     pollingIntervalMs: parseDuration("pollingInterval", pollingInterval),
-    firstLookAfterMs: Math.min(defaults.firstLook, pollingInterval),
+    firstCheckAfterMs: Math.min(defaults.firstCheck, pollingInterval),
     emit: (event) => {
       try {
         options.onEvent?.(event);

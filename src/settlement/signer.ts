@@ -21,11 +21,11 @@ export interface Signer {
 }
 
 /**
- * Finds the account that settles: the given one, else the network's `from` or first.
+ * Finds the account that settles: the given one, else the network's `from`, else its first.
  *
  * @throws VaultError VAULT_NO_SIGNER, VAULT_UNKNOWN_SIGNER,
  * VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE, VAULT_INVALID_KEY and
- * those of a failed request
+ * errors of a failed request
  */
 export async function resolveSigner(
   rpc: RpcClient,

@@ -101,7 +101,7 @@ export function explainBalances(
 
 /**
  * Lists the balances that differ, with the fee subtracted from the payer's. If the payer
- * cannot afford the fee, it is added to the payer's balance before instead.
+ * cannot afford the fee, it is added to `before` instead.
  */
 export function compareBalances(
   before: readonly Balance[],

@@ -22,7 +22,7 @@ export interface SimulateSettleAllOptions
    * fork's own requests have ended.
    */
   readonly timeout?: number | undefined;
-  /** Account that settles; no key needed. Default: `from`, else the first account. */
+  /** Account that settles; no key needed. Default: network's `from`, else its first. */
   readonly as?: string | undefined;
   /** Time of the settlement. Default: the chain's own time. */
   readonly atTime?: SimulationTime | undefined;

@@ -67,7 +67,7 @@ export async function simulateSettleAll(
  *
  * @throws VaultError VAULT_ENGINE_UNAVAILABLE, VAULT_NO_CODE, VAULT_NOT_A_TOKEN,
  * VAULT_ARCHIVE_NODE_NEEDED, VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_ADDRESS and
- * other errors of a configured address, and those of a failed request
+ * other errors of configured addresses or failed requests
  */
 export async function simulateSettlement(
   vault: VaultHost,

@@ -83,7 +83,7 @@ describe("the way of a settlement's transaction", () => {
   });
 
   const run = async (
-    start: "send" | "look",
+    start: "send" | "find",
     answers: Answers,
     changes: Partial<FollowOptions> = {},
     followed = transaction,
@@ -103,7 +103,7 @@ describe("the way of a settlement's transaction", () => {
       confirmations: 1,
       deadline: new Deadline(60_000),
       pollingIntervalMs: 20,
-      firstLookAfterMs: 0,
+      firstCheckAfterMs: 0,
       checkRound: async () => await Promise.resolve(undefined),
       onHash: async () => await Promise.resolve(),
       emit: (event) => {
@@ -186,7 +186,7 @@ describe("the way of a settlement's transaction", () => {
     });
   }
 
-  for (const start of ["send", "look"] as const) {
+  for (const start of ["send", "find"] as const) {
     it(`settle is refused, in the node's words, if five sends are answered with an error and five looks after that find nothing (first: ${start})`, async () => {
       const end = await run(
         start,
@@ -247,7 +247,7 @@ describe("the way of a settlement's transaction", () => {
     it(`settle with 12 confirmations is ${kind} if the transaction that used its nonce was in ${depth} blocks when a re-org mined this one`, async () => {
       let isReorged = false;
       const end = await run(
-        "look",
+        "find",
         {
           eth_getTransactionCount: () => "0x8",
           eth_blockNumber: () =>
@@ -329,7 +329,7 @@ describe("the way of a settlement's transaction", () => {
     ];
     const told: string[] = [];
     const end = await run(
-      "look",
+      "find",
       {
         eth_blockNumber: (occurrence) => looks[occurrence]?.[0],
         eth_getTransactionReceipt: (occurrence) => looks[occurrence]?.[1],
@@ -367,7 +367,7 @@ describe("the way of a settlement's transaction", () => {
     const seen: Answers = { eth_blockNumber: () => "0x6" };
 
     it("should end with why, where it sent nothing", async () => {
-      const end = await run("look", seen, {
+      const end = await run("find", seen, {
         checkRound,
       });
       expect(end).to.include({
@@ -417,7 +417,7 @@ describe("the way of a settlement's transaction", () => {
     it("should go on where its nonce is used at the block with the obstacle", async () => {
       const { answers, changes } = minedLater(checkRound);
       const end = await run(
-        "look",
+        "find",
         {
           ...answers,
           eth_getTransactionCount: (_, [, tag]) =>
@@ -434,7 +434,7 @@ describe("the way of a settlement's transaction", () => {
         async (block) =>
           await Promise.resolve(block === undefined ? over : undefined),
       );
-      const end = await run("look", answers, changes);
+      const end = await run("find", answers, changes);
       expect(end).to.include({ kind: "mined", hash: HASH });
       expect(sends()).to.equal(0);
     });
@@ -447,7 +447,7 @@ describe("the way of a settlement's transaction", () => {
 
     for (const hash of [undefined, HASH]) {
       it(`gives a resumed transaction up after six checks without it, and sends nothing, with the hash ${hash ?? "unknown"}`, async () => {
-        const end = await run("look", {}, {}, { ...unsigned, hash });
+        const end = await run("find", {}, {}, { ...unsigned, hash });
         expect(end).to.include({
           kind: "dropped",
           hash,
@@ -462,7 +462,7 @@ describe("the way of a settlement's transaction", () => {
 
       it(`keeps a resumed transaction open while something with its nonce waits, with the hash ${hash ?? "unknown"}`, async () => {
         const end = await run(
-          "look",
+          "find",
           {
             eth_getTransactionCount: (occurrence, [, tag]) => {
               if (occurrence > 20) {

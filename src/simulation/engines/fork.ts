@@ -181,8 +181,8 @@ async function resolveAddresses(vault: VaultHost): Promise<AddressResolver> {
 /**
  * Creates a fork, and binds its vault to the upstream's addresses.
  *
- * @throws VaultError VAULT_FORK_NETWORK_TAKEN, VAULT_CONFIG_VARIABLE and those
- * of a failed request
+ * @throws VaultError VAULT_FORK_NETWORK_TAKEN, VAULT_CONFIG_VARIABLE and
+ * errors of a failed request
  */
 async function createFork(
   vault: VaultHost,
