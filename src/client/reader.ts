@@ -49,7 +49,7 @@ export interface ScanProgress {
 
 /** Options of `orders()` and `rounds()`. */
 export interface ScanOptions extends ReadOptions {
-  /** Ends the iteration when aborted, which throws its reason. */
+  /** Ends the iteration when aborted; the iteration throws its reason. */
   readonly signal?: AbortSignal | undefined;
   /** Called after further ids or blocks were read. */
   readonly onProgress?: ((progress: ScanProgress) => void) | undefined;
@@ -139,6 +139,8 @@ export abstract class VaultReader {
 
   /**
    * Reads one operation by its name, as the method of that name does.
+   *
+   * @throws VaultError with the codes of that method
    *
    * @example
    * ```ts

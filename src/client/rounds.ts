@@ -79,7 +79,7 @@ export async function* readRounds(
   options.signal?.throwIfAborted();
   const client = vault.withDeadline(options);
   const range = await parseRange(client, options);
-  yield* sightings(
+  yield* joinRounds(
     await orAbort(
       search(range, roundReader(client, options, range[1]), options),
       options.signal,
@@ -159,7 +159,7 @@ async function search(
 }
 
 /** Joins consecutive blocks with the same round. */
-function* sightings(
+function* joinRounds(
   points: readonly RoundAt[],
 ): Generator<PastRound, void, undefined> {
   const seen = new Set<string>();

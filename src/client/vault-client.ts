@@ -23,8 +23,7 @@ export type VaultContracts = {
   >;
 };
 
-// Declares the read methods, which the loop below the class defines.
-// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the loop under the class defines exactly these
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the loop below the class defines these methods
 export interface VaultClient extends VaultReads {}
 
 /** Cached: resolving an `import()` takes a tenth of a snapshot's time. */
@@ -71,9 +70,8 @@ export class VaultClient extends VaultReader {
   /**
    * Takes every reading that needs no argument, at one block. If the node allows
    * state overrides, this is one `eth_call`. The caller has code in that call, so a
-   * contract that checks its caller may return another value.
-   *
-   * A reading that fails is `{ error }` in its place.
+   * contract that checks its caller may return another value. A reading that fails is
+   * `{ error }` in its place.
    *
    * @throws VaultError if the block itself cannot be read
    *
@@ -201,9 +199,9 @@ for (const operation of readOperationNames) {
       const args = argsAndOptions.slice(0, count);
       return await this.read(
         operation,
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- what the caller passed is checked by the encoder, whatever the types said
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the encoder checks the arguments
         args as OperationArguments<typeof operation>,
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- checked by the options' parsers
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the options' parsers check it
         argsAndOptions[count] as ReadOptions | undefined,
       );
     },

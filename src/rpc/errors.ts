@@ -14,7 +14,7 @@ export function isNodeRefusal(error: unknown): error is VaultError {
   return VaultError.isVaultError(error) && error.code === "VAULT_RPC_ERROR";
 }
 
-/** True if the node or a proxy refused: another request may succeed. No timeout. */
+/** True if the node or a proxy refused, so that another request may succeed. */
 export function isRefusedAnyhow(error: unknown): error is VaultError {
   return (
     VaultError.isVaultError(error) &&
@@ -242,7 +242,7 @@ function findRevert(error: unknown): RevertReason | undefined {
           value.length <= MAX_REVERT_DATA &&
           isHexString(value, true),
       ) ?? "0x";
-  const saysRevert = links.some((link) => {
+  const isRevert = links.some((link) => {
     const words = messageOf(link).slice(0, MAX_FOREIGN_TEXT);
     return (
       /\brevert|VM Exception/iu.test(words) ||
@@ -251,7 +251,7 @@ function findRevert(error: unknown): RevertReason | undefined {
         (data !== "0x" || !/out of ?gas/iu.test(words)))
     );
   });
-  return saysRevert ? decodeRevertReason(data) : undefined;
+  return isRevert ? decodeRevertReason(data) : undefined;
 }
 
 /** Ganache 6 puts the returned bytes under the hash of the transaction. */

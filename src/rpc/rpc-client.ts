@@ -473,13 +473,13 @@ export class RpcClient {
     block: BlockId,
     gas: bigint,
   ): Promise<RevertReason | undefined> {
-    const ask = async (most: bigint): Promise<CallResult> =>
+    const callWith = async (most: bigint): Promise<CallResult> =>
       await this.call({ ...call, gas: toQuantity(most) }, block);
-    const answer = await ask(gas).catch(async (error: unknown) => {
+    const answer = await callWith(gas).catch(async (error: unknown) => {
       if (gas <= TRANSACTION_GAS_CAP || !isNodeRefusal(error)) {
         throw error;
       }
-      return await ask(TRANSACTION_GAS_CAP);
+      return await callWith(TRANSACTION_GAS_CAP);
     });
     return "reverted" in answer ? answer.reverted : undefined;
   }

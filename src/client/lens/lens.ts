@@ -38,7 +38,7 @@ export function encodeReadCalls(calls: readonly ReadCall[]): string {
   return latest.data;
 }
 
-/** Encodes a read of up to `count` orders, as many as the gas allows. */
+/** Encodes a read of up to `count` orders; the gas may allow fewer. */
 export function encodeReadOrders(
   trading: string,
   firstId: bigint,
@@ -214,7 +214,7 @@ export function parseLensEntries(
   return entries;
 }
 
-/** The answer of the entry's call, as a request of its own has it. */
+/** Converts an entry to the answer of its call. */
 export function entryAnswer(
   { bytes }: Pick<LensAnswer, "bytes">,
   { status, start, end }: LensEntry,

@@ -13,7 +13,7 @@ const lensInterface = new Interface(SimulationLensArtifact.abi);
 export const simulationLensCode: string =
   SimulationLensArtifact.deployedBytecode;
 
-/** An unused address, where the lens replaces no account. */
+/** An unused address: the lens replaces no account there. */
 export const NOBODYS_ADDRESS = getAddress(
   dataSlice(id("hardhat-vault/SimulationLens"), 12),
 );

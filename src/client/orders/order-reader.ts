@@ -86,19 +86,19 @@ export class OrderReader {
     let done = 0;
     while (done < ids.length) {
       this.signal.throwIfAborted();
-      const asked = ids.slice(done, done + this.chunkSize);
-      const [id = 0n] = asked;
+      const batch = ids.slice(done, done + this.chunkSize);
+      const [id = 0n] = batch;
       const answer =
-        asked.length === 1 ? undefined : await this.#askLens(asked);
-      if (asked.length === 1) {
+        batch.length === 1 ? undefined : await this.#tryLens(batch);
+      if (batch.length === 1) {
         parts.push([await this.#readAlone(id)]);
         done += 1;
       } else if (answer === undefined) {
         // Requests that were sent together and all fail halve it only once.
-        this.chunkSize = Math.min(this.chunkSize, Math.floor(asked.length / 2));
+        this.chunkSize = Math.min(this.chunkSize, Math.floor(batch.length / 2));
       } else {
-        const failed = await this.#readFailed(answer, asked);
-        parts.push(this.#decodeAll(answer, asked, failed));
+        const failed = await this.#readFailed(answer, batch);
+        parts.push(this.#decodeAll(answer, batch, failed));
         done += answer.entries.length;
       }
     }
@@ -106,7 +106,7 @@ export class OrderReader {
   }
 
   /** @returns Undefined if the lens fails but the node answers. */
-  async #askLens(ids: readonly bigint[]): Promise<LensAnswer | undefined> {
+  async #tryLens(ids: readonly bigint[]): Promise<LensAnswer | undefined> {
     const context = this.client.readContext(this.pinned);
     const rpc = context.rpc.withRetries(fewRetries);
     try {

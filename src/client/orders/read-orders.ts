@@ -27,7 +27,7 @@ export async function* readOrders(
   options: OrdersOptions,
 ): AsyncGenerator<ListedOrder, void, undefined> {
   const client = vault.withDeadline(options);
-  const { asked, matches, maxChunk, concurrency } = parseOptions(options);
+  const { selected, matches, maxChunk, concurrency } = parseOptions(options);
   const context = client.readContext(options);
   const { from } = context;
   const stop = new AbortController();
@@ -53,11 +53,11 @@ export async function* readOrders(
       signal,
     );
     const end =
-      "ids" in asked
+      "ids" in selected
         ? undefined
-        : await findLastOrder((ids) => reader.read(ids), asked.first);
+        : await findLastOrder((ids) => reader.read(ids), selected.first);
     const { ids, total } =
-      "ids" in asked ? asked : rangeOf(asked.first, end?.last);
+      "ids" in selected ? selected : rangeOf(selected.first, end?.last);
     let done = 0;
     for await (const orders of reader.read(ids)) {
       // Sends the next request first, so that the node works during decoding.
@@ -80,7 +80,7 @@ export async function* readOrders(
 }
 
 /** The ids, or the first id of an open range. */
-type AskedIds =
+type SelectedIds =
   | { readonly ids: Iterable<bigint>; readonly total: number }
   | { readonly first: bigint };
 
@@ -100,7 +100,7 @@ function* idsFrom(
 
 function parseOptions(options: OrdersOptions) {
   requireFixedBlock(options.blockTag, "blockTag");
-  const asked = parseIds(options);
+  const selected = parseIds(options);
   const state =
     options.state === undefined
       ? undefined
@@ -111,7 +111,7 @@ function parseOptions(options: OrdersOptions) {
       : parseAddress(options.holder, "holder");
   const skipEmpty = options.skipEmpty === true;
   return {
-    asked,
+    selected,
     matches: (order: Order) =>
       (state === undefined || order.state === state) &&
       (holder === undefined || order.holder === holder) &&
@@ -126,7 +126,7 @@ export function parseIds({
   ids,
   firstId,
   lastId,
-}: Pick<OrdersOptions, "ids" | "firstId" | "lastId">): AskedIds {
+}: Pick<OrdersOptions, "ids" | "firstId" | "lastId">): SelectedIds {
   if (ids !== undefined) {
     if (firstId !== undefined || lastId !== undefined) {
       throw invalidArgument(
