@@ -348,11 +348,9 @@ export class VaultError extends Error {
    *
    * @example
    * ```ts
-   * const error: unknown = await vault
-   *   .getOrderInfo(-1n)
-   *   .catch((thrown: unknown) => thrown);
-   * VaultError.isVaultError(error) && error.code;
-   * // 'VAULT_INVALID_INTEGER'
+   * await vault.getOrderInfo(-1n).catch((error: unknown) => {
+   *   console.log(VaultError.isVaultError(error) && error.code);
+   * }); // VAULT_INVALID_INTEGER
    * ```
    */
   public static isVaultError(value: unknown): value is VaultError {

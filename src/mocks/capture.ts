@@ -6,7 +6,7 @@ import { asRecord, toJsonValue } from "../json.js";
 import { get, set, standaloneQueries } from "../protocol/index.js";
 
 export interface CaptureOptions {
-  /** Ids of orders. */
+  /** Ids of the orders to record. Default: none. */
   readonly orders?: readonly bigint[] | undefined;
   /** Block to record. Default: `latest`. `pending` is refused: its values are not fixed. */
   readonly blockTag?: BlockTag | undefined;

@@ -238,7 +238,7 @@ export async function mockAt<VaultT extends VaultClient>(
     const scenario = scenarios[DEFAULT_SCENARIO](await readClock(vault));
     const original = applyOverrides(
       scenario,
-      await readingsOfRole(vault, role),
+      await readCurrentValues(vault, role),
     );
     const state = applyOverrides(original, overrides);
     await placeCode(vault, addresses, [role]);
@@ -248,7 +248,7 @@ export async function mockAt<VaultT extends VaultClient>(
 }
 
 /** Reads the values that a contract returns now, except those that fail. */
-async function readingsOfRole(
+async function readCurrentValues(
   vault: VaultClient,
   wanted: ContractRole,
 ): Promise<MockOverrides> {

@@ -110,7 +110,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
    */
   public async set(changes: MockOverrides): Promise<void> {
     await this.#script(async () => {
-      const current = await this.#readNamed(changes);
+      const current = await this.#readCurrent(changes);
       return callsForChanges(applyOverrides(current, changes), changes);
     });
   }
@@ -250,7 +250,7 @@ export class MockVaultHandle<VaultT extends VaultClient = VaultClient> {
   }
 
   /** Reads the values that are changed in part; the others are placeholders. */
-  async #readNamed(changes: MockOverrides): Promise<MockState> {
+  async #readCurrent(changes: MockOverrides): Promise<MockState> {
     const state: Record<string, unknown> = {
       ...scenarios["open-round"](0n),
       settlement: {},

@@ -171,7 +171,7 @@ const DEVELOPMENT_METHODS = ["hardhat_metadata", "anvil_nodeInfo"];
  */
 export async function requireDevelopmentNode(
   vault: VaultClient,
-  action = "mocks take the place of contracts only on a chain that is yours",
+  action = "mocks must not replace contracts of a live network",
   instead = "Nothing was sent.",
 ): Promise<void> {
   if (isInProcess(vault)) {

@@ -102,7 +102,7 @@ async function firstAccount(vault: VaultClient): Promise<string> {
   return first;
 }
 
-/** Two minutes, or as many blocks in process. */
+/** Some two minutes; in process, this many blocks. */
 const MOST_POLLS = 127;
 
 /** Waits; in process it mines blocks, because the user may have turned mining off. */

@@ -308,7 +308,7 @@ export function checkTarget(
     throw pools.length === 0
       ? invalidArgument(
           where,
-          `${operation} is no operation of the pools, so none can be named`,
+          `${operation} is not an operation of the pools; omit the pool`,
         )
       : notOneOf(`${prefix}pool`, pools, pool);
   }

@@ -11,7 +11,7 @@ import type { DeploymentAddresses } from "./deployments.js";
 export interface ConnectionAddresses {
   readonly locate: AddressResolver;
   /** Omits the mocks of deploy-mocks, which instances do not inherit. */
-  readonly locateNamed: AddressResolver;
+  readonly locateWithoutMocks: AddressResolver;
   /** Puts these addresses first, and drops those bound before. */
   bind(addresses: AddressResolver): void;
 }
@@ -20,7 +20,7 @@ export interface ConnectionAddresses {
  * Resolves an address from these sources, in this order: bound addresses, the
  * configuration (of the instance, then of the network), mocks of deploy-mocks.
  *
- * @param sources `upstream`: the addresses of a fork; if given, the only source.
+ * @param sources `upstream`: addresses of a fork, instead of configuration and mocks.
  * @throws VaultError VAULT_UNKNOWN_INSTANCE; the resolvers throw
  * VAULT_INVALID_ADDRESS and VAULT_CONFIG_VARIABLE
  */
@@ -70,16 +70,19 @@ export function connectionAddresses(
       : inOrder(
           configured,
           (network ?? connectionAddresses(networkName, networkConfig))
-            .locateNamed,
+            .locateWithoutMocks,
         ));
-  let named = own;
-  const locateNamed: AddressResolver = async (role) => await named(role);
+  let current = own;
+  const locateWithoutMocks: AddressResolver = async (role) =>
+    await current(role);
   return {
     locate:
-      upstream === undefined ? inOrder(locateNamed, deployed) : locateNamed,
-    locateNamed,
+      upstream === undefined
+        ? inOrder(locateWithoutMocks, deployed)
+        : locateWithoutMocks,
+    locateWithoutMocks,
     bind: (bound) => {
-      named = inOrder(bound, own);
+      current = inOrder(bound, own);
     },
   };
 }

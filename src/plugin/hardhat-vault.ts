@@ -207,7 +207,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   /**
    * Settles the current round with one transaction (`IVault.settleAll`).
    *
-   * It reads the round first and again before it sends, and sends nothing if the
+   * It reads the round first and again before each send, and sends nothing if the
    * round changed. On an HTTP network it writes a journal to `vault-deployments/`
    * before it sends, from which `resume` continues. It sends without a question,
    * unless you pass `confirm`.
@@ -343,7 +343,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
     return { tokenDecimals, displayDecimals };
   }
 
-  /** @internal The account that settles by default. */
+  /** @internal */
   public async defaultSender(): Promise<string> {
     const { findSender } = await import("./sender.js");
     return await findSender(this.rpc, this.connection.networkConfig);

@@ -200,7 +200,7 @@ describe("package - editor", function () {
       expect(hover(mark).text).to.match(text);
     }
     expect(hover("getOrderInfo").documentation)
-      .to.include("Reads one order.")
+      .to.include("Reads one order (`ITrading.getOrderInfo`).")
       .and.include("@example")
       .and.include("holder: '0x7099");
     expect(hover("strikePrice").documentation).to.include(

@@ -247,7 +247,7 @@ describe("tasks - mock", () => {
       "a pool where there is none",
       "succeed",
       { operation: "settleAll", pool: "public" },
-      /settleAll is no operation of the pools/u,
+      /settleAll is not an operation of the pools/u,
     ],
   ];
   for (const [what, task, args, text] of refused) {
