@@ -289,8 +289,8 @@ describe("package - editor", function () {
     ).to.equal(
       [
         "ChaiPlugin Expected Field Operations PartOf Places ReadMethods",
-        "RequestOptions StandaloneOperationName Unit Unscaled VaultHost",
-        "VaultReader WireType",
+        "RequestOptions ScanOptions StandaloneOperationName Unit Unscaled",
+        "VaultHost VaultReader WireType",
       ].join(" "),
     );
   });
