@@ -97,13 +97,13 @@ async function observeAtOnce(
  */
 export async function checkRound(
   vault: VaultHost,
-  meant: VaultRound,
+  intended: VaultRound,
   ifExpired: boolean,
   at: number | "latest" = "latest",
 ): Promise<Stop | undefined> {
   const { block, round } = await observe(vault, at);
-  if (!isSameRound(round, meant)) {
-    const [expected, actual] = [describeRound(meant), describeRound(round)];
+  if (!isSameRound(round, intended)) {
+    const [expected, actual] = [describeRound(intended), describeRound(round)];
     return refusedBy(vaultError("VAULT_ROUND_CHANGED", { expected, actual }));
   }
   const reason = nothingToDo({ block, round }, ifExpired, SETTLED_MEANWHILE);
