@@ -122,7 +122,10 @@ describe("the preview of what a settlement moves", () => {
       await simulated(code),
     ];
     const { json } = await settle(vault, { yes: true }, POLLING, {
-      err: { style: createStyle({}), write: async () => await Promise.resolve(true) },
+      err: {
+        style: createStyle({}),
+        write: async () => await Promise.resolve(true),
+      },
       ask: undefined,
     });
     said.push(toSafeJson(toJsonValue(json)));

@@ -517,10 +517,7 @@ describe("simulation - simulateSettleAll on a fork", () => {
       const contracts = { vault: settling, vaultFactory };
       const vault = await open({ vault: { contracts } });
       for (const engine of ["simulateV1", "call", "fork"] as const) {
-        const report = await simulate(
-          vault,
-          { orders: [1, 2, 7, 7], engine },
-        );
+        const report = await simulate(vault, { orders: [1, 2, 7, 7], engine });
         const note = "Of 3 orders that were asked about, 3 could not be read.";
         const shown = renderText(report.blocks, createStyle({}));
         expect(shown, engine).to.contain(note);
