@@ -21,6 +21,7 @@ export type { FailedReading } from "./failed-reading.js";
 export type { VaultContracts } from "./vault-client.js";
 export type {
   ReadOptions,
+  ScanOptions,
   ScanProgress,
   VaultClientOptions,
   VaultReads,
