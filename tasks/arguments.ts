@@ -7,12 +7,12 @@ import { keysOf } from "../src/protocol/keys-of.js";
 import type { Field } from "../src/protocol/operations.js";
 import { operationNames } from "../src/protocol/queries.js";
 
-// Loaded with the tasks' definitions, by every run of Hardhat. The kinds are
-// parsed in parse-arguments.ts, which is loaded with the first task that runs.
+// Every run of Hardhat loads this file. Only a task that runs loads
+// parse-arguments.ts.
 
-/** A time, which may count from the chain's clock. */
+/** A time that may count from the chain's clock. */
 export interface Time {
-  /** As it was typed. */
+  /** The text as typed. */
   readonly text: string;
   /** @throws VaultError VAULT_TIME_IN_PAST */
   readonly after: (chainTime: number) => bigint;
@@ -22,7 +22,7 @@ export function isTime(value: unknown): value is Time {
   return typeof value === "object" && value !== null && "after" in value;
 }
 
-/** Orders by id; without an end, up to the last order. */
+/** Order ids; without `lastId`, up to the last order. */
 export type OrderSelection =
   | { readonly ids: readonly bigint[] }
   | { readonly firstId: bigint; readonly lastId: bigint | undefined };
@@ -37,7 +37,7 @@ interface Values {
   /** `--at`. */
   readonly roles: ContractAddresses;
   readonly block: BlockTag;
-  /** A block that several calls can be pinned to. */
+  /** A block that several calls can be pinned to, unlike `pending`. */
   readonly fixedBlock: Exclude<BlockTag, "pending">;
   readonly ids: readonly bigint[];
   readonly orders: OrderSelection;
@@ -51,16 +51,18 @@ interface Values {
   readonly choice: never;
 }
 
-/** A kind with the argument's purpose; the kind adds the form of its values. */
+/** A kind, mapped to the argument's purpose. */
 export type Argument = {
   readonly [Kind in keyof Values]: Readonly<Record<Kind, string>>;
 }[keyof Values] & {
-  /** The only values, or those that are no value of the kind. */
+  /** All values of a `choice`; additional values of another kind. */
   readonly words?: readonly string[];
-  /** Of `ids`: how many can be named; of `seconds`: the fewest. */
+  /** The greatest number of `ids`, or the smallest number of `seconds`. */
   readonly limit?: number;
-  /** Typed without a flag: one, or as many as there are. */
+  /** One or many values, typed without a flag. */
   readonly position?: "one" | "many";
+  /** The default, for the help text. */
+  readonly default?: string;
   readonly required?: true;
 };
 
@@ -72,7 +74,6 @@ type ValueOf<Described> =
       ? Word
       : never);
 
-/** The values that arguments, described by name, are run with. */
 export type ValuesOf<Described> = {
   readonly [Name in keyof Described]: Described[Name] extends {
     readonly position: "many";
@@ -84,7 +85,7 @@ export type ValuesOf<Described> = {
       : ValueOf<Described[Name]> | undefined;
 };
 
-/** The forms of values, as `--help` has them; `time` may have words before it. */
+/** The form of each kind's values, for the help text. */
 const forms: Readonly<Record<keyof Values, string>> = {
   flag: "",
   text: "",
@@ -104,7 +105,6 @@ const forms: Readonly<Record<keyof Values, string>> = {
   choice: "",
 };
 
-/** The kind of an argument, and its purpose. */
 export function kindOf(argument: Argument): {
   readonly kind: keyof Values;
   readonly text: string;
@@ -115,128 +115,143 @@ export function kindOf(argument: Argument): {
   return { kind, text: texts[kind] ?? "" };
 }
 
-/** The purpose of an argument and the form of its values. */
+/** The help text: purpose, form of the values, default. */
 export function describeArgument(argument: Argument): string {
   const { kind, text } = kindOf(argument);
   const { words = [] } = argument;
   const form =
     kind === "choice"
-      ? // A list that is too long for a line of help stands in the error.
+      ? // The error has the whole list, which may be too long for the help.
         words.length > 4
         ? ""
         : `: ${words.join(" or ")}`
       : kind === "time"
         ? `: ${[...words, forms.time].join(", ")}`
         : forms[kind];
-  return `${text}${form}`;
+  const { default: fallback } = argument;
+  return `${text}${form}${fallback === undefined ? "" : ` (default: ${fallback})`}`;
 }
 
 const timeout = {
   seconds: "Fail after this many seconds, retries included",
 } as const;
-const from = { address: "Sender of the calls" } as const;
+const from = {
+  address: "Sender of the calls",
+  default: "networks.<name>.from, else the zero address",
+} as const;
+const settler = "networks.<name>.from, else the network's first account";
 const rawShown = { flag: "Show unscaled integers" } as const;
 
 const common = {
   json: { flag: "Print one JSON document on stdout" },
-  at: { roles: "Addresses to use" },
+  at: { roles: "Contract addresses to use" },
   instance: { text: "Instance to use, one of networks.<name>.vault.instances" },
 } as const;
 
 const ofReads = {
   ...common,
-  raw: { flag: "Show and take unscaled integers" },
-  block: { block: "Read at this block" },
+  raw: { flag: "Show unscaled integers, and take them as arguments" },
+  block: { block: "Block to read at", default: "latest" },
   timeout,
   from,
 } as const;
 
 const ofManyReads = {
   ...ofReads,
-  block: { fixedBlock: "Read at this block" },
+  block: { fixedBlock: "Block to read at", default: "latest" },
 } as const;
 
 const ofListings = {
   format: {
-    choice: "Stream lines without an envelope",
+    choice: "Write plain lines, without network and block",
     words: ["ndjson", "csv"],
   },
-  out: { file: "File to write; .csv, .ndjson and .json choose the form" },
+  out: {
+    file: "File to write; the extension .csv, .ndjson or .json chooses the form",
+    default: "stdout",
+  },
 } as const;
 
 const operation = {
-  choice: "Operation, as in getLatestRoundInfo",
+  choice: "Operation, for example getLatestRoundInfo",
   words: operationNames,
   position: "one",
   required: true,
 } as const;
-const pool = {
-  choice: "Pool, for getLPAmountInfo alone",
-  words: ["public", "private"],
+const pools = ["public", "private"] as const;
+const mockPool = {
+  choice: "Pool of getLPAmountInfo",
+  words: pools,
+  default: "both",
 } as const;
 
 /** The arguments of each task, in the order in which they are listed. */
 export const taskArguments = {
   status: {
     ...ofReads,
-    all: { flag: "Show the network's contracts, then each instance" },
+    all: { flag: "Show the network's own contracts, then each instance" },
   },
   orders: {
     ...ofManyReads,
-    ids: { orders: "Orders to list, all by default" },
+    ids: { orders: "Orders to list", default: "all" },
     state: { choice: "Only orders in this state", words: enumWords.orderState },
     holder: { address: "Only orders of this holder" },
     ...ofListings,
-    skipEmpty: { flag: "Leave out orders whose every value is zero" },
+    skipEmpty: { flag: "Leave out orders with only zero values" },
   },
   rounds: {
     ...ofManyReads,
-    fromBlock: { fixedBlock: "First block to read, 0 by default" },
-    toBlock: { fixedBlock: "Last block to read, latest by default" },
+    block: { fixedBlock: "The same as --to-block" },
+    fromBlock: { fixedBlock: "First block to read", default: "0" },
+    toBlock: { fixedBlock: "Last block to read", default: "latest" },
     ...ofListings,
   },
   report: {
     ...ofManyReads,
-    out: { file: "File to write (default: vault-report.html)" },
-    ids: { ids: "Show these orders too" },
-    rounds: { flag: "Show every round that the vault had" },
+    out: { file: "File to write", default: "vault-report.html" },
+    ids: { ids: "Orders to show", default: "none" },
+    rounds: { flag: "Show every round of the vault" },
     simulate: { flag: "Simulate a settlement, and show its effects" },
   },
   settle: {
     ...common,
-    yes: { flag: "Do not ask; finish an interrupted settlement first" },
-    ifExpired: { flag: "Do nothing, with exit code 0, before the round's end" },
-    from: { address: "Account of the network that settles" },
-    confirmations: { integer: "Blocks to wait for (default: 1)" },
-    timeout: { seconds: "Stop waiting after this many seconds (default: 300)" },
-    resume: { flag: "Find out what an interrupted settlement did" },
+    yes: {
+      flag: "Settle without asking, after finishing an interrupted settlement",
+    },
+    ifExpired: { flag: "Before the round's end, exit with 0 and send nothing" },
+    from: { address: "Account that settles", default: settler },
+    confirmations: { integer: "Confirmations to wait for", default: "1" },
+    timeout: { seconds: "Stop waiting after this many seconds", default: "300" },
+    resume: { flag: "Only finish an interrupted settlement; start no other" },
     assert: { flag: "Send nothing; exit with 1 if a round is to be settled" },
     calldata: { flag: "Send nothing; print the unsigned transaction" },
     safe: { flag: "With --calldata: print it for Safe's Transaction Builder" },
   },
   simulate: {
     ...common,
-    as: { address: "Account that settles; no key is needed" },
+    as: { address: "Account that settles; needs no key", default: settler },
     atTime: {
-      time: "Time of the settlement; end is the round's",
+      time: "Block time of the settlement; end means the round's end",
       words: ["end"],
     },
     ids: { ids: "Orders to watch, at most 400", limit: 400 },
     tokens: { addresses: "ERC-20 tokens whose balances to watch" },
-    block: { fixedBlock: "Block to start from, the newest by default" },
+    block: { fixedBlock: "Block to start from", default: "latest" },
     timeout,
     fork: { flag: "Simulate on a fork in this process" },
-    hardfork: { text: "Fork, by the rules of this hardfork, as in prague" },
+    hardfork: {
+      text: "Simulate on a fork with the rules of this hardfork, for example prague",
+    },
   },
   "deploy-mocks": {
     ...common,
-    scenario: { text: "State of the mocks (default: open-round)" },
-    yes: { flag: "Deploy also where it costs money" },
+    scenario: { text: "State of the mocks", default: "open-round" },
+    yes: { flag: "Deploy to a live network, too, where it costs money" },
   },
   "mock next-round": {
     ...common,
     terms: {
-      text: "Terms that differ, unscaled: strikePrice=66000e18 endTime=+7d",
+      text: "Terms that differ from the latest round, unscaled: strikePrice=66000e18 endTime=+7d",
       position: "many",
     },
   },
@@ -252,40 +267,43 @@ export const taskArguments = {
     ...common,
     operation,
     reason: {
-      text: "Why: a text, or revert data as 0x hex",
+      text: "Revert reason: a text, or revert data as 0x hex",
       position: "one",
       required: true,
     },
-    pool,
+    pool: mockPool,
   },
-  "mock succeed": { ...common, operation, pool },
+  "mock succeed": { ...common, operation, pool: mockPool },
   capture: {
     ...common,
-    out: { file: "File to write, as in fixture.json", required: true },
-    ids: { ids: "Record these orders too" },
-    block: { fixedBlock: "Record this block" },
+    out: { file: "File to write, for example fixture.json", required: true },
+    ids: { ids: "Orders to record", default: "none" },
+    block: { fixedBlock: "Block to record", default: "latest" },
     timeout,
   },
   request: {
     ...common,
     operation,
     args: {
-      text: "The operation's arguments, as on the wire",
+      text: "Arguments of the operation, unscaled",
       position: "many",
     },
-    pool,
+    pool: {
+      choice: "Pool of getLPAmountInfo, required there",
+      words: pools,
+    },
     from,
     curl: { flag: "Print a curl command, with the URL in $RPC_URL" },
   },
   watch: {
     ...common,
-    json: { flag: "Print a JSON document a line, for each change" },
+    json: { flag: "Print one JSON document per change, each on one line" },
     raw: rawShown,
     until: {
-      time: "Event or time to end at, with exit code 0",
+      time: "Event or time at which to exit with 0",
       words: ["settled", "expired"],
     },
-    interval: { seconds: "Seconds between two looks (default: 5)", limit: 0.1 },
+    interval: { seconds: "Seconds between checks", limit: 0.1, default: "5" },
   },
   doctor: {
     ...common,
@@ -305,21 +323,18 @@ export const taskArguments = {
 
 export type TaskName = keyof typeof taskArguments;
 
-/** What a task is run with. */
 export type ArgumentsOf<Name extends TaskName> = ValuesOf<
   (typeof taskArguments)[Name]
 >;
 
-/** What every task is run with, and those that read have. */
+/** Values that every task has, and the timeout of tasks that read. */
 export type CommonValues = ValuesOf<typeof common> &
   Partial<Pick<ValuesOf<typeof ofReads>, "timeout">>;
 
-/** The argument for an operation's input, by its unit. */
 function describeInput({ unit, label }: Field): Argument {
   switch (unit) {
     case "contractType":
-      // All of them are read where none is named.
-      return { choice: label, words: enumWords.contractType };
+      return { choice: label, words: enumWords.contractType, default: "all" };
     case "timestamp":
       return { time: label, required: true };
     case "token":
@@ -333,7 +348,6 @@ function describeInput({ unit, label }: Field): Argument {
   }
 }
 
-/** The arguments of the task that reads an operation with these inputs. */
 export function readArguments(
   inputs: readonly Field[],
 ): typeof ofReads & Arguments {

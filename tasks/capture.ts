@@ -18,7 +18,6 @@ export default readAction(taskArguments.capture, captureToFile);
 const NO_ORDERS =
   "No order was captured: in a replay each of them reverts and says so. --ids 1-50 captures these.";
 
-/** Records a vault in a file that appears whole or not at all. */
 async function captureToFile(
   vault: HardhatVault,
   { out, ids: orders = [], block: blockTag }: ArgumentsOf<"capture">,
@@ -65,7 +64,7 @@ async function captureToFile(
   };
 }
 
-/** A file as `deployMocks()` finds it: from the project's root, on any system. */
+/** The path that `deployMocks()` needs: relative to the project's root, with `/`. */
 function fromRoot(vault: HardhatVault, file: string): string {
   const { root } = vault.context.config.paths;
   return path.relative(root, path.resolve(file)).replaceAll(path.sep, "/");

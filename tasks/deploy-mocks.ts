@@ -31,11 +31,6 @@ export default taskAction(
   },
 );
 
-/**
- * Deploys mocks and, where the network persists, remembers where they are.
- *
- * @param allowLiveNetwork The value of `--yes`.
- */
 async function deployAndSave(
   vault: HardhatVault,
   scenario: ScenarioName,

@@ -21,14 +21,14 @@ import type { TaskReport, TaskSurroundings } from "./run-task.js";
 
 export default taskAction(taskArguments.doctor, examine);
 
-/** What was found, and where; without an envelope if the node did not answer. */
+/** The checks; without an envelope if the node did not answer. */
 export interface Examination {
   readonly envelope?: Envelope;
   readonly checks: readonly Check[];
 }
 
-/** The check that fails without a connection, and what error texts call it. */
-const looks = {
+/** The check that fails without a connection, and its name in an error text. */
+const passes = {
   read: { name: "network", asked: "the connection" },
   write: { name: "signer", asked: "the requests about its signer" },
 } as const;
@@ -37,16 +37,16 @@ async function examine(
   args: ArgumentsOf<"doctor">,
   surroundings: TaskSurroundings,
 ): Promise<TaskReport> {
-  // A mistake on the command line is an error, and no finding.
+  // A mistake on the command line is an error, not a failed check.
   const { name: network, config } = selectedNetwork(surroundings.hre);
   settingsOf(network, config, args.instance);
   const { timeout } = args;
   const deadline = timeout === undefined ? undefined : new Deadline(timeout);
-  const look = async (
-    access: keyof typeof looks,
+  const runPass = async (
+    access: keyof typeof passes,
     work: (vault: HardhatVault) => Promise<Examination>,
   ): Promise<Examination> => {
-    const { name, asked: method } = looks[access];
+    const { name, asked: method } = passes[access];
     try {
       if (deadline?.isOver === true) {
         throw vaultError("VAULT_RPC_TIMEOUT", { network, method, tried: "" });
@@ -66,12 +66,12 @@ async function examine(
       return { checks: [failed(name, error)] };
     }
   };
-  const { envelope, checks } = await look("read", examineVault);
+  const { envelope, checks } = await runPass("read", examineVault);
   if (envelope === undefined) {
     return reportExamination({ checks }, args.strict);
   }
-  // By itself: this alone needs the keys.
-  const signer = await look("write", async (vault) => ({
+  // Separate, because only this pass needs the keys.
+  const signer = await runPass("write", async (vault) => ({
     checks: await examineSigner(vault),
   }));
   return reportExamination(
@@ -80,7 +80,6 @@ async function examine(
   );
 }
 
-/** Examines all that is read of a network. */
 export async function examineVault(vault: HardhatVault): Promise<Examination> {
   const [chainId, block] = await Promise.all([vault.chainId(), vault.block()]);
   const [ofNode, ofContracts] = await Promise.all([
@@ -93,7 +92,6 @@ export async function examineVault(vault: HardhatVault): Promise<Examination> {
   };
 }
 
-/** Reports what was found; a failed check fails the task. */
 export function reportExamination(
   { envelope, checks }: Examination,
   isStrict: boolean,

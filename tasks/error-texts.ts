@@ -4,7 +4,7 @@ import { toJsonValue } from "../src/json.js";
 import { toFlag } from "./parse-arguments.js";
 import type { TypedArguments } from "./parse-arguments.js";
 
-/** Options of the API whose flag has another name. */
+/** The flags of API options whose names differ. */
 const otherFlags: Readonly<Record<string, string>> = {
   blockTag: "--block",
   blockNumber: "--block",
@@ -13,7 +13,7 @@ const otherFlags: Readonly<Record<string, string>> = {
   orders: "--ids",
 };
 
-/** An error of the API in the words of the command line. */
+/** The texts of an error, with flags in place of API options. */
 export function inFlags(
   error: VaultError,
   args: TypedArguments,
@@ -30,7 +30,6 @@ export function inFlags(
   };
 }
 
-/** An error as one sentence and the next. */
 export function messageForCommandLine(
   error: VaultError,
   instance?: string,
@@ -39,12 +38,12 @@ export function messageForCommandLine(
   return `${shortMessage} ${fix}`;
 }
 
-/** Repeats `--instance` in a command that is to be typed next. */
+/** Repeats `--instance` in a suggested command. */
 export function instanceFlag(instance: unknown): string {
   return typeof instance === "string" ? ` --instance ${instance}` : "";
 }
 
-/** A value as the documents of tasks have it. */
+/** A value for a JSON document; errors get the texts of the command line. */
 export function toDocument(value: unknown): unknown {
   return toJsonValue(value, (error) => messageForCommandLine(error));
 }

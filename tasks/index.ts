@@ -12,8 +12,7 @@ import { operationEntry, readOperationNames } from "../src/protocol/queries.js";
 import { describeArgument, readArguments, taskArguments } from "./arguments.js";
 import type { Arguments, TaskName } from "./arguments.js";
 
-// This file describes the tasks and loads none of them: it is imported by every
-// run of Hardhat.
+// Every run of Hardhat loads this file, so it loads no task.
 
 function defineTask(
   name: string,
@@ -29,14 +28,13 @@ function defineTask(
     const { position, required } = argument;
     const shared = {
       name: argumentName,
-      // As Hardhat's own `(default: …)`: it knows of no required option.
+      // Hardhat has no required options.
       description: `${describeArgument(argument)}${required === true ? " (required)" : ""}`,
     };
     if ("flag" in argument) {
       builder = builder.addFlag(shared);
     } else if (position === undefined) {
-      // Values are parsed by us and not by Hardhat, whose integers have no
-      // bound and whose errors are not ours.
+      // Hardhat's own types check no bounds, and have errors without a code.
       builder = builder.addOption({
         ...shared,
         type: ArgumentType.STRING_WITHOUT_DEFAULT,
@@ -51,7 +49,6 @@ function defineTask(
   return builder.setAction(action).build();
 }
 
-/** What each task does, in words and by a file that is loaded when it is run. */
 const actions: {
   readonly [Name in TaskName]: readonly [
     description: string,
@@ -69,26 +66,26 @@ const actions: {
     () => import("./deploy-mocks.js"),
   ],
   "mock next-round": [
-    "Put a new round in place of the mocks' latest",
+    "Start a new round on the mocks",
     async () => ({ default: (await import("./mock.js")).nextRound }),
   ],
   "mock set": [
-    "Change what the mocks answer",
+    "Change values that the mocks return",
     async () => ({ default: (await import("./mock.js")).set }),
   ],
   "mock fail": [
-    "Let an operation of the mocks revert",
+    "Make an operation of the mocks revert",
     async () => ({ default: (await import("./mock.js")).fail }),
   ],
   "mock succeed": [
-    "Let an operation of the mocks succeed again",
+    "Make an operation of the mocks succeed again",
     async () => ({ default: (await import("./mock.js")).succeed }),
   ],
-  capture: ["Record every reading for tests", () => import("./capture.js")],
-  request: ["Print a JSON-RPC request", () => import("./request.js")],
-  watch: ["Show changes until something happens", () => import("./watch.js")],
+  capture: ["Record every reading as a fixture for tests", () => import("./capture.js")],
+  request: ["Print the JSON-RPC request of an operation", () => import("./request.js")],
+  watch: ["Show each change of the readings", () => import("./watch.js")],
   doctor: ["Check network, contracts and signer", () => import("./doctor.js")],
-  decode: ["Decode a call, answer or error", () => import("./decode.js")],
+  decode: ["Decode call data, returned data or revert data", () => import("./decode.js")],
 };
 
 export const vaultTasks: TaskDefinition[] = [

@@ -18,17 +18,13 @@ import { parseAssignments, parseChanges } from "./parse-changes.js";
 import type { Assignment } from "./parse-changes.js";
 import { taskAction } from "./run-task.js";
 
-/** What a script did: the value of the key `mock`, and a line for a person. */
+/** The value of the key `mock`, and the same as a line of text. */
 interface Scripted {
   readonly json: object;
   readonly text: string;
 }
 
-/**
- * A task that scripts mocks which are deployed already.
- *
- * @param prepare Reads what was typed, before anything is asked of the network.
- */
+/** @param prepare Parses the arguments, without any request. */
 function scriptingAction<Task extends TaskName & `mock ${string}`>(
   task: Task,
   prepare: (
@@ -59,7 +55,7 @@ function scriptingAction<Task extends TaskName & `mock ${string}`>(
 /** `vault mock set <path>=<value> …` */
 export const set = scriptingAction("mock set", ({ changes }) => {
   const assignments = parseAssignments(changes);
-  // Paths and values are refused before anything is asked of the chain.
+  // Refuses wrong paths and values before any request.
   parseChanges(assignments, 0);
   return async (mocks, now) => {
     const parsed = parseChanges(assignments, now);
@@ -107,7 +103,6 @@ export const succeed = scriptingAction("mock succeed", (args) => {
   };
 });
 
-/** @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_ARGUMENT */
 function parseTarget({
   operation,
   pool,
@@ -124,7 +119,6 @@ function parseTarget({
   };
 }
 
-/** A text, or the revert data itself. */
 function parseReason(reason: string): ScriptedReason {
   return /^0x(?:[0-9a-f]{2})*$/iu.test(reason)
     ? { data: reason.toLowerCase() }

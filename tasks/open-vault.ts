@@ -25,7 +25,7 @@ import type {
 } from "./run-task.js";
 
 const openedSockets = new AsyncLocalStorage<Set<Socket>>();
-// Hardhat asks by undici, and gives no way to call a request back.
+// Hardhat sends through undici, and has no way to cancel a request.
 subscribe("undici:client:connected", (message) => {
   const { socket } = asRecord(message);
   if (socket instanceof Socket) {
@@ -33,10 +33,7 @@ subscribe("undici:client:connected", (message) => {
   }
 });
 
-/**
- * Does work that can close the connections that it opened, whatever is under
- * way on them: an answer that never ends would keep the process alive.
- */
+/** Lets work close its sockets: an endless answer would keep the process alive. */
 async function withConnections<T>(
   work: (closeConnections: () => void) => Promise<T>,
 ): Promise<T> {
@@ -53,10 +50,10 @@ async function withConnections<T>(
 /**
  * Opens the selected network for one task, and closes it afterwards.
  *
- * @param access `read` opens an HTTP network without its accounts, so that a
- * plain read never resolves, or asks for, a private key.
- * @param longestTimeout Milliseconds that one request may take at most, where
- * the configuration allows more: closing a connection waits for its requests.
+ * @param access `read` opens an HTTP network without its accounts: it never
+ * resolves a private key, nor prompts for one.
+ * @param longestTimeout Upper bound, in milliseconds, for the configured timeout
+ * of a request. Closing a connection waits for its requests.
  */
 export async function withVault<T>(
   { hre, terminal }: TaskSurroundings,
@@ -68,21 +65,20 @@ export async function withVault<T>(
   return await withConnections(async (closeConnections) => {
     const { name: network, config } = selectedNetwork(hre);
     terminal.progress(`Waiting for ${escapeUntrusted(network)}`);
-    // Before a connection is opened for nothing.
+    // Fails before a connection is opened.
     settingsOf(network, config, instance);
     // An in-process chain lives as long as its connection: a task that a script
     // runs must see the chain that the script's `hre.vault` sees.
     const isShared = config.type === "edr-simulated";
     let connection;
     try {
-      // Before a fork's upstream is asked, while it is being made.
+      // Before the connection is made: a fork sends requests while it is made.
       await keepNetworkSecrets(config, Object.keys(hre.config.networks));
       connection = isShared
         ? await hre.network.getOrCreate(network)
         : await hre.network.create({
             network,
-            // Where nothing differs, Hardhat need not resolve all of the
-            // configuration again.
+            // With an empty override, Hardhat resolves no configuration again.
             override: {
               ...(access === "read" && config.accounts !== "remote"
                 ? { accounts: "remote" }
@@ -109,11 +105,10 @@ export async function withVault<T>(
 }
 
 /**
- * The action of a task that reads what the selected network has.
+ * The action of a task that reads from the selected network.
  *
- * @param work Is given a vault with one deadline for all that it asks.
- * @param check Refuses arguments that do not go together, before anything is
- * asked of the network.
+ * @param work Gets a vault with one deadline for all requests.
+ * @param check Refuses arguments that exclude each other, before any request.
  */
 export function readAction<Described extends Arguments>(
   described: Described,
@@ -150,10 +145,7 @@ export function readAction<Described extends Arguments>(
   });
 }
 
-/**
- * What a document says of a block: that of the tag, or the latest. In one request
- * where the node allows that.
- */
+/** Chain id and block; in one request if the node can run the lens. */
 export async function readEnvelope(
   vault: VaultClient,
   blockTag?: BlockTag,

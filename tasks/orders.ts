@@ -9,7 +9,6 @@ import type { StreamedReport, TaskSurroundings } from "./run-task.js";
 
 export default readAction(taskArguments.orders, listOrders, parseListingForm);
 
-/** Lists orders, written as they are read. */
 async function listOrders(
   vault: HardhatVault,
   args: ArgumentsOf<"orders">,
@@ -46,5 +45,4 @@ async function listOrders(
   return { streamed: true, ok: !isRead || tally.failed === 0 };
 }
 
-/** What a listing without an end has to say of it. */
 const EVERY_ORDER = ` The last order is the one that ${EMPTY_IDS_AT_END} empty ids follow.`;

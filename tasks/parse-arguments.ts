@@ -31,13 +31,13 @@ import type {
   ValuesOf,
 } from "./arguments.js";
 
-/** Arguments as Hardhat has them: a text for each that is no flag. */
+/** Arguments as Hardhat passes them: texts, and booleans for flags. */
 export type TypedArguments = Readonly<Record<string, unknown>>;
 
 /**
- * The values of a task's arguments, before anything is asked of a network.
+ * Parses a task's arguments, without any request.
  *
- * @throws VaultError of the argument that is wrong
+ * @throws VaultError that names the wrong argument
  */
 export function parseArguments<Described extends Arguments>(
   described: Described,
@@ -126,7 +126,7 @@ function parseValue(
   }
 }
 
-/** Digits after the point of an amount or a percentage; none with `--raw`. */
+/** The decimals of an amount or a percentage; undefined with `--raw`. */
 function scaleOf(
   argument: Argument,
   where: string,
@@ -200,15 +200,11 @@ function parseSeconds(text: string, where: string, least = 0.001): number {
   );
 }
 
-/** Reads a whole number as a person types it. */
 export function parseInteger(text: string, where: string): bigint {
   return parseUint256(readInteger(text) ?? text, where);
 }
 
-/**
- * Reads a decimal number exactly: more digits than the scale holds are refused,
- * never rounded.
- */
+/** Parses a decimal number; refuses more digits than the scale has. */
 function parseDecimal(
   text: string,
   where: string,
@@ -236,7 +232,7 @@ function parseFutureTime(
 ): Time {
   const read = (chainTime: number): bigint =>
     parseTime(text, where, chainTime, words);
-  // What is no time at all is refused before anything is asked of the chain.
+  // Refuses a malformed time before any request.
   read(0);
   return {
     text,
@@ -248,7 +244,7 @@ function parseFutureTime(
   };
 }
 
-/** Reads an id, or a range as in `5-9`. */
+/** Parses `7` or `5-9`. */
 function parseRange(
   text: string,
   where: string,
@@ -265,7 +261,7 @@ function parseRange(
   return { firstId, lastId };
 }
 
-/** One range is not counted out, however long it is. */
+/** Parses a list, or one range of any length. */
 function parseOrders(text: string, where: string): OrderSelection {
   const [, first = "", last = ""] = /^([^,-]+)-([^,-]*)$/u.exec(text) ?? [];
   if (first === "") {
@@ -276,7 +272,7 @@ function parseOrders(text: string, where: string): OrderSelection {
     : parseRange(text, where);
 }
 
-/** Reads a list of order ids and ranges, as in `1,2,5-9`. */
+/** Parses `1,2,5-9`. */
 function parseIds(
   text: string,
   where: string,
@@ -296,7 +292,7 @@ function parseIds(
   return [...ids];
 }
 
-/** Arguments as a call takes them: several of them as one object. */
+/** Several arguments become one object, as `vault.read` takes them. */
 export function toCallArguments(
   inputs: readonly Field[],
   given: readonly unknown[],
@@ -310,7 +306,7 @@ export function toCallArguments(
       ];
 }
 
-/** An option as it is typed: `--at-time` for `atTime`. */
+/** `--at-time` for `atTime`. */
 export function toFlag(option: string): string {
   return `--${option.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -10,13 +10,12 @@ import { answers, orderFields, settlementFields } from "../src/mocks/state.js";
 import type { MockOverrides } from "../src/mocks/types.js";
 import { placesOf } from "../src/protocol/index.js";
 
-/** A value as it is typed for a mock, as in `round.strikePrice=65000e18`. */
+/** A typed value, for example `round.strikePrice=65000e18`. */
 export interface Assignment {
   readonly path: string;
   readonly text: string;
 }
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT for what is no `path=value` */
 export function parseAssignments(
   texts: readonly string[],
 ): readonly Assignment[] {
@@ -48,7 +47,6 @@ export function parseAssignments(
   return assignments;
 }
 
-/** The fields of the values that can be set, by their paths. */
 const fieldsByPath: ReadonlyMap<string, CheckedField> = new Map<
   string,
   CheckedField
@@ -62,17 +60,12 @@ const fieldsByPath: ReadonlyMap<string, CheckedField> = new Map<
   ["missingOrdersRevert", { type: "bool", unit: "none" }],
 ]);
 
-/**
- * What assignments change, by the names of the overrides.
- *
- * @param now Unix seconds, which times as in `+7d` count from.
- * @throws VaultError of a value that cannot be read
- */
+/** @param now Unix seconds; `+7d` counts from it. */
 export function parseChanges(
   assignments: readonly Assignment[],
   now: number,
 ): MockOverrides {
-  // The handle checks them, and refuses paths that there are not.
+  // The handle refuses unknown paths.
   let changes: object = {};
   for (const { path, text } of assignments) {
     const [group, , name] = path.split(".");
@@ -95,7 +88,7 @@ export function parseChanges(
   return changes;
 }
 
-/** Reads an unscaled value; a time may also be a date or a span. */
+/** Parses an unscaled value; a time may also be a date or a duration. */
 function parseField(
   field: CheckedField,
   where: string,

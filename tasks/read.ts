@@ -12,7 +12,6 @@ import { title } from "./output/blocks.js";
 import { readingsBlock } from "./output/readings.js";
 import { toCallArguments } from "./parse-arguments.js";
 
-/** The action of the task that reads one operation, all it has, at one block. */
 export function createReadAction(
   operation: ReadOperationName,
 ): NewTaskActionFunction {
@@ -44,7 +43,7 @@ export function createReadAction(
               call.args as OperationArguments<typeof operation>,
               {
                 from,
-                // A pending block has no number that a node could be asked for.
+                // A pending block cannot be read by its number.
                 blockTag: block === "pending" ? "pending" : number,
               },
             ),
@@ -72,7 +71,7 @@ export function createReadAction(
   );
 }
 
-/** A single enum argument names the reading's place: `fundingFeeRate.call`. */
+/** A single enum argument is part of the path: `fundingFeeRate.call`. */
 function pathOf(
   key: string,
   inputs: readonly Field[],
@@ -84,7 +83,7 @@ function pathOf(
     : [key];
 }
 
-/** What is identified by an argument carries it, as an order carries its id. */
+/** Adds the argument that identifies the value: an order gets its id. */
 function withIdentity(
   inputs: readonly Field[],
   given: readonly unknown[],

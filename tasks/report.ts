@@ -28,7 +28,6 @@ const DEFAULT_FILE = "vault-report.html";
 
 export default readAction(taskArguments.report, report);
 
-/** Writes a page about a vault at one block to a file, whole or not at all. */
 async function report(
   vault: HardhatVault,
   args: ArgumentsOf<"report">,
@@ -63,7 +62,6 @@ async function report(
   };
 }
 
-/** Reads all that the page shows, at the block of the snapshot. */
 async function gather(
   vault: HardhatVault,
   { ids, block: blockTag, from, raw, rounds, simulate }: ArgumentsOf<"report">,
@@ -120,7 +118,7 @@ async function gather(
     const { config } = selectedNetwork(hre);
     const shown = await simulateToShow(vault, {
       as: from ?? (await findSender(vault.rpc, config, "from")),
-      // In process, there is no other block than the newest.
+      // In process, only the newest block can be simulated on.
       blockNumber:
         config.type === "http" ||
         (blockTag !== undefined && blockTag !== "latest")
@@ -145,9 +143,8 @@ async function gather(
   };
 }
 
-/** The addresses of the contracts that have one. */
 async function locateContracts(vault: HardhatVault): Promise<Block> {
-  // At once, so that what deploy-mocks wrote is looked up once for all of them.
+  // In parallel, so that the file of deploy-mocks is read only once.
   const located = await Promise.all(
     contractRoleNames.map(
       async (role) =>
@@ -155,7 +152,7 @@ async function locateContracts(vault: HardhatVault): Promise<Block> {
           ({ address }): readonly LabelledValue[] => [
             [capitalize(contractRoles[role].label), address],
           ],
-          // The read that needs it says why there is none.
+          // The readings show why an address is missing.
           fallbackTo([]),
         ),
     ),

@@ -28,7 +28,7 @@ interface RequestContext {
     role: ContractRole,
     operation: string,
   ) => Promise<LocatedAddress>;
-  /** Sender where `--from` names none. */
+  /** The sender without `--from`. */
   readonly from: string;
 }
 
@@ -41,10 +41,7 @@ export default taskAction(
     ),
 );
 
-/**
- * Builds the request of an operation exactly as a client would send it
- * (protocol, section 4.1). Nothing is sent.
- */
+/** Builds the request of an operation as a client sends it. */
 async function buildRequest(
   args: ArgumentsOf<"request">,
   { addressOf, from: defaultFrom }: RequestContext,
@@ -124,10 +121,7 @@ function parseWireArguments({
   ];
 }
 
-/**
- * Looks up addresses without a word to the network: an HTTP network is not even
- * opened, since its URL may be a secret that is not at hand.
- */
+/** An HTTP network is not opened: its URL may be a secret that is not available. */
 async function addressesWithoutRequests(
   { at, instance: name }: ArgumentsOf<"request">,
   surroundings: TaskSurroundings,

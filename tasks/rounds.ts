@@ -21,7 +21,6 @@ export default readAction(
   },
 );
 
-/** Finds the rounds of a range of blocks, and lists them. */
 async function listRounds(
   vault: HardhatVault,
   args: ArgumentsOf<"rounds">,

@@ -15,34 +15,29 @@ import type { TypedArguments } from "./parse-arguments.js";
 import { withTerminal } from "./terminal.js";
 import type { Terminal } from "./terminal.js";
 
-/** What a task has to say. */
+/** The result of a task. */
 export interface TaskReport {
   /** The document of `--json`; bigints become decimal strings. */
   readonly json: unknown;
   /** The same for a person. */
   readonly blocks: readonly Block[];
-  /** False for exit code 1; true unless given. */
+  /** False for exit code 1. Default: true. */
   readonly ok?: boolean;
 }
 
-/** A task that has written all it has to say by itself, piece by piece. */
+/** The result of a task that wrote its output itself. */
 export interface StreamedReport {
   readonly streamed: true;
   /** False for exit code 1. */
   readonly ok: boolean;
 }
 
-/** What a task runs with, beside its arguments. */
 export interface TaskSurroundings {
   readonly hre: HardhatRuntimeEnvironment;
   readonly terminal: Terminal;
 }
 
-/**
- * The action of a task: parses its arguments, and {@link runTask | runs} it.
- *
- * @param isReserved Stdout is for documents alone, also without `--json`.
- */
+/** @param isReserved Keeps stdout for documents, also without `--json`. */
 export function taskAction<Described extends Arguments>(
   described: Described,
   work: (
@@ -69,13 +64,10 @@ export function taskAction<Described extends Arguments>(
 }
 
 /**
- * Runs a task to its end: prints its report, or its error, the way that
- * `--json` asks for.
+ * Runs a task, and prints its report or its error.
  *
- * Errors are printed here and never thrown on: Hardhat would print a stack and
- * causes, secrets included.
- *
- * @returns What Hardhat turns into the exit code.
+ * An error is never rethrown: Hardhat would print its stack and its causes,
+ * including secrets.
  */
 export async function runTask(
   typed: TypedArguments,
@@ -103,7 +95,7 @@ export async function runTask(
       code !== "VAULT_OUTPUT_NOT_WRITTEN" &&
       (await out.write(`${document}\n`).then(
         () => true,
-        // The disk is full, and stderr may be elsewhere.
+        // If stdout cannot be written, stderr may still be.
         fallbackTo(false),
       ));
     if (!isWritten) {

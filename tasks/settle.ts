@@ -33,7 +33,7 @@ export default taskAction(taskArguments.settle, async (args, surroundings) => {
   const { terminal } = surroundings;
   return await withVault(
     surroundings,
-    // Without a key where none is needed.
+    // These two need no key.
     args.assert || args.calldata ? "read" : "write",
     args,
     async (vault) =>
@@ -44,7 +44,6 @@ export default taskAction(taskArguments.settle, async (args, surroundings) => {
   );
 });
 
-/** Settles and reports, asking first unless `--yes`. */
 export async function settle(
   vault: HardhatVault,
   args: Pick<ArgumentsOf<"settle">, "yes">,
@@ -68,7 +67,7 @@ export async function settle(
         say(...preflightBlocks(preflight, where, { ...context, chainTime }));
         say();
         if (!hasEnded(preflight.round, chainTime)) {
-          // Last, so that it stands right above the question.
+          // Directly above the question.
           say(earlyWarning(preflight));
           say();
         }
@@ -76,7 +75,6 @@ export async function settle(
         say(notes(describeEvent(event)));
         if (
           event.type === "sending" &&
-          // Who resumes knows it.
           options.resume !== true &&
           vault.connection.networkConfig.type === "http"
         ) {
@@ -116,7 +114,7 @@ export async function settle(
   };
 }
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT for what does not go together */
+/** @throws VaultError VAULT_INVALID_ARGUMENT for flags that exclude each other */
 export function toOptions(args: ArgumentsOf<"settle">): SettleAllOptions {
   const modes = (["assert", "calldata", "resume"] as const).filter(
     (mode) => args[mode],
@@ -172,7 +170,7 @@ async function printCalldata(
       };
   return {
     json: document,
-    // It goes to a program in either case, the wallet's.
+    // A wallet reads it, so it is JSON without --json, too.
     blocks: [code(toSafeJson(toJsonValue(document), 2))],
   };
 }

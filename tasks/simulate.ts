@@ -30,7 +30,6 @@ export default readAction(
   },
 );
 
-/** Simulates and reports. */
 export async function simulate(
   vault: HardhatVault,
   options: SimulateSettleAllOptions,
@@ -58,7 +57,7 @@ export async function simulate(
   };
 }
 
-/** Simulates, and asks the tokens that move what they say of themselves. */
+/** Simulates, and reads symbol and decimals of the tokens that move. */
 export async function simulateToShow(
   vault: HardhatVault,
   options: SimulateSettleAllOptions,

@@ -46,10 +46,7 @@ export default readAction(
   },
 );
 
-/**
- * Reports every reading, also those that failed, of the vault and, at the same
- * block, of instances.
- */
+/** Reports the readings of the vault and, at the same block, of its instances. */
 async function readStatus(
   vault: HardhatVault,
   names: readonly string[] | undefined,
@@ -64,7 +61,7 @@ async function readStatus(
       async (name) => await readSet(vault.instance(name), pinned),
     ),
   );
-  // A network may have contracts in its instances alone.
+  // Some networks configure contracts only in their instances.
   const hasOwn =
     instances.length === 0 ||
     readingsOf(own.readings).some(
@@ -102,9 +99,9 @@ async function readStatus(
   };
 }
 
-/** What a snapshot has of one set of contracts. */
+/** The readings of one set of contracts. */
 interface ReadSet {
-  /** Of the instance; undefined for the network's own contracts. */
+  /** The instance; undefined for the network's own contracts. */
   readonly name: string | undefined;
   readonly settings: DisplaySettings;
   readonly envelope: Envelope;

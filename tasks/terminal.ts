@@ -14,16 +14,13 @@ import { quoteForeignText } from "../src/untrusted-text.js";
 import { createStyle } from "./output/style.js";
 import type { Style } from "./output/style.js";
 
-/** All that a task writes and asks; nothing else writes. */
+/** The only place where a task writes and asks. */
 export interface Terminal {
   readonly out: Output & { readonly isTTY: boolean };
   readonly err: Output;
-  /** Undefined where there is nobody to ask. */
+  /** Undefined without a terminal. */
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
-  /**
-   * Shows what is being done in one line of stderr, until something else is
-   * written; nothing where there is no terminal.
-   */
+  /** Shows a line on stderr, if it is a terminal, until the next output. */
   readonly progress: (
     doing: string,
     far?: { readonly done: number; readonly total: number },
@@ -33,19 +30,17 @@ export interface Terminal {
 export interface Output {
   readonly style: Style;
   /**
-   * Writes as fast as it is taken, no faster.
+   * Waits until the text is written.
    *
-   * @returns False if the reader went away (`| head`), which is no failure.
-   * @throws VaultError VAULT_OUTPUT_NOT_WRITTEN, as for a full disk
+   * @returns False if the reader has closed the pipe (`| head`).
+   * @throws VaultError VAULT_OUTPUT_NOT_WRITTEN, for example for a full disk
    */
   readonly write: (text: string) => Promise<boolean>;
 }
 
 /**
- * Opens the terminal of this process for a task.
- *
- * @param isReserved Whatever else is printed to stdout meanwhile (Solidity's
- * `console.log` in an in-process network, prompts) goes to stderr.
+ * @param isReserved Diverts all other output on stdout to stderr, for example
+ * Solidity's `console.log` and prompts.
  */
 export async function withTerminal<T>(
   hooks: HookManager,
@@ -53,8 +48,8 @@ export async function withTerminal<T>(
   work: (terminal: Terminal) => Promise<T>,
 ): Promise<T> {
   const { stdin, stdout, stderr } = process;
-  // A closed pipe is also told to the stream itself, where it would be an
-  // uncaught exception, in the middle of a settlement too.
+  // A closed pipe also emits an event. Without a listener it would end the
+  // process, even in the middle of a settlement.
   for (const stream of [stdout, stderr]) {
     if (!stream.listeners("error").includes(ignore)) {
       stream.on("error", ignore);
@@ -70,7 +65,7 @@ export async function withTerminal<T>(
     line.hide();
     return await next(context, from, text);
   };
-  // Hardhat's own questions, as for the password of a keystore.
+  // Hardhat's own questions, for example for the password of a keystore.
   const questions: Partial<UserInterruptionHooks> = {
     displayMessage: hideFor,
     requestInput: hideFor,
@@ -92,7 +87,7 @@ export async function withTerminal<T>(
         style: createStyle(stderr),
         write: async (text) => {
           line.hide();
-          // There is nowhere left to say that this failed.
+          // A failure cannot be reported anywhere.
           return await writeTo(stderr.write.bind(stderr), text).catch(
             fallbackTo(false),
           );
@@ -120,7 +115,6 @@ export async function withTerminal<T>(
   }
 }
 
-/** The line in which progress is shown. */
 async function createLine(): Promise<{
   readonly show: (text: string) => void;
   readonly hide: () => void;
@@ -129,9 +123,9 @@ async function createLine(): Promise<{
   if (!stderr.isTTY || process.env["TERM"] === "dumb") {
     return { show: ignore, hide: ignore };
   }
-  // Most runs have no terminal, and need not load it.
+  // Loaded only for a terminal.
   const { createLogUpdate } = await import("log-update");
-  // The cursor stays: Ctrl-C would leave the terminal without one.
+  // After Ctrl-C a hidden cursor would stay hidden.
   const show = createLogUpdate(stderr, { showCursor: true });
   return {
     show,
@@ -141,7 +135,6 @@ async function createLine(): Promise<{
   };
 }
 
-/** Writes one piece of text and says when it is written, or why not. */
 type WriteText = (
   text: string,
   done: (error?: Error | null) => void,
@@ -151,8 +144,8 @@ async function writeTo(write: WriteText, text: string): Promise<boolean> {
   const failure = await new Promise<unknown>((resolve) => {
     try {
       if (write(text, resolve) !== false) {
-        // A file is written at once. The callback itself is not waited for: what
-        // somebody puts in the place of stdout may never call it.
+        // A file is written at once. A replacement of stdout may never call the
+        // callback, so this does not wait for it.
         void setImmediate().then(resolve);
       }
     } catch (error) {
@@ -162,7 +155,7 @@ async function writeTo(write: WriteText, text: string): Promise<boolean> {
   if (failure === undefined || failure === null) {
     return true;
   }
-  // The second once an earlier piece met the first.
+  // After an EPIPE, later writes fail with the second code.
   if (hasCode(failure, "EPIPE") || hasCode(failure, "ERR_STREAM_DESTROYED")) {
     return false;
   }
@@ -170,7 +163,7 @@ async function writeTo(write: WriteText, text: string): Promise<boolean> {
   throw vaultError("VAULT_OUTPUT_NOT_WRITTEN", { problem }, failure);
 }
 
-/** The `write` of stdout while that is reserved for documents. */
+/** The original `write` of stdout while stdout is reserved. */
 let undiverted: typeof process.stdout.write | undefined;
 let reservations = 0;
 
@@ -179,7 +172,7 @@ const writeToStdout: WriteText = (text, done) =>
     ? process.stdout.write(text, done)
     : Reflect.apply(undiverted, process.stdout, [text, done]);
 
-/** @returns Ends it; of tasks that run at once, the last one does. */
+/** @returns Ends the reservation; with several tasks, the last call does. */
 function reserveStdout(): () => void {
   const { stdout, stderr } = process;
   // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called as the stream's own
@@ -199,8 +192,7 @@ async function confirm(message: string): Promise<boolean> {
   const { default: askToConfirm } = await import("@inquirer/confirm");
   const { stdin, stderr } = process;
   const closed = new AbortController();
-  // The prompt would wait for ever after Ctrl-D, and with nothing else to wait
-  // for Node would end without a word.
+  // After Ctrl-D the prompt never settles, and Node would exit silently.
   const onKeypress = (_: unknown, key?: Key): void => {
     if (key?.ctrl === true && key.name === "d") {
       closed.abort();
@@ -213,7 +205,7 @@ async function confirm(message: string): Promise<boolean> {
       { output: stderr, signal: closed.signal },
     );
   } catch {
-    // Ctrl-C and a closed input are no Yes.
+    // Ctrl-C and a closed input count as no.
     return false;
   } finally {
     stdin.off("keypress", onKeypress);
@@ -225,5 +217,5 @@ function hasCode(error: unknown, code: string): boolean {
 }
 
 function ignore(): void {
-  // Nothing is to be done.
+  // Deliberately empty.
 }
