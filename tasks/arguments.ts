@@ -221,7 +221,10 @@ export const taskArguments = {
     ifExpired: { flag: "Before the round's end, exit with 0 and send nothing" },
     from: { address: "Account that settles", default: settler },
     confirmations: { integer: "Confirmations to wait for", default: "1" },
-    timeout: { seconds: "Stop waiting after this many seconds", default: "300" },
+    timeout: {
+      seconds: "Stop waiting after this many seconds",
+      default: "300",
+    },
     resume: { flag: "Only finish an interrupted settlement; start no other" },
     assert: { flag: "Send nothing; exit with 1 if a round is to be settled" },
     calldata: { flag: "Send nothing; print the unsigned transaction" },

@@ -7,7 +7,7 @@ import type { Capture } from "../src/mocks/capture.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { notes, title } from "./output/blocks.js";
+import { notes, title, toned } from "./output/blocks.js";
 import { writeToFile } from "./output/destination.js";
 import { describeCount } from "./output/format-value.js";
 import { readAction } from "./open-vault.js";
@@ -53,10 +53,10 @@ async function captureToFile(
         ...(failed === 0
           ? []
           : [
-              {
-                text: `${failed} of them failed; they are recorded, and fail in a replay too.`,
-                tone: "warn",
-              } as const,
+              toned(
+                "warn",
+                `${failed} of them failed; they are recorded, and fail in a replay too.`,
+              ),
             ]),
         `Replay it in a test: await connection.vault.deployMocks({ fixture: ${JSON.stringify(escapeUntrusted(fromRoot(vault, out)))} })`,
       ),

@@ -40,25 +40,17 @@ export default taskAction(taskArguments.decode, async (args, { hre }) => {
   });
 });
 
-/** What some bytes say. */
 interface Decoded {
   readonly kind: "call" | "result" | "error";
   /** Null for an error. */
   readonly operation: OperationName | null;
-  /** As in `getOrderInfo(uint256)`; null for what is returned. */
+  /** For example `getOrderInfo(uint256)`; null for a result. */
   readonly signature: string | null;
   readonly values: Values;
-  /** What stands behind the encoding, 0x hex. */
+  /** The bytes after the encoding, 0x hex. */
   readonly trailing?: string;
-  /** Of an error, in words. */
+  /** The text of an error. */
   readonly reason?: string;
-}
-
-/** What decoding needs of a project. */
-export interface DecodeContext {
-  readonly tokenDecimals: number | undefined;
-  /** Finds errors of the project's own contracts. */
-  readonly findErrors: FindErrors;
 }
 
 const knownErrors = [
@@ -68,14 +60,17 @@ const knownErrors = [
 ].filter((fragment) => fragment instanceof ErrorFragment);
 
 /**
- * Tells what bytes are, a call, what one returned or why one reverted, and what
- * they say. Asks no network.
+ * Decodes call data, returned data or revert data, without any request.
  *
+ * @param project `findErrors` finds errors of the project's own contracts.
  * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_NOT_DECODABLE
  */
 export async function decode(
   { hex, raw }: Pick<ArgumentsOf<"decode">, "hex" | "raw">,
-  { tokenDecimals, findErrors }: DecodeContext,
+  project: {
+    readonly tokenDecimals: number | undefined;
+    readonly findErrors: FindErrors;
+  },
 ): Promise<TaskReport> {
   const data = hex.trim().toLowerCase();
   if (!isHexString(data, true)) {
@@ -92,10 +87,11 @@ export async function decode(
     (operation === undefined ? undefined : decodeCall(data, operation)) ??
     decodeError(data, knownErrors) ??
     decodeReturned(data) ??
-    decodeError(data, await findErrors(selector));
+    decodeError(data, await project.findErrors(selector));
   if (decoded === undefined) {
     throw notDecodable(describeUnknown(data, operation));
   }
+  const { tokenDecimals } = project;
   return {
     json: { decoded },
     blocks: toBlocks(decoded, { tokenDecimals, raw, chainTime: 0 }),
@@ -116,7 +112,7 @@ function decodeCall(
   if (decoded === undefined) {
     return undefined;
   }
-  // Enums have words, as in what is read.
+  // As numbers, like the enums of readings.
   const enums = inputs
     .filter(({ type }) => type === "uint8")
     .map(({ name }) => [name, Number(decoded.values[name])] as const);
@@ -129,7 +125,6 @@ function decodeCall(
   };
 }
 
-/** By the first of the errors that the bytes are of. */
 function decodeError(
   data: string,
   errors: readonly ErrorFragment[],
@@ -153,9 +148,9 @@ function decodeError(
 }
 
 /**
- * What an operation returns carries no name: its shape has to tell.
+ * Finds the operation by the shape of its result, which has no selector.
  *
- * @throws VaultError VAULT_NOT_DECODABLE if several return that shape
+ * @throws VaultError VAULT_NOT_DECODABLE if several operations return that shape
  */
 function decodeReturned(data: string): Decoded | undefined {
   const bytes = Buffer.from(data.slice(2), "hex");
@@ -218,10 +213,17 @@ function toBlocks(decoded: Decoded, context: FormatContext): readonly Block[] {
     labelledValues([
       ...(operation === null
         ? [["Signature", signature] as const, ...plainValues(values)]
-        : [["Contract", nameContracts(operation)] as const]),
+        : [
+            [
+              "Contract",
+              targetsOf(operation)
+                .map(({ role }) => contractRoles[role].label)
+                .join(" or "),
+            ] as const,
+          ]),
       ...fields.map((field): LabelledValue => [
         field.label,
-        // No chain is asked for its clock: times have no distance.
+        // Without a chain there is no clock for a countdown.
         { ...formatValue(field, values[field.name], context), note: undefined },
       ]),
       ...(trailing === undefined
@@ -234,12 +236,6 @@ function toBlocks(decoded: Decoded, context: FormatContext): readonly Block[] {
           ]),
     ]),
   ];
-}
-
-function nameContracts(operation: OperationName): string {
-  return targetsOf(operation)
-    .map(({ role }) => contractRoles[role].label)
-    .join(" or ");
 }
 
 function plainValues(values: Values): readonly LabelledValue[] {

@@ -1,15 +1,11 @@
-import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument } from "../src/errors.js";
 import { requireScenario } from "../src/mocks/scenarios.js";
-import type { ScenarioName } from "../src/mocks/scenarios.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { taskArguments } from "./arguments.js";
 import { readEnvelope, withVault } from "./open-vault.js";
 import { labelledValues, notes, title } from "./output/blocks.js";
 import { wrapText } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
-import type { TaskReport } from "./run-task.js";
-import type { Output } from "./terminal.js";
 
 export default taskAction(
   taskArguments["deploy-mocks"],
@@ -22,51 +18,42 @@ export default taskAction(
     }
     const scenario = requireScenario(args.scenario ?? "open-round");
     const { err } = surroundings.terminal;
-    return await withVault(
-      surroundings,
-      "write",
-      args,
-      async (vault) => await deployAndSave(vault, scenario, args.yes, err),
-    );
+    return await withVault(surroundings, "write", args, async (vault) => {
+      const { addresses } = await vault.deployMocks({
+        scenario,
+        allowLiveNetwork: args.yes,
+      });
+      const envelope = await readEnvelope(vault);
+      const deployments = await vault.deployments?.();
+      const file = await deployments?.save({
+        block: envelope.block.number,
+        scenario,
+        contracts: addresses,
+      });
+      if (file === undefined) {
+        await err.write(
+          `${wrapText("This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.", err.style)}\n`,
+        );
+      }
+      return {
+        json: { ...envelope, contracts: addresses, scenario },
+        blocks: [
+          title(`Mocks deployed (${scenario})`, envelope),
+          labelledValues(
+            contractRoleNames.map((role) => [
+              contractRoles[role].label,
+              addresses[role],
+            ]),
+          ),
+          ...(file === undefined
+            ? []
+            : [
+                notes(
+                  `Written to ${file}; tasks on this chain use them if the configuration names no address.`,
+                ),
+              ]),
+        ],
+      };
+    });
   },
 );
-
-async function deployAndSave(
-  vault: HardhatVault,
-  scenario: ScenarioName,
-  allowLiveNetwork: boolean,
-  err: Output,
-): Promise<TaskReport> {
-  const { addresses } = await vault.deployMocks({ scenario, allowLiveNetwork });
-  const envelope = await readEnvelope(vault);
-  const deployments = await vault.deployments?.();
-  const file = await deployments?.save({
-    block: envelope.block.number,
-    scenario,
-    contracts: addresses,
-  });
-  if (file === undefined) {
-    await err.write(
-      `${wrapText("This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.", err.style)}\n`,
-    );
-  }
-  return {
-    json: { ...envelope, contracts: addresses, scenario },
-    blocks: [
-      title(`Mocks deployed (${scenario})`, envelope),
-      labelledValues(
-        contractRoleNames.map((role) => [
-          contractRoles[role].label,
-          addresses[role],
-        ]),
-      ),
-      ...(file === undefined
-        ? []
-        : [
-            notes(
-              `Written to ${file}; tasks on this chain use them if the configuration names no address.`,
-            ),
-          ]),
-    ],
-  };
-}

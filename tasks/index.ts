@@ -81,11 +81,20 @@ const actions: {
     "Make an operation of the mocks succeed again",
     async () => ({ default: (await import("./mock.js")).succeed }),
   ],
-  capture: ["Record every reading as a fixture for tests", () => import("./capture.js")],
-  request: ["Print the JSON-RPC request of an operation", () => import("./request.js")],
+  capture: [
+    "Record every reading as a fixture for tests",
+    () => import("./capture.js"),
+  ],
+  request: [
+    "Print the JSON-RPC request of an operation",
+    () => import("./request.js"),
+  ],
   watch: ["Show each change of the readings", () => import("./watch.js")],
   doctor: ["Check network, contracts and signer", () => import("./doctor.js")],
-  decode: ["Decode call data, returned data or revert data", () => import("./decode.js")],
+  decode: [
+    "Decode call data, returned data or revert data",
+    () => import("./decode.js"),
+  ],
 };
 
 export const vaultTasks: TaskDefinition[] = [

@@ -52,7 +52,6 @@ function scriptingAction<Task extends TaskName & `mock ${string}`>(
   });
 }
 
-/** `vault mock set <path>=<value> …` */
 export const set = scriptingAction("mock set", ({ changes }) => {
   const assignments = parseAssignments(changes);
   // Refuses wrong paths and values before any request.
@@ -64,7 +63,6 @@ export const set = scriptingAction("mock set", ({ changes }) => {
   };
 });
 
-/** `vault mock next-round [field=value …]` */
 export const nextRound = scriptingAction("mock next-round", ({ terms }) => {
   const assignments = parseAssignments(terms);
   const ofRound = assignments.map(({ path, text }) => ({
@@ -82,7 +80,6 @@ export const nextRound = scriptingAction("mock next-round", ({ terms }) => {
   };
 });
 
-/** `vault mock fail <operation> <reason>` */
 export const fail = scriptingAction("mock fail", ({ reason, ...args }) => {
   const { operation, target, json, text } = parseTarget(args);
   return async (mocks) => {
@@ -94,7 +91,6 @@ export const fail = scriptingAction("mock fail", ({ reason, ...args }) => {
   };
 });
 
-/** `vault mock succeed <operation>` */
 export const succeed = scriptingAction("mock succeed", (args) => {
   const { operation, target, json, text } = parseTarget(args);
   return async (mocks) => {

@@ -39,10 +39,10 @@ async function listOrders(
       chainTime: envelope.block.timestamp,
       raw: args.raw,
     },
-    isSearch ? EVERY_ORDER : "",
+    isSearch
+      ? ` The last order is the one that ${EMPTY_IDS_AT_END} empty ids follow.`
+      : "",
   );
   const isRead = await writeListing(listing, args, terminal);
   return { streamed: true, ok: !isRead || tally.failed === 0 };
 }
-
-const EVERY_ORDER = ` The last order is the one that ${EMPTY_IDS_AT_END} empty ids follow.`;

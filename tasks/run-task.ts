@@ -4,6 +4,7 @@ import type { NewTaskActionFunction } from "hardhat/types/tasks";
 import type { Result } from "hardhat/types/utils";
 
 import { VaultError, fallbackTo, vaultError } from "../src/errors.js";
+import { asRecord } from "../src/json.js";
 import { messageOf } from "../src/rpc/errors.js";
 import { quoteForeignText, toSafeJson } from "../src/untrusted-text.js";
 import type { Arguments, CommonValues, ValuesOf } from "./arguments.js";
@@ -111,11 +112,9 @@ function toVaultError(thrown: unknown): VaultError {
   if (VaultError.isVaultError(thrown)) {
     return thrown;
   }
+  const { errorCode } = asRecord(thrown);
   const isHardhatError =
-    thrown instanceof Error &&
-    "errorCode" in thrown &&
-    typeof thrown.errorCode === "string" &&
-    thrown.errorCode.startsWith("HHE");
+    typeof errorCode === "string" && errorCode.startsWith("HHE");
   return vaultError(
     isHardhatError ? "VAULT_HARDHAT_ERROR" : "VAULT_INTERNAL",
     { problem: quoteForeignText(messageOf(thrown)) },

@@ -15,7 +15,7 @@ import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { instanceFlag, messageForCommandLine } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
-import { code, notes } from "./output/blocks.js";
+import { code, notes, toned } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
 import { renderText } from "./output/render-text.js";
 import {
@@ -79,7 +79,7 @@ export async function settle(
           vault.connection.networkConfig.type === "http"
         ) {
           const hint = `If this is interrupted, \`vault settle --resume${instanceFlag(vault.instanceName)}\` goes on from here.`;
-          say(notes({ text: hint, tone: "dim" }));
+          say(notes(toned("dim", hint)));
         }
       }
     },
@@ -150,11 +150,11 @@ async function printCalldata(
   const built = await buildSettlement(vault, from);
   const { chainId, header, to, data, estimatedGas, refusal } = built;
   if (refusal !== null) {
-    const warning = notes({
-      text: `Warning: ${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may want another sender (--from).`,
-      tone: "warn",
-    });
-    await write(`${renderText([warning], style)}\n`);
+    const warning = toned(
+      "warn",
+      `Warning: ${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may want another sender (--from).`,
+    );
+    await write(`${renderText([notes(warning)], style)}\n`);
   }
   const { number, timestamp } = header;
   const document = safe

@@ -8,6 +8,7 @@ import type {
 } from "hardhat/types/hooks";
 
 import { fallbackTo, vaultError } from "../src/errors.js";
+import { asRecord } from "../src/json.js";
 import { groupDigits } from "../src/protocol/units.js";
 import { messageOf } from "../src/rpc/errors.js";
 import { quoteForeignText } from "../src/untrusted-text.js";
@@ -30,7 +31,7 @@ export interface Terminal {
 export interface Output {
   readonly style: Style;
   /**
-   * Waits until the text is written.
+   * Waits while the buffer of the stream is full.
    *
    * @returns False if the reader has closed the pipe (`| head`).
    * @throws VaultError VAULT_OUTPUT_NOT_WRITTEN, for example for a full disk
@@ -156,7 +157,8 @@ async function writeTo(write: WriteText, text: string): Promise<boolean> {
     return true;
   }
   // After an EPIPE, later writes fail with the second code.
-  if (hasCode(failure, "EPIPE") || hasCode(failure, "ERR_STREAM_DESTROYED")) {
+  const { code } = asRecord(failure);
+  if (code === "EPIPE" || code === "ERR_STREAM_DESTROYED") {
     return false;
   }
   const problem = quoteForeignText(messageOf(failure));
@@ -210,10 +212,6 @@ async function confirm(message: string): Promise<boolean> {
   } finally {
     stdin.off("keypress", onKeypress);
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
 }
 
 function ignore(): void {

@@ -15,7 +15,7 @@ import { taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { toDocument } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
-import { labelledValues, notes, title } from "./output/blocks.js";
+import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Block, Envelope } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
@@ -24,8 +24,8 @@ import { renderText } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
 import type { Terminal } from "./terminal.js";
 
-/** Of one look, retries included. */
-const LOOK_TIMEOUT_MS = 10_000;
+/** For one check, retries included. */
+const CHECK_TIMEOUT_MS = 10_000;
 
 export default taskAction(
   taskArguments.watch,
@@ -46,41 +46,38 @@ export default taskAction(
         }
         return { streamed: true, ok: true };
       },
-      LOOK_TIMEOUT_MS,
+      CHECK_TIMEOUT_MS,
     ),
-  // Where there is no terminal, every line is a document.
+  // Without a terminal, every line is a document.
   true,
 );
 
-type WatchRequest = Pick<ArgumentsOf<"watch">, "interval" | "until">;
-
-/** What there was at one block. */
+/** The vault at one block. */
 export interface Sighting {
   readonly envelope: Envelope;
   readonly readings: Omit<VaultSnapshot, "chainId" | "block">;
-  /** True if a call of settleAll is accepted; null if that cannot be tried. */
+  /** True if a simulated settleAll succeeds; null if it cannot be simulated. */
   readonly canBeSettled: boolean | null;
-  /** Why not. */
+  /** The reason if it is not true. */
   readonly reason: string | null;
   /** Null if there is no round. */
   readonly expired: boolean | null;
 }
 
-/** The first look, a change since the last, or an outage. */
 export type WatchEvent = (
   | {
       readonly kind: "first" | "change";
       readonly seen: Sighting;
-      /** Names, as in `round.filledVolume`; none after an outage. */
+      /** For example `round.filledVolume`; may be empty after an outage. */
       readonly changed: readonly string[];
     }
   | { readonly kind: "outage"; readonly error: VaultError }
 ) & {
-  /** True if what is waited for has come. */
+  /** True if the condition of `--until` holds. */
   readonly isLast: boolean;
 };
 
-/** Time, so that a test need not wait for it. */
+/** Replaced in tests. */
 export interface WatchClock {
   /** Milliseconds. */
   now(): number;
@@ -88,22 +85,22 @@ export interface WatchClock {
 }
 
 /**
- * Looks again and again, through outages too, until what is waited for has come.
+ * Checks the vault until the condition holds; an outage does not end it.
  *
- * @throws VaultError if the first look fails, VAULT_TIME_IN_PAST,
- * VAULT_CHAIN_CHANGED, and VAULT_ROUND_CHANGED if another round replaced the one
- * that was to be settled or to expire
+ * @throws VaultError if the first check fails, VAULT_TIME_IN_PAST,
+ * VAULT_CHAIN_CHANGED, and VAULT_ROUND_CHANGED if another round replaced the
+ * first one
  */
 export async function* watch(
   vault: HardhatVault,
-  { interval = 5_000, until }: WatchRequest,
+  { interval = 5_000, until }: Pick<ArgumentsOf<"watch">, "interval" | "until">,
   clock: WatchClock = { now: Date.now, sleep },
 ): AsyncGenerator<WatchEvent, void, undefined> {
   const startedAt = clock.now();
-  let seen = await look(vault);
+  let seen = await checkVault(vault);
   const startTime = seen.envelope.block.timestamp;
   const isOver = createCondition(until, seen);
-  // Chains that make no blocks have clocks that stand still; time goes on.
+  // The clock of a chain without new blocks stands still.
   const isLast = (): boolean =>
     isOver(
       seen,
@@ -117,13 +114,13 @@ export async function* watch(
   while (!isLast()) {
     await clock.sleep(interval);
     try {
-      const latest = await look(vault);
+      const latest = await checkVault(vault);
       const { network, chainId } = latest.envelope;
       if (chainId !== seen.envelope.chainId) {
         const chains = { expected: seen.envelope.chainId, actual: chainId };
         throw vaultError("VAULT_CHAIN_CHANGED", { network, ...chains });
       }
-      // Nodes behind one address may be blocks apart.
+      // Nodes behind one URL may be some blocks apart.
       if (latest.envelope.block.number < seen.envelope.block.number) {
         continue;
       }
@@ -146,7 +143,7 @@ export async function* watch(
 }
 
 function createCondition(
-  until: WatchRequest["until"],
+  until: ArgumentsOf<"watch">["until"],
   first: Sighting,
 ): (seen: Sighting, now: number) => boolean {
   if (until === undefined) {
@@ -177,10 +174,10 @@ function createCondition(
   };
 }
 
-async function look(opened: HardhatVault): Promise<Sighting> {
-  const vault = opened.withDeadline({ timeout: LOOK_TIMEOUT_MS });
+async function checkVault(opened: HardhatVault): Promise<Sighting> {
+  const vault = opened.withDeadline({ timeout: CHECK_TIMEOUT_MS });
   const { chainId, block, ...readings } = await vault.snapshot();
-  // A reading that got no answer is an outage and no value.
+  // A reading without an answer is an outage, not a failed reading.
   const outage = failuresOf(readings).find(isOutage);
   if (outage !== undefined) {
     throw outage;
@@ -202,7 +199,7 @@ async function trySettlement(
   { round, volume }: Sighting["readings"],
   block: number,
 ): Promise<Pick<Sighting, "canBeSettled" | "reason">> {
-  // A call of an address without code is accepted, too.
+  // A call to an address without code succeeds, too.
   for (const reading of [round, volume]) {
     if (
       isFailedReading(reading) &&
@@ -228,7 +225,7 @@ async function trySettlement(
   return { canBeSettled: false, reason };
 }
 
-/** Whether the next look may be answered. */
+/** The next check may succeed. */
 function isOutage(error: unknown): error is VaultError {
   return (
     VaultError.isVaultError(error) &&
@@ -237,7 +234,6 @@ function isOutage(error: unknown): error is VaultError {
   );
 }
 
-/** What is another than before, as in `round.filledVolume`. */
 function changesBetween(before: Sighting, after: Sighting): string[] {
   const places = standaloneQueries.flatMap((reading) =>
     isFailedReading(get(after.readings, reading.path))
@@ -256,7 +252,7 @@ function changesBetween(before: Sighting, after: Sighting): string[] {
   ];
 }
 
-/** Lines for a person on a terminal, and documents elsewhere. */
+/** Lines of text on a terminal, JSON elsewhere. */
 export function createDisplay(
   settings: DisplaySettings & {
     readonly json: boolean;
@@ -288,12 +284,7 @@ function eventBlocks(
 ): readonly Block[] {
   if (event.kind === "outage") {
     const { shortMessage } = event.error;
-    return [
-      notes({
-        text: `No answer, trying again: ${shortMessage}`,
-        tone: "warn",
-      }),
-    ];
+    return [notes(toned("warn", `No answer, trying again: ${shortMessage}`))];
   }
   const { kind, seen, changed } = event;
   const { block } = seen.envelope;
@@ -306,10 +297,10 @@ function eventBlocks(
         [{ value: seen.readings.round }],
         context,
       ),
-      notes(describeChange("canBeSettled", seen, context), {
-        text: "Ctrl-C ends.",
-        tone: "dim",
-      }),
+      notes(
+        describeChange("canBeSettled", seen, context),
+        toned("dim", "Ctrl-C ends."),
+      ),
     ];
   }
   const changes =
@@ -318,10 +309,7 @@ function eventBlocks(
       : changed.map((name) => describeChange(name, seen, context));
   return [
     labelledValues(
-      changes.map((change) => [
-        { text: `block ${block.number}`, tone: "dim" },
-        change,
-      ]),
+      changes.map((change) => [toned("dim", `block ${block.number}`), change]),
     ),
   ];
 }
@@ -332,7 +320,6 @@ const fields = new Map(
     .map(({ path, field }) => [path.join("."), field]),
 );
 
-/** The name of what changed, and what it is now. */
 function describeChange(
   name: string,
   { readings, canBeSettled, expired, reason }: Sighting,

@@ -1,6 +1,6 @@
 import type { BlockInfo } from "../../src/rpc/rpc-client.js";
 
-/** What every document says about where its figures come from. */
+/** The source of a document's values. */
 export interface Envelope {
   readonly network: string;
   readonly chainId: number;
@@ -10,14 +10,14 @@ export interface Envelope {
 export type Tone = "good" | "bad" | "warn" | "dim";
 
 export interface Cell {
-  /** Safe to show: foreign text in it is escaped already. */
+  /** Text from the chain in it is escaped already. */
   readonly text: string;
   readonly tone?: Tone | undefined;
-  /** Shown beside or below the text, but not in a table. */
+  /** Shown after or below the text, but not in a table. */
   readonly note?: string | undefined;
-  /** The integer of the contract, if `text` shows it scaled. */
+  /** The contract's integer, if `text` is scaled. */
   readonly unscaled?: bigint | undefined;
-  /** Shown once, below all blocks, however many cells have it. */
+  /** Shown once, below all blocks. */
   readonly footnote?: string | undefined;
 }
 
@@ -25,13 +25,13 @@ export type Content = string | Cell;
 
 export type LabelledValue = readonly [label: Content, value: Content];
 
-/** A column without any text is left out. */
+/** Not rendered if all of its cells are empty. */
 export interface Column {
   readonly heading: string;
   readonly align?: "left" | "right";
 }
 
-/** A part of a document for a person, for the terminal and for the page. */
+/** A part of a screen or of the report. */
 export type Block =
   | {
       readonly kind: "heading";
@@ -62,7 +62,7 @@ export function labelledValues(values: readonly LabelledValue[]): Block {
   return { kind: "values", values };
 }
 
-/** Those of the values that have a text. */
+/** Leaves out values without text. */
 export function knownValues(values: readonly LabelledValue[]): Block {
   return labelledValues(values.filter(([, value]) => textOf(value) !== ""));
 }
@@ -75,7 +75,7 @@ export function code(text: string): Block {
   return { kind: "code", text };
 }
 
-/** A block below the heading of its section; nothing if the block is empty. */
+/** A heading and its block; nothing if the block is empty. */
 export function section(text: string, block: Block): readonly Block[] {
   return isEmpty(block) ? [] : [{ kind: "heading", level: 3, text }, block];
 }
@@ -88,7 +88,6 @@ export function textOf(content: Content): string {
   return typeof content === "string" ? content : content.text;
 }
 
-/** What the cells of these blocks want said once, below all of them. */
 export function footnotesOf(blocks: readonly Block[]): Block {
   const texts = blocks
     .flatMap(contentsOf)

@@ -11,26 +11,24 @@ import { destinationOf } from "../../src/regular-file.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 
 /**
- * Writes pieces to a file that appears, or is replaced, once all are written; a
- * replaced file keeps its mode. A link stays, and the file that it points to is
- * replaced.
+ * Creates or replaces a file once all pieces are written. A replaced file keeps
+ * its mode. For a link, the file that it points to is replaced.
  */
 export async function writeToFile(
   pieces: AsyncIterable<string>,
   file: string,
 ): Promise<void> {
   try {
-    // Before anything is read: a mistake should not cost a scan.
+    // Checked first: a mistake should not cost a scan.
     await replaceFile(await findReplaceable(file), pieces);
   } catch (error) {
     throw error instanceof Error && "syscall" in error
-      ? // Without the file's name, which is that of the temporary one.
+      ? // Without the name of the temporary file.
         cannotWrite(file, error.message.replace(/, \w+ '.*$/su, ""), error)
       : error;
   }
 }
 
-/** A file that is new or may be replaced, whatever links lead there. */
 async function findReplaceable(
   file: string,
 ): Promise<{ readonly name: string; readonly mode: number | undefined }> {
@@ -41,7 +39,7 @@ async function findReplaceable(
   }
   if (
     found?.isFile() === false ||
-    // A name of an open file, which would be replaced where it is added to.
+    // An open file of this process, which must not be replaced.
     /^\/(?:dev\/(?:fd|std)|proc\/)/u.test(path.resolve(file))
   ) {
     throw cannotWrite(
@@ -56,8 +54,8 @@ async function replaceFile(
   { name, mode }: { readonly name: string; readonly mode: number | undefined },
   pieces: AsyncIterable<string>,
 ): Promise<void> {
-  // Beside the file, so that renaming it is one step. In containers, a process
-  // often has the number of the one before, which may have left its file.
+  // In the same folder, so that renaming is atomic. A process id is not unique
+  // in containers: an earlier process may have left a file with its id.
   const temporary = `${name}.${randomUUID().slice(0, 8)}.partial`;
   const stopListening = onExit(() => {
     rmSync(temporary, { force: true });
@@ -65,7 +63,7 @@ async function replaceFile(
   try {
     const output = await open(temporary, "wx", mode);
     if (mode !== undefined) {
-      // Opening it applied the process's umask.
+      // `open` applied the umask.
       await output.chmod(mode);
     }
     await pipeline(pieces, output.createWriteStream({ flush: true }));

@@ -21,18 +21,15 @@ import { describeTime } from "../../src/protocol/time.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 import type { Cell } from "./blocks.js";
 
-/** What is needed to show a value to a person. */
 export interface FormatContext extends DisplaySettings {
   /** The chain's clock, Unix seconds. */
   readonly chainTime: number;
-  /** Show integers as on the wire. */
+  /** Shows integers unscaled. */
   readonly raw: boolean;
 }
 
-/** What has to be known of a field to show its value. */
 type ShownField = Pick<Field, "type" | "unit" | "isLikelyTime">;
 
-/** One of the values that an operation returns. */
 export function fieldOf<
   Name extends ReadOperationName,
   Value extends (typeof operations)[Name]["outputs"][number]["name"],
@@ -42,7 +39,7 @@ export function fieldOf<
   return found;
 }
 
-/** What a field of the operations table is of, as in `pools`; and itself. */
+/** The key of a field's operation, for example `pools`, and the field. */
 const places: ReadonlyMap<ShownField, readonly [key: string, field: Field]> =
   new Map(
     Object.values<Operation>(operations).flatMap(({ key, outputs }) =>
@@ -50,10 +47,7 @@ const places: ReadonlyMap<ShownField, readonly [key: string, field: Field]> =
     ),
   );
 
-/**
- * The decimals that a field's values are shown with, as documented or as the
- * configuration declares them; undefined for none.
- */
+/** The documented or configured decimals of a field; undefined if unscaled. */
 export function decimalsOf(
   field: ShownField,
   { raw, tokenDecimals, displayDecimals }: FormatContext,
@@ -78,10 +72,7 @@ export function decimalsOf(
   }
 }
 
-/**
- * Scales a value for display by its documented unit, or as the deployment's
- * owner declares it, and by nothing else.
- */
+/** Scales a value only by its documented unit or by the configuration. */
 export function formatValue(
   field: ShownField,
   value: unknown,
@@ -140,56 +131,46 @@ const rawNotes = {
     "Volumes and deposits are raw: tokenDecimals of this network is not set.",
 };
 
-/** What stands behind a value that is scaled. */
 const suffixes: { readonly [Name in Unit]?: string } = {
   percent: " %",
   token: " tokens",
   raw: " as configured",
 };
 
-/** Unix seconds from 2001 to 2286, which have ten digits. */
+/** Ten digits: Unix seconds from 2001 to 2286. */
 function looksLikeTime(value: bigint): boolean {
   return value >= 1_000_000_000n && value < 10_000_000_000n;
 }
 
-/** An integer of the wire by its scale. */
 export function scale(value: bigint, decimals: number): string {
   return groupDigits(formatUnits(value, decimals).replace(/\.0$/u, ""));
 }
 
-/** Decimals of a chain's own currency, on every EVM chain. */
+/** Decimals of the native currency. */
 export const NATIVE_DECIMALS = 18;
 
-/** An amount of the chain's own currency. */
 export function formatNative(wei: bigint): string {
   return scale(wei, NATIVE_DECIMALS);
 }
 
-const spans: ReadonlyArray<readonly [name: string, seconds: bigint]> = [
-  ["d", 86_400n],
-  ["h", 3_600n],
-  ["m", 60n],
-  ["s", 1n],
-];
-
-/** A span in its two largest units, as in `3d 4h`. */
+/** The two largest units, for example `3d 4h`. */
 export function formatDuration(seconds: bigint): string {
-  let rest = seconds;
-  const parts: string[] = [];
-  for (const [name, length] of spans) {
-    const count = rest / length;
-    rest %= length;
-    if (count > 0n || parts.length > 0) {
-      parts.push(`${count}${name}`);
-    }
-  }
-  const [first = "0s", second] = parts;
-  return second === undefined || second.startsWith("0")
-    ? first
-    : `${first} ${second}`;
+  const minutes = seconds / 60n;
+  const hours = minutes / 60n;
+  const parts = [
+    `${hours / 24n}d`,
+    `${hours % 24n}h`,
+    `${minutes % 60n}m`,
+    `${seconds % 60n}s`,
+  ];
+  const first = parts.findIndex((part) => !part.startsWith("0"));
+  const shown = parts.slice(first).slice(0, 2);
+  return shown
+    .filter((part, index) => index === 0 || !part.startsWith("0"))
+    .join(" ");
 }
 
-/** How far a time is from the chain's clock: `in 3d 4h` or `2h 5m ago`. */
+/** `in 3d 4h`, `now` or `2h 5m ago`, by the chain's clock. */
 export function formatCountdown(time: bigint, chainTime: number): string {
   const distance = time - BigInt(chainTime);
   return distance === 0n
@@ -199,17 +180,14 @@ export function formatCountdown(time: bigint, chainTime: number): string {
       : `${formatDuration(-distance)} ago`;
 }
 
-/** As in `1 order` and `20,000 orders`. */
+/** `1 order`, `20,000 orders`. */
 export function describeCount(count: number | bigint, noun: string): string {
   return `${groupDigits(count.toString())} ${noun}${BigInt(count) === 1n ? "" : "s"}`;
 }
 
 const BAR_WIDTH = 24;
 
-/**
- * A bar of how much of a whole is used, with the percentage to one decimal,
- * rounded down so that 100 % means all of it.
- */
+/** A bar and a percentage, rounded down so that only all of it is 100 %. */
 export function utilisationBar(part: bigint, whole: bigint): string {
   if (whole === 0n) {
     return `${"░".repeat(BAR_WIDTH)} (nothing to fill)`;

@@ -15,10 +15,9 @@ import { renderText } from "./render-text.js";
 import { createStyle } from "./style.js";
 import type { Style } from "./style.js";
 
-/** How a listing is written. */
 export type ListingForm = "table" | "json" | "ndjson" | "csv";
 
-/** What a file of that name is expected to hold, unless `--format` says. */
+/** The form of a file, unless `--format` chooses it. */
 const formOfExtension: Readonly<Record<string, ListingForm>> = {
   ".csv": "csv",
   ".json": "json",
@@ -26,7 +25,6 @@ const formOfExtension: Readonly<Record<string, ListingForm>> = {
   ".ndjson": "ndjson",
 };
 
-/** Reads `--json`, `--format` and `--out`. */
 export function parseListingForm({
   json,
   format,
@@ -45,21 +43,21 @@ export function parseListingForm({
   return format;
 }
 
-/** Items of one kind, and how they are written in each form. */
+/** Items of one kind, with a writer for each form. */
 export interface Listing<Item> {
   readonly items: AsyncIterable<Item>;
-  /** As in `order`. */
+  /** Singular, for example `order`. */
   readonly noun: string;
   /** The document of `--json`. */
   readonly document: (items: readonly Item[]) => unknown;
   readonly toJson: (item: Item) => unknown;
   readonly csvColumns: readonly string[];
   readonly toCsv: (item: Item) => object;
-  /** Blocks for a person, as soon as there are some. */
+  /** Blocks for the terminal, while items are read. */
   readonly blocks: (
     items: AsyncIterable<Item>,
   ) => AsyncIterable<readonly Block[]>;
-  /** What JSON and tables say, and lines cannot; asked for at the end. */
+  /** Notes for stderr, because lines have no place for them; called at the end. */
   readonly notes: () => readonly Content[];
 }
 
@@ -107,10 +105,9 @@ export async function writeListing<Item>(
   return true;
 }
 
-/** Items written together: enough to keep the cost of writing small. */
+/** Items per write. */
 const BATCH = 100;
 
-/** A listing in one of its forms, piece by piece. */
 export async function* renderListing<Item>(
   { items, document, toJson, csvColumns, toCsv, blocks }: Listing<Item>,
   form: ListingForm,
@@ -145,10 +142,7 @@ function toJsonLine(value: unknown): string {
   return `${toSafeJson(toDocument(value))}\n`;
 }
 
-/**
- * Rows of CSV. A cell never starts a formula, whatever the chain put into a
- * string, and no cell holds control characters.
- */
+/** Strings from the chain never start a formula, nor contain control characters. */
 function toCsvRows(
   rows: readonly object[],
   columns: readonly string[],
@@ -163,9 +157,9 @@ function toCsvRows(
 }
 
 /**
- * Spreadsheets take a formula for one behind blanks too, and where the decimal
- * separator is a comma, `;` for the end of a cell, in the middle of ours.
- * csv-stringify looks at the very start of a cell alone.
+ * csv-stringify escapes a formula only at the very start of a cell. Spreadsheets
+ * also accept one after blanks and, if their decimal separator is a comma, after
+ * a `;`.
  */
 function toCsvCell(text: string): string {
   return escapeUntrusted(text)

@@ -15,15 +15,10 @@ import type { Listing } from "./listing.js";
 
 const fields = operations.getOrderInfo.outputs;
 
-/** Orders that share the widths of their columns. */
+/** Orders per table. */
 const PAGE = 500;
 
-/**
- * Orders in every form. One whose every value is zero says so, since that is how
- * a contract may answer an id that does not exist.
- *
- * @param note What has to be said below the table.
- */
+/** @param note Added below the table. */
 export function orderListing(
   envelope: Envelope,
   orders: AsyncIterable<ListedOrder>,
@@ -31,6 +26,7 @@ export function orderListing(
   context: FormatContext,
   note = "",
 ): Listing<ListedOrder> {
+  // A contract may return zeros for an id that does not exist.
   const toJson = (order: ListedOrder): unknown =>
     isEmptyOrder(order) ? { ...order, empty: true } : order;
   return {
@@ -68,12 +64,11 @@ export function orderListing(
   };
 }
 
-/** What of an order fits beside each other; JSON and CSV have all of it. */
+/** The columns that fit a terminal; JSON and CSV have all of them. */
 const shownFields = fields.filter(
   ({ name }) => !/^(?:exFee|lockFee|newLockFee|marginFee)$/u.test(name),
 );
 
-/** How the numbers of the table are to be read. */
 export function describeScales(context: FormatContext): string {
   if (context.raw) {
     return "Integers as on the wire.";
@@ -87,7 +82,7 @@ export function describeScales(context: FormatContext): string {
     : `Scaled as configured: ${scaled.map(({ label }) => label.toLowerCase()).join(", ")}. Else ${unscaled}`;
 }
 
-/** A value in a table; how values are scaled is said once, below it. */
+/** Without the unit: a note below the table has the scales. */
 function briefly({ type }: Field, { text, unscaled }: Cell): Cell {
   return type !== "string"
     ? { text: text.replace(/ (?:raw|as configured)$/u, ""), unscaled }
@@ -120,7 +115,6 @@ export function isOrder(order: ListedOrder): order is Order {
   return !isFailedOrder(order) && !isEmptyOrder(order);
 }
 
-/** Counts of a listing, and the first failure. */
 export class Tally {
   public listed = 0;
   public empty = 0;

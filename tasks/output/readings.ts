@@ -19,14 +19,12 @@ import type { Block, LabelledValue } from "./blocks.js";
 import { formatValue, utilisationBar } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 
-/** One value of an operation, or its failure. */
 interface ShownReading {
-  /** The word that distinguishes several readings of one operation. */
+  /** Distinguishes readings of one operation, for example `public`. */
   readonly variant?: string | undefined;
   readonly value: unknown;
 }
 
-/** All readings of a snapshot: a section for each operation. */
 export function snapshotBlocks(
   snapshot: object,
   context: FormatContext,
@@ -43,19 +41,17 @@ export function snapshotBlocks(
   });
 }
 
-/** All readings of a snapshot as they are. */
 export function readingsOf(snapshot: object): readonly unknown[] {
   return standaloneQueries.map(({ path }) => get(snapshot, path));
 }
 
-/** Why readings of a snapshot failed. */
 export function failuresOf(snapshot: object): readonly VaultError[] {
   return readingsOf(snapshot).flatMap((value) =>
     isFailedReading(value) ? value.error : [],
   );
 }
 
-/** The number of failures, and what to do about each kind. */
+/** The number of failures, and one fix for each error code. */
 export function failureNotes(failures: readonly VaultError[]): Block {
   const remedies = new Map<string, string>();
   for (const error of failures.toReversed()) {
@@ -69,7 +65,6 @@ export function failureNotes(failures: readonly VaultError[]): Block {
       );
 }
 
-/** The readings of one operation, with labels that differ. */
 export function readingsBlock(
   operation: ReadOperationName,
   readings: readonly ShownReading[],
@@ -114,10 +109,7 @@ function valuesOf(
   ];
 }
 
-/**
- * What a person wants to see at a glance beside the plain fields. An operation
- * that has none needs no entry.
- */
+/** Values that are derived from the fields. */
 function extraValues(
   operation: ReadOperationName,
   reading: ShownReading,
@@ -148,7 +140,7 @@ function extraValues(
   }
 }
 
-/** A label in the middle of a phrase; an abbreviation stays as it is. */
+/** A label inside a phrase; an abbreviation keeps its capitals. */
 function lower(label: string): string {
   return /^[A-Z]{2}/u.test(label)
     ? label

@@ -13,10 +13,7 @@ import type {
 } from "./blocks.js";
 import type { Style } from "./style.js";
 
-/**
- * Blocks as text that fits the width of the style: a blank line between two
- * blocks, but none below a heading.
- */
+/** Separates blocks by a blank line, except below a heading. */
 export function renderText(blocks: readonly Block[], style: Style): string {
   return [...blocks, footnotesOf(blocks)]
     .filter((block) => !isEmpty(block))
@@ -62,10 +59,9 @@ function paint(content: Content, style: Style): string {
   return tone === undefined || text === "" ? text : style[tone](text);
 }
 
-/** Blanks between two columns. */
 const GAP = "  ";
 
-/** Columns that a text takes: its length, for nearly all that is shown. */
+/** Columns of a text; for ASCII its length, which is faster. */
 function stringWidth(text: string): number {
   return /^[ -~]*$/u.test(text) ? text.length : measure(text);
 }
@@ -96,10 +92,8 @@ function widthsOf(rows: ReadonlyArray<readonly string[]>): number[] {
 }
 
 /**
- * Labelled values, one below the other. If a line is too long for the terminal,
- * the note goes below the value, and a value that has no room beside its label
- * goes below the label. Lines break between words only; a longer word, such as
- * a number with many digits, is left to the terminal.
+ * Labelled values, one per line. If a line is too long, the note goes below the
+ * value. If a word does not fit next to the label, the value goes below the label.
  */
 function renderValues(values: readonly LabelledValue[], style: Style): string {
   const rows = values.map(([label, value]) => {
@@ -134,10 +128,7 @@ function renderValues(values: readonly LabelledValue[], style: Style): string {
     .join("\n");
 }
 
-/**
- * A table below its headings if the terminal has room for it; else the rows one
- * below the other, each as labelled values.
- */
+/** A table if it fits the width; else each row as labelled values. */
 function renderTable(
   allColumns: readonly Column[],
   allRows: ReadonlyArray<readonly Content[]>,
@@ -177,7 +168,7 @@ function renderTable(
     .join("\n\n");
 }
 
-/** Text in lines that the terminal has room for, broken between words only. */
+/** Breaks lines between words only. */
 export function wrapText(text: string, { width }: Style): string {
   return text
     .split("\n")

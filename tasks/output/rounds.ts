@@ -9,7 +9,7 @@ import type { Listing } from "./listing.js";
 
 const fields = operations.getLatestRoundInfo.outputs;
 
-/** What of a round fits beside each other; JSON and CSV have all of it. */
+/** The columns that fit a terminal; JSON and CSV have all of them. */
 const shown = fieldsOf("getLatestRoundInfo", [
   "startTime",
   "endTime",
@@ -18,7 +18,6 @@ const shown = fieldsOf("getLatestRoundInfo", [
   "settledPrice",
 ]);
 
-/** Rounds in every form. */
 export function roundListing(
   envelope: Envelope,
   rounds: AsyncIterable<PastRound>,
@@ -54,12 +53,11 @@ export function roundListing(
   };
 }
 
-/** A past round, and when it was settled, Unix seconds, if that was looked up. */
 export interface ReportedRound extends PastRound {
+  /** Unix seconds. */
   readonly settledTime?: number | undefined;
 }
 
-/** A table for a person, and what has to be known about it. */
 export function roundBlocks(
   rounds: readonly ReportedRound[],
   latest: number,
@@ -103,7 +101,7 @@ export function roundBlocks(
 
 const NOT_SEEN = "not seen";
 
-/** The block that settled it, or why none can be named. */
+/** The block that settled the round, or the reason why it is unknown. */
 function describeSettled(
   { settled, settledBlock, lastBlock }: PastRound,
   latest: number,
@@ -117,7 +115,7 @@ function describeSettled(
         : NOT_SEEN;
 }
 
-/** What a reader of the list must not miss. */
+/** Gaps and doubts of a list of rounds. */
 export function notesOnRounds(rounds: readonly PastRound[]): string[] {
   const unread = Math.max(0, ...rounds.map((round) => round.unreadBlocks ?? 0));
   const gaps = rounds.flatMap((round, index) => {

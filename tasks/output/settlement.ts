@@ -19,13 +19,7 @@ import {
   title,
   toned,
 } from "./blocks.js";
-import type {
-  Block,
-  Cell,
-  Content,
-  Envelope,
-  LabelledValue,
-} from "./blocks.js";
+import type { Block, Cell, Content, Envelope } from "./blocks.js";
 import { formatCountdown, formatNative } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { readingsBlock } from "./readings.js";
@@ -37,7 +31,6 @@ const signingNames: Readonly<Record<SigningKind, string>> = {
   "in-process": "signed by the in-process network",
 };
 
-/** What is about to happen, for the person who has to agree to it. */
 export function preflightBlocks(
   preflight: SettlementPreflight,
   { network, chainId }: Pick<Envelope, "network" | "chainId">,
@@ -46,6 +39,8 @@ export function preflightBlocks(
   const { round, contract, from, signing, balance } = preflight;
   const { gas, cost, maxCost, preview } = preflight;
   const used = preview?.gasUsed ?? null;
+  const usedNote =
+    used === null ? "" : `; ${groupDigits(String(used))} used when simulated`;
   return [
     title("About to settle this round"),
     readingsBlock("getLatestRoundInfo", [{ value: round }], context),
@@ -57,26 +52,21 @@ export function preflightBlocks(
       ["Balance", { text: formatNative(balance), note: "native token" }],
       ...(gas === null || cost === null || maxCost === null
         ? []
-        : amountsOfGas(gas, used, cost, maxCost)),
+        : ([
+            [
+              "Gas",
+              { text: groupDigits(String(gas)), note: `limit${usedNote}` },
+            ],
+            [
+              "Cost",
+              {
+                text: formatNative(cost),
+                note: `at most ${formatNative(maxCost)}`,
+              },
+            ],
+          ] as const)),
       ["Simulated", describePreview(preflight)],
     ]),
-  ];
-}
-
-function amountsOfGas(
-  gas: bigint,
-  used: bigint | null,
-  cost: bigint,
-  maxCost: bigint,
-): readonly LabelledValue[] {
-  const usedNote =
-    used === null ? "" : `; ${groupDigits(String(used))} used when simulated`;
-  return [
-    ["Gas", { text: groupDigits(String(gas)), note: `limit${usedNote}` }],
-    [
-      "Cost",
-      { text: formatNative(cost), note: `at most ${formatNative(maxCost)}` },
-    ],
   ];
 }
 
@@ -98,7 +88,6 @@ function describePreview(preflight: SettlementPreflight): Cell {
       : toned("good", outcome, note);
 }
 
-/** A warning of a round that has not ended yet. */
 export function earlyWarning({
   round: { endTime },
   chainTime,
@@ -111,7 +100,6 @@ export function earlyWarning({
   );
 }
 
-/** All that will change, before anybody is asked. */
 function previewBlocks(
   simulation: Simulation,
   { from: sender, contract, tokens }: SettlementPreflight,
@@ -129,14 +117,13 @@ function previewBlocks(
       : effect),
     notes(
       ...simulation.notes
-        // This holds for every settlement: no answer to the question hangs on it.
+        // It holds for every settlement, and so does not help to decide.
         .filter((note) => note !== UNKNOWABLE)
         .map((note) => toned("warn", escapeUntrusted(note))),
     ),
   ];
 }
 
-/** The differences between the preview and what happened. */
 function comparisonBlocks(
   { preview, blockNumber }: Settlement,
   context: FormatContext,
@@ -197,7 +184,6 @@ const outcomes: Readonly<Record<SettlementStatus, Cell>> = {
   unconfirmed: toned("bad", "Unconfirmed"),
 };
 
-/** The outcome, with every field of the round that changed. */
 export function settlementBlocks(
   settlement: Settlement,
   envelope: Envelope | undefined,

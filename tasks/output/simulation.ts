@@ -7,7 +7,6 @@ import type { Simulated } from "../../src/simulation/simulate-settle-all.js";
 import { NATIVE } from "../../src/simulation/tokens.js";
 import type {
   ReadingChange,
-  ReadingValue,
   Simulation,
   SimulationEngine,
   TokenDescription,
@@ -24,12 +23,11 @@ import {
 } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 
-/** A simulated settlement, and what its tokens say of themselves. */
+/** A simulated settlement, with symbol and decimals of its tokens. */
 export interface ShownSimulation extends Simulated {
   readonly tokens: ReadonlyMap<string, TokenDescription>;
 }
 
-/** A simulated settlement for a person. */
 export function simulationBlocks(
   shown: ShownSimulation,
   network: string,
@@ -83,7 +81,7 @@ function describeOutcome(status: Simulation["status"], reason: string): Cell {
   }
 }
 
-/** What changes and what moves, as `vault settle` shows it too. */
+/** Changes and transfers, for `vault simulate` and `vault settle`. */
 export function effectBlocks(
   shown: Effect,
   context: FormatContext,
@@ -115,7 +113,6 @@ type Effect = Pick<
   "simulation" | "sender" | "contracts" | "tokens"
 >;
 
-/** Readings' fields, before and after. */
 export function changesTable(
   changes: readonly ReadingChange[],
   context: FormatContext,
@@ -133,7 +130,7 @@ export function changesTable(
   };
 }
 
-/** Of orders that were asked about, silence would say nothing. */
+/** A note that the watched orders do not change. */
 function unchangedOrders({
   simulation: { changes, status },
   ordersRead,
@@ -157,7 +154,7 @@ export const engineNames: Readonly<Record<SimulationEngine, string>> = {
   "in-process": "the in-process network, and undone",
 };
 
-/** How a token's amounts are shown: by what it tells of itself, as far as it does. */
+/** Scales a token's amounts, if the token has decimals. */
 function describeToken(
   token: string,
   tokens: ShownSimulation["tokens"],
@@ -175,7 +172,6 @@ function describeToken(
   };
 }
 
-/** Whose address it is, where that is known. */
 function nameAccount(account: string, { sender, contracts }: Effect): string {
   const role = contracts.find(({ address }) => address === account)?.role;
   return role === undefined
@@ -194,19 +190,15 @@ function changeRow(
     `${reading} ${described?.label.toLowerCase() ?? field}`,
   );
   if (described === undefined) {
-    return [label, showCode(before), showCode(after), ""];
+    // A failed reading has only the code of its error.
+    const codes = [before, after].map((code) => String(code ?? "no error"));
+    return [label, ...codes, ""];
   }
   const cell = formatValue(described, after, context);
   const { note = "" } = cell;
   return [label, formatValue(described, before, context), cell, note];
 }
 
-/** Of a reading that fails before or after, there is only the error's code. */
-function showCode(code: ReadingValue): string {
-  return code === null ? "no error" : String(code);
-}
-
-/** Whose balance of what, before, after and the difference. */
 function balanceRows(shown: Effect): ReadonlyArray<readonly string[]> {
   const { simulation, tokens } = shown;
   return simulation.balances.map(({ account, token, before, after }) => {
@@ -222,7 +214,7 @@ function balanceRows(shown: Effect): ReadonlyArray<readonly string[]> {
   });
 }
 
-/** A simulation for a JSON document, each transfer with its token's own words. */
+/** A simulation for JSON; transfers get symbol and decimals of their token. */
 export function describeTransfers<Found extends Simulation>(
   simulation: Found,
   tokens: ReadonlyMap<string, TokenDescription>,

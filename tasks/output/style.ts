@@ -1,9 +1,9 @@
 import { WriteStream } from "node:tty";
 import { styleText } from "node:util";
 
-/** How text has to look on a stream: its colours and its width. */
+/** Colours and width of a stream. */
 export interface Style {
-  /** Columns of a terminal; Infinity where lines have no end, as in a file. */
+  /** Columns of a terminal; Infinity for a file or a pipe. */
   readonly width: number;
   title(text: string): string;
   dim(text: string): string;
@@ -12,22 +12,18 @@ export interface Style {
   warn(text: string): string;
 }
 
-/** What is asked of a stream to know how to write to it. */
-export interface StyledStream {
+/**
+ * A `NO_COLOR` that is not empty turns colours off, even with `FORCE_COLOR`
+ * (unlike Node). Otherwise `FORCE_COLOR` turns them on (0: off), even without a
+ * terminal. Otherwise Node decides for a terminal.
+ */
+export function createStyle({
+  isTTY,
+  columns,
+}: {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
-}
-
-/** The width of a terminal that does not tell its own. */
-const USUAL_WIDTH = 80;
-
-/**
- * The style of a stream. Colours are off where `NO_COLOR` is set and not empty,
- * whatever `FORCE_COLOR` says, unlike Node; else `FORCE_COLOR` turns them on,
- * also where there is no terminal or a dumb one (0 turns them off); else a
- * terminal is coloured as Node would colour it, and not with `TERM=dumb`.
- */
-export function createStyle({ isTTY, columns }: StyledStream): Style {
+}): Style {
   const coloured =
     (isTTY === true || process.env["FORCE_COLOR"] !== undefined) &&
     (process.env["NO_COLOR"] ?? "") === "" &&
@@ -39,9 +35,9 @@ export function createStyle({ isTTY, columns }: StyledStream): Style {
   return {
     width:
       isTTY === true
-        ? // A terminal that cannot tell its width may say 0.
+        ? // A terminal of unknown width may report 0 columns.
           columns === undefined || columns === 0
-          ? USUAL_WIDTH
+          ? 80
           : columns
         : Infinity,
     title: paint("bold"),

@@ -13,10 +13,9 @@ import type { ReportedRound } from "../output/rounds.js";
 import { Markup, html } from "./html.js";
 import type { Content } from "./html.js";
 
-// Charts are drawn here, as SVG, and not in the browser: the page shows them
-// without a script. The serializer escapes their texts.
+// Charts are SVG, so the page needs no script. The serializer escapes their texts.
 
-/** The part of a DOM that Plot draws into; its own types want a browser's. */
+/** The used part of a drawing; Plot's own types need those of a browser. */
 interface Drawing {
   readonly outerHTML: string;
   setAttribute(name: string, value: string): void;
@@ -41,7 +40,7 @@ function draw(
     marginTop: 28,
     ...options,
   });
-  // The page has one style sheet, and allows no other.
+  // The page's policy allows only its own style sheet.
   for (const style of drawing.querySelectorAll("style")) {
     style.remove();
   }
@@ -57,7 +56,7 @@ function draw(
   </figure> `;
 }
 
-/** An axis for values of a field. A position, unlike a figure, may be rounded. */
+/** An axis for values of a field. Positions are rounded. */
 function axisOf(
   field: Field,
   context: FormatContext,
@@ -78,7 +77,7 @@ function axisOf(
   };
 }
 
-/** From the least to the most, with some room on both sides. */
+/** The range of the positions, with a margin. */
 function spread(positions: readonly number[]): [number, number] {
   const least = positions.reduce((one, other) => Math.min(one, other));
   const most = positions.reduce((one, other) => Math.max(one, other));
@@ -86,7 +85,7 @@ function spread(positions: readonly number[]): [number, number] {
   return [Math.max(0, least - room), most + room];
 }
 
-/** The number of orders by opening price, and the strike among them. */
+/** A histogram of opening prices, with the strike price. */
 export function pricesFigure(
   orders: readonly Order[],
   strikePrice: bigint | undefined,
@@ -134,7 +133,7 @@ export function pricesFigure(
   );
 }
 
-/** Strike prices over the rounds, and what each was settled at, and when. */
+/** Strike and settled prices of rounds over time. */
 export function strikesFigure(
   rounds: readonly ReportedRound[],
   context: FormatContext,

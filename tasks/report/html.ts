@@ -1,11 +1,11 @@
 import { escapeUntrusted } from "../../src/untrusted-text.js";
 
-/** Text that is HTML already, and written as it is. */
+/** HTML, which is not escaped. */
 export class Markup {
   public constructor(public readonly text: string) {}
 }
 
-/** What a template takes; a string is text and never markup. */
+/** Strings are escaped. */
 export type Content = Markup | string | number | undefined | readonly Content[];
 
 const entities: Readonly<Record<string, string>> = {
@@ -17,14 +17,8 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /**
- * A piece of a page. Whatever is put into it is escaped, for a reader (see
- * {@link escapeUntrusted}) and for HTML, between tags and in quoted attributes.
- *
- * @example
- * ```ts
- * html`<b title="${'"'}">${"<i>"}</b>`.text;
- * // <b title="&quot;">&lt;i&gt;</b>
- * ```
+ * Escapes inserted values by {@link escapeUntrusted} and for HTML, both between
+ * tags and in quoted attributes.
  */
 export function html(
   parts: TemplateStringsArray,

@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { Markup, html } from "./html.js";
 import type { Content } from "./html.js";
 
-/** Light or dark, wide or narrow. */
 const pageStyle = `
 :root {
   color-scheme: light dark;
@@ -71,9 +70,8 @@ thead th { border-bottom-color: var(--line); vertical-align: bottom; }
 `;
 
 /**
- * What a browser may do for the page: apply its one style sheet, known by its
- * hash. It loads nothing, sends nothing and runs nothing. The icon, which is
- * empty, keeps a browser from asking the page's server for one.
+ * Allows only the style sheet, by its hash: the page loads, sends and runs
+ * nothing. The empty icon stops a browser from requesting one.
  */
 const policy = [
   "default-src 'none'",
@@ -83,7 +81,6 @@ const policy = [
   "form-action 'none'",
 ].join("; ");
 
-/** A whole page that needs no other file. */
 export function renderPage(title: string, content: Content): string {
   return html`<!doctype html>
     <html lang="en">

@@ -4,7 +4,6 @@ import type { Block, Content, LabelledValue } from "../output/blocks.js";
 import { html } from "./html.js";
 import type { Markup } from "./html.js";
 
-/** Blocks as a part of a page. */
 export function renderHtml(blocks: readonly Block[]): readonly Markup[] {
   return blocks.map(renderBlock);
 }
@@ -47,7 +46,7 @@ function renderValue([label, value]: LabelledValue): Markup {
   </tr> `;
 }
 
-/** A table; on a narrow screen, the style sheet shows its rows as labelled values. */
+/** On a narrow screen, the style sheet shows rows as labelled values. */
 function renderTable({
   columns,
   rows,

@@ -16,13 +16,12 @@ import type { Markup } from "./html.js";
 import { renderPage } from "./page.js";
 import { renderHtml } from "./render-html.js";
 
-/** All that a report shows. */
 export interface Report {
   readonly envelope: Envelope;
-  /** The name of the instance; undefined for the network's own contracts. */
+  /** Undefined for the network's own contracts. */
   readonly instance: string | undefined;
   readonly chapters: readonly Chapter[];
-  /** The number of readings and orders that could not be read. */
+  /** The number of readings and orders that failed. */
   readonly failures: number;
 }
 
@@ -32,7 +31,7 @@ export interface Chapter {
   readonly blocks: readonly Block[];
 }
 
-/** A vault at one block, as one self-contained HTML document. */
+/** Renders a self-contained HTML document. */
 export function renderReport({ envelope, instance, chapters }: Report): string {
   const named = instance === undefined ? "" : `: ${escapeUntrusted(instance)}`;
   return renderPage(
@@ -56,10 +55,9 @@ export function renderReport({ envelope, instance, chapters }: Report): string {
   );
 }
 
-/** Browsers lay out so many rows without a delay. */
+/** Browsers lay out this many rows without a delay. */
 const MOST_ORDERS = 1_000;
 
-/** Opening prices, and orders one by one. */
 export function ordersChapter(
   listed: readonly ListedOrder[],
   strike: bigint | undefined,
