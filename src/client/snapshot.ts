@@ -5,12 +5,10 @@ import type {
   Query,
   StandaloneReadings,
 } from "../protocol/index.js";
-import type { LocatedAddress } from "./addresses.js";
 import { decodeAnswer } from "./answer.js";
 import { DEFAULT_TIMEOUT_MS } from "../rpc/rpc-client.js";
 import type { BlockInfo } from "../rpc/rpc-client.js";
 import { encodeCall } from "./codec.js";
-import type { EncodedCall } from "./codec.js";
 import { failedReading } from "./failed-reading.js";
 import type { FailedReading } from "./failed-reading.js";
 import { entryAnswer, tryLens } from "./lens/lens.js";
@@ -38,7 +36,15 @@ export async function takeSnapshot(
   const { from, blockTag } = options;
   const { networkName: network } = client;
   const prepared = await Promise.all(
-    standaloneQueries.map(async (query) => await prepareQuery(client, query)),
+    standaloneQueries.map(async (query) => {
+      try {
+        const call = encodeCall(query.operation, query.args);
+        const target = await client.addressOf(call.role, query.operation);
+        return { ...query, call, target };
+      } catch (error) {
+        return { ...query, ...failedReading(error) };
+      }
+    }),
   );
   const located = prepared.filter((query) => "call" in query);
   const lens = await tryLens(
@@ -91,24 +97,6 @@ export async function takeSnapshot(
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the loop above fills exactly the places that the type names
     ...(readings as StandaloneReadings<FailedReading>),
   };
-}
-
-type LocatedQuery = Query & {
-  readonly call: EncodedCall;
-  readonly target: LocatedAddress;
-};
-
-export async function prepareQuery(
-  client: VaultReader,
-  query: Query,
-): Promise<LocatedQuery | (Query & FailedReading)> {
-  try {
-    const call = encodeCall(query.operation, query.args);
-    const target = await client.addressOf(call.role, query.operation);
-    return { ...query, call, target };
-  } catch (error) {
-    return { ...query, ...failedReading(error) };
-  }
 }
 
 /** @returns The value, or a {@link FailedReading}. */

@@ -157,12 +157,6 @@ export function isInProcess(vault: VaultClient): boolean {
 }
 
 /**
- * Methods of Hardhat's node and of anvil. The client's name and the chain id do
- * not identify them: a live node may have the same.
- */
-const DEVELOPMENT_METHODS = ["hardhat_metadata", "anvil_nodeInfo"];
-
-/**
  * Checks that the network is in process or a development node.
  *
  * @param action The problem with another network, for the error.
@@ -179,7 +173,8 @@ export async function requireDevelopmentNode(
   }
   // First, so that an unreachable node is not reported as a live network.
   const chainId = await vault.chainId();
-  for (const method of DEVELOPMENT_METHODS) {
+  // The client's name and the chain id prove nothing: a live node may have the same.
+  for (const method of ["hardhat_metadata", "anvil_nodeInfo"]) {
     const answer = await vault.rpc
       .request(method)
       .catch(fallbackTo(undefined, ({ kind }) => kind === "rpc"));

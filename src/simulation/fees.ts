@@ -2,7 +2,6 @@ import { max, min } from "@nomicfoundation/hardhat-utils/bigint";
 import type { NetworkConfig } from "hardhat/types/config";
 
 import { fallbackTo } from "../errors.js";
-import type { VaultHost } from "../host.js";
 import { isNodeRefusal } from "../rpc/errors.js";
 import { TRANSACTION_GAS_CAP } from "../rpc/gas.js";
 import { toBlockId } from "../rpc/rpc-client.js";
@@ -67,7 +66,11 @@ export async function resolveGas(
   { gas, gasMultiplier }: Pick<NetworkConfig, "gas" | "gasMultiplier">,
   call: CallRequest,
   { gasLimit: blockGasLimit }: Pick<Block, "gasLimit">,
-  simulated?: SimulatedGas,
+  simulated?: {
+    readonly used: bigint;
+    /** Gas used before refunds, or an upper bound of it. */
+    readonly needed: bigint;
+  },
 ): Promise<bigint | Reverted> {
   if (gas !== "auto") {
     return gas;
@@ -96,12 +99,6 @@ export async function resolveGas(
   return min(highest, withMargin > limit ? max(needed, limit) : withMargin);
 }
 
-export interface SimulatedGas {
-  readonly used: bigint;
-  /** Gas used before refunds, or an upper bound of it. */
-  readonly needed: bigint;
-}
-
 /** @param block State to estimate on. Default: the node's choice. */
 export async function estimateGas(
   rpc: RpcClient,
@@ -116,15 +113,4 @@ export async function estimateGas(
   return "reverted" in answer
     ? answer
     : rpc.parser(method).quantity(answer.result);
-}
-
-/** @returns Current price of a unit of gas in wei, undefined if not known. */
-export async function findPrice(
-  { rpc, connection }: VaultHost,
-  block: Pick<Block, "baseFeePerGas">,
-): Promise<bigint | undefined> {
-  const price = await resolveFees(rpc, connection.networkConfig, block).catch(
-    fallbackTo(undefined, ({ kind }) => kind === "rpc"),
-  );
-  return price?.current;
 }

@@ -58,7 +58,12 @@ export function checkOptions(
   const { as, orders = [], tokens = [], gas, hardfork } = options;
   checkTime(options.atTime);
   const orderIDs = [...new Set(orders.map((id) => parseUint256(id, "orders")))];
-  checkOrderCount(orderIDs, "orders");
+  if (orderIDs.length > MOST_ORDERS) {
+    throw invalidArgument(
+      "orders",
+      `at most ${MOST_ORDERS} can be watched, and ${orderIDs.length} are named`,
+    );
+  }
   const ofFork = (["blockNumber", "hardfork", "engine"] as const).find(
     (name) => options[name] !== undefined,
   );
@@ -76,17 +81,6 @@ export function checkOptions(
     engines: chooseEngines(options),
     gas: gas === undefined ? undefined : parseUint256(gas, "gas"),
   };
-}
-
-/** @throws VaultError VAULT_INVALID_ARGUMENT */
-export function checkOrderCount(
-  { length }: readonly bigint[],
-  where: string,
-): void {
-  if (length > MOST_ORDERS) {
-    const problem = `at most ${MOST_ORDERS} can be watched, and ${length} are named`;
-    throw invalidArgument(where, problem);
-  }
 }
 
 function chooseEngines({

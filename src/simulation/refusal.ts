@@ -1,5 +1,4 @@
 import { checkAddress } from "../client/answer.js";
-import { isUsedUp } from "../rpc/gas.js";
 import { decodeRevertReason } from "../rpc/revert-reason.js";
 import type { RevertReason } from "../rpc/revert-reason.js";
 import { vaultError } from "../errors.js";
@@ -18,6 +17,17 @@ import type {
 export interface Refusal {
   readonly code: VaultErrorCode;
   readonly reason: string;
+}
+
+/** Less than 100: a call keeps 1/64 of its gas from each call inside. */
+const USED_UP_PERCENT = 95n;
+
+/** True if a failed call probably ran out of gas. */
+export function isUsedUp({
+  gasUsed,
+  gasGiven,
+}: Pick<FailedCall, "gasUsed" | "gasGiven">): boolean {
+  return gasUsed * 100n >= gasGiven * USED_UP_PERCENT;
 }
 
 /** True if the call used up its gas, which an invalid instruction does, too. */

@@ -1,6 +1,6 @@
 import { noCode } from "../client/answer.js";
 import { isFailedReading } from "../client/failed-reading.js";
-import { assertInvariant, vaultError } from "../errors.js";
+import { assertInvariant, fallbackTo, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { VaultHost } from "../host.js";
 import { isNodeRefusal } from "../rpc/errors.js";
@@ -18,7 +18,7 @@ import { runCall } from "./engines/call.js";
 import { runFork } from "./engines/fork.js";
 import { runInProcess } from "./engines/in-process.js";
 import { runSimulateV1 } from "./engines/simulate-v1.js";
-import { findPrice } from "./fees.js";
+import { resolveFees } from "./fees.js";
 import { findBlock } from "./next-block.js";
 import type { TargetBlock } from "./next-block.js";
 import { checkOptions, httpEngines } from "./options.js";
@@ -76,7 +76,8 @@ export async function simulateSettlement(
 ): Promise<Simulated> {
   const client = vault.withDeadline({});
   const { sender, hardfork } = request;
-  const { gas: configured } = client.connection.networkConfig;
+  const { networkConfig } = client.connection;
+  const configured = networkConfig.gas;
   const gas = request.gas ?? (configured === "auto" ? undefined : configured);
   const [contracts, target] = await Promise.all([
     findContracts(client),
@@ -89,13 +90,18 @@ export async function simulateSettlement(
   };
   const [result, price] = await Promise.all([
     runEngines(parameters, request.engines),
-    findPrice(client, next),
+    resolveFees(client.rpc, networkConfig, next).catch(
+      fallbackTo(undefined, ({ kind }) => kind === "rpc"),
+    ),
   ]).catch((error: unknown) => {
     throw needsArchive(parameters, error);
   });
   const before = decodeState(client, watched, result.before);
-  requireCode(parameters, before);
   const { accounts, block } = before.facts;
+  if (accounts.get(target.address)?.hasCode === false) {
+    // A call to an address without code succeeds and would pass for a settlement.
+    throw noCode("vault", target, client.networkName, next.number - 1);
+  }
   const ordersRead = [...before.readings].filter(
     ([name, value]) => name.startsWith("orders.") && !isFailedReading(value),
   ).length;
@@ -120,7 +126,7 @@ export async function simulateSettlement(
       "What a unit of gas costs is not known: no fee is taken off.",
     ...notesOn(executed, refusal),
   ].filter((note) => note !== false);
-  const fee = result.gasUsed * (price ?? 0n);
+  const fee = result.gasUsed * (price?.current ?? 0n);
   const described = describeResult(executed, refusal, sender, fee);
   return { ...known, gasNeeded, simulation: { ...described, notes } };
 }
@@ -167,16 +173,6 @@ function needsArchive(
   const problem = String(error.details["problem"]);
   const details = { network: vault.networkName, block, problem };
   return vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, error);
-}
-
-/** A call to an address without code succeeds and would pass for a settlement. */
-function requireCode(
-  { target, vault, next }: SimulationParameters,
-  { facts }: ChainState,
-): void {
-  if (facts.accounts.get(target.address)?.hasCode === false) {
-    throw noCode("vault", target, vault.networkName, next.number - 1);
-  }
 }
 
 function nothingToDo(engine: SimulationEngine): Simulation {

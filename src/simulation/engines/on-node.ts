@@ -3,12 +3,11 @@ import { numberToHexString } from "@nomicfoundation/hardhat-utils/hex";
 import { parseFacts } from "../../client/lens/simulation-lens.js";
 import type { VaultHost } from "../../host.js";
 import { isRefusedAnyhow, refusesParameters } from "../../rpc/errors.js";
-import { isUsedUp } from "../../rpc/gas.js";
 import { fewRetries } from "../../rpc/retry.js";
 import type { BlockInfo, CallResult, Executed } from "../../rpc/rpc-client.js";
 import { EngineUnsupportedError } from "../engine.js";
 import type { EngineResult, SimulationParameters } from "../engine.js";
-import { isExhausted } from "../refusal.js";
+import { isExhausted, isUsedUp } from "../refusal.js";
 
 /** Parsed answer of a node; a read that ran out of gas is undefined. */
 type NodeSimulation = Omit<
