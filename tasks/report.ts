@@ -4,7 +4,7 @@ import { isFailedReading } from "../src/client/failed-reading.js";
 import { isFailedOrder } from "../src/client/index.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { assertInvariant, fallbackTo } from "../src/errors.js";
-import { findSender } from "../src/plugin/sender.js";
+import { findSender } from "../src/settlement/signer.js";
 import { contractRoleNames, contractRoles } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import { taskArguments } from "./arguments.js";

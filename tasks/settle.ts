@@ -1,8 +1,7 @@
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
 import { describeTransfers } from "./output/simulation.js";
-import { buildSettlement } from "../src/settlement/calldata.js";
-import { toSafeBatch } from "../src/settlement/safe-batch.js";
+import { buildSettlement, toSafeBatch } from "../src/settlement/calldata.js";
 import { settleAll } from "../src/settlement/settle-all.js";
 import type {
   SettleAllOptions,

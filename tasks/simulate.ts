@@ -1,5 +1,5 @@
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { findSender } from "../src/plugin/sender.js";
+import { findSender } from "../src/settlement/signer.js";
 import { describeTokens } from "../src/simulation/tokens.js";
 import { simulateSettleAll } from "../src/simulation/simulate-settle-all.js";
 import type { SimulateSettleAllOptions } from "../src/simulation/options.js";

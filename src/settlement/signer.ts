@@ -6,8 +6,8 @@ import type {
 } from "hardhat/types/config";
 
 import { parseAddress } from "../client/inputs.js";
-import { toRpcError } from "../rpc/errors.js";
-import { vaultError } from "../errors.js";
+import { isNodeRefusal, toRpcError } from "../rpc/errors.js";
+import { refusesSettlement, vaultError } from "../errors.js";
 import type { VaultError } from "../errors.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 import { keepKeySecret, keepSecret } from "../untrusted-text.js";
@@ -68,6 +68,35 @@ export async function resolveSigner(
     throw vaultError("VAULT_UNKNOWN_SIGNER", { from: address, network, known });
   }
   return { address, kind };
+}
+
+/**
+ * Finds the default sender: the network's `from`, else its first account, kept
+ * for the connection.
+ *
+ * @param option The option that names another account, for the error.
+ * @throws VaultError VAULT_NO_SENDER, VAULT_CONFIG_VARIABLE,
+ * VAULT_INVALID_ADDRESS, VAULT_INVALID_KEY and errors of a request
+ */
+export async function findSender(
+  rpc: RpcClient,
+  config: NetworkConfig,
+  option: "as" | "from" = "as",
+): Promise<string> {
+  if (config.from !== undefined) {
+    return parseAddress(config.from, `networks.${rpc.network}.from`);
+  }
+  const { node, network } = rpc;
+  try {
+    node.sender ??= (await resolveSigner(rpc, config, undefined)).address;
+    return node.sender;
+  } catch (error) {
+    // Public endpoints have no accounts: some return an empty list, some refuse.
+    if (refusesSettlement(error) || isNodeRefusal(error)) {
+      throw vaultError("VAULT_NO_SENDER", { network, option }, error);
+    }
+    throw error;
+  }
 }
 
 async function findLocalKey(

@@ -5,7 +5,7 @@ import type { VaultSnapshot } from "../../src/client/snapshot.js";
 import type { VaultHost } from "../../src/host.js";
 import type { Simulation } from "../../src/simulation/types.js";
 import type { Receipt } from "../../src/rpc/rpc-client.js";
-import { findDifferences } from "../../src/settlement/compare-preview.js";
+import { findDifferences } from "../../src/settlement/report.js";
 import type { PreviewDifference } from "../../src/settlement/types.js";
 
 const accountOf = (byte: string): string => `0x${byte.repeat(20)}`;

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { ZeroAddress } from "ethers";
 
-import { safeChecksum, toSafeBatch } from "../../src/settlement/safe-batch.js";
+import { safeChecksum, toSafeBatch } from "../../src/settlement/calldata.js";
 
 describe("a batch for Safe's Transaction Builder", () => {
   it("should have the checksum that another implementation computes", () => {

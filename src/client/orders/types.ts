@@ -1,3 +1,5 @@
+import { ZeroAddress } from "ethers";
+
 import type {
   VaultOrder,
   OrderState,
@@ -78,9 +80,4 @@ export function isEmptyOrder(order: ListedOrder): order is Order {
   );
 }
 
-const zeros: readonly unknown[] = [
-  0n,
-  0,
-  "",
-  "0x0000000000000000000000000000000000000000",
-];
+const zeros: readonly unknown[] = [0n, 0, "", ZeroAddress];
