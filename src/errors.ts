@@ -32,7 +32,7 @@ const errors = {
     },
     VAULT_INVALID_ENUM: {
       text: "{where} is not one of {allowed}: {value}.",
-      fix: "Use one of the listed values. Nothing was sent.",
+      fix: "Use one of the listed values.",
     },
     VAULT_INVALID_DECIMAL: {
       text: "{where} is not a decimal number from 0 up, with at most {decimals} digits after the point and at most 256 bits: {value}.",
@@ -52,11 +52,11 @@ const errors = {
     },
     VAULT_INVALID_BLOCK: {
       text: "{where} is not a block: {value}.",
-      fix: "Use a block number or one of latest, safe, finalized, earliest, pending.",
+      fix: "Use a block number, latest, safe, finalized or earliest.",
     },
     VAULT_INVALID_ARGUMENT: {
       text: "{where}: {problem}.",
-      fix: "Correct that value.",
+      fix: "{remedy}",
     },
     VAULT_MISSING_OPTION: {
       text: "{where} is required and was not given.",
@@ -64,7 +64,7 @@ const errors = {
     },
     VAULT_NOT_DECODABLE: {
       text: "These bytes cannot be decoded: {problem}.",
-      fix: "Check that they are complete. For errors of the project's own contracts, run `npx hardhat build` first.",
+      fix: "{remedy}",
     },
     VAULT_UNKNOWN_INSTANCE: {
       text: "Network {network} has no instance {instance}.",
@@ -407,8 +407,12 @@ export function refusesSettlement(error: unknown): error is VaultError {
   return VaultError.isVaultError(error) && "refuses" in errorTable[error.code];
 }
 
-export function invalidArgument(where: string, problem: string): VaultError {
-  return vaultError("VAULT_INVALID_ARGUMENT", { where, problem });
+export function invalidArgument(
+  where: string,
+  problem: string,
+  remedy = "Correct that value.",
+): VaultError {
+  return vaultError("VAULT_INVALID_ARGUMENT", { where, problem, remedy });
 }
 
 export function assertInvariant(

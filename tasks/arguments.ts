@@ -1,6 +1,7 @@
 import type { ContractAddresses } from "../src/client/addresses.js";
 import type { BlockTag } from "../src/client/inputs.js";
-import { assertInvariant } from "../src/errors.js";
+import { assertInvariant, invalidArgument } from "../src/errors.js";
+import type { VaultError } from "../src/errors.js";
 import { contractRoleNames } from "../src/protocol/contracts.js";
 import { enumWords } from "../src/protocol/enums.js";
 import { keysOf } from "../src/protocol/keys-of.js";
@@ -140,7 +141,7 @@ const from = {
   default: "networks.<name>.from, else the zero address",
 } as const;
 const settler = "networks.<name>.from, else the network's first account";
-const rawShown = { flag: "Show unscaled integers" } as const;
+const rawShown: { readonly flag: string } = { flag: "Show unscaled integers" };
 
 const common = {
   json: { flag: "Print one JSON document on stdout" },
@@ -150,7 +151,7 @@ const common = {
 
 const ofReads = {
   ...common,
-  raw: { flag: "Show unscaled integers, and take them as arguments" },
+  raw: rawShown,
   block: { block: "Block to read at", default: "latest" },
   timeout,
   from,
@@ -167,7 +168,7 @@ const ofListings = {
     words: ["ndjson", "csv"],
   },
   out: {
-    file: "File to write; the extension .csv, .ndjson or .json chooses the form",
+    file: "File to write: .csv, .ndjson, .json, or else the table as text",
     default: "stdout",
   },
 } as const;
@@ -209,7 +210,7 @@ export const taskArguments = {
   report: {
     ...ofManyReads,
     out: { file: "File to write", default: "vault-report.html" },
-    ids: { ids: "Orders to show", default: "none" },
+    ids: { ids: "Orders to show, at most 10,000", default: "none" },
     rounds: { flag: "Show every round of the vault" },
     simulate: { flag: "Simulate a settlement, and show its effects" },
   },
@@ -280,7 +281,7 @@ export const taskArguments = {
   capture: {
     ...common,
     out: { file: "File to write, for example fixture.json", required: true },
-    ids: { ids: "Orders to record", default: "none" },
+    ids: { ids: "Orders to record, at most 10,000", default: "none" },
     block: { fixedBlock: "Block to record", default: "latest" },
     timeout,
   },
@@ -334,6 +335,11 @@ export type ArgumentsOf<Name extends TaskName> = ValuesOf<
 export type CommonValues = ValuesOf<typeof common> &
   Partial<Pick<ValuesOf<typeof ofReads>, "timeout">>;
 
+export function excludeEachOther(...flags: readonly string[]): VaultError {
+  const where = flags.join(" and ");
+  return invalidArgument(where, "they exclude each other", "Use one of them.");
+}
+
 function describeInput({ unit, label }: Field): Argument {
   switch (unit) {
     case "contractType":
@@ -354,8 +360,10 @@ function describeInput({ unit, label }: Field): Argument {
 export function readArguments(
   inputs: readonly Field[],
 ): typeof ofReads & Arguments {
+  const isScaled = inputs.some(({ unit }) => /^(?:token|percent)$/u.test(unit));
   return {
     ...ofReads,
+    ...(isScaled && { raw: { flag: "Show and take unscaled integers" } }),
     ...Object.fromEntries(
       inputs.map((field): [string, Argument] => {
         const name = field.option ?? field.name;

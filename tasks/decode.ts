@@ -6,7 +6,6 @@ import { IMockErrors__factory } from "../src/bindings/factories/IMockErrors__fac
 import { decodeResult, fragmentOf } from "../src/client/codec.js";
 import type { FindErrors } from "../src/client/error-abis.js";
 import { invalidArgument, vaultError } from "../src/errors.js";
-import type { VaultError } from "../src/errors.js";
 import { findInProject } from "../src/plugin/project-abis.js";
 import {
   contractRoles,
@@ -89,7 +88,10 @@ export async function decode(
     decodeReturned(data) ??
     decodeError(data, await project.findErrors(selector));
   if (decoded === undefined) {
-    throw notDecodable(describeUnknown(data, operation));
+    const problem = describeUnknown(data, operation);
+    const remedy =
+      "Check that they are complete. For errors of the project's own contracts, run `npx hardhat build` first.";
+    throw vaultError("VAULT_NOT_DECODABLE", { problem, remedy });
   }
   const { tokenDecimals } = project;
   return {
@@ -170,19 +172,15 @@ function decodeReturned(data: string): Decoded | undefined {
   const { operation, outputs, value } = found;
   if (others.length > 0) {
     const names = [found, ...others].map((one) => one.operation).join(", ");
-    throw notDecodable(
-      `these operations return such values, and the bytes do not tell which did: ${names}`,
-    );
+    const problem = `several operations return such values: ${names}`;
+    const remedy = "Use the ABI of the operation that was called.";
+    throw vaultError("VAULT_NOT_DECODABLE", { problem, remedy });
   }
   const values: Values =
     outputs.length > 1 && typeof value === "object"
       ? { ...value }
       : Object.fromEntries(outputs.map(({ name }) => [name, value]));
   return { kind: "result", operation, signature: null, values };
-}
-
-function notDecodable(problem: string): VaultError {
-  return vaultError("VAULT_NOT_DECODABLE", { problem });
 }
 
 function describeUnknown(

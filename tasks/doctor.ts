@@ -86,9 +86,12 @@ export async function examineVault(vault: HardhatVault): Promise<Examination> {
     examineNode(vault, { chainId, block }),
     examineContracts(vault, block.number),
   ]);
+  // A contract's failure also fails the engine's check: it is shown once.
+  const known = new Set(ofContracts.map(({ detail }) => detail));
+  const own = ofNode.filter(({ detail }) => !known.has(detail));
   return {
     envelope: { network: vault.networkName, chainId, block },
-    checks: [...ofNode, ...ofContracts],
+    checks: [...own, ...ofContracts],
   };
 }
 

@@ -64,7 +64,7 @@ export const set = scriptingAction("mock set", ({ changes }) => {
 });
 
 export const nextRound = scriptingAction("mock next-round", ({ terms }) => {
-  const assignments = parseAssignments(terms);
+  const assignments = parseAssignments(terms, "strikePrice=65000e18");
   const ofRound = assignments.map(({ path, text }) => ({
     path: `round.${path}`,
     text,

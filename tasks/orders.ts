@@ -39,9 +39,7 @@ async function listOrders(
       chainTime: envelope.block.timestamp,
       raw: args.raw,
     },
-    isSearch
-      ? ` The last order is the one that ${EMPTY_IDS_AT_END} empty ids follow.`
-      : "",
+    isSearch ? ` Stopped after ${EMPTY_IDS_AT_END} empty ids in a row.` : "",
   );
   const isRead = await writeListing(listing, args, terminal);
   return { streamed: true, ok: !isRead || tally.failed === 0 };

@@ -18,13 +18,14 @@ export interface Assignment {
 
 export function parseAssignments(
   texts: readonly string[],
+  example = "round.strikePrice=65000e18",
 ): readonly Assignment[] {
   const assignments = texts.map((each): Assignment => {
     const [, path, text] = /^([^=]+)=(.*)$/su.exec(each) ?? [];
     if (path === undefined || text === undefined) {
       throw invalidArgument(
         describeInput(each),
-        "it is not path=value, as in round.strikePrice=65000e18",
+        `it is not path=value, as in ${example}`,
       );
     }
     return { path: path.replace(/^orders\.0+(?=[0-9])/u, "orders."), text };

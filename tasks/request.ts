@@ -75,15 +75,10 @@ async function buildRequest(
     method: "eth_call",
     params: [{ from, to, data: call.data }, "latest"],
   };
+  const curl = `curl -sS -X POST -H 'Content-Type: application/json' --data '${toSafeJson(request)}' "$RPC_URL"`;
   return {
-    json: request,
-    blocks: [
-      code(
-        args.curl
-          ? `curl -sS -X POST -H 'Content-Type: application/json' --data '${toSafeJson(request)}' "$RPC_URL"`
-          : JSON.stringify(request, undefined, 2),
-      ),
-    ],
+    json: args.curl ? { curl } : request,
+    blocks: [code(args.curl ? curl : JSON.stringify(request, undefined, 2))],
   };
 }
 

@@ -1,6 +1,5 @@
-import { invalidArgument } from "../src/errors.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { taskArguments } from "./arguments.js";
+import { excludeEachOther, taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { parseListingForm, writeListing } from "./output/listing.js";
 import { roundListing } from "./output/rounds.js";
@@ -12,10 +11,7 @@ export default readAction(
   listRounds,
   ({ block, toBlock, ...args }) => {
     if (block !== undefined && toBlock !== undefined) {
-      throw invalidArgument(
-        "--block",
-        "it says the same as --to-block; leave one of the two out",
-      );
+      throw excludeEachOther("--block", "--to-block");
     }
     parseListingForm(args);
   },

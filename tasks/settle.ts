@@ -10,7 +10,7 @@ import type {
 import { hasEnded } from "../src/protocol/round.js";
 import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
-import { taskArguments } from "./arguments.js";
+import { excludeEachOther, taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
 import { instanceFlag, messageForCommandLine } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
@@ -119,16 +119,14 @@ export function toOptions(args: ArgumentsOf<"settle">): SettleAllOptions {
     (mode) => args[mode],
   );
   if (modes.length > 1) {
-    throw invalidArgument(
-      modes.map((mode) => `--${mode}`).join(" and "),
-      "they exclude each other",
-    );
+    throw excludeEachOther(...modes.map((mode) => `--${mode}`));
   }
   if (args.safe && !args.calldata) {
-    throw invalidArgument("--safe", "it is a form of what --calldata prints");
+    const problem = "it is a form of what --calldata prints";
+    throw invalidArgument("--safe", problem, "Add --calldata.");
   }
   if (args.calldata && args.ifExpired) {
-    throw invalidArgument("--if-expired", "--calldata settles nothing");
+    throw excludeEachOther("--calldata", "--if-expired");
   }
   return {
     ifExpired: args.ifExpired,

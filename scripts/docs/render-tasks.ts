@@ -42,12 +42,13 @@ export function renderTasks(examples: Examples): string {
   return [
     introduction,
     ...table("option of most tasks", common.map(optionRow)),
-    ...tasks.map((task) => renderTask(task, examples)),
+    ...tasks.map((task) => renderTask(task, common, examples)),
   ].join("\n");
 }
 
 function renderTask(
   { id, description, positionalArguments, options }: NewTaskDefinition,
+  common: readonly OptionDefinition[],
   examples: Examples,
 ): string {
   const usage = [
@@ -64,7 +65,12 @@ function renderTask(
       text,
     ]),
     ...Object.values(options)
-      .filter(({ name }) => !shared.includes(name))
+      .filter(
+        (option) =>
+          !shared.includes(option.name) ||
+          // Another text than that of the shared table.
+          common.every((other) => other.description !== option.description),
+      )
       .map(optionRow),
   ];
   return [

@@ -15,8 +15,6 @@ const privateKeyLike = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/iu;
 
 const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
 
-const MAX_BLOCK = 2n ** 64n - 1n;
-
 /**
  * @param where Names the address in errors.
  * @returns The address with its checksum.
@@ -163,13 +161,10 @@ export function parseBlockTag(value: unknown, where = "blockTag"): string {
   if (typeof value === "string" && blockTags.includes(value)) {
     return value;
   }
-  if (isUnsigned(value, MAX_BLOCK)) {
+  if (isUnsigned(value, 2n ** 64n - 1n)) {
     return toQuantity(value);
   }
-  throw vaultError("VAULT_INVALID_BLOCK", {
-    where,
-    value: givenInput(value),
-  });
+  throw vaultError("VAULT_INVALID_BLOCK", { where, value: givenInput(value) });
 }
 
 /** @throws VaultError VAULT_INVALID_ARGUMENT for the pending block */

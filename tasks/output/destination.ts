@@ -80,6 +80,7 @@ function cannotWrite(file: string, why: string, cause?: unknown): Error {
     {
       where: "--out",
       problem: escapeUntrusted(`${file} cannot be written (${why})`),
+      remedy: "Name a file in a folder that exists and is writable.",
     },
     cause,
   );

@@ -126,7 +126,7 @@ export function formatValue(
 }
 
 const rawNotes = {
-  raw: "raw: an integer as on the wire, since its scale is not documented.",
+  raw: "Values without a documented scale are raw: unscaled integers.",
   token:
     "Volumes and deposits are raw: tokenDecimals of this network is not set.",
 };

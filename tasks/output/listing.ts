@@ -4,6 +4,7 @@ import { stringify } from "csv-stringify/sync";
 
 import { invalidArgument } from "../../src/errors.js";
 import { escapeUntrusted, toSafeJson } from "../../src/untrusted-text.js";
+import { excludeEachOther } from "../arguments.js";
 import type { ArgumentsOf } from "../arguments.js";
 import { toDocument } from "../error-texts.js";
 import type { Terminal } from "../terminal.js";
@@ -17,7 +18,7 @@ import type { Style } from "./style.js";
 
 export type ListingForm = "table" | "json" | "ndjson" | "csv";
 
-/** The form of a file, unless `--format` chooses it. */
+/** The form of a file, which `--format` and `--json` must not contradict. */
 const formOfExtension: Readonly<Record<string, ListingForm>> = {
   ".csv": "csv",
   ".json": "json",
@@ -30,17 +31,17 @@ export function parseListingForm({
   format,
   out,
 }: Pick<ArgumentsOf<"orders">, "json" | "format" | "out">): ListingForm {
-  if (format === undefined) {
-    const extension = path.extname(out ?? "").toLowerCase();
-    return json ? "json" : (formOfExtension[extension] ?? "table");
+  if (json && format !== undefined) {
+    throw excludeEachOther("--json", "--format");
   }
-  if (json) {
-    throw invalidArgument(
-      "--format",
-      "lines have no place in the one document of --json; leave one of the two out",
-    );
+  const chosen = json ? "json" : format;
+  const extension = path.extname(out ?? "").toLowerCase();
+  const ofFile = formOfExtension[extension] ?? chosen ?? "table";
+  if (chosen !== undefined && ofFile !== chosen) {
+    const problem = `a file ${extension} does not hold ${chosen}`;
+    throw invalidArgument("--out", problem, "Give the file another extension.");
   }
-  return format;
+  return ofFile;
 }
 
 /** Items of one kind, with a writer for each form. */

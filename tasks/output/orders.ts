@@ -58,7 +58,8 @@ export function orderListing(
         }
       }
       const scales = `${describeScales(context)} Fees: --json, --format ndjson or csv.${note}`;
-      yield [...heading, notes(...tally.describe(), toned("dim", scales))];
+      const footnotes = heading.length === 0 ? [toned("dim", scales)] : [];
+      yield [...heading, notes(...tally.describe(), ...footnotes)];
     },
     notes: () => (tally.empty + tally.failed === 0 ? [] : tally.describe()),
   };

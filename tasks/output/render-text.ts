@@ -102,7 +102,7 @@ function renderValues(values: readonly LabelledValue[], style: Style): string {
       label: paint(label, style),
       value: paint(value, style),
       note: note === "" ? "" : style.dim(note),
-      words: `${textOf(value)} ${note}`.split(" "),
+      words: joinUnits(`${textOf(value)} ${note}`).split(" "),
     };
   });
   const widths = widthsOf(rows.map(({ label, value }) => [label, value]));
@@ -180,5 +180,10 @@ function wrap(text: string, width: number): string[] {
   if (stringWidth(text) <= width) {
     return text === "" ? [] : [text];
   }
-  return wrapAnsi(text, width).split("\n");
+  return wrapAnsi(joinUnits(text), width).replaceAll("\u00a0", " ").split("\n");
+}
+
+/** Keeps a number and its unit on one line. */
+function joinUnits(text: string): string {
+  return text.replaceAll(/(?<=\d) (?=raw|tokens|%)/gu, "\u00a0");
 }

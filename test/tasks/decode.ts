@@ -126,7 +126,7 @@ describe("tasks - decode", () => {
         "VAULT_NOT_DECODABLE",
       );
       expect(message).to.include(
-        "the bytes do not tell which did: calMargins, queryMarginBalance",
+        "several operations return such values: calMargins, queryMarginBalance",
       );
     });
   });

@@ -168,7 +168,7 @@ describe("tasks - orders", () => {
     const table = await orders(...at);
     expect(table.stdout).to.match(/\n3 orders\.\n/u);
     expect(table.stdout.replaceAll(/\s+/gu, " ")).to.include(
-      "The last order is the one that 500 empty ids follow.",
+      "Stopped after 500 empty ids in a row.",
     );
     for (const { exitCode } of [json, ndjson, table]) {
       expect(exitCode).to.equal(0);

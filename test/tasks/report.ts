@@ -74,7 +74,7 @@ describe("tasks - report", () => {
         `>${figure.replace(" ", "")}`,
       );
     }
-    expect(page).to.include("raw: an integer as on the wire");
+    expect(page).to.include("Values without a documented scale are raw");
     const { vault } = await hre.network.getOrCreate("default");
     const { address } = await vault.addressOf("trading");
     expect(page.replaceAll(/\s+/gu, "")).to.include(`<td>${address}</td>`);

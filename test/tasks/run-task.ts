@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 
 import { expect } from "chai";
 
-import { vaultError } from "../../src/errors.js";
+import { invalidArgument, vaultError } from "../../src/errors.js";
 import type { VaultError } from "../../src/errors.js";
 import { notes } from "../../tasks/output/blocks.js";
 import { createStyle } from "../../tasks/output/style.js";
@@ -124,7 +124,7 @@ describe("running a task", () => {
       readonly [thrown: unknown, code: string, says: string]
     > = [
       [
-        vaultError("VAULT_NOT_DECODABLE", { problem: "x" }),
+        vaultError("VAULT_NOT_DECODABLE", { problem: "x", remedy: "y" }),
         "VAULT_NOT_DECODABLE",
         "cannot be decoded: x",
       ],
@@ -173,10 +173,7 @@ describe("running a task", () => {
       readonly [VaultError, string | undefined, RegExp]
     > = [
       [
-        vaultError("VAULT_INVALID_ARGUMENT", {
-          where: "fromBlock",
-          problem: "it is wrong",
-        }),
+        invalidArgument("fromBlock", "it is wrong"),
         "--from-block",
         /^Error --from-block: it is wrong\.\nCorrect that value\. /u,
       ],
@@ -186,18 +183,12 @@ describe("running a task", () => {
         /^Error --block is not a block/u,
       ],
       [
-        vaultError("VAULT_INVALID_ARGUMENT", {
-          where: "deployMocks()",
-          problem: "it is wrong",
-        }),
+        invalidArgument("deployMocks()", "it is wrong"),
         "deployMocks()",
         /^Error deployMocks\(\): it is wrong/u,
       ],
       [
-        vaultError("VAULT_INVALID_ARGUMENT", {
-          where: "networks.main.url",
-          problem: "it is wrong",
-        }),
+        invalidArgument("networks.main.url", "it is wrong"),
         "networks.main.url",
         /^Error networks\.main\.url: it is wrong\.\nCorrect that value\. /u,
       ],
