@@ -100,22 +100,13 @@ function valueAt(snapshot: object, path: string): unknown {
   return value;
 }
 
-interface Comparison {
-  readonly path: string;
-  readonly after: unknown;
-  /** Value after the expected change. */
-  readonly target: unknown;
-  readonly change: string;
-  /** Undefined if the expected change happened. */
-  readonly problem: string | undefined;
-}
-
 function compare(
   { path, wanted, from, to, by }: ExpectedChange,
   ...snapshots: readonly [before: object, after: object]
-): Comparison {
+) {
   const [before, after] = snapshots.map((one) => valueAt(one, path));
   const change = `${String(before)} → ${String(after)}`;
+  // The value after the expected change.
   const target =
     by !== undefined && typeof before === "bigint"
       ? before + by

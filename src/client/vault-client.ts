@@ -2,9 +2,9 @@ import { BrowserProvider, Contract } from "ethers";
 import type { ContractRunner } from "ethers";
 
 import {
-  argumentCount,
   contractRoleNames,
   contractRoles,
+  operationEntry,
   readOperationNames,
 } from "../protocol/index.js";
 import type { ContractRole, OperationArguments } from "../protocol/index.js";
@@ -188,6 +188,9 @@ export class VaultClient extends VaultReader {
 }
 
 for (const operation of readOperationNames) {
+  const { target, inputs } = operationEntry(operation);
+  const count =
+    (typeof target === "string" ? 0 : 1) + (inputs.length === 0 ? 0 : 1);
   Object.defineProperty(VaultClient.prototype, operation, {
     configurable: true,
     writable: true,
@@ -195,7 +198,6 @@ for (const operation of readOperationNames) {
       this: VaultClient,
       ...argsAndOptions: unknown[]
     ): Promise<unknown> {
-      const count = argumentCount(operation);
       const args = argsAndOptions.slice(0, count);
       return await this.read(
         operation,

@@ -14,6 +14,7 @@ import { byRole, contractRoles } from "../protocol/index.js";
 import type { ContractRole } from "../protocol/index.js";
 import { recordedAddress, recordedCount } from "../recorded-values.js";
 import type { Schema } from "../recorded-values.js";
+import { UNKNOWN_GENESIS } from "../rpc/rpc-client.js";
 import type { RpcClient } from "../rpc/rpc-client.js";
 
 // Not inferred from the schema: the published declarations would import zod.
@@ -39,9 +40,6 @@ const deploymentSchema: Schema<MockDeployment> = z
     contracts: z.object(byRole(() => recordedAddress)).strict(),
   })
   .strict();
-
-/** Some nodes have no first block. */
-const UNKNOWN_GENESIS = "unknown";
 
 /**
  * The addresses of mocks that `vault deploy-mocks` recorded, as long as the chain
@@ -104,7 +102,7 @@ export class DeploymentAddresses {
       version: 1,
       ...mocks,
       chainId: await this.rpc.chainId(),
-      genesisHash: await this.#genesisHash(),
+      genesisHash: await this.rpc.genesisHash(),
       instance: this.instance,
     };
     const file = this.#fileOf(deployment);
@@ -129,10 +127,6 @@ export class DeploymentAddresses {
     return vaultError("VAULT_INVALID_DEPLOYMENT_FILE", args, cause);
   }
 
-  async #genesisHash(): Promise<string> {
-    return (await this.rpc.genesisHash()) ?? UNKNOWN_GENESIS;
-  }
-
   #fileOf({
     chainId,
     genesisHash,
@@ -155,7 +149,7 @@ export class DeploymentAddresses {
     if (others.length === 0) {
       return undefined;
     }
-    const genesisHash = await this.#genesisHash();
+    const genesisHash = await this.rpc.genesisHash();
     const file = this.#fileOf({ chainId, genesisHash });
     const deployment = await readProjectFile(
       this.projectRoot,

@@ -185,9 +185,3 @@ export function get(
     from,
   );
 }
-
-/** Counts the arguments of the client's method, without its options. */
-export function argumentCount(name: OperationName): number {
-  const { target, inputs } = operationEntry(name);
-  return (typeof target === "string" ? 0 : 1) + (inputs.length === 0 ? 0 : 1);
-}

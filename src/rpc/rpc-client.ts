@@ -87,6 +87,9 @@ export const DEFAULT_TIMEOUT_MS = 300_000;
  */
 const MAX_CONCURRENCY = 16;
 
+/** Stands for a missing first block; such chains cannot be distinguished. */
+export const UNKNOWN_GENESIS = "unknown";
+
 /** A usable node is not further behind, and few keep older state. */
 const MOST_BLOCKS_BEHIND = 128;
 
@@ -420,11 +423,11 @@ export class RpcClient {
     };
   }
 
-  /** Hash of the first block; undefined if the node has pruned it. */
-  public async genesisHash(): Promise<string | undefined> {
+  /** Hash of the first block; {@link UNKNOWN_GENESIS} if the node has pruned it. */
+  public async genesisHash(): Promise<string> {
     const genesis = await this.#findBlock(0);
     return genesis === undefined
-      ? undefined
+      ? UNKNOWN_GENESIS
       : this.#ofBlock.hash(genesis["hash"]);
   }
 

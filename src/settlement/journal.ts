@@ -16,14 +16,13 @@ import {
   writeProjectFile,
 } from "../project-file.js";
 import { recordedAddress, recordedCount } from "../recorded-values.js";
+import { UNKNOWN_GENESIS } from "../rpc/rpc-client.js";
 import { settlementCall } from "../simulation/engine.js";
 import { isSignedAs, transactionSchema } from "./transaction.js";
 import { SETTLEMENT_STATUSES } from "./types.js";
 
 /** Only the owner reads and writes it. */
 const FILE_MODE = 0o600;
-/** Stands for a node without its first block; such chains cannot be distinguished. */
-const UNKNOWN_GENESIS = "unknown";
 
 function checkRound(round: unknown, { addIssue }: z.RefinementCtx): VaultRound {
   try {
@@ -93,8 +92,9 @@ export class Journal {
     address: string,
   ): Promise<Journal> {
     const isKept = vault.connection.networkConfig.type === "http";
-    const hash = isKept ? await vault.rpc.genesisHash() : undefined;
-    const genesisHash = hash ?? UNKNOWN_GENESIS;
+    const genesisHash = isKept
+      ? await vault.rpc.genesisHash()
+      : UNKNOWN_GENESIS;
     const { root } = vault.context.config.paths;
     return new Journal(root, { chainId, genesisHash, vault: address }, isKept);
   }

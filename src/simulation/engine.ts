@@ -63,8 +63,4 @@ export const UNKNOWABLE =
 /** This engine cannot simulate the settlement here; another one may. */
 export class EngineUnsupportedError extends Error {
   public override readonly name = "EngineUnsupportedError";
-
-  constructor(problem: string, cause?: unknown) {
-    super(problem, { cause });
-  }
 }

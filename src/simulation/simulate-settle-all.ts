@@ -76,6 +76,7 @@ export async function simulateSettlement(
 ): Promise<Simulated> {
   const client = vault.withDeadline({});
   const { sender, hardfork } = request;
+  const base = next.number - 1;
   const { networkConfig } = client.connection;
   const configured = networkConfig.gas;
   const gas = request.gas ?? (configured === "auto" ? undefined : configured);
@@ -94,20 +95,25 @@ export async function simulateSettlement(
       fallbackTo(undefined, ({ kind }) => kind === "rpc"),
     ),
   ]).catch((error: unknown) => {
-    throw needsArchive(parameters, error);
+    if (next.isPast !== true || !isNodeRefusal(error)) {
+      throw error;
+    }
+    // A node that has the block but refuses its state is no archive node.
+    const problem = String(error.details["problem"]);
+    const details = { network: client.networkName, block: base, problem };
+    throw vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, error);
   });
   const before = decodeState(client, watched, result.before);
   const { accounts, block } = before.facts;
   if (accounts.get(target.address)?.hasCode === false) {
     // A call to an address without code succeeds and would pass for a settlement.
-    throw noCode("vault", target, client.networkName, next.number - 1);
+    throw noCode("vault", target, client.networkName, base);
   }
   const ordersRead = [...before.readings].filter(
     ([name, value]) => name.startsWith("orders.") && !isFailedReading(value),
   ).length;
   const known = {
-    ...{ chainId: block.chainId, base: next.number - 1 },
-    ...{ sender, contracts, ordersRead },
+    ...{ chainId: block.chainId, base, sender, contracts, ordersRead },
     balance: accounts.get(sender)?.balance ?? 0n,
   };
   if (roundOf(before)?.settled === true) {
@@ -159,20 +165,6 @@ async function runEngines(
   }
   assertInvariant(last !== undefined, "no engine to simulate with");
   throw last;
-}
-
-/** A node that has the block but refuses its state is no archive node. */
-function needsArchive(
-  { vault, next }: SimulationParameters,
-  error: unknown,
-): unknown {
-  if (next.isPast !== true || !isNodeRefusal(error)) {
-    return error;
-  }
-  const block = next.number - 1;
-  const problem = String(error.details["problem"]);
-  const details = { network: vault.networkName, block, problem };
-  return vaultError("VAULT_ARCHIVE_NODE_NEEDED", details, error);
 }
 
 function nothingToDo(engine: SimulationEngine): Simulation {

@@ -118,19 +118,8 @@ function wordsOf(reads: readonly ReadCall[]) {
   return reads.map(({ target, data }) => [target, data]);
 }
 
-export interface LensResult {
-  readonly block: ExecutedBlock;
-  readonly succeeded: boolean;
-  readonly gasUsed: number;
-  readonly gasGiven: number;
-  /** Returned data or revert data. */
-  readonly returned: Buffer;
-  readonly before: LensReads;
-  readonly after: LensReads;
-}
-
 /** @returns Undefined if `simulate` returns something else. */
-export function parseLensResult(bytes: Buffer): LensResult | undefined {
+export function parseLensResult(bytes: Buffer) {
   if (bytes.length < HEADER || bytes.toString("hex", 0, WORD) !== SIMULATED) {
     return undefined;
   }
@@ -150,6 +139,7 @@ export function parseLensResult(bytes: Buffer): LensResult | undefined {
         succeeded: success === 1,
         gasUsed,
         gasGiven,
+        // Returned data or revert data.
         returned: bytes.subarray(HEADER, start),
         before: parseReads(bytes, start, start + before),
         after: parseReads(bytes, start + before, bytes.length),

@@ -114,7 +114,7 @@ export async function requestOnNode(
     const refused = `the node refuses ${method}: ${problem}`;
     throw missingMethod.test(problem) || refusesParameters(error.cause)
       ? remember(vault, method, refused)
-      : new EngineUnsupportedError(refused, error);
+      : new EngineUnsupportedError(refused, { cause: error });
   }
 }
 
