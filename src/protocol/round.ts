@@ -34,7 +34,6 @@ export function describeRound({
   return `the round from ${describeTime(startTime)} to ${describeTime(endTime)} with strike price ${price}`;
 }
 
-/** Describes a round and its settlement. */
 export function describeOutcome(round: VaultRound): string {
   const { settled, settledPrice, settledAmount } = round;
   return `${describeRound(round)}${settled ? `, settledPrice ${settledPrice}, settledAmount ${settledAmount}` : ""}`;

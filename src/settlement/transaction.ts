@@ -66,7 +66,6 @@ export async function sign(
     : { ...unsigned, raw, hash: Transaction.from(raw).hash ?? undefined };
 }
 
-/** Formats the parameter of `eth_sendTransaction`. */
 export function toRpcTransaction(
   unsigned: UnsignedTransaction,
 ): Readonly<Record<string, string>> {

@@ -32,13 +32,11 @@ export function factsCall(lens: string, accounts: readonly string[]): ReadCall {
 
 export interface LensFacts {
   readonly block: ExecutedBlock & { readonly baseFee: bigint };
-  readonly accounts: ReadonlyMap<string, AccountFacts>;
-}
-
-interface AccountFacts {
-  /** In wei. */
-  readonly balance: bigint;
-  readonly hasCode: boolean;
+  /** By address; balances are in wei. */
+  readonly accounts: ReadonlyMap<
+    string,
+    { readonly balance: bigint; readonly hasCode: boolean }
+  >;
 }
 
 /**
@@ -118,8 +116,19 @@ function wordsOf(reads: readonly ReadCall[]) {
   return reads.map(({ target, data }) => [target, data]);
 }
 
+interface LensResult {
+  readonly block: ExecutedBlock;
+  readonly succeeded: boolean;
+  readonly gasUsed: number;
+  readonly gasGiven: number;
+  /** Returned data or revert data. */
+  readonly returned: Buffer;
+  readonly before: LensReads;
+  readonly after: LensReads;
+}
+
 /** @returns Undefined if `simulate` returns something else. */
-export function parseLensResult(bytes: Buffer) {
+export function parseLensResult(bytes: Buffer): LensResult | undefined {
   if (bytes.length < HEADER || bytes.toString("hex", 0, WORD) !== SIMULATED) {
     return undefined;
   }
@@ -139,7 +148,6 @@ export function parseLensResult(bytes: Buffer) {
         succeeded: success === 1,
         gasUsed,
         gasGiven,
-        // Returned data or revert data.
         returned: bytes.subarray(HEADER, start),
         before: parseReads(bytes, start, start + before),
         after: parseReads(bytes, start + before, bytes.length),

@@ -36,10 +36,6 @@ interface SimulatedCall {
   readonly message: string | undefined;
 }
 
-interface SimulatedBlock extends BlockInfo {
-  readonly calls: readonly SimulatedCall[];
-}
-
 /**
  * Simulates with `eth_simulateV1`: the reads, the settlement and the reads again are
  * calls of one block. Callers are exact and have no code; gas and logs are exact, too.
@@ -121,7 +117,7 @@ function toRead(call: SimulatedCall): CallResult | undefined {
 export function parseSimulated(
   answer: unknown,
   network: string,
-): readonly SimulatedBlock[] {
+): ReadonlyArray<BlockInfo & { readonly calls: readonly SimulatedCall[] }> {
   const read = new ResponseParser(network, METHOD);
   try {
     return read.list(answer).map((item) => {
