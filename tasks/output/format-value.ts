@@ -128,7 +128,7 @@ export function formatValue(
 const rawNotes = {
   raw: "Values without a documented scale are raw: unscaled integers.",
   token:
-    "Volumes and deposits are raw: tokenDecimals of this network is not set.",
+    "The round's volumes and minimum deposit are raw: tokenDecimals is not set.",
 };
 
 const suffixes: { readonly [Name in Unit]?: string } = {

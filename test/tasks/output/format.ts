@@ -53,7 +53,7 @@ describe("values for a person", () => {
     expect(formatValue(token, 1_500_000n, unknown)).to.deep.equal({
       text: "1,500,000 raw",
       footnote:
-        "Volumes and deposits are raw: tokenDecimals of this network is not set.",
+        "The round's volumes and minimum deposit are raw: tokenDecimals is not set.",
     });
     expect(
       formatValue(token, 15n, { ...context, tokenDecimals: 0 }).text,
