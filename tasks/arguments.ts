@@ -228,7 +228,9 @@ export const taskArguments = {
     },
     resume: { flag: "Only finish an interrupted settlement; start no other" },
     assert: { flag: "Send nothing; exit with 1 if a round is to be settled" },
-    calldata: { flag: "Send nothing; print the unsigned transaction" },
+    calldata: {
+      flag: "Send nothing; print the unsigned transaction, with a gas estimate if --from is given",
+    },
     safe: { flag: "With --calldata: print it for Safe's Transaction Builder" },
   },
   simulate: {

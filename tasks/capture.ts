@@ -30,6 +30,7 @@ async function captureToFile(
   await writeToFile(pieces(), out);
   assertInvariant(captured !== undefined, "nothing was captured");
   const { fixture, failed } = captured;
+  const failures = `${describeCount(failed, "reading")} failed: a replay fails there, too.`;
   const envelope = {
     network: vault.networkName,
     chainId: fixture.chainId,
@@ -48,16 +49,9 @@ async function captureToFile(
     blocks: [
       title("Vault captured", envelope),
       notes(
-        `Every reading and ${describeCount(orders.length, "order")} written to ${escapeUntrusted(out)}.`,
+        `Every reading and ${describeCount(orders.length, "order id")} written to ${escapeUntrusted(out)}.`,
         ...(orders.length > 0 ? [] : [NO_ORDERS]),
-        ...(failed === 0
-          ? []
-          : [
-              toned(
-                "warn",
-                `${failed} of them failed; they are recorded, and fail in a replay too.`,
-              ),
-            ]),
+        ...(failed === 0 ? [] : [toned("warn", failures)]),
         `Replay it in a test: await connection.vault.deployMocks({ fixture: ${JSON.stringify(escapeUntrusted(fromRoot(vault, out)))} })`,
       ),
     ],

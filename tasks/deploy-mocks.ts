@@ -35,6 +35,7 @@ export default taskAction(
           `${wrapText("This network lives in this process: the mocks end with it. For mocks that stay, start `npx hardhat node` and pass --network.", err.style)}\n`,
         );
       }
+      const written = `Written to ${file ?? ""}; tasks on this chain${args.instance === undefined ? "" : ` with --instance ${args.instance}`} use them if the configuration names no address.`;
       return {
         json: { ...envelope, contracts: addresses, scenario },
         blocks: [
@@ -45,13 +46,7 @@ export default taskAction(
               addresses[role],
             ]),
           ),
-          ...(file === undefined
-            ? []
-            : [
-                notes(
-                  `Written to ${file}; tasks on this chain use them if the configuration names no address.`,
-                ),
-              ]),
+          ...(file === undefined ? [] : [notes(written)]),
         ],
       };
     });

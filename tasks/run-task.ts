@@ -61,6 +61,7 @@ export function taskAction<Described extends Arguments>(
             }),
           terminal,
         ),
+      typed["instance"],
     );
 }
 

@@ -53,6 +53,9 @@ export async function settle(
     void err.write(`${renderText(blocks, err.style)}\n`);
   };
   const context = { ...vault.settings, raw: false };
+  const { confirmations = 1 } = options;
+  const wanted = confirmations > 1 ? ` --confirmations ${confirmations}` : "";
+  const resume = `\`vault settle --resume${instanceFlag(vault.instanceName)}${wanted}\` goes on from here.`;
   let chainTime = 0;
   let tokens: SettlementPreflight["tokens"] = new Map();
   const located = await settleAll(vault, {
@@ -61,11 +64,11 @@ export async function settle(
       if (event.type === "preflight") {
         const { preflight } = event;
         ({ chainTime, tokens } = preflight);
-        const { chainId } = preflight;
+        const { chainId, round, outcome } = preflight;
         const where = { network: vault.networkName, chainId };
         say(...preflightBlocks(preflight, where, { ...context, chainTime }));
         say();
-        if (!hasEnded(preflight.round, chainTime)) {
+        if (outcome === "succeeds" && !hasEnded(round, chainTime)) {
           // Directly above the question.
           say(earlyWarning(preflight));
           say();
@@ -77,8 +80,7 @@ export async function settle(
           options.resume !== true &&
           vault.connection.networkConfig.type === "http"
         ) {
-          const hint = `If this is interrupted, \`vault settle --resume${instanceFlag(vault.instanceName)}\` goes on from here.`;
-          say(notes(toned("dim", hint)));
+          say(notes(toned("dim", `If this is interrupted, ${resume}`)));
         }
       }
     },
@@ -86,14 +88,16 @@ export async function settle(
       ? {}
       : { confirm: createConfirm(ask) }),
   });
-  const { chainId, block, refusal } = located;
+  const { chainId, block, refusal, openReason } = located;
   const { reason, preview, status } = located.settlement;
   const settlement = {
     ...located.settlement,
     reason:
-      refusal === undefined
-        ? reason
-        : messageForCommandLine(refusal, vault.instanceName),
+      refusal !== undefined
+        ? messageForCommandLine(refusal, vault.instanceName)
+        : openReason === undefined
+          ? reason
+          : `${openReason} ${resume}`,
   };
   const where = { network: vault.networkName, chainId };
   const envelope = block === undefined ? undefined : { ...where, block };

@@ -6,11 +6,9 @@ import { requireFixedBlock } from "../src/client/inputs.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
 import { invalidArgument } from "../src/errors.js";
-import type { DisplaySettings } from "../src/protocol/index.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
 import { taskArguments } from "./arguments.js";
 import { chapter, title } from "./output/blocks.js";
-import type { Envelope } from "./output/blocks.js";
 import {
   failureNotes,
   failuresOf,
@@ -85,9 +83,15 @@ async function readStatus(
     blocks: [
       title("Vault status", envelope),
       ...sets.flatMap(({ name, readings, settings }) => [
-        ...(name === undefined
+        ...(names === undefined
           ? []
-          : [chapter(`Instance ${escapeUntrusted(name)}`)]),
+          : [
+              chapter(
+                name === undefined
+                  ? "Contracts of the network itself"
+                  : `Instance ${escapeUntrusted(name)}`,
+              ),
+            ]),
         ...snapshotBlocks(readings, {
           ...settings,
           chainTime: envelope.block.timestamp,
@@ -99,19 +103,7 @@ async function readStatus(
   };
 }
 
-/** The readings of one set of contracts. */
-interface ReadSet {
-  /** The instance; undefined for the network's own contracts. */
-  readonly name: string | undefined;
-  readonly settings: DisplaySettings;
-  readonly envelope: Envelope;
-  readonly readings: object;
-}
-
-async function readSet(
-  vault: HardhatVault,
-  target: ReadOptions,
-): Promise<ReadSet> {
+async function readSet(vault: HardhatVault, target: ReadOptions) {
   const { chainId, block, ...readings } = await vault.snapshot(target);
   return {
     name: vault.instanceName,

@@ -47,6 +47,7 @@ export async function withTerminal<T>(
   hooks: HookManager,
   isReserved: boolean,
   work: (terminal: Terminal) => Promise<T>,
+  instance?: unknown,
 ): Promise<T> {
   const { stdin, stdout, stderr } = process;
   // A closed pipe also emits an event. Without a listener it would end the
@@ -78,14 +79,14 @@ export async function withTerminal<T>(
     return await work({
       out: {
         isTTY: stdout.isTTY,
-        style: createStyle(stdout),
+        style: createStyle(stdout, instance),
         write: async (text) => {
           line.hide();
           return await writeTo(writeToStdout, text);
         },
       },
       err: {
-        style: createStyle(stderr),
+        style: createStyle(stderr, instance),
         write: async (text) => {
           line.hide();
           // A failure cannot be reported anywhere.

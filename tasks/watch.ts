@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { capitalize } from "@nomicfoundation/hardhat-utils/string";
+
 import { isFailedReading } from "../src/client/failed-reading.js";
 import type { VaultSnapshot } from "../src/client/index.js";
 import { VaultError, vaultError } from "../src/errors.js";
@@ -19,7 +21,7 @@ import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Block, Envelope } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
-import { failuresOf, readingsBlock } from "./output/readings.js";
+import { failuresOf, labelOf, readingsBlock } from "./output/readings.js";
 import { renderText } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
 import type { Terminal } from "./terminal.js";
@@ -299,7 +301,10 @@ function eventBlocks(
       ),
       notes(
         describeChange("canBeSettled", seen, context),
-        toned("dim", "Ctrl-C ends."),
+        ...failuresOf(seen.readings).map(({ shortMessage }) =>
+          toned("bad", `Reading failed: ${shortMessage}`),
+        ),
+        toned("dim", "Press Ctrl-C to stop."),
       ),
     ];
   }
@@ -315,9 +320,12 @@ function eventBlocks(
 }
 
 const fields = new Map(
-  standaloneQueries
-    .flatMap(placesOf)
-    .map(({ path, field }) => [path.join("."), field]),
+  standaloneQueries.flatMap((query) =>
+    placesOf(query).map(({ path, field }) => [
+      path.join("."),
+      { ...field, label: labelOf(field, query.path[1]) },
+    ]),
+  ),
 );
 
 function describeChange(
@@ -336,5 +344,6 @@ function describeChange(
       : name === "expired"
         ? yesOrNo(expired)
         : `${yesOrNo(canBeSettled)}${reason === null ? "" : `, ${escapeUntrusted(reason)}`}`;
-  return `${name}  ${text}`;
+  const other = name === "canBeSettled" ? "Can be settled" : capitalize(name);
+  return `${field?.label ?? other}  ${text}`;
 }

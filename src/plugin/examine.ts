@@ -17,6 +17,7 @@ import {
   contractRoleNames,
   contractRoles,
   standaloneQueries,
+  groupDigits,
 } from "../protocol/index.js";
 import type { ContractRole, Query } from "../protocol/index.js";
 import { NO_REASON } from "../rpc/revert-reason.js";
@@ -231,13 +232,12 @@ function isExplained({ code, details }: VaultError): boolean {
 /** Supposed gas of a settlement that cannot be estimated now. */
 const SUPPOSED_GAS = 1_000_000n;
 
-const signingKinds = {
+export const signingKinds = {
   local: "a key of the configuration",
   remote: "an account of the node",
   "in-process": "an account of the in-process network",
 } as const;
 
-/** Checks the account that settles, and its balance. */
 export async function examineSigner(
   vault: VaultHost,
 ): Promise<readonly Check[]> {
@@ -281,7 +281,7 @@ async function examineBalance(
   ]);
   const gas = typeof found === "bigint" ? found : undefined;
   const cost = (gas ?? SUPPOSED_GAS) * price.highest;
-  const detail = `${formatEther(balance)} in native currency; a settlement may cost ${formatEther(cost)}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
+  const detail = `${groupDigits(formatEther(balance))} in native currency; a settlement may cost ${groupDigits(formatEther(cost))}${gas === undefined ? `, if it takes ${SUPPOSED_GAS.toLocaleString("en")} gas: it cannot be estimated now` : ""}`;
   return balance < cost
     ? (gas === undefined ? warn : fail)(
         detail,

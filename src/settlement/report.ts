@@ -19,7 +19,6 @@ import type { JournalEntry } from "./journal.js";
 import { observe } from "./observe.js";
 import type { PreviewDifference, Settlement } from "./types.js";
 
-/** Settlement with its outcome, which may not be final. */
 export interface Ended {
   readonly settlement: Settlement;
   readonly chainId: number;
@@ -27,8 +26,9 @@ export interface Ended {
   readonly block?: BlockInfo | undefined;
   /** False if a later check can find more. */
   readonly isFinal: boolean;
-  /** Error of a refused settlement. */
   readonly refusal?: VaultError | undefined;
+  /** Reason of a settlement to resume, without the advice for JavaScript. */
+  readonly openReason?: string;
 }
 
 type Known = Pick<Settlement, "status"> & {
@@ -82,6 +82,7 @@ export async function report(
   { round: before, transaction }: JournalEntry,
   end: FollowOutcome,
   previewed: Simulation | null,
+  confirmations = 1,
 ): Promise<Ended> {
   const { chainId } = transaction;
   if (end.kind !== "mined") {
@@ -89,15 +90,14 @@ export async function report(
     // In process there is no journal to resume from.
     const canResume =
       !isFinal && vault.connection.networkConfig.type === "http";
-    const instance =
-      vault.instanceName === undefined
-        ? ""
-        : ` --instance ${vault.instanceName}`;
+    const wanted = confirmations > 1 ? `, confirmations: ${confirmations}` : "";
     const reason = canResume
-      ? `${end.reason} settleAll({ resume: true }) or \`vault settle --resume${instance}\` takes it up again.`
+      ? `${end.reason} settleAll({ resume: true${wanted} }) takes it up again.`
       : end.reason;
     const known = { ...end.receipt, ...end, reason };
-    return { settlement: outcome(known, before, previewed), isFinal, chainId };
+    const settlement = outcome(known, before, previewed);
+    const open = canResume ? { openReason: end.reason } : {};
+    return { settlement, isFinal, chainId, ...open };
   }
   const { receipt } = end;
   // The receipt proves that a node behind this provider has that block.

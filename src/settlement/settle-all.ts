@@ -326,7 +326,8 @@ async function follow(
     );
     const timeout = Math.max(deadline.remaining, LEAST_OUTCOME_MS);
     const reader = vault.withDeadline({ timeout });
-    const ended = await report(reader, entry, end, previewed);
+    const { confirmations } = waiting;
+    const ended = await report(reader, entry, end, previewed, confirmations);
     if (ended.isFinal) {
       const { status, blockNumber } = ended.settlement;
       const mined = blockNumber === null ? undefined : { status, blockNumber };

@@ -81,7 +81,8 @@ export async function writeListing<Item>(
       yield item;
     }
   };
-  const style = out === undefined ? stdout.style : createStyle({});
+  const style =
+    out === undefined ? stdout.style : createStyle({}, stdout.style.instance);
   const pieces = renderListing({ ...listing, items: items() }, form, style);
   if (out !== undefined) {
     await writeToFile(pieces, out);

@@ -13,7 +13,7 @@ import {
   readOperationNames,
   standaloneQueries,
 } from "../../src/protocol/index.js";
-import type { ReadOperationName } from "../../src/protocol/index.js";
+import type { Field, ReadOperationName } from "../../src/protocol/index.js";
 import { labelledValues, notes, section, toned } from "./blocks.js";
 import type { Block, LabelledValue } from "./blocks.js";
 import { formatValue, utilisationBar } from "./format-value.js";
@@ -98,12 +98,7 @@ function valuesOf(
         outputs.length === 1
           ? reading.value
           : get(reading, ["value", field.name]);
-      return [
-        variant === undefined
-          ? field.label
-          : `${capitalize(variant)} ${lower(field.label)}`,
-        formatValue(field, value, context),
-      ];
+      return [labelOf(field, variant), formatValue(field, value, context)];
     }),
     ...(context.raw ? [] : extraValues(operation, reading)),
   ];
@@ -140,9 +135,13 @@ function extraValues(
   }
 }
 
-/** A label inside a phrase; an abbreviation keeps its capitals. */
-function lower(label: string): string {
-  return /^[A-Z]{2}/u.test(label)
+/** An abbreviation keeps its capitals after a variant. */
+export function labelOf({ label }: Field, variant?: string): string {
+  return variant === undefined
     ? label
-    : label.slice(0, 1).toLowerCase() + label.slice(1);
+    : `${capitalize(variant)} ${
+        /^[A-Z]{2}/u.test(label)
+          ? label
+          : label.slice(0, 1).toLowerCase() + label.slice(1)
+      }`;
 }

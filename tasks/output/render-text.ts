@@ -29,12 +29,16 @@ export function renderText(blocks: readonly Block[], style: Style): string {
 function renderBlock(block: Block, style: Style): string {
   switch (block.kind) {
     case "heading": {
-      const { text, envelope } = block;
-      const place =
-        envelope === undefined
-          ? ""
-          : `  ${style.dim(describeEnvelope(envelope))}`;
-      return wrapText(style.title(text) + place, style);
+      const { level, text, envelope } = block;
+      const place = [
+        ...(level === 1 && style.instance !== ""
+          ? [`instance ${escapeUntrusted(style.instance)}`]
+          : []),
+        ...(envelope === undefined ? [] : [describeEnvelope(envelope)]),
+      ];
+      const shown = place.length > 0 ? GAP + style.dim(place.join(", ")) : "";
+      const rule = level === 2 ? `\n${"=".repeat(stringWidth(text))}` : "";
+      return wrapText(style.title(text) + shown, style) + rule;
     }
     case "values":
       return renderValues(block.values, style);

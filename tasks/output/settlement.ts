@@ -1,3 +1,4 @@
+import { signingKinds } from "../../src/plugin/examine.js";
 import { operations, groupDigits } from "../../src/protocol/index.js";
 import type { VaultRound } from "../../src/protocol/index.js";
 import { describeTime } from "../../src/protocol/time.js";
@@ -8,28 +9,14 @@ import type {
   SettlementEvent,
   SettlementPreflight,
   SettlementStatus,
-  SigningKind,
 } from "../../src/settlement/types.js";
 import { escapeUntrusted } from "../../src/untrusted-text.js";
-import {
-  chapter,
-  knownValues,
-  labelledValues,
-  notes,
-  title,
-  toned,
-} from "./blocks.js";
+import { knownValues, notes, title, toned } from "./blocks.js";
 import type { Block, Cell, Content, Envelope } from "./blocks.js";
 import { formatCountdown, formatNative } from "./format-value.js";
 import type { FormatContext } from "./format-value.js";
 import { readingsBlock } from "./readings.js";
 import { changesTable, effectBlocks, engineNames } from "./simulation.js";
-
-const signingNames: Readonly<Record<SigningKind, string>> = {
-  local: "signed here with a configured key",
-  remote: "signed by the node or a plugin",
-  "in-process": "signed by the in-process network",
-};
 
 export function preflightBlocks(
   preflight: SettlementPreflight,
@@ -45,26 +32,22 @@ export function preflightBlocks(
     title("About to settle this round"),
     readingsBlock("getLatestRoundInfo", [{ value: round }], context),
     ...(preview === null ? [] : previewBlocks(preview, preflight, context)),
-    labelledValues([
+    knownValues([
       ["Network", `${escapeUntrusted(network)} (chain ${chainId})`],
       ["Vault contract", { text: contract.address, note: contract.source }],
-      ["Signer", { text: from, note: signingNames[signing] }],
-      ["Balance", { text: formatNative(balance), note: "native token" }],
-      ...(gas === null || cost === null || maxCost === null
-        ? []
-        : ([
-            [
-              "Gas",
-              { text: groupDigits(String(gas)), note: `limit${usedNote}` },
-            ],
-            [
-              "Cost",
-              {
-                text: formatNative(cost),
-                note: `at most ${formatNative(maxCost)}`,
-              },
-            ],
-          ] as const)),
+      ["Signer", { text: from, note: signingKinds[signing] }],
+      ["Balance", { text: formatNative(balance), note: "native currency" }],
+      [
+        "Gas",
+        { text: groupDigits(String(gas ?? "")), note: `limit${usedNote}` },
+      ],
+      [
+        "Cost",
+        {
+          text: cost === null ? "" : formatNative(cost),
+          note: `native currency; at most ${formatNative(maxCost ?? 0n)}`,
+        },
+      ],
       ["Simulated", describePreview(preflight)],
     ]),
   ];
@@ -110,12 +93,15 @@ function previewBlocks(
     { simulation, sender, contracts, tokens },
     context,
   );
+  const { status, reason } = simulation;
   return [
-    chapter("What it will do"),
-    ...(effect.length === 0
-      ? [notes("No reading changes, and nothing is transferred.")]
-      : effect),
+    ...effect,
     notes(
+      ...(effect.length > 0
+        ? []
+        : status === "reverted"
+          ? [`It would revert: ${escapeUntrusted(reason ?? "")}`]
+          : ["No reading changes, and nothing is transferred."]),
       ...simulation.notes
         // It holds for every settlement, and so does not help to decide.
         .filter((note) => note !== UNKNOWABLE)
@@ -189,15 +175,25 @@ export function settlementBlocks(
   envelope: Envelope | undefined,
   context: FormatContext,
 ): readonly Block[] {
-  const { status, reason, hash, blockNumber, gasUsed, before, after } =
+  const { status, code, reason, hash, blockNumber, gasUsed, before, after } =
     settlement;
+  const isInHeading = blockNumber === envelope?.block.number;
+  const unsent = status === "reverted" ? "none: nothing was sent" : "";
   return [
-    title("Settlement", envelope),
+    title(
+      "Settlement",
+      isInHeading || blockNumber === null ? envelope : undefined,
+    ),
     knownValues([
-      ["Outcome", outcomes[status]],
+      [
+        "Outcome",
+        code === "VAULT_SETTLEMENT_NEEDED"
+          ? toned("warn", "There is a round to settle")
+          : outcomes[status],
+      ],
       ["Reason", escapeUntrusted(reason ?? "")],
-      ["Transaction", hash ?? ""],
-      ["Block", String(blockNumber ?? "")],
+      ["Transaction", hash ?? unsent],
+      ["Block", isInHeading ? "" : String(blockNumber ?? "")],
       ["Gas used", groupDigits(String(gasUsed ?? ""))],
     ]),
     ...(before === null || after === null

@@ -88,7 +88,7 @@ export function effectBlocks(
 ): readonly Block[] {
   const { simulation, tokens } = shown;
   return [
-    ...section("Readings", changesTable(simulation.changes, context)),
+    ...section("Changes", changesTable(simulation.changes, context)),
     ...section("Transfers", {
       kind: "table",
       columns: [

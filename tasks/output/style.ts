@@ -5,6 +5,8 @@ import { styleText } from "node:util";
 export interface Style {
   /** Columns of a terminal; Infinity for a file or a pipe. */
   readonly width: number;
+  /** Named in titles; may be empty. */
+  readonly instance: string;
   title(text: string): string;
   dim(text: string): string;
   good(text: string): string;
@@ -17,13 +19,10 @@ export interface Style {
  * (unlike Node). Otherwise `FORCE_COLOR` turns them on (0: off), even without a
  * terminal. Otherwise Node decides for a terminal.
  */
-export function createStyle({
-  isTTY,
-  columns,
-}: {
-  readonly isTTY?: boolean | undefined;
-  readonly columns?: number | undefined;
-}): Style {
+export function createStyle(
+  { isTTY, columns }: { isTTY?: boolean; columns?: number | undefined },
+  instance?: unknown,
+): Style {
   const coloured =
     (isTTY === true || process.env["FORCE_COLOR"] !== undefined) &&
     (process.env["NO_COLOR"] ?? "") === "" &&
@@ -40,6 +39,7 @@ export function createStyle({
           ? 80
           : columns
         : Infinity,
+    instance: typeof instance === "string" ? instance : "",
     title: paint("bold"),
     dim: paint("dim"),
     good: paint("green"),

@@ -356,9 +356,9 @@ describe("what is said of a settlement that was followed", () => {
         ...nothing,
         status: "unconfirmed",
         code: null,
-        reason:
-          "Still. settleAll({ resume: true }) or `vault settle --resume` takes it up again.",
+        reason: "Still. settleAll({ resume: true }) takes it up again.",
       },
+      openReason: "Still.",
       isFinal: false,
       chainId: 31_337,
     });

@@ -263,7 +263,7 @@ describe("tasks - deploy-mocks and capture", () => {
       subfolder,
     );
     expect(again.stdout).to.contain(
-      "Every reading and 0 orders written to ../fixture.json.",
+      "Every reading and 0 order ids written to ../fixture.json.",
     );
     expect(again.stdout).to.contain("No order was captured");
     expect(again.stdout).to.contain('({ fixture: "one/fixture.json" })');

@@ -121,7 +121,7 @@ describe("vault settle", () => {
       "Gas",
       "Cost",
       "succeeds",
-      "What it will do",
+      "Changes",
       "used when simulated",
       "by the node (eth_simulateV1)",
     ]) {

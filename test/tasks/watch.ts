@@ -303,16 +303,14 @@ describe("tasks - watch", () => {
     const [first = "", change, outage, back, filled] = shown;
     expect(first).to.match(/^Watching {2}remote \(chain 31337\), block \d+, /u);
     expect(first).to.match(/^End .*in 1m 30s$/mu);
-    expect(first).to.match(/^canBeSettled {2}yes$/mu);
-    expect(first).to.match(/^Ctrl-C ends\.\n$/mu);
+    expect(first).to.match(/^Can be settled {2}yes$/mu);
+    expect(first).to.match(/^Press Ctrl-C to stop\.\n$/mu);
     expect(change).to.match(
-      /^block \d+ {2}volume {2}failed: .*no\\u\{1b\}\[2J.*\nblock \d+ {2}canBeSettled {2}no, too early\n$/u,
+      /^block \d+ {2}Volume {2}failed: .*no\\u\{1b\}\[2J.*\nblock \d+ {2}Can be settled {2}no, too early\n$/u,
     );
     expect(outage).to.match(/^No answer, trying again: .*gone\\u\{1b\}\[2J/u);
     expect(back).to.match(/^block \d+ {2}answers again\n$/u);
-    expect(filled).to.match(
-      /^block \d+ {2}round\.filledVolume {2}7 tokens\n$/u,
-    );
+    expect(filled).to.match(/^block \d+ {2}Filled volume {2}7 tokens\n$/u);
     expect(shown).to.have.length(5);
   });
 
@@ -385,7 +383,7 @@ describe("tasks - watch", () => {
           cwd: project.path,
           columns: 80,
           env: environment(),
-          answers: [["Ctrl-C ends", "\u0003"]],
+          answers: [["Ctrl-C to stop", "\u0003"]],
         },
       );
       expect(isCursorShown).to.equal(true);
