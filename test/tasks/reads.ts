@@ -185,7 +185,7 @@ describe("read tasks in process", () => {
     expect(line(text, "Settled amount")).to.equal(
       `${BigInt(MAX).toLocaleString("en")} raw`,
     );
-    expect(text.match(/scale is not documented/gu)).to.have.lengthOf(1);
+    expect(text.match(/without a documented scale/gu)).to.have.lengthOf(1);
     expect(line(text, "Settled  ")).to.equal("no");
     expect(line(text, "Filled  ")).to.match(/^█{6}░{18} 25\.0 %$/u);
     expect(line(text, "End")).to.match(/^1970-01-01T00:00:17Z \d+d.* ago$/u);
