@@ -86,7 +86,8 @@ async function gather(
       }),
     );
     const strike = isFailedReading(round) ? undefined : round.strikePrice;
-    chapters.push(ordersChapter(orders, strike, context));
+    const place = `--network ${vault.networkName}${vault.instanceName === undefined ? "" : ` --instance ${vault.instanceName}`}`;
+    chapters.push(ordersChapter(orders, strike, context, place));
     failures += orders.filter(isFailedOrder).length;
   }
   if (rounds) {

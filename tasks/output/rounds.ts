@@ -73,8 +73,8 @@ export function roundBlocks(
           align: unit === "timestamp" ? "left" : "right",
         })),
         { heading: "First block", align: "right" },
-        { heading: "Settled in", align: "right" },
-        { heading: "Settled at" },
+        { heading: "Settled block", align: "right" },
+        { heading: "Settled at", align: "right" },
         { heading: "Last block", align: "right" },
       ],
       rows: rounds.map((round) => [
@@ -89,7 +89,9 @@ export function roundBlocks(
     },
     notes(
       `${describeCount(rounds.length, "round")}; ${settled.length} seen to be settled.`,
-      ...notesOnRounds(rounds).map((note) => toned("warn", note)),
+      ...notesOnRounds(rounds).map((note) =>
+        toned(note.startsWith("Up to") ? "dim" : "warn", note),
+      ),
       ...(rounds.some((round) => describeSettled(round, latest) === NOT_SEEN)
         ? [
             `'${NOT_SEEN}': no block shows this round settled. It was replaced unsettled, or in the block that settled it.`,
@@ -133,14 +135,10 @@ export function notesOnRounds(rounds: readonly PastRound[]): string[] {
         : []),
     ];
   });
-  const most =
-    unread === 1
-      ? "1 block at a time was"
-      : `${groupDigits(String(unread))} blocks in a row were`;
   return unread === 0
     ? gaps
     : [
         ...gaps,
-        `Between two blocks with the same round, up to ${most} not read: a contract that was gone there for a while is not noticed.`,
+        `Up to ${describeCount(unread, "block")} in a row ${unread === 1 ? "was" : "were"} not read, since the blocks before and after show the same round. If the contract was missing in between, the list does not show it.`,
       ];
 }

@@ -68,31 +68,32 @@ function axisOf(
   return {
     position: (value) => Number(formatUnits(value, decimals ?? 0)),
     scale: {
-      label: decimals === undefined ? "raw" : null,
-      labelArrow: "none",
+      label: decimals === undefined ? "price, raw" : "price",
       nice: true,
-      ticks: 5,
-      tickFormat: "~s",
+      ticks: 3,
+      tickFormat: ",.9~g",
     },
   };
 }
 
-/** The range of the positions, with a margin. */
+/** The range of the positions, with a margin: few digits tell its ticks apart. */
 function spread(positions: readonly number[]): [number, number] {
   const least = positions.reduce((one, other) => Math.min(one, other));
   const most = positions.reduce((one, other) => Math.max(one, other));
-  const room = most === 0 ? 1 : Math.max((most - least) / 20, most / 1e6);
+  const room = most === 0 ? 1 : Math.max((most - least) / 20, most / 100);
   return [Math.max(0, least - room), most + room];
 }
 
-/** A histogram of opening prices, with the strike price. */
+/** A histogram of a pair's opening prices, with the strike price. */
 export function pricesFigure(
-  orders: readonly Order[],
+  pair: string,
+  all: readonly Order[],
   strikePrice: bigint | undefined,
   context: FormatContext,
 ): Markup {
   const field = fieldOf("getOrderInfo", "openPrice");
   const { position, scale } = axisOf(field, context);
+  const orders = all.filter(({ exType }) => exType === pair);
   const prices = orders.map(({ openPrice }) => position(openPrice));
   const strikes =
     strikePrice === undefined || decimalsOf(field, context) === undefined
@@ -100,7 +101,7 @@ export function pricesFigure(
       : [Number(formatUnits(strikePrice, units.price.decimals))];
   const domain = spread([...prices, ...strikes]);
   return draw(
-    strikes.length === 0 ? "Opening price" : "Opening price against strike",
+    `${pair.slice(0, 40)}: opening price${strikes.length === 0 ? "" : " against strike"}`,
     strikes.length === 0
       ? "strike not drawn: displayDecimals declares no scale of opening prices"
       : html`<i class="key"></i>orders<i class="key line"></i>strike`,
@@ -109,7 +110,13 @@ export function pricesFigure(
       marginLeft: 44,
       marginBottom: 42,
       x: { ...scale, domain },
-      y: { label: null, grid: true, ticks: 4, tickSize: 0, tickFormat: "~s" },
+      y: {
+        label: "orders",
+        grid: true,
+        ticks: Math.min(4, orders.length),
+        tickSize: 0,
+        tickFormat: (count: number) => (count % 1 === 0 ? count : ""),
+      },
       marks: [
         Plot.rectY(
           prices,
@@ -167,11 +174,12 @@ export function strikesFigure(
     ? undefined
     : draw(
         "Strike against settled price",
-        html`<i class="key line"></i>strike<i class="key"></i>settled at`,
+        html`<i class="key line"></i>strike<i class="key dot"></i>settled price`,
         `Strike and settled price of ${describeCount(drawn.length, "round")}; ${settled.length} settled.`,
         {
           marginLeft: 64,
-          x: { type: "utc", label: "UTC", labelArrow: "none", ticks: 5 },
+          marginBottom: 54,
+          x: { label: "UTC", ticks: 3, tickFormat: "%Y-%m-%d\n%H:%M" },
           y: {
             ...scale,
             grid: true,
@@ -182,14 +190,6 @@ export function strikesFigure(
             ]),
           },
           marks: [
-            Plot.link(drawn, {
-              x1: "start",
-              x2: "end",
-              y1: "strike",
-              y2: "strike",
-              stroke: "var(--mark)",
-              strokeWidth: 2,
-            }),
             Plot.ruleX(settled, {
               x: "at",
               y1: "strike",
@@ -202,6 +202,15 @@ export function strikesFigure(
               fill: "var(--fill)",
               r: 4,
               title: "title",
+            }),
+            // Above the dots: they would hide a short round.
+            Plot.ruleY(drawn, {
+              x1: "start",
+              x2: "end",
+              y: "strike",
+              stroke: "var(--mark)",
+              strokeWidth: 2,
+              strokeLinecap: "square",
             }),
           ],
         },

@@ -75,7 +75,7 @@ describe("tasks - report in a browser", function () {
 
   it("the page should ask for nothing, run no script, complain of nothing, and show hostile texts as texts", async () => {
     const { page, complaints } = await openFile(browser, file);
-    expect(await page.locator("svg[role=img]").count()).to.equal(2);
+    expect(await page.locator("svg[role=img]").count()).to.equal(7);
     expect(await ordersOf(page).first().textContent()).to.include(
       "</td></script></style></title><img src=x",
     );
@@ -90,7 +90,9 @@ describe("tasks - report in a browser", function () {
     expect(await ordersOf(page).count()).to.equal(LISTED);
     const text = (await page.textContent("main")) ?? "";
     expect(text).to.include("1,100 orders.");
-    expect(text).to.include("npx hardhat vault orders --out orders.csv");
+    expect(text).to.include(
+      "npx hardhat vault orders --network default --out orders.csv",
+    );
   });
 
   it("the page should run no script, apply no style and load nothing but its own", async () => {

@@ -85,7 +85,7 @@ describe("tasks - report", () => {
 
   it("should draw the strike among opening prices whose scale is declared, and no other", async () => {
     const page = await report({ ids: "1-3" });
-    expect(page).to.include("Opening price against strike");
+    expect(page).to.include("BTC-USDT: opening price against strike");
     const raw = await report({ ids: "1-3", raw: true });
     expect(raw).to.include("strike not drawn");
     expect(raw).to.not.include("as configured");
@@ -107,7 +107,7 @@ describe("tasks - report", () => {
         exType: "BTC-USDT",
         openPrice,
       }));
-      const { text } = pricesFigure(orders, undefined, context);
+      const { text } = pricesFigure("BTC-USDT", orders, undefined, context);
       const drawn = [...text.matchAll(shape)];
       expect(drawn.every(([, width]) => Number(width) > 1)).to.equal(true);
       expect(
@@ -123,9 +123,9 @@ describe("tasks - report", () => {
     );
   });
 
-  it("report should show two charts, rounds and a simulation where asked to", async () => {
+  it("report should show a chart of each pair, rounds and a simulation where asked to", async () => {
     const page = await report({ ids: "1-3", rounds: true, simulate: true });
-    expect(page.split("<svg")).to.have.lengthOf(1 + 2);
+    expect(page.split("<svg")).to.have.lengthOf(1 + 3);
     expect(page).to.include("Strike against settled price");
     expect(page).to.include("If the vault were settled now");
     expect(page.replaceAll(/\s+/gu, " ")).to.match(
@@ -213,7 +213,7 @@ describe("tasks - report", () => {
     const page = await readFile(file, "utf8");
     const time = describeTime(settledAt);
     expect(page).to.match(
-      new RegExp(`<td class="left" data-label="Settled at">${time}</td>`, "u"),
+      new RegExp(`<td class="right" data-label="Settled at">${time}</td>`, "u"),
     );
     expect(page).to.match(new RegExp(`<title>settled ${time}</title>`, "u"));
   });

@@ -89,10 +89,10 @@ describe("tasks - rounds", () => {
     const { stdout, stderr, exitCode } = await rounds();
     expect({ stderr, exitCode }).to.deep.equal({ stderr: "", exitCode: 0 });
     expect(stdout.split("\n").slice(1)).to.deep.equal([
-      "Start                 End                   Strike price  Filled volume             Settled price  First block  Settled in  Last block",
-      "2023-11-21T22:13:20Z  2023-11-28T22:13:20Z         1,900       1 tokens  1,900.000000000000000001        1,000       2,000       2,499",
-      "2023-11-28T22:13:20Z  2023-12-05T22:13:20Z         1,900       2 tokens                         0        2,500    not seen       2,999",
-      "2023-12-05T22:13:20Z  2023-12-12T22:13:20Z         1,900       3 tokens  1,900.000000000000000001        3,000       9,999      12,345",
+      "Start                 End                   Strike price  Filled volume             Settled price  First block  Settled block  Last block",
+      "2023-11-21T22:13:20Z  2023-11-28T22:13:20Z         1,900       1 tokens  1,900.000000000000000001        1,000          2,000       2,499",
+      "2023-11-28T22:13:20Z  2023-12-05T22:13:20Z         1,900       2 tokens                         0        2,500       not seen       2,999",
+      "2023-12-05T22:13:20Z  2023-12-12T22:13:20Z         1,900       3 tokens  1,900.000000000000000001        3,000          9,999      12,345",
       "",
       "3 rounds; 2 seen to be settled.",
       UNREAD,
@@ -104,7 +104,7 @@ describe("tasks - rounds", () => {
   it("notesOnRounds counts a single block that was not read as 1 block", () => {
     const round = { ...one, firstBlock: 1, settledBlock: null, lastBlock: 5 };
     expect(notesOnRounds([{ ...round, unreadBlocks: 1 }])).to.deep.equal([
-      UNREAD.replace("440 blocks in a row were", "1 block at a time was"),
+      UNREAD.replace("440 blocks in a row were", "1 block in a row was"),
     ]);
   });
 
@@ -170,7 +170,7 @@ describe("tasks - rounds", () => {
 });
 
 const UNREAD =
-  "Between two blocks with the same round, up to 440 blocks in a row were not read: a contract that was gone there for a while is not noticed.";
+  "Up to 440 blocks in a row were not read, since the blocks before and after show the same round. If the contract was missing in between, the list does not show it.";
 
 function wholeRounds(document: unknown): readonly unknown[] {
   return listOf(fieldsOf(document)["rounds"]).map(withoutGap);
