@@ -10,7 +10,8 @@ Every error has a code, what happened, and what to do. In code it is a
 \`VaultError\` with \`code\`, \`kind\`, \`shortMessage\`, \`fix\` and \`details\`; with
 \`--json\` it stands on stdout. What stands in braces below is filled in.
 
-An error that names an option has a second advice: a task prints that one.
+An error that names an option has a second advice: a task prints that one, and
+repeats \`--instance\` if it was given.
 `;
 
 /** Who has to act, in the order of the document. */
@@ -36,6 +37,7 @@ export function renderErrors(): string {
 /** What is filled in as code; what is code already stays as it is. */
 function asText(template: string): string {
   return template
+    .replaceAll("{--instance}", "")
     .split(/(`[^`]*`)/u)
     .map((part) =>
       part.startsWith("`")

@@ -289,7 +289,7 @@ describe("package - editor", function () {
     ).to.equal(
       [
         "ChaiPlugin Expected Field Operations PartOf Places ReadMethods",
-        "RequestOptions ScanOptions StandaloneOperationName Unit Unscaled",
+        "RequestOptions StandaloneOperationName Unit Unscaled",
         "VaultHost VaultReader WireType",
       ].join(" "),
     );

@@ -18,8 +18,8 @@ const everyTask = `import hre from "hardhat";
 for (const [task, args] of [
   ["deploy-mocks", {}],
   ["status", {}],
-  ["orders", { firstId: "1", lastId: "3", out: "orders.csv", format: "csv" }],
-  ["capture", { out: "fixture.json", orders: "1-3" }],
+  ["orders", { ids: "1-3", out: "orders.csv", format: "csv" }],
+  ["capture", { out: "fixture.json", ids: "1-3" }],
   ["simulate", {}],
   ["simulate", { fork: true }],
   ["settle", { yes: true }],
