@@ -69,7 +69,6 @@ export async function settle(
         say(...preflightBlocks(preflight, where, { ...context, chainTime }));
         say();
         if (outcome === "succeeds" && !hasEnded(round, chainTime)) {
-          // Directly above the question.
           say(earlyWarning(preflight));
           say();
         }

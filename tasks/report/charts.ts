@@ -87,13 +87,12 @@ function spread(positions: readonly number[]): [number, number] {
 /** A histogram of a pair's opening prices, with the strike price. */
 export function pricesFigure(
   pair: string,
-  all: readonly Order[],
+  orders: readonly Order[],
   strikePrice: bigint | undefined,
   context: FormatContext,
 ): Markup {
   const field = fieldOf("getOrderInfo", "openPrice");
   const { position, scale } = axisOf(field, context);
-  const orders = all.filter(({ exType }) => exType === pair);
   const prices = orders.map(({ openPrice }) => position(openPrice));
   const strikes =
     strikePrice === undefined || decimalsOf(field, context) === undefined

@@ -185,9 +185,13 @@ export function ordersChapter(
       ? "Every order"
       : `The first ${describeCount(first.length, "order")}`;
   const scales = `${describeScales(context)} All orders, with fees: npx hardhat vault orders ${place} --out orders.csv`;
+  // A page has at most five charts; one is of the rounds.
+  const pairs = [...Map.groupBy(orders, ({ exType }) => exType)]
+    .toSorted(([, one], [, other]) => other.length - one.length)
+    .slice(0, 4);
   return {
     heading: "Orders",
-    chart: html`${[...new Set(orders.map(({ exType }) => exType))].map((pair) => pricesFigure(pair, orders, strike, context))}`,
+    chart: html`${pairs.map(([pair, ofPair]) => pricesFigure(pair, ofPair, strike, context))}`,
     blocks: [
       notes(...tally.describe()),
       ...section(heading, orderTable(first, context)),

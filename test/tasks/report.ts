@@ -10,6 +10,7 @@ import { describeTime } from "../../src/protocol/time.js";
 import type { MockVaultHandle } from "../../src/mocks/index.js";
 import { someOrder } from "../../src/mocks/scenarios.js";
 import { pricesFigure } from "../../tasks/report/charts.js";
+import { ordersChapter } from "../../tasks/report/render.js";
 import { html } from "../../tasks/report/html.js";
 import { startAnvil } from "../helpers/anvil.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
@@ -114,6 +115,20 @@ describe("tasks - report", () => {
         drawn.reduce((sum, [, , count = ""]) => sum + Number(count), 0),
       ).to.equal(prices.length);
     }
+  });
+
+  it("report draws the four pairs with the most orders", () => {
+    const orders = ["A", "B", "C", "D", "E", "E", "F", "F"].map(
+      (exType, index) => ({ ...someOrder, orderID: BigInt(index), exType }),
+    );
+    const context = { chainTime: 0, raw: false };
+    const { chart } = ordersChapter(orders, undefined, context, "");
+    expect(
+      String(chart?.text)
+        .split("<figcaption>")
+        .slice(1)
+        .map((caption) => caption.slice(0, 2)),
+    ).to.deep.equal(["E:", "F:", "A:", "B:"]);
   });
 
   it("report should count the ids that are no orders", async () => {
