@@ -15,7 +15,6 @@ import { operationNames } from "../src/protocol/queries.js";
 export interface Time {
   /** The text as typed. */
   readonly text: string;
-  /** @throws VaultError VAULT_TIME_IN_PAST */
   readonly after: (chainTime: number) => bigint;
 }
 

@@ -62,7 +62,6 @@ const knownErrors = [
  * Decodes call data, returned data or revert data, without any request.
  *
  * @param project `findErrors` finds errors of the project's own contracts.
- * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_NOT_DECODABLE
  */
 export async function decode(
   { hex, raw }: Pick<ArgumentsOf<"decode">, "hex" | "raw">,

@@ -34,11 +34,7 @@ import type {
 /** Arguments as Hardhat passes them: texts, and booleans for flags. */
 export type TypedArguments = Readonly<Record<string, unknown>>;
 
-/**
- * Parses a task's arguments, without any request.
- *
- * @throws VaultError that names the wrong argument
- */
+/** Parses a task's arguments, without any request. */
 export function parseArguments<Described extends Arguments>(
   described: Described,
   typed: TypedArguments,

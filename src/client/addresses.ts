@@ -30,10 +30,7 @@ export type AddressResolver = (
   role: ContractRole,
 ) => Promise<LocatedAddress | MissingAddress>;
 
-/**
- * @param source Source of the addresses in error texts.
- * @throws VaultError VAULT_INVALID_ADDRESS, VAULT_INVALID_ARGUMENT
- */
+/** @param source Source of the addresses in error texts. */
 export function fixedAddresses(
   addresses: ContractAddresses,
   source: string,
@@ -75,7 +72,6 @@ export function inOrder(
   };
 }
 
-/** @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED */
 export async function requireAddress(
   addresses: AddressResolver,
   role: ContractRole,

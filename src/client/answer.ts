@@ -21,12 +21,7 @@ interface AnsweredCall {
   readonly hasCode: boolean;
 }
 
-/**
- * Decodes the answer of a call.
- *
- * @throws VaultError VAULT_CALL_REVERTED, VAULT_NO_CODE,
- * VAULT_RETURN_DATA_MALFORMED
- */
+/** Decodes the answer of a call. */
 export function decodeAnswer({
   call: { operation, role },
   target: { address, source },

@@ -61,8 +61,6 @@ export interface EncodedCall {
  * Checks the arguments of an operation and encodes them.
  *
  * @param args Arguments of the client's method of that name.
- * @throws VaultError VAULT_INVALID_ENUM, VAULT_INVALID_INTEGER,
- * VAULT_INVALID_ARGUMENT
  */
 export function encodeCall(
   operation: OperationName,

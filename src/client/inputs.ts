@@ -18,7 +18,6 @@ const blockTags = ["latest", "safe", "finalized", "earliest", "pending"];
 /**
  * @param where Names the address in errors.
  * @returns The address with its checksum.
- * @throws VaultError VAULT_INVALID_ADDRESS
  */
 export function parseAddress(
   value: unknown,
@@ -105,7 +104,6 @@ function isUnsigned(value: unknown, max: bigint): value is number | bigint {
   );
 }
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT */
 export function parseCount(
   value: number | undefined,
   where: string,
@@ -119,10 +117,7 @@ export function parseCount(
   );
 }
 
-/**
- * @param value The number or its word.
- * @throws VaultError VAULT_INVALID_ENUM
- */
+/** @param value The number or its word. */
 export function parseEnum(
   enumName: EnumName,
   value: unknown,
@@ -153,10 +148,7 @@ export function notOneOf(
   });
 }
 
-/**
- * @returns The tag, or the number as a hex quantity.
- * @throws VaultError VAULT_INVALID_BLOCK
- */
+/** @returns The tag, or the number as a hex quantity. */
 export function parseBlockTag(value: unknown, where = "blockTag"): string {
   if (typeof value === "string" && blockTags.includes(value)) {
     return value;
@@ -190,7 +182,6 @@ export function givenInput(value: unknown): GivenValue {
 /** A longer timer overflows and fires at once. */
 export const MAX_DURATION_MS = 2 ** 31 - 1;
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT */
 export function parseDuration(where: string, milliseconds: number): number {
   if (milliseconds >= 1 && milliseconds <= MAX_DURATION_MS) {
     return milliseconds;

@@ -16,7 +16,6 @@ const spanSeconds: Readonly<Record<string, bigint>> = {
  * A date without a zone is UTC.
  *
  * @param words Other values that the caller accepts, for the error.
- * @throws VaultError VAULT_INVALID_TIME
  */
 export function parseTime(
   text: string,

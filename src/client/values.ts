@@ -19,8 +19,6 @@ export type CheckedField = Pick<Field, "type" | "unit">;
  * Checks a value of an operation, from the API or as text of a file or a command.
  *
  * @param where Names the value in errors.
- * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
- * VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
  */
 export function checkValue(
   { type, unit }: CheckedField,

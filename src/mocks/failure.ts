@@ -11,7 +11,6 @@ import type { ScriptedReason } from "./types.js";
  * Encodes the data that a mock reverts with, as 0x hex.
  *
  * @param where The place of the reason, for errors.
- * @throws VaultError VAULT_INVALID_ARGUMENT
  *
  * @example
  * ```ts

@@ -17,7 +17,6 @@ import {
 } from "./state.js";
 import type { MockState, ScriptedFailure, ScriptedReason } from "./types.js";
 
-/** @throws VaultError VAULT_INVALID_FIXTURE */
 export async function readFixture(file: string): Promise<MockState> {
   try {
     await requireRegularFile(file);

@@ -46,7 +46,6 @@ export function call(
 /**
  * @param operation The operation that needs the addresses, for errors.
  * @param otherwise Returns the address of a contract that has none.
- * @throws VaultError VAULT_CONTRACT_NOT_CONFIGURED
  */
 export async function addressesOf(
   vault: VaultClient,
@@ -96,8 +95,6 @@ export async function countScripts(
 /**
  * Checks that each role's contract is its mock: another contract could accept a
  * script and do nothing, or something else.
- *
- * @throws VaultError VAULT_NOT_A_MOCK
  */
 export async function requireMocks(
   vault: VaultClient,
@@ -161,7 +158,6 @@ export function isInProcess(vault: VaultClient): boolean {
  *
  * @param action The problem with another network, for the error.
  * @param instead The remedies, for the error.
- * @throws VaultError VAULT_LIVE_NETWORK
  */
 export async function requireDevelopmentNode(
   vault: VaultClient,

@@ -36,12 +36,7 @@ const SCRIPTER = "0x7661756c740000000000000000000000000000ff";
 const MAX_FEE_PER_GAS = 2n ** 96n;
 const SCRIPTER_BALANCE = MAX_FEE_PER_GAS * TRANSACTION_GAS_CAP * 1_000n;
 
-/**
- * Sends transactions in order, and waits until all are mined.
- *
- * @throws VaultError VAULT_NO_SIGNER, VAULT_MOCK_SCRIPT_FAILED and errors of a
- * request
- */
+/** Sends transactions in order, and waits until all are mined. */
 export async function sendToMocks(
   vault: VaultClient,
   transactions: readonly MockTransaction[],
@@ -144,7 +139,6 @@ const CALLS_PER_TRANSACTION = 40;
  *
  * @param counts If given, each transaction reverts if another process scripted
  * one of its mocks since, and waits for the one before. They are kept up to date.
- * @throws VaultError as {@link sendToMocks} does
  */
 export async function sendScript(
   vault: VaultClient,

@@ -233,7 +233,6 @@ export const scenarios = {
 
 export type ScenarioName = keyof typeof scenarios;
 
-/** @throws VaultError VAULT_INVALID_ENUM */
 export function requireScenario(name: string): ScenarioName {
   const known = keysOf(scenarios);
   const found = known.find((each) => each === name);

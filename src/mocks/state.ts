@@ -147,12 +147,7 @@ const settables: readonly Settable[] = [
   },
 ];
 
-/**
- * Checks changes, and returns the changed state.
- *
- * @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER,
- * VAULT_INVALID_ADDRESS, VAULT_INVALID_ENUM
- */
+/** Checks changes, and returns the changed state. */
 export function applyOverrides(
   state: MockState,
   overrides: MockOverrides,

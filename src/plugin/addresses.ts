@@ -21,8 +21,6 @@ export interface ConnectionAddresses {
  * configuration (of the instance, then of the network), mocks of deploy-mocks.
  *
  * @param sources `upstream`: addresses of a fork, instead of configuration and mocks.
- * @throws VaultError VAULT_UNKNOWN_INSTANCE; the resolvers throw
- * VAULT_INVALID_ADDRESS and VAULT_CONFIG_VARIABLE
  */
 export function connectionAddresses(
   networkName: string,
@@ -87,7 +85,6 @@ export function connectionAddresses(
   };
 }
 
-/** @throws VaultError VAULT_UNKNOWN_INSTANCE */
 export function settingsOf(
   networkName: string,
   { vault }: NetworkConfig,

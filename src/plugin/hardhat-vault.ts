@@ -373,10 +373,7 @@ export class HardhatVault extends VaultClient implements VaultHost {
   }
 }
 
-/**
- * @returns The network's `from`, else the zero address.
- * @throws VaultError VAULT_INVALID_ADDRESS
- */
+/** @returns The network's `from`, else the zero address. */
 export function configuredFrom(
   networkName: string,
   { from }: Pick<NetworkConfig, "from">,

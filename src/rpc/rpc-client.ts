@@ -193,8 +193,6 @@ export class RpcClient {
   /**
    * Sends a request that may execute a contract. Retries a failed one if its class,
    * the policy and the deadline allow that.
-   *
-   * @throws VaultError see {@link toRpcError}
    */
   public async requestOrRevert(
     method: string,
@@ -306,7 +304,6 @@ export class RpcClient {
    * Waits until the operation's deadline for work that does not use this client.
    *
    * @param method Name of the work in error texts.
-   * @throws VaultError VAULT_RPC_TIMEOUT
    */
   public async withinDeadline<T>(method: string, work: Promise<T>): Promise<T> {
     const { deadline } = this.operation ?? {};
@@ -398,7 +395,6 @@ export class RpcClient {
     return this.parser(method).bytes(code).length > 0;
   }
 
-  /** @throws VaultError VAULT_BLOCK_NOT_FOUND, and those of a failed request */
   public async getBlock(block: BlockId = "latest"): Promise<Block> {
     const read = this.#ofBlock;
     const found = await this.#block(block);

@@ -24,8 +24,6 @@ export interface UnsignedSettlement {
  * Builds the transaction for a multisig or a hardware wallet, without a key.
  *
  * @param from Sender. Default: the zero address, without an estimate of gas.
- * @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE,
- * VAULT_CONTRACT_NOT_CONFIGURED and errors of a failed request
  */
 export async function buildSettlement(
   vault: VaultHost,

@@ -102,7 +102,6 @@ export class Journal {
   /**
    * @returns Undefined if there is none. A file from before a restart of a local node
    * counts as none.
-   * @throws VaultError VAULT_INVALID_JOURNAL
    */
   public async read(
     which: "unfinished" | "finished" = "unfinished",
@@ -116,8 +115,6 @@ export class Journal {
   /**
    * Refuses a new settlement while the outcome of another on this chain is not known: two
    * transactions could settle two rounds.
-   *
-   * @throws VaultError VAULT_SETTLEMENT_UNFINISHED, VAULT_INVALID_JOURNAL
    */
   public async refuseUnfinished(): Promise<void> {
     const found = await this.#read(this.file);
@@ -152,7 +149,6 @@ export class Journal {
    * file may already belong to the next one.
    *
    * @param isFinished Lets the next settlement begin.
-   * @throws VaultError VAULT_JOURNAL_NOT_WRITTEN, VAULT_INVALID_JOURNAL
    */
   public async update(entry: JournalEntry, isFinished = false): Promise<void> {
     const { nonce, from } = entry.transaction;

@@ -23,9 +23,6 @@ export interface Observation {
 /**
  * Reads a vault with one `eth_call`, so that all values are of the same block. If the
  * node does not apply state overrides, each value needs a request.
- *
- * @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE,
- * VAULT_CONTRACT_NOT_CONFIGURED and errors of a failed request
  */
 export async function observe(
   vault: VaultHost,
@@ -42,7 +39,6 @@ export async function observe(
   );
 }
 
-/** @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE, VAULT_CONTRACT_NOT_CONFIGURED */
 export async function locateVault(
   vault: VaultHost,
 ): Promise<Pick<Observation, "chainId" | "contract">> {
@@ -132,7 +128,6 @@ export function nothingToDo(
     : undefined;
 }
 
-/** @throws VaultError VAULT_WRONG_CHAIN, VAULT_NO_CODE */
 function requireContract(
   { connection, networkName: network }: VaultHost,
   contract: LocatedAddress,

@@ -32,7 +32,6 @@ export interface Terms {
  * its cost. Sends nothing.
  *
  * @returns A stop if the round was settled meanwhile.
- * @throws VaultError VAULT_GAS_LIMIT_TOO_LOW and errors of a failed request
  */
 export async function preview(
   vault: VaultHost,

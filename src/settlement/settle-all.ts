@@ -154,7 +154,6 @@ async function resume(vault: VaultHost, waiting: Waiting): Promise<Ended> {
   }
 }
 
-/** @throws errors that do not refuse a settlement */
 function refusalOf(error: unknown): Stop {
   if (!refusesSettlement(error)) {
     throw error;
@@ -196,11 +195,7 @@ async function prepare(
   return { signer, journal };
 }
 
-/**
- * Emits the preflight, and asks for confirmation if the settlement can succeed.
- *
- * @throws VaultError VAULT_INSUFFICIENT_FUNDS
- */
+/** Emits the preflight, and asks for confirmation if the settlement can succeed. */
 async function agree(
   { networkName: network }: VaultHost,
   { shown, terms }: Preview,
@@ -353,7 +348,6 @@ interface Waiting extends Omit<
   readonly timeoutMs: number;
 }
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT */
 function parseWaiting(
   { connection }: VaultHost,
   options: SettleAllOptions,

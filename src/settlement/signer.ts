@@ -22,10 +22,6 @@ export interface Signer {
 
 /**
  * Finds the account that settles: the given one, else the network's `from`, else its first.
- *
- * @throws VaultError VAULT_NO_SIGNER, VAULT_UNKNOWN_SIGNER,
- * VAULT_INVALID_ADDRESS, VAULT_CONFIG_VARIABLE, VAULT_INVALID_KEY and
- * errors of a failed request
  */
 export async function resolveSigner(
   rpc: RpcClient,
@@ -75,8 +71,6 @@ export async function resolveSigner(
  * for the connection.
  *
  * @param option The option that names another account, for the error.
- * @throws VaultError VAULT_NO_SENDER, VAULT_CONFIG_VARIABLE,
- * VAULT_INVALID_ADDRESS, VAULT_INVALID_KEY and errors of a request
  */
 export async function findSender(
   rpc: RpcClient,

@@ -20,9 +20,6 @@ const WHERE = "atTime";
 
 /**
  * Finds the block to simulate in: the one after `blockNumber`, else the node's next one.
- *
- * @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK,
- * VAULT_TIME_IN_PAST, VAULT_INVALID_TIME, VAULT_INVALID_ARGUMENT
  */
 export async function findBlock(
   vault: VaultHost,
@@ -45,7 +42,6 @@ async function findPastBlock(vault: VaultHost, blockNumber: BlockTag) {
   return { latest, next };
 }
 
-/** @throws VaultError VAULT_BLOCK_NOT_FOUND, VAULT_INVALID_BLOCK */
 export async function readUpstreamBlock(
   { rpc }: VaultHost,
   blockNumber: BlockTag | undefined,
@@ -59,7 +55,6 @@ export async function readUpstreamBlock(
   return await rpc.getBlock(tag);
 }
 
-/** @throws VaultError VAULT_INVALID_TIME, VAULT_INVALID_INTEGER */
 export function checkTime(time: SimulationTime | undefined): void {
   if (time !== undefined && time !== END) {
     parseTime(String(time), WHERE, 0, [END]);

@@ -64,10 +64,6 @@ export async function simulateSettleAll(
 
 /**
  * Simulates over HTTP with the first engine that can, in process on the network itself.
- *
- * @throws VaultError VAULT_ENGINE_UNAVAILABLE, VAULT_NO_CODE, VAULT_NOT_A_TOKEN,
- * VAULT_ARCHIVE_NODE_NEEDED, VAULT_CONTRACT_NOT_CONFIGURED, VAULT_INVALID_ADDRESS and
- * other errors of configured addresses or failed requests
  */
 export async function simulateSettlement(
   vault: VaultHost,

@@ -107,7 +107,6 @@ export function readsOf(
  * Decodes the results of {@link readsOf}.
  *
  * @param feePaid Wei that the sender paid for gas; added back to its balance.
- * @throws VaultError VAULT_NOT_A_TOKEN, VAULT_RPC_INVALID_RESPONSE
  */
 export function decodeState(
   { networkName: network, rpc }: VaultHost,

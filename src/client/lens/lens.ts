@@ -92,8 +92,6 @@ export async function tryLens(
 /**
  * Runs the lens inside one `eth_call`. A state override puts its code at the caller's
  * address, so that contracts see this caller. It hides the caller's own code.
- *
- * @throws VaultError VAULT_RPC_INVALID_RESPONSE, and those of a failed request
  */
 export async function callLens(
   { rpc, from, blockTag }: LensContext,

@@ -121,7 +121,6 @@ function parseOptions(options: OrdersOptions) {
   };
 }
 
-/** @throws VaultError VAULT_INVALID_ARGUMENT, VAULT_INVALID_INTEGER */
 export function parseIds({
   ids,
   firstId,

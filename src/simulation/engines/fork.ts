@@ -178,12 +178,7 @@ async function resolveAddresses(vault: VaultHost): Promise<AddressResolver> {
   };
 }
 
-/**
- * Creates a fork, and binds its vault to the upstream's addresses.
- *
- * @throws VaultError VAULT_FORK_NETWORK_TAKEN, VAULT_CONFIG_VARIABLE and
- * errors of a failed request
- */
+/** Creates a fork, and binds its vault to the upstream's addresses. */
 async function createFork(
   vault: VaultHost,
   plan: ForkPlan,
