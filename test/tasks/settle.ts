@@ -245,6 +245,35 @@ describe("vault settle", () => {
     expect(await lane.world.settlers()).to.deep.equal([lane.settler]);
   });
 
+  it("repeats --confirmations in the advice to resume", async () => {
+    const { document, stderr, exitCode } = await runJson([
+      "--yes",
+      ...["--confirmations", "3", "--timeout", "1"],
+    ]);
+
+    const advice =
+      "`vault settle --resume --confirmations 3` goes on from here.";
+    expect(exitCode).to.equal(1);
+    const settlement = fieldsOf(document["settlement"]);
+    expect(settlement).to.include({ status: "unconfirmed" });
+    expect(settlement["reason"])
+      .to.include(advice)
+      .and.not.include("settleAll");
+    expect(stderr).to.include(`If this is interrupted, ${advice}`);
+  });
+
+  it("says that nothing was sent when the settlement would revert, and does not warn of settling early", async () => {
+    await lane.world.vault.setRevert("0xa015aefe", encodeRevertData("paused"));
+    const { stdout, stderr, exitCode } = await run(["--yes"]);
+
+    expect(exitCode).to.equal(1);
+    expect(stderr)
+      .to.include("It would revert: paused")
+      .and.not.include("NOT ended");
+    expect(stdout).to.match(/Transaction +none: nothing was sent/u);
+    expect(sentMethods()).to.deep.equal([]);
+  });
+
   it("should only look with --assert, without any key", async () => {
     const network = { accounts: [`0x${"00".repeat(31)}01`] };
     const before = await runJson(["--assert"], network);
