@@ -168,7 +168,7 @@ interface Read {
   readonly target: unknown;
 }
 
-/** What a simulation reads, a request each. */
+/** Reads the values of a simulation, one request each. */
 async function readsOf(vault: HardhatVault): Promise<readonly Read[]> {
   const readings = await Promise.all(
     standaloneQueries.map(async ({ operation, args }) => {

@@ -33,7 +33,7 @@ const argumentTypes = {
 const reads: Array<readonly [name: string, operation: Operation]> =
   Object.entries(operations).filter(([, { kind }]) => kind === "read");
 
-/** What stands above the entry of each operation in the table. */
+/** Returns the doc comment of each operation in the table. */
 function readComments(): ReadonlyMap<string, string> {
   const text = fs.readFileSync(table, "utf8");
   const source = ts.createSourceFile(table, text, ts.ScriptTarget.Latest, true);

@@ -311,7 +311,7 @@ export class VaultError extends Error {
   public readonly kind: ErrorKind;
   /** The message without the fix. */
   public readonly shortMessage: string;
-  /** What to do about the error. */
+  /** The advice to the user. */
   public readonly fix: string;
   /** The values in the texts by name; a bigint is a decimal string. */
   public readonly details: Readonly<Record<string, string | number>>;

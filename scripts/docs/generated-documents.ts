@@ -8,7 +8,7 @@ import { renderTasks } from "./render-tasks.js";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
-/** Where {@link Examples} are kept between their recordings. */
+/** The file that keeps the recorded {@link Examples}. */
 export const tasksDocument = path.join(root, "docs/tasks.md");
 
 /**

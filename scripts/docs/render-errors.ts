@@ -14,7 +14,7 @@ An error that names an option has a second advice: a task prints that one, and
 repeats \`--instance\` if it was given.
 `;
 
-/** Who has to act, in the order of the document. */
+/** Headings by kind, in the order of the document. */
 const kinds: Readonly<Record<ErrorKind, string>> = {
   user: "What was typed or configured is wrong",
   chain: "The contracts, or the chain, refused or answered something else",
@@ -22,7 +22,7 @@ const kinds: Readonly<Record<ErrorKind, string>> = {
   bug: "A mistake of this package",
 };
 
-/** What to do about each error, from the table of errors, as Markdown. */
+/** Renders the table of errors as Markdown. */
 export function renderErrors(): string {
   const sections = keysOf(kinds).map((kind) => {
     const entries = Object.entries(errorsByKind[kind]).map(
@@ -34,7 +34,7 @@ export function renderErrors(): string {
   return [introduction, ...sections].join("\n");
 }
 
-/** What is filled in as code; what is code already stays as it is. */
+/** Marks placeholders as code, unless they stand in code already. */
 function asText(template: string): string {
   return template
     .replaceAll("{--instance}", "")

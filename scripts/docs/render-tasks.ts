@@ -25,7 +25,7 @@ is Hardhat's error, in text. Codes are explained in
 Every figure of one output is read at the block that the output names.
 `;
 
-/** What most tasks take is said once, and not under each of them. */
+/** The options that most tasks take are listed once. */
 const ofEveryTask = ["json", "instance", "at"];
 const ofReads = ["raw", "block", "from"];
 

@@ -34,7 +34,7 @@ export interface Check {
   readonly name: string;
   readonly status: "ok" | "warn" | "fail";
   readonly detail: string;
-  /** What to do; null if there is nothing to do. */
+  /** The remedy; null if there is nothing to do. */
   readonly fix: string | null;
 }
 
