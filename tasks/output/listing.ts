@@ -18,7 +18,7 @@ import type { Style } from "./style.js";
 
 export type ListingForm = "table" | "json" | "ndjson" | "csv";
 
-/** The form of a file, which `--format` and `--json` must not contradict. */
+/** The form of a file, which `--format` must not contradict. */
 const formOfExtension: Readonly<Record<string, ListingForm>> = {
   ".csv": "csv",
   ".json": "json",
@@ -34,14 +34,13 @@ export function parseListingForm({
   if (json && format !== undefined) {
     throw excludeEachOther("--json", "--format");
   }
-  const chosen = json ? "json" : format;
   const extension = path.extname(out ?? "").toLowerCase();
-  const ofFile = formOfExtension[extension] ?? chosen ?? "table";
-  if (chosen !== undefined && ofFile !== chosen) {
-    const problem = `a file ${extension} does not hold ${chosen}`;
+  const ofFile = formOfExtension[extension];
+  if (format !== undefined && (ofFile ?? format) !== format) {
+    const problem = `a file ${extension} does not hold ${format}`;
     throw invalidArgument("--out", problem, "Give the file another extension.");
   }
-  return ofFile;
+  return json ? "json" : (format ?? ofFile ?? "table");
 }
 
 /** Items of one kind, with a writer for each form. */
