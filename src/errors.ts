@@ -155,7 +155,7 @@ const errors = {
     },
     VAULT_OUTPUT_NOT_WRITTEN: {
       text: "The task finished, but its output was not written: {problem}.",
-      fix: "Check the disk space where its output goes. If the task sends transactions, check the chain before you run it again.",
+      fix: "Free disk space for the output. If the task sends transactions, check the chain before you run it again.",
     },
     VAULT_CANNOT_FORK_IN_PROCESS: {
       text: "Network {network} runs in process and cannot be forked, because it has no node.",

@@ -251,7 +251,7 @@ export const taskArguments = {
   "deploy-mocks": {
     ...common,
     scenario: { text: "State of the mocks", default: "open-round" },
-    yes: { flag: "Deploy to a live network, too, where it costs money" },
+    yes: { flag: "Deploy to a live network, too; this costs money" },
   },
   "mock next-round": {
     ...common,

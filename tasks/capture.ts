@@ -16,7 +16,7 @@ import type { TaskReport } from "./run-task.js";
 export default readAction(taskArguments.capture, captureToFile);
 
 const NO_ORDERS =
-  "No order was captured: in a replay each of them reverts and says so. --ids 1-50 captures these.";
+  "No order was captured: in a replay each order reverts with that reason. --ids 1-50 captures these.";
 
 async function captureToFile(
   vault: HardhatVault,

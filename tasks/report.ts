@@ -54,7 +54,7 @@ async function report(
           : [
               toned(
                 "bad",
-                `${describeCount(failures, "reading")} failed; the page says which.`,
+                `${describeCount(failures, "reading")} failed, as marked on the page.`,
               ),
             ]),
       ),

@@ -152,7 +152,7 @@ async function printCalldata(
   if (refusal !== null) {
     const warning = toned(
       "warn",
-      `Warning: ${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may want another sender (--from).`,
+      `Warning: ${from ?? "the zero address"} would see this call refused at block ${header.number}: ${escapeUntrusted(refusal.replace(/\.$/u, ""))}. The round may be settled already, or the contract may accept only another sender (--from).`,
     );
     await write(`${renderText([notes(warning)], style)}\n`);
   }

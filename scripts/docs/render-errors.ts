@@ -8,7 +8,7 @@ const introduction = `<!-- Generated from src/errors.ts by \`npm run docs\`. Do 
 
 Every error has a code, what happened, and what to do. In code it is a
 \`VaultError\` with \`code\`, \`kind\`, \`shortMessage\`, \`fix\` and \`details\`; with
-\`--json\` it stands on stdout. What stands in braces below is filled in.
+\`--json\` it is printed on stdout. A name in braces below stands for a value.
 
 An error that names an option has a second advice: a task prints that one, and
 repeats \`--instance\` if it was given.

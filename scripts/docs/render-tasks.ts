@@ -18,8 +18,8 @@ With \`--json\` stdout holds exactly one JSON document (\`vault watch\`: one a l
 for each change); integers of the chain are decimal strings. A failure is then
 \`{ "error": { "code", "message", "details" } }\`, and a settlement that is refused or
 reverts is \`{ "settlement": { "status", "code", "reason", … } }\`, as one that
-succeeds is; so is a simulation, in \`simulation\`. The exit code is 0 only for success. What Hardhat's own parser refuses (an unknown flag, a missing argument)
-is Hardhat's error, in text. Codes are explained in
+succeeds is; so is a simulation, in \`simulation\`. The exit code is 0 only for success. If Hardhat's own parser refuses the
+command (an unknown flag, a missing argument), the error is Hardhat's, in text. Codes are explained in
 [troubleshooting](troubleshooting.md).
 
 Every figure of one output is read at the block that the output names.

@@ -11,7 +11,7 @@ import { quoteForeignText } from "../untrusted-text.js";
 import { NoVerdict, requireVault } from "./assertion.js";
 
 const POLLING_INTERVAL_MS = 50;
-/** Time for a node to learn of a transaction. */
+/** Time until a node has a transaction. */
 const UNKNOWN_LIMIT_MS = 1_000;
 const PENDING_LIMIT_MS = 30_000;
 
@@ -39,7 +39,7 @@ export async function readAroundTransaction<Value>(
   const { length } = await client.rpc.transactionsOf(blockNumber);
   if (length !== 1) {
     throw new NoVerdict(
-      `block ${blockNumber} of transaction ${hash} holds ${length} transactions, so it cannot be told which of them changed what: mine it alone`,
+      `block ${blockNumber} of transaction ${hash} holds ${length} transactions, so its own changes cannot be separated: mine it alone`,
     );
   }
   const [before, after] = await Promise.all([

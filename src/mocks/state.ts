@@ -59,7 +59,7 @@ export const settlementFields: readonly Field[] = fieldsOf(
   ["settledPrice", "settledAmount"],
 );
 
-/** The readings that mocks return whatever the arguments are. */
+/** The readings that mocks return for any arguments. */
 export const answers: readonly Query[] = [
   ...standaloneQueries,
   {

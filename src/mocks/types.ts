@@ -29,7 +29,7 @@ export type ScriptedSettlement = Readonly<
 
 /** Everything that the six mocks return, unscaled. */
 export interface MockState extends Readonly<StandaloneReadings> {
-  /** The result of `calMargins`, whatever its arguments. */
+  /** The result of `calMargins`, for any arguments. */
   readonly margins: Readonly<MarginAmounts>;
   /** Orders by their id; null for one of `generatedOrders` that is missing. */
   readonly orders: ReadonlyMap<bigint, Readonly<VaultOrder> | null>;

@@ -113,6 +113,6 @@ function lazyVault(
           : target.vault,
   };
   // `own` is the target, because copying it would evaluate its getter.
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- `forwarding` has exactly the methods that the type picks, but fromEntries forgets their names
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- `forwarding` has exactly the methods that the type picks, but the type of fromEntries lacks their names
   return Object.assign(own, forwarding) as unknown as LazyHardhatVault;
 }

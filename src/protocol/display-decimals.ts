@@ -36,7 +36,7 @@ export interface DisplaySettings {
   readonly displayDecimals?: DisplayDecimals | undefined;
 }
 
-/** @returns True if only the owner of a deployment knows the scale of the value. */
+/** @returns True if the setting `displayDecimals` may scale the value. */
 export function hasOwnersScale({ unit, isLikelyTime }: Field): boolean {
   return unit === "raw" && isLikelyTime !== true;
 }

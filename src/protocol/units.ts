@@ -7,7 +7,7 @@ export const units = {
   price: { decimals: 18, meaning: "real value times 1E18" },
   percent: {
     decimals: 16,
-    meaning: "real value times 1E18, where 1E18 is 100%",
+    meaning: "real value times 1E18 (1E18 is 100%)",
   },
   token: {
     decimals: "tokenDecimals",

@@ -401,7 +401,7 @@ export class RpcClient {
     const number = read.number(found["number"]);
     if (!isNaN(Number(block)) && number !== Number(block)) {
       throw read.invalid(
-        `block ${number} where block ${describeBlock(block)} was asked for`,
+        `block ${number} in place of block ${describeBlock(block)}`,
       );
     }
     const hash = found["hash"] === null ? undefined : read.hash(found["hash"]);

@@ -180,7 +180,7 @@ async function describeEffect(
   });
   const unknown = end(
     "unconfirmed",
-    "the node has no state of that block, or of the one before, any more, and the vault is in another round by now: which one was settled, an archive node can tell.",
+    "the node no longer has the state of that block or the one before, and the vault is in another round by now. Only an archive node can show which round was settled.",
   );
   if (after === undefined) {
     const unread =

@@ -125,7 +125,7 @@ export async function simulateSettlement(
     ordersRead < asked &&
       `Of ${asked} orders that were asked about, ${asked - ordersRead} could not be read.`,
     price === undefined &&
-      "What a unit of gas costs is not known: no fee is taken off.",
+      "The price of gas is not known: no fee is subtracted.",
     ...notesOn(executed, refusal),
   ].filter((note) => note !== false);
   const fee = result.gasUsed * (price?.current ?? 0n);
@@ -216,7 +216,7 @@ function notesOn(
   return [
     roundOf(after) === undefined &&
       refusal === null &&
-      "Whether the round is settled afterwards cannot be read.",
+      "The round cannot be read afterwards, so it may be settled or not.",
     failed === undefined &&
       gasNeeded > TRANSACTION_GAS_CAP &&
       `It uses ${gasUsed} gas, for which a limit of ${gasNeeded} may be needed: chains with EIP-7825 (from the hardfork osaka on) allow a transaction ${TRANSACTION_GAS_CAP}. There the contract has to settle in parts; on a chain without that rule it can settle at once.`,

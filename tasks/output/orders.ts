@@ -72,15 +72,15 @@ const shownFields = fields.filter(
 
 export function describeScales(context: FormatContext): string {
   if (context.raw) {
-    return "Integers as on the wire.";
+    return "Integers are unscaled.";
   }
   const scaled = shownFields.filter(
     (field) => field.unit === "raw" && decimalsOf(field, context) !== undefined,
   );
-  const unscaled = "integers as on the wire: their scale is not documented.";
+  const unscaled = "integers are unscaled: their scale is not documented.";
   return scaled.length === 0
-    ? unscaled.replace("i", "I")
-    : `Scaled as configured: ${scaled.map(({ label }) => label.toLowerCase()).join(", ")}. Else ${unscaled}`;
+    ? `I${unscaled.slice(1)}`
+    : `Scaled as configured: ${scaled.map(({ label }) => label.toLowerCase()).join(", ")}. Other ${unscaled}`;
 }
 
 /** Without the unit: a note below the table has the scales. */

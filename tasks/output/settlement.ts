@@ -119,7 +119,7 @@ function comparisonBlocks(
   }
   const { differences } = preview;
   return differences === null
-    ? [notes(toned("dim", "Whether it came as previewed is not known."))]
+    ? [notes(toned("dim", "It is not known if it came as previewed."))]
     : differences.length === 0
       ? [notes(toned("good", "Readings and token transfers are as previewed."))]
       : [

@@ -76,7 +76,7 @@ function axisOf(
   };
 }
 
-/** The range of the positions, with a margin: few digits tell its ticks apart. */
+/** The range of the positions, with a margin: few digits distinguish its ticks. */
 function spread(positions: readonly number[]): [number, number] {
   const least = positions.reduce((one, other) => Math.min(one, other));
   const most = positions.reduce((one, other) => Math.max(one, other));

@@ -296,7 +296,7 @@ describe("what a node says", () => {
         ).chainId(),
     ],
     [
-      "block 9 where 5 was asked for",
+      "block 9 in place of block 5",
       () => answering({ ...header, number: "0x9" }).getBlock(5),
     ],
     ["a block that is a text", () => answering("0x5").getBlock(5)],

@@ -153,7 +153,7 @@ describe("what is said of a settlement that was followed", () => {
       expect(said.settlement.reason).to.match(
         said.settlement.status === "settled"
           ? /^The vault is in its next round already in block 6, .* cannot be seen: another one of that block/u
-          : /an archive node can tell/u,
+          : /an archive node can show/u,
       );
       return said.settlement.status;
     };
@@ -210,7 +210,7 @@ describe("what is said of a settlement that was followed", () => {
         code: null,
         after: null,
       });
-      expect(said.settlement.reason).to.include("an archive node can tell");
+      expect(said.settlement.reason).to.include("an archive node can show");
       expect(said.isFinal).to.equal(true);
     });
 

@@ -256,7 +256,7 @@ describe("simulation - on every kind of node", () => {
     expectSettled(simulation, "call");
     // Nor does such a node tell what gas costs.
     expect(simulation.balances).to.deep.equal([]);
-    expect(simulation.notes.join(" ")).to.contain("no fee is taken off");
+    expect(simulation.notes.join(" ")).to.contain("no fee is subtracted");
     expectSettled(
       await vault.simulateSettleAll({ as: FIRST_ACCOUNT, atTime: "end" }),
       "call",

@@ -153,7 +153,9 @@ describe("tasks - report", () => {
     const result = await runVaultTask(hre, "report", { out: file });
     await mocks.succeed("queryVolume");
     expect(result.exitCode).to.equal(1);
-    expect(result.stdout).to.include("1 reading failed; the page says which.");
+    expect(result.stdout).to.include(
+      "1 reading failed, as marked on the page.",
+    );
     const page = await readFile(file, "utf8");
     expect(page).to.match(/<span class="bad"\s*>failed: /u);
     expect(page).to.not.include("<img");

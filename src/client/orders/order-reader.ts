@@ -115,9 +115,7 @@ export class OrderReader {
       if (length === 0 || length > ids.length) {
         throw rpc
           .parser("eth_call")
-          .invalid(
-            `${length} orders where at most ${ids.length} were asked for`,
-          );
+          .invalid(`${length} orders for ${ids.length} ids`);
       }
       return answer;
     } catch (error) {

@@ -151,11 +151,11 @@ describe("values for a person", () => {
       formatValue(deposit, 5n, { ...configured, raw: true }).text,
     ).to.equal("5");
     expect(describeScales(configured)).to.equal(
-      "Scaled as configured: opening price. Else integers as on the wire: their scale is not documented.",
+      "Scaled as configured: opening price. Other integers are unscaled: their scale is not documented.",
     );
-    expect(describeScales(context)).to.match(/^Integers as on the wire/u);
+    expect(describeScales(context)).to.match(/^Integers are unscaled:/u);
     expect(describeScales({ ...configured, raw: true })).to.equal(
-      "Integers as on the wire.",
+      "Integers are unscaled.",
     );
   });
 });
