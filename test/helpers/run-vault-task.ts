@@ -1,11 +1,14 @@
+import { ArgumentType } from "hardhat/types/arguments";
+import { TaskDefinitionType } from "hardhat/types/tasks";
+import type { NewTaskDefinition } from "hardhat/types/tasks";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
+import { vaultTasks } from "../../tasks/index.js";
 import type { CommandResult } from "./cli.js";
 
 /**
- * Runs `hardhat vault <task>` in this process, with what it writes captured:
- * the whole way from the task's definition to the exit code, without the second
- * that a child process takes.
+ * Runs `hardhat vault <task>` in this process, its output captured as that of a
+ * process with pipes, from the task's definition to the exit code.
  *
  * @param stdoutFails Why nothing can be written to stdout.
  */
@@ -17,6 +20,7 @@ export async function runVaultTask(
 ): Promise<CommandResult> {
   const out = capture(process.stdout, stdoutFails);
   const err = capture(process.stderr);
+  const restoreStdin = replace(process.stdin, { isTTY: false });
   try {
     const result: unknown = await hre.tasks
       .getTask(["vault", ...task.split(" ")])
@@ -30,7 +34,56 @@ export async function runVaultTask(
   } finally {
     out.restore();
     err.restore();
+    restoreStdin();
   }
+}
+
+/** Runs in this process what a user types after `hardhat vault`. */
+export async function runTyped(
+  hre: HardhatRuntimeEnvironment,
+  typed: string,
+): Promise<CommandResult> {
+  return await runVaultTask(hre, ...parseTyped(typed));
+}
+
+/** The task and its arguments, by the definitions that Hardhat parses with. */
+export function parseTyped(
+  typed: string,
+): readonly [task: string, args: Record<string, unknown>] {
+  const words = Array.from(
+    typed.matchAll(/'([^']*)'|\S+/gu),
+    ([word, quoted]) => quoted ?? word,
+  );
+  const definition = vaultTasks.findLast(
+    (each): each is NewTaskDefinition =>
+      each.type === TaskDefinitionType.NEW_TASK &&
+      each.id.slice(1).every((part, index) => part === words[index]),
+  );
+  if (definition === undefined) {
+    throw new Error(`no task is named as in: ${typed}`);
+  }
+  const [, ...id] = definition.id;
+  const args: Record<string, unknown> = {};
+  const given: string[] = [];
+  for (let at = id.length; at < words.length; at += 1) {
+    const word = words[at] ?? "";
+    const name = word
+      .slice(2)
+      .replaceAll(/-./gu, (c) => c.slice(1).toUpperCase());
+    const option = word.startsWith("--") ? definition.options[name] : undefined;
+    if (option === undefined) {
+      given.push(word);
+    } else {
+      args[name] = option.type === ArgumentType.FLAG ? true : words[(at += 1)];
+    }
+  }
+  for (const { name, isVariadic } of definition.positionalArguments) {
+    args[name] = isVariadic ? given.splice(0) : given.shift();
+  }
+  if (given.length > 0) {
+    throw new Error(`nothing takes ${given.join(" ")} in: ${typed}`);
+  }
+  return [id.join(" "), args];
 }
 
 /** The document that a task printed with `--json`, which must be all of it. */
@@ -44,36 +97,42 @@ export function parseDocument({ stdout }: CommandResult): unknown {
 function capture(
   stream: NodeJS.WriteStream,
   failure?: Error,
-): {
-  text: () => string;
-  restore: () => void;
-} {
-  const own = Object.getOwnPropertyDescriptor(stream, "write");
+): { text: () => string; restore: () => void } {
   let written = "";
-  Object.defineProperty(stream, "write", {
-    configurable: true,
-    writable: true,
-    value: (text: string | Uint8Array, ...rest: unknown[]): boolean => {
-      if (failure === undefined) {
-        written +=
-          typeof text === "string" ? text : Buffer.from(text).toString();
-      }
-      // Whoever waits until it is written is told so.
-      const done = rest.at(-1);
-      if (typeof done === "function") {
-        process.nextTick(done, failure);
-      }
-      return true;
-    },
-  });
+  const write = (text: string | Uint8Array, ...rest: unknown[]): boolean => {
+    if (failure === undefined) {
+      written += typeof text === "string" ? text : Buffer.from(text).toString();
+    }
+    // Whoever waits until it is written is told so.
+    const done = rest.at(-1);
+    if (typeof done === "function") {
+      process.nextTick(done, failure);
+    }
+    return true;
+  };
   return {
     text: () => written,
-    restore: () => {
-      if (own === undefined) {
-        Reflect.deleteProperty(stream, "write");
-      } else {
-        Object.defineProperty(stream, "write", own);
+    restore: replace(stream, { write, isTTY: false }),
+  };
+}
+
+/** Replaces properties of a stream, until they are restored. */
+function replace(stream: object, values: Readonly<Record<string, unknown>>) {
+  const own = Object.getOwnPropertyDescriptors(stream);
+  for (const [name, value] of Object.entries(values)) {
+    Object.defineProperty(stream, name, {
+      configurable: true,
+      writable: true,
+      value,
+    });
+  }
+  return (): void => {
+    for (const name of Object.keys(values)) {
+      Reflect.deleteProperty(stream, name);
+      const before = Object.entries(own).find(([each]) => each === name);
+      if (before !== undefined) {
+        Object.defineProperty(stream, name, before[1]);
       }
-    },
+    }
   };
 }

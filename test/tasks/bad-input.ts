@@ -387,6 +387,7 @@ describe("bad input of tasks", () => {
       }
       for (const output of [forPeople.stderr, forScripts.stdout]) {
         expect(output, "the key in the URL").to.not.contain(KEY);
+        expect(output, "a network of ours").to.not.contain("vaultFork");
         expect(output, "a stack").to.not.match(/\n\s+at /u);
         expect(output, "a stack in JSON").to.not.contain("\\n    at ");
       }

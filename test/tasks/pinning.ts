@@ -34,7 +34,7 @@ const tasks: ReadonlyArray<
   ["pools", {}, 2],
   [
     "margins",
-    { maxVolume: "1", apy: "1", endTime: "1800000000", raw: true },
+    { maxVolume: "1", apy: "2", endTime: "1800000000", raw: true },
     1,
   ],
   ["volume", {}, 1],
@@ -102,6 +102,11 @@ describe("the block of a read task", () => {
         expect(rest).to.deep.equal([]);
         expect(call).to.have.all.keys("from", "to", "data");
         expect(call).to.have.property("from", FROM);
+        if (task === "margins") {
+          expect(call)
+            .to.have.property("data")
+            .that.matches(/^0x.{8}0{63}10{63}20{56}6b49d200$/u);
+        }
       }
     });
   }

@@ -1,21 +1,14 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import path from "node:path";
-
 import { expect } from "chai";
 
 import { startDatedAnvil } from "../helpers/anvil.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
+import { parseTyped } from "../helpers/run-vault-task.js";
+import { expectScreen, readScreen } from "../helpers/screens.js";
 import { runInTerminal } from "../helpers/terminal.js";
 import type { ScreenLine } from "../helpers/terminal.js";
 
-/**
- * What a person sees, whole sessions of it: `test/tasks/screens/` holds one at
- * each width. UPDATE_SCREENS=1 writes them anew, to be read before they are
- * committed.
- */
-const screens = path.join(import.meta.dirname, "screens");
-
+/** What a person sees, whole sessions of it, recorded at each width. */
 const commands = [
   "deploy-mocks --scenario open-round",
   "status",
@@ -51,34 +44,6 @@ const commandsOnNode = [
   "settle --resume --network live",
 ];
 
-/** The arguments of a task as they are typed. */
-function parseTyped(typed: string): readonly [task: string, args: object] {
-  const [words = "", ...options] = typed
-    .replace(" --network live", "")
-    .split(" --");
-  const [task = "", positional] = words.split(" ");
-  return [
-    task,
-    {
-      ...{ at: undefined, block: undefined, from: undefined },
-      ...(positional === undefined
-        ? {}
-        : { [task === "order" ? "id" : "operation"]: positional }),
-      ...Object.fromEntries(
-        options.map((option) => {
-          const [name = "", value = true] = option.split(" ");
-          return [
-            name.replaceAll(/-[a-z]/gu, ([, letter = ""]) =>
-              letter.toUpperCase(),
-            ),
-            value,
-          ];
-        }),
-      ),
-    },
-  ];
-}
-
 /** 21 November 2026, as the other session has it. */
 const GENESIS_SECONDS = 1_795_219_200;
 
@@ -87,7 +52,6 @@ describe("tasks in a terminal", () => {
 
   before(async () => {
     project = await useFixtureProject("terminal");
-    await mkdir(screens, { recursive: true });
   });
   after(async () => {
     await project.remove();
@@ -108,7 +72,10 @@ describe("tasks in a terminal", () => {
           ...env,
           ...(url === "" ? {} : { TEST_NODE_URL: url }),
           TEST_COMMANDS: JSON.stringify(
-            session.map((typed) => [typed, ...parseTyped(typed)]),
+            session.map((typed) => [
+              typed,
+              ...parseTyped(typed.replace(" --network live", "")),
+            ]),
           ),
         },
         answers: [["NOT ended. Settle it", "n\r"]],
@@ -150,14 +117,6 @@ describe("tasks in a terminal", () => {
         (figure) => figure.replaceAll(/\d/gu, "#"),
       )}\n`;
 
-  const expectScreen = async (name: string, text: string): Promise<void> => {
-    const file = path.join(screens, `${name}.txt`);
-    if (process.env["UPDATE_SCREENS"] === "1") {
-      await writeFile(file, text);
-    }
-    expect(text).to.equal(await readFile(file, "utf8"));
-  };
-
   for (const columns of [60, 80, 200]) {
     it(`should show what a person can read at ${columns} columns`, async () => {
       const plain = await show(columns, { NO_COLOR: "1" });
@@ -174,7 +133,7 @@ describe("tasks in a terminal", () => {
     const lines = await show(80, {});
     await expectScreen("80-coloured", settle(lines.map((line) => line.marked)));
     expect(settle(lines.map(({ text }) => text))).to.equal(
-      await readFile(path.join(screens, "80.txt"), "utf8"),
+      await readScreen("80"),
     );
   });
 

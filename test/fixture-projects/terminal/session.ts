@@ -17,6 +17,6 @@ const commands: readonly Command[] = JSON.parse(
 
 for (const [typed, task, args] of commands) {
   process.stdout.write(`$ npx hardhat vault ${typed}\n`);
-  await hre.tasks.getTask(["vault", task]).run({ ...args });
+  await hre.tasks.getTask(["vault", ...task.split(" ")]).run({ ...args });
   process.stdout.write("\n");
 }

@@ -1,0 +1,189 @@
+import { mkdir, readFile, readdir } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "chai";
+import type { HttpNetworkUserConfig } from "hardhat/types/config";
+import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
+
+import { startAnvil } from "../helpers/anvil.js";
+import type { ServerProcess } from "../helpers/child-process.js";
+import { runHardhat } from "../helpers/cli.js";
+import { fieldsOf } from "../helpers/fields.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import type { FixtureProject } from "../helpers/fixture-project.js";
+import { createTestHre, httpNetwork } from "../helpers/hre.js";
+import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
+import type { RpcServer } from "../helpers/rpc-server.js";
+import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
+
+// What deploy-mocks, mock and capture print is recorded: see sessions.ts.
+describe("deploy-mocks, mock and capture", () => {
+  let anvil: ServerProcess;
+  let live: RpcServer;
+  let project: FixtureProject;
+
+  before(async () => {
+    anvil = await startAnvil();
+    live = await startRpcServer({ upstream: anvil.url });
+    project = await useFixtureProject("plain");
+  });
+  after(async () => {
+    await live.stop();
+    await anvil.stop();
+    await project.remove();
+  });
+  beforeEach(() => {
+    live.handler = asLiveNode({ client: "Geth/v1.16.4-stable", chainId: 56 });
+    live.requests.length = 0;
+  });
+
+  const open = async (
+    network: HttpNetworkUserConfig = httpNetwork(anvil.url),
+  ): Promise<HardhatRuntimeEnvironment> =>
+    await createTestHre(
+      { networks: { test: network } },
+      { network: "test", projectRoot: project.path },
+    );
+  const errorOf = async (
+    typed: string,
+    network: HttpNetworkUserConfig,
+  ): Promise<Readonly<Record<string, unknown>>> => {
+    const result = await runTyped(await open(network), `${typed} --json`);
+    expect(result).to.include({ exitCode: 1, stderr: "" });
+    return fieldsOf(fieldsOf(parseDocument(result))["error"]);
+  };
+
+  it("deploy-mocks writes the addresses to a file named by chain and genesis, where settle and round find them", async () => {
+    const hre = await open();
+    const document = fieldsOf(
+      parseDocument(
+        await runTyped(hre, "deploy-mocks --scenario expired-round --json"),
+      ),
+    );
+    const folder = path.join(project.path, "vault-deployments");
+    const [file = ""] = (await readdir(folder)).filter((name) =>
+      name.startsWith("31337-"),
+    );
+    const saved = fieldsOf(
+      JSON.parse(await readFile(path.join(folder, file), "utf8")),
+    );
+    expect(file).to.equal(
+      `31337-${String(saved["genesisHash"]).slice(2, 10)}.json`,
+    );
+    expect(saved).to.deep.include({
+      version: 1,
+      chainId: 31337,
+      scenario: "expired-round",
+      contracts: document["contracts"],
+    });
+    expect(await runTyped(hre, "settle --yes")).to.include({ exitCode: 0 });
+    const round = parseDocument(await runTyped(hre, "round --json"));
+    expect(round).to.have.nested.property("round.settled", true);
+  });
+
+  it("deploy-mocks prints on stderr, also with --json, that in-process mocks end with the process", async () => {
+    const typed = "deploy-mocks --json";
+    const { stderr } = await runTyped(await createTestHre(), typed);
+    expect(stderr).to.contain("the mocks end with it");
+  });
+
+  it("deploy-mocks and mock send nothing to a network that looks live, with VAULT_LIVE_NETWORK", async () => {
+    await runTyped(await open(), "deploy-mocks");
+    // A chain of the same id, whose addresses are known.
+    const known = asLiveNode({ client: "anvil/v1.7.1" });
+    for (const [typed, handler] of [
+      ["deploy-mocks", live.handler],
+      ["mock next-round", known],
+      ["mock set volume=1", known],
+      ["mock fail settleAll no", known],
+      ["mock succeed settleAll", known],
+    ] as const) {
+      live.handler = handler;
+      const { code, message } = await errorOf(typed, httpNetwork(live.url));
+      expect(code, typed).to.equal("VAULT_LIVE_NETWORK");
+      if (typed === "deploy-mocks") {
+        expect(message).to.contain("--yes");
+      }
+    }
+    expect(
+      live.requests.filter(({ method }) => method.startsWith("eth_send")),
+    ).to.deep.equal([]);
+  });
+
+  it("deploy-mocks --yes deploys to a live network", async () => {
+    const hre = await open(httpNetwork(live.url));
+    expect(
+      parseDocument(await runTyped(hre, "deploy-mocks --yes --json")),
+    ).to.include({ chainId: 56 });
+  });
+
+  it("deploy-mocks fails with VAULT_NO_SIGNER without an account, and passes on why the node refuses", async () => {
+    const key = `0x${"11".repeat(32)}`;
+    const fees =
+      "max fee per gas less than block base fee: maxFeePerGas: 1 baseFee: 7";
+    const consensus = "unauthorized signer: this node seals no blocks";
+    for (const [accounts, code, text, refusal] of [
+      [[], "VAULT_NO_SIGNER", "networks.test.accounts"],
+      [[key], "VAULT_RPC_ERROR", "gas required exceeds allowance"],
+      ["remote", "VAULT_RPC_ERROR", fees, fees],
+      ["remote", "VAULT_RPC_ERROR", consensus, consensus],
+    ] as const) {
+      live.handler = ({ request: { method } }) =>
+        refusal !== undefined && method === "eth_sendTransaction"
+          ? { error: { code: -32000, message: refusal } }
+          : undefined;
+      const error = await errorOf(
+        "deploy-mocks",
+        httpNetwork(live.url, {
+          accounts: accounts === "remote" ? accounts : [...accounts],
+        }),
+      );
+      expect(error).to.include({ code });
+      expect(error["message"]).to.contain(text).and.not.contain(key.slice(2));
+    }
+  });
+
+  it("mock next-round counts +1m from now on a node that was idle", async () => {
+    const hre = await open();
+    await runTyped(hre, "deploy-mocks");
+    const { vault } = await hre.network.getOrCreate("test");
+    const { timestamp } = await vault.block();
+    await vault.provider.request({ method: "evm_increaseTime", params: [120] });
+    const result = await runTyped(hre, "mock next-round endTime=+1m");
+    expect(result.exitCode, result.stderr).to.equal(0);
+    const { endTime } = await vault.getLatestRoundInfo();
+    expect(Number(endTime)).to.be.at.least(timestamp + 120 + 60);
+  });
+
+  it("capture writes one value a line, relative to the working folder, and names the fixture from the root", async () => {
+    await runTyped(await open(), "deploy-mocks");
+    const subfolder = path.join(project.path, "one/two");
+    await mkdir(subfolder, { recursive: true });
+    const { stdout } = await runHardhat(
+      ["vault", "capture", "--out", "../fixture.json", "--network", "test"],
+      { cwd: subfolder, env: { TEST_URL: anvil.url } },
+    );
+    expect(stdout).to.contain(
+      "Every reading and 0 order ids written to ../fixture.json.",
+    );
+    expect(stdout).to.contain('({ fixture: "one/fixture.json" })');
+    const folder = path.join(project.path, "one");
+    expect(await readdir(folder)).to.have.members(["fixture.json", "two"]);
+    const text = await readFile(path.join(folder, "fixture.json"), "utf8");
+    expect(Object.keys(fieldsOf(JSON.parse(text)))).to.deep.equal([
+      ...["format", "version", "chainId", "block", "fundingFeeRate", "round"],
+      ...[
+        "pools",
+        "volume",
+        "marginBalance",
+        "minXMargin",
+        "margins",
+        "orders",
+      ],
+    ]);
+    // Nothing of the network but its chain id.
+    expect(text)
+      .to.contain('\n    "strikePrice": "65000000000000000000000",\n')
+      .and.not.contain(anvil.url.slice("http://".length));
+  });
+});

@@ -1,0 +1,276 @@
+import { expect } from "chai";
+import { AbiCoder, Interface, concat } from "ethers";
+import { TaskDefinitionType } from "hardhat/types/tasks";
+
+import { contractFactories } from "../../src/client/codec.js";
+import type { MockOverrides } from "../../src/mocks/types.js";
+import { vaultTasks } from "../../tasks/index.js";
+import { startDatedAnvil } from "../helpers/anvil.js";
+import { ORDER_ID, distinctState } from "../helpers/distinct-state.js";
+import { useFixtureProject } from "../helpers/fixture-project.js";
+import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
+import { parseTyped, runTyped } from "../helpers/run-vault-task.js";
+import { expectScreen } from "../helpers/screens.js";
+
+const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const NOBODY = "0x00000000000000000000000000000000000000AA";
+/** A pair that is a formula, moves the cursor and needs quotes. */
+const NASTY = '=HYPERLINK("http://x"),\u001b[2J\u202e';
+
+const codec = (role: keyof typeof contractFactories): Interface =>
+  contractFactories[role].createInterface();
+const errors = new Interface(
+  [...["Error(string)", "Panic(uint256)", "OrderNotFound(uint256 id)"]].map(
+    (error) => `error ${error}`,
+  ),
+);
+const [call, answer] = [
+  (role: keyof typeof contractFactories, name: string, ...args: unknown[]) =>
+    codec(role).encodeFunctionData(name, args),
+  (role: keyof typeof contractFactories, name: string, ...values: unknown[]) =>
+    codec(role).encodeFunctionResult(name, values),
+];
+const order = [NASTY, HOLDER, ...[1, 2, 3, 4, 5, 6, 7, 8, 9], 1, 2];
+
+/** A command for a person, and for a program. */
+const both = (...commands: readonly string[]): string[] =>
+  commands.flatMap((command) => [command, `${command} --json`]);
+const three = (...commands: readonly string[]): string[] =>
+  commands.flatMap((command) => [...both(command), `${command} --raw`]);
+const each = (start: string, ...ends: readonly string[]): string[] =>
+  ends.map((end) => `${start} ${end}`);
+
+interface Session {
+  /** What the test claims; the recorded file shows it. */
+  readonly title: string;
+  /** The state of mocks that the configuration names. */
+  readonly mocks?: MockOverrides;
+  readonly commands: readonly string[];
+}
+
+/** By the file in `test/tasks/screens/` that has all that they print. */
+const sessions: Readonly<Record<string, Session>> = {
+  reads: {
+    title:
+      "read tasks and request print each value under its own label and key, and each call with its own address and bytes",
+    mocks: distinctState,
+    commands: [
+      ...three("funding-rate", "round", "pools", "volume", "margin-balance"),
+      ...three("min-margin", "status", `order ${ORDER_ID}`),
+      ...three("margins --max-volume 1 --apy 12 --end-time +7d"),
+      `order 0x${ORDER_ID.toString(16)} --json`,
+      ...both("funding-rate --type call", "funding-rate --type put"),
+      ...each("request", "getLatestRoundInfo", "getLatestRoundInfo --json"),
+      ...each("request getFundingFeeRate", "1", "call", "put"),
+      ...each("request", "getOrderInfo 0x1f", "calMargins 1 2 3"),
+      ...each("request getLPAmountInfo --pool", "private", "public"),
+      ...each("request", "queryVolume", "queryMarginBalance", "minXMargin"),
+      `request queryVolume --from ${NOBODY.toLowerCase()}`,
+      ...both("request settleAll"),
+      "request settleAll --curl",
+    ],
+  },
+  unconfigured: {
+    title:
+      "tasks that find no address exit with 1 and name the setting and --at, once",
+    commands: both("status", "doctor", "volume", "settle --yes"),
+  },
+  scripting: {
+    title:
+      "mock and capture print what they wrote, status and report what reverts, and each refusal its code",
+    commands: [
+      "deploy-mocks --json",
+      "mock set round.strikePrice=70_000e18 round.endTime=+2d fundingFeeRate.put=9 pools.private.locked=0x10 volume=5 orders.7.exType=DOGE-USDT orders.7.state=closed orders.7.contractType=put orders.2=none margins.xMarginAmount=65.5e18",
+      "mock set volume=6 --json",
+      ...each("order", "7 --json", "2"),
+      "margins --max-volume 1 --apy 1 --end-time +7d --json",
+      "mock next-round strikePrice=66000e18",
+      "mock next-round --json",
+      "status --json",
+      "mock fail queryVolume 'closed\u001b[2J for today'",
+      "mock fail getLPAmountInfo 0x --pool public --json",
+      ...both("status", "volume", "pools", "report --out report.html"),
+      "mock succeed queryVolume --json",
+      "mock succeed getLPAmountInfo",
+      "pools --json",
+      ...each("mock set", "", "volume", "round.price=1", "orders.7.price=1"),
+      ...each("mock set", "volume=1 volume=2", "volume=1.5"),
+      "mock set orders.7=none orders.7.state=closed",
+      "mock set orders.7.state=closed orders.07.state=open",
+      "mock set orders.7.state=closed orders.7=none",
+      ...each("mock set", "round.settled=yes", "settlement.settledPrice=1"),
+      ...each("mock", "next-round settled=true", "fail settle no"),
+      "mock succeed settleAll --pool public",
+      `mock set volume=1 --at vault=${NOBODY}`,
+      "capture --out fixture.json --ids 1-2,9 --json",
+      ...both("capture --out fixture.json"),
+      ...each("capture --out", "none/fixture.json", "."),
+    ],
+  },
+  settling: {
+    title:
+      "simulate and settle print the preview on stderr, the outcome on stdout, and exit with 1 unless settled or nothing to do",
+    commands: [
+      ...both("deploy-mocks --scenario open-round", "simulate --ids 1-2"),
+      ...both("doctor", "settle", "settle --assert", "settle --calldata"),
+      `settle --calldata --from ${HOLDER} --json`,
+      "settle --calldata --safe",
+      ...both("settle --if-expired --yes", "settle --resume"),
+      "mock fail settleAll 'not\u001b[2J yet'",
+      ...both("simulate", "settle --yes", "settle --calldata"),
+      "mock succeed settleAll",
+      "settle --yes --json",
+      ...both("settle --yes", "settle --resume", "settle --assert"),
+      ...both("simulate", "settle --calldata", "rounds"),
+      ...both("watch --until settled"),
+      "mock next-round",
+      "settle --yes",
+    ],
+  },
+  listings: {
+    title:
+      "orders prints a table, JSON, NDJSON and CSV with hostile texts escaped, and rounds its four forms",
+    mocks: {
+      orders: {
+        2: { exType: NASTY, state: "closed" },
+        3: { state: "closed", contractType: "put" },
+      },
+    },
+    commands: [
+      ...both("orders --ids 1-9", "orders"),
+      "orders --ids 9,1-3 --json",
+      ...each("orders --ids 1-9 --format", "ndjson", "csv"),
+      "orders --ids 1-9 --state closed --skip-empty --format ndjson",
+      `orders --holder ${HOLDER} --raw`,
+      ...each("orders --ids 1-3 --out", "a.csv", "a.jsonl", "a.json", "a.txt"),
+      ...each("rounds --format", "ndjson", "csv"),
+      "rounds --out rounds.csv",
+    ],
+  },
+  decode: {
+    title:
+      "decode names operations, arguments, results and errors, and refuses with VAULT_NOT_DECODABLE what several operations return",
+    commands: [
+      ...both(
+        ...each(
+          "decode",
+          call("Trading", "getOrderInfo", 5),
+          call(
+            "Vault",
+            "calMargins",
+            1500n * 10n ** 18n,
+            125n * 10n ** 15n,
+            1_795_250_890n,
+          ),
+          concat([
+            call("UnderlyingAsset", "getFundingFeeRate", 2),
+            "0xdeadbeef",
+          ]),
+          answer(
+            "VaultFactory",
+            "getLatestRoundInfo",
+            ...[1, 2, 3, 4, 5, 6, 7, 8, 9],
+            true,
+          ),
+          answer("Trading", "getOrderInfo", ...order),
+          answer("LiquidityPool", "getLPAmountInfo", 1, 2, 3),
+          errors.encodeErrorResult("Error", ["not\u202e yet"]),
+          errors.encodeErrorResult("Panic", [0x11]),
+          errors.encodeErrorResult("OrderNotFound", [7]),
+          // Not UTF-8.
+          concat([
+            "0x08c379a0",
+            AbiCoder.defaultAbiCoder().encode(["bytes"], ["0xff41"]),
+          ]),
+          answer("Vault", "queryMarginBalance", 1, 2),
+          "0x789F4B5A",
+        ),
+      ),
+      ...each(
+        "decode",
+
+        "0x",
+        "0x1234",
+        "''",
+        "12",
+        "0x1",
+        "0xzz",
+      ),
+      `decode 0xd311636b${"00".repeat(31)}`,
+      // A bool of 2 in a round.
+      `decode 0x${"00".repeat(319)}02`,
+    ],
+  },
+};
+
+/** What would differ with another build of the mocks, or on another day. */
+const varying = [
+  /(?<="(?:gasUsed|estimatedGas)":\s?")\d+/gu,
+  /(?<="(?:id|createdAt)":\s?)\d{13}|(?<=block \d+, )\d+(?= s old)/gu,
+  /(?<=(?:"hash":"|"checksum":\s?"|Transaction +)0x)[\da-f]{64}/gu,
+  /(?<="token":"native","before":"(?:\d+","after":")?)\d+/gu,
+  /(?<=(?:Sender, native currency|[Bb]alance|Cost|may cost) .*)-?[\d,]*\.\d+/gu,
+  /(?<=may cost )[\d.]+|(?<=Gas(?: used)? +)[\d,]+|[\d,]+(?= used when)/gu,
+];
+
+describe("sessions of a script", () => {
+  it("every task has a command in a session", () => {
+    const recorded = new Set(
+      Object.values(sessions)
+        .flatMap(({ commands }) => commands)
+        .map((typed) => parseTyped(typed)[0]),
+    );
+    expect(recorded).to.include.all.keys(
+      ...vaultTasks
+        .filter(({ type }) => type === TaskDefinitionType.NEW_TASK)
+        .map(({ id: [, ...words] }) => words.join(" ")),
+    );
+  });
+
+  for (const [name, { title, mocks, commands }] of Object.entries(sessions)) {
+    it(title, async () => {
+      const node = await startDatedAnvil(1_795_219_200);
+      const project = await useFixtureProject("plain");
+      const folder = process.cwd();
+      // The files of --out are named from here.
+      process.chdir(project.path);
+      try {
+        const { vault, provider } = await connectTo(node.url);
+        await provider.request({ method: "evm_mine" });
+        const contracts =
+          mocks === undefined
+            ? undefined
+            : (await vault.deployMocks({ overrides: mocks })).addresses;
+        const live = httpNetwork(node.url, {
+          from: HOLDER,
+          vault: {
+            tokenDecimals: 18,
+            ...(contracts === undefined ? {} : { contracts }),
+          },
+        });
+        const hre = await createTestHre(
+          { networks: { live } },
+          { network: "live", projectRoot: project.path },
+        );
+        let text = "";
+        for (const typed of commands) {
+          const { stdout, stderr, exitCode } = await runTyped(hre, typed);
+          // eslint-disable-next-line no-control-regex -- there must be none
+          expect(stdout + stderr, typed).to.not.match(/\u001b| \n/u);
+          text += `$ npx hardhat vault ${typed.replaceAll("\u001b", "␛")}\n`;
+          text += `${stderr.replaceAll(/^(?=.|\n)/gmu, "2> ")}${stdout}`;
+          text += exitCode === 0 ? "\n" : `exit ${exitCode}\n\n`;
+        }
+        const settled = varying.reduce(
+          (shown, pattern) => shown.replaceAll(pattern, "#"),
+          text,
+        );
+        await expectScreen(`piped-${name}`, settled);
+      } finally {
+        process.chdir(folder);
+        await project.remove();
+        await node.stop();
+      }
+    });
+  }
+});
