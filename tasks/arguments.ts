@@ -134,6 +134,7 @@ export function describeArgument(argument: Argument): string {
 
 const timeout = {
   seconds: "Fail after this many seconds, retries included",
+  default: "300 for each request",
 } as const;
 const from = {
   address: "Sender of the calls",
@@ -144,7 +145,7 @@ const rawShown: { readonly flag: string } = { flag: "Show unscaled integers" };
 
 const common = {
   json: { flag: "Print one JSON document on stdout" },
-  at: { roles: "Contract addresses to use" },
+  at: { roles: "Contract addresses to use", default: "as configured" },
   instance: { text: "Instance to use, one of networks.<name>.vault.instances" },
 } as const;
 
@@ -201,7 +202,7 @@ export const taskArguments = {
   },
   rounds: {
     ...ofManyReads,
-    block: { fixedBlock: "The same as --to-block" },
+    block: { fixedBlock: "Last block to read, as with --to-block" },
     fromBlock: { fixedBlock: "First block to read", default: "0" },
     toBlock: { fixedBlock: "Last block to read", default: "latest" },
     ...ofListings,
@@ -216,9 +217,9 @@ export const taskArguments = {
   settle: {
     ...common,
     yes: {
-      flag: "Settle without asking, after finishing an interrupted settlement",
+      flag: "Settle without a question; first finish an interrupted settlement",
     },
-    ifExpired: { flag: "Before the round's end, exit with 0 and send nothing" },
+    ifExpired: { flag: "Settle only an ended round; else exit with 0" },
     from: { address: "Account that settles", default: settler },
     confirmations: { integer: "Confirmations to wait for", default: "1" },
     timeout: {
@@ -230,7 +231,7 @@ export const taskArguments = {
     calldata: {
       flag: "Send nothing; print the unsigned transaction, with a gas estimate if --from is given",
     },
-    safe: { flag: "With --calldata: print it for Safe's Transaction Builder" },
+    safe: { flag: "Print --calldata as a file for Safe's Transaction Builder" },
   },
   simulate: {
     ...common,
@@ -238,9 +239,10 @@ export const taskArguments = {
     atTime: {
       time: "Block time of the settlement; end means the round's end",
       words: ["end"],
+      default: "the chain's time",
     },
-    ids: { ids: "Orders to watch, at most 400", limit: 400 },
-    tokens: { addresses: "ERC-20 tokens whose balances to watch" },
+    ids: { ids: "Orders to watch, at most 400", limit: 400, default: "none" },
+    tokens: { addresses: "ERC-20 tokens to watch", default: "none" },
     block: { fixedBlock: "Block to start from", default: "latest" },
     timeout,
     fork: { flag: "Simulate on a fork in this process" },
@@ -294,7 +296,7 @@ export const taskArguments = {
       position: "many",
     },
     pool: {
-      choice: "Pool of getLPAmountInfo, required there",
+      choice: "Pool of getLPAmountInfo (required for it)",
       words: pools,
     },
     from,
@@ -307,6 +309,7 @@ export const taskArguments = {
     until: {
       time: "Event or time at which to exit with 0",
       words: ["settled", "expired"],
+      default: "never",
     },
     interval: { seconds: "Seconds between checks", limit: 0.1, default: "5" },
   },

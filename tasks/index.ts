@@ -43,7 +43,9 @@ function defineTask(
     } else if (position === "one") {
       builder = builder.addPositionalArgument(shared);
     } else {
-      builder = builder.addVariadicArgument({ ...shared, defaultValue: [] });
+      // The help shows a default of no values as "(default: )".
+      const type = ArgumentType.STRING_WITHOUT_DEFAULT;
+      builder = builder.addVariadicArgument({ ...shared, type });
     }
   }
   return builder.setAction(action).build();

@@ -41,8 +41,8 @@ export function parseArguments<Described extends Arguments>(
   hre: HardhatRuntimeEnvironment,
 ): ValuesOf<Described> & CommonValues {
   const values = Object.entries(described).map(([name, argument]) => {
-    const given = typed[name];
     const { required, position } = argument;
+    const given = typed[name] ?? (position === "many" ? [] : undefined);
     const flag = toFlag(name);
     const where = position === undefined ? flag : `<${flag.slice(2)}>`;
     const parse = (text: unknown): unknown =>

@@ -53,8 +53,8 @@ function renderTask(
 ): string {
   const usage = [
     `npx hardhat ${id.join(" ")}`,
-    ...positionalArguments.map(({ name, defaultValue }) =>
-      defaultValue === undefined ? `<${name}>` : `[${name}]`,
+    ...positionalArguments.map(({ name, description: text }) =>
+      text.endsWith("(required)") ? `<${name}>` : `[${name}]`,
     ),
   ].join(" ");
   const isRead = ofReads.every((name) => name in options);

@@ -233,6 +233,15 @@ describe("arguments of tasks", () => {
     }
   });
 
+  it("have no empty default, which Hardhat's help would show", () => {
+    const defaults = vaultTasks.flatMap((task) =>
+      task.type === TaskDefinitionType.NEW_TASK
+        ? task.positionalArguments.map(({ defaultValue }) => defaultValue)
+        : [],
+    );
+    expect(defaults).to.not.deep.include([]);
+  });
+
   it("should be offered by --help only where a task takes them", () => {
     for (const definition of vaultTasks) {
       if (definition.type === TaskDefinitionType.NEW_TASK) {
