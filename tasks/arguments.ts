@@ -307,7 +307,7 @@ export const taskArguments = {
     json: { flag: "Print one JSON document per change, each on one line" },
     raw: rawShown,
     until: {
-      time: "Event or time at which to exit with 0",
+      time: "Exit with 0 at this event or time",
       words: ["settled", "expired"],
       default: "never",
     },

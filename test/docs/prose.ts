@@ -10,7 +10,7 @@ import { toFlag } from "../../tasks/parse-arguments.js";
 import { repositoryRoot } from "../helpers/consumers/consumer-project.js";
 
 /** The kinds of text, with the most words of a sentence. */
-const mostWords = { page: 35, comment: 35, output: 30, help: 20 } as const;
+const mostWords = { page: 35, comment: 35, output: 30, help: 22 } as const;
 
 type Kind = keyof typeof mostWords;
 
