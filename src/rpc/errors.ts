@@ -248,7 +248,7 @@ function findRevert(error: unknown): RevertReason | undefined {
       /\brevert|VM Exception/iu.test(words) ||
       // The same code stands for a call that exceeds a node's low gas limit.
       (link["code"] === EXECUTION_REVERTED &&
-        (data !== "0x" || !/out of ?gas/iu.test(words)))
+        (data !== "0x" || !/out ?of ?gas/iu.test(words)))
     );
   });
   return isRevert ? decodeRevertReason(data) : undefined;

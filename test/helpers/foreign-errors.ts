@@ -6,6 +6,10 @@ export const hardhatError = (errorCode: string, more: object = {}): Error =>
     { value: true },
   );
 
+/** An error of Node.js, by its code. */
+export const codedError = (code: string, more: object = {}): Error =>
+  Object.assign(new Error("no"), { code, ...more });
+
 /** As undici's, of a class of its own. */
 export class StatusError extends Error {
   constructor(

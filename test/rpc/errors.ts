@@ -3,20 +3,27 @@ import { runInNewContext } from "node:vm";
 import { expect } from "chai";
 
 import { VaultClient } from "../../src/client/index.js";
+import { vaultError } from "../../src/errors.js";
 import type { VaultErrorCode } from "../../src/errors.js";
 import {
   classifyFailure,
   isNodeRefusal,
+  isRefusedAnyhow,
   refusesParameters,
   toRpcError,
 } from "../../src/rpc/errors.js";
+import type { Failure } from "../../src/rpc/errors.js";
 import type { RevertReason } from "../../src/rpc/revert-reason.js";
 import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { MAX_FOREIGN_TEXT } from "../../src/untrusted-text.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { documentedAnswer } from "../helpers/documented-answers.js";
-import { StatusError, hardhatError } from "../helpers/foreign-errors.js";
+import {
+  StatusError,
+  codedError,
+  hardhatError,
+} from "../helpers/foreign-errors.js";
 import { connectTo } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
@@ -136,7 +143,64 @@ describe("failed requests", () => {
       "VAULT_WRONG_CHAIN",
       { expected: "1", actual: "56" },
     ],
-    ["Hardhat's HHE704", hardhatError("HHE704"), "VAULT_RPC_TIMEOUT", {}],
+    [
+      "Hardhat's HHE704",
+      hardhatError("HHE704"),
+      "VAULT_RPC_TIMEOUT",
+      { network: "testnet", method: "eth_call" },
+    ],
+    [
+      "one of this package's errors in another one",
+      new Error("no", {
+        cause: vaultError("VAULT_NOT_CONFIRMED", {}),
+      }),
+      "VAULT_NOT_CONFIRMED",
+      {},
+    ],
+    ["a text", "busy", "VAULT_RPC_ERROR", { problem: "busy" }],
+    [
+      "a host by its name, without a port",
+      codedError("ENOTFOUND", { hostname: "node.test" }),
+      "VAULT_NETWORK_UNREACHABLE",
+      { problem: "no address was found for node.test (ENOTFOUND)" },
+    ],
+    [
+      "a host by its address, with a port",
+      codedError("ECONNREFUSED", {
+        address: "127.0.0.1",
+        hostname: "node.test",
+        port: 8545,
+      }),
+      "VAULT_NETWORK_UNREACHABLE",
+      { problem: "127.0.0.1:8545 refused the connection" },
+    ],
+    [
+      "a host by the URL in Hardhat's text",
+      hardhatError("HHE703", {
+        message: "The connection to https://node.test:1/key was refused",
+      }),
+      "VAULT_NETWORK_UNREACHABLE",
+      { problem: "node.test:1 refused the connection" },
+    ],
+    ...[
+      "to https://node.test:1/key it was refused",
+      "at The https://node.test:1/key",
+      "The https://node.test:1/key is wrong",
+    ].map(
+      (message) =>
+        [
+          `a URL elsewhere in a text: ${message}`,
+          hardhatError("HHE703", { message }),
+          "VAULT_NETWORK_UNREACHABLE",
+          { problem: "the node refused the connection" },
+        ] as const,
+    ),
+    [
+      "the smallest HTTP status",
+      new StatusError(100),
+      "VAULT_NETWORK_UNREACHABLE",
+      { problem: "the node answered HTTP status 100" },
+    ],
     [
       "Hardhat's HHE702",
       hardhatError("HHE702"),
@@ -156,7 +220,7 @@ describe("failed requests", () => {
       "a refused connection in an error with another code",
       Object.assign(new TypeError("fetch failed"), {
         code: 7,
-        cause: Object.assign(new Error("no"), { code: "ECONNREFUSED" }),
+        cause: codedError("ECONNREFUSED"),
       }),
       "VAULT_NETWORK_UNREACHABLE",
       { problem: "the node refused the connection" },
@@ -184,9 +248,7 @@ describe("failed requests", () => {
     ],
     [
       "several addresses that refuse",
-      new AggregateError([
-        Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
-      ]),
+      new AggregateError([codedError("ECONNREFUSED")]),
       "VAULT_NETWORK_UNREACHABLE",
       {},
     ],
@@ -205,6 +267,84 @@ describe("failed requests", () => {
       expect(findRevert(error)).to.equal(undefined);
     });
   }
+
+  const refused = { error: { code: -32000, message: "no" } };
+  const busyBody = { error: { code: -32005, message: "no" } };
+  const failures: ReadonlyArray<
+    readonly [name: string, error: unknown, kind: Failure["kind"]]
+  > = [
+    ["a time-out", hardhatError("HHE704", { message: "timed out" }), "final"],
+    ["the words of a time-out", new Error("it timed out"), "passing"],
+    [
+      "the longest text that counts",
+      new Error("timed out".padEnd(MAX_FOREIGN_TEXT)),
+      "passing",
+    ],
+    [
+      "a longer text",
+      new Error("timed out".padEnd(MAX_FOREIGN_TEXT + 1)),
+      "final",
+    ],
+    ["HTTP status 400", new StatusError(400), "final"],
+    ["HTTP status 500", new StatusError(500), "passing"],
+    ["HTTP status 429", new StatusError(429), "busy"],
+    [
+      "a node's error in the body of HTTP status 399",
+      Object.assign(new StatusError(399), { body: busyBody }),
+      "final",
+    ],
+    [
+      "a node's error in the body of HTTP status 400",
+      Object.assign(new StatusError(400), { body: busyBody }),
+      "busy",
+    ],
+    [
+      "a node's error in the body of HTTP status 429",
+      Object.assign(new StatusError(429), { body: refused }),
+      "busy",
+    ],
+    [
+      "a node's error in the body of HTTP status 500",
+      Object.assign(new StatusError(500), { body: refused }),
+      "passing",
+    ],
+    [
+      "a node's error in the body of HTTP status 404, with a cause of its own",
+      Object.assign(new StatusError(404), {
+        body: refused,
+        cause: codedError("ECONNRESET"),
+      }),
+      "final",
+    ],
+    [
+      "a body without the status of an answer",
+      codedError("ECONNRESET", { body: refused }),
+      "passing",
+    ],
+    ["out of gas in one word", { code: 3, message: "OutOfGas" }, "final"],
+    [
+      "the words of a node's gas limit, with the data of a revert",
+      { code: 3, message: "out of gas", data: "0x12345678" },
+      "reverted",
+    ],
+  ];
+  for (const [name, error, kind] of failures) {
+    it(`classifies ${name} as ${kind}`, () => {
+      expect(classifyFailure(error).kind).to.equal(kind);
+    });
+  }
+
+  it("takes refusals and wrong answers, and no time-out, for what another request may succeed after", () => {
+    const errors = [
+      new Error("no"),
+      hardhatError("HHE702"),
+      hardhatError("HHE703"),
+      hardhatError("HHE704"),
+    ].map((error) => toRpcError(error, "testnet", "eth_call"));
+    expect(
+      [...errors, { code: "VAULT_RPC_ERROR" }].map(isRefusedAnyhow),
+    ).to.deep.equal([true, true, true, false, false]);
+  });
 
   it("should find a revert by its code alone, or deep inside", () => {
     expect(findRevert({ code: 3, message: "no" })?.kind).to.equal("none");

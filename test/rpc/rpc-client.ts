@@ -27,6 +27,80 @@ const answering = (answer: unknown): RpcClient =>
     "testnet",
   );
 
+describe("a response of another type", () => {
+  const parser = answering(null).parser("eth_test");
+
+  for (const [name, read, wrong] of [
+    ["an object", (value: unknown) => parser.record(value), [1, "x", null, []]],
+    ["a list", (value: unknown) => parser.list(value), [1, "x", null, {}]],
+    ["a quantity", (value: unknown) => parser.quantity(value), [" 0x1", 1]],
+    ["a hash", (value: unknown) => parser.hash(value), ["0x12", null]],
+  ] as const) {
+    it(`throws VAULT_RPC_INVALID_RESPONSE in place of ${name}`, async () => {
+      for (const value of wrong) {
+        const { details } = await expectVaultError(
+          Promise.resolve().then(() => read(value)),
+          "VAULT_RPC_INVALID_RESPONSE",
+        );
+        expect(details["problem"]).to.equal(`${name} was expected`);
+      }
+    });
+  }
+
+  it("does not occur in a list or an object", () => {
+    expect(parser.list([1])).to.deep.equal([1]);
+    expect(parser.record({ a: 1 })).to.deep.equal({ a: 1 });
+  });
+});
+
+describe("the price of a node", () => {
+  it("is requested once for each latest block", async () => {
+    let hash = HASH;
+    const requests: string[] = [];
+    const client = new RpcClient(
+      {
+        request: async ({ method }) => {
+          requests.push(method);
+          return await Promise.resolve(
+            method === "eth_gasPrice" ? "0x7" : { ...header, hash },
+          );
+        },
+      },
+      "testnet",
+    );
+    const priceCalls = async (times: number): Promise<number> => {
+      requests.length = 0;
+      for (let time = 0; time < times; ++time) {
+        expect(await client.price("eth_gasPrice")).to.equal(7n);
+      }
+      return requests.length;
+    };
+    // Without a block, nothing says how long a price holds.
+    expect(await priceCalls(2)).to.equal(2);
+    await client.getBlock("latest");
+    expect(await priceCalls(2)).to.equal(1);
+    hash = `0x${"cd".repeat(32)}`;
+    await client.getBlock("0x5");
+    expect(await priceCalls(1)).to.equal(0);
+    await client.getBlock("latest");
+    expect(await priceCalls(2)).to.equal(1);
+  });
+});
+
+describe("a request that executes no contract", () => {
+  it("throws VAULT_RPC_ERROR with the words of a revert", async () => {
+    const client = new RpcClient(
+      {
+        request: () => {
+          throw Object.assign(new Error("execution reverted"), { code: 3 });
+        },
+      },
+      "testnet",
+    );
+    await expectVaultError(client.request("eth_gasPrice"), "VAULT_RPC_ERROR");
+  });
+});
+
 describe("what a node says", () => {
   it("should be read as it is", async () => {
     expect(await answering(header).getBlock("latest")).to.include({
