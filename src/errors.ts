@@ -3,7 +3,8 @@ import { escapeUntrusted } from "./untrusted-text.js";
 
 /**
  * `text`: what happened. `fix`: what to do. `{name}`: an argument. `cli`: the fix on
- * the command line, if it has an option; `{--instance}` repeats that option.
+ * the command line, if more than an option's name differs; `{--network}` repeats the
+ * options that choose the contracts, `{--timeout}` names it to a task that has it.
  * `refuses`: the error ends a settlement as `refused`, before anything is sent.
  */
 type Errors = Readonly<
@@ -19,12 +20,12 @@ const errors = {
     },
     VAULT_CONTRACT_NOT_CONFIGURED: {
       text: "{operation} needs the {contract} contract, which has no address on network {network}.",
-      fix: "Set {path}, or pass {role} to `vault.at()`. {hint}",
-      cli: "Set {path}, or pass --at {role}=0x…. {hint}",
+      fix: "{hint} For a deployed contract, set {path}, or pass {role} to `vault.at()`.",
+      cli: "{hint} For a deployed contract, set {path}, or pass --at {role}=0x….",
     },
     VAULT_INVALID_DEPLOYMENT_FILE: {
       text: "{file} cannot be used: {problem}.",
-      fix: "Delete the file and run {command} again.",
+      fix: "Delete the file, make its folder writable, and run {command} again.",
     },
     VAULT_INVALID_INTEGER: {
       text: "{where} is not a whole number from 0 to 2^{bits} - 1: {value}.",
@@ -48,7 +49,7 @@ const errors = {
     },
     VAULT_TOKEN_DECIMALS_NOT_CONFIGURED: {
       text: "{where} is an amount of tokens, but network {network} has no tokenDecimals.",
-      fix: "Set networks.{network}.vault.tokenDecimals, or pass --raw and unscaled integers.",
+      fix: "Set networks.{network}.vault.tokenDecimals, pass another --network, or pass --raw and unscaled integers.",
     },
     VAULT_INVALID_BLOCK: {
       text: "{where} is not a block: {value}.",
@@ -60,7 +61,7 @@ const errors = {
     },
     VAULT_MISSING_OPTION: {
       text: "{where} is required and was not given.",
-      fix: "{form}.",
+      fix: "Pass {where}. {form}.",
     },
     VAULT_NOT_DECODABLE: {
       text: "These bytes cannot be decoded: {problem}.",
@@ -68,7 +69,7 @@ const errors = {
     },
     VAULT_UNKNOWN_INSTANCE: {
       text: "Network {network} has no instance {instance}.",
-      fix: "Use an instance of networks.{network}.vault.instances: {known}.",
+      fix: "Use an instance of networks.{network}.vault.instances ({known}), or another network.",
     },
     VAULT_CONFIG_VARIABLE: {
       text: "{where} could not be resolved: {problem}",
@@ -80,23 +81,22 @@ const errors = {
     },
     VAULT_INVALID_FIXTURE: {
       text: "The fixture {file} cannot be used: {problem}.",
-      fix: "Record it again with `npx hardhat vault capture --out {file}`.",
+      fix: "Check the path, or record it again: `npx hardhat vault capture --network <name> --out '{file}'`.",
     },
     VAULT_WRONG_CHAIN: {
       refuses: true,
       text: "Network {network} is configured for chain id {expected}, but the node returned {actual}.",
-      fix: "Correct networks.{network}.chainId or the URL. Nothing was sent.",
+      fix: "Correct networks.{network}.chainId or networks.{network}.url. Nothing was sent.",
     },
     VAULT_NO_SIGNER: {
       refuses: true,
-      text: "Network {network} has no account to {action}.",
+      text: "Network {network} has no account that can send a transaction.",
       fix: "Set networks.{network}.accounts, or use a node that holds keys.",
     },
     VAULT_UNKNOWN_SIGNER: {
       refuses: true,
       text: "{from} is not an account of network {network}; its accounts are: {known}.",
-      fix: "Set the option `from` to one of these, or add the key of {from} to networks.{network}.accounts. Nothing was sent.",
-      cli: "Set --from to one of these, or add the key of {from} to networks.{network}.accounts. Nothing was sent.",
+      fix: "Add the key of {from} to networks.{network}.accounts, or set the option `from` to one of its accounts. Nothing was sent.",
     },
     VAULT_INVALID_KEY: {
       text: "{where} is not valid: {problem}.",
@@ -106,7 +106,6 @@ const errors = {
       refuses: true,
       text: "{from} has {balance} wei on network {network}, and the settlement may cost {cost} wei.",
       fix: "Fund the account, or set the option `from` to another one. Nothing was sent.",
-      cli: "Fund the account, or set --from to another one. Nothing was sent.",
     },
     VAULT_GAS_LIMIT_TOO_LOW: {
       refuses: true,
@@ -115,7 +114,7 @@ const errors = {
     },
     VAULT_PENDING_TRANSACTIONS: {
       refuses: true,
-      text: "Network {network} has not mined {count} transactions of {from} yet, from nonce {nonce} on. The settlement cannot be mined before them.",
+      text: "Transactions of {from} on network {network} are not mined yet: {count}, from nonce {nonce} on. The settlement cannot be mined before them.",
       fix: "Wait until they are mined, or replace them in the wallet that sent them. Nothing was sent.",
     },
     VAULT_NOT_CONFIRMED: {
@@ -132,13 +131,13 @@ const errors = {
       refuses: true,
       text: "The outcome of an earlier settlement is not known yet: transaction {transaction}.",
       fix: "Check it with the option `resume` of settleAll(); the journal is {file}. Nothing was sent.",
-      cli: "Check it with `vault settle --resume{--instance}`; the journal is {file}. Nothing was sent.",
+      cli: "Check it with `npx hardhat vault settle --resume{--network}`; the journal is {file}. Nothing was sent.",
     },
     VAULT_NOTHING_TO_RESUME: {
       refuses: true,
       text: "There is no settlement of vault {vault} on network {network} to resume ({file}).",
       fix: "Start one with settleAll(). Nothing was sent.",
-      cli: "Start one with `vault settle{--instance}`. Nothing was sent.",
+      cli: "Start one with `npx hardhat vault settle{--network}`. Nothing was sent.",
     },
     VAULT_SETTLEMENT_LOST: {
       refuses: true,
@@ -172,7 +171,6 @@ const errors = {
     VAULT_NO_SENDER: {
       text: "Network {network} has no account to settle with.",
       fix: "Name an account with the option `{option}`, or set networks.{network}.from. Its key is not needed.",
-      cli: "Name an account with --{option}, or set networks.{network}.from. Its key is not needed.",
     },
     VAULT_NOT_A_TOKEN: {
       text: "{token} on network {network} does not return a balance as ERC-20 tokens do: {problem}.",
@@ -199,7 +197,7 @@ const errors = {
     },
     VAULT_NO_CODE: {
       text: "There is no contract code at {address}{when}, the {contract} contract on network {network} (address from {source}).",
-      fix: "Check that address, that network {network} is the chain it is deployed on, and that it was deployed by the block that was read.",
+      fix: "Check the address, and that network {network} is its chain. Blocks before its deployment have no code.",
     },
     VAULT_CALL_REVERTED: {
       text: "{operation} reverted: {reason} ({contract} contract {address}).",
@@ -212,13 +210,13 @@ const errors = {
     VAULT_ROUND_CHANGED: {
       refuses: true,
       text: "The round changed. Expected: {expected}. Now: {actual}.",
-      fix: "Run `vault round`, and start again if that is the round to settle.",
+      fix: "Start again if the current round is the one that you want.",
     },
     VAULT_SETTLEMENT_NEEDED: {
       refuses: true,
       text: "There is a round to settle: {round}.",
       fix: "Call settleAll() to settle it. Nothing was sent.",
-      cli: "Run `vault settle{--instance}` to settle it. Nothing was sent.",
+      cli: "Run `npx hardhat vault settle{--network}` to settle it. Nothing was sent.",
     },
     VAULT_OUT_OF_GAS: {
       text: "settleAll runs out of gas on network {network}: it uses all of the {gas} that {limit}.",
@@ -238,7 +236,7 @@ const errors = {
     VAULT_RPC_TIMEOUT: {
       text: "Network {network} did not answer {method} in time{tried}.",
       fix: "Try again, or allow more time: raise networks.{network}.timeout for each request, or the option `timeout` for a whole read.",
-      cli: "Try again, or allow more time: raise networks.{network}.timeout for each request, and --timeout if you passed it.",
+      cli: "Try again, or allow more time: raise networks.{network}.timeout{--timeout}.",
     },
     VAULT_RPC_ERROR: {
       text: "Network {network} refused {method}: {problem}",
@@ -246,11 +244,11 @@ const errors = {
     },
     VAULT_RPC_INVALID_RESPONSE: {
       text: "Network {network} did not answer {method} with valid JSON-RPC: {problem}",
-      fix: "Check that the configured URL is an Ethereum JSON-RPC endpoint.",
+      fix: "Check that networks.{network}.url is an Ethereum JSON-RPC endpoint.",
     },
     VAULT_CHAIN_CHANGED: {
       text: "Network {network} returned chain id {expected} at first and {actual} now.",
-      fix: "Check which node the configured URL leads to.",
+      fix: "Check that every node behind networks.{network}.url is on the same chain.",
     },
     VAULT_ARCHIVE_NODE_NEEDED: {
       text: "Network {network} has block {block}, but not the state of the chain at that block: {problem}",
@@ -258,7 +256,7 @@ const errors = {
     },
     VAULT_ENGINE_UNAVAILABLE: {
       text: "A settlement cannot be simulated with engine {engine} on network {network}: {problem}.",
-      fix: "Omit `engine` to have one chosen.",
+      fix: "Use another engine, or another node.",
     },
   },
   /** A state that should be impossible. */
@@ -299,7 +297,7 @@ export type ErrorArgument = string | number | bigint | GivenValue;
 type TextsOf<Entry> = Entry[keyof Entry & ("text" | "fix" | "cli")];
 
 export type VaultErrorArguments<Code extends VaultErrorCode> = Record<
-  Exclude<TagsOf<TextsOf<(typeof errorTable)[Code]> & string>, "--instance">,
+  Exclude<TagsOf<TextsOf<(typeof errorTable)[Code]> & string>, `--${string}`>,
   ErrorArgument
 >;
 
@@ -369,7 +367,9 @@ function fill(
         ? String(value)
         : tag;
     })
-    .trimEnd();
+    .replaceAll("networks.of the given provider.", "the provider's ")
+    .trim()
+    .replace(/(?<![.!?])$/u, ".");
 }
 
 /**
@@ -384,13 +384,17 @@ export function textsForCommandLine(
   const entry: Errors[string] = errorTable[error.code];
   const given: unknown = Reflect.get(error, brand);
   const shown = {
-    "--instance": "",
+    "--network": "",
+    "--timeout": " or --timeout",
     ...(typeof given === "object" ? given : {}),
     ...flags,
   };
   return {
     shortMessage: fill(entry.text, shown),
-    fix: fill(entry.cli ?? entry.fix, shown),
+    fix: fill(entry.cli ?? entry.fix, shown).replace(
+      /the option `(\w+)`/u,
+      "--$1",
+    ),
   };
 }
 

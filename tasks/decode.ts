@@ -186,12 +186,11 @@ function describeUnknown(
   data: string,
   operation: OperationName | undefined,
 ): string {
-  const length = dataLength(data);
-  return length === 0
-    ? "it is empty: so answer settleAll, a revert without a reason, and an address without code"
+  return dataLength(data) === 0
+    ? "they are empty; settleAll, a revert without a reason, and an address without code return none"
     : operation === undefined
-      ? `no operation returns such ${length} bytes, and they begin no call of an operation, no standard error, and no error in the project's artifacts`
-      : `it begins as a call of ${operation}, and what follows are not its arguments`;
+      ? "they are no call or result of an operation, no standard error, and no error in the project's artifacts"
+      : `they begin like a call of ${operation}, but its arguments do not follow`;
 }
 
 function toBlocks(decoded: Decoded, context: FormatContext): readonly Block[] {

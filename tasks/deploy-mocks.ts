@@ -13,7 +13,8 @@ export default taskAction(
     if (args.at !== undefined) {
       throw invalidArgument(
         "--at",
-        "mocks are deployed to new addresses, none can be given",
+        "mocks are deployed to new addresses",
+        "Omit it.",
       );
     }
     const scenario = requireScenario(args.scenario ?? "open-round");

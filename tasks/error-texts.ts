@@ -22,25 +22,31 @@ export function inFlags(
   const where = String(details["where"]);
   const flag = Object.hasOwn(args, where) ? toFlag(where) : otherFlags[where];
   const names = flag === undefined ? {} : { where: flag };
-  const instance = instanceFlag(args["instance"]);
   return {
     code,
-    ...textsForCommandLine(error, { ...names, "--instance": instance }),
+    ...textsForCommandLine(error, {
+      ...names,
+      ...(Object.hasOwn(args, "timeout") ? {} : { "--timeout": "" }),
+      "--network": repeatFlags(args),
+    }),
     details: { ...details, ...names },
   };
 }
 
 export function messageForCommandLine(
   error: VaultError,
-  instance?: string,
+  args: TypedArguments = { timeout: undefined },
 ): string {
-  const { shortMessage, fix } = inFlags(error, { instance });
+  const { shortMessage, fix } = inFlags(error, args);
   return `${shortMessage} ${fix}`;
 }
 
-/** Repeats `--instance` in a suggested command. */
-export function instanceFlag(instance: unknown): string {
-  return typeof instance === "string" ? ` --instance ${instance}` : "";
+/** Repeats the options that choose the contracts in a suggested command. */
+export function repeatFlags(args: TypedArguments): string {
+  return ["at", "instance", "network"]
+    .filter((name) => typeof args[name] === "string")
+    .map((name) => ` --${name} ${String(args[name]).replaceAll(/\s/gu, "")}`)
+    .join("");
 }
 
 /** A value for a JSON document; errors get the texts of the command line. */

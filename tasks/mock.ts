@@ -34,10 +34,7 @@ function scriptingAction<Task extends TaskName & `mock ${string}`>(
   return taskAction(taskArguments[task], async (args, surroundings) => {
     const script = prepare(args);
     return await withVault(surroundings, "write", args, async (vault) => {
-      await requireDevelopmentNode(
-        vault,
-        "its mocks, if it has any, are somebody else's",
-      );
+      await requireDevelopmentNode(vault);
       const mocks = await connectMocks(vault);
       const { json, text } = await script(
         mocks,

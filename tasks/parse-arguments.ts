@@ -246,8 +246,9 @@ function parseRange(
   where: string,
 ): { readonly firstId: bigint; readonly lastId: bigint } {
   const [first = "", last = first, ...more] = text.split("-");
-  const firstId = parseInteger(first.trim(), where);
-  const lastId = parseInteger(last.trim(), where);
+  const [firstId = 0n, lastId = firstId] = [first, last].map((id) =>
+    parseInteger(id.trim(), `An id in ${where}`),
+  );
   if (more.length > 0 || lastId < firstId) {
     throw invalidArgument(
       where,

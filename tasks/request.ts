@@ -50,7 +50,8 @@ async function buildRequest(
   if (args.curl && !isReadOperation(operation)) {
     throw invalidArgument(
       "--curl",
-      `${operation} is sent as a signed transaction, which curl cannot sign; \`vault settle\` sends it`,
+      `${operation} needs a signed transaction; the task \`vault settle\` sends one`,
+      "Omit it.",
     );
   }
   const call = encodeCall(operation, parseWireArguments(args));
@@ -89,7 +90,7 @@ function parseWireArguments({
 }: ArgumentsOf<"request">): readonly unknown[] {
   const { inputs, target } = operationEntry(operation);
   if (pool !== undefined && typeof target === "string") {
-    throw invalidArgument("--pool", `${operation} is not asked of a pool`);
+    throw invalidArgument("--pool", `${operation} has no pool`, "Omit it.");
   }
   if (pool === undefined && typeof target !== "string") {
     throw vaultError("VAULT_MISSING_OPTION", {

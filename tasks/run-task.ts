@@ -1,3 +1,4 @@
+import { CustomError } from "@nomicfoundation/hardhat-utils/error";
 import { errorResult, successfulResult } from "hardhat/utils/result";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
@@ -36,6 +37,8 @@ export interface StreamedReport {
 export interface TaskSurroundings {
   readonly hre: HardhatRuntimeEnvironment;
   readonly terminal: Terminal;
+  /** The arguments as typed, `--network` included. */
+  readonly typed: TypedArguments;
 }
 
 /** @param isReserved Keeps stdout for documents, also without `--json`. */
@@ -47,22 +50,23 @@ export function taskAction<Described extends Arguments>(
   ) => Promise<TaskReport | StreamedReport>,
   isReserved = false,
 ): NewTaskActionFunction {
-  return async (typed: TypedArguments, hre) =>
-    await withTerminal(
+  return async (args: TypedArguments, hre) => {
+    const typed = { ...args, network: hre.globalOptions.network };
+    return await withTerminal(
       hre.hooks,
-      isReserved || typed["json"] === true || typed["format"] !== undefined,
+      isReserved || args["json"] === true || args["format"] !== undefined,
       async (terminal) =>
         await runTask(
           typed,
-          async () =>
-            await work(parseArguments(described, typed, hre), {
-              hre,
-              terminal,
-            }),
+          async () => {
+            const parsed = parseArguments(described, args, hre);
+            return await work(parsed, { hre, terminal, typed });
+          },
           terminal,
         ),
-      typed["instance"],
+      args["instance"],
     );
+  };
 }
 
 /**
@@ -113,9 +117,9 @@ function toVaultError(thrown: unknown): VaultError {
   if (VaultError.isVaultError(thrown)) {
     return thrown;
   }
-  const { errorCode } = asRecord(thrown);
   const isHardhatError =
-    typeof errorCode === "string" && errorCode.startsWith("HHE");
+    thrown instanceof CustomError ||
+    String(asRecord(thrown)["errorCode"]).startsWith("HHE");
   return vaultError(
     isHardhatError ? "VAULT_HARDHAT_ERROR" : "VAULT_INTERNAL",
     { problem: quoteForeignText(messageOf(thrown)) },

@@ -12,7 +12,7 @@ import { toJsonValue } from "../src/json.js";
 import { escapeUntrusted, toSafeJson } from "../src/untrusted-text.js";
 import { excludeEachOther, taskArguments } from "./arguments.js";
 import type { ArgumentsOf } from "./arguments.js";
-import { instanceFlag, messageForCommandLine } from "./error-texts.js";
+import { messageForCommandLine, repeatFlags } from "./error-texts.js";
 import { withVault } from "./open-vault.js";
 import { code, notes, toned } from "./output/blocks.js";
 import type { Block } from "./output/blocks.js";
@@ -23,6 +23,7 @@ import {
   preflightBlocks,
   settlementBlocks,
 } from "./output/settlement.js";
+import type { TypedArguments } from "./parse-arguments.js";
 import { taskAction } from "./run-task.js";
 import type { TaskReport } from "./run-task.js";
 import type { Output, Terminal } from "./terminal.js";
@@ -38,14 +39,14 @@ export default taskAction(taskArguments.settle, async (args, surroundings) => {
     async (vault) =>
       args.calldata
         ? await printCalldata(vault, args, terminal.err)
-        : await settle(vault, args, options, terminal),
+        : await settle(vault, surroundings.typed, options, terminal),
     options.timeout,
   );
 });
 
 export async function settle(
   vault: HardhatVault,
-  args: Pick<ArgumentsOf<"settle">, "yes">,
+  typed: TypedArguments,
   options: SettleAllOptions,
   { err, ask }: Pick<Terminal, "err" | "ask">,
 ): Promise<TaskReport> {
@@ -55,7 +56,7 @@ export async function settle(
   const context = { ...vault.settings, raw: false };
   const { confirmations = 1 } = options;
   const wanted = confirmations > 1 ? ` --confirmations ${confirmations}` : "";
-  const resume = `\`vault settle --resume${instanceFlag(vault.instanceName)}${wanted}\` goes on from here.`;
+  const resume = `\`npx hardhat vault settle --resume${wanted}${repeatFlags(typed)}\` goes on from here.`;
   let chainTime = 0;
   let tokens: SettlementPreflight["tokens"] = new Map();
   const located = await settleAll(vault, {
@@ -83,7 +84,7 @@ export async function settle(
         }
       }
     },
-    ...(args.yes || options.resume === true
+    ...(typed["yes"] === true || options.resume === true
       ? {}
       : { confirm: createConfirm(ask) }),
   });
@@ -93,7 +94,7 @@ export async function settle(
     ...located.settlement,
     reason:
       refusal !== undefined
-        ? messageForCommandLine(refusal, vault.instanceName)
+        ? messageForCommandLine(refusal, typed)
         : openReason === undefined
           ? reason
           : `${openReason} ${resume}`,
@@ -125,8 +126,7 @@ export function toOptions(args: ArgumentsOf<"settle">): SettleAllOptions {
     throw excludeEachOther(...modes.map((mode) => `--${mode}`));
   }
   if (args.safe && !args.calldata) {
-    const problem = "it is a form of what --calldata prints";
-    throw invalidArgument("--safe", problem, "Add --calldata.");
+    throw invalidArgument("--safe", "it needs --calldata", "Add --calldata.");
   }
   if (args.calldata && args.ifExpired) {
     throw excludeEachOther("--calldata", "--if-expired");

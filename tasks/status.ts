@@ -5,9 +5,8 @@ import {
 import { requireFixedBlock } from "../src/client/inputs.js";
 import type { ReadOptions } from "../src/client/reader.js";
 import type { HardhatVault } from "../src/plugin/hardhat-vault.js";
-import { invalidArgument } from "../src/errors.js";
 import { escapeUntrusted } from "../src/untrusted-text.js";
-import { taskArguments } from "./arguments.js";
+import { excludeEachOther, taskArguments } from "./arguments.js";
 import { chapter, title } from "./output/blocks.js";
 import {
   failureNotes,
@@ -34,10 +33,7 @@ export default readAction(
       requireFixedBlock(args.block, "--block");
       for (const where of ["at", "instance"] as const) {
         if (args[where] !== undefined) {
-          throw invalidArgument(
-            `--${where}`,
-            "it chooses contracts, and --all means all that there are",
-          );
+          throw excludeEachOther("--all", `--${where}`);
         }
       }
     }

@@ -8,6 +8,8 @@ import {
   vaultError,
 } from "../src/errors.js";
 import type { VaultErrorCode } from "../src/errors.js";
+import { taskArguments } from "../tasks/arguments.js";
+import type { TaskName } from "../tasks/arguments.js";
 import { expectVaultError } from "./helpers/assertions.js";
 
 /** What the command line alone raises, about its own options. */
@@ -47,6 +49,32 @@ describe("errors", () => {
       }
     });
   }
+
+  it("a fix names options that every task has, or the tasks with that error", () => {
+    const onlyIn: Partial<Record<string, TaskName>> = {
+      VAULT_UNKNOWN_SIGNER: "settle",
+      VAULT_INSUFFICIENT_FUNDS: "settle",
+      VAULT_NO_TERMINAL: "settle",
+      // `vault margins` alone; it has the common options and --raw.
+      VAULT_TOKEN_DECIMALS_NOT_CONFIGURED: "decode",
+    };
+    for (const { code, text, fix, cli } of all) {
+      const shown = `${text} ${String(cli ?? fix).replace(/the option `(?=\w)/u, "--")}`;
+      const commands = shown.matchAll(/`npx hardhat vault ([\w-]+)([^`]*)`/gu);
+      for (const [task = "", options = ""] of [
+        [onlyIn[code] ?? "watch", shown.replaceAll(/`npx [^`]*`/gu, "")],
+        ...[...commands].map(([, name, rest]) => [name, rest]),
+      ]) {
+        const known = Object.keys({
+          ...Reflect.get(taskArguments, task),
+          network: 1,
+        });
+        for (const [, option] of options.matchAll(/(?<!\{)--([a-z]+)/gu)) {
+          expect(known, code).to.include(option);
+        }
+      }
+    }
+  });
 
   it("should carry its arguments, integers as decimal strings", () => {
     const cause = new Error("why");

@@ -10,8 +10,8 @@ Every error has a code, what happened, and what to do. In code it is a
 \`VaultError\` with \`code\`, \`kind\`, \`shortMessage\`, \`fix\` and \`details\`; with
 \`--json\` it is printed on stdout. A name in braces below stands for a value.
 
-An error that names an option has a second advice: a task prints that one, and
-repeats \`--instance\` if it was given.
+A task prints \`--name\` for the option \`name\`, and repeats \`--network\`,
+\`--instance\` and \`--at\` in a command that it suggests.
 `;
 
 /** Headings by kind, in the order of the document. */
@@ -37,7 +37,8 @@ export function renderErrors(): string {
 /** Marks placeholders as code, unless they stand in code already. */
 function asText(template: string): string {
   return template
-    .replaceAll("{--instance}", "")
+    .replaceAll("{--network}", "")
+    .replaceAll("{--timeout}", " or --timeout")
     .split(/(`[^`]*`)/u)
     .map((part) =>
       part.startsWith("`")

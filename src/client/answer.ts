@@ -41,7 +41,7 @@ export function decodeAnswer({
       hint:
         kind === "none"
           ? checkAddress(source, network)
-          : "The contract refused the call for the reason above: ask who runs it.",
+          : "This reason is from the contract: correct what it names, or ask the contract's operator.",
     };
     throw vaultError("VAULT_CALL_REVERTED", details, answer.reverted);
   }
@@ -60,7 +60,7 @@ export function decodeAnswer({
 
 /** Advice for a revert without data, typical of another contract's fallback. */
 export function checkAddress(source: string, network: string): string {
-  return `The contract refused the call without a reason, as another contract would: check the address, which comes from ${source}, and that network ${network} is the one it is deployed on.`;
+  return `The contract refused the call without a reason, as another contract would: check the address, which comes from ${source}, and that network ${network} is its chain.`;
 }
 
 /** The error for an address without code at a block. */

@@ -164,7 +164,8 @@ export function requireFixedBlock(blockTag: unknown, where: string): void {
   if (blockTag === "pending") {
     throw invalidArgument(
       where,
-      "the pending block is not one fixed block, so several calls cannot be pinned to it; latest can",
+      "pending is not a fixed block, and all readings are of one block",
+      "Use a number or latest.",
     );
   }
 }

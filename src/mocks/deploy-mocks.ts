@@ -98,7 +98,7 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
       await requireDevelopmentNode(
         vault,
         "deploying mocks there costs money",
-        "To pay for it: `allowLiveNetwork` of deployMocks(), `vault deploy-mocks --yes`. Nothing was sent.",
+        "If you want to pay for it, pass `allowLiveNetwork` to deployMocks(), or --yes to `vault deploy-mocks`. Nothing was sent.",
       );
     }
     const clock = await readClock(vault);
@@ -282,7 +282,7 @@ export async function connectMocks<VaultT extends VaultClient = VaultClient>(
     "connect" in target ? await target.connect() : target,
     contracts,
   );
-  const addresses = await addressesOf(vault);
+  const addresses = await addressesOf(vault, "Scripting mocks");
   await requireMocks(vault, addresses, contractRoleNames);
   const bound = bind(vault, addresses, "connectMocks()");
   return new MockVaultHandle(bound, addresses);

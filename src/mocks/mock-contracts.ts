@@ -161,7 +161,7 @@ export function isInProcess(vault: VaultClient): boolean {
  */
 export async function requireDevelopmentNode(
   vault: VaultClient,
-  action = "mocks must not replace contracts of a live network",
+  action = "mocks are for development nodes only",
   instead = "Nothing was sent.",
 ): Promise<void> {
   if (isInProcess(vault)) {

@@ -89,10 +89,7 @@ async function firstAccount(vault: VaultClient): Promise<string> {
       ? listOf(await vault.rpc.request("eth_accounts"))
       : [from];
   if (typeof first !== "string") {
-    throw vaultError("VAULT_NO_SIGNER", {
-      network: vault.networkName,
-      action: "deploy mocks from",
-    });
+    throw vaultError("VAULT_NO_SIGNER", { network: vault.networkName });
   }
   return first;
 }

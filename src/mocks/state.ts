@@ -303,7 +303,8 @@ export function checkTarget(
     throw pools.length === 0
       ? invalidArgument(
           where,
-          `${operation} is not an operation of the pools; omit the pool`,
+          `${operation} is not an operation of the pools`,
+          "Omit it.",
         )
       : notOneOf(`${prefix}pool`, pools, pool);
   }

@@ -57,7 +57,7 @@ export function connectionAddresses(
           mocks?.describeAbsence() ??
           (networkConfig.type === "http"
             ? "Mocks of vault-deployments/ are not used here, because checking them needs requests to the network."
-            : "An in-process network starts empty: choose another one with `--network <name>`, or call deployMocks() first."),
+            : `Network ${networkName} is in this process and starts empty: pass --network to a task, or call deployMocks() in code.`),
       }
     );
   };

@@ -126,7 +126,7 @@ export function toRpcError(
   }
   if (match(unreadableSign) !== undefined) {
     // Without the body and the cause: a proxy's page may contain the key.
-    const problem = `the body could not be parsed; it may be a web page, also one that the URL redirects to${tried}`;
+    const problem = `the answer is not JSON; the URL may lead or redirect to a web page${tried}`;
     return vaultError("VAULT_RPC_INVALID_RESPONSE", {
       network,
       method,
@@ -153,7 +153,8 @@ export function toRpcError(
           network,
           problem: `${problem}${tried}`,
           remedy:
-            remedy ?? `Check that the node runs, and networks.${network}.url.`,
+            remedy ??
+            `Check that the node runs, and host, port and key in networks.${network}.url.`,
         },
         error,
       );

@@ -356,7 +356,7 @@ function parseWaiting(
   const { timeout, pollingInterval = defaults.pollingInterval } = options;
   for (const name of ["from", "confirm", "assertOnly"] as const) {
     if (options.resume === true && (options[name] ?? false) !== false) {
-      throw invalidArgument(name, "`resume` makes no new settlement");
+      throw invalidArgument(name, "resuming does not take it", "Omit it.");
     }
   }
   return {

@@ -57,7 +57,7 @@ export async function resolveSigner(
     );
   const address = from ?? accounts[0];
   if (address === undefined) {
-    throw vaultError("VAULT_NO_SIGNER", { network, action: "settle with" });
+    throw vaultError("VAULT_NO_SIGNER", { network });
   }
   if (!accounts.includes(address)) {
     const known = accounts.length === 0 ? "none" : accounts.join(", ");

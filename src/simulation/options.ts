@@ -70,7 +70,8 @@ export function checkOptions(
   if (connection.networkConfig.type !== "http" && ofFork !== undefined) {
     throw invalidArgument(
       ofFork,
-      `network ${networkName} runs in process and is not forked, but simulated on as it is`,
+      `network ${networkName} runs in process and is simulated on as it is, not forked`,
+      "Omit it, or use a network of type http.",
     );
   }
   return {
@@ -98,8 +99,8 @@ function chooseEngines({
     return engine === undefined ? httpEngines : [engine];
   }
   if (engine !== undefined && engine !== "fork") {
-    const problem = `only a fork executes by rules that one chooses, not engine ${engine}`;
-    throw invalidArgument("hardfork", problem);
+    const problem = `engine ${engine} cannot choose it`;
+    throw invalidArgument("hardfork", problem, "Omit one of both options.");
   }
   return ["fork"];
 }

@@ -70,19 +70,18 @@ export async function findRefusal(
 type GasLimit = readonly [gas: bigint, limit: string, remedy: string];
 
 function limitOn(
-  { gas, next }: SimulationParameters,
+  { vault, gas, next }: SimulationParameters,
   { gasGiven }: FailedCall,
 ): GasLimit {
   if (gas !== undefined) {
-    const remedy =
-      "Give it more: `gas` of simulateSettleAll(), or of the network's configuration.";
+    const remedy = `Raise networks.${vault.networkName}.gas, or \`gas\` of simulateSettleAll().`;
     return [gas, "it is given", remedy];
   }
   return gasGiven < next.gasLimit
     ? [
         gasGiven,
         "this network's hardfork allows one transaction (EIP-7825, from osaka on)",
-        "If the chain has no such limit, simulate by the rules of another hardfork, as in prague.",
+        "If the chain has no such limit, simulate with another hardfork, for example prague.",
       ]
     : [
         next.gasLimit,

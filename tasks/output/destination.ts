@@ -42,10 +42,7 @@ async function findReplaceable(
     // An open file of this process, which must not be replaced.
     /^\/(?:dev\/(?:fd|std)|proc\/)/u.test(path.resolve(file))
   ) {
-    throw cannotWrite(
-      file,
-      "it is no regular file; leave --out out, and redirect stdout there with >",
-    );
+    throw cannotWrite(file, "it is not a regular file");
   }
   return { name, mode: found?.mode };
 }

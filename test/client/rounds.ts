@@ -389,8 +389,8 @@ describe("client - rounds", () => {
     it("should be refused: pending blocks, a range that is none, a wrong concurrency", async () => {
       const provider = historyProvider([[5, one]], 100);
       for (const [options, where, problem] of [
-        [{ fromBlock: "pending" }, "fromBlock", "not one fixed block"],
-        [{ toBlock: "pending" }, "toBlock", "not one fixed block"],
+        [{ fromBlock: "pending" }, "fromBlock", "not a fixed block"],
+        [{ toBlock: "pending" }, "toBlock", "not a fixed block"],
         [{ fromBlock: 50, toBlock: 49 }, "fromBlock", "50 is above"],
         [{ concurrency: 0 }, "concurrency", "got 0"],
         [{ concurrency: 1.5 }, "concurrency", "got 1.5"],

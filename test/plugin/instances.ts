@@ -305,7 +305,7 @@ describe("instances", () => {
           instance: "usdc",
         });
         expect(settled.stderr).to.include(
-          "`vault settle --resume --instance usdc` goes on",
+          "`npx hardhat vault settle --resume --instance usdc --network live` goes on",
         );
         expect(
           await run("round", { instance: "usdc" }),

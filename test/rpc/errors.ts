@@ -207,7 +207,7 @@ describe("failed requests", () => {
       "VAULT_RPC_INVALID_RESPONSE",
       {
         problem:
-          "the body could not be parsed; it may be a web page, also one that the URL redirects to",
+          "the answer is not JSON; the URL may lead or redirect to a web page",
       },
     ],
     [

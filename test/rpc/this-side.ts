@@ -100,7 +100,7 @@ describe("a request that fails on this side", () => {
       () => `http://${asked()}/moved`,
       {},
       "VAULT_RPC_INVALID_RESPONSE",
-      ["that the URL redirects to"],
+      ["the URL may lead or redirect to"],
     ],
     [
       "a URL of WebSocket",

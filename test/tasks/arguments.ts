@@ -145,15 +145,19 @@ describe("arguments of tasks", () => {
   }
 
   for (const [task, args, says] of [
-    ["status", { all: true, block: "pending" }, "--block: the pending block"],
-    ["status", { all: true, instance: "a" }, "--instance: it chooses"],
+    [
+      "status",
+      { all: true, block: "pending" },
+      "--block: pending is not a fixed",
+    ],
+    ["status", { all: true, instance: "a" }, "--all and --instance"],
     ["rounds", { toBlock: "1", block: "1" }, "--block and --to-block"],
     ["rounds", { format: "csv", json: true }, "--json and --format: they"],
     ["orders", { format: "csv", json: true }, "--json and --format: they"],
     ["simulate", { ids: "1-401" }, "--ids: at most 400 orders"],
     ["settle", { assert: true, resume: true }, "--assert and --resume"],
     ["settle", { assert: true, calldata: true }, "--assert and --calldata"],
-    ["settle", { safe: true }, "--safe: it is a form of"],
+    ["settle", { safe: true }, "--safe: it needs --calldata"],
     ["settle", { calldata: true, ifExpired: true }, "--calldata and"],
     ["settle", { confirmations: "0", yes: true }, "--confirmations: "],
     ["watch", { interval: "0.01" }, "--interval: "],

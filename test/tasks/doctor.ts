@@ -217,7 +217,7 @@ describe("tasks - doctor", () => {
           status: "fail",
           detail:
             "Network gone cannot be reached: 127.0.0.1:1 refused the connection.",
-          fix: "Check that the node runs, and networks.gone.url.",
+          fix: "Check that the node runs, and host, port and key in networks.gone.url.",
         },
       ],
     });

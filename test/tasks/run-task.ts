@@ -1,5 +1,6 @@
 import { EventEmitter, once } from "node:events";
 
+import { CustomError } from "@nomicfoundation/hardhat-utils/error";
 import { expect } from "chai";
 
 import { invalidArgument, vaultError } from "../../src/errors.js";
@@ -131,8 +132,9 @@ describe("running a task", () => {
       [
         Object.assign(new Error("HHE1: wrong"), { errorCode: "HHE1" }),
         "VAULT_HARDHAT_ERROR",
-        "HHE1: wrong",
+        "HHE1: wrong.",
       ],
+      [new (class extends CustomError {})("no"), "VAULT_HARDHAT_ERROR", "no."],
       ["oops", "VAULT_INTERNAL", "oops"],
       [
         new Error("at https://node.test/secret \u001b[31m"),
@@ -202,7 +204,7 @@ describe("running a task", () => {
           ...{ transaction: "0x12", file: "settlement.json" },
         }),
         undefined,
-        / with `vault settle --resume --instance usdc`; /u,
+        / with `npx hardhat vault settle --resume --instance usdc --network live`; /u,
       ],
     ];
     for (const [error, where, text] of refusals) {
@@ -210,7 +212,7 @@ describe("running a task", () => {
       const fail = async (): Promise<never> => await Promise.reject(error);
       const options = {
         ...{ fromBlock: "1", block: undefined },
-        instance: "usdc",
+        ...{ instance: "usdc", network: "live" },
       };
       const { written, terminal } = remembering();
       await runTask({ json: false, ...options }, fail, terminal);

@@ -144,7 +144,7 @@ describe("vault settle", () => {
     expect(asked.settlement)
       .to.include({ status: "refused", code: "VAULT_SETTLEMENT_UNFINISHED" })
       .and.to.have.property("reason")
-      .that.includes("`vault settle --resume`");
+      .that.includes("`npx hardhat vault settle --resume --network test`");
     const { settlement, stderr, exitCode } = await run("--yes");
     expect(exitCode).to.equal(0);
     expect(settlement).to.include({
@@ -164,7 +164,7 @@ describe("vault settle", () => {
       "--yes --confirmations 3 --timeout 1",
     );
     const advice =
-      "`vault settle --resume --confirmations 3` goes on from here.";
+      "`npx hardhat vault settle --resume --confirmations 3 --network test` goes on from here.";
     expect(exitCode).to.equal(1);
     expect(settlement).to.include({ status: "unconfirmed" });
     expect(settlement["reason"])

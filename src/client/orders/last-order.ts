@@ -88,7 +88,8 @@ export async function findLastOrder(
     if (last - first >= 2n ** BigInt(LIMIT_POWER)) {
       throw invalidArgument(
         "lastId",
-        `without it, the last order is looked for, and there are orders 2^${LIMIT_POWER} ids and more behind the first`,
+        `without it, the last order is searched, and 2^${LIMIT_POWER} ids after the first there are still orders`,
+        "Give the range of ids.",
       );
     }
   }

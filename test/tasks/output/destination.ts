@@ -114,7 +114,7 @@ describe("output - what --out names", () => {
           "VAULT_INVALID_ARGUMENT",
         );
         expect(message).to.contain(
-          `--out: ${file} cannot be written (it is no regular file; leave --out out, and redirect stdout there with >)`,
+          `--out: ${file} cannot be written (it is not a regular file)`,
         );
       }
     } finally {
