@@ -389,12 +389,10 @@ export function textsForCommandLine(
     ...(typeof given === "object" ? given : {}),
     ...flags,
   };
+  const fix = fill(entry.cli ?? entry.fix, shown);
   return {
     shortMessage: fill(entry.text, shown),
-    fix: fill(entry.cli ?? entry.fix, shown).replace(
-      /the option `(\w+)`/u,
-      "--$1",
-    ),
+    fix: fix.replace(/the option `(\w+)`/u, "--$1"),
   };
 }
 

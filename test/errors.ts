@@ -58,17 +58,15 @@ describe("errors", () => {
       // `vault margins` alone; it has the common options and --raw.
       VAULT_TOKEN_DECIMALS_NOT_CONFIGURED: "decode",
     };
+    const byTask: Readonly<Record<string, object>> = taskArguments;
     for (const { code, text, fix, cli } of all) {
-      const shown = `${text} ${String(cli ?? fix).replace(/the option `(?=\w)/u, "--")}`;
+      const shown = `${text} ${(cli ?? fix).replace(/the option `(?=\w)/u, "--")}`;
       const commands = shown.matchAll(/`npx hardhat vault ([\w-]+)([^`]*)`/gu);
       for (const [task = "", options = ""] of [
         [onlyIn[code] ?? "watch", shown.replaceAll(/`npx [^`]*`/gu, "")],
         ...[...commands].map(([, name, rest]) => [name, rest]),
       ]) {
-        const known = Object.keys({
-          ...Reflect.get(taskArguments, task),
-          network: 1,
-        });
+        const known = Object.keys({ ...byTask[task], network: 1 });
         for (const [, option] of options.matchAll(/(?<!\{)--([a-z]+)/gu)) {
           expect(known, code).to.include(option);
         }

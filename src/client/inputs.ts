@@ -164,8 +164,7 @@ export function requireFixedBlock(blockTag: unknown, where: string): void {
   if (blockTag === "pending") {
     throw invalidArgument(
       where,
-      "pending is not a fixed block, and all readings are of one block",
-      "Use a number or latest.",
+      "pending is not a fixed block; use a number or latest",
     );
   }
 }

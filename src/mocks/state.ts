@@ -301,11 +301,7 @@ export function checkTarget(
   const pools = targetsOf(operation).flatMap(({ variant = [] }) => variant);
   if (pool !== undefined && !pools.some((known) => known === pool)) {
     throw pools.length === 0
-      ? invalidArgument(
-          where,
-          `${operation} is not an operation of the pools`,
-          "Omit it.",
-        )
+      ? invalidArgument(where, `${operation} has no pool`, "Omit it.")
       : notOneOf(`${prefix}pool`, pools, pool);
   }
 }

@@ -189,7 +189,9 @@ describe("mocks - capture and replay", () => {
         capture(vault, { blockTag: "pending" }),
         "VAULT_INVALID_ARGUMENT",
       );
-      expect(error.shortMessage).to.match(/^blockTag: the pending block/u);
+      expect(error.shortMessage).to.match(
+        /^blockTag: pending is not a fixed block/u,
+      );
     }
   });
 

@@ -376,7 +376,7 @@ describe("addresses that deploy-mocks left behind", () => {
       connection.vault.queryVolume(),
       "VAULT_CONTRACT_NOT_CONFIGURED",
     );
-    expect(message).to.contain("choose another one with `--network <name>`");
+    expect(message).to.contain("pass --network to a task");
     await connection.close();
   });
 

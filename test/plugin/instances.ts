@@ -101,7 +101,7 @@ describe("instances", () => {
       (await createTestHre()).vault.instance("usdt").addressOf("vault"),
       "VAULT_UNKNOWN_INSTANCE",
     );
-    expect(lazy.message).to.include("instances: none.");
+    expect(lazy.message).to.include("instances (none)");
     // Before a connection is opened.
     for (const [task, args] of Object.entries({
       round: {},
