@@ -1,6 +1,7 @@
 /**
- * mocha's `spec` report, with a plain last line that scripts can read:
- * `12 passed, 0 failed` (and `, 1 skipped`), from mocha's own statistics.
+ * mocha's `spec` report, with the seed of the run and a plain last line that
+ * scripts can read: `12 passed, 0 failed` (and `, 1 skipped`), from mocha's own
+ * statistics.
  */
 import Mocha from "mocha";
 
@@ -10,6 +11,9 @@ export default class SpecWithTotals extends Mocha.reporters.Spec {
     runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
       // Hardhat still prints an empty line after mocha has ended.
       process.once("exit", () => {
+        console.log(
+          `SEED=${process.env["SEED"]} runs the same samples of the long tests again`,
+        );
         const { passes, failures, pending } = this.stats;
         const skipped = pending > 0 ? `, ${pending} skipped` : "";
         console.log(`${passes} passed, ${failures} failed${skipped}`);

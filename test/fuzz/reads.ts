@@ -31,10 +31,9 @@ import {
 } from "../helpers/hostile-changes.js";
 import type { Change, HexEdit } from "../helpers/hostile-changes.js";
 import { connectTo } from "../helpers/hre.js";
+import { isFull, seed } from "../helpers/sample.js";
 
-/** `FUZZ_RUNS=100000 npm run fuzz`; as many as `npm test` has time for else. */
-const RUNS = Number(process.env["FUZZ_RUNS"] ?? 1_000);
-const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
+const RUNS = isFull ? 100_000 : 1_000;
 
 /** Cases under way at a time: some wait until they ask again. */
 const CONCURRENCY = 50;
@@ -143,9 +142,7 @@ const onceFailed: readonly Case[] = [
   contract: [],
 }));
 
-describe("fuzz - reads of a hostile node and hostile contracts", function () {
-  this.timeout(Math.max(300_000, RUNS * 20));
-
+describe("fuzz - reads of a hostile node and hostile contracts", () => {
   let anvil: ServerProcess;
   let recording: Recording;
   let subjects: readonly Subject[];
@@ -182,7 +179,7 @@ describe("fuzz - reads of a hostile node and hostile contracts", function () {
   it(`should come to a right value or to a VaultError, ${RUNS} times`, async () => {
     const cases = [
       ...onceFailed,
-      ...fc.sample(anyCase, { seed: SEED, numRuns: RUNS }),
+      ...fc.sample(anyCase, { seed, numRuns: RUNS }),
     ];
     const counts = { answered: 0, refused: 0 };
     const failures: string[] = [];
@@ -213,7 +210,7 @@ describe("fuzz - reads of a hostile node and hostile contracts", function () {
       }
     }
     process.stdout.write(
-      `    ${cases.length} cases (seed ${SEED}): ${counts.answered} answered, ${counts.refused} refused, ${failures.length} wrong; at most ${slowest.toFixed(2)} s of CPU for ${CONCURRENCY} of them, ${(most - rest).toFixed(0)} MiB kept, ${(process.resourceUsage().maxRSS / 1_024).toFixed(0)} MiB at the peak\n`,
+      `    ${cases.length} cases (seed ${seed}): ${counts.answered} answered, ${counts.refused} refused, ${failures.length} wrong; at most ${slowest.toFixed(2)} s of CPU for ${CONCURRENCY} of them, ${(most - rest).toFixed(0)} MiB kept, ${(process.resourceUsage().maxRSS / 1_024).toFixed(0)} MiB at the peak\n`,
     );
     expect(
       failures.slice(0, 5).join("\n\n"),

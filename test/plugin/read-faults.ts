@@ -25,10 +25,10 @@ import { callsOf } from "../helpers/fuzz-subjects.js";
 import { connectTo, createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import { sample } from "../helpers/sample.js";
 import {
   LATE_MS,
   REQUEST_TIMEOUT_MS,
-  isWhole,
   report,
   tryFault,
 } from "../helpers/try-fault.js";
@@ -70,9 +70,7 @@ const reads: readonly Read[] = [
   },
 ];
 
-describe("reads under faults", function () {
-  this.timeout(isWhole ? 1_800_000 : 600_000);
-
+describe("reads under faults", () => {
   let anvil: ServerProcess;
   let contracts: Readonly<Record<ContractRole, string>>;
   /** For `--at`: contracts with a round to settle. */
@@ -130,9 +128,10 @@ describe("reads under faults", function () {
   };
 
   it("should be right, or say what is wrong: every operation", async () => {
-    const queue = reads.flatMap((read) =>
+    const all = reads.flatMap((read) =>
       readFaultKinds.map((kind) => ({ read, kind })),
     );
+    const queue = [...sample(all, 100)];
     const failures: string[] = [];
     let cases = 0;
     await Promise.all(

@@ -18,10 +18,10 @@ import { speedUpTime } from "../helpers/deadlines.js";
 import { documentedContracts } from "../helpers/documented-answers.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { connectTo } from "../helpers/hre.js";
+import { isFull } from "../helpers/sample.js";
 import { scriptedNode } from "../helpers/scripted-node.js";
 
-/** `LOAD=all` for as many as are promised. */
-const SNAPSHOTS = process.env["LOAD"] === "all" ? 1_000 : 100;
+const SNAPSHOTS = isFull ? 1_000 : 100;
 const LATENCY_MS = 50;
 /** Of so many requests, one fails. */
 const FAULT_EVERY = 50;

@@ -2,14 +2,14 @@ import { expect } from "chai";
 
 import type { SettleAllOptions } from "../../src/settlement/types.js";
 import { laggingPair } from "../helpers/lagging-pair.js";
+import { isFull, randomNumbers } from "../helpers/sample.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
 
-/** `LAGGING=100` for as many settlements as are promised, as patient as usual. */
-const { LAGGING } = process.env;
-const SETTLEMENTS = Number(LAGGING ?? 3);
+/** Every fourth one is by an account with a transaction that is not mined yet. */
+const SETTLEMENTS = isFull ? 100 : 4;
 
 const BLOCKS_APART = 3;
 
@@ -17,13 +17,10 @@ const BLOCKS_APART = 3;
  * How often in a row a balancer asks the node that is behind for the same, at
  * most, where settlements are less patient than usual.
  */
-const MOST_MISSES = LAGGING === undefined ? 4 : Infinity;
-const OPTIONS: SettleAllOptions =
-  LAGGING === undefined ? { pollingInterval: 200 } : {};
+const MOST_MISSES = isFull ? Infinity : 4;
+const OPTIONS: SettleAllOptions = isFull ? {} : { pollingInterval: 200 };
 
-describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apart`, function () {
-  this.timeout(300_000 + SETTLEMENTS * 20_000);
-
+describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apart`, () => {
   let pair: RpcServer;
   let lane: LaneWithNode;
 
@@ -42,7 +39,7 @@ describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apa
     const failures: string[] = [];
     let [right, told] = [0, 0];
     let [toBehind, toAhead] = [0, 0];
-    const random = generator(1);
+    const random = randomNumbers();
     for (let number = 0; number < SETTLEMENTS; ++number) {
       if (number > 0) {
         await world.openNextRound();
@@ -96,12 +93,3 @@ describe(`settlements behind a pair of nodes that are ${BLOCKS_APART} blocks apa
     expect(toBehind).to.be.above(SETTLEMENTS);
   });
 });
-
-/** Numbers from 0 to 1, the same ones each time (Lehmer's). */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-}

@@ -16,6 +16,7 @@ import type {
 import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
+import { sample } from "../helpers/sample.js";
 import {
   DEV_KEYS,
   FIRST_ROUND,
@@ -41,7 +42,7 @@ interface Run {
   readonly exitCode: number | null;
 }
 
-describe("two keepers of ten rounds", () => {
+describe("two keepers", () => {
   let node: ServerProcess;
   let server: FaultyRpcServer;
   let world: SettlementWorld;
@@ -228,7 +229,8 @@ describe("two keepers of ten rounds", () => {
   });
 
   it("settle each round once, and none before its end, whatever goes wrong", async () => {
-    for (const [index, [name, act]] of faults.entries()) {
+    const chosen = sample(faults, 3);
+    for (const [index, [name, act]] of chosen.entries()) {
       if (ends.length === index) {
         await openRound();
       }
@@ -262,7 +264,9 @@ describe("two keepers of ten rounds", () => {
     expect(await keep()).to.include({ status: "nothing-to-do" });
     const callers = await world.settlers();
     expect(
-      callers.filter((caller) => caller === new Wallet(DEV_KEYS[0]).address),
-    ).to.have.length(faults.length - 1);
+      callers.map((caller) => caller === new Wallet(DEV_KEYS[0]).address),
+    ).to.deep.equal(
+      chosen.map(([name]) => !name.startsWith("somebody else settles")),
+    );
   });
 });

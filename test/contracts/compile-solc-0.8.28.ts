@@ -1,3 +1,0 @@
-import { describeCompiler } from "../helpers/compile-matrix.js";
-
-describeCompiler("0.8.28");

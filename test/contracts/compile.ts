@@ -1,0 +1,52 @@
+import { expect } from "chai";
+
+import {
+  EIP_170_BYTES,
+  describeSettings,
+  everyCompilerSetting,
+} from "../helpers/compiler-settings.js";
+import { consumers } from "../helpers/consumers/definitions.js";
+import { sample } from "../helpers/sample.js";
+import { compile, contractSources } from "../helpers/solc.js";
+
+describe("contracts - in other people's projects", () => {
+  // The settings that no project of test/consumers/ compiles them with.
+  const inProjects = new Set(
+    consumers.flatMap(({ compiler }) =>
+      compiler === undefined ? [] : describeSettings(compiler),
+    ),
+  );
+  const others = everyCompilerSetting.filter(
+    (settings) => !inProjects.has(describeSettings(settings)),
+  );
+  for (const settings of sample(others, 2)) {
+    it(`should compile with ${describeSettings(settings)}`, async () => {
+      const { errors = [], contracts } = compile(
+        settings.version,
+        await importableSources(),
+        { optimizer: { enabled: settings.optimizer }, viaIR: settings.viaIR },
+      );
+      expect(
+        errors.map(({ formattedMessage }) => formattedMessage),
+        "errors and warnings",
+      ).to.deep.equal([]);
+      for (const [file, byName] of Object.entries(contracts)) {
+        for (const [name, { evm }] of Object.entries(byName)) {
+          expect(
+            evm.bytecode.object.length / 2,
+            `size of ${name} in ${file}`,
+          ).to.be.below(EIP_170_BYTES);
+        }
+      }
+    });
+  }
+});
+
+/** What other projects import; the lens is only ever compiled here. */
+async function importableSources(): ReturnType<typeof contractSources> {
+  return Object.fromEntries(
+    Object.entries(await contractSources()).filter(
+      ([file]) => !file.startsWith("contracts/lens/"),
+    ),
+  );
+}
