@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
+import { addAbortListener } from "node:events";
 import { Socket } from "node:net";
 
 import type { NewTaskActionFunction } from "hardhat/types/tasks";
@@ -24,12 +25,14 @@ import type {
   TaskSurroundings,
 } from "./run-task.js";
 
-const openedSockets = new AsyncLocalStorage<Set<Socket>>();
+const taskEnd = new AsyncLocalStorage<AbortSignal>();
 // Hardhat sends through undici, and has no way to cancel a request.
 subscribe("undici:client:connected", (message) => {
   const { socket } = asRecord(message);
-  if (socket instanceof Socket) {
-    openedSockets.getStore()?.add(socket);
+  const signal = taskEnd.getStore();
+  if (socket instanceof Socket && signal !== undefined) {
+    // At once if the socket connects only after the end.
+    addAbortListener(signal, () => socket.destroy());
   }
 });
 
@@ -37,12 +40,12 @@ subscribe("undici:client:connected", (message) => {
 async function withConnections<T>(
   work: (closeConnections: () => void) => Promise<T>,
 ): Promise<T> {
-  const sockets = new Set<Socket>();
-  return await openedSockets.run(
-    sockets,
+  const end = new AbortController();
+  return await taskEnd.run(
+    end.signal,
     async () =>
       await work(() => {
-        sockets.forEach((socket) => socket.destroy());
+        end.abort();
       }),
   );
 }
