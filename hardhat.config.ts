@@ -14,14 +14,19 @@ const { resolve } = createRequire(import.meta.url);
 /** They take longest, and would be waited for if they started last. */
 const slowTests = [
   "test/consumers/",
+  "test/package/documents",
+  "test/settlement/ten-rounds",
+  "test/settlement/fault-matrix",
+  "test/contracts/compile",
+  "test/tasks/",
   "test/settlement/",
   "test/simulation/",
-  "test/tasks/",
-  "test/fuzz/",
   "test/plugin/read-faults",
+  "test/fuzz/",
   "test/bench/",
   "test/client/orders-nodes",
-  "test/contracts/compile-solc-",
+  "test/package/",
+  "test/mocks/",
   "test/rpc/",
 ];
 
