@@ -4,17 +4,94 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import type { VaultErrorCode } from "../../src/errors.js";
 import {
+  operationEntry,
+  readOperationNames,
+} from "../../src/protocol/index.js";
+import { kindOf, readArguments, taskArguments } from "../../tasks/arguments.js";
+import type { Arguments } from "../../tasks/arguments.js";
+import { toFlag } from "../../tasks/parse-arguments.js";
+import {
   documentedAnswer,
   documentedContracts,
 } from "../helpers/documented-answers.js";
+import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
-import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import {
+  parseDocument,
+  parseTyped,
+  runVaultTask,
+} from "../helpers/run-vault-task.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
 
 const KEY = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
+const SECRET = "ab".repeat(32);
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const BAD_CHECKSUM = ADDRESS.replace("C8", "c8");
+const ABOVE = (2n ** 256n).toString();
+
+const blocks = ["newest", "1.5", "-1", "", `${2n ** 64n}`];
+
+/** Texts that no argument of a kind takes, by the code of their error. */
+const wrong: Readonly<
+  Record<string, { readonly [Code in VaultErrorCode]?: readonly string[] }>
+> = {
+  file: { VAULT_INVALID_ARGUMENT: [""] },
+  address: {
+    VAULT_INVALID_ADDRESS: ["me", "0x12", "", BAD_CHECKSUM, SECRET],
+  },
+  addresses: { VAULT_INVALID_ADDRESS: ["0x12", `${ADDRESS},`, ""] },
+  roles: {
+    VAULT_INVALID_ADDRESS: [`vault=${BAD_CHECKSUM}`],
+    VAULT_INVALID_ARGUMENT: [
+      ...["", ADDRESS, `valt=${ADDRESS}`, SECRET],
+      `vault=${ADDRESS},vault=${ADDRESS}`,
+    ],
+  },
+  block: { VAULT_INVALID_BLOCK: blocks },
+  fixedBlock: {
+    VAULT_INVALID_BLOCK: blocks,
+    VAULT_INVALID_ARGUMENT: ["pending"],
+  },
+  ids: {
+    VAULT_INVALID_INTEGER: ["x", "1,,2", "-1", "", "1.5", "1,x", "5-"],
+    VAULT_INVALID_ARGUMENT: ["9-5", "1-2-3", "1-999999999", "1-10001"],
+  },
+  orders: {
+    VAULT_INVALID_INTEGER: ["x", "1,,2", "-1", "", "1.5", "1,5-", "x-"],
+    VAULT_INVALID_ARGUMENT: ["9-5", "1-2-3", "1,2-999999999"],
+  },
+  time: {
+    VAULT_INVALID_TIME: ["soon", "2026-02-31", "-7d", "7d", "", "0x10"],
+  },
+  seconds: {
+    VAULT_INVALID_ARGUMENT: [
+      ...["0", "0.0001", "2147484", "1e9", "-1", "soon", "5m", ""],
+    ],
+  },
+  integer: {
+    VAULT_INVALID_INTEGER: ["-1", "1.5", ABOVE, 'a "b"', "", " 1", "0x", "１"],
+  },
+  amount: { VAULT_INVALID_DECIMAL: ["1.0000001", ABOVE, "-1", "1,5", "1e3"] },
+  percent: { VAULT_INVALID_DECIMAL: ["-1", "1,5", "1e3", "", ".", "0x10"] },
+  choice: { VAULT_INVALID_ENUM: ["CALL", "1", "", "xml"] },
+};
+
+/** Every task with its arguments. */
+const described: ReadonlyArray<readonly [task: string, Arguments]> = [
+  ...Object.entries(taskArguments),
+  ...readOperationNames.map((operation) => {
+    const { task, inputs } = operationEntry(operation);
+    return [task, readArguments(inputs)] as const;
+  }),
+];
+
+/** What a task needs beside the argument that is wrong. */
+const right: Readonly<Record<string, unknown>> = {
+  ...{ maxVolume: "1", apy: "1", endTime: "+7d", id: "1", hex: "0x" },
+  ...{ operation: "queryVolume", reason: "closed", out: "out.json" },
+  changes: ["round.APY=1"],
+};
 
 /** The rest of a mistake; without `sent`, nothing may be sent. */
 interface Circumstances {
@@ -27,8 +104,7 @@ interface Circumstances {
 /** One mistake, its code, and words that the message must have. */
 type Mistake = readonly [
   code: VaultErrorCode,
-  task: string,
-  args: Readonly<Record<string, unknown>>,
+  typed: string,
   says: readonly string[],
   circumstances?: Circumstances,
 ];
@@ -41,194 +117,210 @@ const answers =
       ? results[request.method]
       : documentedAnswer(request),
   });
+const httpStatus =
+  (status: number): RpcHandler =>
+  ({ response }) => {
+    response.writeHead(status).end(`<html>/v3/${KEY}</html>`);
+    return "handled";
+  };
 
-const margins = { maxVolume: "1", apy: "10", endTime: "+7d" };
 const LENS = "eth_call of a lens";
 /** By which a document's block and chain are asked for. */
 const header = [LENS, "eth_chainId", "eth_getBlockByNumber"];
 const called = [...header, "eth_call"];
-const noCode = {
-  node: answers({ eth_call: "0x", eth_getCode: "0x" }),
-  sent: [...called, "eth_getCode"],
-};
+const on = (network: string, sent: readonly string[] = []): Circumstances => ({
+  network,
+  sent,
+});
+const margins = "margins --max-volume 1 --apy 10 --end-time";
+const settings = (network: string, role: string): string =>
+  `networks.${network}.vault.contracts.${role}`;
 
 const mistakes: readonly Mistake[] = [
-  // Values on the command line.
+  // Values that are right by themselves.
   [
-    "VAULT_INVALID_ADDRESS",
-    "volume",
-    { from: BAD_CHECKSUM },
-    ["--from", BAD_CHECKSUM, "checksum", "40 hex digits"],
+    "VAULT_INVALID_ARGUMENT",
+    "status --all --block pending",
+    ["--block: the pending block"],
   ],
   [
-    "VAULT_INVALID_DECIMAL",
-    "margins",
-    { ...margins, maxVolume: "1.0000001" },
-    ["--max-volume", "1.0000001", "at most 6"],
+    "VAULT_INVALID_ARGUMENT",
+    "status --all --instance a",
+    ["--instance: it chooses"],
+  ],
+  [
+    "VAULT_INVALID_ARGUMENT",
+    "rounds --to-block 1 --block 1",
+    ["--block and --to-block"],
+  ],
+  [
+    "VAULT_INVALID_ARGUMENT",
+    "rounds --format csv --json",
+    ["--json and --format: they"],
+  ],
+  [
+    "VAULT_INVALID_ARGUMENT",
+    "orders --format csv --json",
+    ["--json and --format: they"],
+  ],
+  [
+    "VAULT_INVALID_ARGUMENT",
+    "simulate --ids 1-401",
+    ["--ids: at most 400 orders"],
+  ],
+  [
+    "VAULT_INVALID_ARGUMENT",
+    "settle --assert --resume",
+    ["--assert and --resume"],
+  ],
+  [
+    "VAULT_INVALID_ARGUMENT",
+    "settle --assert --calldata",
+    ["--assert and --calldata"],
+  ],
+  ["VAULT_INVALID_ARGUMENT", "settle --safe", ["--safe: it is a form of"]],
+  [
+    "VAULT_INVALID_ARGUMENT",
+    "settle --calldata --if-expired",
+    ["--calldata and"],
+  ],
+  [
+    "VAULT_INVALID_ARGUMENT",
+    "settle --confirmations 0 --yes",
+    ["--confirmations: "],
+  ],
+  ["VAULT_INVALID_ARGUMENT", "watch --interval 0.01", ["--interval: "]],
+  [
+    "VAULT_INVALID_TIME",
+    "watch --until someday",
+    ["--until is not settled, expired or a time"],
+  ],
+  [
+    "VAULT_INVALID_TIME",
+    "simulate --at-time foo",
+    ['--at-time is not end or a time: "foo".'],
   ],
   [
     "VAULT_INVALID_INTEGER",
-    "margins",
-    { ...margins, maxVolume: "1.5", raw: true, endTime: "1800000000" },
+    `${margins} +7d --raw --max-volume 1.5`,
     ["--max-volume", '"1.5"'],
   ],
+  ["VAULT_INVALID_BLOCK", "order 1 --block newest", ["finalized"]],
+  [
+    "VAULT_INVALID_ENUM",
+    "deploy-mocks --scenario open",
+    ['"open"', "open-round", "extremes"],
+  ],
+  ["VAULT_INVALID_ARGUMENT", `deploy-mocks --at vault=${ADDRESS}`, ["--at"]],
   [
     "VAULT_TOKEN_DECIMALS_NOT_CONFIGURED",
-    "margins",
-    margins,
+    `${margins} +7d`,
     ["--max-volume", "networks.unconfigured.vault.tokenDecimals", "--raw"],
-    { network: "unconfigured" },
+    on("unconfigured"),
   ],
-  ...["2020-01-01", "1700000000", "+0s"].map((endTime): Mistake => [
+  ...["2020-01-01", "1700000000", "+0s"].map((time): Mistake => [
     "VAULT_TIME_IN_PAST",
-    "margins",
-    { ...margins, endTime },
+    `${margins} ${time}`,
     ["--end-time", "2023-11-14T22:13:20Z", "later"],
-    { sent: header },
+    on("live", header),
   ]),
   [
     "VAULT_BLOCK_NOT_FOUND",
-    "round",
-    { block: "123456" },
+    "round --block 123456",
     ["live", "123456"],
     { node: answers({ eth_getBlockByNumber: null }), sent: header },
   ],
 
   // Requests.
-  ...(
-    [
-      ["VAULT_INVALID_ARGUMENT", "calMargins", { args: ["1"] }, "3 (", "got 1"],
-      ["VAULT_MISSING_OPTION", "getLPAmountInfo", {}, "--pool", "public or"],
-      ["VAULT_INVALID_ENUM", "getLPAmountInfo", { pool: "x" }, "--pool", '"x"'],
-      ["VAULT_INVALID_ARGUMENT", "queryVolume", { pool: "public" }, "--pool"],
-      ["VAULT_INVALID_INTEGER", "getOrderInfo", { args: ["-1"] }, "<orderID>"],
-      [
-        "VAULT_INVALID_ENUM",
-        "getFundingFeeRate",
-        { args: ["3"] },
-        "call (1), put (2)",
-      ],
-    ] as const
-  ).map(([code, operation, args, ...says]): Mistake => [
-    code,
-    "request",
-    { operation, ...args },
-    says,
-  ]),
+  ["VAULT_INVALID_ARGUMENT", "request calMargins 1", ["3 (", "got 1"]],
+  ["VAULT_MISSING_OPTION", "request getLPAmountInfo", ["--pool", "public or"]],
+  ["VAULT_INVALID_ENUM", "request getLPAmountInfo --pool x", ["--pool", '"x"']],
+  ["VAULT_INVALID_ARGUMENT", "request queryVolume --pool public", ["--pool"]],
+  ["VAULT_INVALID_INTEGER", "request getOrderInfo -1", ["<orderID>"]],
+  ["VAULT_INVALID_ENUM", "request getFundingFeeRate 3", ["call (1), put (2)"]],
 
   // Settings.
   [
     "VAULT_INVALID_ADDRESS",
     "volume",
-    {},
-    ["networks.badVariable.vault.contracts.vault", "40 hex digits"],
-    { network: "badVariable", sent: header },
+    [settings("badVariable", "vault"), "40 hex digits"],
+    on("badVariable", header),
   ],
   [
     "VAULT_INVALID_ADDRESS",
-    "request",
-    { operation: "queryVolume" },
+    "request queryVolume",
     ["networks.badFrom.from", BAD_CHECKSUM, "checksum"],
-    { network: "badFrom" },
+    on("badFrom"),
   ],
   [
     "VAULT_CONFIG_VARIABLE",
     "volume",
-    {},
-    [
-      "networks.unsetAddress.vault.contracts.vault",
-      "TEST_UNSET_ADDRESS",
-      "environment",
-    ],
-    { network: "unsetAddress", sent: header },
+    [settings("unsetAddress", "vault"), "TEST_UNSET_ADDRESS", "environment"],
+    on("unsetAddress", header),
   ],
   [
     "VAULT_CONFIG_VARIABLE",
     "volume",
-    {},
     ["unsetUrl", "TEST_UNSET_URL", "environment"],
-    { network: "unsetUrl" },
+    on("unsetUrl"),
   ],
   [
     "VAULT_CONFIG_VARIABLE",
     "volume",
-    {},
     ["badUrl", "TEST_BAD_URL", "URL"],
-    { network: "badUrl" },
+    on("badUrl"),
   ],
   [
     "VAULT_CONTRACT_NOT_CONFIGURED",
     "round",
-    {},
     [
-      "getLatestRoundInfo",
-      "vault factory",
-      "networks.unconfigured.vault.contracts.vaultFactory",
-      "--at vaultFactory=0x",
-      "deploy-mocks",
+      ...["getLatestRoundInfo", "vault factory", "--at vaultFactory=0x"],
+      ...[settings("unconfigured", "vaultFactory"), "deploy-mocks"],
     ],
-    { network: "unconfigured", sent: header },
+    on("unconfigured", header),
   ],
   [
     "VAULT_CONTRACT_NOT_CONFIGURED",
-    "request",
-    { operation: "getOrderInfo", args: ["1"] },
-    ["getOrderInfo", "networks.unconfigured.vault.contracts.trading"],
-    { network: "unconfigured" },
+    "request getOrderInfo 1",
+    ["getOrderInfo", settings("unconfigured", "trading")],
+    on("unconfigured"),
   ],
-  [
-    "VAULT_INVALID_ENUM",
-    "volume",
-    {},
-    ["mainnett", "live"],
-    { network: "mainnett" },
-  ],
+  ["VAULT_INVALID_ENUM", "volume", ["mainnett", "live"], on("mainnett")],
 
   // Nodes.
   [
     "VAULT_WRONG_CHAIN",
     "volume",
-    {},
     ["wrongChain", "56", "returned 1", "networks.wrongChain.chainId"],
-    { network: "wrongChain", sent: called },
+    on("wrongChain", called),
   ],
   [
     "VAULT_NETWORK_UNREACHABLE",
     "round",
-    {},
     ["down", "refused the connection", "networks.down.url"],
-    { network: "down" },
+    on("down"),
   ],
   [
     "VAULT_RPC_TIMEOUT",
-    "volume",
-    { timeout: "0.2" },
+    "volume --timeout 0.2",
     ["timeout"],
     { node: () => "handled", sent: header },
   ],
-  ...(
-    [
-      ["VAULT_RPC_INVALID_RESPONSE", 200, "JSON-RPC"],
-      ["VAULT_NETWORK_UNREACHABLE", 403, "HTTP status 403"],
-    ] as const
-  ).map(([code, status, words]): Mistake => [
-    code,
+  [
+    "VAULT_RPC_INVALID_RESPONSE",
     "round",
-    {},
-    ["live", words],
-    {
-      node: ({ response }) => {
-        response.writeHead(status);
-        response.end(`<html>/v3/${KEY}</html>`);
-        return "handled";
-      },
-      sent: header,
-    },
-  ]),
+    ["live", "JSON-RPC"],
+    { node: httpStatus(200), sent: header },
+  ],
+  [
+    "VAULT_NETWORK_UNREACHABLE",
+    "round",
+    ["live", "HTTP status 403"],
+    { node: httpStatus(403), sent: header },
+  ],
   [
     "VAULT_RPC_ERROR",
     "round",
-    {},
     ["live", "unknown"],
     {
       node: () => ({
@@ -240,7 +332,6 @@ const mistakes: readonly Mistake[] = [
   [
     "VAULT_CALL_REVERTED",
     "volume",
-    {},
     ["queryVolume", "0xdeadbeef", documentedContracts.vault],
     {
       node: ({ request }) =>
@@ -253,43 +344,26 @@ const mistakes: readonly Mistake[] = [
   [
     "VAULT_NO_CODE",
     "min-margin",
-    {},
     [
-      documentedContracts.vaultFactory,
-      "vault factory",
-      "network live",
-      "networks.live.vault.contracts.vaultFactory",
+      ...[documentedContracts.vaultFactory, "vault factory", "network live"],
+      settings("live", "vaultFactory"),
     ],
-    noCode,
+    {
+      node: answers({ eth_call: "0x", eth_getCode: "0x" }),
+      sent: [...called, "eth_getCode"],
+    },
   ],
-  [
+  ...["0x1234", `0x${"ff".repeat(416)}`].map((data): Mistake => [
     "VAULT_RETURN_DATA_MALFORMED",
-    "order",
-    { id: "1" },
-    ["getOrderInfo", "2 bytes", "416", "networks.live.vault.contracts.trading"],
-    { node: answers({ eth_call: "0x1234" }), sent: called },
-  ],
-  [
-    "VAULT_RETURN_DATA_MALFORMED",
-    "order",
-    { id: "1" },
-    ["getOrderInfo", "trading"],
-    { node: answers({ eth_call: `0x${"ff".repeat(416)}` }), sent: called },
-  ],
-
-  // Mocks.
-  [
-    "VAULT_INVALID_ENUM",
-    "deploy-mocks",
-    { scenario: "open" },
-    ['"open"', "open-round", "extremes"],
-  ],
-  [
-    "VAULT_INVALID_ARGUMENT",
-    "deploy-mocks",
-    { at: `vault=${ADDRESS}` },
-    ["--at"],
-  ],
+    "order 1",
+    [
+      ...["getOrderInfo", "trading"],
+      ...(data === "0x1234"
+        ? ["2 bytes", "416", settings("live", "trading")]
+        : []),
+    ],
+    { node: answers({ eth_call: data }), sent: called },
+  ]),
 ];
 
 describe("bad input of tasks", () => {
@@ -316,23 +390,20 @@ describe("bad input of tasks", () => {
 
   async function hreOn(network: string): Promise<HardhatRuntimeEnvironment> {
     const contracts = documentedContracts;
+    const variable = (name: string) => ({
+      vault: { contracts: { vault: configVariable(name) } },
+    });
     return await createTestHre(
       {
         networks: {
           live: httpNetwork(url(), { vault: { contracts, tokenDecimals: 6 } }),
           unconfigured: httpNetwork(url()),
-          badVariable: httpNetwork(url(), {
-            vault: { contracts: { vault: configVariable("TEST_BAD_ADDRESS") } },
-          }),
+          badVariable: httpNetwork(url(), variable("TEST_BAD_ADDRESS")),
           badFrom: httpNetwork(url(), {
             from: BAD_CHECKSUM,
             vault: { contracts },
           }),
-          unsetAddress: httpNetwork(url(), {
-            vault: {
-              contracts: { vault: configVariable("TEST_UNSET_ADDRESS") },
-            },
-          }),
+          unsetAddress: httpNetwork(url(), variable("TEST_UNSET_ADDRESS")),
           unsetUrl: { type: "http", url: configVariable("TEST_UNSET_URL") },
           badUrl: { type: "http", url: configVariable("TEST_BAD_URL") },
           wrongChain: httpNetwork(url(), { chainId: 56, vault: { contracts } }),
@@ -349,80 +420,118 @@ describe("bad input of tasks", () => {
     );
   }
 
-  for (const [code, task, args, says, circumstances = {}] of mistakes) {
-    const { network = "live", node, sent = [] } = circumstances;
-    it(`vault ${task} ${JSON.stringify(args)} on ${network} fails with ${code}`, async () => {
-      if (node !== undefined) {
-        server.handler = node;
-      }
-      const hre = await hreOn(network);
+  /** The error of a document that has nothing else. */
+  const errorOf = async (
+    hre: HardhatRuntimeEnvironment,
+    task: string,
+    args: Readonly<Record<string, unknown>>,
+  ): Promise<Readonly<Record<string, unknown>>> => {
+    const result = await runVaultTask(hre, task, { ...args, json: true });
+    expect(result, "with --json").to.include({ exitCode: 1, stderr: "" });
+    const document = parseDocument(result);
+    expect(document).to.have.all.keys("error");
+    const error = fieldsOf(fieldsOf(document)["error"]);
+    expect(error).to.have.all.keys("code", "message", "details");
+    return error;
+  };
 
-      const forPeople = await runVaultTask(hre, task, args);
-      expect(forPeople.exitCode, "exit code").to.equal(1);
-      expect(forPeople.stdout, "stdout").to.equal("");
-      expect(forPeople.stderr)
-        .to.match(/^Error /u)
-        .and.contain(code);
+  for (const [task, all] of described) {
+    it(`vault ${task} refuses a wrong value of each argument with the code of its kind, and sends nothing`, async () => {
+      const hre = await hreOn("live");
+      const needed = Object.fromEntries(
+        Object.entries(all).flatMap(([name, { required }]) =>
+          required === true ? [[name, right[name]]] : [],
+        ),
+      );
+      for (const [name, argument] of Object.entries(all)) {
+        const flag = toFlag(name);
+        const { position, required } = argument;
+        const where = position === undefined ? flag : `<${flag.slice(2)}>`;
+        for (const [code, texts] of Object.entries(
+          wrong[kindOf(argument).kind] ?? {},
+        )) {
+          for (const text of texts) {
+            const error = await errorOf(hre, task, { ...needed, [name]: text });
+            expect(error, `${name} ${text}`).to.include({ code });
+            expect(error["message"], text).to.contain(where);
+            const message = String(error["message"]);
+            if (text === SECRET) {
+              expect(message).to.contain("may be a private key");
+              expect(JSON.stringify(error)).to.not.contain(text);
+            } else if (!message.includes("at most")) {
+              // Of a list, the item that is wrong.
+              const { value = "" } = fieldsOf(error["details"]);
+              expect(text, name).to.contain(value);
+              const items = text.split(/[,=-]/u);
+              expect(message).to.satisfy((shown: string) =>
+                items.some((item) =>
+                  shown.includes(item.replaceAll('"', '\\"')),
+                ),
+              );
+            }
+          }
+        }
+        if (required === true && position !== "one") {
+          const missing = position === "many" ? [] : undefined;
+          expect(
+            await errorOf(hre, task, { ...needed, [name]: missing }),
+            name,
+          ).to.include({ code: "VAULT_MISSING_OPTION" });
+        }
+      }
+      expect(server.requests).to.deep.equal([]);
+    });
+  }
+
+  for (const [code, typed, says, circumstances = {}] of mistakes) {
+    const { network = "live", node, sent = [] } = circumstances;
+    it(`vault ${typed} on ${network} fails with ${code}`, async () => {
+      server.handler = node ?? server.handler;
+      const hre = await hreOn(network);
+      const [task, args] = parseTyped(typed);
+      const error = await errorOf(hre, task, args);
+      expect(error).to.include({ code });
       const methods = server.requests.map(({ method, params }) =>
         method === "eth_call" && params.length === 3 ? LENS : method,
       );
       expect(sent, "what was sent").to.include.members(methods);
-
-      const forScripts = await runVaultTask(hre, task, { ...args, json: true });
-      expect(forScripts.exitCode, "exit code with --json").to.equal(1);
-      expect(forScripts.stderr, "stderr with --json").to.equal("");
-      const document = parseDocument(forScripts);
-      expect(document).to.have.all.keys("error");
-      const error: unknown = Reflect.get(Object(document), "error");
-      expect(error).to.have.all.keys("code", "message", "details");
-      expect(error).to.have.property("code", code);
-
-      for (const text of [
-        forPeople.stderr.replaceAll("\n", " "),
-        String(Reflect.get(Object(error), "message")),
-      ]) {
+      const texts = [String(error["message"])];
+      if (args["json"] !== true) {
+        const { stdout, stderr, exitCode } = await runVaultTask(
+          hre,
+          task,
+          args,
+        );
+        expect({ stdout, exitCode }).to.deep.equal({ stdout: "", exitCode: 1 });
+        expect(stderr)
+          .to.match(/^Error /u)
+          .and.contain(`(${code})`);
+        texts.push(stderr.replaceAll("\n", " "));
+      }
+      for (const text of texts) {
         for (const words of says) {
           expect(text).to.contain(words);
         }
       }
-      for (const output of [forPeople.stderr, forScripts.stdout]) {
+      for (const output of [...texts, JSON.stringify(error)]) {
         expect(output, "the key in the URL").to.not.contain(KEY);
         expect(output, "a network of ours").to.not.contain("vaultFork");
-        expect(output, "a stack").to.not.match(/\n\s+at /u);
-        expect(output, "a stack in JSON").to.not.contain("\\n    at ");
+        expect(output, "a stack").to.not.match(/(?:\n|\\n|^)\s+at /u);
       }
     });
   }
 
-  it("an error gives a program the value itself, but for what may be a private key", async () => {
-    for (const [task, args, value] of [
-      ["order", { id: 'a "b"' }, 'a "b"'],
-      ["margins", { ...margins, apy: "1,5" }, "1,5"],
-      [
-        "volume",
-        { from: "e".repeat(64) },
-        "64 hex digits, not shown since they may be a private key",
-      ],
-    ] as const) {
-      const document = parseDocument(
-        await runVaultTask(await hreOn("live"), task, { ...args, json: true }),
-      );
-      expect(document).to.have.nested.property("error.details.value", value);
-    }
-  });
-
-  it("should read without the keys that the configuration names", async () => {
+  it("read tasks succeed without the keys that the configuration names", async () => {
     const hre = await hreOn("unsetKey");
-    for (const [task, args] of [
-      ["volume", {}],
-      ["status", {}],
-      ["order", { id: "1" }],
-      ["margins", margins],
-      ["request", { operation: "queryVolume" }],
-    ] as const) {
-      const { exitCode, stderr } = await runVaultTask(hre, task, args);
-      expect(stderr, task).to.equal("");
-      expect(exitCode, task).to.equal(0);
+    for (const typed of [
+      ...["volume", "status", "order 1", `${margins} +7d`],
+      "request queryVolume",
+    ]) {
+      const { exitCode, stderr } = await runVaultTask(
+        hre,
+        ...parseTyped(typed),
+      );
+      expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: "" });
     }
   });
 });
