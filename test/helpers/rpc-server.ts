@@ -13,6 +13,7 @@ export interface RecordedRequest {
 
 export interface RecordedHttpRequest {
   readonly method: string | undefined;
+  readonly url: string | undefined;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
 }
@@ -76,6 +77,7 @@ export async function startRpcServer({
     const body = await readBody(incoming);
     httpRequests.push({
       method: incoming.method,
+      url: incoming.url,
       headers: incoming.headers,
       body,
     });

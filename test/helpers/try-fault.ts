@@ -109,8 +109,8 @@ function isAskedAgain(
  *
  * @param run Is given the milliseconds that it may take, where it should not
  * wait as long as the node asks for.
- * @param isExplained What this read may come to beside what is right, where it
- * asks for some things once.
+ * @param isExplained What this read may come to beside what is right and the
+ * codes of the fault, where it asks for some things once.
  */
 export async function tryFault(
   server: FaultyRpcServer,
@@ -148,10 +148,14 @@ export async function tryFault(
     );
     const expected = outcomes[kind];
     const isRight = "value" in outcome && inspect(outcome) === inspect(right);
+    const mayFail =
+      typeof expected !== "string" &&
+      "code" in outcome &&
+      expected.includes(outcome.code);
     const problem = isMissed
       ? "the fault did not happen"
       : isExplained !== undefined
-        ? isRight || isExplained(outcome, right)
+        ? isRight || mayFail || isExplained(outcome, right)
           ? undefined
           : inspect(outcome)
         : typeof expected === "string"
@@ -160,7 +164,7 @@ export async function tryFault(
             : expected === "again" && !isAskedAgain(server, key)
               ? "it was not asked again"
               : undefined
-          : isRight || ("code" in outcome && expected.includes(outcome.code))
+          : isRight || mayFail
             ? undefined
             : inspect(outcome);
     if (problem !== undefined) {

@@ -103,7 +103,7 @@ interface Circumstances {
 
 /** One mistake, its code, and words that the message must have. */
 type Mistake = readonly [
-  code: VaultErrorCode,
+  code: string,
   typed: string,
   says: readonly string[],
   circumstances?: Circumstances,
@@ -136,82 +136,51 @@ const margins = "margins --max-volume 1 --apy 10 --end-time";
 const settings = (network: string, role: string): string =>
   `networks.${network}.vault.contracts.${role}`;
 
+/** Values that are wrong together, or for one operation, and words of the error. */
+const alone: { readonly [Code in VaultErrorCode]?: object } = {
+  VAULT_INVALID_ARGUMENT: {
+    "status --all --block pending": "--block: the pending block",
+    "status --all --instance a": "--instance: it chooses",
+    "rounds --to-block 1 --block 1": "--block and --to-block",
+    "rounds --format csv --json": "--json and --format: they",
+    "orders --format csv --json": "--json and --format: they",
+    "simulate --ids 1-401": "--ids: at most 400 orders",
+    "settle --assert --resume": "--assert and --resume",
+    "settle --assert --calldata": "--assert and --calldata",
+    "settle --safe": "--safe: it is a form of",
+    "settle --calldata --if-expired": "--calldata and",
+    "settle --confirmations 0 --yes": "--confirmations: ",
+    "watch --interval 0.01": "--interval: ",
+    [`deploy-mocks --at vault=${ADDRESS}`]: "--at",
+    "request calMargins 1": "3 (",
+    "request queryVolume --pool public": "--pool",
+  },
+  VAULT_INVALID_TIME: {
+    "watch --until someday": "--until is not settled, expired or a time",
+    "simulate --at-time foo": '--at-time is not end or a time: "foo".',
+  },
+  VAULT_INVALID_INTEGER: {
+    [`${margins} +7d --raw --max-volume 1.5`]:
+      '--max-volume is not a whole number from 0 to 2^256 - 1: "1.5"',
+    "request getOrderInfo -1": "<orderID>",
+  },
+  VAULT_INVALID_BLOCK: { "order 1 --block newest": "finalized" },
+  VAULT_MISSING_OPTION: { "request getLPAmountInfo": "--pool" },
+  VAULT_INVALID_ENUM: {
+    "deploy-mocks --scenario open": '"open"',
+    "request getLPAmountInfo --pool x": "--pool",
+    "request getFundingFeeRate 3": "call (1), put (2)",
+  },
+};
+
 const mistakes: readonly Mistake[] = [
-  // Values that are right by themselves.
-  [
-    "VAULT_INVALID_ARGUMENT",
-    "status --all --block pending",
-    ["--block: the pending block"],
-  ],
-  [
-    "VAULT_INVALID_ARGUMENT",
-    "status --all --instance a",
-    ["--instance: it chooses"],
-  ],
-  [
-    "VAULT_INVALID_ARGUMENT",
-    "rounds --to-block 1 --block 1",
-    ["--block and --to-block"],
-  ],
-  [
-    "VAULT_INVALID_ARGUMENT",
-    "rounds --format csv --json",
-    ["--json and --format: they"],
-  ],
-  [
-    "VAULT_INVALID_ARGUMENT",
-    "orders --format csv --json",
-    ["--json and --format: they"],
-  ],
-  [
-    "VAULT_INVALID_ARGUMENT",
-    "simulate --ids 1-401",
-    ["--ids: at most 400 orders"],
-  ],
-  [
-    "VAULT_INVALID_ARGUMENT",
-    "settle --assert --resume",
-    ["--assert and --resume"],
-  ],
-  [
-    "VAULT_INVALID_ARGUMENT",
-    "settle --assert --calldata",
-    ["--assert and --calldata"],
-  ],
-  ["VAULT_INVALID_ARGUMENT", "settle --safe", ["--safe: it is a form of"]],
-  [
-    "VAULT_INVALID_ARGUMENT",
-    "settle --calldata --if-expired",
-    ["--calldata and"],
-  ],
-  [
-    "VAULT_INVALID_ARGUMENT",
-    "settle --confirmations 0 --yes",
-    ["--confirmations: "],
-  ],
-  ["VAULT_INVALID_ARGUMENT", "watch --interval 0.01", ["--interval: "]],
-  [
-    "VAULT_INVALID_TIME",
-    "watch --until someday",
-    ["--until is not settled, expired or a time"],
-  ],
-  [
-    "VAULT_INVALID_TIME",
-    "simulate --at-time foo",
-    ['--at-time is not end or a time: "foo".'],
-  ],
-  [
-    "VAULT_INVALID_INTEGER",
-    `${margins} +7d --raw --max-volume 1.5`,
-    ["--max-volume", '"1.5"'],
-  ],
-  ["VAULT_INVALID_BLOCK", "order 1 --block newest", ["finalized"]],
-  [
-    "VAULT_INVALID_ENUM",
-    "deploy-mocks --scenario open",
-    ['"open"', "open-round", "extremes"],
-  ],
-  ["VAULT_INVALID_ARGUMENT", `deploy-mocks --at vault=${ADDRESS}`, ["--at"]],
+  ...Object.entries(alone).flatMap(([code, commands]) =>
+    Object.entries(commands).map(([typed, says]): Mistake => [
+      code,
+      typed,
+      [String(says)],
+    ]),
+  ),
   [
     "VAULT_TOKEN_DECIMALS_NOT_CONFIGURED",
     `${margins} +7d`,
@@ -230,14 +199,6 @@ const mistakes: readonly Mistake[] = [
     ["live", "123456"],
     { node: answers({ eth_getBlockByNumber: null }), sent: header },
   ],
-
-  // Requests.
-  ["VAULT_INVALID_ARGUMENT", "request calMargins 1", ["3 (", "got 1"]],
-  ["VAULT_MISSING_OPTION", "request getLPAmountInfo", ["--pool", "public or"]],
-  ["VAULT_INVALID_ENUM", "request getLPAmountInfo --pool x", ["--pool", '"x"']],
-  ["VAULT_INVALID_ARGUMENT", "request queryVolume --pool public", ["--pool"]],
-  ["VAULT_INVALID_INTEGER", "request getOrderInfo -1", ["<orderID>"]],
-  ["VAULT_INVALID_ENUM", "request getFundingFeeRate 3", ["call (1), put (2)"]],
 
   // Settings.
   [

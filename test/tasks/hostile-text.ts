@@ -22,7 +22,11 @@ import {
 } from "../helpers/hostile-text.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";
-import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
+import {
+  parseDocument,
+  runTyped,
+  runVaultTask,
+} from "../helpers/run-vault-task.js";
 import { runInTerminal } from "../helpers/terminal.js";
 
 const texts = Object.values(hostileTexts);
@@ -43,7 +47,7 @@ function codeThatAnswers(text: string): string {
 }
 
 /** What a node may answer, beside what it is asked to pass on. */
-const nodes: Readonly<Record<string, RpcHandler>> = {
+const nodes = {
   "an honest node": () => undefined,
   "a node with a name": ({ request: { method } }) =>
     method === "web3_clientVersion" ? { result: everythingHostile } : undefined,
@@ -101,7 +105,7 @@ const nodes: Readonly<Record<string, RpcHandler>> = {
       )["result"],
     };
   },
-};
+} satisfies Readonly<Record<string, RpcHandler>>;
 
 describe("hostile text", function () {
   let anvil: ServerProcess;
@@ -230,7 +234,7 @@ describe("hostile text", function () {
   }
 
   for (const [name, handler] of Object.entries(nodes)) {
-    it(`should reach no reader raw, whatever the task: ${name}`, async () => {
+    it(`no task writes a hostile text raw: ${name}`, async () => {
       server.handler = handler;
       expect(await harmOfEveryTask()).to.deep.equal({
         found: [],
@@ -240,7 +244,7 @@ describe("hostile text", function () {
     });
   }
 
-  it("should reach no reader raw, whatever the task: contracts that refuse with words", async () => {
+  it("no task writes a hostile text raw: contracts that refuse with words", async () => {
     await andBack(async () => {
       await refuseWithWords();
       const harm = await harmOfEveryTask();
@@ -248,7 +252,7 @@ describe("hostile text", function () {
     });
   });
 
-  it("should have its exact value in JSON", async () => {
+  it("orders and decode write a hostile text as its exact value in JSON", async () => {
     const listed = parseDocument(await run("orders", { ...range, json: true }));
     const lines = await run("orders", { ...range, format: "ndjson" });
     const out = path.join(written, "exact.json");
@@ -266,7 +270,7 @@ describe("hostile text", function () {
     ).to.have.nested.property("decoded.values.message", everythingHostile);
   });
 
-  it("should start no formula in a spreadsheet", async () => {
+  it("orders --format csv starts no cell like a formula", async () => {
     const { stdout } = await run("orders", { ...range, format: "csv" });
     const rows = stdout.trimEnd().split("\n").slice(1);
     expect(rows).to.have.length(texts.length);
@@ -293,59 +297,52 @@ describe("hostile text", function () {
       await rm(deployments, { recursive: true, force: true });
     });
 
-    it("should be escaped where a journal holds it", async () => {
-      server.handler = ({ request: { method } }) =>
-        method === "eth_sendRawTransaction" || method === "eth_sendTransaction"
-          ? { error: { code: -32603, message: "upstream timed out" } }
-          : undefined;
-      await run("settle", { yes: true, timeout: "2" });
+    /** What a run prints for each tampering of a file and of its parts. */
+    const expectNoHarm = async (
+      hreOf: HardhatRuntimeEnvironment,
+      typed: string,
+      ...parts: readonly string[]
+    ): Promise<void> => {
       const file = await onlyFileIn(deployments);
-      const journal = asRecord(parseJson(await readFile(file, "utf8")));
+      const whole = asRecord(parseJson(await readFile(file, "utf8")));
       for (const document of [
-        ...tampered(journal),
-        ...["transaction", "round"].flatMap((part) =>
-          tampered(asRecord(journal[part])).map((changed) => ({
-            ...journal,
+        ...tampered(whole),
+        ...parts.flatMap((part) =>
+          tampered(asRecord(whole[part])).map((changed) => ({
+            ...whole,
             [part]: changed,
           })),
         ),
       ]) {
         await writeFile(file, JSON.stringify(document));
-        const { stdout, stderr, exitCode } = await run("settle", {
-          resume: true,
-          timeout: "0.2",
-        });
-        expect(exitCode).to.equal(1);
+        const { stdout, stderr } = await runTyped(hreOf, typed);
         expect(harmfulIn(stdout + stderr)).to.deep.equal([]);
         expect(stdout + stderr).to.not.contain("VAULT_INTERNAL");
       }
+    };
+
+    it("settle --resume escapes what a journal holds", async () => {
+      server.handler = ({ request: { method } }) =>
+        method === "eth_sendRawTransaction" || method === "eth_sendTransaction"
+          ? { error: { code: -32603, message: "upstream timed out" } }
+          : undefined;
+      await runTyped(hre, "settle --yes --timeout 2");
+      const resume = "settle --resume --timeout 0.2";
+      await expectNoHarm(hre, resume, "transaction", "round");
     });
 
-    it("should be escaped where a deployment holds it", async () => {
+    it("a read task escapes what a deployment file holds", async () => {
       const bare = await createTestHre(
         { networks: { test: httpNetwork(anvil.url) } },
         { network: "test", projectRoot: project.path },
       );
       await andBack(async () => {
-        await runVaultTask(bare, "deploy-mocks", { json: true });
-        const file = await onlyFileIn(deployments);
-        const deployment = asRecord(parseJson(await readFile(file, "utf8")));
-        for (const document of [
-          ...tampered(deployment),
-          ...tampered(asRecord(deployment["contracts"])).map((contracts) => ({
-            ...deployment,
-            contracts,
-          })),
-        ]) {
-          await writeFile(file, JSON.stringify(document));
-          const { stdout, stderr } = await runVaultTask(bare, "volume");
-          expect(harmfulIn(stdout + stderr)).to.deep.equal([]);
-          expect(stdout + stderr).to.not.contain("VAULT_INTERNAL");
-        }
+        await runTyped(bare, "deploy-mocks");
+        await expectNoHarm(bare, "volume", "contracts");
       });
     });
 
-    it("should be escaped where a fixture holds it", async () => {
+    it("deployMocks refuses a tampered fixture with VAULT_INVALID_FIXTURE, and escapes what it holds", async () => {
       const out = path.join(written, "tampered.json");
       await run("capture", { out, ids: "1" });
       const fixture = asRecord(parseJson(await readFile(out, "utf8")));
@@ -374,8 +371,8 @@ describe("hostile text", function () {
     });
   });
 
-  it("should command no terminal, whatever the task", async () => {
-    server.handler = nodes["a node with a name"] ?? server.handler;
+  it("no task sends a hostile text to a terminal raw", async () => {
+    server.handler = nodes["a node with a name"];
     const snapshot: unknown = await direct.provider.request({
       method: "evm_snapshot",
     });

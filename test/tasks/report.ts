@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 
@@ -19,7 +19,7 @@ import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
 
 const HOSTILE = `</td></script></style></svg><img src=x onerror="alert(1)"><!--'"&\u202e`;
 
-describe("tasks - report", () => {
+describe("vault report", () => {
   let hre: HardhatRuntimeEnvironment;
   let mocks: MockVaultHandle;
   let folder: string;
@@ -54,20 +54,6 @@ describe("tasks - report", () => {
     return await readFile(file, "utf8");
   };
 
-  it("should say where it wrote, in one document", async () => {
-    const result = await runVaultTask(hre, "report", { out: file, json: true });
-    const block = await (
-      await hre.network.getOrCreate("default")
-    ).vault.block();
-    expect(parseDocument(result)).to.deep.equal({
-      network: "default",
-      chainId: 31_337,
-      block,
-      file,
-    });
-    expect(await readdir(folder)).to.deep.equal(["report.html"]);
-  });
-
   it("report shows figures as tasks do, the contracts, and no section that was not asked for", async () => {
     const page = await report();
     for (const figure of ["65,000", "18.5 %", "0.00025", "█"]) {
@@ -84,7 +70,7 @@ describe("tasks - report", () => {
     }
   });
 
-  it("should draw the strike among opening prices whose scale is declared, and no other", async () => {
+  it("report draws the strike only among opening prices whose scale is configured", async () => {
     const page = await report({ ids: "1-3" });
     expect(page).to.include("BTC-USDT: opening price against strike");
     const raw = await report({ ids: "1-3", raw: true });
@@ -92,7 +78,7 @@ describe("tasks - report", () => {
     expect(raw).to.not.include("as configured");
   });
 
-  it("report should draw every order once, also where all have one price", () => {
+  it("report draws every order once, also if all have one price", () => {
     const context = { chainTime: 0, raw: false };
     const shape =
       /<rect [^>]*width="([0-9.]+)"[^>]*><title>([0-9,]+) orders?</gu;
@@ -131,14 +117,14 @@ describe("tasks - report", () => {
     ).to.deep.equal(["E:", "F:", "A:", "B:"]);
   });
 
-  it("report should count the ids that are no orders", async () => {
+  it("report counts the ids that are no orders", async () => {
     const page = await report({ ids: "1-3,7,9-12" });
     expect(page.replaceAll(/\s+/gu, " ")).to.include(
       "<p>3 orders.</p> <p>Empty, with every value zero: 5 ids.</p>",
     );
   });
 
-  it("report should show a chart of each pair, rounds and a simulation where asked to", async () => {
+  it("report shows a chart of each pair, rounds with --rounds, and a simulation with --simulate", async () => {
     const page = await report({ ids: "1-3", rounds: true, simulate: true });
     expect(page.split("<svg")).to.have.lengthOf(1 + 3);
     expect(page).to.include("Strike against settled price");
@@ -148,7 +134,7 @@ describe("tasks - report", () => {
     );
   });
 
-  it("should say what failed in its place, and fail", async () => {
+  it("report shows what failed in its place, and exits with 1", async () => {
     await mocks.fail("queryVolume", HOSTILE);
     const result = await runVaultTask(hre, "report", { out: file });
     await mocks.succeed("queryVolume");
@@ -161,7 +147,7 @@ describe("tasks - report", () => {
     expect(page).to.not.include("<img");
   });
 
-  it("should look for who settles within the deadline of the whole", async () => {
+  it("report looks for the sender within its --timeout", async () => {
     const anvil = await startAnvil();
     const server = await startRpcServer({ upstream: anvil.url });
     try {
@@ -200,7 +186,7 @@ describe("tasks - report", () => {
     }
   });
 
-  it("report should let no text of the chain be markup, and hold no script", async () => {
+  it("report escapes every text of the chain, and has no script", async () => {
     await mocks.set({ orders: { 1: { exType: HOSTILE } } });
     const page = await report({ ids: "1-3" });
     await mocks.set({ orders: { 1: { exType: "BTC-USDT" } } });
@@ -211,7 +197,7 @@ describe("tasks - report", () => {
     expect(page.split("</style>")).to.have.lengthOf(2);
   });
 
-  it("report should say when a round was settled by its block's time, not by its planned end", async () => {
+  it("report shows the time of the block that settled a round, not its planned end", async () => {
     const other = await createTestHre();
     const { vault, provider } = await other.network.getOrCreate("default");
     await vault.deployMocks();
@@ -235,7 +221,7 @@ describe("tasks - report", () => {
     expect(page).to.match(new RegExp(`<title>settled ${time}</title>`, "u"));
   });
 
-  it("should escape in elements and in attributes, and nest markup", () => {
+  it("html escapes in elements and in attributes, and nests markup", () => {
     expect(
       html`<b title="${HOSTILE}">${["<", html`<i>${'"'}</i>`]}</b>`.text,
     ).to.equal(

@@ -87,11 +87,12 @@ const spellings: ReadonlyArray<(text: string) => string> = [
   (text) => text.toLowerCase(),
 ];
 
-const httpHeaders = {
+const keyHeaders = {
   "x-api-key": planted.header,
   "x-token": `Bearer ${planted.bearer}`,
-  authorization: `Basic ${basic}`,
 };
+/** In place of the user and the password of the URL. */
+const httpHeaders = { ...keyHeaders, authorization: `Basic ${basic}` };
 
 /** Whatever the spelling, none of it may be found. */
 const forbidden = [
@@ -103,6 +104,8 @@ const forbidden = [
 ];
 
 let turn = 0;
+/** What came first in an echo. */
+const echoed = new Set<string>();
 
 /** Repeats all of it in one spelling, the next one each time. */
 function echo(): string {
@@ -111,6 +114,7 @@ function echo(): string {
   const between = [" ", '"', "/", "', "][turn % 4] ?? " ";
   // Nothing but so much of a node's words is shown.
   const first = turn % told.length;
+  echoed.add(told[first] ?? "");
   const rotated = [...told.slice(first), ...told.slice(0, first)];
   return rotated.map(spell).join(between);
 }
@@ -145,7 +149,7 @@ const firstOfEachKind =
 const notSent = "a refusal of whatever is sent";
 
 /** What can happen to the requests of a task. */
-const behaviours: Readonly<Record<string, RpcHandler>> = {
+const behaviours = {
   success: () => undefined,
   "a refusal of everything": echoError,
   "a refusal of all but the block": ({ request: { method } }) =>
@@ -185,6 +189,16 @@ const behaviours: Readonly<Record<string, RpcHandler>> = {
   ),
   "another chain": ({ request: { method } }) =>
     method === "eth_chainId" ? { result: "0x1" } : undefined,
+} satisfies Readonly<Record<string, RpcHandler>>;
+type Behaviour = keyof typeof behaviours;
+
+/** How tasks show the node's words, where they show any. */
+const wordsShown: { readonly [Name in Behaviour]?: RegExp } = {
+  "a refusal of everything": /denied: [^\n]*<hidden>/u,
+  "a refusal of all but the block": /denied: [^\n]*<hidden>/u,
+  [notSent]: /denied: [^\n]*<hidden>/u,
+  "a refusal of the second request of each kind": /denied: [^\n]*<hidden>/u,
+  "a revert of every call": /reverted: [^\n]*<hidden>/u,
 };
 
 describe("secrets", function () {
@@ -269,6 +283,7 @@ describe("secrets", function () {
 
   const key = { accounts: [configVariable("TEST_CANARY_KEY")] };
   const mnemonic = {
+    httpHeaders: keyHeaders,
     accounts: {
       count: 1,
       mnemonic: configVariable("TEST_CANARY_MNEMONIC"),
@@ -293,7 +308,7 @@ describe("secrets", function () {
     readonly [
       name: string,
       settings: Partial<Omit<HttpNetworkUserConfig, "type">>,
-      behaviour: keyof typeof behaviours,
+      behaviour: Behaviour,
     ]
   > = [
     ...Object.keys(behaviours).map(
@@ -314,68 +329,80 @@ describe("secrets", function () {
   ];
 
   for (const [index, [accounts, settings, behaviour]] of cases.entries()) {
-    it(`should not be in anything that a task writes: ${accounts}, ${behaviour}`, async () => {
+    it(`no task writes a secret with ${accounts} and ${behaviour}`, async () => {
       const snapshot: unknown = await node.send("evm_snapshot", []);
       const hre = await hreWith(settings);
-      const written = path.join(project.path, "written");
-      await mkdir(written);
-      const handler = behaviours[behaviour];
-      const leaks: string[] = [];
-      const runs = everyTaskRun().filter(
-        ({ task }) => settings !== mnemonic || !usesNoKey.has(task),
-      );
       const pastFork: TaskRun = {
         task: "simulate",
         args: { fork: true, block: blockOfMocks },
       };
-      const isFirst = index === 0;
-      // A fork takes as long as ten other tasks.
-      const possible = [pastFork, ...runs].filter(
-        ({ args }) =>
-          isFirst || behaviour === "HTTP 403" || args["fork"] !== true,
+      const possible = [pastFork, ...everyTaskRun()].filter(
+        ({ task, args }) =>
+          (settings !== mnemonic || !usesNoKey.has(task)) &&
+          // A fork takes as long as ten other tasks.
+          (args["fork"] !== true || index === 0 || behaviour === "HTTP 403"),
       );
-      const chosen = isFirst ? possible : sample(possible, 12, index);
-      for (const [place, { task, args }] of chosen.entries()) {
-        const json = (index + place) % 2 === 0 && args["format"] === undefined;
-        server.requests.length = 0;
-        server.handler = handler ?? server.handler;
-        const out: unknown = args["out"];
-        const result = await runVaultTask(hre, task, {
-          ...args,
-          // What was sent will not be seen, however long it is looked for.
-          ...("timeout" in args && behaviour === notSent
-            ? { timeout: "1" }
-            : {}),
-          ...(typeof out === "string" ? { out: path.join(written, out) } : {}),
-          json,
-        });
-        const name = `vault ${task} ${JSON.stringify({ ...args, json })}`;
-        if (
-          settings === key &&
-          behaviour === "success" &&
-          (result.exitCode === 0) === (args["assert"] === true)
-        ) {
-          leaks.push(`${name} failed: ${result.stderr}${result.stdout}`);
-        }
-        leaks.push(
-          ...leaksIn(result.stdout, `${name}: stdout`),
-          ...leaksIn(result.stderr, `${name}: stderr`),
+      const runs =
+        index === 0
+          ? possible
+          : [
+              ...sample(possible, 12, index),
+              // They meet what is refused.
+              ...possible.filter(
+                ({ task, args }) =>
+                  args["yes"] === true ||
+                  (args["fork"] !== true &&
+                    /^(?:volume|status|simulate)$/u.test(task)),
+              ),
+            ];
+      const { leaks, said, failed } = await runAll(
+        hre,
+        project,
+        server,
+        behaviour,
+        // What was sent will not be seen, however long it is looked for.
+        behaviour === notSent
+          ? runs.map(({ task, args }) => ({
+              task,
+              args: "timeout" in args ? { ...args, timeout: "1" } : args,
+            }))
+          : runs,
+      );
+      await node.send("evm_revert", [snapshot]);
+      expect(leaks).to.deep.equal([]);
+      expect(said).to.match(wordsShown[behaviour] ?? /./u);
+      if (settings === key && behaviour === "success") {
+        expect(failed).to.deep.equal(
+          runs
+            .filter(({ args }) => args["assert"] === true)
+            .map(({ task }) => task),
         );
       }
-      for (const [file, text] of await filesOf(project.path)) {
-        leaks.push(...leaksIn(text, file));
-      }
-      await node.send("evm_revert", [snapshot]);
-      await Promise.all(
-        [written, path.join(project.path, "vault-deployments")].map(
-          async (folder) => await rm(folder, { recursive: true, force: true }),
-        ),
-      );
-      expect(leaks).to.deep.equal([]);
     });
   }
 
-  it("should be hidden where they stand in the configuration, before they are used", async () => {
+  it("the node was told every secret of the URL and the headers but its fragment, and repeated each first in an error", () => {
+    const received = server.httpRequests
+      .flatMap(({ url, headers }) => [
+        url,
+        ...Object.values(headers),
+        // The user and the password of the URL.
+        Buffer.from(headers.authorization?.slice(6) ?? "", "base64"),
+      ])
+      .join("\n");
+    for (const secret of sent) {
+      const isSeen = [secret, encodeURIComponent(secret)].some((text) =>
+        received.includes(text),
+      );
+      expect([secret, isSeen]).to.deep.equal([
+        secret,
+        secret !== planted.fragment,
+      ]);
+      expect([...echoed]).to.include(secret);
+    }
+  });
+
+  it("a key and a mnemonic that stand in the configuration are hidden before they are used", async () => {
     const [literal, phrase] = [
       `0x${"1e7e4a1".repeat(9)}7`,
       "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong",
@@ -398,7 +425,7 @@ describe("secrets", function () {
     expect(stderr).to.contain("no <<hidden>>, <<hidden>>, <<hidden>>");
   });
 
-  it("should not be in what a terminal shows", async () => {
+  it("no task shows a secret on a terminal, or with --show-stack-traces", async () => {
     const env = {
       TEST_URL: process.env["TEST_CANARY_URL"] ?? "",
       TEST_VAULT: JSON.stringify({ contracts }),
@@ -413,7 +440,7 @@ describe("secrets", function () {
       [["settle", "--yes", "--timeout", "1"], notSent],
     ] as const) {
       server.requests.length = 0;
-      server.handler = behaviours[behaviour] ?? server.handler;
+      server.handler = behaviours[behaviour];
       const { lines } = await runInTerminal(
         ["vault", ...args, "--network", "test", "--show-stack-traces"],
         { cwd: project.path, columns: 1_000, env },
@@ -422,9 +449,7 @@ describe("secrets", function () {
       expect(shown).to.contain("test (chain 31337)");
       expect(leaksIn(shown, args.join(" "))).to.deep.equal([]);
     }
-    for (const [file, text] of await filesOf(project.path)) {
-      expect(leaksIn(text, file)).to.deep.equal([]);
-    }
+    expect(await leaksInFiles(project)).to.deep.equal([]);
   });
 });
 
@@ -488,17 +513,15 @@ describe("secrets of a network that forks", function () {
     expect(said).not.to.contain(headerKey);
   };
 
-  it("should not be in what its upstream says, while the fork is made or later", async () => {
+  it("no task shows a secret that the upstream of a fork repeats, while the fork is made or later", async () => {
     await run("m4dekey", "m4dehdr", false);
     await run("l8terkey", "l8terhdr", true);
   });
 
-  for (const [turnOfJson, behaviour] of [
-    "success",
-    "a refusal of all but the block",
-    "HTTP 403",
-  ].entries()) {
-    it(`should not be in anything that a task writes: ${behaviour}`, async () => {
+  for (const [index, behaviour] of (
+    ["success", "a refusal of all but the block", "HTTP 403"] as const
+  ).entries()) {
+    it(`no task on a fork writes a secret of its upstream with ${behaviour}`, async () => {
       const { vault } = await connectTo(anvil.url);
       const { addresses: contracts } = await vault.deployMocks({
         scenario: "expired-round",
@@ -517,33 +540,20 @@ describe("secrets of a network that forks", function () {
         { contracts, tokenDecimals: 18 },
         { mnemonic: planted.mnemonic, passphrase: planted.passphrase },
       );
-      server.requests.length = 0;
-      server.handler = behaviours[behaviour] ?? server.handler;
-      const written = path.join(project.path, "written");
-      await mkdir(written, { recursive: true });
-      const leaks: string[] = [];
-      let said = "";
-      // Those that execute much take seconds, on a fork of a fork.
-      const runs = everyTaskRun().filter(({ args }) => args["safe"] !== true);
-      const chosen =
-        behaviour === "success" ? runs : sample(runs, 12, turnOfJson);
-      for (const [number, { task, args }] of chosen.entries()) {
-        const out: unknown = args["out"];
-        const result = await runVaultTask(hre, task, {
-          ...args,
-          ...("simulate" in args ? { simulate: false } : {}),
-          ...(typeof out === "string" ? { out: path.join(written, out) } : {}),
-          json: (turnOfJson + number) % 2 === 0 && args["format"] === undefined,
-        });
-        said += result.stdout + result.stderr;
-        leaks.push(
-          ...leaksIn(result.stdout, `${task}: stdout`),
-          ...leaksIn(result.stderr, `${task}: stderr`),
-        );
-      }
-      for (const [file, text] of await filesOf(project.path)) {
-        leaks.push(...leaksIn(text, file));
-      }
+      const runs = everyTaskRun()
+        // Those that execute much take seconds, on a fork of a fork.
+        .filter(({ args }) => args["safe"] !== true)
+        .map(({ task, args }) => ({
+          task,
+          args: "simulate" in args ? { ...args, simulate: false } : args,
+        }));
+      const { leaks, said } = await runAll(
+        hre,
+        project,
+        server,
+        behaviour,
+        behaviour === "success" ? runs : sample(runs, 12, index),
+      );
       expect(leaks).to.deep.equal([]);
       // The rest has come to what is asked of its upstream.
       expect(server.requests.length).to.be.above(0);
@@ -553,6 +563,53 @@ describe("secrets of a network that forks", function () {
     });
   }
 });
+
+/** Runs tasks, every other one with `--json`, and looks for secrets in all that is written. */
+async function runAll(
+  hre: HardhatRuntimeEnvironment,
+  project: FixtureProject,
+  server: RpcServer,
+  behaviour: Behaviour,
+  runs: readonly TaskRun[],
+): Promise<{
+  readonly leaks: readonly string[];
+  readonly said: string;
+  readonly failed: readonly string[];
+}> {
+  const written = path.join(project.path, "written");
+  await mkdir(written);
+  const [leaks, failed]: [string[], string[]] = [[], []];
+  let said = "";
+  for (const [place, { task, args }] of runs.entries()) {
+    const { out } = args;
+    const json = place % 2 === 0 && args["format"] === undefined;
+    server.requests.length = 0;
+    server.handler = behaviours[behaviour];
+    const { stdout, stderr, exitCode } = await runVaultTask(hre, task, {
+      ...args,
+      ...(typeof out === "string" ? { out: path.join(written, out) } : {}),
+      json,
+    });
+    said += stdout + stderr;
+    if (exitCode !== 0) {
+      failed.push(task);
+    }
+    const name = `vault ${task} ${JSON.stringify({ ...args, json })}`;
+    leaks.push(
+      ...leaksIn(stdout, `${name}: stdout`),
+      ...leaksIn(stderr, `${name}: stderr`),
+    );
+  }
+  leaks.push(...(await leaksInFiles(project)));
+  await Promise.all(
+    [written, path.join(project.path, "vault-deployments")].map(
+      async (folder) => {
+        await rm(folder, { recursive: true, force: true });
+      },
+    ),
+  );
+  return { leaks, said, failed };
+}
 
 function leaksIn(text: string, where: string): string[] {
   const lower = text.toLowerCase();
@@ -564,19 +621,18 @@ function leaksIn(text: string, where: string): string[] {
     });
 }
 
-async function filesOf(
-  folder: string,
-): Promise<ReadonlyArray<readonly [file: string, text: string]>> {
-  const entries = await readdir(folder, {
+async function leaksInFiles({
+  path: folder,
+}: FixtureProject): Promise<string[]> {
+  const leaks: string[] = [];
+  for (const entry of await readdir(folder, {
     recursive: true,
     withFileTypes: true,
-  });
-  return await Promise.all(
-    entries
-      .filter((entry) => entry.isFile())
-      .map(async (entry) => {
-        const file = path.join(entry.parentPath, entry.name);
-        return [file, await readFile(file, "latin1")] as const;
-      }),
-  );
+  })) {
+    if (entry.isFile()) {
+      const file = path.join(entry.parentPath, entry.name);
+      leaks.push(...leaksIn(await readFile(file, "latin1"), file));
+    }
+  }
+  return leaks;
 }

@@ -53,7 +53,7 @@ function outputOf(
   };
 }
 
-describe("tasks - watch", () => {
+describe("vault watch", () => {
   let anvil: ServerProcess;
   let server: RpcServer;
   let hre: HardhatRuntimeEnvironment;
@@ -127,7 +127,7 @@ describe("tasks - watch", () => {
       ),
     );
 
-  it("watch should show each change once, and end when the round is settled", async () => {
+  it("watch shows each change once, and ends when the round is settled", async () => {
     const events = await watchThrough("settled", [
       () => undefined,
       async () => {
@@ -149,7 +149,7 @@ describe("tasks - watch", () => {
     ]);
   });
 
-  it("watch should say if the contract accepts a settlement, and why not", async () => {
+  it("watch tells if the contract accepts a settlement, and why not", async () => {
     const events = await watchThrough("settled", [
       async () => {
         await mocks.fail("settleAll", "too early");
@@ -168,7 +168,7 @@ describe("tasks - watch", () => {
     ]);
   });
 
-  it("watch --until expired should end at the round's end by the chain's clock", async () => {
+  it("watch --until expired ends at the round's end by the chain's clock", async () => {
     const { endTime } = await connection.vault.getLatestRoundInfo();
     const mineAt = async (time: bigint): Promise<void> => {
       await rpc("evm_setNextBlockTimestamp", Number(time));
@@ -181,12 +181,12 @@ describe("tasks - watch", () => {
     expect(summarize(events)).to.deep.equal([[], ["expired"]]);
   });
 
-  it("watch should end at a time, also on a chain whose clock stands still", async () => {
+  it("watch ends at a time, also on a chain whose clock stands still", async () => {
     const steps = [() => undefined, () => undefined, () => undefined];
     expect(summarize(await watchThrough("+3s", steps))).to.deep.equal([[]]);
   });
 
-  it("watch should survive an outage, show it once, and show what there is afterwards", async () => {
+  it("watch survives an outage, shows it once, and shows what there is afterwards", async () => {
     const events = await watchThrough("settled", [
       down,
       () => undefined,
@@ -204,7 +204,7 @@ describe("tasks - watch", () => {
   });
 
   for (const until of ["settled", "expired"]) {
-    it(`watch --until ${until} should fail with VAULT_ROUND_CHANGED where another round replaces the one that was meant`, async () => {
+    it(`watch --until ${until} fails with VAULT_ROUND_CHANGED if another round replaces the one that was meant`, async () => {
       await expectVaultError(
         watchThrough(until, [async () => await mocks.startNextRound()]),
         "VAULT_ROUND_CHANGED",
@@ -212,7 +212,7 @@ describe("tasks - watch", () => {
     });
   }
 
-  it("watch should fail with VAULT_CHAIN_CHANGED where the chain becomes another one", async () => {
+  it("watch fails with VAULT_CHAIN_CHANGED if the chain becomes another one", async () => {
     await expectVaultError(
       watchThrough(undefined, [
         async () => await rpc("anvil_setChainId", 4242),
@@ -222,7 +222,7 @@ describe("tasks - watch", () => {
     await rpc("anvil_setChainId", 31337);
   });
 
-  it("watch should ignore what a node shows that is blocks behind", async () => {
+  it("watch ignores what a node shows that is blocks behind", async () => {
     const old = await connection.vault.block();
     await mocks.set({ round: { filledVolume: 7n } });
     const events = await watchThrough("+2s", [
@@ -243,7 +243,7 @@ describe("tasks - watch", () => {
     expect(summarize(events)).to.deep.equal([[]]);
   });
 
-  it("watch --json should write one document for each change, and one for an outage", async () => {
+  it("watch --json writes one document for each change, and one for an outage", async () => {
     const display = createDisplay(
       { json: true, raw: false, tokenDecimals: 18 },
       outputOf({ isTTY: true }),
@@ -274,7 +274,7 @@ describe("tasks - watch", () => {
     expect(documents[2]).to.have.nested.property("status.round.settled", true);
   });
 
-  it("watch should show a person on a terminal the round once, then a line at every change", async () => {
+  it("watch shows a person on a terminal the round once, then a line at every change", async () => {
     const display = createDisplay(
       { json: false, raw: false, tokenDecimals: 18 },
       outputOf({ isTTY: true, columns: 200 }),
@@ -314,14 +314,14 @@ describe("tasks - watch", () => {
     expect(shown).to.have.length(5);
   });
 
-  it("watch should fail with VAULT_TIME_IN_PAST until a time that has been", async () => {
+  it("watch fails with VAULT_TIME_IN_PAST for a time that has been", async () => {
     await expectVaultError(
       watchThrough("2001-01-01", []),
       "VAULT_TIME_IN_PAST",
     );
   });
 
-  it("watch should fail where its last line cannot be written, and where its reader goes before the end", async () => {
+  it("watch exits with 1 if its last line cannot be written, or if its reader goes before the end", async () => {
     await connection.vault.settleAll();
     for (const [code, until, exitCode, says] of [
       ["ENOSPC", "settled", 1, /VAULT_OUTPUT_NOT_WRITTEN/u],
@@ -354,7 +354,7 @@ describe("tasks - watch", () => {
       TEST_VAULT: JSON.stringify({ contracts: mocks.addresses }),
     });
 
-    it("watch should end quietly when nobody reads on", async () => {
+    it("watch ends with exit code 0 and prints nothing on stderr if the reader closes the pipe", async () => {
       const child = startHardhat(
         ["vault", "watch", "--interval", "0.1", "--network", "test"],
         { cwd: project.path, env: environment() },
@@ -376,7 +376,7 @@ describe("tasks - watch", () => {
       expect(JSON.parse(line)).to.deep.include({ changed: [] });
     });
 
-    it("watch should leave the terminal as it was on Ctrl-C", async () => {
+    it("watch leaves the terminal as it was on Ctrl-C", async () => {
       const { lines, isCursorShown } = await runInTerminal(
         ["vault", "watch", "--interval", "60", "--network", "test"],
         {
