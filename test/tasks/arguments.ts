@@ -69,8 +69,7 @@ describe("arguments of tasks", () => {
     }
   });
 
-<<<<<<< HEAD
-  it("have no empty default, which Hardhat's help would show", () => {
+  it("positional arguments have no empty default, which Hardhat's help would show", () => {
     const defaults = vaultTasks.flatMap((task) =>
       task.type === TaskDefinitionType.NEW_TASK
         ? task.positionalArguments.map(({ defaultValue }) => defaultValue)
@@ -79,8 +78,6 @@ describe("arguments of tasks", () => {
     expect(defaults).to.not.deep.include([]);
   });
 
-  it("should be offered by --help only where a task takes them", () => {
-=======
   it("an input of an operation cannot be named like an option of every read task", () => {
     const { inputs } = operations.getOrderInfo;
     for (const option of ["from", "at", "block"]) {
@@ -92,7 +89,6 @@ describe("arguments of tasks", () => {
 
   it("--help offers the pending block only in tasks that read it", () => {
     const reading = readOperationNames.map((name) => operationEntry(name).task);
->>>>>>> 21807b5 (Generate bad input by kind in one place, with its value in the error; run orders in the process)
     for (const definition of vaultTasks) {
       if (definition.type === TaskDefinitionType.NEW_TASK) {
         const { description = "" } = definition.options["block"] ?? {};

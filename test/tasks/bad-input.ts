@@ -139,15 +139,15 @@ const settings = (network: string, role: string): string =>
 /** Values that are wrong together, or for one operation, and words of the error. */
 const alone: { readonly [Code in VaultErrorCode]?: object } = {
   VAULT_INVALID_ARGUMENT: {
-    "status --all --block pending": "--block: the pending block",
-    "status --all --instance a": "--instance: it chooses",
+    "status --all --block pending": "--block: pending is not a fixed",
+    "status --all --instance a": "--all and --instance",
     "rounds --to-block 1 --block 1": "--block and --to-block",
     "rounds --format csv --json": "--json and --format: they",
     "orders --format csv --json": "--json and --format: they",
     "simulate --ids 1-401": "--ids: at most 400 orders",
     "settle --assert --resume": "--assert and --resume",
     "settle --assert --calldata": "--assert and --calldata",
-    "settle --safe": "--safe: it is a form of",
+    "settle --safe": "--safe: it needs --calldata",
     "settle --calldata --if-expired": "--calldata and",
     "settle --confirmations 0 --yes": "--confirmations: ",
     "watch --interval 0.01": "--interval: ",
