@@ -13,6 +13,7 @@ import {
   operationEntry,
   readOperationNames,
 } from "../../src/protocol/index.js";
+import { keysOf } from "../../src/protocol/keys-of.js";
 import type { VaultNetworkUserConfig } from "../../src/types.js";
 import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
@@ -311,17 +312,19 @@ describe("secrets", function () {
       behaviour: Behaviour,
     ]
   > = [
-    ...Object.keys(behaviours).map(
+    ...keysOf(behaviours).map(
       (behaviour) => ["a private key", key, behaviour] as const,
     ),
-    ...[
-      "success",
-      notSent,
-      "a refusal of everything",
-      "a revert of every call",
-      "another chain",
-      "HTTP 403",
-    ].map((behaviour) => ["a mnemonic", mnemonic, behaviour] as const),
+    ...(
+      [
+        "success",
+        notSent,
+        "a refusal of everything",
+        "a revert of every call",
+        "another chain",
+        "HTTP 403",
+      ] as const
+    ).map((behaviour) => ["a mnemonic", mnemonic, behaviour] as const),
     ["a bad key", { accounts: [bad] }, "success"],
     ["a bad mnemonic", { accounts: { mnemonic: bad } }, "success"],
     ["a bad URL", { url: bad }, "success"],
