@@ -183,13 +183,27 @@ describe("fuzz - reads of a hostile node and hostile contracts", () => {
     ];
     const counts = { answered: 0, refused: 0 };
     const failures: string[] = [];
+    const shrink = async (failed: Case, number: number): Promise<Case> => {
+      // Only the first failures are printed.
+      if (number < 0 || failures.length >= 5) {
+        return failed;
+      }
+      const { counterexample } = await fc.check(
+        fc.asyncProperty(anyCase, async (one) => {
+          const { problem } = await tryCase(recording, subjects, one);
+          return problem === undefined;
+        }),
+        { seed, path: String(number) },
+      );
+      return counterexample?.[0] ?? failed;
+    };
     let slowest = 0;
     const rest = memoryInUse();
     let most = rest;
     for (let start = 0; start < cases.length; start += CONCURRENCY) {
       const some = cases.slice(start, start + CONCURRENCY);
       const batchTook = await cpuSecondsOf(async () => {
-        await pMap(some, async (one) => {
+        await pMap(some, async (one, place) => {
           const { problem, isAnswered } = await tryCase(
             recording,
             subjects,
@@ -197,7 +211,9 @@ describe("fuzz - reads of a hostile node and hostile contracts", () => {
           );
           counts[isAnswered ? "answered" : "refused"] += 1;
           if (problem !== undefined) {
-            failures.push(`${problem}\n${show(one)}`);
+            failures.push(
+              `${problem}\n${show(await shrink(one, start + place - onceFailed.length))}`,
+            );
           }
         });
       });
