@@ -38,16 +38,10 @@ subscribe("undici:client:connected", (message) => {
 
 /** Lets work close its sockets: an endless answer would keep the process alive. */
 async function withConnections<T>(
-  work: (closeConnections: () => void) => Promise<T>,
+  work: (end: AbortController) => Promise<T>,
 ): Promise<T> {
   const end = new AbortController();
-  return await taskEnd.run(
-    end.signal,
-    async () =>
-      await work(() => {
-        end.abort();
-      }),
-  );
+  return await taskEnd.run(end.signal, async () => await work(end));
 }
 
 /**
@@ -65,7 +59,7 @@ export async function withVault<T>(
   work: (vault: HardhatVault) => Promise<T>,
   longestTimeout = Infinity,
 ): Promise<T> {
-  return await withConnections(async (closeConnections) => {
+  return await withConnections(async (end) => {
     const { name: network, config } = selectedNetwork(hre);
     terminal.progress(`Waiting for ${escapeUntrusted(network)}`);
     // Fails before a connection is opened.
@@ -100,7 +94,7 @@ export async function withVault<T>(
       return await work(at === undefined ? vault : vault.at(at, "--at"));
     } finally {
       if (!isShared) {
-        closeConnections();
+        end.abort();
         await connection.close();
       }
     }
