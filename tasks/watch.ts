@@ -21,7 +21,12 @@ import { labelledValues, notes, title, toned } from "./output/blocks.js";
 import type { Block, Envelope } from "./output/blocks.js";
 import { formatValue } from "./output/format-value.js";
 import type { FormatContext } from "./output/format-value.js";
-import { failuresOf, labelOf, readingsBlock } from "./output/readings.js";
+import {
+  failureNotes,
+  failuresOf,
+  labelOf,
+  readingsBlock,
+} from "./output/readings.js";
 import { renderText } from "./output/render-text.js";
 import { taskAction } from "./run-task.js";
 import type { Terminal } from "./terminal.js";
@@ -289,23 +294,19 @@ function eventBlocks(
     return [notes(toned("warn", `No answer, trying again: ${shortMessage}`))];
   }
   const { kind, seen, changed } = event;
+  const { round, ...others } = seen.readings;
   const { block } = seen.envelope;
   const context = { ...settings, chainTime: block.timestamp };
   if (kind === "first") {
     return [
       title("Watching", seen.envelope),
-      readingsBlock(
-        "getLatestRoundInfo",
-        [{ value: seen.readings.round }],
-        context,
-      ),
+      readingsBlock("getLatestRoundInfo", [{ value: round }], context),
       notes(
         describeChange("canBeSettled", seen, context),
-        ...failuresOf(seen.readings).map(({ shortMessage }) =>
-          toned("bad", `Reading failed: ${shortMessage}`),
-        ),
-        toned("dim", "Press Ctrl-C to stop."),
+        ...new Set(failuresOf(others).map((error) => error.shortMessage)),
       ),
+      failureNotes(failuresOf(seen.readings)),
+      notes(toned("dim", "Press Ctrl-C to stop.")),
     ];
   }
   const changes =

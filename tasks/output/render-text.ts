@@ -96,8 +96,9 @@ function widthsOf(rows: ReadonlyArray<readonly string[]>): number[] {
 }
 
 /**
- * Labelled values, one per line. If a line is too long, the note goes below the
- * value. If a word does not fit next to the label, the value goes below the label.
+ * Labelled values, one per line. The note goes below the value if it is a sentence
+ * or the line is too long. If a word does not fit next to the label, the value goes
+ * below the label.
  */
 function renderValues(values: readonly LabelledValue[], style: Style): string {
   const rows = values.map(([label, value]) => {
@@ -107,15 +108,16 @@ function renderValues(values: readonly LabelledValue[], style: Style): string {
       value: paint(value, style),
       note: note === "" ? "" : style.dim(note),
       words: joinUnits(`${textOf(value)} ${note}`).split(" "),
+      isSentence: note.endsWith("."),
     };
   });
   const widths = widthsOf(rows.map(({ label, value }) => [label, value]));
   const indent = " ".repeat((widths[0] ?? 0) + GAP.length);
   const room = style.width - indent.length;
   return rows
-    .flatMap(({ label, value, note, words }) => {
+    .flatMap(({ label, value, note, words, isSentence }) => {
       const line = alignRow([label, value, note], widths);
-      if (stringWidth(line) <= style.width) {
+      if (!isSentence && stringWidth(line) <= style.width) {
         return [line];
       }
       const isBeside = words.every((word) => stringWidth(word) <= room);
@@ -187,7 +189,8 @@ function wrap(text: string, width: number): string[] {
   return wrapAnsi(joinUnits(text), width).replaceAll("\u00a0", " ").split("\n");
 }
 
-/** Keeps a number and its unit on one line. */
+/** Keeps a number and its unit on one line, and a number and its noun. */
 function joinUnits(text: string): string {
-  return text.replaceAll(/(?<=\d) (?=raw|tokens|%)/gu, "\u00a0");
+  const gap = /(?<=\d) (?=raw|tokens|%)|(?<=\b(?:block|chain|order)) (?=\d)/gu;
+  return text.replaceAll(gap, "\u00a0");
 }

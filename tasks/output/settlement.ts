@@ -93,15 +93,13 @@ function previewBlocks(
     { simulation, sender, contracts, tokens },
     context,
   );
-  const { status, reason } = simulation;
   return [
     ...effect,
     notes(
-      ...(effect.length > 0
+      // The line "Simulated" shows a revert.
+      ...(effect.length > 0 || simulation.status === "reverted"
         ? []
-        : status === "reverted"
-          ? [`It would revert: ${escapeUntrusted(reason ?? "")}`]
-          : ["No reading changes, and nothing is transferred."]),
+        : ["No reading changes, and nothing is transferred."]),
       ...simulation.notes
         // It holds for every settlement, and so does not help to decide.
         .filter((note) => note !== UNKNOWABLE)
@@ -188,7 +186,7 @@ export function settlementBlocks(
       [
         "Outcome",
         code === "VAULT_SETTLEMENT_NEEDED"
-          ? toned("warn", "There is a round to settle")
+          ? toned("warn", "Settlement needed")
           : outcomes[status],
       ],
       ["Reason", escapeUntrusted(reason ?? "")],

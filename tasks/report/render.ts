@@ -35,7 +35,7 @@ const cards = `
   & tbody { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); column-gap: 2rem; }
   & tr { padding: 0.5rem 0; border-bottom: 1px solid var(--line); }
   & td:not(.long) { white-space: normal; }
-  & td { display: flex; gap: 1rem; padding: 0.1rem 0; border: 0; text-align: left; overflow-wrap: anywhere; }
+  & td { display: flex; flex-wrap: wrap; column-gap: 1rem; padding: 0.1rem 0; border: 0; text-align: left; overflow-wrap: anywhere; }
   & td::before { content: attr(data-label); flex: 0 0 8rem; color: var(--quiet); }
   & td:empty { display: none; }
 `;
@@ -62,15 +62,16 @@ h1 { margin: 0; font-size: 1.75rem; line-height: 1.2; letter-spacing: -0.01em; }
 h2 { margin: 0 0 1rem; padding-bottom: 0.4rem; border-bottom: 1px solid var(--line); font-size: 1.2rem; line-height: 1.3; }
 h3 { margin: 1.75rem 0 0.5rem; font-size: 1rem; }
 p { margin: 0.5rem 0; max-width: 48rem; }
+h1 + p span { display: inline-block; }
 footer, .dim, small, figcaption span { color: var(--quiet); font-size: 0.87rem; }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 0.75rem; }
 .good { color: var(--good); }
 .warn { color: var(--warn); }
 .bad { color: var(--bad); }
-figure { margin: 0 0 1.5rem; }
+figure { display: inline-block; width: 39rem; max-width: 100%; margin: 0 1rem 1.5rem 0; vertical-align: top; }
 figcaption { font-weight: 600; }
 figcaption span { display: block; font-weight: 400; }
-svg { display: block; width: 100%; max-width: 40rem; height: auto; overflow: visible; }
+svg { display: block; width: 100%; height: auto; overflow: visible; }
 svg text { font-size: 12px; fill: var(--text); }
 .key { display: inline-block; width: 0.7em; height: 0.7em; margin: 0 0.3em 0 0.6em; border-radius: 2px; background: var(--fill); }
 .key:first-child { margin-left: 0; }
@@ -92,13 +93,14 @@ thead th { border-bottom-color: var(--line); vertical-align: bottom; }
 .wide { ${cards} }
 @media (max-width: 60rem) {
   body { padding: 1.25rem 1rem 2rem; }
-  .values th { width: 45%; }
   svg text { font-size: 14px; }
   .rows { ${cards} }
 }
 @media (max-width: 32rem) {
   .values { font-size: 0.8rem; }
-  .values th { width: 36%; }
+  .values tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--grid); }
+  .values :is(th, td) { border: 0; }
+  .values th { flex: 0 0 36%; }
 }
 `;
 
@@ -204,10 +206,11 @@ function renderBlock(block: Block): Markup {
   switch (block.kind) {
     case "heading": {
       const { level, text, envelope } = block;
+      const place = envelope === undefined ? "" : describeEnvelope(envelope);
       return level === 1
         ? html`<h1>${text}</h1>
             <p class="dim">
-              ${envelope === undefined ? undefined : describeEnvelope(envelope)}
+              ${place.split(" ").map((word) => html`<span>${word}</span> `)}
             </p> `
         : level === 2
           ? html`<h2>${text}</h2> `

@@ -312,6 +312,9 @@ describe("vault watch", () => {
     expect(back).to.match(/^block \d+ {2}answers again\n$/u);
     expect(filled).to.match(/^block \d+ {2}Filled volume {2}7 tokens\n$/u);
     expect(shown).to.have.length(5);
+    await mocks.fail("getLatestRoundInfo", "lost");
+    const lost = (await watchThrough("+1s", [up])).map(display).join("");
+    expect(lost.split("lost")).to.have.length(2);
   });
 
   it("watch fails with VAULT_TIME_IN_PAST for a time that has been", async () => {
