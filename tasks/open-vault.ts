@@ -36,14 +36,6 @@ subscribe("undici:client:connected", (message) => {
   }
 });
 
-/** Lets work close its sockets: an endless answer would keep the process alive. */
-async function withConnections<T>(
-  work: (end: AbortController) => Promise<T>,
-): Promise<T> {
-  const end = new AbortController();
-  return await taskEnd.run(end.signal, async () => await work(end));
-}
-
 /**
  * Opens the selected network for one task, and closes it afterwards.
  *
@@ -59,7 +51,8 @@ export async function withVault<T>(
   work: (vault: HardhatVault) => Promise<T>,
   longestTimeout = Infinity,
 ): Promise<T> {
-  return await withConnections(async (end) => {
+  const end = new AbortController();
+  return await taskEnd.run(end.signal, async () => {
     const { name: network, config } = selectedNetwork(hre);
     terminal.progress(`Waiting for ${escapeUntrusted(network)}`);
     // Fails before a connection is opened.
@@ -94,6 +87,7 @@ export async function withVault<T>(
       return await work(at === undefined ? vault : vault.at(at, "--at"));
     } finally {
       if (!isShared) {
+        // An endless answer would keep the process alive.
         end.abort();
         await connection.close();
       }
