@@ -299,9 +299,14 @@ function readError(thrown: unknown) {
 function signOf(link: ErrorLink): string {
   const { code, name } = link;
   // A numeric code is the node's own, and so is its message.
-  return typeof code === "number"
-    ? `${String(name)} `
-    : `${String(isHardhatError(link) ? link["errorCode"] : (code ?? name))} ${messageOf(link)}`;
+  const [sign, message] =
+    typeof code === "number"
+      ? [name, ""]
+      : [
+          isHardhatError(link) ? link["errorCode"] : (code ?? name),
+          messageOf(link),
+        ];
+  return `${typeof sign === "string" ? sign : ""} ${message}`;
 }
 
 /** Ignores plain errors, into which a provider may copy what the node sent. */
@@ -327,9 +332,10 @@ function parseBody(body: unknown): unknown {
 
 /** Host and port of the node, if an error of this side names them. */
 function hostOf(links: readonly ErrorLink[]): string {
-  for (const { message, address, hostname, port } of links) {
+  for (const link of links) {
+    const { address, hostname, port } = link;
     const [, url = ""] =
-      /^[A-Z].* (https?:\S+)(?: was refused)?$/u.exec(String(message)) ?? [];
+      /^[A-Z].* (https?:\S+)(?: was refused)?$/u.exec(messageOf(link)) ?? [];
     if (URL.canParse(url)) {
       return new URL(url).host;
     }

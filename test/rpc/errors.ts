@@ -402,6 +402,8 @@ describe("failed requests", () => {
     Symbol("no"),
     1n,
     () => undefined,
+    Object.assign(new Error(), { code: { toString: 1 }, message: 1 }),
+    Object.assign(new Error(), { code: 1, name: { toString: 1 }, message: 1 }),
   ];
   for (const [index, error] of unusual.entries()) {
     it(`should say that no reason was given by ${index} ${typeof error}`, async () => {
