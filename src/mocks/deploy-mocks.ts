@@ -98,7 +98,7 @@ export async function deployMocks<VaultT extends VaultClient = VaultClient>(
       await requireDevelopmentNode(
         vault,
         "deploying mocks there costs money",
-        "If you want to pay for it, pass `allowLiveNetwork` to deployMocks(), or --yes to `vault deploy-mocks`. Nothing was sent.",
+        "If you want to pay for it, pass `allowLiveNetwork` to deployMocks(), or run `npx hardhat vault deploy-mocks --yes`. Nothing was sent.",
       );
     }
     const clock = await readClock(vault);

@@ -311,7 +311,7 @@ describe("mocks - scripting", () => {
     [
       "a pool of an operation without pools",
       async () => await mocks.fail("settleAll", "no", { pool: "public" }),
-      /fail\(\): settleAll is not an operation of the pools/u,
+      /fail\(\): settleAll has no pool/u,
     ],
     [
       "a reason that is none",

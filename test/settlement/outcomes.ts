@@ -279,7 +279,7 @@ describe("the outcomes of a settlement", () => {
       "refused",
       "VAULT_PENDING_TRANSACTIONS",
     ]);
-    expect(reason).to.include("1 transactions of");
+    expect(reason).to.include("are not mined yet: 1, from nonce 0 on");
   });
 
   for (const [when, observed, pending] of [
