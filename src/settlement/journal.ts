@@ -24,7 +24,7 @@ import { SETTLEMENT_STATUSES } from "./types.js";
 /** Only the owner reads and writes it. */
 const FILE_MODE = 0o600;
 
-function checkRound(round: unknown, { addIssue }: z.RefinementCtx): VaultRound {
+function parseRound(round: unknown, { addIssue }: z.RefinementCtx): VaultRound {
   try {
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the table of operations makes both the check and the type
     return checkAnswer("getLatestRoundInfo", round, "round") as VaultRound;
@@ -51,7 +51,7 @@ const fileSchema = z
       .optional(),
     /** Latest block before it was sent. */
     sentAfterBlock: recordedCount,
-    round: z.unknown().transform(checkRound),
+    round: z.unknown().transform(parseRound),
     transaction: transactionSchema,
   })
   .strict();

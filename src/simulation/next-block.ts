@@ -26,7 +26,7 @@ export async function findBlock(
   blockNumber?: BlockTag,
   atTime?: SimulationTime,
 ): Promise<TargetBlock> {
-  const isPast = blockNumber !== undefined;
+  const isPast = (blockNumber ?? "latest") !== "latest";
   const isTimed = atTime !== undefined;
   const { latest, next } = isPast
     ? await findPastBlock(vault, blockNumber)
@@ -35,7 +35,7 @@ export async function findBlock(
   return { ...next, timestamp: time ?? next.timestamp, isPast, isTimed };
 }
 
-async function findPastBlock(vault: VaultHost, blockNumber: BlockTag) {
+async function findPastBlock(vault: VaultHost, blockNumber?: BlockTag) {
   const latest = await readUpstreamBlock(vault, blockNumber);
   const { number, timestamp } = latest;
   const next = { ...latest, number: number + 1, timestamp: timestamp + 1 };
