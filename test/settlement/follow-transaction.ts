@@ -73,6 +73,9 @@ const soon = (): Partial<FollowOptions> => ({ deadline: new Deadline(400) });
 
 const never = new Promise<never>(() => undefined);
 
+/** More requests than any test's way needs. */
+const MOST_REQUESTS = 500;
+
 describe("the way of a settlement's transaction", () => {
   let asked: string[];
   let events: SettlementEvent[];
@@ -89,9 +92,17 @@ describe("the way of a settlement's transaction", () => {
     followed = transaction,
   ): Promise<FollowOutcome> => {
     const all = { ...unseen, ...answers };
+    let fail: (error: Error) => void = () => undefined;
+    const endless = new Promise<never>((_, reject) => {
+      fail = reject;
+    });
     const rpc = new RpcClient(
       {
         request: async ({ method, params = [] }) => {
+          if (asked.length > MOST_REQUESTS) {
+            fail(new Error("the node was asked without end"));
+            return await never;
+          }
           const occurrence = asked.filter((one) => one === method).length;
           asked.push(method);
           return await Promise.resolve(all[method]?.(occurrence, [...params]));
@@ -99,7 +110,7 @@ describe("the way of a settlement's transaction", () => {
       },
       "test",
     );
-    return await followTransaction(rpc, followed, start, {
+    const way = followTransaction(rpc, followed, start, {
       confirmations: 1,
       deadline: new Deadline(60_000),
       pollingIntervalMs: 20,
@@ -111,6 +122,7 @@ describe("the way of a settlement's transaction", () => {
       },
       ...changes,
     });
+    return await Promise.race([way, endless]);
   };
   const sends = (): number =>
     asked.filter((method) => method === "eth_sendRawTransaction").length;
@@ -223,6 +235,19 @@ describe("the way of a settlement's transaction", () => {
 
     expect(end).to.include({ kind: "open", hash: HASH, status: "unconfirmed" });
     expect(sends()).to.equal(1);
+  });
+
+  it("settle warns once, and sends again, if the node drops a transaction that waited", async () => {
+    const end = await run("find", {
+      eth_getTransactionByHash: (occurrence) =>
+        occurrence === 0 ? pooled : null,
+      eth_getTransactionReceipt: () => (sends() > 1 ? minedIn6 : null),
+    });
+
+    expect(end).to.include({ kind: "mined", hash: HASH });
+    expect(events.filter((event) => event.type === "trouble")).to.have.lengthOf(
+      1,
+    );
   });
 
   it("settle begins to count again after a send without an answer", async () => {
