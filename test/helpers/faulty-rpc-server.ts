@@ -73,8 +73,6 @@ export interface FaultyRpcServer {
    * that asks such a node for some methods.
    */
   fallBehind(head: number, methods?: readonly string[]): void;
-  /** The request that the last fault hit. */
-  readonly hit: RecordedRequest | undefined;
   /** Faults and actions whose request did not come. */
   readonly unused: readonly string[];
   /** Forgets faults, actions, changes and records; keeps hidden methods. */
@@ -101,7 +99,6 @@ export async function startFaultyRpcServer({
   let counts = new Map<string, number>();
   let forgetsState = false;
   let behind: Behind | undefined;
-  let hit: RecordedRequest | undefined;
   const underWay = new Set<Promise<unknown>>();
 
   const server = await startRpcServer({ upstream });
@@ -126,7 +123,6 @@ export async function startFaultyRpcServer({
     const fault = faults.get(key);
     faults.delete(key);
     if (fault !== undefined) {
-      hit = request;
       return await fail(fault, exchange, delay);
     }
     if (hidden.has(request.method)) {
@@ -160,9 +156,6 @@ export async function startFaultyRpcServer({
   return {
     url: server.url,
     requests: server.requests,
-    get hit() {
-      return hit;
-    },
     get unused() {
       return [...faults, ...actions, ...lateActions].map(([key]) => key);
     },
