@@ -96,7 +96,7 @@ const errors = {
     VAULT_UNKNOWN_SIGNER: {
       refuses: true,
       text: "{from} is not an account of network {network}; its accounts are: {known}.",
-      fix: "Add the key of {from} to networks.{network}.accounts, or set the option `from` to one of its accounts. Nothing was sent.",
+      fix: "Add the key of {from} to networks.{network}.accounts, or settle with one of its accounts. Nothing was sent.",
     },
     VAULT_INVALID_KEY: {
       text: "{where} is not valid: {problem}.",
@@ -105,7 +105,7 @@ const errors = {
     VAULT_INSUFFICIENT_FUNDS: {
       refuses: true,
       text: "{from} has {balance} wei on network {network}, and the settlement may cost {cost} wei.",
-      fix: "Fund the account, or set the option `from` to another one. Nothing was sent.",
+      fix: "Fund the account, or settle with another one. Nothing was sent.",
     },
     VAULT_GAS_LIMIT_TOO_LOW: {
       refuses: true,
@@ -171,6 +171,7 @@ const errors = {
     VAULT_NO_SENDER: {
       text: "Network {network} has no account to settle with.",
       fix: "Name an account with the option `{option}`, or set networks.{network}.from. Its key is not needed.",
+      cli: "Name an account with --{option}, or set networks.{network}.from. Its key is not needed.",
     },
     VAULT_NOT_A_TOKEN: {
       text: "{token} on network {network} does not return a balance as ERC-20 tokens do: {problem}.",
@@ -389,10 +390,9 @@ export function textsForCommandLine(
     ...(typeof given === "object" ? given : {}),
     ...flags,
   };
-  const fix = fill(entry.cli ?? entry.fix, shown);
   return {
     shortMessage: fill(entry.text, shown),
-    fix: fix.replace(/the option `(\w+)`/u, "--$1"),
+    fix: fill(entry.cli ?? entry.fix, shown),
   };
 }
 

@@ -52,15 +52,13 @@ describe("errors", () => {
 
   it("a fix names options that every task has, or the tasks with that error", () => {
     const onlyIn: Partial<Record<string, TaskName>> = {
-      VAULT_UNKNOWN_SIGNER: "settle",
-      VAULT_INSUFFICIENT_FUNDS: "settle",
       VAULT_NO_TERMINAL: "settle",
       // `vault margins` alone; it has the common options and --raw.
       VAULT_TOKEN_DECIMALS_NOT_CONFIGURED: "decode",
     };
     const byTask: Readonly<Record<string, object>> = taskArguments;
     for (const { code, text, fix, cli } of all) {
-      const shown = `${text} ${(cli ?? fix).replace(/the option `(?=\w)/u, "--")}`;
+      const shown = `${text} ${cli ?? fix}`;
       const commands = shown.matchAll(/`npx hardhat vault ([\w-]+)([^`]*)`/gu);
       for (const [task = "", options = ""] of [
         [onlyIn[code] ?? "watch", shown.replaceAll(/`npx [^`]*`/gu, "")],
