@@ -8,15 +8,14 @@ import {
   settlesRound,
 } from "../../src/assert/index.js";
 import "../../src/chai/index.js";
-import { expectVaultError } from "../helpers/assertions.js";
+import { expectVaultError, failureOf } from "../helpers/assertions.js";
 import {
   SETTLED_AMOUNT,
   SETTLED_PRICE,
   createMatcherWorld,
-  failureOf,
   openRound,
-} from "../helpers/matcher-world.js";
-import type { MatcherWorld } from "../helpers/matcher-world.js";
+} from "../helpers/world.js";
+import type { MatcherWorld } from "../helpers/world.js";
 
 /** A frame in this file, with its line. */
 const here = /test\/assert\/assert\.ts:\d+:\d+/u;

@@ -2,13 +2,9 @@ import { expect } from "chai";
 
 import type { ExpectedReadings } from "../../src/chai/index.js";
 import "../../src/chai/index.js";
-import { expectVaultError } from "../helpers/assertions.js";
-import {
-  SETTLED_PRICE,
-  createMatcherWorld,
-  failureOf,
-} from "../helpers/matcher-world.js";
-import type { MatcherWorld } from "../helpers/matcher-world.js";
+import { expectVaultError, failureOf } from "../helpers/assertions.js";
+import { SETTLED_PRICE, createMatcherWorld } from "../helpers/world.js";
+import type { MatcherWorld } from "../helpers/world.js";
 
 describe("chai - changeReadings", () => {
   let world: MatcherWorld;

@@ -8,7 +8,7 @@ import hardhatChaiMatchers from "@nomicfoundation/hardhat-ethers-chai-matchers";
 import vaultMatchers from "../../src/chai/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
-import { createMatcherWorld } from "../helpers/matcher-world.js";
+import { createMatcherWorld } from "../helpers/world.js";
 
 describe("chai - registration", () => {
   it("should add exactly the documented matchers", async () => {

@@ -3,15 +3,14 @@ import { expect } from "chai";
 import "../../src/chai/index.js";
 import { VaultError } from "../../src/errors.js";
 import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
-import { expectVaultError } from "../helpers/assertions.js";
+import { expectVaultError, failureOf } from "../helpers/assertions.js";
 import {
   SETTLED_AMOUNT,
   SETTLED_PRICE,
   createMatcherWorld,
-  failureOf,
   openRound,
-} from "../helpers/matcher-world.js";
-import type { MatcherWorld } from "../helpers/matcher-world.js";
+} from "../helpers/world.js";
+import type { MatcherWorld } from "../helpers/world.js";
 
 /** What an assertion throws that is no failed assertion. */
 async function errorOf(assertion: PromiseLike<unknown>): Promise<unknown> {
@@ -98,7 +97,7 @@ describe("chai - settleRound", () => {
     const tx = await mockVault.setVolume(1n);
     await expect(tx).to.not.settleRound(vault);
     expect(await failureOf(() => expect(tx).to.settleRound(vault))).to.match(
-      /^expected transaction 0x[0-9a-f]{64} to settle the vault's round, but it is still not settled \(the round from 2023-11-14T22:13:20Z to 2027-01-15T08:00:00Z with strike price 1900\)$/u,
+      /^expected transaction 0x[0-9a-f]{64} to settle the vault's round, but it is still not settled \(the round from 2033-05-11T03:33:20Z to 2033-05-18T03:33:20Z with strike price 1900\)$/u,
     );
     expect(
       await failureOf(() => expect(tx).to.settleRound(vault).withPrice(0n)),

@@ -3,7 +3,7 @@ import { network } from "hardhat";
 
 import * as assertions from "../../src/assert/index.js";
 import "../../src/chai/index.js";
-import { failureOf } from "../helpers/matcher-world.js";
+import { failureOf } from "../helpers/assertions.js";
 import { codeIn, readSections } from "../helpers/reference-page.js";
 import type { Section } from "../helpers/reference-page.js";
 

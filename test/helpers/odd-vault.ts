@@ -75,8 +75,8 @@ contract OddVault {
         if (_mode != ${oddModes.swallows}) pay();
         require(!_round.settled, "settled already");
         _round.settled = true;
-        _round.settledPrice = 1875e18;
-        _round.settledAmount = 4200;
+        _round.settledPrice = 2000e18;
+        _round.settledAmount = 77;
         if (_mode == ${oddModes.swallows}) try this.pay() {} catch {}
         if (_mode == ${oddModes.opensNext}) openNextRound();
     }

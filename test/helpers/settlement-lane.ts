@@ -12,8 +12,8 @@ import type { FaultyRpcServer } from "./faulty-rpc-server.js";
 import { useFixtureProject } from "./fixture-project.js";
 import type { FixtureProject } from "./fixture-project.js";
 import { createTestHre, httpNetwork } from "./hre.js";
-import { createWorld, devKey } from "./settlement-world.js";
-import type { SettlementWorld } from "./settlement-world.js";
+import { createWorld, devKey } from "./world.js";
+import type { SettlementWorld } from "./world.js";
 
 /**
  * One vault on a node, a server in front of that node that fails as told, and

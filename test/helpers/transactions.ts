@@ -5,35 +5,30 @@ import type {
 } from "ethers";
 
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
-
-/** Deploys code from the node's first account; the contract's address. */
-export async function deployCode(
-  provider: Eip1193Provider,
-  bytecode: string,
-): Promise<string> {
-  const { contractAddress } = await sendTransaction(provider, {
-    data: bytecode,
-  });
-  if (typeof contractAddress !== "string") {
-    throw new Error("the deployment made no contract");
-  }
-  return contractAddress;
-}
+import { fieldsOf, listOf } from "./fields.js";
 
 /**
- * Waits until a transaction is mined. A loaded anvil answers the hash a little
- * before the block is there, and `wait()` of ethers waits for ever for a block
- * that comes just then.
+ * Looks until there is something. A loaded anvil answers the hash a little before
+ * the block is there, and `wait()` of ethers can wait for ever for that block.
  */
+export async function untilFound<Found>(
+  look: () => Promise<Found | null>,
+): Promise<Found> {
+  for (;;) {
+    const found = await look();
+    if (found !== null) {
+      return found;
+    }
+  }
+}
+
 export async function mined({
   hash,
   provider,
 }: TransactionResponse): Promise<TransactionReceipt> {
-  let receipt: TransactionReceipt | null = null;
-  while (receipt === null) {
-    receipt = await provider.getTransactionReceipt(hash);
-  }
-  return receipt;
+  return await untilFound(
+    async () => await provider.getTransactionReceipt(hash),
+  );
 }
 
 /** Deploys the contract of an ethers factory, and waits until it is there. */
@@ -52,29 +47,33 @@ export async function deployContract<
   return contract;
 }
 
+/** Deploys code from the node's first account; the contract's address. */
+export async function deployCode(
+  provider: Eip1193Provider,
+  bytecode: string,
+): Promise<string> {
+  const receipt = await sendTransaction(provider, { data: bytecode });
+  return String(receipt["contractAddress"]);
+}
+
 /** Sends a transaction from the node's first account; its receipt, mined. */
 export async function sendTransaction(
   provider: Eip1193Provider,
   transaction: { readonly to?: string; readonly data: string },
 ): Promise<Readonly<Record<string, unknown>>> {
   const accounts = await provider.request({ method: "eth_accounts" });
-  const from: unknown = Array.isArray(accounts) ? accounts[0] : undefined;
   const hash = await provider.request({
     method: "eth_sendTransaction",
-    params: [{ from, ...transaction }],
+    params: [{ from: listOf(accounts)[0], ...transaction }],
   });
-  for (;;) {
-    // Nodes that mine at once may still answer before they have.
-    const receipt = await provider.request({
-      method: "eth_getTransactionReceipt",
-      params: [hash],
-    });
-    if (typeof receipt === "object" && receipt !== null) {
-      const fields: Readonly<Record<string, unknown>> = { ...receipt };
-      if (fields["status"] !== "0x1") {
-        throw new Error("the transaction reverted");
-      }
-      return fields;
-    }
+  const method = "eth_getTransactionReceipt";
+  const receipt = fieldsOf(
+    await untilFound(
+      async () => await provider.request({ method, params: [hash] }),
+    ),
+  );
+  if (receipt["status"] !== "0x1") {
+    throw new Error("the transaction reverted");
   }
+  return receipt;
 }

@@ -8,8 +8,8 @@ import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { contracts } from "../helpers/distinct-state.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
-import { directProvider, deployProtocol } from "../helpers/mock-protocol.js";
-import type { MockProtocol } from "../helpers/mock-protocol.js";
+import { directProvider, deployProtocol } from "../helpers/world.js";
+import type { MockProtocol } from "../helpers/world.js";
 import { asLiveNode, startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 

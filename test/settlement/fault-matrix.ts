@@ -21,7 +21,7 @@ import type { FixtureProject } from "../helpers/fixture-project.js";
 import { sample } from "../helpers/sample.js";
 import { openLane } from "../helpers/settlement-lane.js";
 import type { SettlementLane } from "../helpers/settlement-lane.js";
-import type { SettlementWorld } from "../helpers/settlement-world.js";
+import type { SettlementWorld } from "../helpers/world.js";
 
 /**
  * How long Hardhat waits for an answer, and how long a late one takes: longer

@@ -18,7 +18,7 @@ import { fieldsOf } from "../helpers/fields.js";
 import { freePort } from "../helpers/free-port.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { DEV_KEYS } from "../helpers/settlement-world.js";
+import { DEV_KEYS } from "../helpers/world.js";
 
 const POLLING = { pollingInterval: 20, timeout: 20_000 };
 

@@ -12,7 +12,7 @@ import type { FixtureProject } from "../helpers/fixture-project.js";
 import { sample } from "../helpers/sample.js";
 import { openLane } from "../helpers/settlement-lane.js";
 import type { SettlementLane } from "../helpers/settlement-lane.js";
-import { devKey } from "../helpers/settlement-world.js";
+import { devKey } from "../helpers/world.js";
 import type { RequestKey } from "../helpers/faulty-rpc-server.js";
 
 /** Killed settlements run side by side, each with a vault of its own. */

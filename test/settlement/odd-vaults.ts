@@ -128,8 +128,8 @@ describe("a vault that settles in its own way", () => {
           `${reading} ${field} ${before} ${after}`,
       ),
     ).to.deep.equal([
-      "round settledPrice 0 1875000000000000000000",
-      "round settledAmount 0 4200",
+      "round settledPrice 0 2000000000000000000000",
+      "round settledAmount 0 77",
       "round settled false true",
       "volume volume 0 1",
     ]);

@@ -11,7 +11,7 @@ import { renderText } from "../../tasks/output/render-text.js";
 import { preflightBlocks } from "../../tasks/output/settlement.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
-import { directProvider } from "../helpers/mock-protocol.js";
+import { directProvider } from "../helpers/world.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";

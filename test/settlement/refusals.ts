@@ -9,7 +9,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { STATE_OVERRIDES } from "../helpers/faulty-rpc-server.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { DEV_KEYS, DEV_MNEMONIC } from "../helpers/settlement-world.js";
+import { DEV_KEYS, DEV_MNEMONIC } from "../helpers/world.js";
 import { mined } from "../helpers/transactions.js";
 
 describe("when a settlement is refused", () => {

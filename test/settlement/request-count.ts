@@ -6,7 +6,7 @@ import { runHardhat } from "../helpers/cli.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { DEV_KEYS } from "../helpers/settlement-world.js";
+import { DEV_KEYS } from "../helpers/world.js";
 
 /** What preflight, journal and checks may cost beyond a bare transaction. */
 const ALLOWANCE = 6;

@@ -16,8 +16,8 @@ import {
   DEV_MNEMONIC,
   SETTLED_AMOUNT,
   SETTLED_PRICE,
-} from "../helpers/settlement-world.js";
-import type { SettlementWorld } from "../helpers/settlement-world.js";
+} from "../helpers/world.js";
+import type { SettlementWorld } from "../helpers/world.js";
 
 const nodes: ReadonlyArray<
   readonly [name: string, start: () => Promise<ServerProcess>]

@@ -4,7 +4,7 @@ import type { HttpNetworkUserConfig } from "hardhat/types/config";
 
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { DEV_KEYS, DEV_MNEMONIC } from "../helpers/settlement-world.js";
+import { DEV_KEYS, DEV_MNEMONIC } from "../helpers/world.js";
 
 describe("how a settlement is signed", () => {
   let lane: LaneWithNode;

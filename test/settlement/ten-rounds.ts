@@ -17,12 +17,8 @@ import { fieldsOf } from "../helpers/fields.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { sample } from "../helpers/sample.js";
-import {
-  DEV_KEYS,
-  FIRST_ROUND,
-  createWorld,
-} from "../helpers/settlement-world.js";
-import type { SettlementWorld } from "../helpers/settlement-world.js";
+import { DEV_KEYS, openRound, createWorld } from "../helpers/world.js";
+import type { SettlementWorld } from "../helpers/world.js";
 import { mined } from "../helpers/transactions.js";
 
 /** The keeper's command wherever the guide has it: in a shell, systemd and cron. */
@@ -80,12 +76,12 @@ describe("two keepers", () => {
   };
   const now = async (): Promise<number> =>
     (await world.provider.getBlock("latest"))?.timestamp ?? 0;
-  const openRound = async (): Promise<void> => {
+  const startRound = async (): Promise<void> => {
     const startTime = await now();
     const endTime = startTime + LENGTH_SECONDS;
     await mined(
       await world.factory.startNextRound({
-        ...FIRST_ROUND,
+        ...openRound,
         startTime,
         endTime,
       }),
@@ -196,7 +192,7 @@ describe("two keepers", () => {
           { method: "eth_getTransactionCount", occurrence: 0 },
           async () => {
             await world.settleByOther();
-            await openRound();
+            await startRound();
           },
         );
         expect(await keep()).to.include({
@@ -232,7 +228,7 @@ describe("two keepers", () => {
     const chosen = sample(faults, 3);
     for (const [index, [name, act]] of chosen.entries()) {
       if (ends.length === index) {
-        await openRound();
+        await startRound();
       }
       const endTime = ends[index] ?? 0;
       server.reset();

@@ -14,7 +14,7 @@ import type { ServerProcess } from "../helpers/child-process.js";
 import { collectAll } from "../helpers/collect.js";
 import { flatten } from "../helpers/flatten.js";
 import { connectTo } from "../helpers/hre.js";
-import { directProvider } from "../helpers/mock-protocol.js";
+import { directProvider } from "../helpers/world.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type {
   SettlingVault,

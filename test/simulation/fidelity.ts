@@ -10,8 +10,8 @@ import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { flatten } from "../helpers/flatten.js";
 import { connectTo } from "../helpers/hre.js";
-import { deployProtocol, directProvider } from "../helpers/mock-protocol.js";
-import type { MockProtocol } from "../helpers/mock-protocol.js";
+import { deployProtocol, directProvider } from "../helpers/world.js";
+import type { MockProtocol } from "../helpers/world.js";
 import { isFull, seed } from "../helpers/sample.js";
 
 /** How many each engine has to predict; a fork takes ten times as long for one. */

@@ -12,11 +12,11 @@ import { freePort } from "../helpers/free-port.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import type { NetworkSettings } from "../helpers/hre.js";
 import {
-  SETTLEMENT,
+  SETTLED_PRICE,
   deployProtocol,
   directProvider,
-} from "../helpers/mock-protocol.js";
-import type { MockProtocol } from "../helpers/mock-protocol.js";
+} from "../helpers/world.js";
+import type { MockProtocol } from "../helpers/world.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 
@@ -87,7 +87,7 @@ describe("simulation - fork", () => {
     await fork.vault.settleAll();
     expect(await fork.vault.getLatestRoundInfo()).to.include({
       settled: true,
-      settledPrice: SETTLEMENT.price,
+      settledPrice: SETTLED_PRICE,
     });
     expect((await vault.getLatestRoundInfo()).settled).to.equal(false);
   });

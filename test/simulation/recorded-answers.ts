@@ -11,8 +11,8 @@ import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import { connectTo } from "../helpers/hre.js";
-import { deployProtocol, directProvider } from "../helpers/mock-protocol.js";
-import type { MockProtocol } from "../helpers/mock-protocol.js";
+import { deployProtocol, directProvider } from "../helpers/world.js";
+import type { MockProtocol } from "../helpers/world.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 

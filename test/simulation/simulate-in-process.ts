@@ -4,11 +4,8 @@ import type { EdrNetworkUserConfig } from "hardhat/types/config";
 import type { HardhatVault } from "../../src/types.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
-import {
-  SETTLEMENT_CHANGES,
-  deployProtocol,
-} from "../helpers/mock-protocol.js";
-import type { MockProtocol } from "../helpers/mock-protocol.js";
+import { SETTLEMENT_CHANGES, deployProtocol } from "../helpers/world.js";
+import type { MockProtocol } from "../helpers/world.js";
 
 const NOBODY = "0x00000000000000000000000000000000000000AA";
 const ROUND_END = 2_000_000_000;

@@ -21,8 +21,8 @@ import {
   SETTLEMENT_CHANGES,
   deployProtocol,
   directProvider,
-} from "../helpers/mock-protocol.js";
-import type { MockProtocol } from "../helpers/mock-protocol.js";
+} from "../helpers/world.js";
+import type { MockProtocol } from "../helpers/world.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import { deploySettlingVault } from "../helpers/settling-vaults.js";
 import type { RpcHandler, RpcServer } from "../helpers/rpc-server.js";

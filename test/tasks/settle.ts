@@ -7,7 +7,7 @@ import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 import { openLaneWithNode } from "../helpers/settlement-lane.js";
 import type { LaneWithNode } from "../helpers/settlement-lane.js";
-import { DEV_KEYS, FIRST_ROUND } from "../helpers/settlement-world.js";
+import { DEV_KEYS, openRound } from "../helpers/world.js";
 import { createStyle } from "../../tasks/output/style.js";
 import { settle } from "../../tasks/settle.js";
 import { fieldsOf } from "../helpers/fields.js";
@@ -117,7 +117,7 @@ describe("vault settle", () => {
 
   it("settle --if-expired --yes settles with exit code 0 once the round has ended, and warns of nothing", async () => {
     await lane.world.provider.send("anvil_setNextBlockTimestamp", [
-      Number(FIRST_ROUND.endTime),
+      Number(openRound.endTime),
     ]);
     await lane.world.mine();
     const { settlement, stderr, exitCode } = await run("--if-expired --yes");

@@ -12,11 +12,11 @@ import type { ServerProcess } from "../helpers/child-process.js";
 import type { CommandResult } from "../helpers/cli.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import {
-  SETTLEMENT,
+  SETTLED_PRICE,
   deployProtocol,
   directProvider,
-} from "../helpers/mock-protocol.js";
-import type { MockProtocol } from "../helpers/mock-protocol.js";
+} from "../helpers/world.js";
+import type { MockProtocol } from "../helpers/world.js";
 import { parseDocument, runTyped } from "../helpers/run-vault-task.js";
 
 const FIRST_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
@@ -108,7 +108,7 @@ describe("vault simulate", () => {
         reading: "round",
         field: "settledPrice",
         before: "0",
-        after: SETTLEMENT.price.toString(),
+        after: SETTLED_PRICE.toString(),
       })
       .and.deep.includes({
         reading: "orders.8",
