@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { VaultClient } from "../../src/client/index.js";
 import { describeEnumValue } from "../../src/protocol/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { orderWords } from "../helpers/documented-answers.js";
+import { orderWords } from "../helpers/scripted-node.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const contracts = {

@@ -9,9 +9,9 @@ import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
 import {
-  documentedAnswer,
+  documentedHandler,
   documentedContracts,
-} from "../helpers/documented-answers.js";
+} from "../helpers/scripted-node.js";
 
 const ZERO = "0x0000000000000000000000000000000000000000";
 const FROM = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -109,7 +109,7 @@ const blockForms: ReadonlyArray<readonly [given: BlockTag, sent: string]> = [
   ["pending", "pending"],
   [0, "0x0"],
   [255, "0xff"],
-  [2n ** 40n, "0x10000000000"],
+  [1_000n, "0x3e8"],
 ];
 
 describe("the documented envelope", () => {
@@ -118,7 +118,7 @@ describe("the documented envelope", () => {
 
   before(async () => {
     server = await startRpcServer({
-      handler: ({ request }) => ({ result: documentedAnswer(request) }),
+      handler: documentedHandler,
     });
     hre = await createTestHre({
       networks: {

@@ -6,10 +6,9 @@ import type { ListedOrder, OrdersOptions } from "../../src/client/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { collectAll } from "../helpers/collect.js";
-import { orderWords } from "../helpers/documented-answers.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { recordCalls } from "../helpers/recording-provider.js";
-import { scriptedNode } from "../helpers/scripted-node.js";
+import { ScriptedNode, orderWords } from "../helpers/scripted-node.js";
 import type { ContractAnswer } from "../helpers/scripted-node.js";
 
 const TRADING = "0x00000000000000000000000000000000000000A1";
@@ -23,7 +22,7 @@ function node(
   answerOf: (id: bigint) => ContractAnswer,
   change: (answer: string) => string = (answer) => answer,
 ): Eip1193Provider {
-  const scripted = scriptedNode({
+  const scripted = new ScriptedNode({
     head: 5,
     codeOf: () => "0x00",
     answerOf: ({ data }) => answerOf(idOf(data)),

@@ -8,12 +8,9 @@ import { collectAll } from "../helpers/collect.js";
 import { everyNode } from "../helpers/every-node.js";
 import type { TestNode } from "../helpers/every-node.js";
 import { connectTo } from "../helpers/hre.js";
-import {
-  pastRound,
-  roundsBlockByBlock,
-  settledRound,
-} from "../helpers/history-provider.js";
-import type { Answer } from "../helpers/history-provider.js";
+import { pastRound, roundsBlockByBlock } from "../helpers/past-rounds.js";
+import { settledRound } from "../helpers/scripted-node.js";
+import type { Answer } from "../helpers/scripted-node.js";
 import { deployCode } from "../helpers/transactions.js";
 
 const mock = MockVaultFactory__factory.createInterface();

@@ -8,27 +8,30 @@ import type {
   PastRound,
   RoundsOptions,
   ScanProgress,
+  Eip1193Provider,
 } from "../../src/client/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { collectAll } from "../helpers/collect.js";
+import { pastRound, roundsBlockByBlock } from "../helpers/past-rounds.js";
 import {
-  historyProvider,
-  pastRound,
-  roundsBlockByBlock,
+  ScriptedNode,
+  contractsWithHistory,
   settledRound,
-  writeHistory,
-} from "../helpers/history-provider.js";
-import type {
-  Answer,
-  History,
-  HistoryProvider,
-} from "../helpers/history-provider.js";
+} from "../helpers/scripted-node.js";
+import type { Answer, History } from "../helpers/scripted-node.js";
 import { isFull, seed } from "../helpers/sample.js";
 
 const FACTORY = "0x00000000000000000000000000000000000fac70";
 
+const historyNode = (
+  history: History,
+  head: number,
+  oldestState = 0,
+): ScriptedNode =>
+  new ScriptedNode({ head, oldestState, ...contractsWithHistory(history) });
+
 async function collect(
-  provider: HistoryProvider,
+  provider: Eip1193Provider,
   options?: RoundsOptions,
 ): Promise<PastRound[]> {
   const client = new VaultClient(provider, { vaultFactory: FACTORY });
@@ -36,7 +39,7 @@ async function collect(
 }
 
 /** As a look at every block finds them. */
-async function collectWhole(provider: HistoryProvider): Promise<PastRound[]> {
+async function collectWhole(provider: Eip1193Provider): Promise<PastRound[]> {
   return (await collect(provider)).map(
     ({ unreadBlocks: _unread, ...round }) => round,
   );
@@ -68,7 +71,7 @@ describe("client - rounds", () => {
       [5_000, settledRound(filled)],
       [5_100, three],
     ];
-    expect(await collectWhole(historyProvider(history, 9_999))).to.deep.equal([
+    expect(await collectWhole(historyNode(history, 9_999))).to.deep.equal([
       {
         ...settledRound(one),
         firstBlock: 200,
@@ -92,7 +95,7 @@ describe("client - rounds", () => {
       [3, { ...one, strikePrice: 1n }],
       [4, { ...one, strikePrice: 1n, endTime: one.endTime + 1n }],
     ];
-    const rounds = await collect(historyProvider(history, 4));
+    const rounds = await collect(historyNode(history, 4));
     expect(blocksOf(rounds)).to.deep.equal([
       [1, null, 2],
       [3, null, 3],
@@ -109,7 +112,7 @@ describe("client - rounds", () => {
       [200, two],
       [250, settledRound(two)],
     ];
-    const provider = historyProvider(history, 1_000);
+    const provider = historyNode(history, 1_000);
     expect(
       blocksOf(await collect(provider, { fromBlock: 160, toBlock: 240n })),
     ).to.deep.equal([
@@ -117,9 +120,9 @@ describe("client - rounds", () => {
       [200, null, 240],
     ]);
     expect(
-      provider.requests.filter(
-        ({ block }) => block !== undefined && (block < 160 || block > 240),
-      ),
+      provider.asked
+        .map((request) => provider.blockOf(request) ?? 160)
+        .filter((block) => block < 160 || block > 240),
     ).to.deep.equal([]);
     expect(
       blocksOf(await collect(provider, { fromBlock: "latest" })),
@@ -137,7 +140,7 @@ describe("client - rounds", () => {
         [9_500, "revert"],
         [9_600, four],
       ];
-      const rounds = await collect(historyProvider(history, 10_000));
+      const rounds = await collect(historyNode(history, 10_000));
       expect(blocksOf(rounds)).to.deep.equal([
         [100, null, 199],
         [200, 250, 299],
@@ -153,12 +156,10 @@ describe("client - rounds", () => {
         [400, "revert"],
         [600, one],
       ];
-      const [round, ...others] = await collect(
-        historyProvider(history, 10_000),
-      );
+      const [round, ...others] = await collect(historyNode(history, 10_000));
       expect(others).to.deep.equal([]);
       expect(round?.unreadBlocks).to.be.within(200, 400);
-      const [whole] = await collect(historyProvider([[0, one]], 4));
+      const [whole] = await collect(historyNode([[0, one]], 4));
       expect(whole).to.not.have.property("unreadBlocks");
     });
   });
@@ -199,7 +200,7 @@ describe("client - rounds", () => {
   ];
   for (const [name, history, outOfOrder] of disorders) {
     it(`rounds() marks a round ${name}`, async () => {
-      const found = await collect(historyProvider(history, 1_000));
+      const found = await collect(historyNode(history, 1_000));
       expect(
         found.filter((round) => round.outOfOrder).map((of) => of.firstBlock),
       ).to.deep.equal(outOfOrder);
@@ -245,7 +246,7 @@ describe("client - rounds", () => {
             return;
           }
           expect(
-            await collectWhole(historyProvider(history, answers.length - 1)),
+            await collectWhole(historyNode(history, answers.length - 1)),
           ).to.deep.equal(expected);
         },
       ),
@@ -257,26 +258,24 @@ describe("client - rounds", () => {
   it(`should ask at most 2 × ⌈log2(blocks between)⌉ + 4 times a round: ${count} rounds in 50,000,000 blocks`, async () => {
     const head = 50_000_000;
     const { history, expected } = writeHistory(count, head);
-    const provider = historyProvider(history, head);
+    const provider = historyNode(history, head);
     expect(blocksOf(await collect(provider))).to.deep.equal(expected);
     // Between two rounds, not in all: the stricter of two readings.
     const allowed = 2 * Math.ceil(Math.log2(head / count)) + 4;
-    expect(provider.requests.length / count).to.be.at.most(allowed);
+    expect(provider.asked.length / count).to.be.at.most(allowed);
   });
 
   it("should say how far it is, and never more than there is to do", async () => {
     const { history } = writeHistory(50, 1_000_000);
     const seen: ScanProgress[] = [];
-    const provider = historyProvider(history, 1_000_000);
+    const provider = historyNode(history, 1_000_000);
     await collect(provider, { onProgress: (progress) => seen.push(progress) });
     expect(seen.map(({ done }) => done)).to.deep.equal(
       Array.from({ length: seen.length }, (_, index) => index + 1),
     );
     expect(seen.every(({ done, total }) => done <= total)).to.equal(true);
     expect(seen.at(-1)?.done).to.equal(seen.at(-1)?.total);
-    expect(seen.at(-1)?.done).to.equal(
-      provider.requests.filter(({ method }) => method === "eth_call").length,
-    );
+    expect(seen.at(-1)?.done).to.equal(provider.count("eth_call"));
   });
 
   it("should look at each block of a short range once", async () => {
@@ -284,21 +283,20 @@ describe("client - rounds", () => {
       [100, 103, [100, 101, 102, 103]],
       [7, 7, [7]],
     ] as const) {
-      const provider = historyProvider([[0, one]], 5_000);
+      const provider = historyNode([[0, one]], 5_000);
       await collect(provider, { fromBlock, toBlock, concurrency: 1 });
-      const calls = provider.requests.filter(
+      const calls = provider.asked.filter(
         ({ method }) => method === "eth_call",
       );
-      expect(calls.map(({ block }) => block)).to.deep.equal(looks);
+      expect(calls.map((call) => provider.blockOf(call))).to.deep.equal(looks);
     }
   });
 
   it("should ask no more at a time than it may", async () => {
-    const provider = historyProvider(writeHistory(9, 1_000).history, 1_000);
+    const provider = historyNode(writeHistory(9, 1_000).history, 1_000);
     let [now, most] = [0, 0];
     await collect(
       {
-        requests: provider.requests,
         async request(args) {
           now += 1;
           most = Math.max(most, now);
@@ -315,7 +313,7 @@ describe("client - rounds", () => {
 
   it("should stop asking when it is aborted, with the caller's reason", async () => {
     const stop = new AbortController();
-    const provider = historyProvider([[5, one]], 1_000_000);
+    const provider = historyNode([[5, one]], 1_000_000);
     const reason = new Error("enough");
     const thrown: unknown = await collect(provider, {
       concurrency: 1,
@@ -327,14 +325,12 @@ describe("client - rounds", () => {
       },
     }).catch((error: unknown) => error);
     expect(thrown).to.equal(reason);
-    expect(
-      provider.requests.filter(({ method }) => method === "eth_call").length,
-    ).to.be.at.most(8);
+    expect(provider.count("eth_call")).to.be.at.most(8);
   });
 
   describe("what cannot be answered", () => {
     it("should ask for an archive node where the state of old blocks is gone", async () => {
-      const provider = historyProvider([[5, one]], 100_000, 99_873);
+      const provider = historyNode([[5, one]], 100_000, 99_873);
       const error = await expectVaultError(
         collect(provider),
         "VAULT_ARCHIVE_NODE_NEEDED",
@@ -347,12 +343,11 @@ describe("client - rounds", () => {
     });
 
     it("should end the search: nothing is asked once a look has failed", async () => {
-      const provider = historyProvider([[5, one]], 1_000_000);
+      const provider = historyNode([[5, one]], 1_000_000);
       let calls = 0;
       const { message } = await expectVaultError(
         collect(
           {
-            requests: provider.requests,
             async request(args) {
               if (args.method === "eth_call" && ++calls >= 3) {
                 throw new Error("daily quota used up");
@@ -372,24 +367,21 @@ describe("client - rounds", () => {
     });
 
     it("should be no empty list where the address is wrong", async () => {
+      await expectVaultError(collect(historyNode([], 1_000)), "VAULT_NO_CODE");
       await expectVaultError(
-        collect(historyProvider([], 1_000)),
-        "VAULT_NO_CODE",
-      );
-      await expectVaultError(
-        collect(historyProvider([[0, "revert"]], 1_000)),
+        collect(historyNode([[0, "revert"]], 1_000)),
         "VAULT_CALL_REVERTED",
       );
     });
 
     it("should be an empty list where there was no round yet", async () => {
-      expect(
-        await collect(historyProvider([[10, "zeros"]], 1_000)),
-      ).to.deep.equal([]);
+      expect(await collect(historyNode([[10, "zeros"]], 1_000))).to.deep.equal(
+        [],
+      );
     });
 
     it("should be refused: pending blocks, a range that is none, a wrong concurrency", async () => {
-      const provider = historyProvider([[5, one]], 100);
+      const provider = historyNode([[5, one]], 100);
       for (const [options, where, problem] of [
         [{ fromBlock: "pending" }, "fromBlock", "not a fixed block"],
         [{ toBlock: "pending" }, "toBlock", "not a fixed block"],
@@ -415,3 +407,42 @@ describe("client - rounds", () => {
     });
   });
 });
+
+/** Rounds at uneven distances, every tenth settled next to the one before. */
+function writeHistory(
+  count: number,
+  head: number,
+): {
+  history: History;
+  expected: Array<readonly [number, number | null, number]>;
+} {
+  // A generator of pseudo-random numbers: the same history in every run.
+  let state = 12_345;
+  const random = (): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+  const history: Array<readonly [number, Answer]> = [];
+  const expected: Array<readonly [number, number | null, number]> = [];
+  const slot = Math.floor(head / count);
+  const starts = Array.from(
+    { length: count },
+    (_, index) => index * slot + 1 + Math.floor((random() * slot) / 2),
+  );
+  starts.forEach((start, index) => {
+    const round = pastRound(index + 1);
+    const next = starts[index + 1] ?? head + 1;
+    history.push([start, round]);
+    const settledBlock =
+      index % 7 === 3
+        ? null
+        : index % 10 === 0
+          ? next - 1
+          : start + 1 + Math.floor(random() * (next - start - 2));
+    if (settledBlock !== null) {
+      history.push([settledBlock, settledRound(round)]);
+    }
+    expected.push([start, settledBlock, next - 1]);
+  });
+  return { history, expected };
+}

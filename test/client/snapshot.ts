@@ -10,7 +10,7 @@ import type { ServerProcess } from "../helpers/child-process.js";
 import { startHardhatNode } from "../helpers/hardhat-node.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { recordCalls } from "../helpers/recording-provider.js";
-import { scriptedNode } from "../helpers/scripted-node.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const CALLER = "0x00000000000000000000000000000000000A11cE";
 const NO_CODE = "0x000000000000000000000000000000000000dEaD";
@@ -283,7 +283,7 @@ describe("client - snapshot", () => {
   it("should ask of the pending block by its name, which has no number yet", async () => {
     for (const overrides of [true, false]) {
       const recorder = recordCalls(
-        scriptedNode({
+        new ScriptedNode({
           head: 5,
           overrides,
           codeOf: () => "0x00",

@@ -7,7 +7,7 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { recordCalls } from "../helpers/recording-provider.js";
 import type { RecordingProvider } from "../helpers/recording-provider.js";
-import { scriptedNode } from "../helpers/scripted-node.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const VAULT = "0x00000000000000000000000000000000000000A1";
 const OTHER_VAULT = "0x00000000000000000000000000000000000000A2";
@@ -17,7 +17,7 @@ const FROM = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 /** A contract's volume, and its least margin, is its address; more it refuses. */
 const node = (overrides = true): RecordingProvider =>
   recordCalls(
-    scriptedNode({
+    new ScriptedNode({
       head: 5,
       overrides,
       codeOf: () => "0x00",
@@ -89,7 +89,7 @@ describe("client - VaultClient", () => {
 
   it("should tell a custom error by the ABIs that it was given, also in at()", async () => {
     const odd = new Interface(["error Odd(uint256 code)"]);
-    const provider = scriptedNode({
+    const provider = new ScriptedNode({
       head: 5,
       codeOf: () => "0x00",
       answerOf: () => ({

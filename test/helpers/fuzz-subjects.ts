@@ -25,7 +25,7 @@ import { distinctState } from "./distinct-state.js";
 import { decodeGenerally } from "./general-decoder.js";
 import { fieldsOf } from "./fields.js";
 import { connectTo } from "./hre.js";
-import { scriptedNode } from "./scripted-node.js";
+import { ScriptedNode } from "./scripted-node.js";
 import type { ContractAnswer, ContractCall } from "./scripted-node.js";
 import { sendTransaction } from "./transactions.js";
 
@@ -89,7 +89,7 @@ export function recordedNode(
     all.push({ ...call, answer: answer.reverted ? "revert" : answer.data });
     return answer;
   };
-  const node = scriptedNode({
+  const node = new ScriptedNode({
     head: HEAD,
     overrides,
     answerOf,

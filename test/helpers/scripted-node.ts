@@ -1,82 +1,295 @@
-import { AbiCoder, Interface, id } from "ethers";
+import {
+  AbiCoder,
+  Interface,
+  Transaction,
+  Wallet,
+  id,
+  toQuantity as hex,
+} from "ethers";
 
 import {
   SimulationLensArtifact,
   VaultLensArtifact,
 } from "../../src/client/lens/artifact.js";
 import { operations } from "../../src/protocol/index.js";
+import type { VaultRound } from "../../src/protocol/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
+import { BareHost } from "./bare-host.js";
+import type { HostSettings } from "./bare-host.js";
 import { fieldsOf, listOf } from "./fields.js";
+import type { RpcHandler } from "./rpc-server.js";
 
-/** A call that some contract is asked, wherever it is inside a request. */
+export const VAULT = "0x00000000000000000000000000000000000000A1";
+export const FACTORY = "0x00000000000000000000000000000000000000A2";
+export const KEY = `0x${"11".repeat(32)}`;
+export const SETTLER = new Wallet(KEY).address;
+export const GENESIS = `0x${"ee".repeat(32)}`;
+export const SETTLE = operations.settleAll.selector;
+
+export const OPEN_ROUND: VaultRound = {
+  strikePrice: 1_900n * 10n ** 18n,
+  APY: 1n,
+  maxVolume: 1_000n,
+  filledVolume: 400n,
+  minDeposit: 10n,
+  startTime: 1_800_000_000n,
+  endTime: 1_800_604_800n,
+  settledPrice: 0n,
+  settledAmount: 0n,
+  settled: false,
+};
+
+export function settledRound(round: VaultRound): VaultRound {
+  return {
+    ...round,
+    settled: true,
+    settledPrice: round.strikePrice + 1n,
+    settledAmount: round.filledVolume,
+  };
+}
+
+export function nextRound(round: VaultRound): VaultRound {
+  return {
+    ...OPEN_ROUND,
+    startTime: round.endTime,
+    endTime: round.endTime + 604_800n,
+  };
+}
+
+/** A call of a contract, by itself or inside a lens or a simulation. */
 export interface ContractCall {
   readonly to: string;
   readonly data: string;
-  /** Whose state it sees. */
+  /** The call reads the state of this block. */
   readonly block: number;
   /** Before or after a settlement that is only simulated. */
   readonly phase: "before" | "after";
 }
 
-/** What it answers: data that it returns, or reverts with. */
+/** Data that a contract returns, or reverts with. */
 export interface ContractAnswer {
   readonly reverted: boolean;
   readonly data: string;
 }
 
-export interface ScriptedNodeOptions {
-  readonly head: number;
+/** Contracts in place of the vault and the factory that settle. */
+interface Contracts {
   readonly answerOf: (call: ContractCall) => ContractAnswer;
-  /** Code of an address, 0x hex. */
-  readonly codeOf: (address: string) => string;
-  /** False for a node that takes no state overrides. */
-  readonly overrides?: boolean;
+  /** Code of an address at a block, 0x hex. */
+  readonly codeOf: (address: string, block: number) => string;
+}
+
+export interface ScriptedNodeOptions extends Partial<Contracts> {
+  /** The latest block; blocks are mined if there is none. */
+  readonly head?: number;
+  /** False for a node that refuses state overrides. */
+  readonly overrides?: boolean | "ignored";
+  /** First block that the node has the state of. */
+  readonly oldestState?: number;
+  readonly chainId?: number;
+}
+
+/** A transaction in the pool. */
+export interface Waiting {
+  readonly hash: string;
+  readonly from: string;
+  readonly to: string;
+  readonly data: string;
+  readonly nonce: number;
+}
+
+interface Mined extends Waiting {
+  readonly blockNumber: number;
+  readonly gasUsed: number;
+  readonly succeeded: boolean;
+}
+
+/** Replaces the answers to a method; `answer` returns the original. */
+export type Rewrite = (
+  params: readonly unknown[],
+  answer: () => Promise<unknown>,
+  occurrence: number,
+) => unknown;
+
+/** A request, with the block that it names. */
+interface AskedRequest {
+  readonly method: string;
+  readonly params: readonly unknown[];
 }
 
 /** `balanceOf(address)` of ERC-20. */
 const BALANCE_OF = "0x70a08231";
 
-const SCRIPTED_CHAIN = 31_337;
 const TIME_OF_GENESIS = 1_700_000_000;
 const BALANCE = 10n ** 18n;
 const BASE_FEE = 7;
-const SETTLE_GAS = 60_000n;
+const CODE_GAS = 60_000;
+const PLAIN_GAS = 21_000;
+const GAS_LIMIT = 30_000_000;
+const FIRST_HEAD = 5;
+/** Codes of geth. */
 const REVERTED = 3;
+const REFUSED = -32_000;
+const UNKNOWN_METHOD = -32_601;
+const INVALID_PARAMS = -32_602;
 
 const lens = new Interface(VaultLensArtifact.abi);
 const simulationLens = new Interface(SimulationLensArtifact.abi);
 const coder = AbiCoder.defaultAbiCoder();
 
+/** The parameter that names a block, by method. */
+const blockParameter: Readonly<Record<string, number>> = {
+  eth_call: 1,
+  eth_estimateGas: 1,
+  eth_getBalance: 1,
+  eth_getBlockByNumber: 0,
+  eth_getCode: 1,
+  eth_getTransactionCount: 1,
+  eth_simulateV1: 1,
+};
+
 /**
- * A node in this process whose contracts answer as told, and which executes the
- * lenses as the EVM does: the same answers whether contracts are asked one by
- * one, all at once or inside a simulation. Nothing here is shared with what reads
- * those answers.
+ * A node in this process. Its contracts return what the options tell, or are a
+ * vault whose rounds are settled by what is sent. It executes the lenses as the
+ * EVM does, and shares no code with the reader of its answers.
  */
-export function scriptedNode(options: ScriptedNodeOptions): Eip1193Provider {
-  const { head, overrides = true } = options;
-  const numberOf = (tag: unknown): number =>
-    tag === "earliest"
-      ? 0
-      : tag === "pending"
-        ? head + 1
-        : typeof tag === "string" && tag.startsWith("0x")
-          ? Number(tag)
-          : head;
-  const answer = ({
+export class ScriptedNode implements Eip1193Provider {
+  /** The round as each block leaves it. */
+  public rounds: VaultRound[] = Array.from(
+    { length: FIRST_HEAD + 1 },
+    () => OPEN_ROUND,
+  );
+  public mined: Mined[] = [];
+  public pool: Waiting[] = [];
+  /** Whether a transaction is mined at once. */
+  public mines = true;
+  /** Whether calls take state overrides, and `eth_simulateV1` is there. */
+  public overrides: boolean | "ignored";
+  /** The change of the round by a settlement. */
+  public effect = settledRound;
+  /** Data that settleAll reverts with; a settled round always reverts. */
+  public revertsWith: string | undefined;
+  public readonly asked: AskedRequest[] = [];
+  readonly #rewrites = new Map<string, Rewrite>();
+  readonly #contracts: Contracts;
+  readonly #chainId: number;
+
+  constructor(private readonly options: ScriptedNodeOptions = {}) {
+    this.overrides = options.overrides ?? true;
+    this.#chainId = options.chainId ?? 31_337;
+    const answerOf: Contracts["answerOf"] =
+      options.answerOf ?? ((call) => this.#vaultAnswer(call));
+    this.#contracts = {
+      answerOf: (call) =>
+        answerOf({ ...call, block: Math.min(call.block, this.head) }),
+      codeOf: options.codeOf ?? codeOfVault,
+    };
+  }
+
+  public get provider(): Eip1193Provider {
+    return this;
+  }
+
+  public get head(): number {
+    return this.options.head ?? this.rounds.length - 1;
+  }
+
+  public get round(): VaultRound {
+    return this.rounds.at(-1) ?? OPEN_ROUND;
+  }
+
+  public async request({
     method,
     params = [],
-  }: Parameters<Eip1193Provider["request"]>[0]): unknown => {
-    if (method !== "eth_getBlockByNumber" && numberOf(params[1]) > head + 1) {
-      throw rpcError(-32_000, "header not found");
+  }: Parameters<Eip1193Provider["request"]>[0]): Promise<unknown> {
+    const occurrence = this.count(method);
+    const given = [...params];
+    this.asked.push({ method, params: given });
+    const answer = async (): Promise<unknown> =>
+      await Promise.resolve().then(() => this.#answer(method, given));
+    const rewrite = this.#rewrites.get(method);
+    return await (rewrite === undefined
+      ? answer()
+      : rewrite(given, answer, occurrence));
+  }
+
+  public on(method: string, rewrite: Rewrite): void {
+    this.#rewrites.set(method, rewrite);
+  }
+
+  /** How often a method was requested. */
+  public count(method: string): number {
+    return this.asked.filter((one) => one.method === method).length;
+  }
+
+  /** The block that a request names, if it names one. */
+  public blockOf({ method, params }: AskedRequest): number | undefined {
+    const place = blockParameter[method];
+    return place === undefined ? undefined : this.#numberOf(params[place]);
+  }
+
+  /** A host over it, its signer's key in the configuration unless changed. */
+  public host(settings: HostSettings): BareHost {
+    return new BareHost(
+      this,
+      { vault: VAULT, vaultFactory: FACTORY },
+      SETTLER,
+      settings,
+    );
+  }
+
+  /** Mines the pool into one block, the round changed before that. */
+  public mine(
+    change: (round: VaultRound) => VaultRound = (same) => same,
+  ): void {
+    let round = change(this.round);
+    const blockNumber = this.head + 1;
+    for (const waiting of this.pool) {
+      const settles = waiting.data === SETTLE && waiting.to === VAULT;
+      const succeeded =
+        !settles || (!round.settled && this.revertsWith === undefined);
+      if (settles && succeeded) {
+        round = this.effect(round);
+      }
+      const gasUsed = waiting.data === "0x" ? PLAIN_GAS : CODE_GAS;
+      this.mined.push({ ...waiting, blockNumber, gasUsed, succeeded });
+    }
+    this.pool = [];
+    this.rounds.push(round);
+  }
+
+  #numberOf(tag: unknown): number {
+    return tag === "earliest"
+      ? 0
+      : tag === "pending"
+        ? this.head + 1
+        : typeof tag === "string" && tag.startsWith("0x")
+          ? Number(tag)
+          : this.head;
+  }
+
+  #answer(method: string, params: readonly unknown[]): unknown {
+    const [first, second] = params;
+    const block = this.blockOf({ method, params }) ?? this.head;
+    const isMissing = block > this.head && !params.includes("pending");
+    if (method === "eth_getBlockByNumber") {
+      return isMissing ? null : this.#block(block, second);
+    }
+    if (isMissing) {
+      throw rpcError(REFUSED, "header not found");
+    }
+    if (method in blockParameter && block < (this.options.oldestState ?? 0)) {
+      throw rpcError(REFUSED, `missing trie node at ${block}`);
     }
     switch (method) {
+      case "web3_clientVersion":
+        return "scripted/1.0.0";
+      case "eth_accounts":
+        return [SETTLER];
       case "eth_chainId":
-        return hex(SCRIPTED_CHAIN);
+        return hex(this.#chainId);
       case "eth_blockNumber":
-        return hex(head);
-      case "eth_getBlockByNumber":
-        return headerOf(numberOf(params[0]), head);
+        return hex(this.head);
       case "eth_getBalance":
         return hex(BALANCE);
       case "eth_gasPrice":
@@ -84,194 +297,348 @@ export function scriptedNode(options: ScriptedNodeOptions): Eip1193Provider {
       case "eth_maxPriorityFeePerGas":
         return hex(1);
       case "eth_getCode":
-        return options.codeOf(String(params[0]));
+        return this.#contracts.codeOf(String(first), block);
       case "eth_call":
-        if (params.length > 2 && !overrides) {
-          throw rpcError(-32_602, "too many arguments");
+        if (params.length > 2 && this.overrides === false) {
+          throw rpcError(INVALID_PARAMS, "too many arguments");
         }
-        return callOf(params, numberOf(params[1]), options);
+        return this.#call(params, block);
+      case "eth_estimateGas":
+        this.#call([first], block);
+        return hex(CODE_GAS);
       case "eth_simulateV1":
-        if (!overrides) {
-          throw rpcError(-32_601, "Method not found");
+        if (this.overrides !== true) {
+          throw rpcError(UNKNOWN_METHOD, "Method not found");
         }
-        return simulationOf(params, options);
+        return this.#simulate(params);
+      case "eth_getTransactionCount":
+        return hex(this.#nonce(String(first), second));
+      case "eth_sendRawTransaction":
+        return this.#sendRaw(Transaction.from(String(first)));
+      case "eth_sendTransaction":
+        return this.#send(fieldsOf(first));
+      case "eth_getTransactionReceipt":
+        return this.#receipt(String(first));
+      case "eth_getTransactionByHash":
+        return this.#transaction(String(first));
       default:
-        throw rpcError(-32_601, `the method ${method} does not exist`);
+        throw rpcError(UNKNOWN_METHOD, `the method ${method} does not exist`);
     }
-  };
-  return {
-    request: async (args) => {
-      await Promise.resolve();
-      return answer(args);
-    },
-  };
-}
-
-function headerOf(number: number, head: number): unknown {
-  if (number > head + 1) {
-    return null;
   }
-  return {
-    number: hex(number),
-    timestamp: hex(TIME_OF_GENESIS + number),
-    hash: number > head ? null : id(`block ${number}`),
-    gasLimit: hex(30_000_000),
-    gasUsed: hex(0),
-    baseFeePerGas: hex(BASE_FEE),
-    transactions: [],
-  };
-}
 
-function callOf(
-  params: readonly unknown[],
-  block: number,
-  { head, answerOf, codeOf }: ScriptedNodeOptions,
-): string {
-  const { to, data } = fieldsOf(params[0]);
-  const call = { to: String(to), data: String(data) };
-  const entryOf =
-    (phase: ContractCall["phase"]) =>
-    ([target, inner]: readonly [string, string]): string =>
-      encodeEntry(
-        lensAnswer(inner, block, codeOf) ??
-          answerOf({ to: target, data: inner, block, phase }),
-        codeOf(target) !== "0x",
-      );
-  const selector = call.data.slice(0, 10);
-  if (params.length > 2 && selector === selectorOf(lens, "readCalls")) {
-    const [calls] = decodeArguments(lens, "readCalls", call.data);
-    return lensOutput(block, pairsOf(calls).map(entryOf("before")));
+  #vaultAnswer({ to, data, block, phase }: ContractCall): ContractAnswer {
+    const round = this.rounds[block] ?? OPEN_ROUND;
+    if (data.startsWith(SETTLE) && isSame(to, VAULT)) {
+      const reverted = round.settled || this.revertsWith !== undefined;
+      return {
+        reverted,
+        data: reverted ? (this.revertsWith ?? "0x12345678") : "0x",
+      };
+    }
+    return valuesAnswer(data, phase === "after" ? this.effect(round) : round);
   }
-  if (params.length > 2 && selector === selectorOf(lens, "readOrders")) {
-    const [trading, first, count] = decodeArguments(
-      lens,
-      "readOrders",
-      call.data,
+
+  #nonce(account: string, tag: unknown): number {
+    const newest = this.#numberOf(tag);
+    return [
+      ...this.mined.filter(({ blockNumber }) => blockNumber <= newest),
+      ...(tag === "pending" ? this.pool : []),
+    ].filter(({ from }) => isSame(from, account)).length;
+  }
+
+  #send(sent: Readonly<Record<string, unknown>>): string {
+    const from = String(sent["from"]);
+    const nonce = Number(sent["nonce"] ?? this.#nonce(from, "pending"));
+    const waiting = {
+      hash:
+        typeof sent["hash"] === "string"
+          ? sent["hash"]
+          : id(`${from} ${nonce}`),
+      from,
+      to: String(sent["to"]),
+      data: String(sent["data"]),
+      nonce,
+    };
+    if (this.pool.some(({ hash }) => hash === waiting.hash)) {
+      throw rpcError(REFUSED, "already known");
+    }
+    if (nonce < this.#nonce(from, "latest")) {
+      throw rpcError(REFUSED, "nonce too low");
+    }
+    this.pool.push(waiting);
+    if (this.mines) {
+      this.mine();
+    }
+    return waiting.hash;
+  }
+
+  #sendRaw({ from, to, data, nonce, hash }: Transaction): string {
+    return this.#send({ from, to, data, nonce, hash });
+  }
+
+  #receipt(hash: string): unknown {
+    const found = this.mined.find((one) => one.hash === hash);
+    if (found === undefined) {
+      return null;
+    }
+    const inBlock = this.#minedIn(found.blockNumber);
+    const index = inBlock.indexOf(found);
+    return {
+      transactionHash: hash,
+      blockNumber: hex(found.blockNumber),
+      blockHash: hashOf(found.blockNumber),
+      gasUsed: hex(found.gasUsed),
+      status: found.succeeded ? "0x1" : "0x0",
+      transactionIndex: hex(index),
+      cumulativeGasUsed: hex(sumOfGas(inBlock.slice(0, index + 1))),
+      effectiveGasPrice: "0x1",
+      logs:
+        found.succeeded && found.data === SETTLE ? [transferLog(VAULT)] : [],
+    };
+  }
+
+  #transaction(hash: string): unknown {
+    const found = [...this.mined, ...this.pool].find(
+      (one) => one.hash === hash,
     );
-    const { selector: order } = operations.getOrderInfo;
-    return lensOutput(
-      block,
-      Array.from({ length: Number(count) }, (_, index) =>
-        entryOf("before")([
-          String(trading),
-          `${order}${word(BigInt(String(first)) + BigInt(index)).slice(2)}`,
-        ]),
+    return found === undefined ? null : describeTransaction(found);
+  }
+
+  #minedIn(number: number): readonly Mined[] {
+    return this.mined.filter(({ blockNumber }) => blockNumber === number);
+  }
+
+  #block(number: number, whole: unknown): unknown {
+    const isPending = number > this.head;
+    const transactions = isPending ? this.pool : this.#minedIn(number);
+    return {
+      number: hex(number),
+      timestamp: hex(TIME_OF_GENESIS + number),
+      hash: isPending ? null : hashOf(number),
+      gasLimit: hex(GAS_LIMIT),
+      gasUsed: hex(sumOfGas(this.#minedIn(number))),
+      baseFeePerGas: hex(BASE_FEE),
+      transactions: transactions.map((one) =>
+        whole === true ? describeTransaction(one) : one.hash,
       ),
+    };
+  }
+
+  /** An entry of a lens' answer for a call inside it. */
+  #entryOf(
+    [to, data]: readonly [string, string],
+    block: number,
+    phase: ContractCall["phase"] = "before",
+  ): string {
+    return encodeEntry(
+      this.#tokenAnswer(data, block) ??
+        this.#contracts.answerOf({ to, data, block, phase }),
+      this.#contracts.codeOf(to, block) !== "0x",
     );
   }
-  if (
-    params.length > 2 &&
-    selector === selectorOf(simulationLens, "simulate") &&
-    // Only what stands in for the sender knows how to simulate.
-    call.to === fieldsOf(params[0])["from"]
-  ) {
-    const [, reads, target, settlement] = decodeArguments(
+
+  #call(params: readonly unknown[], block: number): string {
+    const { to, data, from } = fieldsOf(params[0]);
+    const call = { to: String(to), data: String(data) };
+    const selector = call.data.slice(0, 10);
+    const hasOverrides = params.length > 2 && this.overrides === true;
+    if (hasOverrides && selector === selectorOf(lens, "readCalls")) {
+      const [calls] = decodeArguments(lens, "readCalls", call.data);
+      return this.#lensOutput(
+        block,
+        pairsOf(calls).map((each) => this.#entryOf(each, block)),
+      );
+    }
+    if (hasOverrides && selector === selectorOf(lens, "readOrders")) {
+      const [trading, first, count] = decodeArguments(
+        lens,
+        "readOrders",
+        call.data,
+      );
+      const { selector: order } = operations.getOrderInfo;
+      return this.#lensOutput(
+        block,
+        Array.from({ length: Number(count) }, (_, index) =>
+          this.#entryOf(
+            [
+              String(trading),
+              `${order}${word(BigInt(String(first)) + BigInt(index))}`,
+            ],
+            block,
+          ),
+        ),
+      );
+    }
+    if (
+      hasOverrides &&
+      selector === selectorOf(simulationLens, "simulate") &&
+      // Only the code in place of the sender can simulate.
+      call.to === from
+    ) {
+      return this.#simulateByLens(call.data, block);
+    }
+    const { reverted, data: returned } = this.#contracts.answerOf({
+      ...call,
+      block,
+      phase: "before",
+    });
+    if (reverted) {
+      throw rpcError(REVERTED, "execution reverted", returned);
+    }
+    return returned;
+  }
+
+  #simulateByLens(data: string, block: number): string {
+    const [, reads, to, settlement] = decodeArguments(
       simulationLens,
       "simulate",
-      call.data,
+      data,
     );
-    const settled = answerOf({
-      to: String(target),
+    const settled = this.#contracts.answerOf({
+      to: String(to),
       data: String(settlement),
       block,
       phase: "before",
     });
     const [before, after] = (["before", "after"] as const).map((phase) =>
-      pairsOf(reads).map(entryOf(phase)).join(""),
+      pairsOf(reads)
+        .map((each) => this.#entryOf(each, block, phase))
+        .join(""),
     );
     const parts = [settled.data.slice(2), before ?? "", after ?? ""];
-    const place = Math.min(head, block) + 1;
-    return `0x${[
+    const place = Math.min(this.head, block) + 1;
+    return [
       id("hardhat-vault/SimulationLens/1"),
-      ...[place, TIME_OF_GENESIS + place, SCRIPTED_CHAIN].map(word),
-      ...[settled.reverted ? 0 : 1, SETTLE_GAS, 29_000_000].map(word),
+      ...[place, TIME_OF_GENESIS + place, this.#chainId].map(word),
+      ...[settled.reverted ? 0 : 1, CODE_GAS, 29_000_000].map(word),
       ...parts.map(({ length }) => word(length / 2)),
-    ]
-      .map((each) => each.slice(2))
-      .join("")}${parts.join("")}`;
+      ...parts,
+    ].join("");
   }
-  const { reverted, data: returned } = answerOf({
-    ...call,
-    block: Math.min(block, head),
-    phase: "before",
-  });
-  if (reverted) {
-    throw rpcError(REVERTED, "execution reverted", returned);
-  }
-  return returned;
-}
 
-function simulationOf(
-  params: readonly unknown[],
-  { answerOf, codeOf }: ScriptedNodeOptions,
-): unknown {
-  const { blockStateCalls } = fieldsOf(params[0]);
-  return listOf(blockStateCalls).map((item) => {
-    const { blockOverrides, calls } = fieldsOf(item);
-    const { number, time } = fieldsOf(blockOverrides);
-    const block = Number(number) - 1;
-    let phase: ContractCall["phase"] = "before";
+  #simulate(params: readonly unknown[]): unknown {
+    const { blockStateCalls } = fieldsOf(params[0]);
+    return listOf(blockStateCalls).map((item) => {
+      const { blockOverrides, calls } = fieldsOf(item);
+      const { number, time } = fieldsOf(blockOverrides);
+      const block = Number(number) - 1;
+      let phase: ContractCall["phase"] = "before";
+      return {
+        number,
+        timestamp: time,
+        calls: listOf(calls).map((call) => {
+          const { to, input } = fieldsOf(call);
+          const [target, data] = [String(to), String(input)];
+          const isSettlement = data === SETTLE;
+          const { reverted, data: returnData } =
+            this.#tokenAnswer(data, block) ??
+            this.#contracts.answerOf({ to: target, data, block, phase });
+          phase = isSettlement ? "after" : phase;
+          return {
+            status: hex(reverted ? 0 : 1),
+            returnData,
+            gasUsed: hex(CODE_GAS),
+            logs: isSettlement && !reverted ? [transferLog(target)] : [],
+            ...(reverted
+              ? {
+                  error: {
+                    code: REVERTED,
+                    message: "execution reverted",
+                    data: returnData,
+                  },
+                }
+              : {}),
+          };
+        }),
+      };
+    });
+  }
+
+  /** The answer of any token, and of the lens to a call of itself. */
+  #tokenAnswer(data: string, block: number): ContractAnswer | undefined {
+    const selector = data.slice(0, 10);
+    if (selector === BALANCE_OF) {
+      return { reverted: false, data: wordsOf(BALANCE) };
+    }
+    if (selector !== selectorOf(simulationLens, "factsOf")) {
+      return undefined;
+    }
+    const [accounts] = decodeArguments(simulationLens, "factsOf", data);
     return {
-      number,
-      timestamp: time,
-      calls: listOf(calls).map((call) => {
-        const { to, input } = fieldsOf(call);
-        const [target, data] = [String(to), String(input)];
-        const isSettlement = data === operations.settleAll.selector;
-        const answer =
-          lensAnswer(data, block, codeOf) ??
-          answerOf({ to: target, data, block, phase });
-        phase = isSettlement ? "after" : phase;
-        return {
-          status: hex(answer.reverted ? 0 : 1),
-          returnData: answer.data,
-          gasUsed: hex(SETTLE_GAS),
-          logs: isSettlement && !answer.reverted ? [transferLog(target)] : [],
-          ...(answer.reverted
-            ? {
-                error: {
-                  code: REVERTED,
-                  message: "execution reverted",
-                  data: answer.data,
-                },
-              }
-            : {}),
-        };
-      }),
-    };
-  });
-}
-
-/** What the lens itself answers, to whoever it is asked of. */
-function lensAnswer(
-  data: string,
-  block: number,
-  codeOf: ScriptedNodeOptions["codeOf"],
-): ContractAnswer | undefined {
-  const selector = data.slice(0, 10);
-  const answerWith = (...values: ReadonlyArray<bigint | number>) => ({
-    reverted: false,
-    data: `0x${values.map((value) => word(value).slice(2)).join("")}`,
-  });
-  switch (selector) {
-    case BALANCE_OF:
-      return answerWith(BALANCE);
-    case selectorOf(simulationLens, "factsOf"): {
-      const [accounts] = decodeArguments(simulationLens, "factsOf", data);
-      return answerWith(
+      reverted: false,
+      data: wordsOf(
         block + 1,
         TIME_OF_GENESIS + block + 1,
-        SCRIPTED_CHAIN,
+        this.#chainId,
         BASE_FEE,
-        ...listOf(accounts).flatMap((account) => [
-          BALANCE,
-          (codeOf(String(account).toLowerCase()).length - 2) / 2,
-        ]),
-      );
-    }
-    default:
-      return undefined;
+        ...listOf(accounts).flatMap((account) => {
+          const code = this.#contracts.codeOf(
+            String(account).toLowerCase(),
+            block,
+          );
+          return [BALANCE, (code.length - 2) / 2];
+        }),
+      ),
+    };
   }
+
+  #lensOutput(block: number, entries: readonly string[]): string {
+    return [
+      id("hardhat-vault/VaultLens/1"),
+      ...[block, TIME_OF_GENESIS + block, this.#chainId].map(word),
+      ...entries,
+    ].join("");
+  }
+}
+
+/** An answer to a call of a known operation; 0 for a missing value. */
+function valuesAnswer(data: string, values: object): ContractAnswer {
+  const operation = Object.values(operations).find(({ selector }) =>
+    data.startsWith(selector),
+  );
+  const known = fieldsOf(values);
+  return operation === undefined
+    ? { reverted: true, data: "0x" }
+    : {
+        reverted: false,
+        data: wordsOf(
+          ...operation.outputs.map(({ name }) => {
+            const value = known[name];
+            return typeof value === "bigint" ? value : value === true ? 1 : 0;
+          }),
+        ),
+      };
+}
+
+/** Contents of a factory from a block on: a round, no round yet, or none at all. */
+export type Answer = VaultRound | "zeros" | "no code" | "revert";
+
+/** A history as a test writes it down: answers by the block that began them. */
+export type History = ReadonlyArray<readonly [block: number, answer: Answer]>;
+
+/** A factory with this history at every address. */
+export function contractsWithHistory(history: History): Contracts {
+  const answerAt = (block: number): Answer => {
+    let [low, high] = [0, history.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((history[middle]?.[0] ?? Infinity) <= block) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return history[low - 1]?.[1] ?? "no code";
+  };
+  return {
+    codeOf: (_, block) => (answerAt(block) === "no code" ? "0x" : "0x00"),
+    answerOf: ({ data, block }) => {
+      const answer = answerAt(block);
+      return answer === "no code" || answer === "revert"
+        ? { reverted: answer === "revert", data: "0x" }
+        : valuesAnswer(data, answer === "zeros" ? {} : answer);
+    },
+  };
 }
 
 export function transferLog(from: string): unknown {
@@ -282,17 +649,42 @@ export function transferLog(from: string): unknown {
       coder.encode(["address"], [from]),
       coder.encode(["address"], [from]),
     ],
-    data: word(5),
+    data: wordsOf(5),
   };
 }
 
-function lensOutput(block: number, entries: readonly string[]): string {
-  return `0x${[
-    id("hardhat-vault/VaultLens/1"),
-    ...[block, TIME_OF_GENESIS + block, SCRIPTED_CHAIN].map(word),
-  ]
-    .map((each) => each.slice(2))
-    .join("")}${entries.join("")}`;
+function describeTransaction(transaction: Waiting | Mined): object {
+  const { hash, from, to, data, nonce } = transaction;
+  return {
+    hash,
+    from,
+    to,
+    input: data,
+    nonce: hex(nonce),
+    type: "0x2",
+    value: "0x0",
+    gas: "0xfffff",
+    blockNumber:
+      "blockNumber" in transaction ? hex(transaction.blockNumber) : null,
+  };
+}
+
+function codeOfVault(address: string): string {
+  return [VAULT, FACTORY].some((known) => isSame(known, address))
+    ? "0x60"
+    : "0x";
+}
+
+function hashOf(block: number): string {
+  return block === 0 ? GENESIS : id(`block ${block}`);
+}
+
+function sumOfGas(mined: readonly Mined[]): number {
+  return mined.reduce((sum, { gasUsed }) => sum + gasUsed, 0);
+}
+
+function isSame(address: string, other: string): boolean {
+  return address.toLowerCase() === other.toLowerCase();
 }
 
 /** Hex without 0x: a word of status, code and length, then the data. */
@@ -336,10 +728,88 @@ function rpcError(code: number, message: string, data?: string): Error {
   });
 }
 
-function hex(value: bigint | number): string {
-  return `0x${value.toString(16)}`;
+/** Hex without 0x. */
+function word(value: bigint | number): string {
+  return value.toString(16).padStart(64, "0");
 }
 
-function word(value: bigint | number): string {
-  return `0x${value.toString(16).padStart(64, "0")}`;
+function wordsOf(...values: ReadonlyArray<bigint | number>): string {
+  return `0x${values.map(word).join("")}`;
 }
+
+/** Lets a server over HTTP answer as a node in this process does. */
+export function handlerOf(node: Eip1193Provider): RpcHandler {
+  return async ({ request }) => {
+    try {
+      return { result: await node.request(request) };
+    } catch (error) {
+      const { code, data } = fieldsOf(error);
+      const message = error instanceof Error ? error.message : String(error);
+      return { error: { code: Number(code), message, data } };
+    }
+  };
+}
+
+/** An order, its text as bytes that need not be UTF-8. */
+export function orderWords({
+  exType,
+  contractType = 1,
+  state = 1,
+}: {
+  readonly exType: Uint8Array;
+  readonly contractType?: number;
+  readonly state?: number;
+}): string {
+  const text = Buffer.from(exType).toString("hex");
+  return [
+    wordsOf(13 * 32, 0x70997970c51812dc3a010c7d01b50e0d17dc79c8n),
+    ...[1, 2, 3, 4, 5, 6, 7, 8, 9, contractType, state, exType.length].map(
+      word,
+    ),
+    text.padEnd(Math.ceil(text.length / 64) * 64, "0"),
+  ].join("");
+}
+
+/** Return data of every read, by selector, built from the protocol by hand. */
+const documentedData: Readonly<Record<string, string>> = {
+  "0xc138aa5f": wordsOf(1),
+  "0x2016e80b": wordsOf(1, 2, 3, 4, 5, 6, 7, 8, 9, 1),
+  "0xd311636b": orderWords({ exType: Buffer.from("BTC-USDT") }),
+  "0xb6624fb0": wordsOf(1, 2),
+  "0x53ac2d24": wordsOf(1, 2, 3),
+  "0xa69590a8": wordsOf(1),
+  "0xea17f924": wordsOf(1, 2),
+  "0x789f4b5a": wordsOf(1),
+};
+
+/** Addresses for a network whose node is {@link documentedNode}. */
+export const documentedContracts = {
+  underlyingAsset: "0x0000000000000000000000000000000000000001",
+  publicPool: "0x0000000000000000000000000000000000000002",
+  privatePool: "0x0000000000000000000000000000000000000003",
+  trading: "0x0000000000000000000000000000000000000004",
+  vaultFactory: "0x0000000000000000000000000000000000000005",
+  vault: "0x0000000000000000000000000000000000000006",
+} as const;
+
+/** The latest block of {@link documentedNode}. */
+export const DOCUMENTED_BLOCK = {
+  number: 1_000,
+  timestamp: TIME_OF_GENESIS + 1_000,
+};
+
+/** A node whose contracts return the data above, and that ignores overrides. */
+export function documentedNode(): ScriptedNode {
+  return new ScriptedNode({
+    chainId: 1,
+    head: DOCUMENTED_BLOCK.number,
+    overrides: "ignored",
+    codeOf: () => "0x01",
+    answerOf: ({ data }) => ({
+      reverted: false,
+      data: documentedData[data.slice(0, 10)] ?? "0x",
+    }),
+  });
+}
+
+export const documentedHandler: RpcHandler = handlerOf(documentedNode());

@@ -5,7 +5,7 @@ import type { HardhatUserConfig } from "hardhat/types/config";
 import createConfigHooks from "../../src/plugin/config.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { expectVaultError } from "../helpers/assertions.js";
-import { documentedContracts } from "../helpers/documented-answers.js";
+import { documentedContracts } from "../helpers/scripted-node.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 

@@ -17,9 +17,9 @@ import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { runCommand } from "../helpers/consumers/run-command.js";
 import {
-  documentedAnswer,
+  documentedHandler,
   documentedContracts,
-} from "../helpers/documented-answers.js";
+} from "../helpers/scripted-node.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import type { FixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
@@ -48,15 +48,15 @@ describe("addresses that deploy-mocks left behind", () => {
 
   before(async () => {
     server = await startRpcServer({
-      handler: ({ request }) => {
+      handler: async (exchange) => {
+        const { request } = exchange;
         const [first] = request.params;
         if (request.method === "eth_getBlockByNumber" && first === "0x0") {
           return { result: genesis };
         }
-        return {
-          result:
-            request.method === "eth_getCode" ? code : documentedAnswer(request),
-        };
+        return request.method === "eth_getCode"
+          ? { result: code }
+          : await documentedHandler(exchange);
       },
     });
   });

@@ -10,7 +10,7 @@ import { startAnvil } from "../helpers/anvil.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import type { CommandResult } from "../helpers/cli.js";
-import { documentedContracts } from "../helpers/documented-answers.js";
+import { documentedContracts } from "../helpers/scripted-node.js";
 import { useFixtureProject } from "../helpers/fixture-project.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";

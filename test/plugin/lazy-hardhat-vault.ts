@@ -3,9 +3,9 @@ import { configVariable } from "hardhat/config";
 
 import { expectVaultError } from "../helpers/assertions.js";
 import {
-  documentedAnswer,
+  documentedHandler,
   documentedContracts,
-} from "../helpers/documented-answers.js";
+} from "../helpers/scripted-node.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
@@ -14,7 +14,7 @@ describe("hre.vault", () => {
   let server: RpcServer;
   before(async () => {
     server = await startRpcServer({
-      handler: ({ request }) => ({ result: documentedAnswer(request) }),
+      handler: documentedHandler,
     });
   });
   after(async () => {

@@ -18,7 +18,7 @@ import { RpcClient } from "../../src/rpc/rpc-client.js";
 import { MAX_FOREIGN_TEXT } from "../../src/untrusted-text.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
-import { documentedAnswer } from "../helpers/documented-answers.js";
+import { documentedHandler } from "../helpers/scripted-node.js";
 import {
   StatusError,
   codedError,
@@ -592,7 +592,7 @@ describe("failed requests over HTTP, with a key in the URL", () => {
   }
 
   it("should tell a node of another chain", async () => {
-    server.handler = ({ request }) => ({ result: documentedAnswer(request) });
+    server.handler = documentedHandler;
     const { vault } = await connectTo(server.url, {
       chainId: 56,
       vault: { contracts: { vault: ADDRESS } },

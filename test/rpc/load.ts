@@ -15,11 +15,10 @@ import {
 import type { Query } from "../../src/protocol/index.js";
 import type { Eip1193Provider } from "../../src/rpc/eip1193.js";
 import { speedUpTime } from "../helpers/deadlines.js";
-import { documentedContracts } from "../helpers/documented-answers.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { connectTo } from "../helpers/hre.js";
 import { isFull } from "../helpers/sample.js";
-import { scriptedNode } from "../helpers/scripted-node.js";
+import { ScriptedNode, documentedContracts } from "../helpers/scripted-node.js";
 
 const SNAPSHOTS = isFull ? 1_000 : 100;
 const LATENCY_MS = 50;
@@ -39,7 +38,7 @@ const hex = (value: number): string => value.toString(16).padStart(64, "0");
 
 /** A node all of whose figures are the number of the block that they are of. */
 function tellingNode(head: number, overrides: boolean): Eip1193Provider {
-  return scriptedNode({
+  return new ScriptedNode({
     head,
     overrides,
     codeOf: () => "0x00",

@@ -11,7 +11,7 @@ import { MAX_FOREIGN_TEXT } from "../../src/untrusted-text.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { speedUpTime } from "../helpers/deadlines.js";
 import { StatusError, hardhatError } from "../helpers/foreign-errors.js";
-import { scriptedNode } from "../helpers/scripted-node.js";
+import { ScriptedNode } from "../helpers/scripted-node.js";
 
 const ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const WORD = `0x${"7".padStart(64, "0")}`;
@@ -407,7 +407,7 @@ describe("reads that are made again", () => {
   });
 
   it("should give a scan one deadline for all that it asks", async () => {
-    const node = scriptedNode({
+    const node = new ScriptedNode({
       head: 1,
       overrides: false,
       codeOf: () => "0x00",

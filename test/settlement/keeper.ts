@@ -16,11 +16,11 @@ import { expectVaultError } from "../helpers/assertions.js";
 import { endDeadlines } from "../helpers/deadlines.js";
 import {
   KEY,
-  MemoryChain,
+  ScriptedNode,
   OPEN_ROUND,
   nextRound,
   settledRound,
-} from "../helpers/memory-chain.js";
+} from "../helpers/scripted-node.js";
 
 const SENDS = ["eth_sendRawTransaction", "eth_sendTransaction"];
 /** Time of the newest block. */
@@ -31,7 +31,7 @@ const notEnded = (endTime: bigint): string =>
 
 describe("a settlement by a keeper", () => {
   let projectRoot: string;
-  let chain: MemoryChain;
+  let chain: ScriptedNode;
   let events: SettlementEvent[];
 
   beforeEach(async () => {
@@ -44,7 +44,7 @@ describe("a settlement by a keeper", () => {
   });
 
   const start = (round: VaultRound): void => {
-    chain = new MemoryChain();
+    chain = new ScriptedNode();
     chain.rounds = chain.rounds.map(() => round);
   };
   const settle = async (
@@ -95,7 +95,7 @@ describe("a settlement by a keeper", () => {
     const interrupted = await settle({}, networkConfig);
     expect(interrupted.status).to.equal("unconfirmed");
     const { rounds } = chain;
-    chain = new MemoryChain();
+    chain = new ScriptedNode();
     chain.rounds = rounds;
     return interrupted;
   };

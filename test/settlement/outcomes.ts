@@ -19,13 +19,13 @@ import type { BareHost } from "../helpers/bare-host.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import {
   KEY,
-  MemoryChain,
+  ScriptedNode,
   OPEN_ROUND,
   SETTLER,
   VAULT,
   nextRound,
   settledRound,
-} from "../helpers/memory-chain.js";
+} from "../helpers/scripted-node.js";
 
 const GENESIS = `0x${"ee".repeat(32)}`;
 const key = { getHexString: async () => await Promise.resolve(KEY) };
@@ -37,7 +37,7 @@ const SENDS = ["eth_sendRawTransaction", "eth_sendTransaction"];
 
 describe("the outcomes of a settlement", () => {
   let projectRoot: string;
-  let chain: MemoryChain;
+  let chain: ScriptedNode;
   let events: SettlementEvent[];
 
   before(async () => {
@@ -48,7 +48,7 @@ describe("the outcomes of a settlement", () => {
       recursive: true,
       force: true,
     });
-    chain = new MemoryChain();
+    chain = new ScriptedNode();
     events = [];
   });
   after(async () => {

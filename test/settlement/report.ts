@@ -7,15 +7,15 @@ import { report } from "../../src/settlement/report.js";
 import type { Ended } from "../../src/settlement/report.js";
 import type { JournalEntry } from "../../src/settlement/journal.js";
 import {
-  MemoryChain,
+  ScriptedNode,
   OPEN_ROUND,
   SETTLE,
   SETTLER,
   VAULT,
   nextRound,
   settledRound,
-} from "../helpers/memory-chain.js";
-import type { Waiting } from "../helpers/memory-chain.js";
+} from "../helpers/scripted-node.js";
+import type { Waiting } from "../helpers/scripted-node.js";
 
 const HASH = `0x${"ab".repeat(32)}`;
 const NEXT = nextRound(OPEN_ROUND);
@@ -46,10 +46,10 @@ const ours: Waiting = {
   nonce: 0,
 };
 describe("what is said of a settlement that was followed", () => {
-  let chain: MemoryChain;
+  let chain: ScriptedNode;
 
   beforeEach(() => {
-    chain = new MemoryChain();
+    chain = new ScriptedNode();
     chain.mines = false;
   });
 
@@ -169,7 +169,7 @@ describe("what is said of a settlement that was followed", () => {
 
     it("is not settled if the round was another one before, or settled", async () => {
       for (const change of [nextRound, settledRound]) {
-        chain = new MemoryChain();
+        chain = new ScriptedNode();
         chain.mines = false;
         chain.mine(change);
         // It settles nothing here, and is no revert either.
@@ -295,7 +295,7 @@ describe("what is said of a settlement that was followed", () => {
         [95_000n, "VAULT_OUT_OF_GAS"],
         [94_999n, "VAULT_CALL_REVERTED"],
       ] as const) {
-        chain = new MemoryChain();
+        chain = new ScriptedNode();
         chain.mines = false;
         const said = await reverted({ gasUsed });
         expect(said.slice(0, 2)).to.deep.equal(["reverted", code]);

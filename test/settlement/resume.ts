@@ -22,14 +22,14 @@ import type { BareHost } from "../helpers/bare-host.js";
 import {
   GENESIS,
   KEY,
-  MemoryChain,
+  ScriptedNode,
   OPEN_ROUND,
   SETTLE,
   SETTLER,
   VAULT,
   nextRound,
   settledRound,
-} from "../helpers/memory-chain.js";
+} from "../helpers/scripted-node.js";
 
 const HASH = `0x${"ab".repeat(32)}`;
 const FILE = `vault-deployments/settlement-31337-${VAULT.toLowerCase()}.json`;
@@ -52,7 +52,7 @@ const subject = { chainId: 31_337, genesisHash: GENESIS, vault: VAULT };
 
 describe("a settlement that is taken up", () => {
   let projectRoot: string;
-  let chain: MemoryChain;
+  let chain: ScriptedNode;
 
   before(async () => {
     projectRoot = await mkdtemp(path.join(tmpdir(), "hardhat-vault-resume-"));
@@ -61,7 +61,7 @@ describe("a settlement that is taken up", () => {
     const folder = path.join(projectRoot, "vault-deployments");
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder);
-    chain = new MemoryChain();
+    chain = new ScriptedNode();
   });
   after(async () => {
     await rm(projectRoot, { recursive: true });

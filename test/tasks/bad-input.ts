@@ -11,9 +11,9 @@ import { kindOf, readArguments, taskArguments } from "../../tasks/arguments.js";
 import type { Arguments } from "../../tasks/arguments.js";
 import { toFlag } from "../../tasks/parse-arguments.js";
 import {
-  documentedAnswer,
+  documentedHandler,
   documentedContracts,
-} from "../helpers/documented-answers.js";
+} from "../helpers/scripted-node.js";
 import { fieldsOf } from "../helpers/fields.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import {
@@ -112,11 +112,10 @@ type Mistake = readonly [
 /** A node that answers these methods so, and others as documented. */
 const answers =
   (results: Readonly<Record<string, string | null>>): RpcHandler =>
-  ({ request }) => ({
-    result: Object.hasOwn(results, request.method)
-      ? results[request.method]
-      : documentedAnswer(request),
-  });
+  async (exchange) =>
+    Object.hasOwn(results, exchange.request.method)
+      ? { result: results[exchange.request.method] }
+      : await documentedHandler(exchange);
 const httpStatus =
   (status: number): RpcHandler =>
   ({ response }) => {
@@ -190,7 +189,7 @@ const mistakes: readonly Mistake[] = [
   ...["2020-01-01", "1700000000", "+0s"].map((time): Mistake => [
     "VAULT_TIME_IN_PAST",
     `${margins} ${time}`,
-    ["--end-time", "2023-11-14T22:13:20Z", "later"],
+    ["--end-time", "2023-11-14T22:30:00Z", "later"],
     on("live", header),
   ]),
   [
@@ -295,10 +294,10 @@ const mistakes: readonly Mistake[] = [
     "volume",
     ["queryVolume", "0xdeadbeef", documentedContracts.vault],
     {
-      node: ({ request }) =>
-        request.method === "eth_call"
+      node: async (exchange) =>
+        exchange.request.method === "eth_call"
           ? { error: { code: 3, message: "reverted", data: "0xdeadbeef" } }
-          : { result: documentedAnswer(request) },
+          : await documentedHandler(exchange),
       sent: called,
     },
   ],
@@ -342,7 +341,7 @@ describe("bad input of tasks", () => {
   // One for each: what another test left over may arrive late.
   beforeEach(async () => {
     server = await startRpcServer({
-      handler: ({ request }) => ({ result: documentedAnswer(request) }),
+      handler: documentedHandler,
     });
   });
   afterEach(async () => {

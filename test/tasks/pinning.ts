@@ -7,9 +7,9 @@ import { startAnvil } from "../helpers/anvil.js";
 import type { ServerProcess } from "../helpers/child-process.js";
 import {
   DOCUMENTED_BLOCK,
-  documentedAnswer,
+  documentedHandler,
   documentedContracts,
-} from "../helpers/documented-answers.js";
+} from "../helpers/scripted-node.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { parseDocument, runVaultTask } from "../helpers/run-vault-task.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
@@ -49,11 +49,11 @@ describe("the block of a read task", () => {
 
   before(async () => {
     server = await startRpcServer({
-      handler: ({ request }) =>
+      handler: async (exchange) =>
         // A node that knows no state overrides: every reading is a call.
-        request.params.length > 2
+        exchange.request.params.length > 2
           ? { error: { code: -32602, message: "too many arguments" } }
-          : { result: documentedAnswer(request) },
+          : await documentedHandler(exchange),
     });
     hre = await createTestHre(
       {

@@ -5,9 +5,9 @@ import { ZeroAddress } from "ethers";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import {
-  documentedAnswer,
+  documentedHandler,
   documentedContracts,
-} from "../helpers/documented-answers.js";
+} from "../helpers/scripted-node.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
 import type { RpcServer } from "../helpers/rpc-server.js";
@@ -20,7 +20,7 @@ describe("vault request", () => {
 
   before(async () => {
     server = await startRpcServer({
-      handler: ({ request }) => ({ result: documentedAnswer(request) }),
+      handler: documentedHandler,
     });
     hre = await createTestHre(
       {

@@ -3,12 +3,14 @@ import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
 
 import { notesOnRounds } from "../../tasks/output/rounds.js";
 import type { CommandResult } from "../helpers/cli.js";
+import { pastRound } from "../helpers/past-rounds.js";
 import {
-  historyProvider,
-  pastRound,
+  ScriptedNode,
+  contractsWithHistory,
+  handlerOf,
   settledRound,
-} from "../helpers/history-provider.js";
-import type { History } from "../helpers/history-provider.js";
+} from "../helpers/scripted-node.js";
+import type { History } from "../helpers/scripted-node.js";
 import { fieldsOf, listOf } from "../helpers/fields.js";
 import { createTestHre, httpNetwork } from "../helpers/hre.js";
 import { startRpcServer } from "../helpers/rpc-server.js";
@@ -31,14 +33,14 @@ describe("tasks - rounds", () => {
   let hre: HardhatRuntimeEnvironment;
 
   const serve = (answers: History, oldestState = 0): void => {
-    const provider = historyProvider(answers, HEAD, oldestState);
-    server.handler = async ({ request }) => {
-      try {
-        return { result: await provider.request(request) };
-      } catch (error) {
-        return { error: { code: -32_000, message: String(error) } };
-      }
-    };
+    server.handler = handlerOf(
+      new ScriptedNode({
+        chainId: 1,
+        head: HEAD,
+        oldestState,
+        ...contractsWithHistory(answers),
+      }),
+    );
   };
 
   before(async () => {

@@ -1,0 +1,56 @@
+import type { PastRound, VaultRound } from "../../src/client/index.js";
+import type { Answer } from "./scripted-node.js";
+
+/** The round number `index`, told from its neighbours by its start time. */
+export function pastRound(
+  index: number,
+  fields: Partial<VaultRound> = {},
+): VaultRound {
+  const startTime = 1_700_000_000n + BigInt(index) * 604_800n;
+  return {
+    strikePrice: 1_900n * 10n ** 18n,
+    APY: 10n ** 17n,
+    maxVolume: 1_000n,
+    filledVolume: BigInt(index),
+    minDeposit: 10n,
+    startTime,
+    endTime: startTime + 604_800n,
+    settledPrice: 0n,
+    settledAmount: 0n,
+    settled: false,
+    ...fields,
+  };
+}
+
+/**
+ * What a look at every single block finds: slow, and with nothing in common with
+ * a search.
+ */
+export function roundsBlockByBlock(
+  answers: ReadonlyArray<readonly [block: number, answer: Answer]>,
+): PastRound[] {
+  const found: PastRound[] = [];
+  let latest: VaultRound | undefined;
+  for (const [index, [block, answer]] of answers.entries()) {
+    const round = typeof answer === "string" ? undefined : answer;
+    const known =
+      round !== undefined &&
+      latest?.startTime === round.startTime &&
+      latest.endTime === round.endTime &&
+      latest.strikePrice === round.strikePrice
+        ? found.pop()
+        : undefined;
+    if (round !== undefined) {
+      const settledNow =
+        round.settled && index > 0 && known?.settled !== true ? block : null;
+      found.push({
+        ...round,
+        firstBlock: known?.firstBlock ?? block,
+        settledBlock: known?.settledBlock ?? settledNow,
+        lastBlock: block,
+      });
+    }
+    latest = round;
+  }
+  return found;
+}
