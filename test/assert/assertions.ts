@@ -54,8 +54,10 @@ async function createWorld(): Promise<World> {
     // A fixed limit: an estimate would already fail if the mock reverts.
     settle: async () => await contract.settleAll(gas),
     setVolume: async (volume) => await contract.setVolume(volume, gas),
-    send: async (method, ...params) =>
-      await provider.request({ method, params }),
+    send: async (method, ...params) => {
+      const result: unknown = await provider.request({ method, params });
+      return result;
+    },
   };
 }
 
@@ -104,7 +106,7 @@ interface Case {
   readonly title: string;
   /** Default: one that settles the round. */
   readonly transaction?: (world: World) => unknown;
-  readonly vault?: (world: World) => unknown;
+  readonly vault?: (world: World) => Promise<HardhatVault> | HardhatVault;
   readonly expected?: unknown;
   /** Message of the failed assertion; without it, the assertion passes. */
   readonly fails?: RegExp;
@@ -269,7 +271,8 @@ const settlesRound: readonly Case[] = [
   },
   {
     title: "refuses a contract for a vault",
-    vault: ({ mocks }) => mocks.contracts.vault,
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- wrong on purpose
+    vault: ({ mocks }) => mocks.contracts.vault as unknown as HardhatVault,
     ...noVerdict(
       /^a vault is needed \(connection\.vault, mocks\.vault or await hre\.vault\.connect\(\)\), got/u,
     ),
@@ -301,7 +304,8 @@ const roundSettled: readonly Case[] = [
   },
   {
     title: "refuses an object for a vault",
-    vault: () => ({}),
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions, @typescript-eslint/no-unsafe-class-instance-assignment -- wrong on purpose
+    vault: () => ({}) as HardhatVault,
     ...noVerdict(/^a vault is needed/u),
   },
 ];
@@ -449,15 +453,14 @@ describe("assertions of hardhat-vault/assert and hardhat-vault/chai", () => {
     check: Check,
     fails: RegExp | undefined,
   ): Promise<void> {
-    const reader = await (vault?.(world) ?? world.vault);
+    const reader = vault === undefined ? world.vault : await vault(world);
     const sent =
       transaction === undefined ? world.settle() : transaction(world);
     if (name === "roundSettled") {
       await sent;
     }
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- some are wrong on purpose
-    const made = check(name, reader as HardhatVault, sent, expected);
-    const { name: kind, message = "", ...details } = await failureOf(made);
+    const made = check(name, reader, sent, expected);
+    const { name: kind, message, ...details } = await failureOf(made);
     const isAssertion = kind === "AssertionError";
     if (isAssertion) {
       messages.add(message);

@@ -8,55 +8,50 @@ import hardhatChaiMatchers from "@nomicfoundation/hardhat-ethers-chai-matchers";
 import vaultMatchers from "../../src/chai/index.js";
 import { expectVaultError } from "../helpers/assertions.js";
 import { createTestHre } from "../helpers/hre.js";
-import { createMatcherWorld } from "../helpers/world.js";
 
-describe("chai - registration", () => {
-  it("should add exactly the documented matchers", async () => {
+describe("hardhat-vault/chai beside Chai and Hardhat's matchers", () => {
+  it("hardhat-vault/chai adds exactly the documented matchers", async () => {
     // On a prototype of its own, which has nothing but what is added now.
     // @ts-expect-error -- Chai's types know no class that extends its own
     class FreshAssertion extends Assertion {}
     // @ts-expect-error -- as above
     vaultMatchers({ ...chai, Assertion: FreshAssertion }, chai.util);
     const added = Object.getOwnPropertyNames(FreshAssertion.prototype);
+    const page = await readFile("docs/reference-assertions.md", "utf8");
+    // The first table of the page.
+    const documented = page.matchAll(/^\|[^|]*\| `[^`]*\.(\w+)\([^`]*` /gmu);
     expect(added).to.have.members([
       "constructor",
-      ...(await documentedMatchers()),
+      ...[...documented].map(([, name]) => name),
     ]);
   });
 
-  it("should live with Hardhat's own matchers", async () => {
-    const { connection, vault, mockVault } = await createMatcherWorld({
-      plugins: [hardhatChaiMatchers],
-    });
+  it("Hardhat's matchers work beside settleRound, and leave a reading's VaultError to the test", async () => {
+    const hre = await createTestHre({ plugins: [hardhatChaiMatchers] });
+    const connection = await hre.network.create();
+    const { vault, ethers } = connection;
     try {
-      const tx = await mockVault.settleAll();
-      await expect(tx).to.settleRound(vault);
-      await expect(mockVault.settleAll()).to.be.revertedWithCustomError(
-        mockVault,
+      const mocks = await vault.deployMocks();
+      const contract = mocks.contracts.vault.connect(
+        await ethers.provider.getSigner(0),
+      );
+      const sent = await contract.settleAll();
+      await expect(sent).to.settleRound(vault);
+      await expect(sent).to.not.be.revert(ethers);
+      await expect(contract.settleAll()).to.be.revertedWithCustomError(
+        contract,
         "RoundAlreadySettled",
       );
-      await expect(tx).to.not.be.revert(connection.ethers);
       // A second asynchronous matcher is refused across both packages.
-      const first = expect(tx).to.settleRound(vault);
-      expect(() => first.and.to.emit(mockVault, "Settled")).to.throw(
+      const first = expect(sent).to.settleRound(vault);
+      expect(() => first.and.to.emit(contract, "Settled")).to.throw(
         'cannot be chained after "settleRound"',
       );
       await first;
-    } finally {
-      await connection.close();
-    }
-  });
 
-  it("should leave a reading's VaultError to the test where Hardhat's matchers know errors of ethers alone", async () => {
-    const hre = await createTestHre({ plugins: [hardhatChaiMatchers] });
-    const connection = await hre.network.create();
-    try {
-      const { vault } = connection;
-      const mocks = await vault.deployMocks();
       await mocks.fail("queryVolume", "closed");
-      await expect(mocks.contracts.vault.queryVolume()).to.be.revertedWith(
-        "closed",
-      );
+      await expect(contract.queryVolume()).to.be.revertedWith("closed");
+      // Hardhat's matchers recognise errors of ethers only.
       const { details } = await expectVaultError(async () => {
         await expect(vault.queryVolume()).to.be.revertedWith("closed");
       }, "VAULT_CALL_REVERTED");
@@ -66,11 +61,3 @@ describe("chai - registration", () => {
     }
   });
 });
-
-/** The matchers in the first table of the reference. */
-async function documentedMatchers(): Promise<readonly string[]> {
-  const page = await readFile("docs/reference-assertions.md", "utf8");
-  return [...page.matchAll(/^\|[^|]*\| `[^`]*\.(?<name>\w+)\([^`]*` /gmu)].map(
-    ({ groups }) => groups?.["name"] ?? "",
-  );
-}

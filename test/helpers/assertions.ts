@@ -18,17 +18,6 @@ export async function expectVaultError(
   return thrown;
 }
 
-/** The message of a failed assertion. Any other error is thrown. */
-export async function failureOf(
-  assertion: () => PromiseLike<unknown>,
-): Promise<string> {
-  const error = await caughtFrom(assertion);
-  if (error instanceof Error && error.name === "AssertionError") {
-    return error.message;
-  }
-  throw error;
-}
-
 async function caughtFrom(
   work: Promise<unknown> | (() => unknown),
 ): Promise<unknown> {

@@ -1,8 +1,5 @@
-import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { HDNodeWallet, JsonRpcProvider, Wallet } from "ethers";
 import type { Signer } from "ethers";
-import type { HardhatUserConfig } from "hardhat/types/config";
-import type { NetworkConnection } from "hardhat/types/network";
 
 import {
   MockLiquidityPool__factory,
@@ -18,9 +15,7 @@ import type {
   MockVault,
   MockVaultFactory,
 } from "../../src/bindings/index.js";
-import type { HardhatVault } from "../../src/plugin/hardhat-vault.js";
 import type { ContractRole, VaultRound } from "../../src/protocol/index.js";
-import { createTestHre } from "./hre.js";
 import { deployContract, mined, untilFound } from "./transactions.js";
 
 /** The well-known development mnemonic of anvil and `hardhat node`. */
@@ -138,28 +133,6 @@ class DirectProvider extends JsonRpcProvider {
     }
     return answer;
   }
-}
-
-/** Mock contracts on an in-process network, and a vault that reads them. */
-export interface MatcherWorld {
-  readonly connection: NetworkConnection;
-  readonly vault: HardhatVault;
-  readonly mockVault: MockVault;
-  readonly mockFactory: MockVaultFactory;
-  readonly signer: HardhatEthersSigner;
-}
-
-export async function createMatcherWorld(
-  userConfig: HardhatUserConfig = {},
-): Promise<MatcherWorld> {
-  const hre = await createTestHre(userConfig);
-  const connection = await hre.network.create();
-  const signer = await connection.ethers.provider.getSigner(0);
-  const { mocks, contracts } = await deployProtocol(signer);
-  const { vault: mockVault, vaultFactory: mockFactory } = mocks;
-  await mockVault.setVolume(100n);
-  const vault = connection.vault.at({ ...contracts, trading: undefined });
-  return { connection, vault, mockVault, mockFactory, signer };
 }
 
 /**
