@@ -131,7 +131,7 @@ describe("reads under faults", () => {
     const all = reads.flatMap((read) =>
       readFaultKinds.map((kind) => ({ read, kind })),
     );
-    const queue = [...sample(all, 100)];
+    const queue = [...sample(all, 50)];
     const failures: string[] = [];
     let cases = 0;
     await Promise.all(

@@ -103,7 +103,7 @@ describe("settleAll under faults", function () {
         await runCases(
           `${faultKinds.length} faults × ${requests.length} requests`,
           lanes,
-          sample(all, 24),
+          sample(all, 10),
           checkFault,
         );
       });
@@ -117,7 +117,7 @@ describe("settleAll under faults", function () {
           await runCases(
             `${rival} × ${requests.length} requests but the pending block, and once more where sending is lost`,
             lanes,
-            sample(rivalCases(requests, rival), 10),
+            sample(rivalCases(requests, rival), 4),
             checkRival,
           );
         });

@@ -132,7 +132,7 @@ describe("tasks under faults", () => {
         asking.filter(
           (run) => !changes(run) && (isFull || run.args["fork"] !== true),
         ),
-        10,
+        6,
       ),
       // All of them: a settlement comes before the one that resumes it.
       ...asking.filter(changes),
@@ -211,7 +211,7 @@ describe("tasks under faults", () => {
     const all = asking
       .filter((run) => !changes(run) && (isFull || run.args["fork"] !== true))
       .flatMap((run) => readFaultKinds.map((kind) => ({ run, kind })));
-    for (const { run, kind } of sample(all, 20)) {
+    for (const { run, kind } of sample(all, 10)) {
       cases += await tryFault(
         server,
         `vault ${run.task} ${JSON.stringify(run.args)}`,

@@ -349,7 +349,7 @@ describe("secrets", function () {
         index === 0
           ? possible
           : [
-              ...sample(possible, 12, index),
+              ...sample(possible, 5, index),
               // They meet what is refused.
               ...possible.filter(
                 ({ task, args }) =>
@@ -555,7 +555,7 @@ describe("secrets of a network that forks", function () {
         project,
         server,
         behaviour,
-        behaviour === "success" ? runs : sample(runs, 12, index),
+        behaviour === "success" ? runs : sample(runs, 5, index),
       );
       expect(leaks).to.deep.equal([]);
       // The rest has come to what is asked of its upstream.
